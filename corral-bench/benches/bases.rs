@@ -1,0 +1,3 @@
+//! Placeholder, filled as the benchmark is written.
+
+fn main() {}

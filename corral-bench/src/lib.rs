@@ -1,0 +1,3 @@
+//! The runner behind the `corral` program.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The `corral` program.
+
+fn main() {}

@@ -1,0 +1,253 @@
+//! The role of a base algorithm.
+
+use rand_core::Rng;
+use serde::{Deserialize, Serialize};
+
+use crate::{Memo, ParamError, SnapshotError};
+
+/// A base algorithm: it proposes decisions and learns from losses that a master passes on.
+///
+/// `X` is what it sees before deciding, `D` what it decides. A context-free base is
+/// `impl<X: ?Sized> Base<X, Arm> for Exp3`, and works beside contextual ones with no adapter.
+///
+/// # What an implementation owes
+/// - `learn` with weight 0 advances the round and nothing else; so does `pass`.
+/// - After `rerange(r, n)` a base that restarts behaves as a new one built with range `r` and horizon `n`.
+/// - All randomness comes from `rng`; the same calls with the same generator give the same proposals.
+/// - Proposed decisions lie in the declared space, and are finite.
+/// - `propose` never depends on feedback that was not given; several proposals may be outstanding, and feedback may
+///   come late and out of order. What the estimate needs of the moment of proposal travels in the memo.
+/// - `load(save())` continues bit for bit as if nothing had happened.
+/// - It never panics on input, and never proposes NaN.
+///
+/// Each sentence is a function of `corral_core::contract` (feature `contract`).
+pub trait Base<X: ?Sized, D>: Send {
+    /// Proposes a decision for `x`.
+    ///
+    /// # Errors
+    /// The context does not fit this base, or its state cannot produce a decision.
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError>;
+
+    /// As [`propose`](Base::propose), into a proposal whose room is used again: bases over points override this to
+    /// spare the allocation of a round. `made` may hold anything before, and is only meaningful after `Ok`.
+    ///
+    /// # Errors
+    /// As [`propose`](Base::propose).
+    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
+        *made = self.propose(x, rng)?;
+        Ok(())
+    }
+
+    /// Learns what the decision `made` cost. `made` is what `propose` returned, or, when the base learns from others,
+    /// their decision with the memo of this base's [`likelihood`](Base::likelihood).
+    ///
+    /// # Errors
+    /// The feedback or the proposal cannot be this base's.
+    fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError>;
+
+    /// A round went by in which this base was not asked and learned nothing. A no-op for most; a counter or a stored
+    /// context for bases whose schedule counts rounds.
+    ///
+    /// # Errors
+    /// The context does not fit this base.
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        Ok(())
+    }
+
+    /// The probability with which this base would propose `decision` now (a density is not one: continuous bases
+    /// return `None`), and the memo that such a proposal would carry.
+    fn likelihood(&self, _x: &X, _decision: &D) -> Option<(f64, Memo)> {
+        None
+    }
+
+    /// Whether the base can learn from the observed loss of a decision that it did not propose: true of bases that
+    /// model the loss.
+    fn learns_from_others(&self) -> bool {
+        false
+    }
+
+    /// From now on weights are at most `range`, and `remaining` rounds are left (`None`: not known). Each base says
+    /// whether it restarts, re-tunes or keeps.
+    ///
+    /// # Errors
+    /// The range is not a number of at least 1.
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError>;
+
+    /// Everything that decides the future but the generator, as a framed snapshot ([`crate::snapshot`]).
+    fn save(&self) -> Vec<u8>;
+
+    /// Continues from a snapshot, validated as strictly as a constructor would. On error nothing changed.
+    ///
+    /// # Errors
+    /// The snapshot is damaged, of another algorithm or version, or does not fit this base's parameters.
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
+}
+
+impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
+        (**self).propose(x, rng)
+    }
+    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
+        (**self).propose_into(x, rng, made)
+    }
+    fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
+        (**self).learn(x, made, feedback)
+    }
+    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        (**self).pass(x)
+    }
+    fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
+        (**self).likelihood(x, decision)
+    }
+    fn learns_from_others(&self) -> bool {
+        (**self).learns_from_others()
+    }
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        (**self).rerange(range, remaining)
+    }
+    fn save(&self) -> Vec<u8> {
+        (**self).save()
+    }
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        (**self).load(state)
+    }
+}
+
+/// A decision, with what the base wants back when its loss arrives.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Proposal<D> {
+    /// What to play.
+    pub decision: D,
+    /// What the base wants back.
+    pub memo: Memo,
+}
+
+impl<D> Proposal<D> {
+    /// A decision whose base needs nothing back.
+    pub fn new(decision: D) -> Self {
+        Self { decision, memo: Memo::empty() }
+    }
+
+    /// A decision and what its base wants back.
+    pub fn with_memo(decision: D, memo: Memo) -> Self {
+        Self { decision, memo }
+    }
+}
+
+/// What a base learns of a round: the loss in [0, 1], and the importance weight beside it, never multiplied in
+/// silently. The paper's f' is their product.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Feedback {
+    loss: f64,
+    weight: f64,
+}
+
+impl Feedback {
+    /// A loss that was seen, and its weight (0: it was not seen).
+    pub fn new(loss: f64, weight: f64) -> Self {
+        Self { loss, weight }
+    }
+
+    /// A loss that counts as it is: the base is used alone.
+    pub fn plain(loss: f64) -> Self {
+        Self { loss, weight: 1.0 }
+    }
+
+    /// Nothing was seen.
+    pub fn unseen() -> Self {
+        Self { loss: 0.0, weight: 0.0 }
+    }
+
+    /// The importance weight s_t, 0 where nothing was seen; its mean is 1.
+    pub fn weight(self) -> f64 {
+        self.weight
+    }
+
+    /// The loss itself, where it was seen. Confidence-bound and Bayesian bases learn from this.
+    pub fn observed(self) -> Option<f64> {
+        (self.weight > 0.0).then_some(self.loss)
+    }
+
+    /// The unbiased estimate f' = loss * weight; 0 where nothing was seen. Exponential-weight bases learn from this.
+    pub fn estimate(self) -> f64 {
+        if self.weight > 0.0 { self.loss * self.weight } else { 0.0 }
+    }
+
+    /// Passes the feedback on when the loss is in [0, 1] and the weight in [0, range]. Written so that NaN fails.
+    ///
+    /// # Errors
+    /// Names the value that is out of bounds.
+    pub fn check(self, range: f64) -> Result<Self, BaseError> {
+        if !(0.0..=1.0).contains(&self.loss) {
+            return Err(BaseError::Loss(self.loss));
+        }
+        // The range is 2/pbar computed once, the weight 1/pbar computed again: allow their rounding.
+        if !(self.weight >= 0.0 && self.weight <= range * (1.0 + 1e-9)) {
+            return Err(BaseError::Weight { weight: self.weight, range });
+        }
+        Ok(self)
+    }
+}
+
+/// Why a base could not do what it was asked.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BaseError {
+    /// A parameter that the algorithm is not defined for.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// A loss outside [0, 1].
+    #[error("a loss must be in [0, 1], but is {0}")]
+    Loss(f64),
+    /// A weight that is negative, not finite or above the range.
+    #[error("a weight must be in [0, {range}], but is {weight}")]
+    Weight {
+        /// The offending weight.
+        weight: f64,
+        /// The range in force.
+        range: f64,
+    },
+    /// A range below 1 or not finite.
+    #[error("a range must be finite and at least 1, but is {0}")]
+    Range(f64),
+    /// The context is not of the shape that the base was built for.
+    #[error("the context has {found} {what}, but {expected} were announced")]
+    Context {
+        /// What was counted: "features", "actions".
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many the base was built for.
+        expected: usize,
+    },
+    /// A feature that is not finite.
+    #[error("feature {index} of the context is {value}")]
+    Feature {
+        /// Its place.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// A decision or memo that this base cannot have made.
+    #[error("not a proposal of this base: {0}")]
+    Proposal(String),
+    /// More rounds were played than the horizon the base was tuned for.
+    #[error("the horizon of {0} rounds is over")]
+    Horizon(u64),
+    /// A snapshot that cannot be used.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// Anything else: a numerical failure, a foreign base.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl BaseError {
+    /// Passes `range` on when it is finite and at least 1.
+    ///
+    /// # Errors
+    /// Names the range otherwise.
+    pub fn check_range(range: f64) -> Result<f64, Self> {
+        if (1.0..f64::INFINITY).contains(&range) { Ok(range) } else { Err(Self::Range(range)) }
+    }
+}

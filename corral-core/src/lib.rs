@@ -1,0 +1,33 @@
+//! The pure master of Corral (Agarwal, Luo, Neyshabur, Schapire 2017, "Corralling a Band of Bandit Algorithms").
+//!
+//! The core decides, the caller acts: nothing here does IO, reads a clock, owns a generator or starts a thread.
+#![forbid(unsafe_code)]
+
+mod base;
+mod context;
+mod decision;
+mod error;
+mod master;
+mod memo;
+mod sample;
+mod setup;
+mod space;
+
+pub mod catalog;
+pub mod policy;
+pub mod set;
+pub mod snapshot;
+
+pub use base::{Base, BaseError, Feedback, Proposal};
+pub use context::{Context, ContextSampler, ContextShape};
+pub use decision::{Arm, Point};
+pub use error::ParamError;
+pub use master::{Credit, Master, MasterError, Rerange};
+pub use memo::Memo;
+pub use policy::Policy;
+pub use rand_core::Rng;
+pub use sample::{sample_index, uniform};
+pub use set::Set;
+pub use setup::Setup;
+pub use snapshot::SnapshotError;
+pub use space::Space;

@@ -1,0 +1,53 @@
+//! What a learner is told about the world before the first round.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{ContextSampler, ContextShape, Policy, Space};
+
+/// What a learner is told about the world before the first round. Constructors of bases take it, environments fill it.
+#[derive(Clone)]
+pub struct Setup {
+    /// The decisions that can be played.
+    pub space: Space,
+    /// What contexts look like.
+    pub context: ContextShape,
+    /// The number of rounds, where it is known.
+    pub horizon: Option<u64>,
+    /// The policy class that comes with the environment, where there is one.
+    pub policies: Option<Arc<[Policy]>>,
+    /// The distribution of contexts, where they are i.i.d. and can be sampled.
+    pub sampler: Option<Arc<dyn ContextSampler>>,
+}
+
+impl Setup {
+    /// A multi-armed bandit with `actions` arms and no side information.
+    pub fn arms(actions: usize, horizon: Option<u64>) -> Self {
+        Self::new(Space::Arms(actions), horizon)
+    }
+
+    /// Decisions in `space`, no side information.
+    pub fn new(space: Space, horizon: Option<u64>) -> Self {
+        Self { space, context: ContextShape::default(), horizon, policies: None, sampler: None }
+    }
+
+    /// The number of actions; 0 where decisions are points.
+    pub fn actions(&self) -> usize {
+        match &self.space {
+            Space::Arms(actions) => *actions,
+            Space::Points(_) => 0,
+        }
+    }
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup")
+            .field("space", &self.space)
+            .field("context", &self.context)
+            .field("horizon", &self.horizon)
+            .field("policies", &self.policies.as_ref().map(|p| p.len()))
+            .field("sampler", &self.sampler.is_some())
+            .finish()
+    }
+}

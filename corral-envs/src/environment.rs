@@ -1,0 +1,75 @@
+//! The role of an environment.
+
+use corral_core::{Feedback, ParamError, Rng, Setup};
+
+/// A world: each round it shows side information and takes a decision.
+///
+/// A round is `next`, then `context`, any number of `loss` and `mean_loss`, then `play`.
+///
+/// # What an implementation owes
+/// - The loss function f_t is fixed by `next`, before the decision is seen; adaptive ones see past decisions only.
+/// - `next` draws the same amount from the generator whatever was played, so that every learner of a seed faces the
+///   same world (adaptive environments react to the past, but draw the same).
+/// - Losses are in [0, 1], but for environments whose documentation says otherwise.
+/// - No allocation in a round once the first rounds are over.
+pub trait Environment<X: ?Sized, D>: Send {
+    /// What a learner is told before the first round.
+    fn setup(&self) -> Setup;
+
+    /// Draws (x_t, f_t).
+    ///
+    /// # Errors
+    /// The data ended or could not be read.
+    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError>;
+
+    /// x_t, the side information of this round.
+    fn context(&self) -> &X;
+
+    /// f_t(decision): any decision may be asked for.
+    fn loss(&self, decision: &D) -> f64;
+
+    /// The conditional expectation of f_t(decision) given the past and x_t. Regret is measured with this.
+    fn mean_loss(&self, decision: &D) -> f64;
+
+    /// Plays `decision`: puts it into the history and returns what the learner gets to see. A plain environment
+    /// gives weight 1, E' gives 1/p_t or 0.
+    ///
+    /// # Errors
+    /// The decision is outside the space.
+    fn play(&mut self, decision: &D) -> Result<Feedback, EnvError>;
+
+    /// The largest weight that feedback carries from now on: 1, but for E', where a change is passed to the base by
+    /// `rerange` before the next round.
+    fn range(&self) -> f64 {
+        1.0
+    }
+
+    /// The cumulative mean loss, over the rounds so far, of the best fixed decision (or policy of the environment's
+    /// class) in hindsight. May cost a pass over the class: ask at checkpoints.
+    fn best_so_far(&self) -> f64;
+}
+
+/// Why an environment could not go on.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvError {
+    /// A parameter that the environment is not defined for.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// A decision outside the space.
+    #[error("the decision {0} is outside the space")]
+    Decision(String),
+    /// The data are over.
+    #[error("the data ended after {0} rounds")]
+    Ended(u64),
+    /// A file that cannot be used.
+    #[error("{file}{}: {why}", line.map(|l| format!(":{l}")).unwrap_or_default())]
+    Data {
+        /// The file.
+        file: String,
+        /// The line, where one is to blame.
+        line: Option<u64>,
+        /// What is wrong, with the value.
+        why: String,
+    },
+}

@@ -1,0 +1,9 @@
+//! Environments for Corral: worlds with a known answer, and the induced environment E' around any of them.
+
+#![forbid(unsafe_code)]
+
+mod environment;
+mod registry;
+
+pub use environment::{EnvError, Environment};
+pub use registry::{BuildError, World, build, entries};

@@ -1,0 +1,1 @@
+//! Placeholder front page, replaced as the crate grows.
