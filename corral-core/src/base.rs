@@ -54,6 +54,12 @@ pub trait Base<X: ?Sized, D>: Send {
         Ok(())
     }
 
+    /// Whether [`pass`](Base::pass) does anything. A base for which a round without it is nothing may answer `false`,
+    /// and is spared the call; asked when an ensemble is built, loaded or told a new range.
+    fn heeds_passes(&self) -> bool {
+        true
+    }
+
     /// The probability with which this base would propose `decision` now (a density is not one: continuous bases
     /// return `None`), and the memo that such a proposal would carry.
     fn likelihood(&self, _x: &X, _decision: &D) -> Option<(f64, Memo)> {
@@ -95,6 +101,9 @@ impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
     }
     fn pass(&mut self, x: &X) -> Result<(), BaseError> {
         (**self).pass(x)
+    }
+    fn heeds_passes(&self) -> bool {
+        (**self).heeds_passes()
     }
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
         (**self).likelihood(x, decision)

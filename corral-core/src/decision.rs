@@ -23,9 +23,20 @@ impl From<usize> for Arm {
 }
 
 /// A point of R^d. Two points are the same decision only when they are equal to the last bit.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Point(pub Vec<f64>);
+
+impl Clone for Point {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// Keeps the room.
+    fn clone_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+}
 
 impl Point {
     /// The coordinates.

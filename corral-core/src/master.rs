@@ -43,9 +43,15 @@ pub trait Master: Send {
     /// The range is not a number of at least 1.
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
 
-    /// The largest weight that feedback to `base` may carry at present.
+    /// The largest weight that feedback to `base` may carry at present, the range that [`rerange`](Master::rerange)
+    /// was told included (ranges multiply). Infinite: the master knows none, and the ensemble doubles them itself.
     fn range(&self, _base: usize) -> f64 {
         f64::INFINITY
+    }
+
+    /// The rounds that are left, where the master knows them.
+    fn remaining(&self) -> Option<u64> {
+        None
     }
 
     /// The learning rate per base, for those that have one; else empty.
@@ -82,6 +88,9 @@ impl<M: Master + ?Sized> Master for Box<M> {
     fn range(&self, base: usize) -> f64 {
         (**self).range(base)
     }
+    fn remaining(&self) -> Option<u64> {
+        (**self).remaining()
+    }
     fn rates(&self) -> &[f64] {
         (**self).rates()
     }
@@ -112,7 +121,7 @@ pub enum Credit<'a> {
 pub struct Rerange {
     /// The base.
     pub base: usize,
-    /// Its new range.
+    /// Its new range: that of the weights which reach the base, so the master's own range included.
     pub range: f64,
     /// The rounds that are left, where that is known.
     pub remaining: Option<u64>,
