@@ -1,6 +1,6 @@
 //! The role of an environment.
 
-use corral_core::{Feedback, ParamError, Rng, Setup};
+use corral_core::{Arm, Feedback, ParamError, Rng, Setup};
 
 /// A world: each round it shows side information and takes a decision.
 ///
@@ -25,10 +25,11 @@ pub trait Environment<X: ?Sized, D>: Send {
     /// x_t, the side information of this round.
     fn context(&self) -> &X;
 
-    /// f_t(decision): any decision may be asked for.
+    /// f_t(decision): any decision of the space may be asked for; outside it the answer is NaN.
     fn loss(&self, decision: &D) -> f64;
 
-    /// The conditional expectation of f_t(decision) given the past and x_t. Regret is measured with this.
+    /// The conditional expectation of f_t(decision) given the past and x_t. Regret is measured with this. Outside the
+    /// space the answer is NaN.
     fn mean_loss(&self, decision: &D) -> f64;
 
     /// Plays `decision`: puts it into the history and returns what the learner gets to see. A plain environment
@@ -47,6 +48,33 @@ pub trait Environment<X: ?Sized, D>: Send {
     /// The cumulative mean loss, over the rounds so far, of the best fixed decision (or policy of the environment's
     /// class) in hindsight. May cost a pass over the class: ask at checkpoints.
     fn best_so_far(&self) -> f64;
+}
+
+impl<X: ?Sized, D, E: Environment<X, D> + ?Sized> Environment<X, D> for Box<E> {
+    fn setup(&self) -> Setup {
+        (**self).setup()
+    }
+    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+        (**self).next(rng)
+    }
+    fn context(&self) -> &X {
+        (**self).context()
+    }
+    fn loss(&self, decision: &D) -> f64 {
+        (**self).loss(decision)
+    }
+    fn mean_loss(&self, decision: &D) -> f64 {
+        (**self).mean_loss(decision)
+    }
+    fn play(&mut self, decision: &D) -> Result<Feedback, EnvError> {
+        (**self).play(decision)
+    }
+    fn range(&self) -> f64 {
+        (**self).range()
+    }
+    fn best_so_far(&self) -> f64 {
+        (**self).best_so_far()
+    }
 }
 
 /// Why an environment could not go on.
@@ -72,4 +100,18 @@ pub enum EnvError {
         /// What is wrong, with the value.
         why: String,
     },
+}
+
+impl EnvError {
+    /// Passes `arm` on when it is below `actions`.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check_arm(arm: Arm, actions: usize) -> Result<Arm, Self> {
+        if arm.index() < actions {
+            Ok(arm)
+        } else {
+            Err(Self::Decision(format!("{} of {actions} arms", arm.index())))
+        }
+    }
 }

@@ -2,8 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+mod draw;
 mod environment;
 mod registry;
 
+pub mod arms;
+
+pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
-pub use registry::{BuildError, World, build, entries};
+pub use registry::{BuildError, World, build, entries, example};
