@@ -1,0 +1,426 @@
+//! Sets of R^d as plain data: membership, projection, linear minimum, centre, radii. No learning.
+//!
+//! ```
+//! use corral_core::Set;
+//! let set = Set::polytope(&[vec![1.0, 0.0], vec![0.0, 1.0], vec![-1.0, -1.0]], &[1.0, 1.0, 1.0])?;
+//! let mut point = [3.0, 0.5];
+//! set.project(&mut point)?;
+//! assert!(set.contains(&point) && (point[0] - 1.0).abs() < 1e-12);
+//! assert!(Set::polytope(&[vec![1.0, 0.0]], &[1.0]).is_err());      // unbounded
+//! # Ok::<(), corral_core::set::SetError>(())
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+mod error;
+mod finite;
+mod lp;
+mod polytope;
+#[cfg(test)]
+mod tests;
+
+pub use error::SetError;
+pub use finite::Finite;
+pub use polytope::Polytope;
+
+/// How far the coordinates of a point of the simplex may sum from 1.
+const SIMPLEX_SUM: f64 = 1e-9;
+
+/// A set of points. Sizes are checked by the constructors and when a set is read; one written out as a literal is
+/// checked by [`Set::check`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Raw", into = "Raw")]
+#[non_exhaustive]
+pub enum Set {
+    /// The unit ball of R^dim.
+    Ball {
+        /// Dimension.
+        dim: usize,
+    },
+    /// The cube [-1, 1]^dim.
+    Box {
+        /// Dimension.
+        dim: usize,
+    },
+    /// The probability simplex with this many vertices.
+    Simplex {
+        /// Number of vertices, one more than the affine dimension.
+        vertices: usize,
+    },
+    /// A bounded polytope {x : Ax <= b} with an interior.
+    Polytope(Polytope),
+    /// Finitely many points.
+    Finite(Finite),
+}
+
+/// As a spec file writes it, before it is checked.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Raw {
+    Ball { dim: usize },
+    Box { dim: usize },
+    Simplex { vertices: usize },
+    Polytope(Polytope),
+    Finite(Finite),
+}
+
+impl TryFrom<Raw> for Set {
+    type Error = SetError;
+    fn try_from(raw: Raw) -> Result<Self, SetError> {
+        let set = match raw {
+            Raw::Ball { dim } => Self::Ball { dim },
+            Raw::Box { dim } => Self::Box { dim },
+            Raw::Simplex { vertices } => Self::Simplex { vertices },
+            Raw::Polytope(polytope) => Self::Polytope(polytope),
+            Raw::Finite(points) => Self::Finite(points),
+        };
+        set.check()?;
+        Ok(set)
+    }
+}
+
+impl From<Set> for Raw {
+    fn from(set: Set) -> Self {
+        match set {
+            Set::Ball { dim } => Self::Ball { dim },
+            Set::Box { dim } => Self::Box { dim },
+            Set::Simplex { vertices } => Self::Simplex { vertices },
+            Set::Polytope(polytope) => Self::Polytope(polytope),
+            Set::Finite(points) => Self::Finite(points),
+        }
+    }
+}
+
+impl Set {
+    /// The unit ball of R^dim.
+    ///
+    /// # Errors
+    /// `dim` is 0.
+    pub fn ball(dim: usize) -> Result<Self, SetError> {
+        Self::Ball { dim }.checked()
+    }
+
+    /// The cube [-1, 1]^dim.
+    ///
+    /// # Errors
+    /// `dim` is 0.
+    pub fn cube(dim: usize) -> Result<Self, SetError> {
+        Self::Box { dim }.checked()
+    }
+
+    /// The probability simplex with `vertices` vertices.
+    ///
+    /// # Errors
+    /// There are fewer than 2.
+    pub fn simplex(vertices: usize) -> Result<Self, SetError> {
+        Self::Simplex { vertices }.checked()
+    }
+
+    /// The polytope {x : <rows_i, x> <= bounds_i}.
+    ///
+    /// # Errors
+    /// As [`Polytope::new`].
+    pub fn polytope(rows: &[Vec<f64>], bounds: &[f64]) -> Result<Self, SetError> {
+        Polytope::new(rows, bounds).map(Self::Polytope)
+    }
+
+    /// Finitely many points.
+    ///
+    /// # Errors
+    /// As [`Finite::new`].
+    pub fn finite(points: &[Vec<f64>]) -> Result<Self, SetError> {
+        Finite::new(points).map(Self::Finite)
+    }
+
+    fn checked(self) -> Result<Self, SetError> {
+        self.check()?;
+        Ok(self)
+    }
+
+    /// Whether the set's sizes are such that it has something to decide on.
+    ///
+    /// # Errors
+    /// The dimension is 0, or a simplex has fewer than 2 vertices.
+    pub fn check(&self) -> Result<(), SetError> {
+        match *self {
+            Self::Ball { dim: 0 } | Self::Box { dim: 0 } => Err(SetError::ZeroDimension),
+            Self::Simplex { vertices } if vertices < 2 => Err(SetError::Vertices(vertices)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What kind of set this is: "ball", "box", "simplex", "polytope", "finite set".
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Ball { .. } => "ball",
+            Self::Box { .. } => "box",
+            Self::Simplex { .. } => "simplex",
+            Self::Polytope(_) => "polytope",
+            Self::Finite(_) => "finite set",
+        }
+    }
+
+    /// Number of coordinates of a point.
+    pub fn dim(&self) -> usize {
+        match self {
+            Self::Ball { dim } | Self::Box { dim } => *dim,
+            Self::Simplex { vertices } => *vertices,
+            Self::Polytope(polytope) => polytope.dim(),
+            Self::Finite(points) => points.dim(),
+        }
+    }
+
+    /// Dimension of the affine hull: one less than [`dim`](Set::dim) on the simplex. (A finite set answers with the
+    /// number of its coordinates.)
+    pub fn affine_dim(&self) -> usize {
+        match self {
+            Self::Simplex { vertices } => vertices.saturating_sub(1),
+            other => other.dim(),
+        }
+    }
+
+    /// Whether the set is convex: all but finite sets.
+    pub fn is_convex(&self) -> bool {
+        !matches!(self, Self::Finite(_))
+    }
+
+    /// Whether `point` lies in the set. Written so that NaN fails. Points of a finite set are compared to the last
+    /// bit; the coordinates on the simplex must sum to 1 within 1e-9.
+    pub fn contains(&self, point: &[f64]) -> bool {
+        point.len() == self.dim()
+            && match self {
+                Self::Ball { .. } => dot(point, point) <= 1.0,
+                Self::Box { .. } => point.iter().all(|v| v.abs() <= 1.0),
+                Self::Simplex { .. } => {
+                    point.iter().all(|v| *v >= 0.0) && (point.iter().sum::<f64>() - 1.0).abs() <= SIMPLEX_SUM
+                }
+                Self::Polytope(polytope) => polytope.contains(point),
+                Self::Finite(points) => points.index_of(point).is_some(),
+            }
+    }
+
+    /// Moves `point` to the nearest point of the set; [`contains`](Set::contains) accepts the result.
+    ///
+    /// # Errors
+    /// The point is of another dimension or not finite.
+    pub fn project(&self, point: &mut [f64]) -> Result<(), SetError> {
+        self.accept(point)?;
+        match self {
+            Self::Ball { .. } => {
+                let norm = dot(point, point).sqrt();
+                if norm > 1.0 {
+                    point.iter_mut().for_each(|v| *v /= norm);
+                }
+            }
+            Self::Box { .. } => point.iter_mut().for_each(|v| *v = v.clamp(-1.0, 1.0)),
+            Self::Simplex { .. } => project_simplex(point),
+            Self::Polytope(polytope) => polytope.project(point)?,
+            Self::Finite(points) => {
+                if let Some(nearest) = points.get(points.nearest(point)) {
+                    point.copy_from_slice(nearest);
+                }
+            }
+        }
+        self.pull_inside(point);
+        Ok(())
+    }
+
+    /// Writes into `at` a point of the set that minimises <direction, .>, and returns the minimum. The support
+    /// function at g is minus the minimum of -g.
+    ///
+    /// # Errors
+    /// The direction is of another dimension or not finite.
+    pub fn linear_min(&self, direction: &[f64], at: &mut [f64]) -> Result<f64, SetError> {
+        self.accept(direction)?;
+        error::same_length("the room for the minimiser", at.len(), self.dim())?;
+        match self {
+            Self::Ball { .. } => {
+                let norm = dot(direction, direction).sqrt();
+                for (x, g) in at.iter_mut().zip(direction) {
+                    *x = if norm > 0.0 { -g / norm } else { 0.0 };
+                }
+            }
+            Self::Box { .. } => {
+                for (x, g) in at.iter_mut().zip(direction) {
+                    *x = if *g > 0.0 { -1.0 } else { 1.0 };
+                }
+            }
+            Self::Simplex { .. } => {
+                let mut best = 0;
+                for (i, g) in direction.iter().enumerate() {
+                    if *g < direction[best] {
+                        best = i;
+                    }
+                }
+                at.fill(0.0);
+                at[best] = 1.0;
+            }
+            Self::Polytope(polytope) => polytope.linear_min(direction, at)?,
+            Self::Finite(points) => {
+                if let Some(point) = points.get(points.minimiser(direction)) {
+                    at.copy_from_slice(point);
+                }
+            }
+        }
+        self.pull_inside(at);
+        Ok(dot(direction, at))
+    }
+
+    /// The centre: of the ball and the box, the uniform point of the simplex, the centre of the largest ball inside
+    /// a polytope, the mean of finitely many points.
+    pub fn centre(&self) -> Vec<f64> {
+        match self {
+            Self::Ball { dim } | Self::Box { dim } => vec![0.0; *dim],
+            Self::Simplex { vertices } => vec![1.0 / *vertices as f64; *vertices],
+            Self::Polytope(polytope) => polytope.centre().to_vec(),
+            Self::Finite(points) => points.centre().to_vec(),
+        }
+    }
+
+    /// Radius of the largest ball (of the affine hull) around the centre inside the set; 0 for finite sets.
+    pub fn inner_radius(&self) -> f64 {
+        match self {
+            Self::Ball { .. } | Self::Box { .. } => 1.0,
+            Self::Simplex { vertices } => {
+                let k = *vertices as f64;
+                1.0 / (k * (k - 1.0)).sqrt()
+            }
+            Self::Polytope(polytope) => polytope.inner_radius(),
+            Self::Finite(_) => 0.0,
+        }
+    }
+
+    /// Radius of a ball around the centre that holds the set: the smallest one, but for polytopes of too many
+    /// vertices to list, where it is that of the bounding box.
+    pub fn outer_radius(&self) -> f64 {
+        match self {
+            Self::Ball { .. } => 1.0,
+            Self::Box { dim } => (*dim as f64).sqrt(),
+            Self::Simplex { vertices } => {
+                let k = *vertices as f64;
+                ((k - 1.0) / k).sqrt()
+            }
+            Self::Polytope(polytope) => polytope.outer_radius(),
+            Self::Finite(points) => points.outer_radius(),
+        }
+    }
+
+    /// A bound on |x| over the set, attained but for polytopes and finite sets away from the origin.
+    pub fn norm_bound(&self) -> f64 {
+        match self {
+            Self::Simplex { .. } => 1.0,
+            other => {
+                let centre = other.centre();
+                dot(&centre, &centre).sqrt() + other.outer_radius()
+            }
+        }
+    }
+
+    /// Radius of the largest ball (of the affine hull) around `point` that fits in the set; negative outside.
+    ///
+    /// # Errors
+    /// The point is of another dimension or not finite, or the set is finite.
+    pub fn room(&self, point: &[f64]) -> Result<f64, SetError> {
+        self.accept(point)?;
+        Ok(match self {
+            Self::Ball { .. } => 1.0 - dot(point, point).sqrt(),
+            Self::Box { .. } => point.iter().map(|v| 1.0 - v.abs()).fold(f64::INFINITY, f64::min),
+            Self::Simplex { vertices } => {
+                // The face x_i = 0 lies at distance x_i sqrt(K/(K-1)) within the hull.
+                let k = *vertices as f64;
+                point.iter().fold(f64::INFINITY, |m, v| m.min(*v)) * (k / (k - 1.0)).sqrt()
+            }
+            Self::Polytope(polytope) => polytope.room(point),
+            Self::Finite(_) => {
+                return Err(SetError::Unsupported { what: "a ball inside", kind: self.kind() });
+            }
+        })
+    }
+
+    /// The vertices, where the set has at most `limit` of them and (for polytopes) at most `limit` choices of d rows
+    /// have to be looked at. `None` for the ball.
+    pub fn vertices(&self, limit: usize) -> Option<Vec<Vec<f64>>> {
+        match self {
+            Self::Ball { .. } => None,
+            Self::Box { dim } => (*dim < 32 && 1usize << dim <= limit).then(|| {
+                (0..1usize << dim)
+                    .map(|mask| (0..*dim).map(|j| if mask >> j & 1 == 1 { 1.0 } else { -1.0 }).collect())
+                    .collect()
+            }),
+            Self::Simplex { vertices } => (*vertices <= limit).then(|| {
+                (0..*vertices)
+                    .map(|i| (0..*vertices).map(|j| if i == j { 1.0 } else { 0.0 }).collect())
+                    .collect()
+            }),
+            Self::Polytope(polytope) => {
+                let mut vertices = polytope.vertices(limit)?;
+                vertices.iter_mut().for_each(|v| self.pull_inside(v));
+                Some(vertices)
+            }
+            Self::Finite(points) => {
+                (points.count() <= limit).then(|| points.iter().map(<[f64]>::to_vec).collect())
+            }
+        }
+    }
+
+    /// Undoes rounding: a point that lies outside by a few units of the last place is drawn towards the centre until
+    /// [`contains`](Set::contains) accepts it. Points inside, and points of finite sets, stay as they are.
+    pub fn pull_inside(&self, point: &mut [f64]) {
+        if self.contains(point) || !self.is_convex() || point.len() != self.dim() {
+            return;
+        }
+        let mut pull = f64::EPSILON;
+        while pull <= 1.0 && !self.contains(point) {
+            match self {
+                Self::Polytope(polytope) => {
+                    for (v, c) in point.iter_mut().zip(polytope.centre()) {
+                        *v += pull * (c - *v);
+                    }
+                }
+                Self::Simplex { vertices } => {
+                    let centre = 1.0 / *vertices as f64;
+                    point.iter_mut().for_each(|v| *v += pull * (centre - *v));
+                }
+                _ => point.iter_mut().for_each(|v| *v *= 1.0 - pull),
+            }
+            pull *= 2.0;
+        }
+    }
+
+    fn accept(&self, point: &[f64]) -> Result<(), SetError> {
+        error::same_length("the point", point.len(), self.dim())?;
+        error::finite("the point", point)
+    }
+}
+
+/// The nearest point of the simplex, by raising the threshold until nothing more falls below it (Michelot 1986): no
+/// sorting and no room needed.
+fn project_simplex(point: &mut [f64]) {
+    // A common shift changes nothing, and keeps the digits of points far away.
+    let top = point.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    point.iter_mut().for_each(|v| *v -= top);
+    let mut threshold = f64::NEG_INFINITY;
+    loop {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for v in point.iter().filter(|v| **v > threshold) {
+            sum += v;
+            count += 1.0;
+        }
+        let next = (sum - 1.0) / count;
+        // The threshold only rises; when rounding stops it, the support has settled.
+        if next <= threshold {
+            break;
+        }
+        threshold = next;
+    }
+    point.iter_mut().for_each(|v| *v = (*v - threshold).max(0.0));
+}
+
+/// <a, b>.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
+}
