@@ -5,6 +5,7 @@
 
 mod base;
 mod context;
+mod corral;
 mod decision;
 mod error;
 mod master;
@@ -14,12 +15,14 @@ mod setup;
 mod space;
 
 pub mod catalog;
+pub mod omd;
 pub mod policy;
 pub mod set;
 pub mod snapshot;
 
 pub use base::{Base, BaseError, Feedback, Proposal};
 pub use context::{Context, ContextSampler, ContextShape};
+pub use corral::{Corral, CorralParams, CorralRules, Horizon, Rate};
 pub use decision::{Arm, Point};
 pub use error::ParamError;
 pub use master::{Credit, Master, MasterError, Rerange};

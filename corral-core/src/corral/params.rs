@@ -1,0 +1,271 @@
+//! What Corral is told before the first round.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ParamError;
+
+/// Parameters of [`Corral`](crate::Corral).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CorralParams {
+    /// The number of bases M.
+    pub bases: usize,
+    /// The number of rounds T.
+    pub horizon: Horizon,
+    /// The learning rate eta.
+    pub rate: Rate,
+    /// The distribution p_1 (it need not be normalised); uniform when absent.
+    pub prior: Option<Vec<f64>>,
+    /// Whether losses are estimated around their running mean m, by m + (f - m) weight_i: estimates are signed then,
+    /// and the theorem does not cover them.
+    pub baseline: bool,
+    /// Where to leave the paper, to reproduce public programs.
+    pub rules: CorralRules,
+}
+
+impl CorralParams {
+    /// The paper's algorithm over `bases` bases, with the default rate.
+    pub fn new(bases: usize, horizon: Horizon) -> Self {
+        Self {
+            bases,
+            horizon,
+            rate: Rate::default(),
+            prior: None,
+            baseline: false,
+            rules: CorralRules::default(),
+        }
+    }
+
+    /// Passes the parameters on when the algorithm is defined for them.
+    ///
+    /// # Errors
+    /// Names the parameter and its value.
+    pub fn check(self) -> Result<Self, ParamError> {
+        if self.bases == 0 || self.bases > u32::MAX as usize {
+            return Err(ParamError::new("bases", self.bases, "at least 1 (and below 2^32)"));
+        }
+        if self.horizon == Horizon::Known(0) {
+            return Err(ParamError::new("horizon", 0, "at least 1"));
+        }
+        self.rate.check()?;
+        if let Some(prior) = &self.prior {
+            if prior.len() != self.bases {
+                return Err(ParamError::new(
+                    "prior",
+                    format!("of length {}", prior.len()),
+                    "one weight per base",
+                ));
+            }
+            for weight in prior {
+                ParamError::positive("prior", *weight)?;
+            }
+            let (total, least) = prior.iter().fold((0.0, f64::INFINITY), |(s, m), w| (s + w, w.min(m)));
+            if !(total.is_finite() && least / total >= 1e-15) {
+                return Err(ParamError::new(
+                    "prior",
+                    least / total,
+                    "at least 1e-15 of the total for every base",
+                ));
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl Default for CorralParams {
+    /// No bases yet and an unknown horizon: to be filled in by who reads a spec.
+    fn default() -> Self {
+        Self::new(0, Horizon::Unknown)
+    }
+}
+
+/// How long the game is. In a spec: a number of rounds, or `"unknown"`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Horizon {
+    /// T rounds. Rounds beyond are played with the same gamma and beta; the theorem says nothing of them.
+    Known(u64),
+    /// Epochs of 64, 128, 256, ... rounds; everything starts over with each, the bases too. Where the regret of one
+    /// epoch is of order sqrt(T), this costs a factor of sqrt(2)/(sqrt(2) - 1) = 3.41.
+    #[default]
+    Unknown,
+}
+
+/// The learning rate eta: a trade-off, not a nuisance. Large rates follow the leader fast, and starve slow starters.
+/// In a spec: a name, `{ theory = { alpha = 0.5, regret = 100 } }`, `{ fixed = 0.1 }`, or a number.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Rate {
+    /// 1/sqrt(T): patient with slow starters.
+    #[default]
+    Balanced,
+    /// 10/sqrt(T): for bases that learn fast.
+    Fast,
+    /// 30/sqrt(T): for bases that all learn from every round.
+    Eager,
+    /// sqrt((M-1) ln T/(c T)) with c = e^(1/ln 2)/2 = 2.12: optimal for the master's own regret.
+    MasterOptimal,
+    /// Optimal against a base whose regret is at most rho^alpha `regret` (Theorems main1 and main2). A base that is
+    /// only weakly stable, and restarted when its range grows, has its regret multiplied by
+    /// 2^alpha/(2^alpha - 1): multiply it in.
+    Theory {
+        /// The exponent alpha, in (0, 1].
+        alpha: f64,
+        /// The regret R(T).
+        regret: f64,
+    },
+    /// This number.
+    Fixed(f64),
+}
+
+/// e^(1/ln 2)/2: half the largest factor by which rates grow.
+pub(crate) fn half_growth() -> f64 {
+    0.5 * (1.0 / std::f64::consts::LN_2).exp()
+}
+
+impl Rate {
+    fn check(self) -> Result<(), ParamError> {
+        match self {
+            Self::Fixed(rate) => ParamError::positive("rate", rate).map(drop),
+            Self::Theory { alpha, regret } => {
+                if !(alpha > 0.0 && alpha <= 1.0) {
+                    return Err(ParamError::new("rate.theory.alpha", alpha, "in (0, 1]"));
+                }
+                ParamError::positive("rate.theory.regret", regret).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The number eta for M bases and T rounds. T = 1 is taken for 2, and M = 1 for 2, where a formula would give 0.
+    pub fn value(self, bases: usize, rounds: u64) -> f64 {
+        let t = rounds.max(1) as f64;
+        let m = bases.max(2) as f64;
+        let ln = (rounds.max(2) as f64).ln();
+        match self {
+            Self::Balanced => 1.0 / t.sqrt(),
+            Self::Fast => 10.0 / t.sqrt(),
+            Self::Eager => 30.0 / t.sqrt(),
+            Self::MasterOptimal => ((m - 1.0) * ln / (half_growth() * t)).sqrt(),
+            // Theorem main1: min{1/(40 R ln T), sqrt(M/T)}.
+            Self::Theory { alpha: 1.0, regret } => (1.0 / (40.0 * regret * ln)).min((m / t).sqrt()),
+            // Theorem main2 with explicit constants: the minimum over eta of A/eta + B eta + C eta^k, k = a/(1-a).
+            Self::Theory { alpha, regret } => {
+                let k = alpha / (1.0 - alpha);
+                let (a, b) = ((m - 1.0) * ln, half_growth() * t);
+                let ln_c = (1.0 - alpha).ln() + k * (40.0 * alpha * ln).ln() + regret.ln() / (1.0 - alpha);
+                // B eta^2 + C k eta^(k+1) = A has one root, below sqrt(A/B): bisection of ln eta.
+                let (mut low, mut high) = (-700.0, 0.5 * (a / b).ln());
+                for _ in 0..100 {
+                    let x = 0.5 * (low + high);
+                    let left = b * (2.0 * x).exp() + (ln_c + k.ln() + (k + 1.0) * x).exp();
+                    if left > a { high = x } else { low = x }
+                }
+                (0.5 * (low + high)).exp()
+            }
+            Self::Fixed(rate) => rate,
+        }
+    }
+}
+
+/// Where public programs leave the paper. The default is the paper, everywhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CorralRules {
+    /// p_{t+1} is replaced by pbar_{t+1} after each round.
+    pub overwrite: bool,
+    /// Ranges rho are cut to whole numbers.
+    pub whole_ranges: bool,
+    /// Rates shrink by beta where they should grow.
+    pub shrink: bool,
+}
+
+impl CorralRules {
+    /// Whether these are the paper's.
+    pub fn is_paper(self) -> bool {
+        self == Self::default()
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum HorizonSpec {
+    Rounds(u64),
+    Name(UnknownName),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum UnknownName {
+    Unknown,
+}
+
+impl Serialize for Horizon {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Known(rounds) => HorizonSpec::Rounds(*rounds),
+            Self::Unknown => HorizonSpec::Name(UnknownName::Unknown),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Horizon {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spec = HorizonSpec::deserialize(deserializer)
+            .map_err(|_| serde::de::Error::custom("a horizon must be a number of rounds or \"unknown\""))?;
+        Ok(match spec {
+            HorizonSpec::Rounds(rounds) => Self::Known(rounds),
+            HorizonSpec::Name(UnknownName::Unknown) => Self::Unknown,
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum RateSpec {
+    Number(f64),
+    Named(RateName),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RateName {
+    Balanced,
+    Fast,
+    Eager,
+    MasterOptimal,
+    Theory { alpha: f64, regret: f64 },
+    Fixed(f64),
+}
+
+impl Serialize for Rate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Self::Balanced => RateName::Balanced,
+            Self::Fast => RateName::Fast,
+            Self::Eager => RateName::Eager,
+            Self::MasterOptimal => RateName::MasterOptimal,
+            Self::Theory { alpha, regret } => RateName::Theory { alpha, regret },
+            Self::Fixed(rate) => RateName::Fixed(rate),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Rate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spec = RateSpec::deserialize(deserializer).map_err(|_| {
+            serde::de::Error::custom(
+                "a rate must be balanced, fast, eager, master-optimal, a number, { fixed = number } \
+                 or { theory = { alpha = number, regret = number } }",
+            )
+        })?;
+        Ok(match spec {
+            RateSpec::Number(rate) | RateSpec::Named(RateName::Fixed(rate)) => Self::Fixed(rate),
+            RateSpec::Named(RateName::Balanced) => Self::Balanced,
+            RateSpec::Named(RateName::Fast) => Self::Fast,
+            RateSpec::Named(RateName::Eager) => Self::Eager,
+            RateSpec::Named(RateName::MasterOptimal) => Self::MasterOptimal,
+            RateSpec::Named(RateName::Theory { alpha, regret }) => Self::Theory { alpha, regret },
+        })
+    }
+}
