@@ -15,6 +15,7 @@ mod setup;
 mod space;
 
 pub mod catalog;
+pub mod masters;
 pub mod omd;
 pub mod policy;
 pub mod set;

@@ -1,0 +1,158 @@
+//! EXP3.P over bases (Auer, Cesa-Bianchi, Freund, Schapire 2002; constants of Bubeck, Cesa-Bianchi 2012, theorem 3.3).
+//!
+//! ```text
+//! G_i    += ((1 - f) 1{i = i_t} + b)/pbar_i
+//! w_i     ~ exp(eta (G_i - max G)),  pbar_i = (1 - gamma) w_i + gamma/M
+//! b       = sqrt(ln(M/delta)/(T M)),  eta = 0.95 sqrt(ln M/(T M)),  gamma = min(1/2, 1.05 sqrt(M ln M/T))
+//! ```
+//!
+//! Feed: raw or weighted. With probability 1 - delta the regret against each base's *actual* run is O(sqrt(T M ln(M/delta))),
+//! for any losses. As a master of bases that must be kept alive set `exponent = a` for bases with regret n^a: then
+//! gamma = T^(-(1-a)/(2-a)), the forced exploration under which smoothed bases reach T^(1/(2-a)) (Pacchiano et al. 2020).
+//! It needs T, or all three constants. Under delay the bonus b/pbar_i uses the distribution in force when the loss arrives,
+//! which the theorem does not cover. From memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::entropy::ExponentialWeights;
+use super::rule::{Rule, Ruled};
+use super::{MasterSetup, Roster};
+use crate::catalog::{Entry, Field};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+/// Parameters of [`Exp3P`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Exp3PParams {
+    /// The learning rate eta.
+    pub rate: Option<f64>,
+    /// The bonus b.
+    pub bonus: Option<f64>,
+    /// The uniform share gamma.
+    pub mixing: Option<f64>,
+    /// The probability with which the bound may fail.
+    pub delta: f64,
+    /// The exponent a of the bases' regret, for gamma = T^(-(1-a)/(2-a)).
+    pub exponent: Option<f64>,
+}
+
+impl Default for Exp3PParams {
+    fn default() -> Self {
+        Self { rate: None, bonus: None, mixing: None, delta: 0.05, exponent: None }
+    }
+}
+
+/// EXP3.P over bases.
+pub type Exp3P = Ruled<Exp3PRule>;
+
+/// The rule of [`Exp3P`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Exp3PRule {
+    /// Weights of the sums -G.
+    weights: ExponentialWeights,
+    rate: f64,
+    bonus: f64,
+    mixing: f64,
+}
+
+impl Rule for Exp3PRule {
+    type Params = Exp3PParams;
+
+    const ENTRY: Entry = Entry {
+        name: "exp3-p",
+        summary: "exponential weights over optimistic gains, with high probability",
+        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002; Bubeck, Cesa-Bianchi 2012, theorem 3.3",
+        regret: "O(sqrt(T M ln(M/delta))) against each base's actual run, with probability 1 - delta",
+        alpha: None,
+        fits: "feed raw or weighted; any losses; known horizon",
+        cost: "O(M), M exponentials",
+        kind: "any",
+        status: "from memory",
+        fields: &[
+            Field { name: "rate", default: "0.95 sqrt(ln M/(T M))", doc: "the learning rate eta" },
+            Field { name: "bonus", default: "sqrt(ln(M/delta)/(T M))", doc: "the bonus b" },
+            Field {
+                name: "mixing",
+                default: "min(1/2, 1.05 sqrt(M ln M/T))",
+                doc: "the uniform share gamma",
+            },
+            Field { name: "delta", default: "0.05", doc: "the probability with which the bound may fail" },
+            Field {
+                name: "exponent",
+                default: "none",
+                doc: "a of bases with regret n^a: gamma = T^(-(1-a)/(2-a))",
+            },
+        ],
+    };
+
+    fn new(params: &Exp3PParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        let bases = setup.bases as f64;
+        if !(params.delta > 0.0 && params.delta < 1.0) {
+            return Err(ParamError::new("delta", params.delta, "in (0, 1)"));
+        }
+        let horizon = || match setup.horizon {
+            Some(rounds) => Ok(rounds as f64),
+            None => Err(ParamError::new("horizon", "not known", "known, or rate, bonus and mixing given")),
+        };
+        // Gains whose own weights reach rho have second moments up to rho: T M becomes T M rho.
+        let rate = match params.rate {
+            Some(rate) => ParamError::positive("rate", rate)?,
+            None => 0.95 * (bases.ln() / (horizon()? * bases * setup.range)).sqrt(),
+        };
+        let bonus = match params.bonus {
+            Some(bonus) if bonus == 0.0 => 0.0,
+            Some(bonus) => ParamError::positive("bonus", bonus)?,
+            None => ((bases / params.delta).ln() / (horizon()? * bases)).sqrt(),
+        };
+        let mixing = match (params.mixing, params.exponent) {
+            (Some(mixing), _) => ParamError::unit("mixing", mixing)?,
+            (None, Some(a)) => {
+                let a = ParamError::unit("exponent", a)?;
+                horizon()?.powf(-(1.0 - a) / (2.0 - a))
+            }
+            (None, None) => (1.05 * (bases * bases.ln() / horizon()?).sqrt()).min(0.5),
+        };
+        Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), rate, bonus, mixing })
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        current: &[f64],
+    ) -> Result<(), MasterError> {
+        let mut seen = false;
+        // G_i += (1 - f) w_i; the sums hold -G.
+        roster.credited(credit, |i, weight| {
+            self.weights.add_lazily(i, -(1.0 - loss) * weight);
+            seen = true;
+        });
+        if seen {
+            if self.bonus > 0.0 {
+                for i in roster.iter() {
+                    // G_i += b/pbar_i; without mixing pbar may underflow, and the bonus with it is capped.
+                    self.weights.add_lazily(i, -self.bonus / current[i].max(1e-100));
+                }
+            }
+            self.weights.refresh(roster, self.rate);
+        }
+        Ok(())
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        self.weights.distribute(roster, self.mixing, out);
+    }
+
+    fn weight_range(&self) -> f64 {
+        if self.mixing > 0.0 { self.weights.len() as f64 / self.mixing } else { f64::INFINITY }
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        state.weights.validate(self.weights.len())?;
+        if (state.rate, state.bonus, state.mixing) != (self.rate, self.bonus, self.mixing) {
+            return Err(SnapshotError::state("its constants do not follow from its parameters"));
+        }
+        Ok(())
+    }
+}

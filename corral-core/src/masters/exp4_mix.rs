@@ -1,0 +1,133 @@
+//! EXP4 with uniform exploration (Maillard, Munos 2011, "Adaptive bandits: towards the best history-dependent
+//! strategy"; Bubeck, Cesa-Bianchi 2012, survey, chapter 4.2).
+//!
+//! ```text
+//! P(a)    = sum_i pbar_i pi_i(a)                    action a of the round
+//! S_i    += f pi_i(a_t)/P(a_t)                      the weights of credit "likelihood"
+//! q_i     ~ exp(-eta (S_i - min S)),  pbar_i = (1 - gamma) q_i + gamma/M
+//! eta     = sqrt(2 ln M/(T min(M, K)))
+//! gamma   = min(1, (alpha M^alpha R/T)^(1/(1+alpha)))
+//! ```
+//!
+//! Feed: weighted, with credit "likelihood" or "same-decision"; with credit "chosen" it is EXP3 with mixing, and K does
+//! not help. For (alpha, R)-stable bases the regret is at most gamma T + sqrt(2 T min(M, K) ln M) + (M/gamma)^alpha R
+//! against the best base run alone, for any losses: T^(2/3) for alpha = 1/2, R = sqrt(T), as the paper of Corral notes.
+//! It is logarithmic in M where decisions are shared; it is not sqrt(T), and it needs T and the bases' bounds. The
+//! bounds are from memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::entropy::ExponentialWeights;
+use super::rule::{Rule, Ruled};
+use super::{MasterSetup, RegretBound, Roster};
+use crate::catalog::{Entry, Field};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+/// Parameters of [`Exp4Mix`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Exp4MixParams {
+    /// The learning rate eta; `None`: the formula of the horizon.
+    pub rate: Option<f64>,
+    /// The uniform share gamma; `None`: the formula of the horizon and the bounds.
+    pub mixing: Option<f64>,
+    /// The number K of actions that the bases share; `None`: they share none.
+    pub actions: Option<usize>,
+    /// A regret bound per base; `None`: what is known of the bases.
+    pub bounds: Option<Vec<RegretBound>>,
+}
+
+/// EXP4 with uniform exploration.
+pub type Exp4Mix = Ruled<Exp4MixRule>;
+
+/// The rule of [`Exp4Mix`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Exp4MixRule {
+    weights: ExponentialWeights,
+    mixing: f64,
+}
+
+impl Rule for Exp4MixRule {
+    type Params = Exp4MixParams;
+
+    const ENTRY: Entry = Entry {
+        name: "exp4-mix",
+        summary: "EXP4 over the bases with uniform exploration, so that each keeps learning",
+        source: "Maillard, Munos 2011, Adaptive bandits; Bubeck, Cesa-Bianchi 2012, chapter 4.2",
+        regret: "gamma T + sqrt(2 T min(M,K) ln M) + (M/gamma)^alpha R: T^(2/3) for sqrt(T) bases",
+        alpha: None,
+        fits: "credit likelihood or same-decision, feed weighted; stable bases, known horizon",
+        cost: "O(M), an exponential per credited base",
+        kind: "any",
+        status: "from memory",
+        fields: &[
+            Field { name: "rate", default: "sqrt(2 ln M/(T min(M, K)))", doc: "the learning rate eta" },
+            Field {
+                name: "mixing",
+                default: "min(1, (alpha M^alpha R/T)^(1/(1+alpha)))",
+                doc: "the uniform share gamma; the largest that any base's bound asks for",
+            },
+            Field { name: "actions", default: "none", doc: "the number K of actions that the bases share" },
+            Field { name: "bounds", default: "the bases' own", doc: "{ scale, exponent, alpha } per base" },
+        ],
+    };
+
+    fn new(params: &Exp4MixParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        let bases = setup.bases as f64;
+        let horizon = || match setup.horizon {
+            Some(rounds) => Ok(rounds as f64),
+            None => Err(ParamError::new("horizon", "not known", "known, or rate and mixing given")),
+        };
+        let shared = match params.actions {
+            Some(0) => return Err(ParamError::new("actions", 0, "at least 1")),
+            Some(actions) => bases.min(actions as f64),
+            None => bases,
+        };
+        let rate = match params.rate {
+            Some(rate) => ParamError::positive("rate", rate)?,
+            None => (2.0 * bases.ln() / (horizon()? * shared * setup.range)).sqrt(),
+        };
+        let bounds = setup.bounds_or(params.bounds.as_deref())?;
+        let mixing = match params.mixing {
+            Some(mixing) => ParamError::unit("mixing", mixing)?,
+            None => {
+                let rounds = horizon()?;
+                // gamma T + (M rho/gamma)^alpha R is least at gamma = (alpha (M rho)^alpha R/T)^(1/(1+alpha)).
+                let best = |b: &RegretBound| {
+                    let asked = b.alpha * (bases * setup.range).powf(b.alpha) * b.at(rounds) / rounds;
+                    asked.powf(1.0 / (1.0 + b.alpha)).min(1.0)
+                };
+                bounds.iter().map(best).fold(0.0, f64::max)
+            }
+        };
+        Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), mixing })
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        // S_i += f pi_i(a_t)/P(a_t)
+        roster.credited(credit, |i, weight| self.weights.add(i, loss * weight));
+        Ok(())
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        self.weights.distribute(roster, self.mixing, out);
+    }
+
+    fn weight_range(&self) -> f64 {
+        if self.mixing > 0.0 { self.weights.len() as f64 / self.mixing } else { f64::INFINITY }
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        state.weights.validate(self.weights.len())?;
+        if state.mixing != self.mixing {
+            return Err(SnapshotError::state(format!("mixing is {}, not {}", state.mixing, self.mixing)));
+        }
+        Ok(())
+    }
+}

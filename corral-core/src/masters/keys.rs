@@ -1,0 +1,88 @@
+//! Reading parameters so that an unknown key is reported with the nearest known ones.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::StringDeserializer;
+use serde::de::{
+    self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor,
+};
+
+/// What went wrong while reading parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum KeyError {
+    /// A key that the parameters do not have, and those they have.
+    Unknown { key: String, known: &'static [&'static str] },
+    /// Anything else, in serde's words.
+    Other(String),
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { key, .. } => write!(f, "unknown key {key:?}"),
+            Self::Other(why) => f.write_str(why.trim_end()),
+        }
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+impl de::Error for KeyError {
+    fn custom<T: fmt::Display>(why: T) -> Self {
+        Self::Other(why.to_string())
+    }
+
+    fn unknown_field(field: &str, known: &'static [&'static str]) -> Self {
+        Self::Unknown { key: field.to_owned(), known }
+    }
+}
+
+/// Reads a struct whose derive denies unknown fields from a map.
+pub(super) fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(params: D) -> Result<T, KeyError> {
+    params.deserialize_map(Keys(PhantomData)).map_err(|e| KeyError::Other(e.to_string()))?
+}
+
+/// Reads the map of the foreign deserializer with our own error type, which remembers an unknown key as data.
+struct Keys<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for Keys<T> {
+    type Value = Result<T, KeyError>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table of parameters")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        Ok(T::deserialize(de::value::MapAccessDeserializer::new(Entries { map, key: String::new() })))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        let none = std::iter::empty::<(String, f64)>();
+        Ok(T::deserialize(de::value::MapDeserializer::<_, KeyError>::new(none)))
+    }
+}
+
+struct Entries<A> {
+    map: A,
+    key: String,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<A> {
+    type Error = KeyError;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, KeyError> {
+        let Some(key) = self.map.next_key::<String>().map_err(|e| KeyError::Other(e.to_string()))? else {
+            return Ok(None);
+        };
+        self.key.clone_from(&key);
+        let key: StringDeserializer<KeyError> = key.into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, KeyError> {
+        self.map
+            .next_value_seed(seed)
+            .map_err(|e| KeyError::Other(format!("key {:?}: {}", self.key, e.to_string().trim_end())))
+    }
+}

@@ -1,0 +1,208 @@
+//! The masters beside Corral: what came before and after, behind the same trait, by name.
+//!
+//! ```
+//! use corral_core::masters::{self, MasterSetup};
+//! use serde::de::value::{Error, MapDeserializer};
+//!
+//! let params = MapDeserializer::<_, Error>::new([("mixing", 0.1)].into_iter());
+//! let master = masters::build("exp3", params, &MasterSetup::new(3, Some(1000))).unwrap();
+//! assert_eq!(master.probabilities(), [1.0 / 3.0; 3]);
+//! ```
+//!
+//! What the masters share:
+//! - A weight of credit that is 0 tells nothing. Masters that keep plain means (confidence bounds, balancing) count
+//!   a weight of at least 1 as one observation of the raw loss, and a smaller weight as that fraction of one.
+//! - Credit that comes late to a base that was retired meanwhile is checked, and dropped.
+//! - `rerange` starts over for the new range, with all bases back.
+//! - Deterministic masters put probability 1 on one base. Against losses that depend on that distribution their
+//!   regret is linear; each says so.
+
+mod bound;
+mod entropy;
+mod exp3;
+mod exp3_p;
+mod exp4_mix;
+mod fixed;
+mod keys;
+mod roster;
+mod rule;
+mod uniform;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+pub use bound::RegretBound;
+pub use exp3::{Exp3, Exp3Params, Exp3Rule};
+pub use exp3_p::{Exp3P, Exp3PParams, Exp3PRule};
+pub use exp4_mix::{Exp4Mix, Exp4MixParams, Exp4MixRule};
+pub use fixed::{Fixed, FixedParams, FixedRule};
+pub use roster::Roster;
+pub use rule::{Rule, Ruled};
+pub use uniform::{Uniform, UniformParams, UniformRule};
+
+use crate::catalog::{Entry, Unknown};
+use crate::{Master, ParamError};
+
+/// What a master is told before the first round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MasterSetup {
+    /// How many bases there are.
+    pub bases: usize,
+    /// The number of rounds, where it is known.
+    pub horizon: Option<u64>,
+    /// What is known of each base's regret: empty, or one entry per base. Where nothing is known, sqrt(n) is assumed
+    /// by the masters that need a bound, unless their parameters give one.
+    pub bounds: Vec<Option<RegretBound>>,
+    /// The largest weight that the losses themselves carry: 1, but for a master that is a base of another.
+    pub range: f64,
+}
+
+impl MasterSetup {
+    /// `bases` bases of which nothing is known, for `horizon` rounds.
+    pub fn new(bases: usize, horizon: Option<u64>) -> Self {
+        Self { bases, horizon, bounds: Vec::new(), range: 1.0 }
+    }
+
+    /// The same, with what is known of each base's regret.
+    pub fn with_bounds(self, bounds: Vec<Option<RegretBound>>) -> Self {
+        Self { bounds, ..self }
+    }
+
+    fn check(&self) -> Result<(), ParamError> {
+        if self.bases == 0 {
+            return Err(ParamError::new("bases", self.bases, "at least 1"));
+        }
+        if self.horizon == Some(0) {
+            return Err(ParamError::new("horizon", 0, "at least 1"));
+        }
+        if !(self.bounds.is_empty() || self.bounds.len() == self.bases) {
+            return Err(ParamError::new("bounds", self.bounds.len(), "as many as there are bases"));
+        }
+        if !(1.0..f64::INFINITY).contains(&self.range) {
+            return Err(ParamError::new("range", self.range, "finite and at least 1"));
+        }
+        Ok(())
+    }
+
+    /// The bound of each base: of the parameters, else of the setup, else sqrt(n).
+    fn bounds_or(&self, given: Option<&[RegretBound]>) -> Result<Vec<RegretBound>, ParamError> {
+        let bounds: Vec<RegretBound> = match given {
+            Some(given) if given.len() != self.bases => {
+                return Err(ParamError::new("bounds", given.len(), "as many as there are bases"));
+            }
+            Some(given) => given.to_vec(),
+            None => {
+                (0..self.bases).map(|i| self.bounds.get(i).copied().flatten().unwrap_or_default()).collect()
+            }
+        };
+        bounds.into_iter().map(RegretBound::check).collect()
+    }
+}
+
+/// Why a master could not be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A name or key that is not known.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// A value that the master is not defined for.
+    #[error("master {name:?}: {source}")]
+    Param {
+        /// The master.
+        name: String,
+        /// Which value, and what it must be.
+        source: ParamError,
+    },
+    /// A value of another type than the key's.
+    #[error("master {name:?}: {why}")]
+    Value {
+        /// The master.
+        name: String,
+        /// What serde said.
+        why: String,
+    },
+}
+
+/// What can be built.
+pub fn entries() -> &'static [Entry] {
+    const ENTRIES: &[Entry] =
+        &[Exp3Rule::ENTRY, Exp3PRule::ENTRY, Exp4MixRule::ENTRY, UniformRule::ENTRY, FixedRule::ENTRY];
+    ENTRIES
+}
+
+/// Builds the master `name` with the keys of `params`, a map (a TOML table, say) that holds nothing but the master's
+/// own keys.
+///
+/// # Errors
+/// An unknown name or key (with the nearest known ones), or a value that cannot be used.
+pub fn build<'de, D: Deserializer<'de>>(
+    name: &str,
+    params: D,
+    setup: &MasterSetup,
+) -> Result<Box<dyn Master>, BuildError> {
+    match name {
+        "exp3" => ruled::<Exp3Rule, D>(params, setup),
+        "exp3-p" => ruled::<Exp3PRule, D>(params, setup),
+        "exp4-mix" => ruled::<Exp4MixRule, D>(params, setup),
+        "uniform" => ruled::<UniformRule, D>(params, setup),
+        "fixed" => ruled::<FixedRule, D>(params, setup),
+        _ => Err(Unknown::new("master", name, entries().iter().map(|e| e.name)).into()),
+    }
+}
+
+fn ruled<'de, R: Rule + 'static, D: Deserializer<'de>>(
+    params: D,
+    setup: &MasterSetup,
+) -> Result<Box<dyn Master>, BuildError> {
+    let name = R::ENTRY.name;
+    let params = read::<R::Params, D>(name, params)?;
+    let master =
+        Ruled::<R>::new(params, setup).map_err(|source| BuildError::Param { name: name.into(), source })?;
+    Ok(Box::new(master))
+}
+
+fn read<'de, T: serde::de::DeserializeOwned, D: Deserializer<'de>>(
+    name: &str,
+    params: D,
+) -> Result<T, BuildError> {
+    keys::read(params).map_err(|e| match e {
+        keys::KeyError::Unknown { key, known } => {
+            Unknown::new(format!("key of {name}"), &key, known.iter().copied()).into()
+        }
+        other => BuildError::Value { name: name.into(), why: other.to_string() },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::value::{Error, MapDeserializer};
+
+    use super::*;
+
+    fn with(
+        keys: &[(&'static str, f64)],
+    ) -> MapDeserializer<'static, std::vec::IntoIter<(&'static str, f64)>, Error> {
+        MapDeserializer::new(keys.to_vec().into_iter())
+    }
+
+    #[test]
+    fn every_entry_builds_by_its_name_with_its_defaults() {
+        for entry in entries() {
+            let built = build(entry.name, with(&[]), &MasterSetup::new(3, Some(100)));
+            assert!(built.is_ok(), "{}: {:?}", entry.name, built.err());
+        }
+    }
+
+    #[test]
+    fn unknown_names_and_keys_are_reported_with_the_nearest() {
+        let setup = MasterSetup::new(2, None);
+        let e = build("unifrom", with(&[]), &setup).err().map(|e| e.to_string());
+        assert_eq!(e.as_deref(), Some(r#"unknown master "unifrom"; did you mean "uniform"?"#));
+        let e = build("exp3", with(&[("mixin", 0.1)]), &setup).err().map(|e| e.to_string());
+        assert_eq!(e.as_deref(), Some(r#"unknown key of exp3 "mixin"; did you mean "mixing"?"#));
+        let e = build("exp3", with(&[("mixing", 1.5)]), &setup).err().map(|e| e.to_string());
+        assert_eq!(e.as_deref(), Some(r#"master "exp3": mixing must be in [0, 1], but is 1.5"#));
+        let e = build("fixed", with(&[("base", 0.5)]), &setup).err().map(|e| e.to_string());
+        assert!(e.as_deref().is_some_and(|e| e.starts_with(r#"master "fixed": key "base":"#)), "{e:?}");
+    }
+}

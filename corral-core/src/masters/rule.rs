@@ -1,0 +1,209 @@
+//! A master from its rule: everything that all masters do alike, once.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{MasterSetup, Roster};
+use crate::{Credit, Master, MasterError, ParamError, Rerange, SnapshotError, catalog::Entry, snapshot};
+
+/// How losses become a distribution over bases: what distinguishes one master from the next. [`Ruled`] makes a
+/// [`Master`] of it, with the checks, retirement and snapshots that all share.
+///
+/// # What an implementation owes
+/// - `learn` either succeeds or leaves the rule as it was. Loss, indices and weights were checked before.
+/// - `distribute` fills a distribution over the bases of the roster, 0 for the others, as a function of its state.
+/// - Neither allocates.
+pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
+    /// Its parameters, as a spec file writes them.
+    type Params: Clone + Default + PartialEq + Send + Serialize + DeserializeOwned;
+
+    /// What the registry says of it.
+    const ENTRY: Entry;
+
+    /// The state before the first round.
+    ///
+    /// # Errors
+    /// A parameter that the rule is not defined for.
+    fn new(params: &Self::Params, setup: &MasterSetup) -> Result<Self, ParamError>;
+
+    /// Whether losses outside [0, 1] are accepted: only in presets that follow published programs.
+    fn unclipped(_params: &Self::Params) -> bool {
+        false
+    }
+
+    /// Learns a loss. `current` is the distribution in force now, which under delay is not that of the decision.
+    ///
+    /// # Errors
+    /// The step could not be solved.
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        current: &[f64],
+    ) -> Result<(), MasterError>;
+
+    /// A base left the roster.
+    fn retired(&mut self, _base: usize, _roster: &Roster) {}
+
+    /// Writes the distribution of the next round.
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]);
+
+    /// The largest weight, per unit of outer range, that feedback to a base can carry at present.
+    fn weight_range(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// The learning rate per base, where there is one.
+    fn rates(&self) -> &[f64] {
+        &[]
+    }
+
+    /// Whether `state`, read from a snapshot, can be a state of this fresh rule.
+    ///
+    /// # Errors
+    /// Says what cannot be.
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError>;
+}
+
+/// A master that follows the rule `R`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ruled<R: Rule> {
+    params: R::Params,
+    setup: MasterSetup,
+    roster: Roster,
+    rule: R,
+    probabilities: Vec<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(bound = "")]
+struct State<R: Rule> {
+    params: R::Params,
+    setup: MasterSetup,
+    roster: Roster,
+    rule: R,
+    probabilities: Vec<f64>,
+}
+
+const VERSION: u16 = 1;
+
+impl<R: Rule> Ruled<R> {
+    /// A master over the bases of `setup`.
+    ///
+    /// # Errors
+    /// A parameter that the algorithm is not defined for.
+    pub fn new(params: R::Params, setup: &MasterSetup) -> Result<Self, ParamError> {
+        setup.check()?;
+        let mut rule = R::new(&params, setup)?;
+        let roster = Roster::new(setup.bases);
+        let mut probabilities = vec![0.0; setup.bases];
+        rule.distribute(&roster, &mut probabilities);
+        Ok(Self { params, setup: setup.clone(), roster, rule, probabilities })
+    }
+
+    /// Its parameters.
+    pub fn params(&self) -> &R::Params {
+        &self.params
+    }
+
+    /// Its state.
+    pub fn rule(&self) -> &R {
+        &self.rule
+    }
+
+    /// Who is left.
+    pub fn roster(&self) -> &Roster {
+        &self.roster
+    }
+}
+
+impl<R: Rule> Master for Ruled<R> {
+    fn probabilities(&self) -> &[f64] {
+        &self.probabilities
+    }
+
+    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError> {
+        self.roster.check(loss, credit, R::unclipped(&self.params))?;
+        self.rule.learn(loss, credit, &self.roster, &self.probabilities)?;
+        self.rule.distribute(&self.roster, &mut self.probabilities);
+        Ok(&[])
+    }
+
+    fn retire(&mut self, base: usize) -> Result<(), MasterError> {
+        self.roster.retire(base)?;
+        self.rule.retired(base, &self.roster);
+        self.rule.distribute(&self.roster, &mut self.probabilities);
+        Ok(())
+    }
+
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+        if !(1.0..f64::INFINITY).contains(&range) {
+            return Err(MasterError::Range(range));
+        }
+        let setup = MasterSetup { range, horizon: remaining, ..self.setup.clone() };
+        *self = Self::new(self.params.clone(), &setup)?;
+        Ok(())
+    }
+
+    fn range(&self, _base: usize) -> f64 {
+        self.setup.range * self.rule.weight_range()
+    }
+
+    fn rates(&self) -> &[f64] {
+        self.rule.rates()
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let Self { params, setup, roster, rule, probabilities } = self.clone();
+        snapshot::seal(R::ENTRY.name, VERSION, &State { params, setup, roster, rule, probabilities })
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
+        let read: State<R> = snapshot::open(R::ENTRY.name, VERSION, state)?;
+        if read.params != self.params {
+            return Err(SnapshotError::state("its parameters are others than this master's").into());
+        }
+        if read.setup.bases != self.setup.bases || read.setup.bounds != self.setup.bounds {
+            return Err(SnapshotError::state("it is of another band of bases").into());
+        }
+        let fresh = Self::new(read.params, &read.setup).map_err(SnapshotError::state)?;
+        read.roster.validate(fresh.setup.bases)?;
+        fresh.rule.admits(&read.rule)?;
+        distribution(&read.probabilities, &read.roster)?;
+        *self = Self { roster: read.roster, rule: read.rule, probabilities: read.probabilities, ..fresh };
+        Ok(())
+    }
+}
+
+/// Whether `p` is a distribution over the bases of `roster`.
+fn distribution(p: &[f64], roster: &Roster) -> Result<(), SnapshotError> {
+    if p.len() != roster.bases() {
+        return Err(SnapshotError::state(format!("{} probabilities for {} bases", p.len(), roster.bases())));
+    }
+    for (i, &x) in p.iter().enumerate() {
+        if !((0.0..=1.0 + 1e-9).contains(&x) && (x == 0.0 || roster.has(i))) {
+            return Err(SnapshotError::state(format!("base {i} has probability {x}")));
+        }
+    }
+    let sum: f64 = p.iter().sum();
+    if !((sum - 1.0).abs() <= 1e-6) {
+        return Err(SnapshotError::state(format!("probabilities sum to {sum}")));
+    }
+    Ok(())
+}
+
+/// `Ok` when `numbers` are as many as `bases`, and each satisfies `good`; else says which does not.
+pub(super) fn all(
+    what: &str,
+    numbers: &[f64],
+    bases: usize,
+    good: impl Fn(f64) -> bool,
+) -> Result<(), SnapshotError> {
+    if numbers.len() != bases {
+        return Err(SnapshotError::state(format!("{} {what} for {bases} bases", numbers.len())));
+    }
+    match numbers.iter().position(|&x| !good(x)) {
+        Some(i) => Err(SnapshotError::state(format!("{what} of base {i} is {}", numbers[i]))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! Uniform: every base with the same probability, for scale.
+//!
+//! pbar_i = 1/M for ever. Expects any feed; the weights are M. Guarantees that every base gets a 1/M share of the
+//! rounds, and nothing else: the regret is the mean of the bases'.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Rule, Ruled};
+use super::{MasterSetup, Roster};
+use crate::{Credit, MasterError, ParamError, SnapshotError, catalog::Entry};
+
+/// Uniform has no parameters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UniformParams {}
+
+/// Every base with the same probability.
+pub type Uniform = Ruled<UniformRule>;
+
+/// The rule of [`Uniform`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct UniformRule {
+    bases: usize,
+}
+
+impl Rule for UniformRule {
+    type Params = UniformParams;
+
+    const ENTRY: Entry = Entry {
+        name: "uniform",
+        summary: "every base with the same probability, for scale",
+        source: "folklore",
+        regret: "the mean of the bases' regrets",
+        alpha: None,
+        fits: "any feed",
+        cost: "O(M)",
+        kind: "any",
+        status: "standard",
+        fields: &[],
+    };
+
+    fn new(_params: &UniformParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        Ok(Self { bases: setup.bases })
+    }
+
+    fn learn(&mut self, _: f64, _: Credit<'_>, _: &Roster, _: &[f64]) -> Result<(), MasterError> {
+        Ok(())
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        let share = 1.0 / roster.left() as f64;
+        for (i, p) in out.iter_mut().enumerate() {
+            *p = if roster.has(i) { share } else { 0.0 };
+        }
+    }
+
+    fn weight_range(&self) -> f64 {
+        self.bases as f64
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        if self == state {
+            Ok(())
+        } else {
+            Err(SnapshotError::state(format!("it is of {} bases", state.bases)))
+        }
+    }
+}
