@@ -100,7 +100,7 @@ impl Rule for Exp3PRule {
             None => 0.95 * (bases.ln() / (horizon()? * bases * setup.range)).sqrt(),
         };
         let bonus = match params.bonus {
-            Some(bonus) if bonus == 0.0 => 0.0,
+            Some(0.0) => 0.0,
             Some(bonus) => ParamError::positive("bonus", bonus)?,
             None => ((bases / params.delta).ln() / (horizon()? * bases)).sqrt(),
         };
