@@ -179,10 +179,8 @@ mod tests {
 
     use super::*;
 
-    fn with(
-        keys: &[(&'static str, f64)],
-    ) -> MapDeserializer<'static, std::vec::IntoIter<(&'static str, f64)>, Error> {
-        MapDeserializer::new(keys.to_vec().into_iter())
+    fn with(keys: &'static [(&'static str, f64)]) -> impl serde::Deserializer<'static, Error = Error> {
+        MapDeserializer::new(keys.iter().copied())
     }
 
     #[test]
