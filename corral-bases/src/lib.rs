@@ -4,4 +4,10 @@
 
 mod registry;
 
-pub use registry::{BuildError, Learner, build, entries, regret_bound};
+pub mod arms;
+pub mod common;
+pub mod linear;
+pub mod points;
+pub mod policies;
+
+pub use registry::{BuildError, Learner, build, default_params, entries, regret_bound};

@@ -1,0 +1,101 @@
+//! Always the same arm. No learning; regret is that of the arm, alpha = 0 in any environment.
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::{Arm, Base, BaseError, Feedback, Memo, ParamError, Proposal, Rng, Setup};
+use serde::{Deserialize, Serialize};
+
+use crate::common::{Clock, arm_count, check_arm, reopen, seal};
+use crate::registry::{Row, defaults};
+
+const NAME: &str = "fixed";
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Always the same arm.",
+        source: "a constant",
+        regret: "that of the arm",
+        alpha: Some(0.0),
+        fits: "any",
+        cost: "O(1)",
+        kind: "arms",
+        status: "standard",
+        fields: &[Field { name: "arm", default: "0", doc: "The arm, counted from 0." }],
+    },
+    build: |table, setup| super::context_free(&ROW.entry, table, setup, FixedParams::check),
+    bound: |_| None,
+    defaults: defaults::<FixedParams>,
+};
+
+/// Parameters of [`Fixed`].
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FixedParams {
+    /// The arm, counted from 0.
+    pub arm: usize,
+}
+
+impl FixedParams {
+    /// The base for the world of `setup`.
+    ///
+    /// # Errors
+    /// There is no such arm.
+    pub fn check(self, setup: &Setup) -> Result<Fixed, BaseError> {
+        let actions = arm_count(setup)?;
+        if self.arm >= actions {
+            return Err(ParamError::new("arm", self.arm, "below the number of actions").into());
+        }
+        Ok(Fixed { params: self, actions, clock: Clock { horizon: None, ..Clock::new(setup) } })
+    }
+}
+
+/// Always the same arm.
+#[derive(Debug, Clone)]
+pub struct Fixed {
+    params: FixedParams,
+    actions: usize,
+    clock: Clock,
+}
+
+impl<X: ?Sized> Base<X, Arm> for Fixed {
+    fn propose(&mut self, _x: &X, _rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Ok(Proposal::new(Arm::from(self.params.arm)))
+    }
+
+    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        feedback.check(self.clock.range)?;
+        check_arm(made.decision, self.actions)?;
+        self.clock.tick();
+        Ok(())
+    }
+
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.clock.tick();
+        Ok(())
+    }
+
+    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
+        check_arm(*decision, self.actions).ok()?;
+        Some((f64::from(decision.index() == self.params.arm), Memo::empty()))
+    }
+
+    fn learns_from_others(&self) -> bool {
+        true
+    }
+
+    /// Keeps: there is nothing to tune.
+    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
+        self.clock.widen(range)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(NAME, &self.params, &self.clock)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let clock: Clock = reopen(NAME, &self.params, state)?;
+        clock.valid()?;
+        self.clock = clock;
+        Ok(())
+    }
+}

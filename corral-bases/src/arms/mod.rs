@@ -1,0 +1,92 @@
+//! Multi-armed bases: they see no context.
+
+use corral_core::catalog::Entry;
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup};
+use serde::de::DeserializeOwned;
+
+use crate::registry::{BuildError, Learner, Row};
+
+mod exp3;
+mod fixed;
+mod index;
+mod random;
+mod ucb1;
+
+pub use exp3::{Exp3, Exp3Params};
+pub use fixed::{Fixed, FixedParams};
+pub use index::{IndexBase, Rule, Tally, Ties};
+pub use random::{Random, RandomParams};
+pub use ucb1::{Ucb1, Ucb1Params, Width};
+
+/// The rows of the registry.
+pub(crate) const ROWS: &[Row] = &[exp3::ROW, ucb1::ROW, fixed::ROW, random::ROW];
+
+/// A context-free base beside contexts: it refuses rounds with another number of actions than was announced.
+pub struct ContextFree<B> {
+    base: B,
+    actions: usize,
+}
+
+impl<B> ContextFree<B> {
+    /// `base` decides on `actions` arms in every round.
+    pub fn new(base: B, actions: usize) -> Self {
+        Self { base, actions }
+    }
+
+    #[inline]
+    fn check(&self, x: &Context) -> Result<(), BaseError> {
+        if x.actions() == self.actions {
+            Ok(())
+        } else {
+            Err(BaseError::Context { what: "actions", found: x.actions(), expected: self.actions })
+        }
+    }
+}
+
+impl<B: Base<Context, Arm>> Base<Context, Arm> for ContextFree<B> {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.check(x)?;
+        self.base.propose(x, rng)
+    }
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        self.check(x)?;
+        self.base.learn(x, made, feedback)
+    }
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.check(x)?;
+        self.base.pass(x)
+    }
+    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+        self.check(x).ok()?;
+        self.base.likelihood(x, decision)
+    }
+    fn learns_from_others(&self) -> bool {
+        self.base.learns_from_others()
+    }
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.base.rerange(range, remaining)
+    }
+    fn save(&self) -> Vec<u8> {
+        self.base.save()
+    }
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.base.load(state)
+    }
+}
+
+/// Builds a context-free base over arms.
+fn context_free<P, B>(
+    entry: &Entry,
+    table: &toml::Table,
+    setup: &Setup,
+    check: fn(P, &Setup) -> Result<B, BaseError>,
+) -> Result<Learner, BuildError>
+where
+    P: DeserializeOwned,
+    B: Base<Context, Arm> + 'static,
+{
+    match crate::registry::arms(entry, table, setup, check)? {
+        Learner::Arms(base) => Ok(Learner::Arms(Box::new(ContextFree::new(base, setup.actions())))),
+        points => Ok(points),
+    }
+}

@@ -1,0 +1,102 @@
+//! A uniformly random arm in every round. No learning; alpha = 0 in any environment.
+
+use corral_core::catalog::Entry;
+use corral_core::{Arm, Base, BaseError, Feedback, Memo, Proposal, Rng, Setup, uniform};
+use serde::{Deserialize, Serialize};
+
+use crate::common::{Clock, arm_count, check_arm, reopen, seal};
+use crate::registry::{Row, defaults};
+
+const NAME: &str = "random";
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "A uniformly random arm in every round.",
+        source: "a constant",
+        regret: "that of uniform play",
+        alpha: Some(0.0),
+        fits: "any",
+        cost: "O(1)",
+        kind: "arms",
+        status: "standard",
+        fields: &[],
+    },
+    build: |table, setup| super::context_free(&ROW.entry, table, setup, RandomParams::check),
+    bound: |_| None,
+    defaults: defaults::<RandomParams>,
+};
+
+/// Parameters of [`Random`]: none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RandomParams {}
+
+impl RandomParams {
+    /// The base for the world of `setup`.
+    ///
+    /// # Errors
+    /// There are no arms.
+    pub fn check(self, setup: &Setup) -> Result<Random, BaseError> {
+        let actions = arm_count(setup)?;
+        Ok(Random { params: self, actions, clock: Clock { horizon: None, ..Clock::new(setup) } })
+    }
+}
+
+/// A uniformly random arm in every round.
+#[derive(Debug, Clone)]
+pub struct Random {
+    params: RandomParams,
+    actions: usize,
+    clock: Clock,
+}
+
+impl<X: ?Sized> Base<X, Arm> for Random {
+    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Ok(Proposal::new(Arm::from(uniform_arm(self.actions, rng))))
+    }
+
+    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        feedback.check(self.clock.range)?;
+        check_arm(made.decision, self.actions)?;
+        self.clock.tick();
+        Ok(())
+    }
+
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.clock.tick();
+        Ok(())
+    }
+
+    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
+        check_arm(*decision, self.actions).ok()?;
+        Some((1.0 / self.actions as f64, Memo::empty()))
+    }
+
+    fn learns_from_others(&self) -> bool {
+        true
+    }
+
+    /// Keeps: there is nothing to tune.
+    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
+        self.clock.widen(range)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(NAME, &self.params, &self.clock)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let clock: Clock = reopen(NAME, &self.params, state)?;
+        clock.valid()?;
+        self.clock = clock;
+        Ok(())
+    }
+}
+
+/// An arm drawn uniformly: one number of the generator.
+#[inline]
+pub(crate) fn uniform_arm(actions: usize, rng: &mut dyn Rng) -> usize {
+    // The product may round up to `actions` for huge counts only; stay inside whatever it is.
+    ((uniform(rng) * actions as f64) as usize).min(actions - 1)
+}

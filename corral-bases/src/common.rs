@@ -1,0 +1,256 @@
+//! What bases have in common: settings, clocks, checks of what comes back, snapshots.
+
+use std::fmt;
+
+use corral_core::snapshot::{self, SnapshotError};
+use corral_core::{Arm, BaseError, ParamError, Setup};
+use serde::de::{self, DeserializeOwned, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What a base does when the range of its feedback grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RangeChange {
+    /// Forget everything and start with the new range and the rounds that are left: the letter of the theorem.
+    Restart,
+    /// Keep what was learned, and set the rates for the new range.
+    Retune,
+    /// Go on as before: for bases that neither know nor need the range.
+    Keep,
+}
+
+/// A number that is given, or follows from the horizon, the range and the world: `"auto"` or a number.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Setting {
+    /// By the formula of the base.
+    #[default]
+    Auto,
+    /// This number.
+    Given(f64),
+}
+
+impl Setting {
+    /// The number that was given, or what `formula` says.
+    pub fn or(self, formula: impl FnOnce() -> f64) -> f64 {
+        match self {
+            Self::Auto => formula(),
+            Self::Given(value) => value,
+        }
+    }
+
+    /// Passes the setting on when a number that was given is positive and finite.
+    ///
+    /// # Errors
+    /// Names the value otherwise.
+    pub fn positive(self, name: &'static str) -> Result<Self, ParamError> {
+        match self {
+            Self::Auto => Ok(self),
+            Self::Given(value) => ParamError::positive(name, value).map(Self::Given),
+        }
+    }
+}
+
+impl Serialize for Setting {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match (to.is_human_readable(), self) {
+            (true, Self::Auto) => to.serialize_str("auto"),
+            (true, Self::Given(value)) => to.serialize_f64(*value),
+            (false, Self::Auto) => None::<f64>.serialize(to),
+            (false, Self::Given(value)) => Some(*value).serialize(to),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Setting {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Setting;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"auto\" or a number")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Setting, E> {
+                if text == "auto" {
+                    Ok(Setting::Auto)
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Str(text), &self))
+                }
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<Setting, E> {
+                Ok(Setting::Given(value))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<Setting, E> {
+                Ok(Setting::Given(value as f64))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<Setting, E> {
+                Ok(Setting::Given(value as f64))
+            }
+        }
+        if from.is_human_readable() {
+            from.deserialize_any(Text)
+        } else {
+            Ok(Option::<f64>::deserialize(from)?.map_or(Self::Auto, Self::Given))
+        }
+    }
+}
+
+/// Rounds that went by, and the horizon that the base was tuned for; how wide its feedback may be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Clock {
+    /// Rounds that are over: learned from or passed.
+    pub rounds: u64,
+    /// The rounds that the base was tuned for, where they are known.
+    pub horizon: Option<u64>,
+    /// The largest weight that feedback may carry.
+    pub range: f64,
+}
+
+impl Clock {
+    /// At the first round of `setup`, with range 1.
+    pub fn new(setup: &Setup) -> Self {
+        Self { rounds: 0, horizon: setup.horizon, range: 1.0 }
+    }
+
+    /// Starts over with `range` and `remaining` rounds.
+    ///
+    /// # Errors
+    /// The range is not a number of at least 1.
+    pub fn restart(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        *self = Self { rounds: 0, horizon: remaining, range: BaseError::check_range(range)? };
+        Ok(())
+    }
+
+    /// Sets the range, and goes on counting.
+    ///
+    /// # Errors
+    /// The range is not a number of at least 1.
+    pub fn widen(&mut self, range: f64) -> Result<(), BaseError> {
+        self.range = BaseError::check_range(range)?;
+        Ok(())
+    }
+
+    /// Whether there is a round left.
+    ///
+    /// # Errors
+    /// The horizon is over.
+    #[inline]
+    pub fn check(&self) -> Result<(), BaseError> {
+        match self.horizon {
+            Some(horizon) if self.rounds >= horizon => Err(BaseError::Horizon(horizon)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A round is over.
+    #[inline]
+    pub fn tick(&mut self) {
+        self.rounds = self.rounds.saturating_add(1);
+    }
+
+    /// The horizon as formulas use it, at least 2 (section 1.3 of the notes on bases), where it is known.
+    pub fn tuned(&self) -> Option<f64> {
+        self.horizon.map(|horizon| horizon.max(2) as f64)
+    }
+
+    /// Checks a clock that was read back.
+    ///
+    /// # Errors
+    /// The range is not a number of at least 1.
+    pub fn valid(&self) -> Result<(), SnapshotError> {
+        BaseError::check_range(self.range).map(|_| ()).map_err(SnapshotError::state)
+    }
+}
+
+/// The number of arms, at least 1.
+///
+/// # Errors
+/// There are no arms, or more than 2^32 - 1.
+pub fn arm_count(setup: &Setup) -> Result<usize, ParamError> {
+    let actions = setup.actions();
+    if actions >= 1 && u32::try_from(actions).is_ok() {
+        Ok(actions)
+    } else {
+        Err(ParamError::new("the number of actions", actions, "at least 1 and below 2^32"))
+    }
+}
+
+/// Passes `value` on when it is at least 0 and finite. Written so that NaN fails.
+///
+/// # Errors
+/// Names the value otherwise.
+pub fn non_negative(name: &'static str, value: f64) -> Result<f64, ParamError> {
+    if (0.0..f64::INFINITY).contains(&value) {
+        Ok(value)
+    } else {
+        Err(ParamError::new(name, value, "non-negative and finite"))
+    }
+}
+
+/// The index of a decision that came back, below `actions`.
+///
+/// # Errors
+/// It is no decision of a base over `actions` arms.
+#[inline]
+pub fn check_arm(arm: Arm, actions: usize) -> Result<usize, BaseError> {
+    let index = arm.index();
+    if index < actions { Ok(index) } else { Err(BaseError::Proposal(format!("arm {index} of {actions}"))) }
+}
+
+/// Seals parameters and state together, so that [`reopen`] can tell whose they are.
+pub fn seal<P: Serialize, S: Serialize>(algorithm: &str, params: &P, state: &S) -> Vec<u8> {
+    snapshot::seal(algorithm, 1, &(params, state))
+}
+
+/// The state that [`seal`] wrote, when it was written with the same parameters.
+///
+/// # Errors
+/// The snapshot is damaged, of another algorithm or of other parameters.
+pub fn reopen<P, S>(algorithm: &str, params: &P, bytes: &[u8]) -> Result<S, BaseError>
+where
+    P: DeserializeOwned + PartialEq,
+    S: DeserializeOwned,
+{
+    let (theirs, state): (P, S) = snapshot::open(algorithm, 1, bytes)?;
+    if theirs != *params {
+        return Err(SnapshotError::state("it was saved with other parameters").into());
+    }
+    Ok(state)
+}
+
+/// Checks a list of numbers that was read back: `len` of them, all finite.
+///
+/// # Errors
+/// Names `what` otherwise.
+pub fn check_numbers(what: &str, numbers: &[f64], len: usize) -> Result<(), SnapshotError> {
+    if numbers.len() != len {
+        return Err(SnapshotError::state(format_args!("{} {what} where {len} are needed", numbers.len())));
+    }
+    match numbers.iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(SnapshotError::state(format_args!("number {at} of the {what} is {}", numbers[at]))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_is_a_word_or_a_number() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct P {
+            rate: Setting,
+        }
+        for (text, setting) in [
+            ("rate = \"auto\"", Setting::Auto),
+            ("rate = 0.5", Setting::Given(0.5)),
+            ("rate = 2", Setting::Given(2.0)),
+        ] {
+            let p: P = toml::from_str(text).unwrap();
+            assert_eq!(p.rate, setting);
+            let bytes = snapshot::seal("p", 1, &p);
+            assert_eq!(snapshot::open::<P>("p", 1, &bytes).unwrap(), p);
+        }
+        assert!(toml::from_str::<P>("rate = \"fast\"").is_err());
+    }
+}
