@@ -18,6 +18,7 @@ pub mod catalog;
 pub mod masters;
 pub mod omd;
 pub mod policy;
+pub mod prior;
 pub mod set;
 pub mod snapshot;
 
@@ -29,8 +30,9 @@ pub use error::ParamError;
 pub use master::{Credit, Master, MasterError, Rerange};
 pub use memo::Memo;
 pub use policy::Policy;
+pub use prior::Prior;
 pub use rand_core::Rng;
-pub use sample::{sample_index, uniform};
+pub use sample::{beta, normal, sample_index, uniform};
 pub use set::Set;
 pub use setup::Setup;
 pub use snapshot::SnapshotError;

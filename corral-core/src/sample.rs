@@ -25,3 +25,45 @@ pub fn sample_index(weights: &[f64], total: f64, rng: &mut (impl Rng + ?Sized)) 
     }
     last
 }
+
+/// A standard normal number (Marsaglia's polar method; the second number of a pair is thrown away, so that nothing is
+/// remembered between calls).
+pub fn normal(rng: &mut (impl Rng + ?Sized)) -> f64 {
+    loop {
+        let (u, v) = (2.0 * uniform(rng) - 1.0, 2.0 * uniform(rng) - 1.0);
+        let s = u * u + v * v;
+        if s > 0.0 && s < 1.0 {
+            return u * (-2.0 * s.ln() / s).sqrt();
+        }
+    }
+}
+
+/// The logarithm of a Gamma(shape, 1) number, shape > 0 (Marsaglia and Tsang 2000). The logarithm, because for small
+/// shapes the number itself underflows.
+fn ln_gamma_draw(shape: f64, rng: &mut (impl Rng + ?Sized)) -> f64 {
+    if shape < 1.0 {
+        // G(a) = G(a + 1) U^(1/a)
+        let boost = (1.0 - uniform(rng)).ln() / shape;
+        return ln_gamma_draw(shape + 1.0, rng) + boost;
+    }
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = normal(rng);
+        let v = (1.0 + c * x).powi(3);
+        // Accept when ln U < x^2/2 + d - d v + d ln v; a NaN (v <= 0) is not accepted.
+        if v > 0.0 && (1.0 - uniform(rng)).ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+            return (d * v).ln();
+        }
+    }
+}
+
+/// A Beta(a, b) number, a, b > 0, in [0, 1]; NaN for parameters that are not positive.
+pub fn beta(a: f64, b: f64, rng: &mut (impl Rng + ?Sized)) -> f64 {
+    if !(a > 0.0 && b > 0.0) {
+        return f64::NAN;
+    }
+    // X/(X + Y) of two gammas, by their logarithms.
+    let (x, y) = (ln_gamma_draw(a, rng), ln_gamma_draw(b, rng));
+    1.0 / (1.0 + (y - x).exp())
+}
