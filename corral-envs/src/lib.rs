@@ -2,12 +2,16 @@
 
 #![forbid(unsafe_code)]
 
+mod delay;
 mod draw;
 mod environment;
 mod registry;
 
 pub mod arms;
+pub mod induced;
 
+pub use delay::{Arrival, Delay, Mailbox, delay, delays};
 pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
+pub use induced::{Induced, induce};
 pub use registry::{BuildError, World, build, entries, example};
