@@ -3,6 +3,7 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::set::SetError;
 use crate::{Memo, ParamError, SnapshotError};
 
 /// A base algorithm: it proposes decisions and learns from losses that a master passes on.
@@ -243,6 +244,9 @@ pub enum BaseError {
     /// More rounds were played than the horizon the base was tuned for.
     #[error("the horizon of {0} rounds is over")]
     Horizon(u64),
+    /// A set, or a point of one, that cannot be used.
+    #[error(transparent)]
+    Set(#[from] SetError),
     /// A snapshot that cannot be used.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),

@@ -1,5 +1,6 @@
 //! The role of an environment.
 
+use corral_core::set::SetError;
 use corral_core::{Arm, Feedback, ParamError, Rng, Setup};
 
 /// A world: each round it shows side information and takes a decision.
@@ -84,6 +85,9 @@ pub enum EnvError {
     /// A parameter that the environment is not defined for.
     #[error(transparent)]
     Param(#[from] ParamError),
+    /// A set of decisions that cannot be used.
+    #[error(transparent)]
+    Set(#[from] SetError),
     /// A decision outside the space.
     #[error("the decision {0} is outside the space")]
     Decision(String),

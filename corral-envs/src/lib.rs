@@ -9,6 +9,7 @@ mod registry;
 
 pub mod arms;
 pub mod induced;
+pub mod points;
 
 pub use delay::{Arrival, Delay, Mailbox, delay, delays};
 pub use draw::{Draw, Stream};

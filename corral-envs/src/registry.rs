@@ -62,6 +62,7 @@ pub enum BuildError {
 /// The modules that bring environments, one line each.
 const TABLES: &[&[Row]] = &[
     crate::arms::ROWS, //
+    crate::points::ROWS,
 ];
 
 /// One environment that can be built by name.
@@ -105,7 +106,6 @@ impl Request<'_> {
     }
 
     /// A world of points.
-    #[allow(dead_code, reason = "for modules of points")]
     pub fn points<E, F>(&self, built: Result<E, F>) -> Result<World, BuildError>
     where
         E: Environment<Context, Point> + 'static,

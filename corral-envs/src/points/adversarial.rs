@@ -1,0 +1,150 @@
+//! Linear losses that an oblivious adversary turns.
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::{ParamError, Rng, Set};
+use serde::Deserialize;
+
+use super::{PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
+use crate::registry::Row;
+use crate::{Draw, EnvError};
+
+/// Parameters of [`AdversarialLinear`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AdversarialLinearParams {
+    /// The set of decisions.
+    pub set: SetSpec,
+    /// Its dimension, where it is named by a word.
+    pub dim: usize,
+    /// How many points, for the sphere and the corners.
+    pub points: usize,
+    /// 0: the same direction throughout; 1: the opposite one in the first third.
+    pub variant: u8,
+    /// Weight of the adversary's direction.
+    pub gap: f64,
+    /// Weight of the noise.
+    pub noise: f64,
+}
+
+impl Default for AdversarialLinearParams {
+    fn default() -> Self {
+        Self { set: SetSpec::default(), dim: 2, points: 0, variant: 0, gap: 0.5, noise: 0.5 }
+    }
+}
+
+impl AdversarialLinearParams {
+    /// The world of `rounds` rounds.
+    ///
+    /// # Errors
+    /// The set cannot be built, the variant is none, or gap and noise are negative or sum to more than 1.
+    pub fn check(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialLinear>, EnvError> {
+        check_variant(self.variant)?;
+        ParamError::unit("gap", self.gap)?;
+        ParamError::unit("noise", self.noise)?;
+        if self.gap + self.noise > 1.0 {
+            return Err(ParamError::new("gap + noise", self.gap + self.noise, "at most 1").into());
+        }
+        let set = self.set.build(self.dim, self.points, rng)?;
+        let dim = set.dim();
+        let losses = AdversarialLinear {
+            scale: 0.5 / set.norm_bound().max(f64::MIN_POSITIVE),
+            gap: self.gap,
+            noise: self.noise,
+            variant: self.variant,
+            horizon: rounds,
+            sign: 1.0,
+            turned: 0.0,
+            rounds: 0.0,
+            c: vec![0.0; dim],
+        };
+        Ok(PointWorld::new(set, losses, rounds))
+    }
+}
+
+pub(super) fn check_variant(variant: u8) -> Result<(), ParamError> {
+    if variant <= 1 { Ok(()) } else { Err(ParamError::new("variant", variant, "0 or 1")) }
+}
+
+/// f_t(x) = 1/2 + <c_t, x>/(2N), c_t = gap v_t + noise u_t, with u_t uniform on the sphere, v_t = e_1 (variant 1: -e_1 in the
+/// first third), and N a bound on |x|: section 7.6.
+#[derive(Debug, Clone)]
+pub struct AdversarialLinear {
+    scale: f64,
+    gap: f64,
+    noise: f64,
+    variant: u8,
+    horizon: u64,
+    sign: f64,
+    turned: f64,
+    rounds: f64,
+    c: Vec<f64>,
+}
+
+impl PointLoss for AdversarialLinear {
+    fn next(&mut self, round: u64, draw: Draw) {
+        self.sign = if misleads(self.variant, round, self.horizon) { -1.0 } else { 1.0 };
+        fill_sphere(&mut self.c, draw);
+        self.c.iter_mut().for_each(|v| *v *= self.noise);
+        self.c[0] += self.gap * self.sign;
+        self.rounds += 1.0;
+        self.turned += self.sign;
+    }
+
+    fn loss(&self, x: &[f64]) -> f64 {
+        // |c| <= 1 and |x| <= N up to rounding.
+        (0.5 + dot(&self.c, x) * self.scale).clamp(0.0, 1.0)
+    }
+
+    fn mean(&self, x: &[f64]) -> f64 {
+        0.5 + self.gap * self.sign * x[0] * self.scale
+    }
+
+    fn best(&self, set: &Set) -> f64 {
+        // The support function of the summed direction.
+        let mut sum = vec![0.0; set.dim()];
+        sum[0] = self.gap * self.turned * self.scale;
+        let mut at = vec![0.0; set.dim()];
+        0.5 * self.rounds + set.linear_min(&sum, &mut at).unwrap_or(f64::NAN)
+    }
+}
+
+pub(super) const SET_FIELDS: [Field; 3] = [
+    Field {
+        name: "set",
+        default: "\"ball\"",
+        doc: "ball, box, simplex, cross-polytope, sphere, corners, or a set written out: { polytope = { rows, bounds } }",
+    },
+    Field { name: "dim", default: "2", doc: "dimension of a set that is named (vertices of the simplex)" },
+    Field { name: "points", default: "0", doc: "how many points, for sphere and corners (0: all corners)" },
+];
+
+pub(super) const ROW: Row = Row {
+    entry: Entry {
+        name: "adversarial-linear",
+        summary: "linear losses on a set of points, turned by an oblivious adversary",
+        source: "Abernethy, Hazan, Rakhlin 2012; the paper's convex-bandit example",
+        regret: "",
+        alpha: None,
+        fits: "adversarial linear",
+        cost: "O(d)",
+        kind: "points",
+        status: "standard",
+        fields: &[
+            SET_FIELDS[0],
+            SET_FIELDS[1],
+            SET_FIELDS[2],
+            Field {
+                name: "variant",
+                default: "0",
+                doc: "0: one direction; 1: the opposite one in the first third",
+            },
+            Field { name: "gap", default: "0.5", doc: "weight of the adversary's direction" },
+            Field { name: "noise", default: "0.5", doc: "weight of the noise; gap + noise is at most 1" },
+        ],
+    },
+    example: "set = \"box\"\ndim = 3\nvariant = 1",
+    build: |request, rng| {
+        let params: AdversarialLinearParams = request.read()?;
+        request.points(params.check(request.rounds, rng))
+    },
+};

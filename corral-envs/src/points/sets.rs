@@ -1,0 +1,129 @@
+//! The set of decisions as a spec names it.
+
+use corral_core::set::SetError;
+use corral_core::{ParamError, Rng, Set};
+use serde::{Deserialize, Serialize};
+
+use super::fill_sphere;
+use crate::{Draw, EnvError};
+
+/// A set of decisions: a word, of which `dim` and `points` say the size, or one written out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SetSpec {
+    /// By name.
+    Named(Kind),
+    /// Written out: `{ polytope = { rows = [...], bounds = [...] } }`.
+    Given(Set),
+}
+
+impl Default for SetSpec {
+    fn default() -> Self {
+        Self::Named(Kind::Ball)
+    }
+}
+
+/// The sets that have a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// The unit ball.
+    Ball,
+    /// The cube [-1, 1]^dim.
+    Box,
+    /// The probability simplex with `dim` vertices.
+    Simplex,
+    /// The polytope sum |x_i| <= 1, of 2^dim rows.
+    CrossPolytope,
+    /// `points` points drawn uniformly from the unit sphere.
+    Sphere,
+    /// `points` different corners of the cube [-1, 1]^dim, drawn uniformly; 0: all of them.
+    Corners,
+}
+
+/// Finite sets have no more points than this.
+const MOST_POINTS: usize = 65_536;
+
+impl SetSpec {
+    /// The set; `dim` and `points` are not used for one that is written out.
+    ///
+    /// # Errors
+    /// The dimension is 0 or too large, or more points are asked for than there are.
+    pub fn build(&self, dim: usize, points: usize, rng: &mut dyn Rng) -> Result<Set, EnvError> {
+        let kind = match self {
+            Self::Given(set) => {
+                set.check()?;
+                return Ok(set.clone());
+            }
+            Self::Named(kind) => *kind,
+        };
+        if dim > 1_000_000 {
+            return Err(ParamError::new("dim", dim, "at most 1000000").into());
+        }
+        if points > MOST_POINTS {
+            return Err(ParamError::new("points", points, "at most 65536").into());
+        }
+        Ok(match kind {
+            Kind::Ball => Set::ball(dim)?,
+            Kind::Box => Set::cube(dim)?,
+            Kind::Simplex => Set::simplex(dim)?,
+            Kind::CrossPolytope => cross_polytope(dim)?,
+            Kind::Sphere => {
+                if points == 0 {
+                    return Err(ParamError::new("points", points, "at least 1 on the sphere").into());
+                }
+                if dim == 0 {
+                    return Err(SetError::ZeroDimension.into());
+                }
+                let mut u = vec![0.0; dim];
+                let drawn: Vec<Vec<f64>> = (0..points)
+                    .map(|_| {
+                        fill_sphere(&mut u, Draw::new(rng));
+                        u.clone()
+                    })
+                    .collect();
+                Set::finite(&drawn)?
+            }
+            Kind::Corners => corners(dim, points, rng)?,
+        })
+    }
+}
+
+fn cross_polytope(dim: usize) -> Result<Set, EnvError> {
+    if dim > 8 {
+        return Err(ParamError::new("dim", dim, "at most 8 for a cross-polytope").into());
+    }
+    let rows: Vec<Vec<f64>> = (0..1u32 << dim)
+        .map(|mask| (0..dim).map(|j| if mask >> j & 1 == 1 { 1.0 } else { -1.0 }).collect())
+        .collect();
+    let bounds = vec![1.0; rows.len()];
+    Ok(Set::polytope(&rows, &bounds)?)
+}
+
+fn corners(dim: usize, points: usize, rng: &mut dyn Rng) -> Result<Set, EnvError> {
+    let corner =
+        |mask: usize| -> Vec<f64> { (0..dim).map(|j| if mask >> j & 1 == 1 { 1.0 } else { -1.0 }).collect() };
+    if dim > 30 {
+        return Err(ParamError::new("dim", dim, "at most 30 for the corners of a cube").into());
+    }
+    let all = 1usize << dim;
+    if points == 0 || points == all {
+        if all > MOST_POINTS {
+            return Err(ParamError::new("dim", dim, "at most 16 for all corners of a cube").into());
+        }
+        let every: Vec<Vec<f64>> = (0..all).map(corner).collect();
+        return Ok(Set::finite(&every)?);
+    }
+    if points > all {
+        return Err(ParamError::new("points", points, "at most 2^dim corners").into());
+    }
+    // Floyd's sampling: `points` different numbers below 2^dim.
+    let mut stream = Draw::new(rng).stream(0);
+    let mut chosen = std::collections::BTreeSet::new();
+    for top in all - points..all {
+        let pick = stream.index(top + 1);
+        let _ = chosen.insert(if chosen.contains(&pick) { top } else { pick });
+    }
+    let drawn: Vec<Vec<f64>> = chosen.into_iter().map(corner).collect();
+    Ok(Set::finite(&drawn)?)
+}
