@@ -7,12 +7,14 @@ mod base;
 mod context;
 mod corral;
 mod decision;
+mod ensemble;
 mod error;
 mod master;
 mod memo;
 mod sample;
 mod setup;
 mod space;
+mod ticket;
 
 pub mod catalog;
 pub mod masters;
@@ -26,6 +28,9 @@ pub use base::{Base, BaseError, Feedback, Proposal};
 pub use context::{Context, ContextSampler, ContextShape};
 pub use corral::{Corral, CorralParams, CorralRules, Horizon, Rate};
 pub use decision::{Arm, Point};
+pub use ensemble::{
+    Benched, Crediting, Decision, Ensemble, EnsembleError, EnsembleParams, Feed, Outcome, Tally,
+};
 pub use error::ParamError;
 pub use master::{Credit, Master, MasterError, Rerange};
 pub use memo::Memo;
@@ -37,3 +42,4 @@ pub use set::Set;
 pub use setup::Setup;
 pub use snapshot::SnapshotError;
 pub use space::Space;
+pub use ticket::Ticket;

@@ -7,7 +7,11 @@
 //! assert!(snapshot::open::<u64>("other", 1, &bytes).is_err());
 //! ```
 
-use serde::{Serialize, de::DeserializeOwned};
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeOwned, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 const MAGIC: [u8; 4] = *b"CRRL";
 const FORMAT: u8 = 1;
@@ -72,7 +76,7 @@ impl SnapshotError {
 }
 
 /// FNV-1a, 64 bits: a check against accidents, not against enemies.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
@@ -146,6 +150,29 @@ pub fn open<T: DeserializeOwned>(algorithm: &str, version: u16, bytes: &[u8]) ->
         return Err(SnapshotError::State(format!("{} bytes are left over", rest.len())));
     }
     Ok(state)
+}
+
+/// Reads a vector whose announced length is not believed: room grows with what is really there. For vectors of things
+/// that are much larger than their encoding (`#[serde(deserialize_with = "...")]`).
+///
+/// # Errors
+/// Those of the deserializer.
+pub fn untrusted<'de, T: Deserialize<'de>, S: Deserializer<'de>>(from: S) -> Result<Vec<T>, S::Error> {
+    struct Grow<T>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Grow<T> {
+        type Value = Vec<T>;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut grown = Vec::new();
+            while let Some(item) = items.next_element()? {
+                grown.push(item);
+            }
+            Ok(grown)
+        }
+    }
+    from.deserialize_seq(Grow(PhantomData))
 }
 
 fn le_u64(bytes: &[u8]) -> u64 {

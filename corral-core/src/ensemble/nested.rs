@@ -1,0 +1,161 @@
+//! An ensemble as a base: corrals nest.
+//!
+//! Weights multiply (the inner base j is fed `outer weight * 1/pbar_j`, the loss unchanged), ranges multiply, and a new
+//! range from above starts everything over. The ticket travels in the memo.
+
+use super::{Ensemble, EnsembleError, Feed, Seat};
+use crate::ticket::{Share, Trace};
+use crate::{Base, BaseError, Feedback, Master, Memo, Proposal, Rng};
+
+impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<X, D, M> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
+        let mut trace = std::mem::take(&mut self.trace);
+        let made = self.serve(x, rng, &mut trace);
+        self.trace = trace;
+        let mut made = made?;
+        let own = std::mem::take(&mut made.memo);
+        self.trace.pack(&own, &mut made.memo);
+        Ok(made)
+    }
+
+    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
+        let mut trace = std::mem::take(&mut self.trace);
+        let inner = self.serve(x, rng, &mut trace);
+        self.trace = trace;
+        let mut inner = inner?;
+        self.trace.pack(&inner.memo, &mut made.memo);
+        std::mem::swap(&mut made.decision, &mut inner.decision);
+        self.recycle(inner);
+        Ok(())
+    }
+
+    fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(self.range)?;
+        let mut inner = match self.spare.pop() {
+            Some(mut room) => {
+                room.decision.clone_from(&made.decision);
+                room
+            }
+            None => Proposal::new(made.decision.clone()),
+        };
+        if made.memo.numbers().is_empty() {
+            return self.overhear(x, inner, feedback);
+        }
+        let mut trace = std::mem::take(&mut self.trace);
+        trace.benched.clear();
+        let settled = match trace.unpack(&made.memo, &mut inner.memo) {
+            Some(()) => self.settle(x, &mut inner, &mut trace, feedback).map(drop),
+            None => Err(EnsembleError::Ticket { round: self.round, bases: self.seats.len() }),
+        };
+        self.trace = trace;
+        self.recycle(inner);
+        Ok(settled?)
+    }
+
+    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        for at in 0..self.heeding.len() {
+            let base = self.heeding[at] as usize;
+            if self.seats[base].benched {
+                continue;
+            }
+            if let Err(error) = self.seats[base].pass(x) {
+                self.bench(base, "pass", &error);
+            }
+        }
+        Ok(())
+    }
+
+    fn heeds_passes(&self) -> bool {
+        !self.heeding.is_empty()
+    }
+
+    /// sum_i pbar_i pi_i, where every base that can be drawn has a likelihood. The memo shares the loss by it.
+    fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
+        let mut trace = Trace { ensemble: self.id, era: self.era, round: self.round, ..Trace::default() };
+        let mut total = 0.0;
+        for (base, (seat, probability)) in self.seats.iter().zip(self.master.probabilities()).enumerate() {
+            if seat.benched || !(*probability > 0.0) {
+                continue;
+            }
+            let (weight, memo) = seat.likelihood(x, decision).ok()??;
+            total += probability * weight;
+            if weight > 0.0 {
+                trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight, memo });
+            }
+        }
+        if trace.shares.is_empty() {
+            return Some((0.0, Memo::empty()));
+        }
+        trace.shares.iter_mut().for_each(|s| s.weight /= total);
+        // Any of them can stand for the one that was followed: the credit is the same.
+        let first = trace.shares.remove(0);
+        trace.base = first.base;
+        trace.epoch = first.epoch;
+        trace.weight = first.weight;
+        trace.probability = self.master.probabilities()[first.base as usize];
+        let mut packed = Memo::empty();
+        trace.pack(&first.memo, &mut packed);
+        Some((total.min(1.0), packed))
+    }
+
+    fn learns_from_others(&self) -> bool {
+        self.params.feed == Feed::Everyone && self.seats.iter().any(|s| s.base().learns_from_others())
+    }
+
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        BaseError::check_range(range)?;
+        self.master.rerange(range, remaining).map_err(EnsembleError::from)?;
+        self.range = range;
+        (self.remaining, self.since) = (remaining, self.round);
+        self.era += 1;
+        // Everything starts over, and the benched get another chance.
+        self.benched.clear();
+        for base in 0..self.seats.len() {
+            self.seats[base].benched = false;
+        }
+        for base in 0..self.seats.len() {
+            if let Err(error) = self.first_range(base) {
+                self.bench(base, "rerange", &error);
+            }
+        }
+        self.survey();
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.seal()
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        Ok(self.unseal(state)?)
+    }
+}
+
+impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
+    /// Learns from a decision that nobody here can have proposed: those that learn from others do.
+    fn overhear(&mut self, x: &X, mut made: Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
+        let Some(loss) = feedback.observed().filter(|_| self.params.feed == Feed::Everyone) else {
+            self.recycle(made);
+            return Err(BaseError::Proposal("its memo is empty".into()));
+        };
+        made.memo.clear();
+        for base in 0..self.seats.len() {
+            let seat = &mut self.seats[base];
+            if seat.benched || !seat.base().learns_from_others() {
+                continue;
+            }
+            made.memo = match Seat::likelihood(seat, x, &made.decision) {
+                Ok(found) => found.map(|(_, memo)| memo).unwrap_or_default(),
+                Err(error) => {
+                    self.bench(base, "likelihood", &error);
+                    continue;
+                }
+            };
+            if let Err(error) = seat.learn(x, &made, Feedback::plain(loss)) {
+                self.bench(base, "learn", &error);
+            }
+        }
+        self.recycle(made);
+        Ok(())
+    }
+}

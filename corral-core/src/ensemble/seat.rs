@@ -1,0 +1,127 @@
+//! One base in its place: the instance, what it has been told, what it has done.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Base, BaseError, Feedback, Memo, Proposal, Rng};
+
+/// What a base did and was told since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// How often its decision was played and the loss has arrived.
+    pub plays: u64,
+    /// The largest weight it was credited with.
+    pub max_weight: f64,
+    /// The sum of its weights.
+    pub weights: f64,
+    /// The sum of their squares.
+    pub squares: f64,
+}
+
+impl Tally {
+    pub(super) fn credit(&mut self, weight: f64) {
+        self.max_weight = self.max_weight.max(weight);
+        self.weights += weight;
+        self.squares += weight * weight;
+    }
+
+    /// Kish's number of effective samples, (sum w)^2 / sum w^2; 0 where there was none.
+    pub fn effective_samples(&self) -> f64 {
+        if self.squares > 0.0 { self.weights * self.weights / self.squares } else { 0.0 }
+    }
+}
+
+/// A base in its place. Every call is guarded: a panic becomes an error, so that a base that fails can be benched.
+pub(super) struct Seat<X: ?Sized, D> {
+    base: Box<dyn Base<X, D>>,
+    /// Which instance of the base this is: counts what it was told through `rerange`.
+    pub epoch: u64,
+    /// The largest weight that may reach it, as the master says.
+    pub range: f64,
+    pub benched: bool,
+    pub tally: Tally,
+}
+
+impl<X: ?Sized, D> Seat<X, D> {
+    pub fn new(base: Box<dyn Base<X, D>>) -> Self {
+        Self { base, epoch: 0, range: 1.0, benched: false, tally: Tally::default() }
+    }
+
+    pub fn base(&self) -> &dyn Base<X, D> {
+        &*self.base
+    }
+
+    /// Asks for a proposal, into `room` where there is one; a memo that is not finite is an error.
+    pub fn propose(
+        &mut self,
+        x: &X,
+        rng: &mut dyn Rng,
+        room: &mut Option<Proposal<D>>,
+    ) -> Result<(), BaseError> {
+        let base = &mut self.base;
+        guarded(|| match room {
+            Some(made) => base.propose_into(x, rng, made),
+            None => base.propose(x, rng).map(|made| *room = Some(made)),
+        })?;
+        match room {
+            Some(made) => finite(&made.memo),
+            None => Err(BaseError::Failed("it proposed nothing".into())),
+        }
+    }
+
+    pub fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
+        guarded(|| self.base.learn(x, made, feedback))
+    }
+
+    pub fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        guarded(|| self.base.pass(x))
+    }
+
+    /// The likelihood of a decision; one that is no probability, or carries a memo that is not finite, is an error.
+    pub fn likelihood(&self, x: &X, decision: &D) -> Result<Option<(f64, Memo)>, BaseError> {
+        let found = guarded(|| Ok(self.base.likelihood(x, decision)))?;
+        if let Some((probability, memo)) = &found {
+            if !(*probability >= 0.0 && *probability <= 1.0 + 1e-9) {
+                return Err(BaseError::Failed(format!(
+                    "a likelihood must be in [0, 1], but is {probability}"
+                )));
+            }
+            finite(memo)?;
+        }
+        Ok(found)
+    }
+
+    /// A new range is a new instance: what was asked of the old one is not told to the new one.
+    pub fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.epoch += 1;
+        guarded(|| self.base.rerange(range, remaining))
+    }
+
+    /// The state; empty where the base cannot tell it, which [`load`](Seat::load) then refuses.
+    pub fn save(&self) -> Vec<u8> {
+        guarded(|| Ok(self.base.save())).unwrap_or_default()
+    }
+
+    pub fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        guarded(|| self.base.load(state))
+    }
+}
+
+fn finite(memo: &Memo) -> Result<(), BaseError> {
+    match memo.numbers().iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(at) => Err(BaseError::Failed(format!("number {at} of a memo is {}", memo.numbers()[at]))),
+    }
+}
+
+/// Turns a panic into an error. The base is benched then, so nobody looks at a state that the panic left half made.
+#[inline]
+pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, BaseError>) -> Result<T, BaseError> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text =
+            text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        Err(BaseError::Failed(format!("it panicked: {text}")))
+    })
+}

@@ -1,0 +1,142 @@
+//! Snapshots of an ensemble: the master, every base, and what the ensemble itself remembers.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Benched, Crediting, Ensemble, EnsembleError, Feed, Tally};
+use crate::Master;
+use crate::snapshot::{self, SnapshotError};
+
+const NAME: &str = "ensemble";
+const VERSION: u16 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    id: u64,
+    credit: Crediting,
+    feed: Feed,
+    range: f64,
+    remaining: Option<u64>,
+    since: u64,
+    round: u64,
+    era: u64,
+    #[serde(deserialize_with = "snapshot::untrusted")]
+    benched: Vec<Benched>,
+    master: Vec<u8>,
+    #[serde(deserialize_with = "snapshot::untrusted")]
+    seats: Vec<SeatState>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SeatState {
+    epoch: u64,
+    range: f64,
+    benched: bool,
+    tally: Tally,
+    base: Vec<u8>,
+}
+
+impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
+    /// A number that depends on how the ensemble was built.
+    pub(super) fn fingerprint(&self) -> u64 {
+        snapshot::checksum(&self.seal())
+    }
+
+    pub(super) fn seal(&self) -> Vec<u8> {
+        snapshot::seal(NAME, VERSION, &self.state())
+    }
+
+    fn state(&self) -> State {
+        let seats = self.seats.iter().map(|seat| SeatState {
+            epoch: seat.epoch,
+            range: seat.range,
+            benched: seat.benched,
+            tally: seat.tally,
+            base: seat.save(),
+        });
+        State {
+            id: self.id,
+            credit: self.params.credit,
+            feed: self.params.feed,
+            range: self.range,
+            remaining: self.remaining,
+            since: self.since,
+            round: self.round,
+            era: self.era,
+            benched: self.benched.clone(),
+            master: self.master.save(),
+            seats: seats.collect(),
+        }
+    }
+
+    pub(super) fn unseal(&mut self, bytes: &[u8]) -> Result<(), EnsembleError> {
+        let state: State = snapshot::open(NAME, VERSION, bytes)?;
+        self.check(&state).map_err(SnapshotError::State)?;
+        let before = self.state();
+        if let Err(error) = self.restore(&state) {
+            // What was there a moment ago can be read back.
+            let _ = self.restore(&before);
+            return Err(error);
+        }
+        self.survey();
+        Ok(())
+    }
+
+    /// As strict as a constructor would be. Comparisons are written so that NaN fails.
+    fn check(&self, state: &State) -> Result<(), String> {
+        let range = |r: f64| (1.0..f64::INFINITY).contains(&r);
+        let bases = self.seats.len();
+        if state.seats.len() != bases {
+            return Err(format!("{} bases, where {bases} are expected", state.seats.len()));
+        }
+        if (state.credit, state.feed) != (self.params.credit, self.params.feed) {
+            return Err(format!("credit {:?} and feed {:?} differ", state.credit, state.feed));
+        }
+        if !range(state.range) || state.since > state.round {
+            return Err(format!("range {} since round {} of {}", state.range, state.since, state.round));
+        }
+        for (base, seat) in state.seats.iter().enumerate() {
+            let Tally { max_weight, weights, squares, .. } = seat.tally;
+            if !range(seat.range) {
+                return Err(format!("base {base} has range {}", seat.range));
+            }
+            if [max_weight, weights, squares].iter().any(|v| !(*v >= 0.0)) {
+                return Err(format!("base {base} has weights that are negative or NaN"));
+            }
+        }
+        let mut listed = vec![false; bases];
+        for entry in &state.benched {
+            match listed.get_mut(entry.base) {
+                Some(listed) if !*listed => *listed = true,
+                _ => return Err(format!("base {} is benched twice, or does not exist", entry.base)),
+            }
+        }
+        if listed.iter().zip(&state.seats).any(|(listed, seat)| *listed != seat.benched) {
+            return Err("the benched bases and their list differ".into());
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, state: &State) -> Result<(), EnsembleError> {
+        self.master.load(&state.master)?;
+        let bases = self.master.probabilities().len();
+        if bases != self.seats.len() {
+            return Err(EnsembleError::Bases { master: bases, bases: self.seats.len() });
+        }
+        for (base, (seat, saved)) in self.seats.iter_mut().zip(&state.seats).enumerate() {
+            match seat.load(&saved.base) {
+                Ok(()) => {}
+                // A benched base may be in no state to be saved.
+                Err(_) if saved.benched => {}
+                Err(source) => return Err(EnsembleError::Base { base, source }),
+            }
+        }
+        for (seat, saved) in self.seats.iter_mut().zip(&state.seats) {
+            (seat.epoch, seat.range, seat.benched, seat.tally) =
+                (saved.epoch, saved.range, saved.benched, saved.tally);
+        }
+        (self.id, self.range, self.remaining) = (state.id, state.range, state.remaining);
+        (self.since, self.round, self.era) = (state.since, state.round, state.era);
+        self.benched.clone_from(&state.benched);
+        Ok(())
+    }
+}
