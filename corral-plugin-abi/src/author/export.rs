@@ -1,0 +1,352 @@
+//! Any base as a table: each entry reads the host's memory, calls the base, and turns errors and panics into values.
+
+use std::ffi::c_void;
+
+use corral_core::{Base, BaseError, Context, Feedback, Proposal, Setup};
+
+use super::panic::{catch, install_hook};
+use super::plugin::{Decision, Plugin};
+use super::view::{Borrowed, HostRng, read_setup, slice, text, write_error};
+use crate::abi::*;
+
+/// The table of `B` under `name`, for the plugin of `version`. Used by [`corral_plugin!`](crate::corral_plugin), and by
+/// tests that run a table without a library.
+pub const fn exported<B: Plugin>(name: &'static str, version: &'static str) -> CorralBaseV1 {
+    const {
+        assert!(
+            matches!(B::KIND, crate::Kind::Points) == <B::Decision as Decision>::POINT,
+            "KIND and Decision disagree: Kind::Points goes with Point, the others with Arm"
+        );
+    }
+    CorralBaseV1 {
+        magic: CORRAL_MAGIC,
+        struct_size: size_of::<CorralBaseV1>(),
+        abi_minor: CORRAL_ABI_MINOR,
+        kind: B::KIND.code(),
+        alpha: match B::ALPHA {
+            Some(alpha) => alpha,
+            None => f64::NAN,
+        },
+        name: borrowed(name),
+        description: borrowed(B::DESCRIPTION),
+        version: borrowed(version),
+        create: create::<B>,
+        destroy: destroy::<B>,
+        propose: propose::<B>,
+        learn: learn::<B>,
+        rerange: rerange::<B>,
+        save: save::<B>,
+        load: load::<B>,
+        pass: Some(pass::<B>),
+        likelihood: Some(likelihood::<B>),
+        learns_from_others: Some(learns_from_others::<B>),
+        extension: Some(extension),
+    }
+}
+
+const fn borrowed(text: &'static str) -> CorralStr {
+    CorralStr { ptr: text.as_ptr(), len: text.len() }
+}
+
+/// Passes `name` on when it can be the name of a base: refuses the others at compile time.
+pub const fn named(name: &'static str) -> &'static str {
+    let bytes = name.as_bytes();
+    assert!(!bytes.is_empty(), "a base needs a name");
+    let mut i = 0;
+    while i < bytes.len() {
+        assert!(
+            bytes[i].is_ascii_alphanumeric() || bytes[i] == b'-' || bytes[i] == b'_',
+            "the name of a base is made of letters, digits, `-` and `_`"
+        );
+        i += 1;
+    }
+    name
+}
+
+/// An instance: the base, and what a rebuild and a reused buffer need.
+struct Instance<B: Plugin> {
+    base: B,
+    /// Text of the panic that made the base unusable.
+    poison: Option<String>,
+    params: String,
+    setup: Setup,
+    made: Proposal<B::Decision>,
+    /// The snapshot between the two calls of `save`.
+    snapshot: Option<Vec<u8>>,
+}
+
+fn build<B: Plugin>(params: &str, setup: &Setup) -> Result<B, BaseError> {
+    let params =
+        toml::from_str(params).map_err(|e| BaseError::Failed(format!("parameters: {}", e.message())))?;
+    B::build(params, setup)
+}
+
+/// Runs one entry on an instance.
+///
+/// # Safety
+/// `instance` came from `create::<B>` and was not destroyed, no other call on it is under way; `error` is the host's.
+#[inline]
+unsafe fn enter<B: Plugin>(
+    instance: *mut c_void,
+    error: *mut CorralText,
+    body: impl FnOnce(&mut Instance<B>) -> Result<i32, BaseError>,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let Some(instance) = (unsafe { instance.cast::<Instance<B>>().as_mut() }) else {
+        // SAFETY: the caller's promise.
+        unsafe { write_error(error, "the host passed no instance") };
+        return CORRAL_ERROR;
+    };
+    if let Some(text) = &instance.poison {
+        // SAFETY: the caller's promise.
+        unsafe {
+            write_error(error, &format!("unusable since it panicked ({text}), until its range changes"))
+        };
+        return CORRAL_PANICKED;
+    }
+    match catch(|| body(instance)) {
+        Ok(Ok(status)) => status,
+        // SAFETY: the caller's promise.
+        Ok(Err(why)) => unsafe { failed(error, &why) },
+        Err(text) => {
+            // SAFETY: the caller's promise.
+            unsafe { write_error(error, &format!("panicked: {text}")) };
+            instance.poison = Some(text);
+            CORRAL_PANICKED
+        }
+    }
+}
+
+/// # Safety
+/// `error` is the host's.
+#[cold]
+unsafe fn failed(error: *mut CorralText, why: &BaseError) -> i32 {
+    // A Display implementation is the author's code as well, where an error carries one.
+    let message =
+        catch(|| why.to_string()).unwrap_or_else(|text| format!("an error whose text panicked: {text}"));
+    // SAFETY: the caller's promise.
+    unsafe { write_error(error, &message) };
+    CORRAL_ERROR
+}
+
+unsafe extern "C" fn create<B: Plugin>(
+    setup: *const CorralSetup,
+    params: CorralStr,
+    instance: *mut *mut c_void,
+    error: *mut CorralText,
+) -> i32 {
+    install_hook();
+    let made = catch(|| {
+        // SAFETY: the host's memory, valid during the call.
+        let (setup, params) = unsafe { (read_setup(setup)?, text(params)?.to_owned()) };
+        let base = build::<B>(&params, &setup)?;
+        let made = Proposal::new(B::Decision::default());
+        Ok(Box::new(Instance { base, poison: None, params, setup, made, snapshot: None }))
+    });
+    match made {
+        Ok(Ok(made)) => {
+            // SAFETY: the host gave room for the pointer.
+            unsafe { *instance = Box::into_raw(made).cast() };
+            CORRAL_OK
+        }
+        // SAFETY: the host's buffer.
+        Ok(Err(why)) => unsafe { failed(error, &why) },
+        Err(text) => {
+            // SAFETY: the host's buffer.
+            unsafe { write_error(error, &format!("panicked: {text}")) };
+            CORRAL_PANICKED
+        }
+    }
+}
+
+unsafe extern "C" fn destroy<B: Plugin>(instance: *mut c_void, error: *mut CorralText) -> i32 {
+    if instance.is_null() {
+        return CORRAL_OK;
+    }
+    // SAFETY: `instance` came from `create::<B>`, and this is the last call on it.
+    match catch(|| drop(unsafe { Box::from_raw(instance.cast::<Instance<B>>()) })) {
+        Ok(()) => CORRAL_OK,
+        Err(text) => {
+            // SAFETY: the host's buffer.
+            unsafe { write_error(error, &format!("panicked: {text}")) };
+            CORRAL_PANICKED
+        }
+    }
+}
+
+unsafe extern "C" fn propose<B: Plugin>(
+    instance: *mut c_void,
+    context: *const CorralContext,
+    rng: *const CorralRng,
+    proposal: *mut CorralProposal,
+    error: *mut CorralText,
+) -> i32 {
+    // SAFETY: the host keeps the rules of the table.
+    unsafe {
+        enter::<B>(instance, error, |i| {
+            let (x, mut rng) = (Borrowed::new(context), HostRng::new(rng));
+            i.base.propose_into(&x, &mut rng, &mut i.made)?;
+            let out = &mut *proposal;
+            i.made.decision.put(out)?;
+            put_memo(i.made.memo.numbers(), out)?;
+            Ok(CORRAL_OK)
+        })
+    }
+}
+
+/// # Safety
+/// `out` is the host's room.
+#[inline]
+unsafe fn put_memo(numbers: &[f64], out: &mut CorralProposal) -> Result<(), BaseError> {
+    if numbers.len() > out.memo_capacity {
+        let why = format!("a memo of {} numbers where {} fit", numbers.len(), out.memo_capacity);
+        return Err(BaseError::Proposal(why));
+    }
+    // SAFETY: the host gave room for `memo_capacity` numbers.
+    unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), out.memo, numbers.len()) };
+    out.memo_len = numbers.len();
+    Ok(())
+}
+
+unsafe extern "C" fn learn<B: Plugin>(
+    instance: *mut c_void,
+    context: *const CorralContext,
+    made: *const CorralDecision,
+    loss: f64,
+    weight: f64,
+    error: *mut CorralText,
+) -> i32 {
+    // SAFETY: the host keeps the rules of the table.
+    unsafe {
+        enter::<B>(instance, error, |i| {
+            let (x, made) = (Borrowed::new(context), &*made);
+            i.made.decision.take(made.arm, slice(made.point, made.dim));
+            i.made.memo.set(slice(made.memo, made.memo_len));
+            i.base.learn(&x, &i.made, Feedback::new(loss, weight))?;
+            Ok(CORRAL_OK)
+        })
+    }
+}
+
+unsafe extern "C" fn pass<B: Plugin>(
+    instance: *mut c_void,
+    context: *const CorralContext,
+    error: *mut CorralText,
+) -> i32 {
+    // SAFETY: the host keeps the rules of the table.
+    unsafe {
+        enter::<B>(instance, error, |i| {
+            i.base.pass(&Borrowed::new(context))?;
+            Ok(CORRAL_OK)
+        })
+    }
+}
+
+unsafe extern "C" fn likelihood<B: Plugin>(
+    instance: *mut c_void,
+    context: *const CorralContext,
+    decision: *const CorralDecision,
+    probability: *mut f64,
+    out: *mut CorralProposal,
+    error: *mut CorralText,
+) -> i32 {
+    // SAFETY: the host keeps the rules of the table.
+    unsafe {
+        enter::<B>(instance, error, |i| {
+            let (x, decision) = (Borrowed::new(context), &*decision);
+            i.made.decision.take(decision.arm, slice(decision.point, decision.dim));
+            let Some((p, memo)) = i.base.likelihood(&x, &i.made.decision) else { return Ok(CORRAL_NONE) };
+            *probability = p;
+            put_memo(memo.numbers(), &mut *out)?;
+            Ok(CORRAL_OK)
+        })
+    }
+}
+
+unsafe extern "C" fn learns_from_others<B: Plugin>(instance: *mut c_void) -> u32 {
+    let mut answer = false;
+    let ask = |i: &mut Instance<B>| {
+        answer = Base::<Context, B::Decision>::learns_from_others(&i.base);
+        Ok(CORRAL_OK)
+    };
+    // SAFETY: the host keeps the rules of the table; there is no error buffer.
+    unsafe { enter::<B>(instance, std::ptr::null_mut(), ask) };
+    u32::from(answer)
+}
+
+unsafe extern "C" fn rerange<B: Plugin>(
+    instance: *mut c_void,
+    range: f64,
+    remaining: u64,
+    error: *mut CorralText,
+) -> i32 {
+    let remaining = (remaining != CORRAL_UNKNOWN).then_some(remaining);
+    // SAFETY: the host keeps the rules of the table.
+    let poisoned = unsafe { instance.cast::<Instance<B>>().as_mut() }.and_then(|i| i.poison.take());
+    // SAFETY: as above.
+    let status = unsafe {
+        enter::<B>(instance, error, |i| {
+            if poisoned.is_some() {
+                let fresh = build::<B>(&i.params, &i.setup)?;
+                let broken = std::mem::replace(&mut i.base, fresh);
+                // What a panic left behind may well panic again when it is dropped.
+                let _ = catch(|| drop(broken));
+                (i.snapshot, i.made) = (None, Proposal::new(B::Decision::default()));
+            }
+            i.base.rerange(range, remaining)?;
+            Ok(CORRAL_OK)
+        })
+    };
+    if status != CORRAL_OK && poisoned.is_some() {
+        // SAFETY: as above.
+        if let Some(i) = unsafe { instance.cast::<Instance<B>>().as_mut() } {
+            i.poison = i.poison.take().or(poisoned);
+        }
+    }
+    status
+}
+
+unsafe extern "C" fn save<B: Plugin>(
+    instance: *mut c_void,
+    bytes: *mut u8,
+    capacity: usize,
+    needed: *mut usize,
+    error: *mut CorralText,
+) -> i32 {
+    // SAFETY: the host keeps the rules of the table.
+    unsafe {
+        enter::<B>(instance, error, |i| {
+            // The first call asks for the length; the second gets the same bytes.
+            let state = match i.snapshot.take() {
+                Some(state) if capacity > 0 => state,
+                _ => i.base.save(),
+            };
+            *needed = state.len();
+            if capacity >= state.len() && !bytes.is_null() {
+                std::ptr::copy_nonoverlapping(state.as_ptr(), bytes, state.len());
+            } else {
+                i.snapshot = Some(state);
+            }
+            Ok(CORRAL_OK)
+        })
+    }
+}
+
+unsafe extern "C" fn load<B: Plugin>(
+    instance: *mut c_void,
+    bytes: *const u8,
+    len: usize,
+    error: *mut CorralText,
+) -> i32 {
+    // SAFETY: the host keeps the rules of the table.
+    unsafe {
+        enter::<B>(instance, error, |i| {
+            i.base.load(slice(bytes, len))?;
+            Ok(CORRAL_OK)
+        })
+    }
+}
+
+unsafe extern "C" fn extension(_id: u64) -> *const c_void {
+    std::ptr::null()
+}

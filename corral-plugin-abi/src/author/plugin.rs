@@ -1,0 +1,201 @@
+//! What an author says of a base beside its `Base` implementation.
+
+use corral_core::{Arm, Base, BaseError, Context, Point, Setup, Space};
+use serde::de::DeserializeOwned;
+
+use crate::abi;
+
+/// Which decisions a base makes, and what it looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Arms, whatever the context.
+    Arms,
+    /// Arms, looking at the context.
+    Contextual,
+    /// Points of a set.
+    Points,
+}
+
+impl Kind {
+    /// The number of this kind at the boundary.
+    pub const fn code(self) -> u32 {
+        match self {
+            Self::Arms => abi::CORRAL_KIND_ARMS,
+            Self::Contextual => abi::CORRAL_KIND_CONTEXTUAL,
+            Self::Points => abi::CORRAL_KIND_POINTS,
+        }
+    }
+
+    /// The kind of that number.
+    pub const fn from_code(code: u32) -> Option<Self> {
+        match code {
+            abi::CORRAL_KIND_ARMS => Some(Self::Arms),
+            abi::CORRAL_KIND_CONTEXTUAL => Some(Self::Contextual),
+            abi::CORRAL_KIND_POINTS => Some(Self::Points),
+            _ => None,
+        }
+    }
+
+    /// Its name as catalogues write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Arms => "arms",
+            Self::Contextual => "contextual",
+            Self::Points => "points",
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a base is beside a [`Base`]: how it is built from parameters, and what a catalogue says of it.
+///
+/// ```
+/// use corral_plugin_abi::prelude::*;
+///
+/// /// Plays one arm for ever.
+/// struct Stubborn { arm: Arm }
+///
+/// #[derive(Deserialize)]
+/// #[serde(crate = "corral_plugin_abi::serde", deny_unknown_fields)]
+/// struct StubbornParams { #[serde(default)] arm: u32 }
+///
+/// impl Plugin for Stubborn {
+///     type Params = StubbornParams;
+///     type Decision = Arm;
+///     const KIND: Kind = Kind::Arms;
+///     const DESCRIPTION: &'static str = "plays one arm for ever";
+///     fn build(params: StubbornParams, setup: &Setup) -> Result<Self, BaseError> {
+///         if (params.arm as usize) < setup.actions() {
+///             Ok(Self { arm: Arm(params.arm) })
+///         } else {
+///             Err(BaseError::Failed(format!("arm {} of {}", params.arm, setup.actions())))
+///         }
+///     }
+/// }
+///
+/// impl<X: ?Sized> Base<X, Arm> for Stubborn {
+///     fn propose(&mut self, _: &X, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+///         Ok(Proposal::new(self.arm))
+///     }
+///     fn learn(&mut self, _: &X, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
+///     fn rerange(&mut self, range: f64, _: Option<u64>) -> Result<(), BaseError> {
+///         BaseError::check_range(range).map(|_| ())
+///     }
+///     fn save(&self) -> Vec<u8> { snapshot::seal("stubborn", 1, &self.arm) }
+///     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+///         self.arm = snapshot::open("stubborn", 1, state)?;
+///         Ok(())
+///     }
+/// }
+///
+/// corral_plugin! { "stubborn" => Stubborn }
+/// # fn main() {}
+/// ```
+pub trait Plugin: Base<Context, Self::Decision> + Sized + 'static {
+    /// The parameters, as a spec file gives them. `#[serde(deny_unknown_fields)]` makes typing errors errors.
+    type Params: DeserializeOwned;
+    /// [`Arm`] or [`Point`].
+    type Decision: Decision;
+    /// What it decides on and looks at.
+    const KIND: Kind;
+    /// The stability exponent alpha, where one is known.
+    const ALPHA: Option<f64> = None;
+    /// One sentence.
+    const DESCRIPTION: &'static str;
+
+    /// Builds the base with range 1 for the world of `setup`. Policies and context samplers do not cross the
+    /// boundary: they are `None` here.
+    ///
+    /// # Errors
+    /// A parameter that the algorithm is not defined for, or a world that it does not fit.
+    fn build(params: Self::Params, setup: &Setup) -> Result<Self, BaseError>;
+}
+
+/// What crosses the boundary as a decision: [`Arm`] or [`Point`], and nothing else.
+pub trait Decision: sealed::Sealed + Default + Send + 'static {
+    /// Whether it is a point.
+    const POINT: bool;
+    #[doc(hidden)]
+    fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError>;
+    #[doc(hidden)]
+    fn take(&mut self, arm: u32, point: &[f64]);
+    /// Room for `dim` coordinates, filled with NaN so that what is not written is noticed.
+    #[doc(hidden)]
+    fn room(&mut self, dim: usize) -> *mut f64;
+    /// As the boundary passes it.
+    #[doc(hidden)]
+    fn given(&self) -> (u32, &[f64]);
+    /// Whether it can be played.
+    #[doc(hidden)]
+    fn check(&self, space: &Space, x: &Context) -> Result<(), BaseError>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for corral_core::Arm {}
+    impl Sealed for corral_core::Point {}
+}
+
+impl Decision for Arm {
+    const POINT: bool = false;
+    fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError> {
+        out.arm = self.0;
+        Ok(())
+    }
+    fn take(&mut self, arm: u32, _point: &[f64]) {
+        self.0 = arm;
+    }
+    #[inline]
+    fn room(&mut self, _dim: usize) -> *mut f64 {
+        std::ptr::null_mut()
+    }
+    #[inline]
+    fn given(&self) -> (u32, &[f64]) {
+        (self.0, &[])
+    }
+    #[inline]
+    fn check(&self, space: &Space, x: &Context) -> Result<(), BaseError> {
+        if space.admits_arm(x, *self) {
+            return Ok(());
+        }
+        let playable = if let Space::Arms(actions) = space { (*actions).min(x.actions()) } else { 0 };
+        Err(BaseError::Proposal(format!("arm {} of {playable}", self.0)))
+    }
+}
+
+impl Decision for Point {
+    const POINT: bool = true;
+    fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError> {
+        if self.0.len() != out.dim || out.point.is_null() {
+            let why = format!("a point of {} coordinates where {} were announced", self.0.len(), out.dim);
+            return Err(BaseError::Proposal(why));
+        }
+        // SAFETY: the host gave room for `dim` coordinates, and the lengths agree.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), out.point, out.dim) };
+        Ok(())
+    }
+    fn take(&mut self, _arm: u32, point: &[f64]) {
+        self.set(point);
+    }
+    fn room(&mut self, dim: usize) -> *mut f64 {
+        self.0.clear();
+        self.0.resize(dim, f64::NAN);
+        self.0.as_mut_ptr()
+    }
+    fn given(&self) -> (u32, &[f64]) {
+        (0, &self.0)
+    }
+    fn check(&self, space: &Space, _x: &Context) -> Result<(), BaseError> {
+        if space.admits_point(self) {
+            return Ok(());
+        }
+        let shown = &self.0[..self.0.len().min(4)];
+        let more = if self.0.len() > shown.len() { " and more" } else { "" };
+        Err(BaseError::Proposal(format!("the point {shown:?}{more} lies outside the set")))
+    }
+}

@@ -1,0 +1,419 @@
+//! Any table as a base.
+
+use std::cell::RefCell;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use corral_core::set::Set;
+use corral_core::snapshot::{open, seal};
+use corral_core::{Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup, Space};
+
+use super::table::Table;
+use crate::abi::*;
+use crate::author::Decision;
+
+/// Room for an error's text.
+const ERROR_ROOM: usize = 1024;
+/// No snapshot is longer.
+const SNAPSHOT_MOST: usize = 1 << 30;
+/// Version of the frame around a plugin's snapshot.
+const FRAME: u16 = 1;
+
+/// Numbers that a memo of a plugin may have: enough for a few vectors over coordinates, and one over actions.
+pub(super) fn memo_room(space: &Space) -> usize {
+    match space {
+        Space::Arms(actions) => 1024 + actions,
+        Space::Points(set) => 1024 + 4 * set.dim(),
+    }
+}
+
+/// A base behind a table. What comes back is checked: status, arm or point, memo, probability, snapshot.
+///
+/// Nothing is copied on the way in: contexts and decisions are read in place. A call that cannot report its failure
+/// (`likelihood`, `save`) makes the next one that can fail.
+pub struct ForeignBase<D> {
+    table: Arc<Table>,
+    instance: *mut c_void,
+    space: Space,
+    dim: usize,
+    room: RefCell<Room>,
+    /// A failure that could not be reported when it happened.
+    fault: RefCell<Option<BaseError>>,
+    decision: std::marker::PhantomData<D>,
+}
+
+struct Room {
+    error: Box<[u8]>,
+    memo: Box<[f64]>,
+}
+
+// SAFETY: the table's rules let instances move between threads; nothing else here is bound to one.
+unsafe impl<D: Send> Send for ForeignBase<D> {}
+
+/// The algorithm's name in a snapshot's frame: another base or version of the plugin is refused by it.
+pub(super) fn snapshot_label(table: &Table) -> String {
+    format!("plugin base {} version {}", table.name, table.version)
+}
+
+impl<D: Decision> ForeignBase<D> {
+    /// Builds an instance with range 1 from TOML text.
+    ///
+    /// # Errors
+    /// The base decides on something else than `D` or than the world takes, or what the plugin says.
+    pub fn build(table: Arc<Table>, params: &str, setup: &Setup) -> Result<Self, BaseError> {
+        let points = matches!(setup.space, Space::Points(_));
+        let kind = table.kind;
+        if D::POINT != matches!(kind, crate::Kind::Points) || D::POINT != points {
+            let world = if points { "points" } else { "arms" };
+            return Err(BaseError::Failed(format!(
+                "{}: a base for {kind} in a world of {world}",
+                table.name
+            )));
+        }
+        let (set, dim, set_text) = match &setup.space {
+            Space::Arms(_) => (CORRAL_SET_NONE, 0, String::new()),
+            Space::Points(set) => {
+                let text = toml::to_string(set).map_err(|e| BaseError::Failed(e.to_string()))?;
+                (set_code(set), set.dim(), text)
+            }
+        };
+        let actions = u32::try_from(setup.actions())
+            .map_err(|_| BaseError::Failed(format!("{} arms are too many", setup.actions())))?;
+        let told = CorralSetup {
+            struct_size: size_of::<CorralSetup>(),
+            actions,
+            set,
+            dim,
+            set_text: CorralStr { ptr: set_text.as_ptr(), len: set_text.len() },
+            features: setup.context.features,
+            row_features: setup.context.row_features,
+            cells: setup.context.cells.map_or(-1, |c| c as i64),
+            horizon: setup.horizon.unwrap_or(CORRAL_UNKNOWN),
+        };
+        let mut room = Room {
+            error: vec![0; ERROR_ROOM].into_boxed_slice(),
+            memo: vec![0.0; memo_room(&setup.space)].into_boxed_slice(),
+        };
+        let mut instance = std::ptr::null_mut();
+        let mut error = room.text();
+        // SAFETY: a checked table; everything lives during the call.
+        let status = unsafe {
+            let params = CorralStr { ptr: params.as_ptr(), len: params.len() };
+            (table.calls.create)(&told, params, &mut instance, &mut error)
+        };
+        if status != CORRAL_OK {
+            return Err(failure(&table, "create", status, error));
+        }
+        if instance.is_null() {
+            return Err(BaseError::Failed(format!("{}: create gave no instance", table.name)));
+        }
+        Ok(Self {
+            table,
+            instance,
+            space: setup.space.clone(),
+            dim,
+            room: RefCell::new(room),
+            fault: RefCell::new(None),
+            decision: std::marker::PhantomData,
+        })
+    }
+
+    /// The table behind it.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// A failure that could not be reported when it happened.
+    #[inline]
+    fn sound(&mut self) -> Result<(), BaseError> {
+        match self.fault.get_mut() {
+            None => Ok(()),
+            Some(fault) => Err(fault.clone()),
+        }
+    }
+
+    #[inline]
+    fn status(&self, entry: &str, status: i32, error: CorralText) -> Result<(), BaseError> {
+        if status == CORRAL_OK { Ok(()) } else { Err(failure(&self.table, entry, status, error)) }
+    }
+
+    fn snapshot(&self) -> Result<Vec<u8>, BaseError> {
+        if let Some(fault) = &*self.fault.borrow() {
+            return Err(fault.clone());
+        }
+        let room = &mut *self.room.borrow_mut();
+        let mut announced = 0;
+        let mut error = room.text();
+        // SAFETY: a checked table and our instance; a capacity of 0 only asks for the length.
+        let status = unsafe {
+            (self.table.calls.save)(self.instance, std::ptr::null_mut(), 0, &mut announced, &mut error)
+        };
+        self.status("save", status, error)?;
+        if announced > SNAPSHOT_MOST {
+            return Err(self.wrong(format!("a snapshot of {announced} bytes was announced")));
+        }
+        let mut bytes = vec![0; announced];
+        let mut needed = announced;
+        if announced > 0 {
+            let mut error = room.text();
+            // SAFETY: as above; `bytes` has room for what was announced.
+            let status = unsafe {
+                (self.table.calls.save)(self.instance, bytes.as_mut_ptr(), announced, &mut needed, &mut error)
+            };
+            self.status("save", status, error)?;
+        }
+        if needed != announced {
+            return Err(self.wrong(format!("a snapshot of {needed} bytes where {announced} were announced")));
+        }
+        Ok(bytes)
+    }
+
+    fn wrong(&self, why: String) -> BaseError {
+        BaseError::Failed(format!("{}: {why}", self.table.name))
+    }
+}
+
+impl Room {
+    #[inline]
+    fn text(&mut self) -> CorralText {
+        CorralText { ptr: self.error.as_mut_ptr(), capacity: self.error.len(), len: 0 }
+    }
+}
+
+fn set_code(set: &Set) -> u32 {
+    match set {
+        Set::Ball { .. } => CORRAL_SET_BALL,
+        Set::Box { .. } => CORRAL_SET_BOX,
+        Set::Simplex { .. } => CORRAL_SET_SIMPLEX,
+        #[allow(unreachable_patterns)]
+        _ => CORRAL_SET_OTHER,
+    }
+}
+
+/// What a plugin that did not return `CORRAL_OK` says.
+#[cold]
+fn failure(table: &Table, entry: &str, status: i32, error: CorralText) -> BaseError {
+    let len = error.len.min(error.capacity);
+    // SAFETY: the buffer is ours, initialised, and still borrowed by the caller.
+    let text = String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(error.ptr, len) });
+    let text = match (status, &*text) {
+        (CORRAL_ERROR | CORRAL_PANICKED, "") => "no reason was given",
+        (CORRAL_ERROR | CORRAL_PANICKED, text) => text,
+        _ => {
+            return BaseError::Failed(format!(
+                "{}: {entry} returned the unknown status {status}",
+                table.name
+            ));
+        }
+    };
+    BaseError::Failed(format!("{}: {entry}: {text}", table.name))
+}
+
+/// The context in place.
+#[inline]
+fn view(x: &Context) -> CorralContext {
+    let (features, rows) = (x.features(), x.rows());
+    CorralContext {
+        features: features.as_ptr(),
+        features_len: features.len(),
+        rows: rows.as_ptr(),
+        rows_len: rows.len(),
+        row_dim: x.row_dim() as u32,
+        actions: x.actions() as u32,
+        cell: x.cell().map_or(-1, |c| c as i64),
+    }
+}
+
+#[inline]
+fn decision<D: Decision>(decision: &D, memo: &[f64]) -> CorralDecision {
+    let (arm, point) = decision.given();
+    CorralDecision {
+        arm,
+        reserved: 0,
+        point: point.as_ptr(),
+        dim: point.len(),
+        memo: memo.as_ptr(),
+        memo_len: memo.len(),
+    }
+}
+
+/// The numbers of a memo that a plugin says it wrote.
+#[inline]
+fn written(memo: &[f64], len: usize) -> Result<&[f64], BaseError> {
+    let Some(numbers) = memo.get(..len) else {
+        return Err(BaseError::Proposal(format!("a memo of {len} numbers where {} fit", memo.len())));
+    };
+    check_memo(numbers)?;
+    Ok(numbers)
+}
+
+/// A memo has no NaN: it would come back as an estimate.
+#[inline]
+pub(super) fn check_memo(numbers: &[f64]) -> Result<(), BaseError> {
+    match numbers.iter().position(|n| n.is_nan()) {
+        None => Ok(()),
+        Some(at) => Err(BaseError::Proposal(format!("number {at} of the memo is NaN"))),
+    }
+}
+
+/// A probability is in [0, 1]. Written so that NaN fails.
+pub(super) fn check_probability(p: f64) -> Result<f64, BaseError> {
+    if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(BaseError::Proposal(format!("a probability of {p}"))) }
+}
+
+unsafe extern "C" fn next_u32(state: *mut c_void) -> u32 {
+    // SAFETY: `state` is the generator that `propose` put there, and nobody else uses it during the call.
+    unsafe { (*state.cast::<&mut dyn Rng>()).next_u32() }
+}
+
+unsafe extern "C" fn next_u64(state: *mut c_void) -> u64 {
+    // SAFETY: as above.
+    unsafe { (*state.cast::<&mut dyn Rng>()).next_u64() }
+}
+
+unsafe extern "C" fn fill_bytes(state: *mut c_void, bytes: *mut u8, len: usize) {
+    if len > 0 && !bytes.is_null() {
+        // The bytes may not be initialised: a C array on the stack.
+        // SAFETY: the plugin gives room for `len` bytes; zeroed, they are a slice.
+        unsafe {
+            bytes.write_bytes(0, len);
+            (*state.cast::<&mut dyn Rng>()).fill_bytes(std::slice::from_raw_parts_mut(bytes, len));
+        }
+    }
+}
+
+impl<D: Decision> Base<Context, D> for ForeignBase<D> {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
+        let mut made = Proposal::new(D::default());
+        self.propose_into(x, rng, &mut made)?;
+        Ok(made)
+    }
+
+    fn propose_into(
+        &mut self,
+        x: &Context,
+        mut rng: &mut dyn Rng,
+        made: &mut Proposal<D>,
+    ) -> Result<(), BaseError> {
+        self.sound()?;
+        let room = self.room.get_mut();
+        let call_backs = CorralRng { state: (&raw mut rng).cast(), next_u32, next_u64, fill_bytes };
+        let mut out = CorralProposal {
+            arm: u32::MAX,
+            reserved: 0,
+            point: made.decision.room(self.dim),
+            dim: self.dim,
+            memo: room.memo.as_mut_ptr(),
+            memo_capacity: room.memo.len(),
+            memo_len: 0,
+        };
+        let mut error = room.text();
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        let status =
+            unsafe { (self.table.calls.propose)(self.instance, &view(x), &call_backs, &mut out, &mut error) };
+        if status != CORRAL_OK {
+            return Err(failure(&self.table, "propose", status, error));
+        }
+        if !D::POINT {
+            made.decision.take(out.arm, &[]);
+        }
+        made.decision.check(&self.space, x)?;
+        made.memo.set(written(&room.memo, out.memo_len)?);
+        Ok(())
+    }
+
+    fn learn(&mut self, x: &Context, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
+        self.sound()?;
+        let made = decision(&made.decision, made.memo.numbers());
+        let loss = feedback.observed().unwrap_or(0.0);
+        let mut error = self.room.get_mut().text();
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        let status = unsafe {
+            (self.table.calls.learn)(self.instance, &view(x), &made, loss, feedback.weight(), &mut error)
+        };
+        self.status("learn", status, error)
+    }
+
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.sound()?;
+        let Some(pass) = self.table.calls.pass else { return Ok(()) };
+        let mut error = self.room.get_mut().text();
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        let status = unsafe { pass(self.instance, &view(x), &mut error) };
+        self.status("pass", status, error)
+    }
+
+    fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
+        let likelihood = self.table.calls.likelihood?;
+        if self.fault.borrow().is_some() {
+            return None;
+        }
+        let room = &mut *self.room.borrow_mut();
+        let mut out = CorralProposal {
+            arm: 0,
+            reserved: 0,
+            point: std::ptr::null_mut(),
+            dim: 0,
+            memo: room.memo.as_mut_ptr(),
+            memo_capacity: room.memo.len(),
+            memo_len: 0,
+        };
+        let mut probability = f64::NAN;
+        let mut error = room.text();
+        let asked = decision(asked, &[]);
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        let status =
+            unsafe { likelihood(self.instance, &view(x), &asked, &mut probability, &mut out, &mut error) };
+        if status == CORRAL_NONE {
+            return None;
+        }
+        let answer = self.status("likelihood", status, error).and_then(|()| {
+            Ok((check_probability(probability)?, Memo::from(written(&room.memo, out.memo_len)?)))
+        });
+        answer.map_err(|fault| *self.fault.borrow_mut() = Some(fault)).ok()
+    }
+
+    fn learns_from_others(&self) -> bool {
+        // SAFETY: a checked table and our instance.
+        self.table.calls.learns_from_others.is_some_and(|f| unsafe { f(self.instance) } == 1)
+    }
+
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        BaseError::check_range(range)?;
+        let mut error = self.room.get_mut().text();
+        let remaining = remaining.unwrap_or(CORRAL_UNKNOWN);
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        let status = unsafe { (self.table.calls.rerange)(self.instance, range, remaining, &mut error) };
+        self.status("rerange", status, error)?;
+        *self.fault.get_mut() = None;
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        match self.snapshot() {
+            Ok(state) => seal(&snapshot_label(&self.table), FRAME, &state),
+            Err(fault) => {
+                *self.fault.borrow_mut() = Some(fault);
+                Vec::new()
+            }
+        }
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.sound()?;
+        let state: Vec<u8> = open(&snapshot_label(&self.table), FRAME, state)?;
+        let mut error = self.room.get_mut().text();
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        let status =
+            unsafe { (self.table.calls.load)(self.instance, state.as_ptr(), state.len(), &mut error) };
+        self.status("load", status, error)
+    }
+}
+
+impl<D> Drop for ForeignBase<D> {
+    fn drop(&mut self) {
+        let mut error = self.room.get_mut().text();
+        // SAFETY: a checked table, our instance, and the last call on it. There is nobody to tell of a failure.
+        unsafe { (self.table.calls.destroy)(self.instance, &mut error) };
+    }
+}

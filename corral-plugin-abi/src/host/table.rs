@@ -1,0 +1,154 @@
+//! A table that was checked: what the host calls through.
+
+use std::ffi::c_void;
+use std::mem::offset_of;
+
+use crate::abi::*;
+use crate::author::Kind;
+
+/// Bytes that every table of version 1 has: up to `load`.
+const LEAST: usize = offset_of!(CorralBaseV1, pass);
+/// No table of whatever version is larger.
+const MOST: usize = 4096;
+
+/// Why a table cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The pointer to it is not one.
+    #[error("the table's address {0:#x} is not aligned")]
+    Address(usize),
+    /// It does not begin with the magic number.
+    #[error("the table begins with {0:#018x} instead of the magic number")]
+    Magic(u64),
+    /// Its size is not that of a table of this kind.
+    #[error("the table says it has {0} bytes; version 1 has at least {LEAST}, at most {MOST}, in eights")]
+    Size(usize),
+    /// A function that every base has is missing.
+    #[error("the table has no function `{0}`")]
+    Null(&'static str),
+    /// Decisions of a kind that is not known.
+    #[error("the base is of the unknown kind {0}")]
+    Kind(u32),
+    /// A name, description or version that is no text, or too long.
+    #[error("the base's {0} is not usable text")]
+    Text(&'static str),
+    /// An exponent outside [0, 1].
+    #[error("the base's alpha must be in [0, 1], but is {0}")]
+    Alpha(String),
+}
+
+/// A checked copy of a [`CorralBaseV1`]: functions are there, texts are text. Entries that an older plugin does not
+/// have are `None`.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Name of the base within its library.
+    pub name: String,
+    /// One sentence.
+    pub description: String,
+    /// Version of the plugin.
+    pub version: String,
+    /// What it decides on and looks at.
+    pub kind: Kind,
+    /// The stability exponent, where one is known.
+    pub alpha: Option<f64>,
+    /// `abi_minor` of the plugin.
+    pub abi_minor: u32,
+    pub(super) calls: CorralBaseV1,
+}
+
+impl std::fmt::Debug for CorralBaseV1 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CorralBaseV1").field("struct_size", &self.struct_size).finish_non_exhaustive()
+    }
+}
+
+impl Table {
+    /// Reads and checks the table at `at`. Words are read as numbers first: no function pointer is formed before it
+    /// is known not to be null.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    ///
+    /// # Safety
+    /// `at` is valid for reads of `struct_size` bytes (of 16 if that is wrong), and stays so, as do the texts.
+    pub unsafe fn read(at: *const CorralBaseV1) -> Result<Self, TableError> {
+        if !at.is_aligned() {
+            return Err(TableError::Address(at.addr()));
+        }
+        let word = |offset: usize| {
+            // SAFETY: within the bytes that the caller promised, and aligned.
+            unsafe { at.cast::<u8>().add(offset).cast::<usize>().read() }
+        };
+        // SAFETY: as above; magic and size are the first 16 bytes.
+        let (magic, size) =
+            unsafe { ((&raw const (*at).magic).read(), (&raw const (*at).struct_size).read()) };
+        if magic != CORRAL_MAGIC {
+            return Err(TableError::Magic(magic));
+        }
+        if !(LEAST..=MOST).contains(&size) || !size.is_multiple_of(8) {
+            return Err(TableError::Size(size));
+        }
+        for (name, offset) in [
+            ("create", offset_of!(CorralBaseV1, create)),
+            ("destroy", offset_of!(CorralBaseV1, destroy)),
+            ("propose", offset_of!(CorralBaseV1, propose)),
+            ("learn", offset_of!(CorralBaseV1, learn)),
+            ("rerange", offset_of!(CorralBaseV1, rerange)),
+            ("save", offset_of!(CorralBaseV1, save)),
+            ("load", offset_of!(CorralBaseV1, load)),
+        ] {
+            if word(offset) == 0 {
+                return Err(TableError::Null(name));
+            }
+        }
+        // Entries that the plugin is too old to have stay null, which is `None`.
+        let mut calls = std::mem::MaybeUninit::<CorralBaseV1>::zeroed();
+        let known = size.min(size_of::<CorralBaseV1>());
+        // SAFETY: `known` bytes can be read and fit; they do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(at.cast::<u8>(), calls.as_mut_ptr().cast::<u8>(), known) };
+        // SAFETY: every required function is not null, every other field is valid for any bits.
+        let calls = unsafe { calls.assume_init() };
+
+        let kind = Kind::from_code(calls.kind).ok_or(TableError::Kind(calls.kind))?;
+        let alpha = (!calls.alpha.is_nan()).then_some(calls.alpha);
+        if let Some(alpha) = alpha.filter(|a| !(0.0..=1.0).contains(a)) {
+            return Err(TableError::Alpha(alpha.to_string()));
+        }
+        // SAFETY: the caller's promise.
+        let (name, description, version) = unsafe {
+            (
+                read_text(calls.name, 64, "name")?,
+                read_text(calls.description, 4096, "description")?,
+                read_text(calls.version, 64, "version")?,
+            )
+        };
+        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
+            return Err(TableError::Text("name"));
+        }
+        Ok(Self { name, description, version, kind, alpha, abi_minor: calls.abi_minor, calls })
+    }
+
+    /// What the plugin answers to `extension(id)`; null where it knows nothing of it.
+    pub fn extension(&self, id: u64) -> *const c_void {
+        match self.calls.extension {
+            // SAFETY: the entry takes any number.
+            Some(extension) => unsafe { extension(id) },
+            None => std::ptr::null(),
+        }
+    }
+}
+
+/// # Safety
+/// Where `len` is at most `most`, `ptr` is valid for that many reads.
+unsafe fn read_text(text: CorralStr, most: usize, what: &'static str) -> Result<String, TableError> {
+    if text.len == 0 {
+        return Ok(String::new());
+    }
+    if text.ptr.is_null() || text.len > most {
+        return Err(TableError::Text(what));
+    }
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { std::slice::from_raw_parts(text.ptr, text.len) };
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| TableError::Text(what))
+}
