@@ -49,6 +49,11 @@ pub trait Environment<X: ?Sized, D>: Send {
     /// The cumulative mean loss, over the rounds so far, of the best fixed decision (or policy of the environment's
     /// class) in hindsight. May cost a pass over the class: ask at checkpoints.
     fn best_so_far(&self) -> f64;
+
+    /// Numbers about this world that a report should show, with their names: H(q) of a prior, a drawn gap.
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
 }
 
 impl<X: ?Sized, D, E: Environment<X, D> + ?Sized> Environment<X, D> for Box<E> {
@@ -75,6 +80,9 @@ impl<X: ?Sized, D, E: Environment<X, D> + ?Sized> Environment<X, D> for Box<E> {
     }
     fn best_so_far(&self) -> f64 {
         (**self).best_so_far()
+    }
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        (**self).facts()
     }
 }
 

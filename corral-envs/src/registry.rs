@@ -4,7 +4,7 @@
 
 use std::sync::OnceLock;
 
-use corral_core::catalog::{Entry, Unknown};
+use corral_core::catalog::{Entry, Field, Unknown};
 use corral_core::{Arm, Context, Point, Rng, Setup};
 use serde::de::DeserializeOwned;
 
@@ -73,6 +73,25 @@ pub(crate) struct Row {
     pub example: &'static str,
     /// Builds it.
     pub build: fn(&Request<'_>, &mut dyn Rng) -> Result<World, BuildError>,
+}
+
+/// The entry of an environment: regret and alpha are a base's affair.
+pub(crate) const fn entry(
+    name: &'static str,
+    kind: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    fits: &'static str,
+    cost: &'static str,
+    fields: &'static [Field],
+) -> Entry {
+    Entry { name, summary, source, regret: "", alpha: None, fits, cost, kind, status: "standard", fields }
+}
+
+/// The description of one key; an empty default: it must be given; "unset": it may be left out, and then means what
+/// its sentence says.
+pub(crate) const fn field(name: &'static str, default: &'static str, doc: &'static str) -> Field {
+    Field { name, default, doc }
 }
 
 /// What a row is asked to build.

@@ -1,20 +1,52 @@
 //! Multi-armed bandits: stochastic, oblivious and adaptive.
 
+mod adaptive;
+mod bayesian;
 mod moving;
 mod oblivious;
+mod replay;
 mod stationary;
 mod stochastic;
 
 use corral_core::ParamError;
 
+pub use adaptive::{
+    AntiCumulative, AntiCumulativeParams, AntiGreedy, AntiGreedyParams, SlowStarter, SlowStarterParams,
+};
+pub use bayesian::{BayesianParams, Drawn};
 pub use moving::{Moving, Noise, Path};
-pub use oblivious::{Switching, SwitchingParams};
+pub use oblivious::{
+    Alternating, AlternatingParams, ChangeParams, Constrained, ConstrainedParams, Drift, DriftParams,
+    Exp3HardParams, FtlKiller, Switching, SwitchingParams,
+};
+pub use replay::{Replay, ReplayParams};
 pub use stationary::{Law, Stationary};
-pub use stochastic::{Bernoulli, BernoulliParams};
+pub use stochastic::{
+    Bernoulli, BernoulliParams, Beta, BetaParams, Deterministic, DeterministicParams, GapParams, Gaussian,
+    GaussianParams, clipped_mean,
+};
 
 use crate::registry::Row;
 
-pub(crate) const ROWS: &[Row] = &[stochastic::BERNOULLI, oblivious::SWITCHING];
+pub(crate) const ROWS: &[Row] = &[
+    stochastic::BERNOULLI,
+    stochastic::GAUSSIAN,
+    stochastic::BETA,
+    stochastic::DETERMINISTIC,
+    stochastic::GAP,
+    bayesian::BAYESIAN,
+    oblivious::SWITCHING,
+    oblivious::DRIFT,
+    oblivious::ALTERNATING,
+    oblivious::FTL_KILLER,
+    oblivious::EXP3_HARD,
+    oblivious::CONSTRAINED,
+    oblivious::CHANGE,
+    replay::REPLAY,
+    adaptive::ANTI_GREEDY,
+    adaptive::ANTI_CUMULATIVE,
+    adaptive::SLOW_STARTER,
+];
 
 /// Passes `means` on when there is at least one and all lie in [0, 1]. Written so that NaN fails.
 pub(crate) fn check_means(name: &'static str, means: &[f64]) -> Result<(), ParamError> {

@@ -37,6 +37,12 @@ pub enum Noise {
     None,
 }
 
+impl Noise {
+    pub(super) fn none() -> Self {
+        Self::None
+    }
+}
+
 /// A bandit whose mean losses move along a [`Path`].
 #[derive(Debug, Clone)]
 pub struct Moving<P> {

@@ -25,13 +25,28 @@ pub struct Stationary<L> {
     draw: Draw,
     rounds: u64,
     least: f64,
+    facts: Vec<(&'static str, f64)>,
 }
 
 impl<L: Law> Stationary<L> {
     /// The bandit with these laws.
     pub fn new(law: L, horizon: u64) -> Self {
         let least = (0..law.arms()).map(|a| law.mean(a)).fold(f64::INFINITY, f64::min);
-        Self { context: Context::plain(law.arms()), law, horizon, draw: Draw::none(), rounds: 0, least }
+        Self {
+            context: Context::plain(law.arms()),
+            law,
+            horizon,
+            draw: Draw::none(),
+            rounds: 0,
+            least,
+            facts: Vec::new(),
+        }
+    }
+
+    /// The same, with numbers that a report should show.
+    pub fn with_facts(mut self, facts: Vec<(&'static str, f64)>) -> Self {
+        self.facts = facts;
+        self
     }
 
     /// The laws.
@@ -72,5 +87,9 @@ impl<L: Law> Environment<Context, Arm> for Stationary<L> {
 
     fn best_so_far(&self) -> f64 {
         self.rounds as f64 * self.least
+    }
+
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        self.facts.clone()
     }
 }

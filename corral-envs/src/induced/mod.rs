@@ -283,6 +283,10 @@ impl<X: ?Sized, D: Decision<X>, E: Environment<X, D>, S: Schedule> Environment<X
     fn best_so_far(&self) -> f64 {
         self.world.best_so_far()
     }
+
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        self.world.facts()
+    }
 }
 
 /// Keeps `decision`, in the room of the one before.

@@ -1,0 +1,199 @@
+//! A loss matrix played back: one row per round, one column per arm.
+
+use std::path::Path as FilePath;
+
+use corral_core::{Arm, Context, Feedback, ParamError, Rng, Setup};
+use serde::Deserialize;
+
+use crate::registry::{Row, entry, field};
+use crate::{EnvError, Environment};
+
+/// Parameters of [`Replay`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayParams {
+    /// The matrix, row by row.
+    #[serde(default)]
+    pub losses: Vec<Vec<f64>>,
+    /// Instead: a file with one row per line, numbers separated by commas, no header.
+    #[serde(default)]
+    pub file: String,
+    /// Whether to begin again when the rows are over.
+    #[serde(default)]
+    pub repeat: bool,
+}
+
+impl ReplayParams {
+    /// The environment.
+    ///
+    /// # Errors
+    /// There are no rows, rows have different lengths, a loss is outside [0, 1] or no number, or the file cannot be
+    /// read: file and line are named.
+    pub fn check(self, horizon: u64) -> Result<Replay, EnvError> {
+        let (rows, file) = if self.file.is_empty() {
+            (self.losses, None)
+        } else if self.losses.is_empty() {
+            (read_matrix(FilePath::new(&self.file))?, Some(self.file))
+        } else {
+            return Err(ParamError::new("losses", "given beside a file", "given once").into());
+        };
+        let refuse = |value: String, must| match &file {
+            Some(file) => EnvError::Data {
+                file: file.clone(),
+                line: None,
+                why: format!("losses must be {must}, but are {value}"),
+            },
+            None => ParamError::new("losses", value, must).into(),
+        };
+        let arms = rows.first().map_or(0, Vec::len);
+        if arms == 0 {
+            return Err(refuse("an empty list".to_owned(), "at least one row of one number"));
+        }
+        let mut matrix = Vec::with_capacity(rows.len() * arms);
+        for (t, row) in rows.iter().enumerate() {
+            if row.len() != arms {
+                return Err(refuse(format!("{} in row {t}", row.len()), "as many as in row 0"));
+            }
+            if let Some(i) = row.iter().position(|l| !(0.0..=1.0).contains(l)) {
+                return Err(refuse(format!("{} in row {t}, column {i}", row[i]), "in [0, 1]"));
+            }
+            matrix.extend_from_slice(row);
+        }
+        Ok(Replay {
+            losses: matrix,
+            arms,
+            repeat: self.repeat,
+            horizon,
+            context: Context::plain(arms),
+            round: 0,
+            totals: vec![0.0; arms],
+        })
+    }
+}
+
+/// Reads a matrix of numbers separated by commas; every row names its line when it is wrong.
+fn read_matrix(path: &FilePath) -> Result<Vec<Vec<f64>>, EnvError> {
+    let name = path.display().to_string();
+    let fail = |line: Option<u64>, why: String| EnvError::Data { file: name.clone(), line, why };
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(csv::Trim::All)
+        .comment(Some(b'#'))
+        .from_path(path)
+        .map_err(|e| fail(None, e.to_string()))?;
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    let mut record = csv::StringRecord::new();
+    loop {
+        let line = reader.position().line();
+        match reader.read_record(&mut record) {
+            Ok(false) => return Ok(rows),
+            Ok(true) => {}
+            Err(e) => return Err(fail(Some(line), e.to_string())),
+        }
+        let line = record.position().map_or(line, csv::Position::line);
+        let mut row = Vec::with_capacity(record.len());
+        for (column, cell) in record.iter().enumerate() {
+            match cell.parse::<f64>() {
+                Ok(loss) if (0.0..=1.0).contains(&loss) => row.push(loss),
+                _ => {
+                    return Err(fail(
+                        Some(line),
+                        format!("column {column} holds {cell:?}, no loss in [0, 1]"),
+                    ));
+                }
+            }
+        }
+        if let Some(first) = rows.first()
+            && first.len() != row.len()
+        {
+            return Err(fail(
+                Some(line),
+                format!("{} cells, where the first row has {}", row.len(), first.len()),
+            ));
+        }
+        rows.push(row);
+    }
+}
+
+/// A loss matrix played back. Draws nothing.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    losses: Vec<f64>,
+    arms: usize,
+    repeat: bool,
+    horizon: u64,
+    context: Context,
+    // Rounds that have begun.
+    round: u64,
+    totals: Vec<f64>,
+}
+
+impl Replay {
+    /// Where the row of this round begins.
+    fn start(&self) -> usize {
+        let rows = self.losses.len() / self.arms;
+        (self.round.saturating_sub(1) % rows as u64) as usize * self.arms
+    }
+}
+
+impl Environment<Context, Arm> for Replay {
+    fn setup(&self) -> Setup {
+        Setup::arms(self.arms, Some(self.horizon))
+    }
+
+    fn next(&mut self, _rng: &mut dyn Rng) -> Result<(), EnvError> {
+        if !self.repeat && self.round as usize * self.arms >= self.losses.len() {
+            return Err(EnvError::Ended(self.round));
+        }
+        self.round += 1;
+        let at = self.start();
+        for (total, loss) in self.totals.iter_mut().zip(&self.losses[at..]) {
+            *total += loss;
+        }
+        Ok(())
+    }
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn loss(&self, decision: &Arm) -> f64 {
+        let arm = decision.index();
+        if arm < self.arms { self.losses[self.start() + arm] } else { f64::NAN }
+    }
+
+    fn mean_loss(&self, decision: &Arm) -> f64 {
+        self.loss(decision)
+    }
+
+    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
+        EnvError::check_arm(*decision, self.arms)?;
+        Ok(Feedback::plain(self.loss(decision)))
+    }
+
+    fn best_so_far(&self) -> f64 {
+        self.totals.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+pub(super) const REPLAY: Row = Row {
+    entry: entry(
+        "replay",
+        "arms",
+        "a loss matrix played back, one row per round, one column per arm",
+        "the paper's multi-armed example, oblivious adversary",
+        "oblivious adversary",
+        "O(K)",
+        &[
+            field("losses", "[]", "the matrix, row by row"),
+            field("file", "\"\"", "instead: a file of numbers separated by commas, no header"),
+            field("repeat", "false", "whether to begin again when the rows are over"),
+        ],
+    ),
+    example: "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true",
+    build: |request, _| {
+        let params: ReplayParams = request.read()?;
+        request.arms(params.check(request.rounds))
+    },
+};

@@ -1,0 +1,255 @@
+//! Arms: each environment against its definition, and input that is refused.
+
+use corral_core::{Arm, Context};
+use corral_envs::arms::clipped_mean;
+use corral_envs::{EnvError, Environment, World, build};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+
+fn table(text: &str) -> toml::Table {
+    text.parse().unwrap()
+}
+
+fn arms(name: &str, params: &str, rounds: u64) -> Box<dyn Environment<Context, Arm>> {
+    match build(name, &table(params), rounds, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap() {
+        World::Arms(world) => world,
+        World::Points(_) => unreachable!(),
+    }
+}
+
+/// Mean losses of the rounds, one list per round, while `choose` plays.
+fn means(env: &mut dyn Environment<Context, Arm>, rounds: u64, choose: impl Fn(u64) -> u32) -> Vec<Vec<f64>> {
+    let mut rng = Pcg64Dxsm::seed_from_u64(2);
+    (0..rounds)
+        .map(|t| {
+            env.next(&mut rng).unwrap();
+            let means = (0..env.setup().actions()).map(|a| env.mean_loss(&Arm::from(a))).collect();
+            env.play(&Arm(choose(t))).unwrap();
+            means
+        })
+        .collect()
+}
+
+#[test]
+fn paths_are_as_defined() {
+    let of = |name: &str, params: &str, rounds: u64| means(&mut *arms(name, params, rounds), rounds, |_| 0);
+    assert_eq!(of("alternating", "", 3), [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]);
+    assert_eq!(of("ftl-killer", "arms = 3", 3), [[0.5, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]]);
+    // The second phase begins at T/3, rounded down.
+    let switching = of("switching", "means = [[0.1], [0.2], [0.3]]", 10);
+    assert_eq!(switching.concat(), [0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 0.3, 0.3, 0.3, 0.3]);
+    let given = of("switching", "means = [[0.1], [0.2], [0.3]]\nat = [1, 1]", 3);
+    assert_eq!(given.concat(), [0.1, 0.3, 0.3]);
+    assert_eq!(of("change", "", 4), [[0.3, 0.5], [0.3, 0.5], [0.9, 0.5], [0.9, 0.5]]);
+    let drift = of("drift", "arms = 2\nperiod = 4\namplitude = 0.5", 4).concat();
+    let expected = [0.5, 0.5, 1.0, 0.0, 0.5, 0.5, 0.0, 1.0];
+    assert!(drift.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-15), "{drift:?}");
+    // Phases of lengths 1, 1.6, 2.56, ...: rounds 0; 1, 2; 3, 4, 5; the gap stays.
+    let swings = of("stochastically-constrained", "arms = 2\ngap = 0.25", 7);
+    let best: Vec<f64> = swings.iter().map(|m| m[1]).collect();
+    assert_eq!(best, [0.0, 0.75, 0.75, 0.0, 0.0, 0.0, 0.75]);
+    assert!(swings.iter().all(|m| m[0] - m[1] == 0.25));
+}
+
+#[test]
+fn adaptive_paths_are_as_defined() {
+    let mut greedy = arms("anti-greedy", "arms = 2\nwindow = 3", 10);
+    let got = means(&mut *greedy, 6, |t| [0, 0, 1, 1, 1, 0][t as usize]);
+    // Counts over the last three plays: (0,0) (1,0) (2,0) (2,1) (1,2) (0,3).
+    let expected = [[0.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]];
+    assert_eq!(got, expected);
+    let mut cumulative = arms("anti-cumulative", "arms = 2\ntemperature = 2.0", 10);
+    let got = means(&mut *cumulative, 3, |_| 1);
+    assert_eq!(got[0], [1.0, 1.0]);
+    assert!((got[2][0] - (-1.0f64).exp()).abs() < 1e-15 && got[2][1] == 1.0);
+}
+
+/// The stress scenario's arithmetic: never leaving A costs 3600 more than B alone at T = 20000.
+#[test]
+fn the_slow_starter_has_the_published_scale() {
+    let mut env = arms("slow-starter", "", 20_000);
+    let paid: f64 = means(&mut *env, 20_000, |_| 0).iter().map(|m| m[0]).sum();
+    assert!((paid - env.best_so_far() - 3600.0).abs() < 1e-6, "{}", paid - env.best_so_far());
+}
+
+#[test]
+fn the_gap_instance_has_its_gap() {
+    let env = arms("gap", "arms = 3\ngap = 0.3", 100);
+    assert_eq!([0, 1, 2].map(|a| env.mean_loss(&Arm(a))), [0.5, 0.5, 0.2]);
+    assert_eq!(env.facts(), [("gap", 0.3)]);
+    let env = arms("gap", "arms = 4\nscale = 2\nrange = 4\nbest = 1", 1600);
+    assert_eq!(env.mean_loss(&Arm(1)), 0.5 - 0.2);
+    let hard = arms("exp3-hard", "arms = 4", 400);
+    let better: Vec<u32> = (0..4).filter(|a| hard.mean_loss(&Arm(*a)) < 0.5).collect();
+    assert_eq!((better.len(), hard.facts()), (1, vec![("gap", 0.025)]));
+}
+
+/// The closed form of the clipped mean against the integral, by Simpson's rule.
+#[test]
+fn the_clipped_mean_is_the_integral() {
+    for (mean, sd) in [(0.5, 0.1), (0.5, 1.0), (0.0, 1.0), (0.9, 0.3), (-1.0, 0.5), (3.0, 0.7), (0.2, 1e-3)] {
+        let density = |z: f64| (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
+        let steps = 200_000;
+        let h = 20.0 / f64::from(steps);
+        let f = |i: i32| {
+            let z = -10.0 + h * f64::from(i);
+            (mean + sd * z).clamp(0.0, 1.0) * density(z)
+        };
+        let sum: f64 = (0..=steps)
+            .map(|i| {
+                f(i) * if i == 0 || i == steps {
+                    1.0
+                } else if i % 2 == 1 {
+                    4.0
+                } else {
+                    2.0
+                }
+            })
+            .sum();
+        let integral = sum * h / 3.0;
+        assert!((clipped_mean(mean, sd) - integral).abs() < 1e-8, "{mean} {sd}: {integral}");
+    }
+}
+
+/// Without clipping, losses leave [0, 1] and keep the means that were given.
+#[test]
+fn an_unclipped_gaussian_is_normal() {
+    let mut env = arms("gaussian", "means = [0.5, 0.0]\nsd = 1.0\nclip = false", 100);
+    let mut rng = Pcg64Dxsm::seed_from_u64(3);
+    let (mut outside, mut sum, n) = (0, 0.0, 10_000);
+    for _ in 0..n {
+        env.next(&mut rng).unwrap();
+        let loss = env.loss(&Arm(0));
+        outside += u32::from(!(0.0..=1.0).contains(&loss));
+        sum += loss;
+    }
+    assert_eq!(env.mean_loss(&Arm(1)), 0.0);
+    // P(outside) = 2 Phi(-1/2) = 0.617; both within 5 standard errors, chance below 1e-6 each.
+    assert!((f64::from(outside) / f64::from(n) - 0.6171).abs() < 0.025, "{outside}");
+    assert!((sum / f64::from(n) - 0.5).abs() < 0.05, "{sum}");
+}
+
+#[test]
+fn a_bayesian_world_is_drawn_from_its_prior() {
+    let prior = "arms = 4\nprior = { one-good-arm = { probabilities = [1.0], gap = 0.2 } }";
+    let mut seen = [0; 4];
+    for seed in 0..400 {
+        let World::Arms(env) =
+            build("bayesian", &table(prior), 10, &mut Pcg64Dxsm::seed_from_u64(seed)).unwrap()
+        else {
+            unreachable!()
+        };
+        let best: Vec<usize> = (0..4).filter(|a| env.mean_loss(&Arm::from(*a)) == 0.3).collect();
+        assert_eq!(best.len(), 1);
+        seen[best[0]] += 1;
+        // H(q) of four equally likely arms is ln 4.
+        assert!((env.facts()[0].1 - 4.0f64.ln()).abs() < 1e-12);
+    }
+    // Each about 100, within 5 standard errors of 8.7.
+    assert!(seen.iter().all(|n| (56..=144).contains(n)), "{seen:?}");
+    let gaussian = "arms = 2\nprior = { gaussian = { mean = [0.5], variance = [0.01], noise = 0.04 } }";
+    let env = arms("bayesian", gaussian, 10);
+    assert!(env.mean_loss(&Arm(0)) != env.mean_loss(&Arm(1)));
+    assert!((env.facts()[0].1 - 2.0f64.ln()).abs() < 1e-12);
+}
+
+#[test]
+fn a_replay_ends_with_its_rows() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "# losses\n0, 0.5\n1, 0.25\n").unwrap();
+    let params = format!("file = {:?}", file.path().to_str().unwrap());
+    let mut env = arms("replay", &params, 5);
+    assert_eq!(means(&mut *env, 2, |_| 0), [[0.0, 0.5], [1.0, 0.25]]);
+    assert_eq!(env.best_so_far(), 0.75);
+    assert_eq!(env.next(&mut Pcg64Dxsm::seed_from_u64(1)), Err(EnvError::Ended(2)));
+    let mut again = arms("replay", &format!("{params}\nrepeat = true"), 5);
+    assert_eq!(means(&mut *again, 5, |_| 0).concat(), [0.0, 0.5, 1.0, 0.25, 0.0, 0.5, 1.0, 0.25, 0.0, 0.5]);
+}
+
+#[test]
+fn bad_input_is_refused_with_the_value() {
+    let cases = [
+        ("bernoulli", "means = []", "means must be at least one number, but is an empty list"),
+        ("bernoulli", "means = [0.5, 1.5]", "means must be in [0, 1], but is 1.5 at index 1"),
+        ("bernoulli", "means = [nan]", "means must be in [0, 1], but is NaN at index 0"),
+        ("bernoulli", "means = [-0.1]", "means must be in [0, 1], but is -0.1 at index 0"),
+        ("gaussian", "means = [inf]", "means must be finite, but is inf at index 0"),
+        ("gaussian", "means = []", "means must be at least one number, but is an empty list"),
+        ("gaussian", "means = [0.5]\nsd = 0", "sd must be positive and finite, but is 0"),
+        ("beta", "a = [1]\nb = [1, 2]", "b must be as many numbers as a, but is 2 numbers"),
+        ("beta", "a = [0.0]\nb = [1]", "a must be positive and finite, but is 0"),
+        ("beta", "a = []\nb = []", "a must be at least one number, but is an empty list"),
+        ("deterministic", "losses = [2]", "losses must be in [0, 1], but is 2 at index 0"),
+        ("gap", "arms = 0\ngap = 0.1", "arms must be at least 1, but is 0"),
+        ("gap", "arms = 2\ngap = 0.6", "gap must be in [0, 1/2], but is 0.6"),
+        ("gap", "arms = 2", "gap must be given, or scale instead, but is not given"),
+        ("gap", "arms = 2\ngap = 0.1\nscale = 1", "gap must be given without it, but is given beside scale"),
+        ("gap", "arms = 2\ngap = 0.1\nbest = 2", "best must be an arm, but is 2"),
+        ("bayesian", "arms = 0", "arms must be at least 1, but is 0"),
+        ("switching", "means = []", "means must be at least one phase, but is an empty list"),
+        (
+            "switching",
+            "means = [[0.1], [0.1, 0.2]]",
+            "means must be as many in every phase, but is 2 means in phase 1 after 1 in phase 0",
+        ),
+        (
+            "switching",
+            "means = [[0.1], [0.2]]\nat = [1, 2]",
+            "at must be one fewer than the phases, but is 2 switches for 2 phases",
+        ),
+        ("switching", "means = [[0.1], [0.2], [0.3]]\nat = [4, 2]", "at must be in order, but is 2 after 4"),
+        ("drift", "arms = 2\namplitude = 0.6", "amplitude must be in [0, 1/2], but is 0.6"),
+        ("drift", "arms = 2\nperiod = 0", "period must be positive and finite, but is 0"),
+        ("alternating", "arms = 1", "arms must be at least 2, but is 1"),
+        ("exp3-hard", "arms = 0", "arms must be at least 1, but is 0"),
+        ("exp3-hard", "arms = 2\nscale = -1", "scale must be positive and finite, but is -1"),
+        ("stochastically-constrained", "arms = 2\ngap = 1.5", "gap must be in [0, 1], but is 1.5"),
+        (
+            "stochastically-constrained",
+            "arms = 2\ngrowth = 0.5",
+            "growth must be finite and at least 1, but is 0.5",
+        ),
+        ("change", "at = 2", "at must be in [0, 1], but is 2"),
+        (
+            "change",
+            "before = [0.1]",
+            "means must be as many in every phase, but is 2 means in phase 1 after 1 in phase 0",
+        ),
+        ("anti-greedy", "arms = 2\nwindow = 0", "window must be in 1..=2^24, but is 0"),
+        (
+            "anti-cumulative",
+            "arms = 2\ntemperature = nan",
+            "temperature must be positive and finite, but is NaN",
+        ),
+        ("slow-starter", "before = [0.1]", "after must be as many as before, but is 2 means after 1 before"),
+        ("replay", "", "losses must be at least one row of one number, but is an empty list"),
+        ("replay", "losses = [[0.1], [0.1, 0.2]]", "losses must be as many as in row 0, but is 2 in row 1"),
+        ("replay", "losses = [[0.1], [7]]", "losses must be in [0, 1], but is 7 in row 1, column 0"),
+        ("replay", "file = \"no/such.csv\"", "no/such.csv: No such file or directory (os error 2)"),
+    ];
+    for (name, params, why) in cases {
+        let built = build(name, &table(params), 100, &mut Pcg64Dxsm::seed_from_u64(1));
+        assert_eq!(built.unwrap_err().to_string(), format!("environment {name:?}: {why}"));
+    }
+}
+
+#[test]
+fn a_bad_loss_file_is_named_with_its_line() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    let said = |content: &str| {
+        std::fs::write(path, content).unwrap();
+        let params = table(&format!("file = {path:?}"));
+        build("replay", &params, 10, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap_err().to_string()
+    };
+    let cases = [
+        ("0.1,0.2\n0.3\n", ":2: 1 cells, where the first row has 2"),
+        ("0.1,0.2\n0.3,x\n", r#":2: column 1 holds "x", no loss in [0, 1]"#),
+        ("0.1,nan\n", r#":1: column 1 holds "nan", no loss in [0, 1]"#),
+        ("0.1,1.2\n", r#":1: column 1 holds "1.2", no loss in [0, 1]"#),
+        ("", ": losses must be at least one row of one number, but are an empty list"),
+    ];
+    for (content, why) in cases {
+        assert_eq!(said(content), format!("environment \"replay\": {path}{why}"));
+    }
+}
