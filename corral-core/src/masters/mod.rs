@@ -18,25 +18,40 @@
 //!   regret is linear; each says so.
 
 mod bound;
+mod d3rb;
 mod entropy;
+mod eta_grid;
 mod exp3;
 mod exp3_p;
 mod exp4_mix;
 mod fixed;
 mod keys;
+mod rbbe;
+mod regret_balancing;
 mod roster;
 mod rule;
+mod tally;
+mod trim;
+mod tsallis_inf;
+mod ucb;
 mod uniform;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use bound::RegretBound;
+pub use d3rb::{BalancingRules, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
+pub use eta_grid::{EtaGrid, EtaGridParams, EtaGridRule};
 pub use exp3::{Exp3, Exp3Params, Exp3Rule};
 pub use exp3_p::{Exp3P, Exp3PParams, Exp3PRule};
 pub use exp4_mix::{Exp4Mix, Exp4MixParams, Exp4MixRule};
 pub use fixed::{Fixed, FixedParams, FixedRule};
+pub use rbbe::{Rbbe, RbbeParams, RbbeRule};
+pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
 pub use roster::Roster;
 pub use rule::{Rule, Ruled};
+pub use trim::{Schedule, Trim, TrimParams, TrimRule};
+pub use tsallis_inf::{Estimator, TsallisInf, TsallisInfParams, TsallisInfRule};
+pub use ucb::{Ucb, UcbParams, UcbRule};
 pub use uniform::{Uniform, UniformParams, UniformRule};
 
 use crate::catalog::{Entry, Unknown};
@@ -125,8 +140,21 @@ pub enum BuildError {
 
 /// What can be built.
 pub fn entries() -> &'static [Entry] {
-    const ENTRIES: &[Entry] =
-        &[Exp3Rule::ENTRY, Exp3PRule::ENTRY, Exp4MixRule::ENTRY, UniformRule::ENTRY, FixedRule::ENTRY];
+    const ENTRIES: &[Entry] = &[
+        Exp3Rule::ENTRY,
+        Exp3PRule::ENTRY,
+        Exp4MixRule::ENTRY,
+        UcbRule::ENTRY,
+        RegretBalancingRule::ENTRY,
+        RbbeRule::ENTRY,
+        D3rbRule::ENTRY,
+        Ed2rbRule::ENTRY,
+        TsallisInfRule::ENTRY,
+        EtaGridRule::ENTRY,
+        TrimRule::ENTRY,
+        UniformRule::ENTRY,
+        FixedRule::ENTRY,
+    ];
     ENTRIES
 }
 
@@ -144,6 +172,14 @@ pub fn build<'de, D: Deserializer<'de>>(
         "exp3" => ruled::<Exp3Rule, D>(params, setup),
         "exp3-p" => ruled::<Exp3PRule, D>(params, setup),
         "exp4-mix" => ruled::<Exp4MixRule, D>(params, setup),
+        "ucb" => ruled::<UcbRule, D>(params, setup),
+        "regret-balancing" => ruled::<RegretBalancingRule, D>(params, setup),
+        "rbbe" => ruled::<RbbeRule, D>(params, setup),
+        "d3rb" => ruled::<D3rbRule, D>(params, setup),
+        "ed2rb" => ruled::<Ed2rbRule, D>(params, setup),
+        "tsallis-inf" => ruled::<TsallisInfRule, D>(params, setup),
+        "eta-grid" => ruled::<EtaGridRule, D>(params, setup),
+        "trim" => ruled::<TrimRule, D>(params, setup),
         "uniform" => ruled::<UniformRule, D>(params, setup),
         "fixed" => ruled::<FixedRule, D>(params, setup),
         _ => Err(Unknown::new("master", name, entries().iter().map(|e| e.name)).into()),

@@ -1,0 +1,306 @@
+//! D3RB and ED2RB: data-driven regret balancing (Pacchiano, Dann, Gentile 2024, "Data-driven online model selection
+//! with regret guarantees", AISTATS, arXiv 2306.02869).
+//!
+//! ```text
+//! play argmin_i phi_i (the lowest index among equals); at first d_i = phi_i = d_min
+//! gap_i = max_j (u_j/n_j - b(n_j)) - u_i/n_i - b(n_i),     b(n) = c sqrt(ln(M ln n/delta)/n)
+//! D3RB:   if gap_i > d_i/sqrt(n_i): d_i *= 2;                    phi_i = d_i sqrt(n_i)
+//! ED2RB:  d_i = max(d_min, sqrt(n_i) gap_i);                     phi_i = clip(d_i sqrt(n_i), phi_i, 2 phi_i)
+//! ```
+//!
+//! for the played base alone; ln n is guarded by max(1, .), which is ours. The formulas are from memory.
+//!
+//! With `rules = "published-code"` the rules are those of the authors' program, which differ from the formulas, so that
+//! the published tables can be reproduced: with s_i = sqrt(n_i ln((n_i + 1)/delta)),
+//!
+//! ```text
+//! gap_i = max_j (u_j - c s_j)/sqrt(max(n_j, 1)) - (u_i + c s_i)/sqrt(n_i)
+//! D3RB:   if n_i gap_i > d_i sqrt(n_i): d_i = min(2 d_i, 10000);   phi_i = d_i sqrt(n_i)
+//! ED2RB:  phi_i = max(min(n_i gap_i, 2 phi_i), phi_i, d_min sqrt(n_i))
+//! ```
+//!
+//! Feed: raw. For stochastic losses the regret is about d M sqrt(T) + d^2 sqrt(M T), with d the *realised* regret rate of
+//! the best base: no candidate bound is needed. Nothing is guaranteed for other losses: it is deterministic, and its
+//! regret is linear against losses that depend on its choice.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Rule, Ruled, all};
+use super::tally::{Tally, follow, iterated_width};
+use super::{MasterSetup, Roster};
+use crate::catalog::{Entry, Field};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+/// Whose rules to follow.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BalancingRules {
+    /// The paper's formulas.
+    #[default]
+    Paper,
+    /// The authors' program.
+    PublishedCode,
+}
+
+/// Parameters of [`D3rb`] and [`Ed2rb`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct D3rbParams {
+    /// The factor c of the width.
+    pub scale: f64,
+    /// The confidence delta.
+    pub delta: f64,
+    /// The smallest regret rate d_min.
+    pub least_rate: f64,
+    /// Whose rules to follow.
+    pub rules: BalancingRules,
+    /// Accepts losses outside [0, 1], as the published experiments with Gaussian rewards have them. Only with the
+    /// published code's rules.
+    pub unclipped: bool,
+}
+
+impl Default for D3rbParams {
+    fn default() -> Self {
+        Self { scale: 1.0, delta: 0.01, least_rate: 1.0, rules: BalancingRules::Paper, unclipped: false }
+    }
+}
+
+impl D3rbParams {
+    /// The rules and constants of the authors' program.
+    pub fn as_published_code() -> Self {
+        Self { rules: BalancingRules::PublishedCode, ..Self::default() }
+    }
+}
+
+const FIELDS: &[Field] = &[
+    Field { name: "scale", default: "1", doc: "the factor c of the width" },
+    Field { name: "delta", default: "0.01", doc: "the confidence" },
+    Field { name: "least-rate", default: "1", doc: "the smallest regret rate d_min" },
+    Field { name: "rules", default: "\"paper\"", doc: "\"paper\" or \"published-code\"" },
+    Field {
+        name: "unclipped",
+        default: "false",
+        doc: "accept losses outside [0, 1]; only with rules = \"published-code\"",
+    },
+];
+
+/// D3RB: regret rates are doubled when refuted.
+pub type D3rb = Ruled<D3rbRule>;
+
+/// ED2RB: regret rates are estimated.
+pub type Ed2rb = Ruled<Ed2rbRule>;
+
+/// The rule of [`D3rb`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct D3rbRule(Balance);
+
+/// The rule of [`Ed2rb`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ed2rbRule(Balance);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Balance {
+    params: D3rbParams,
+    tally: Tally,
+    /// d_i
+    rates: Vec<f64>,
+    /// phi_i
+    potential: Vec<f64>,
+    /// The lower confidence bound of each base, of the tally; before a play none (in the published code 0).
+    lower: Vec<f64>,
+}
+
+/// The published code's largest rate.
+const LARGEST_RATE: f64 = 1e4;
+
+impl Balance {
+    fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        if !(params.delta > 0.0 && params.delta < 1.0) {
+            return Err(ParamError::new("delta", params.delta, "in (0, 1)"));
+        }
+        ParamError::positive("scale", params.scale)?;
+        let rate = ParamError::positive("least-rate", params.least_rate)?;
+        let published = params.rules == BalancingRules::PublishedCode;
+        if params.unclipped && !published {
+            return Err(ParamError::new("unclipped", true, "false where the rules are the paper's"));
+        }
+        let bases = setup.bases;
+        Ok(Self {
+            params: *params,
+            tally: Tally::new(bases),
+            rates: vec![rate; bases],
+            potential: vec![rate; bases],
+            lower: vec![if published { 0.0 } else { f64::NEG_INFINITY }; bases],
+        })
+    }
+
+    /// Counts the loss; then calls `revise(balance's parts, plays, gap)` for each credited base.
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        revise: impl Fn(&D3rbParams, Played<'_>),
+    ) {
+        let Self { params, tally, rates, potential, lower } = self;
+        let published = params.rules == BalancingRules::PublishedCode;
+        let bases = roster.bases() as f64;
+        tally.count(loss, credit, roster, |tally, i| {
+            let (plays, reward) = (tally.plays[i], tally.rewards[i]);
+            let upper = if published {
+                let width = params.scale * (plays * ((plays + 1.0) / params.delta).ln()).sqrt();
+                lower[i] = (reward - width) / plays.max(1.0).sqrt();
+                (reward + width) / plays.sqrt()
+            } else {
+                let width = iterated_width(params.scale, bases, params.delta, plays);
+                lower[i] = reward / plays - width;
+                reward / plays + width
+            };
+            let best = if roster.left() == roster.bases() {
+                lower.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+            } else {
+                roster.iter().map(|j| lower[j]).fold(f64::NEG_INFINITY, f64::max)
+            };
+            revise(
+                params,
+                Played { plays, gap: best - upper, rate: &mut rates[i], potential: &mut potential[i] },
+            );
+        });
+    }
+
+    fn distribute(&self, roster: &Roster, out: &mut [f64]) {
+        // argmin phi
+        follow(roster.least(|i| self.potential[i]), out);
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        let bases = self.rates.len();
+        state.tally.validate(bases)?;
+        all("rates", &state.rates, bases, |x| x >= self.params.least_rate && x.is_finite())?;
+        all("potentials", &state.potential, bases, |x| x > 0.0 && x.is_finite())?;
+        all("lower bounds", &state.lower, bases, |x| x < f64::INFINITY)?;
+        if state.params != self.params {
+            return Err(SnapshotError::state("its constants do not follow from its parameters"));
+        }
+        Ok(())
+    }
+}
+
+/// What a round revises of the played base.
+struct Played<'a> {
+    plays: f64,
+    gap: f64,
+    rate: &'a mut f64,
+    potential: &'a mut f64,
+}
+
+impl Rule for D3rbRule {
+    type Params = D3rbParams;
+
+    const ENTRY: Entry = Entry {
+        name: "d3rb",
+        summary: "balances regret rates that are doubled when the data refute them",
+        source: "Pacchiano, Dann, Gentile 2024, Data-driven online model selection with regret guarantees",
+        regret: "about d M sqrt(T) + d^2 sqrt(M T), d the best base's realised rate; stochastic losses only",
+        alpha: None,
+        fits: "feed raw; stochastic losses",
+        cost: "O(M)",
+        kind: "any",
+        status: "from memory",
+        fields: FIELDS,
+    };
+
+    fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        Balance::new(params, setup).map(Self)
+    }
+
+    fn unclipped(params: &D3rbParams) -> bool {
+        params.unclipped
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        self.0.learn(loss, credit, roster, |params, base| {
+            let root = base.plays.sqrt();
+            match params.rules {
+                BalancingRules::Paper if base.gap > *base.rate / root => *base.rate *= 2.0,
+                BalancingRules::PublishedCode if base.plays * base.gap > *base.rate * root => {
+                    *base.rate = (2.0 * *base.rate).min(LARGEST_RATE);
+                }
+                _ => {}
+            }
+            *base.potential = *base.rate * root;
+        });
+        Ok(())
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        self.0.distribute(roster, out);
+    }
+
+    fn weight_range(&self) -> f64 {
+        1.0
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        self.0.admits(&state.0)
+    }
+}
+
+impl Rule for Ed2rbRule {
+    type Params = D3rbParams;
+
+    const ENTRY: Entry = Entry {
+        name: "ed2rb",
+        summary: "balances regret rates that are estimated from the data",
+        ..D3rbRule::ENTRY
+    };
+
+    fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        Balance::new(params, setup).map(Self)
+    }
+
+    fn unclipped(params: &D3rbParams) -> bool {
+        params.unclipped
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        self.0.learn(loss, credit, roster, |params, base| {
+            let (root, before) = (base.plays.sqrt(), *base.potential);
+            match params.rules {
+                BalancingRules::Paper => {
+                    *base.rate = (root * base.gap).max(params.least_rate);
+                    *base.potential = (*base.rate * root).clamp(before, 2.0 * before);
+                }
+                BalancingRules::PublishedCode => {
+                    let estimate = (base.plays * base.gap).min(2.0 * before);
+                    *base.potential = estimate.max(before).max(params.least_rate * root);
+                }
+            }
+        });
+        Ok(())
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        self.0.distribute(roster, out);
+    }
+
+    fn weight_range(&self) -> f64 {
+        1.0
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        self.0.admits(&state.0)
+    }
+}

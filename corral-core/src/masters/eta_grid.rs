@@ -1,0 +1,214 @@
+//! A grid of learning rates over the same bases and the same loss estimates: one Corral per rate, and a hedge over
+//! them.
+//!
+//! ```text
+//! w^g     log-barrier descent with eta_g = c_g/sqrt(T) on the common estimate l_i = f w_i      (Algorithm 2, per g)
+//! q_g     ~ exp(-xi sum_t <p^g_t, l_t>),   xi = x sqrt(ln G/(T min(M, G)))
+//! p       = sum_g q_g p^g,   pbar = (1 - 1/T) p + 1/(T M)
+//! ```
+//!
+//! Choosing among G rates needs no extra plays, because every copy is judged by the same estimate. Rates do not grow
+//! where probabilities fall (beta = 1).
+//!
+//! Feed: raw or weighted. **Heuristic: there is no theorem.** The negative term of Corral's analysis is about p^g, while
+//! the bases live under p. In simulations it came near the best fixed rate on stationary problems; it inherits the
+//! starvation of slow starters, because the hedge is as short-sighted as its best member.
+
+use serde::{Deserialize, Serialize};
+
+use super::entropy::ExponentialWeights;
+use super::rule::{Rule, Ruled, all};
+use super::{MasterSetup, Roster};
+use crate::catalog::{Entry, Field};
+use crate::omd::{self, Losses, OmdError, OmdParams};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+/// Parameters of [`EtaGrid`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EtaGridParams {
+    /// The rates c_g, in units of 1/sqrt(T).
+    pub rates: Vec<f64>,
+    /// The factor x of the hedge's rate.
+    pub hedge: f64,
+}
+
+impl Default for EtaGridParams {
+    fn default() -> Self {
+        Self { rates: vec![0.1, 0.5, 2.0, 10.0, 50.0], hedge: 1.0 }
+    }
+}
+
+/// A grid of learning rates.
+pub type EtaGrid = Ruled<EtaGridRule>;
+
+/// The rule of [`EtaGrid`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EtaGridRule {
+    bases: usize,
+    mixing: f64,
+    /// 1/p^g_i, one copy after the other; infinite for a retired base.
+    inverse: Vec<f64>,
+    /// eta_g, M times each.
+    rates: Vec<f64>,
+    hedge: ExponentialWeights,
+    /// Everyone, of the copies.
+    copies: Roster,
+    /// q_g
+    shares: Vec<f64>,
+    /// Room for a step that may fail.
+    next: Vec<f64>,
+    estimates: Vec<f64>,
+}
+
+impl EtaGridRule {
+    /// The weight q_g of each rate.
+    pub fn shares(&self) -> &[f64] {
+        &self.shares
+    }
+}
+
+impl Rule for EtaGridRule {
+    type Params = EtaGridParams;
+
+    const ENTRY: Entry = Entry {
+        name: "eta-grid",
+        summary: "log-barrier descents with several learning rates on the same estimates, and a hedge over them",
+        source: "a heuristic of this project, after Agarwal, Luo, Neyshabur, Schapire 2017",
+        regret: "no theorem",
+        alpha: None,
+        fits: "feed raw or weighted; known horizon; bases that learn fast",
+        cost: "O(G M)",
+        kind: "any",
+        status: "experimental",
+        fields: &[
+            Field {
+                name: "rates",
+                default: "[0.1, 0.5, 2, 10, 50]",
+                doc: "the rates, in units of 1/sqrt(T)",
+            },
+            Field { name: "hedge", default: "1", doc: "the factor of the hedge's rate" },
+        ],
+    };
+
+    fn new(params: &EtaGridParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        let Some(horizon) = setup.horizon else {
+            return Err(ParamError::new("horizon", "not known", "known"));
+        };
+        let (bases, copies, rounds) = (setup.bases, params.rates.len(), horizon as f64);
+        if copies == 0 {
+            return Err(ParamError::new("rates", "[]", "at least one rate"));
+        }
+        // Losses whose own weights reach rho have second moments up to rho.
+        let unit = 1.0 / (rounds * setup.range).sqrt();
+        let mut rates = Vec::with_capacity(copies * bases);
+        for &c in &params.rates {
+            let rate = ParamError::positive("rates", c)? * unit;
+            rates.extend(std::iter::repeat_n(rate, bases));
+        }
+        // xi = x sqrt(ln G/(T min(M, G)))
+        let spread = bases.min(copies) as f64;
+        let xi = ParamError::positive("hedge", params.hedge)? * ((copies as f64).ln() / spread).sqrt() * unit;
+        Ok(Self {
+            bases,
+            mixing: 1.0 / rounds,
+            inverse: vec![bases as f64; copies * bases],
+            rates,
+            hedge: ExponentialWeights::new(copies, xi),
+            copies: Roster::new(copies),
+            shares: vec![1.0 / copies as f64; copies],
+            next: vec![0.0; copies * bases],
+            estimates: vec![0.0; bases],
+        })
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        if loss == 0.0 {
+            return Ok(());
+        }
+        self.estimates.fill(0.0);
+        let mut chosen = None;
+        roster.credited(credit, |i, weight| {
+            self.estimates[i] = loss * weight;
+            chosen = Some(i);
+        });
+        let Some(last) = chosen else { return Ok(()) };
+        let losses = match credit {
+            Credit::Chosen { .. } => Losses::OneHot { index: last, loss: self.estimates[last] },
+            Credit::Shared(_) => Losses::Dense(&self.estimates),
+        };
+        self.next.copy_from_slice(&self.inverse);
+        let solver = OmdParams::default();
+        for (w, rates) in self.next.chunks_mut(self.bases).zip(self.rates.chunks(self.bases)) {
+            omd::step(w, rates, losses, &solver).map_err(|e| match e {
+                OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
+                _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
+            })?;
+        }
+        for (g, w) in self.inverse.chunks(self.bases).enumerate() {
+            // sum_t <p^g_t, l_t>
+            let cost = match losses {
+                Losses::OneHot { index, loss } => loss / w[index],
+                Losses::Dense(l) => l.iter().zip(w).map(|(l, w)| l / w).sum(),
+            };
+            self.hedge.add(g, cost);
+        }
+        std::mem::swap(&mut self.inverse, &mut self.next);
+        Ok(())
+    }
+
+    fn retired(&mut self, base: usize, _: &Roster) {
+        for w in self.inverse.chunks_mut(self.bases) {
+            w[base] = f64::INFINITY;
+            // p^g restricted to the others and renormalised
+            let rest: f64 = w.iter().map(|w| 1.0 / w).sum();
+            w.iter_mut().for_each(|w| *w *= rest);
+        }
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        self.hedge.distribute(&self.copies, 0.0, &mut self.shares);
+        out.fill(0.0);
+        // p = sum_g q_g p^g
+        for (w, share) in self.inverse.chunks(self.bases).zip(&self.shares) {
+            for (p, w) in out.iter_mut().zip(w) {
+                *p += share / w;
+            }
+        }
+        // pbar = (1 - gamma) p + gamma/M
+        let floor = self.mixing / roster.left() as f64;
+        for (i, p) in out.iter_mut().enumerate() {
+            *p = if roster.has(i) { (1.0 - self.mixing) * *p + floor } else { 0.0 };
+        }
+    }
+
+    fn weight_range(&self) -> f64 {
+        self.bases as f64 / self.mixing
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        let (copies, cells) = (self.shares.len(), self.inverse.len());
+        state.hedge.validate(copies)?;
+        all("inverse probabilities", &state.inverse, cells, |w| w >= 1.0 - 1e-9)?;
+        all("shares", &state.shares, copies, |q| (0.0..=1.0 + 1e-9).contains(&q))?;
+        all("rooms", &state.next, cells, |_| true)?;
+        all("estimates", &state.estimates, self.bases, |_| true)?;
+        let constants = |r: &Self| (r.bases, r.mixing, r.rates.clone(), r.copies.clone());
+        if constants(state) != constants(self) {
+            return Err(SnapshotError::state("its constants do not follow from its parameters"));
+        }
+        for (g, w) in state.inverse.chunks(self.bases).enumerate() {
+            let sum: f64 = w.iter().map(|w| 1.0 / w).sum();
+            if !((sum - 1.0).abs() <= 1e-9) {
+                return Err(SnapshotError::state(format!("the distribution of rate {g} sums to {sum}")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Regret bound balancing and elimination (Pacchiano, Dann, Gentile, Bartlett 2020, "Regret bound balancing and
+//! elimination for model selection in bandits and RL", arXiv 2012.13045).
+//!
+//! ```text
+//! play argmin_{i in A} R_i(n_i);  then drop from A every i with
+//! u_i/n_i + R_i(n_i)/n_i + b(n_i) < max_{j in A} u_j/n_j - b(n_j),   b(n) = c sqrt(ln(M ln n/delta)/n)
+//! ```
+//!
+//! with n_i plays and u_i rewards of base i and A all bases at first; ln n is guarded by max(1, .), which is ours.
+//!
+//! Feed: raw. For stochastic losses and candidate bounds R_i = d_i sqrt(n), about M d sqrt(T) + d^2 sqrt(M T) for the
+//! best base whose bound holds (from memory). A base is dropped for good, so one that starts slowly beyond its
+//! candidate bound is lost; deterministic, so its regret is linear against losses that depend on its choice.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Rule, Ruled, all};
+use super::tally::{Tally, follow, iterated_width};
+use super::{MasterSetup, RegretBound, Roster};
+use crate::catalog::{Entry, Field};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+/// Parameters of [`Rbbe`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RbbeParams {
+    /// A candidate bound per base; `None`: what is known of the bases.
+    pub bounds: Option<Vec<RegretBound>>,
+    /// The factor c of the width.
+    pub scale: f64,
+    /// The confidence delta.
+    pub delta: f64,
+}
+
+impl Default for RbbeParams {
+    fn default() -> Self {
+        Self { bounds: None, scale: 2.0, delta: 0.01 }
+    }
+}
+
+/// Regret bound balancing and elimination.
+pub type Rbbe = Ruled<RbbeRule>;
+
+/// The rule of [`Rbbe`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RbbeRule {
+    tally: Tally,
+    bounds: Vec<RegretBound>,
+    scale: f64,
+    delta: f64,
+    active: Vec<bool>,
+    /// R_i(n_i), u_i/n_i + R_i(n_i)/n_i + b(n_i) and u_i/n_i - b(n_i), of the tally.
+    potential: Vec<f64>,
+    upper: Vec<f64>,
+    lower: Vec<f64>,
+}
+
+impl RbbeRule {
+    /// Whether `base` is still a candidate.
+    pub fn active(&self, base: usize) -> bool {
+        self.active.get(base).copied().unwrap_or(false)
+    }
+}
+
+impl Rule for RbbeRule {
+    type Params = RbbeParams;
+
+    const ENTRY: Entry = Entry {
+        name: "rbbe",
+        summary: "balances candidate regret bounds, and drops bases that break theirs",
+        source: "Pacchiano, Dann, Gentile, Bartlett 2020, Regret bound balancing and elimination",
+        regret: "about M d sqrt(T) + d^2 sqrt(M T) for the best base whose bound d sqrt(n) holds",
+        alpha: None,
+        fits: "feed raw; stochastic losses, candidate bounds",
+        cost: "O(M)",
+        kind: "any",
+        status: "from memory",
+        fields: &[
+            Field { name: "bounds", default: "the bases' own", doc: "{ scale, exponent } per base" },
+            Field { name: "scale", default: "2", doc: "the factor c of the width" },
+            Field { name: "delta", default: "0.01", doc: "the confidence" },
+        ],
+    };
+
+    fn new(params: &RbbeParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        if !(params.delta > 0.0 && params.delta < 1.0) {
+            return Err(ParamError::new("delta", params.delta, "in (0, 1)"));
+        }
+        let bases = setup.bases;
+        Ok(Self {
+            tally: Tally::new(bases),
+            bounds: setup.bounds_or(params.bounds.as_deref())?,
+            scale: ParamError::positive("scale", params.scale)?,
+            delta: params.delta,
+            active: vec![true; bases],
+            potential: vec![0.0; bases],
+            upper: vec![f64::INFINITY; bases],
+            lower: vec![f64::NEG_INFINITY; bases],
+        })
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        let Self { tally, bounds, scale, delta, active, potential, upper, lower } = self;
+        let bases = roster.bases() as f64;
+        tally.count(loss, credit, roster, |tally, i| {
+            let plays = tally.plays[i];
+            let (mean, width) = (tally.mean(i), iterated_width(*scale, bases, *delta, plays));
+            potential[i] = bounds[i].at(plays);
+            upper[i] = mean + potential[i] / plays + width;
+            lower[i] = mean - width;
+        });
+        let candidates = || roster.iter().filter(|&j| active[j]);
+        let best = candidates().map(|j| lower[j]).fold(f64::NEG_INFINITY, f64::max);
+        // The base with the best lower bound keeps its place: its own upper bound is above.
+        for i in 0..active.len() {
+            active[i] &= !(upper[i] < best);
+        }
+        Ok(())
+    }
+
+    fn retired(&mut self, _: usize, roster: &Roster) {
+        if !roster.iter().any(|i| self.active[i]) {
+            self.active.fill(true);
+        }
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        // argmin_{i in A} R_i(n_i)
+        let base = roster.least(|i| if self.active[i] { self.potential[i] } else { f64::INFINITY });
+        follow(base, out);
+    }
+
+    fn weight_range(&self) -> f64 {
+        1.0
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        let bases = self.active.len();
+        state.tally.validate(bases)?;
+        all("potentials", &state.potential, bases, |x| (0.0..f64::INFINITY).contains(&x))?;
+        all("upper bounds", &state.upper, bases, |x| !x.is_nan())?;
+        all("lower bounds", &state.lower, bases, |x| !x.is_nan())?;
+        let constants = |r: &Self| (r.bounds.clone(), r.scale, r.delta, r.active.len());
+        if constants(state) != constants(self) || !state.active.contains(&true) {
+            return Err(SnapshotError::state("its constants do not follow from its parameters"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! Regret balancing (Abbasi-Yadkori, Pacchiano, Phan 2020, "Regret balancing for bandit and RL model selection",
+//! arXiv 2006.05491).
+//!
+//! ```text
+//! opt = max_i (u_i + U(n_i))/n_i;   play argmin_i n_i opt - u_i
+//! ```
+//!
+//! with n_i plays and u_i rewards of base i; bases without a play first. It keeps the estimated regrets of all bases
+//! equal.
+//!
+//! Feed: raw. For stochastic losses the regret is about M times the best base's, if U is an upper bound on the best
+//! base's regret; the authors' abstract says that this knowledge is necessary. It is deterministic: its regret is linear
+//! against losses that depend on its choice. The rule was read in a third party's program, the paper's text was not seen.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Rule, Ruled, all};
+use super::tally::{Tally, follow};
+use super::{MasterSetup, RegretBound, Roster};
+use crate::catalog::{Entry, Field};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+/// Parameters of [`RegretBalancing`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RegretBalancingParams {
+    /// The bound U on the best base's regret; `None`: the largest of the bases' own at the horizon.
+    pub target: Option<RegretBound>,
+}
+
+/// Regret balancing.
+pub type RegretBalancing = Ruled<RegretBalancingRule>;
+
+/// The rule of [`RegretBalancing`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RegretBalancingRule {
+    tally: Tally,
+    target: RegretBound,
+    /// (u_i + U(n_i))/n_i, of the tally; infinite before the first play.
+    upper: Vec<f64>,
+}
+
+/// Where the horizon is not known, bounds are compared after this many plays.
+const FAR: f64 = 1e6;
+
+impl Rule for RegretBalancingRule {
+    type Params = RegretBalancingParams;
+
+    const ENTRY: Entry = Entry {
+        name: "regret-balancing",
+        summary: "plays so that all bases have the same estimated regret",
+        source: "Abbasi-Yadkori, Pacchiano, Phan 2020, Regret balancing for bandit and RL model selection",
+        regret: "about M times the best base's, if the target bounds that",
+        alpha: None,
+        fits: "feed raw; stochastic losses, a known bound on the best base's regret",
+        cost: "O(M)",
+        kind: "any",
+        status: "from memory",
+        fields: &[Field {
+            name: "target",
+            default: "the largest of the bases' bounds",
+            doc: "{ scale, exponent }: a bound on the best base's regret",
+        }],
+    };
+
+    fn new(params: &RegretBalancingParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        let target = match params.target {
+            Some(target) => target.check()?,
+            None => {
+                let far = setup.horizon.map_or(FAR, |t| t as f64);
+                let larger = |a: RegretBound, b: RegretBound| if b.at(far) > a.at(far) { b } else { a };
+                setup.bounds_or(None)?.into_iter().reduce(larger).unwrap_or_default()
+            }
+        };
+        Ok(Self { tally: Tally::new(setup.bases), target, upper: vec![f64::INFINITY; setup.bases] })
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        let (upper, target) = (&mut self.upper, self.target);
+        self.tally.count(loss, credit, roster, |tally, i| {
+            upper[i] = (tally.rewards[i] + target.at(tally.plays[i])) / tally.plays[i];
+        });
+        Ok(())
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        // opt = max_i (u_i + U(n_i))/n_i
+        let best =
+            roster.iter().map(|i| self.upper[i]).filter(|u| u.is_finite()).fold(f64::NEG_INFINITY, f64::max);
+        // argmin_i n_i opt - u_i
+        let base = roster.least(|i| {
+            let plays = self.tally.plays[i];
+            if plays > 0.0 { plays * best - self.tally.rewards[i] } else { f64::NEG_INFINITY }
+        });
+        follow(base, out);
+    }
+
+    fn weight_range(&self) -> f64 {
+        1.0
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        state.tally.validate(self.upper.len())?;
+        all("bounds", &state.upper, self.upper.len(), |u| u > f64::NEG_INFINITY)?;
+        if state.target != self.target {
+            return Err(SnapshotError::state("its target is another"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,368 @@
+//! TRIM: trimmed log-barrier descent with a baseline per base, an adaptive rate and an explicit patience budget.
+//! **Experimental**, of this project.
+//!
+//! ```text
+//! w_i = 1/p_i (M at first), m_i running mean, n_i plays, spent_i = 0, Q = 0, eta = .34;   round t = 1, 2, ...
+//! A      = { i : spent_i < B/(M-1) }                           the patience set; empty for B = 0
+//! pbar_i = (1-th)/w_i + th 1{i in A}/|A|                       th = 1/2 while A is not empty, else 0
+//! k ~ pbar;  observe f
+//! ref    = min over n_j >= 2 of m_j;  spent_k = max(0, spent_k + f - ref)            (skipped while there is no such j)
+//! l_i    = m_i + (f - m_i) 1{i=k}/pbar_k                       m_i is the overall mean while n_i = 0
+//! n_k += 1;  m_k += max(1/n_k, 1/h) (f - m_k)
+//! c      = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2
+//! halving:    if a sqrt(M ln T/Q) < eta/2:  eta /= 2, w_i = M, Q = 0
+//! continuous: eta = min(.34, a sqrt(M ln T/Q))
+//! Q     += q
+//! delta  = min(.5, 2/sqrt(t))/M
+//! p_i    = max(delta, 1/(w_i + eta (l_i - lambda))),  lambda left of the first pole with sum p = 1;   w_i = 1/p_i
+//! ```
+//!
+//! The overall mean before the first loss is 0. Where T is not known, ln t stands for ln T, and ln T is at least 1 (both
+//! ours). Under delay the weight is that of the decision, while A and the baselines are those of now.
+//!
+//! Feed: raw or weighted. Derived on paper, for halving and against each base's *actual* run:
+//! O(M ln T + sqrt(M ln T Q_T)) + 4 sqrt(T), plus the patience. The continuous schedule has no proof. **Not covered by
+//! Corral's theorem**: rates fall instead of growing, so the negative term is lost, and a base that learns from weighted
+//! losses pays up to (M sqrt(T))^alpha R. It follows changes; without patience it starves slow starters.
+//!
+//! Patience is a budget B of loss that you accept to pay so that slow bases get their chance: a base is discovered only
+//! if (plays it needs) x (its gap) < B/(M-1) ([`TrimRule::patience_per_base`]). There is no default but 0: the constant is
+//! a cliff that nobody can set without knowing the bases, and it did not help with ten bases. On problems held out from
+//! tuning TRIM was comparable to Corral with 10 to 30/sqrt(T), and behind UCB.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Rule, Ruled, all};
+use super::{MasterSetup, Roster};
+use crate::catalog::{Entry, Field};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+/// How the rate falls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Schedule {
+    /// eta = min(.34, a sqrt(M ln T/Q)), no proof.
+    #[default]
+    Continuous,
+    /// eta halves, and everything but the means starts over.
+    Halving,
+}
+
+/// Parameters of [`Trim`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrimParams {
+    /// How the rate falls.
+    pub schedule: Schedule,
+    /// The factor a of the rate; `None`: 1 for the continuous schedule, 1/2 for halving.
+    pub scale: Option<f64>,
+    /// The patience budget B, in units of loss.
+    pub patience: f64,
+    /// The memory h of the running means, in plays.
+    pub memory: f64,
+}
+
+impl Default for TrimParams {
+    fn default() -> Self {
+        Self { schedule: Schedule::Continuous, scale: None, patience: 0.0, memory: 200.0 }
+    }
+}
+
+/// Trimmed log-barrier descent.
+pub type Trim = Ruled<TrimRule>;
+
+/// The rule of [`Trim`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrimRule {
+    halving: bool,
+    scale: f64,
+    memory: f64,
+    /// B/(M-1)
+    budget: f64,
+    /// The largest rate.
+    cap: f64,
+    horizon: Option<u64>,
+    round: u64,
+    rate: f64,
+    /// Q
+    moment: f64,
+    /// w_i; infinite for a retired base.
+    inverse: Vec<f64>,
+    means: Vec<f64>,
+    plays: Vec<f64>,
+    spent: Vec<f64>,
+    /// Sum and number of all losses.
+    total: (f64, f64),
+    /// Room for a step that may fail.
+    next: Vec<f64>,
+    estimates: Vec<f64>,
+}
+
+/// th, while anyone is waited for.
+const SHARE: f64 = 0.5;
+/// The largest rate: eta p_i (l_i - c) >= -.68 then.
+const LARGEST_RATE: f64 = 0.34;
+/// Evaluations of the sum after which a step gives up.
+const STEPS: usize = 200;
+/// |sum p - 1| that a step may end with.
+const ACCEPTABLE: f64 = 1e-9;
+
+impl TrimRule {
+    /// B/(M-1): a base is discovered only if (plays it needs) x (its gap) is below this.
+    pub fn patience_per_base(&self) -> f64 {
+        self.budget
+    }
+
+    /// What of the patience for `base` is spent.
+    pub fn spent(&self, base: usize) -> Option<f64> {
+        self.spent.get(base).copied()
+    }
+
+    fn waits_for(&self, base: usize) -> bool {
+        self.spent[base] < self.budget
+    }
+
+    /// delta = min(.5, 2/sqrt(t))/M
+    fn floor(&self, roster: &Roster) -> f64 {
+        (2.0 / (self.round as f64).sqrt()).min(0.5) / roster.bases() as f64
+    }
+
+    /// p_i = max(delta, 1/(w_i + eta (l_i - lambda))) into `next`, as 1/p_i.
+    fn descend(&mut self, roster: &Roster, eta: f64, restart: bool) -> Result<(), MasterError> {
+        let floor = self.floor(roster);
+        let start = roster.left() as f64;
+        let w = |i: usize| if restart { start } else { self.inverse[i] };
+        // [min l, min(mu, min_j(l_j + (w_j - 1)/eta))], the sum being at most 1 on the left and at least 1 on the right.
+        let (mut low, mut cap, mut top, mut bottom) = (f64::INFINITY, f64::INFINITY, 0.0, 0.0);
+        for i in roster.iter() {
+            let (l, p) = (self.estimates[i], 1.0 / w(i));
+            low = low.min(l);
+            cap = cap.min(l + (w(i) - 1.0) / eta);
+            top += p * p * l;
+            bottom += p * p;
+        }
+        let mut high = (top / bottom).min(cap).max(low);
+        let mut lambda = high;
+        let (mut best, mut residual) = (lambda, f64::INFINITY);
+        let mut steps = 0;
+        while steps < STEPS {
+            steps += 1;
+            let (mut sum, mut slope) = (0.0, 0.0);
+            for i in roster.iter() {
+                let p = 1.0 / (w(i) + eta * (self.estimates[i] - lambda));
+                if p > floor {
+                    sum += p;
+                    slope += eta * p * p;
+                } else {
+                    sum += floor;
+                }
+            }
+            let off = sum - 1.0;
+            if off.abs() < residual {
+                (best, residual) = (lambda, off.abs());
+            }
+            if residual <= 4.0 * f64::EPSILON {
+                break;
+            }
+            if off > 0.0 {
+                high = lambda
+            } else {
+                low = lambda
+            }
+            // The sum is convex and increasing in lambda.
+            let newton = lambda - off / slope;
+            let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
+            if next == low || next == high {
+                break;
+            }
+            lambda = next;
+        }
+        if !(residual <= ACCEPTABLE) {
+            return Err(MasterError::Step { residual, iterations: steps });
+        }
+        let ceiling = 1.0 / floor;
+        for i in 0..self.next.len() {
+            let inverse = w(i) + eta * (self.estimates[i] - best);
+            self.next[i] = if roster.has(i) { inverse.min(ceiling) } else { f64::INFINITY };
+        }
+        Ok(())
+    }
+}
+
+impl Rule for TrimRule {
+    type Params = TrimParams;
+
+    const ENTRY: Entry = Entry {
+        name: "trim",
+        summary: "trimmed log-barrier descent with baselines, an adaptive rate and a patience budget",
+        source: "this project",
+        regret: "O(M ln T + sqrt(M ln T Q)) + 4 sqrt(T) against actual runs (halving; derived, not published)",
+        alpha: None,
+        fits: "feed raw or weighted; bases that learn fast, problems that change; patience for slow starters",
+        cost: "O(M) per Newton step, a few steps",
+        kind: "any",
+        status: "experimental",
+        fields: &[
+            Field {
+                name: "schedule",
+                default: "\"continuous\"",
+                doc: "how the rate falls: continuous or halving",
+            },
+            Field { name: "scale", default: "1 (halving: 0.5)", doc: "the factor a of the rate" },
+            Field {
+                name: "patience",
+                default: "0",
+                doc: "the loss B you accept to pay; finds bases whose plays needed x gap < B/(M-1)",
+            },
+            Field { name: "memory", default: "200", doc: "the memory of the running means, in plays" },
+        ],
+    };
+
+    fn new(params: &TrimParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        if !(params.patience >= 0.0 && params.patience.is_finite()) {
+            return Err(ParamError::new("patience", params.patience, "at least 0 and finite"));
+        }
+        if !(params.memory >= 1.0) {
+            return Err(ParamError::new("memory", params.memory, "at least 1"));
+        }
+        let halving = params.schedule == Schedule::Halving;
+        let bases = setup.bases;
+        // Losses whose own weights reach rho: the condition on the rate scales with them.
+        let cap = LARGEST_RATE / setup.range;
+        Ok(Self {
+            halving,
+            scale: ParamError::positive("scale", params.scale.unwrap_or(if halving { 0.5 } else { 1.0 }))?,
+            memory: params.memory,
+            budget: params.patience / (bases.max(2) - 1) as f64,
+            cap,
+            horizon: setup.horizon,
+            round: 1,
+            rate: cap,
+            moment: 0.0,
+            inverse: vec![bases as f64; bases],
+            means: vec![0.0; bases],
+            plays: vec![0.0; bases],
+            spent: vec![0.0; bases],
+            total: (0.0, 0.0),
+            next: vec![0.0; bases],
+            estimates: vec![0.0; bases],
+        })
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        // l_i = m_i + (f - m_i) w_i, with w_i = 1{i=k}/pbar_k
+        let overall = if self.total.1 > 0.0 { self.total.0 / self.total.1 } else { 0.0 };
+        for i in roster.iter() {
+            self.estimates[i] = if self.plays[i] > 0.0 { self.means[i] } else { overall };
+        }
+        let mut seen = false;
+        roster.credited(credit, |i, weight| {
+            self.estimates[i] += (loss - self.estimates[i]) * weight;
+            seen = true;
+        });
+        if !seen {
+            return Ok(());
+        }
+        // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2
+        let (mut top, mut bottom) = (0.0, 0.0);
+        for i in roster.iter() {
+            let p = 1.0 / self.inverse[i];
+            top += p * p * self.estimates[i];
+            bottom += p * p;
+        }
+        let centre = top / bottom;
+        let mut moment = 0.0;
+        for i in roster.iter() {
+            let x = (self.estimates[i] - centre) / self.inverse[i];
+            moment += x * x;
+        }
+        // a sqrt(M ln T/Q), with Q before this round is added
+        let rounds = self.horizon.unwrap_or(self.round) as f64;
+        let rate = self.scale * (roster.bases() as f64 * rounds.ln().max(1.0) / self.moment).sqrt();
+        let restart = self.halving && rate < self.rate / 2.0;
+        let eta = match (self.halving, restart) {
+            (true, true) => self.rate / 2.0,
+            (true, false) => self.rate,
+            (false, _) => rate.min(self.cap),
+        };
+        self.descend(roster, eta, restart)?;
+
+        // Nothing fails from here.
+        std::mem::swap(&mut self.inverse, &mut self.next);
+        self.rate = eta;
+        self.moment = if restart { moment } else { self.moment + moment };
+        // ref = min over n_j >= 2 of m_j
+        let reference = roster
+            .iter()
+            .filter(|&j| self.plays[j] >= 2.0)
+            .map(|j| self.means[j])
+            .fold(f64::INFINITY, f64::min);
+        let Self { means, plays, spent, memory, total, .. } = self;
+        roster.credited(credit, |k, weight| {
+            let share = weight.min(1.0);
+            if reference < f64::INFINITY {
+                spent[k] = (spent[k] + share * (loss - reference)).max(0.0);
+            }
+            plays[k] += share;
+            // m_k += max(1/n_k, 1/h) (f - m_k)
+            means[k] += (share * (1.0 / plays[k]).max(1.0 / *memory)).min(1.0) * (loss - means[k]);
+        });
+        *total = (total.0 + loss, total.1 + 1.0);
+        self.round += 1;
+        Ok(())
+    }
+
+    fn retired(&mut self, base: usize, _: &Roster) {
+        self.inverse[base] = f64::INFINITY;
+        let rest: f64 = self.inverse.iter().map(|w| 1.0 / w).sum();
+        self.inverse.iter_mut().for_each(|w| *w *= rest);
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        // A = { i : spent_i < B/(M-1) }
+        let waiting =
+            if self.budget > 0.0 { roster.iter().filter(|&i| self.waits_for(i)).count() } else { 0 };
+        let (keep, give) = if waiting > 0 { (1.0 - SHARE, SHARE / waiting as f64) } else { (1.0, 0.0) };
+        for (i, p) in out.iter_mut().enumerate() {
+            *p = if !roster.has(i) {
+                0.0
+            } else if waiting > 0 && self.waits_for(i) {
+                keep / self.inverse[i] + give
+            } else {
+                keep / self.inverse[i]
+            };
+        }
+    }
+
+    fn weight_range(&self) -> f64 {
+        // p >= delta = min(.5, 2/sqrt(T))/M, of which patience takes half.
+        let rounds = self.horizon.map_or(f64::INFINITY, |t| t as f64);
+        let plain = self.inverse.len() as f64 * (rounds.sqrt() / 2.0).max(2.0);
+        if self.budget > 0.0 { plain / (1.0 - SHARE) } else { plain }
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        let bases = self.means.len();
+        let finite = |x: f64| (0.0..f64::INFINITY).contains(&x);
+        all("inverse probabilities", &state.inverse, bases, |w| w >= 1.0 - 1e-9)?;
+        all("means", &state.means, bases, |x| (0.0..=1.0).contains(&x))?;
+        all("plays", &state.plays, bases, finite)?;
+        all("patience", &state.spent, bases, finite)?;
+        all("rooms", &state.next, bases, |_| true)?;
+        all("estimates", &state.estimates, bases, |_| true)?;
+        let constants = |r: &Self| (r.halving, r.scale, r.memory, r.budget, r.cap, r.horizon);
+        if constants(state) != constants(self) || state.round == 0 {
+            return Err(SnapshotError::state("its constants do not follow from its parameters"));
+        }
+        if !(state.rate > 0.0 && state.rate <= self.cap && finite(state.moment)) {
+            return Err(SnapshotError::state(format!("rate {}, moment {}", state.rate, state.moment)));
+        }
+        Ok(())
+    }
+}
