@@ -17,7 +17,9 @@
 //! - Deterministic masters put probability 1 on one base. Against losses that depend on that distribution their
 //!   regret is linear; each says so.
 
+mod as_published;
 mod bound;
+mod corral_spec;
 mod d3rb;
 mod entropy;
 mod eta_grid;
@@ -38,7 +40,9 @@ mod uniform;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
 pub use bound::RegretBound;
+pub use corral_spec::CorralSpec;
 pub use d3rb::{BalancingRules, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
 pub use eta_grid::{EtaGrid, EtaGridParams, EtaGridRule};
 pub use exp3::{Exp3, Exp3Params, Exp3Rule};
@@ -141,6 +145,7 @@ pub enum BuildError {
 /// What can be built.
 pub fn entries() -> &'static [Entry] {
     const ENTRIES: &[Entry] = &[
+        corral_spec::ENTRY,
         Exp3Rule::ENTRY,
         Exp3PRule::ENTRY,
         Exp4MixRule::ENTRY,
@@ -169,6 +174,7 @@ pub fn build<'de, D: Deserializer<'de>>(
     setup: &MasterSetup,
 ) -> Result<Box<dyn Master>, BuildError> {
     match name {
+        "corral" => corral_spec::build(params, setup),
         "exp3" => ruled::<Exp3Rule, D>(params, setup),
         "exp3-p" => ruled::<Exp3PRule, D>(params, setup),
         "exp4-mix" => ruled::<Exp4MixRule, D>(params, setup),
