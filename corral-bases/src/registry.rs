@@ -91,7 +91,8 @@ pub fn build(name: &str, params: &toml::Table, setup: &Setup) -> Result<Learner,
 
 /// The base's regret bound R(n) = scale * n^exponent at range 1 in the world of `setup`, with its stability
 /// exponent alpha, where it has one: `(scale, exponent, alpha)`. Masters that balance bounds start from these.
-/// Logarithms of n are taken at the horizon (10,000 where it is not known).
+/// The scale is the order of the bound, without hidden constants; logarithms of n are taken at the horizon (10,000
+/// where it is not known).
 pub fn regret_bound(name: &str, setup: &Setup) -> Option<(f64, f64, f64)> {
     (find(name).ok()?.bound)(setup)
 }

@@ -207,6 +207,10 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
     }
 
     fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        if self.rule.counts_estimates() {
+            // The proposal would have been this arm, and its estimate 0.
+            self.add(self.lowest().1, 0.0);
+        }
         self.state.clock.tick();
         Ok(())
     }

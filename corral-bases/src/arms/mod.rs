@@ -9,17 +9,38 @@ use crate::registry::{BuildError, Learner, Row};
 mod exp3;
 mod fixed;
 mod index;
+mod kl_ucb;
+mod moss;
+mod posterior;
 mod random;
+mod thompson;
+mod tsallis;
 mod ucb1;
+mod ucb_v;
 
 pub use exp3::{Exp3, Exp3Params};
 pub use fixed::{Fixed, FixedParams};
 pub use index::{IndexBase, Rule, Tally, Ties};
+pub use kl_ucb::{KlUcb, KlUcbParams};
+pub use moss::{Moss, MossParams};
 pub use random::{Random, RandomParams};
+pub use thompson::{Thompson, ThompsonParams};
+pub use tsallis::{Tsallis, TsallisParams};
+pub use ucb_v::{Mode, UcbV, UcbVParams};
 pub use ucb1::{Ucb1, Ucb1Params, Width};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] = &[exp3::ROW, ucb1::ROW, fixed::ROW, random::ROW];
+pub(crate) const ROWS: &[Row] = &[
+    exp3::ROW,
+    tsallis::ROW,
+    ucb1::ROW,
+    ucb_v::ROW,
+    kl_ucb::ROW,
+    moss::ROW,
+    thompson::ROW,
+    fixed::ROW,
+    random::ROW,
+];
 
 /// A context-free base beside contexts: it refuses rounds with another number of actions than was announced.
 pub struct ContextFree<B> {

@@ -43,9 +43,8 @@ pub(crate) const ROW: Row = Row {
     },
     build: |table, setup| super::context_free(&ROW.entry, table, setup, Ucb1Params::check),
     bound: |setup| {
-        // sqrt(T W) with W = 8 K ln T (1 + ln T)                                       section 1.2
-        let (k, log) = (setup.actions() as f64, bound_horizon(setup).ln());
-        Some(((8.0 * k * log * (1.0 + log)).sqrt(), 0.5, 0.5))
+        let k = setup.actions() as f64;
+        Some(((k * bound_horizon(setup).ln()).sqrt(), 0.5, 0.5))
     },
     defaults: defaults::<Ucb1Params>,
 };

@@ -1,0 +1,189 @@
+//! KL-UCB for losses: the confidence interval of a Bernoulli mean by its relative entropy.
+//!
+//! Garivier, Cappe 2011. Asymptotically optimal for Bernoulli losses, valid for any losses in [0, 1]. Lazy; weakly
+//! stable with alpha = 1/2 in the worst case (argument B of section 1.2 of the notes on bases).
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::{BaseError, Setup};
+use serde::{Deserialize, Serialize};
+
+use super::index::{IndexBase, Moment, Rule, Tally, Ties};
+use super::ucb1::keep_or_restart;
+use crate::common::{Clock, RangeChange, arm_count, non_negative};
+use crate::registry::{Row, bound_horizon, defaults};
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: "kl-ucb",
+        summary: "The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.",
+        source: "Garivier, Cappe 2011, The KL-UCB algorithm for bounded stochastic bandits and beyond",
+        regret: "O(sqrt(K T ln T))",
+        alpha: Some(0.5),
+        fits: "stochastic arms",
+        cost: "O(K), one root per loss",
+        kind: "arms",
+        status: "standard",
+        fields: &[
+            Field { name: "scale", default: "1.0", doc: "Multiplies the threshold ln T." },
+            Field {
+                name: "c",
+                default: "0.0",
+                doc: "The threshold is ln T + c ln ln T; 3 in theory, 0 in practice.",
+            },
+            Field {
+                name: "ties",
+                default: "\"lowest\"",
+                doc: "Which of several best arms is played: lowest or random.",
+            },
+            Field {
+                name: "range_change",
+                default: "\"keep\"",
+                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+            },
+        ],
+    },
+    build: |table, setup| super::context_free(&ROW.entry, table, setup, KlUcbParams::check),
+    bound: |setup| {
+        let k = setup.actions() as f64;
+        Some(((k * bound_horizon(setup).ln()).sqrt(), 0.5, 0.5))
+    },
+    defaults: defaults::<KlUcbParams>,
+};
+
+/// Parameters of [`KlUcb`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KlUcbParams {
+    /// Multiplies the threshold.
+    pub scale: f64,
+    /// The threshold is ln T + c ln ln T.
+    pub c: f64,
+    /// Which of several best arms is played.
+    pub ties: Ties,
+    /// What a larger range does: `Keep` or `Restart`.
+    pub range_change: RangeChange,
+}
+
+impl Default for KlUcbParams {
+    fn default() -> Self {
+        Self { scale: 1.0, c: 0.0, ties: Ties::Lowest, range_change: RangeChange::Keep }
+    }
+}
+
+/// KL-UCB.
+pub type KlUcb = IndexBase<KlUcbParams>;
+
+impl KlUcbParams {
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or there are no arms.
+    pub fn check(self, setup: &Setup) -> Result<KlUcb, BaseError> {
+        let actions = arm_count(setup)?;
+        non_negative("scale", self.scale)?;
+        non_negative("c", self.c)?;
+        keep_or_restart(self.range_change)?;
+        Ok(IndexBase::new(self, actions, Clock::new(setup)))
+    }
+}
+
+impl Rule for KlUcbParams {
+    const NAME: &'static str = "kl-ucb";
+
+    fn index(&self, tally: &Tally, moment: &Moment) -> f64 {
+        if tally.count == 0.0 {
+            return f64::NEG_INFINITY;
+        }
+        let log = moment.horizon.unwrap_or(1.0 + moment.seen).ln();
+        // ln T + c ln ln T                                                             section 2.5
+        let threshold = self.scale * (log + self.c * log.max(1.0).ln());
+        lower_bound(tally.mean, threshold / tally.count)
+    }
+
+    fn ties(&self) -> Ties {
+        self.ties
+    }
+
+    fn range_change(&self) -> RangeChange {
+        self.range_change
+    }
+}
+
+/// kl(p, q) = p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) for 0 < q < 1, where 0 ln 0 = 0; by ln(1 + .) so that it keeps
+/// its digits where q is near p.
+fn relative_entropy(p: f64, q: f64) -> f64 {
+    let off = q - p;
+    let yes = if p > 0.0 { -p * (off / p).ln_1p() } else { 0.0 };
+    let no = if p < 1.0 { -(1.0 - p) * (-off / (1.0 - p)).ln_1p() } else { 0.0 };
+    yes + no
+}
+
+/// min { q in [0, mean] : kl(mean, q) <= level }.
+///
+/// kl(mean, .) is convex and falls on (0, mean), so that Newton from the left of the root rises to it and never
+/// passes it. Two starts are known to be on the left: by Pinsker, mean - sqrt(level/2), and by leaving out
+/// -(1 - mean) ln(1 - q) >= 0.
+fn lower_bound(mean: f64, level: f64) -> f64 {
+    let mean = mean.clamp(0.0, 1.0);
+    if mean == 0.0 || level <= 0.0 {
+        return mean;
+    }
+    if mean == 1.0 {
+        return (-level).exp();
+    }
+    let rest = (1.0 - mean) * (1.0 - mean).ln();
+    let mut q = (mean - (0.5 * level).sqrt()).max(mean * (-(level - rest) / mean).exp());
+    if q <= 0.0 {
+        return 0.0; // the root is below the smallest number
+    }
+    for _ in 0..100 {
+        let off = relative_entropy(mean, q) - level;
+        // d kl/d q = (q - mean)/(q (1 - q))
+        let next = q + off * q * (1.0 - q) / (mean - q);
+        if !(next > q && next < mean) {
+            break;
+        }
+        q = next;
+    }
+    q
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_index_solves_its_equation(count in 1.0..100_000f64, mean in 0.0..=1.0f64, horizon in 2.0..1e8f64) {
+            let count = count.floor();
+            let mean = (mean * count).round() / count;
+            let threshold = f64::ln(horizon);
+            let q = lower_bound(mean, threshold / count);
+            prop_assert!((0.0..=mean).contains(&q));
+            if mean > 0.0 && q > 1e-290 {
+                // n kl(m, q) = ln T. The digits of q itself allow n m 2^-52, well below the tolerance.
+                let direct = mean * (mean / q).ln()
+                    + if mean < 1.0 { (1.0 - mean) * ((1.0 - mean) / (1.0 - q)).ln() } else { 0.0 };
+                prop_assert!((count * direct - threshold).abs() <= 1e-9, "n kl = {}, ln T = {threshold}", count * direct);
+            }
+        }
+    }
+
+    #[test]
+    fn the_ends_have_closed_forms() {
+        assert_eq!(lower_bound(0.0, 0.3), 0.0);
+        assert_eq!(lower_bound(1.0, 2.0), (-2f64).exp());
+        assert_eq!(lower_bound(0.4, 0.0), 0.4);
+        assert!(lower_bound(1e-3, 700.0) >= 0.0);
+    }
+
+    #[test]
+    fn it_is_tighter_than_hoeffding() {
+        for mean in [0.05, 0.3, 0.5, 0.9] {
+            for level in [1e-4, 0.01, 0.3] {
+                assert!(lower_bound(mean, level) >= mean - (level / 2.0).sqrt());
+            }
+        }
+    }
+}

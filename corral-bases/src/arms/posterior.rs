@@ -1,0 +1,515 @@
+//! Posteriors of the prior families, for Thompson sampling.
+
+use corral_core::prior::{Noise, Prior, at, cholesky};
+use corral_core::snapshot::SnapshotError;
+use corral_core::{ParamError, Rng, sample_index, uniform};
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+
+use crate::common::check_numbers;
+
+/// The posterior of a [`Prior`] over mean vectors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Posterior {
+    /// a. Beta(a, b) per arm.
+    Beta { a: Vec<f64>, b: Vec<f64> },
+    /// b. Normal per arm, with its mean and standard deviation; `precision` = 1/variance.
+    Gaussian { precision: Vec<f64>, mean: Vec<f64>, deviation: Vec<f64>, noise: f64 },
+    /// c. Jointly normal.
+    Correlated(Joint),
+    /// d, e, f. Hypotheses with weights.
+    Finite(Hypotheses),
+}
+
+impl Posterior {
+    /// The prior itself.
+    pub(crate) fn new(prior: &Prior, arms: usize) -> Result<Self, ParamError> {
+        prior.check(arms)?;
+        let spread = |list: &[f64]| (0..arms).map(|i| at(list, i)).collect::<Vec<f64>>();
+        Ok(match prior {
+            Prior::Beta { a, b } => Self::Beta { a: spread(a), b: spread(b) },
+            Prior::Gaussian { mean, variance, noise } => Self::Gaussian {
+                precision: spread(variance).iter().map(|v| 1.0 / v).collect(),
+                mean: spread(mean),
+                deviation: spread(variance).iter().map(|v| v.sqrt()).collect(),
+                noise: *noise,
+            },
+            Prior::Correlated { mean, covariance, noise } => {
+                Self::Correlated(Joint::new(spread(mean), covariance, *noise)?)
+            }
+            finite => match finite.hypotheses(arms) {
+                Some((weights, means)) => Self::Finite(Hypotheses::new(finite, weights, means)),
+                None => {
+                    return Err(ParamError::new(
+                        "prior",
+                        format_args!("{finite:?}"),
+                        "a family that is known",
+                    ));
+                }
+            },
+        })
+    }
+
+    /// Draws a mean vector, and returns its best arm (the first of equals).
+    pub(crate) fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
+        match self {
+            Self::Beta { a, b } => lowest(a.iter().zip(&*b).map(|(a, b)| beta(*a, *b, rng))),
+            Self::Gaussian { mean, deviation, .. } => {
+                lowest(mean.iter().zip(&*deviation).map(|(m, d)| m + d * standard_normal(rng)))
+            }
+            Self::Correlated(joint) => joint.sample_best(rng),
+            Self::Finite(hypotheses) => hypotheses.sample_best(rng),
+        }
+    }
+
+    /// Learns the loss of an arm.
+    pub(crate) fn learn(&mut self, arm: usize, loss: f64) {
+        match self {
+            // a += c, b += 1 - c                                                       section 2.8 a
+            Self::Beta { a, b } => {
+                a[arm] += loss;
+                b[arm] += 1.0 - loss;
+            }
+            // lambda += 1/sigma^2; h += c/sigma^2; mean h/lambda                       section 2.8 b
+            Self::Gaussian { precision, mean, deviation, noise } => {
+                let shift = precision[arm] * mean[arm] + loss / *noise;
+                precision[arm] += 1.0 / *noise;
+                mean[arm] = shift / precision[arm];
+                deviation[arm] = (1.0 / precision[arm]).sqrt();
+            }
+            Self::Correlated(joint) => joint.learn(arm, loss),
+            Self::Finite(hypotheses) => hypotheses.learn(arm, loss),
+        }
+    }
+
+    /// Whether a loss is counted as 0 or 1.
+    pub(crate) fn is_bernoulli(&self) -> bool {
+        match self {
+            Self::Beta { .. } => true,
+            Self::Finite(h) => h.noise == Noise::Bernoulli,
+            Self::Gaussian { .. } | Self::Correlated(_) => false,
+        }
+    }
+
+    /// The probability that `arm` is the best, where it has a closed form.
+    pub(crate) fn probability_best(&self, arm: usize) -> Option<f64> {
+        match self {
+            Self::Finite(h) => {
+                let mass = h.weights.iter().zip(&h.best).filter(|(_, best)| **best as usize == arm);
+                Some(mass.map(|(w, _)| w).sum::<f64>() / h.total)
+            }
+            Self::Gaussian { mean, deviation, .. } if mean.len() == 2 => {
+                // P(mu_a < mu_b) = Phi((m_b - m_a)/sqrt(v_a + v_b))
+                let spread = deviation[0].hypot(deviation[1]);
+                let z = (mean[1 - arm] - mean[arm]) / spread;
+                Some(0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2))
+            }
+            _ => None,
+        }
+    }
+
+    /// Checks a posterior that was read back, and fills what was not written.
+    pub(crate) fn restore(&mut self, prior: &Prior, arms: usize) -> Result<(), SnapshotError> {
+        let fresh = Self::new(prior, arms).map_err(SnapshotError::state)?;
+        let positive = |what: &str, list: &[f64]| {
+            check_numbers(what, list, arms)?;
+            match list.iter().find(|v| **v <= 0.0) {
+                Some(v) => Err(SnapshotError::state(format_args!("{v} among the {what}"))),
+                None => Ok(()),
+            }
+        };
+        match (self, fresh) {
+            (Self::Beta { a, b }, Self::Beta { .. }) => {
+                positive("beta parameters", a)?;
+                positive("beta parameters", b)
+            }
+            (Self::Gaussian { precision, mean, deviation, noise }, Self::Gaussian { noise: ours, .. }) => {
+                positive("precisions", precision)?;
+                positive("deviations", deviation)?;
+                check_numbers("means", mean, arms)?;
+                same_noise(*noise == ours)
+            }
+            (Self::Correlated(joint), Self::Correlated(ours)) => {
+                same_noise(joint.noise == ours.noise)?;
+                joint.restore(arms)
+            }
+            (Self::Finite(hypotheses), Self::Finite(ours)) => {
+                same_noise(hypotheses.noise == ours.noise && hypotheses.smooth == ours.smooth)?;
+                hypotheses.restore(ours.weights.len(), arms)
+            }
+            _ => Err(SnapshotError::state("a posterior of another family")),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn beta_parameters(&self) -> Option<(&[f64], &[f64])> {
+        if let Self::Beta { a, b } = self { Some((a, b)) } else { None }
+    }
+}
+
+fn same_noise(same: bool) -> Result<(), SnapshotError> {
+    if same { Ok(()) } else { Err(SnapshotError::state("a posterior with other noise")) }
+}
+
+/// c. A jointly normal posterior, with the factor of its covariance.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Joint {
+    mean: Vec<f64>,
+    /// K x K, row by row.
+    covariance: Vec<f64>,
+    noise: f64,
+    /// L with L L^T = covariance, lower triangle of K x K.
+    #[serde(skip)]
+    factor: Vec<f64>,
+    #[serde(skip)]
+    scratch: Vec<f64>,
+}
+
+impl PartialEq for Joint {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.mean, &self.covariance, self.noise) == (&other.mean, &other.covariance, other.noise)
+    }
+}
+
+impl Joint {
+    fn new(mean: Vec<f64>, covariance: &[Vec<f64>], noise: f64) -> Result<Self, ParamError> {
+        cholesky(covariance)?;
+        let k = mean.len();
+        let mut joint = Self {
+            mean,
+            covariance: covariance.concat(),
+            noise,
+            factor: vec![0.0; k * k],
+            scratch: vec![0.0; k],
+        };
+        joint.refactor();
+        Ok(joint)
+    }
+
+    /// k = Sigma e_a/(Sigma_aa + sigma^2); m += k (c - m_a); Sigma -= k (Sigma e_a)^T          section 2.8 c
+    fn learn(&mut self, arm: usize, loss: f64) {
+        let k = self.mean.len();
+        let column = &mut self.scratch;
+        column.copy_from_slice(&self.covariance[arm * k..(arm + 1) * k]);
+        let gain = 1.0 / (column[arm] + self.noise);
+        let off = loss - self.mean[arm];
+        for i in 0..k {
+            self.mean[i] += gain * column[i] * off;
+            // Written symmetrically, so that it stays symmetric to the last bit.
+            for j in 0..k {
+                self.covariance[i * k + j] -= gain * (column[i] * column[j]);
+            }
+        }
+        self.refactor();
+    }
+
+    /// Cholesky in place, with a jitter of 1e-12 trace/K on the diagonal.
+    fn refactor(&mut self) {
+        let k = self.mean.len();
+        let trace: f64 = (0..k).map(|i| self.covariance[i * k + i]).sum();
+        let jitter = 1e-12 * trace.max(0.0) / k as f64;
+        for i in 0..k {
+            for j in 0..=i {
+                let (row, col) = (&self.factor[i * k..i * k + j], &self.factor[j * k..j * k + j]);
+                let rest = self.covariance[i * k + j] - row.iter().zip(col).map(|(a, b)| a * b).sum::<f64>();
+                self.factor[i * k + j] = if i == j {
+                    (rest + jitter).max(0.0).sqrt()
+                } else if self.factor[j * k + j] > 0.0 {
+                    rest / self.factor[j * k + j]
+                } else {
+                    0.0
+                };
+            }
+        }
+    }
+
+    fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
+        let k = self.mean.len();
+        self.scratch.iter_mut().for_each(|g| *g = standard_normal(rng));
+        lowest((0..k).map(|i| {
+            let row = &self.factor[i * k..i * k + i + 1];
+            self.mean[i] + row.iter().zip(&self.scratch).map(|(l, g)| l * g).sum::<f64>()
+        }))
+    }
+
+    fn restore(&mut self, arms: usize) -> Result<(), SnapshotError> {
+        check_numbers("means", &self.mean, arms)?;
+        check_numbers("covariances", &self.covariance, arms * arms)?;
+        for i in 0..arms {
+            if (0..=i).any(|j| self.covariance[i * arms + j] != self.covariance[j * arms + i]) {
+                return Err(SnapshotError::state("a covariance that is not symmetric"));
+            }
+            if self.covariance[i * arms + i] < 0.0 {
+                return Err(SnapshotError::state("a negative variance"));
+            }
+        }
+        (self.factor, self.scratch) = (vec![0.0; arms * arms], vec![0.0; arms]);
+        self.refactor();
+        Ok(())
+    }
+}
+
+/// d, e, f. Finitely many hypotheses.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Hypotheses {
+    /// ln of the weight of each hypothesis, the largest 0.
+    log_weights: Vec<f64>,
+    /// The means of the arms under each hypothesis, row by row.
+    means: Vec<f64>,
+    noise: Noise,
+    /// Whether the hypotheses are particles, drawn afresh when few are left.
+    smooth: bool,
+    #[serde(skip)]
+    weights: Vec<f64>,
+    #[serde(skip)]
+    total: f64,
+    #[serde(skip)]
+    best: Vec<u32>,
+    #[serde(skip)]
+    scratch: Vec<f64>,
+}
+
+impl PartialEq for Hypotheses {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.log_weights, &self.means) == (&other.log_weights, &other.means)
+    }
+}
+
+/// Probabilities of a Bernoulli likelihood are kept this far from 0 and 1.
+const SURE: f64 = 1e-15;
+/// How far particles are smeared when they are drawn afresh, in standard deviations of all particles.
+const SMEAR: f64 = 0.1;
+
+impl Hypotheses {
+    fn new(prior: &Prior, weights: Vec<f64>, means: Vec<Vec<f64>>) -> Self {
+        let noise = match prior {
+            Prior::Finite { noise, .. } | Prior::Particles { noise, .. } => *noise,
+            _ => Noise::Bernoulli,
+        };
+        let mut fresh = Self {
+            log_weights: weights.iter().map(|w| w.ln()).collect(),
+            means: means.concat(),
+            noise,
+            smooth: matches!(prior, Prior::Particles { .. }),
+            weights,
+            total: 0.0,
+            best: Vec::new(),
+            scratch: Vec::new(),
+        };
+        fresh.prepare();
+        fresh
+    }
+
+    fn arms(&self) -> usize {
+        self.means.len() / self.log_weights.len()
+    }
+
+    /// Fills what follows from weights and means.
+    fn prepare(&mut self) {
+        let arms = self.arms();
+        self.weights.resize(self.log_weights.len(), 0.0);
+        self.best.clear();
+        self.best.extend(self.means.chunks_exact(arms).map(|row| lowest(row.iter().copied()) as u32));
+        self.scratch.resize(self.means.len(), 0.0);
+        self.normalise();
+    }
+
+    /// Shifts the largest log-weight to 0, and computes the weights.
+    fn normalise(&mut self) {
+        let largest = self.log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for (log, weight) in self.log_weights.iter_mut().zip(&mut self.weights) {
+            *log -= largest;
+            *weight = log.exp();
+        }
+        self.total = self.weights.iter().sum();
+    }
+
+    /// ln w_h += ln P_h(c | a)                                                         section 2.8 d
+    fn learn(&mut self, arm: usize, loss: f64) {
+        let arms = self.arms();
+        for (log, row) in self.log_weights.iter_mut().zip(self.means.chunks_exact(arms)) {
+            let mean = row[arm];
+            *log += match self.noise {
+                Noise::Bernoulli => {
+                    let mean = mean.clamp(SURE, 1.0 - SURE);
+                    loss * mean.ln() + (1.0 - loss) * (1.0 - mean).ln()
+                }
+                Noise::Gaussian(variance) => -(loss - mean).powi(2) / (2.0 * variance),
+            };
+        }
+        self.normalise();
+    }
+
+    fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
+        if self.smooth {
+            let squares: f64 = self.weights.iter().map(|w| w * w).sum();
+            // effective size (sum w)^2/sum w^2 < H/2                                   section 2.8 e
+            if self.total * self.total < 0.5 * self.weights.len() as f64 * squares {
+                self.resample(rng);
+            }
+        }
+        let h = sample_index(&self.weights, self.total, rng).unwrap_or(0);
+        self.best[h] as usize
+    }
+
+    /// Draws all particles afresh by their weights, shrunk to the mean and smeared so that the first two moments stay
+    /// (Liu and West 2001).
+    fn resample(&mut self, rng: &mut dyn Rng) {
+        let (arms, count) = (self.arms(), self.log_weights.len());
+        let shrink = (1.0 - SMEAR * SMEAR).sqrt();
+        for h in 0..count {
+            let from = sample_index(&self.weights, self.total, rng).unwrap_or(h);
+            self.scratch[h * arms..(h + 1) * arms]
+                .copy_from_slice(&self.means[from * arms..(from + 1) * arms]);
+        }
+        for arm in 0..arms {
+            let column = || self.means.iter().skip(arm).step_by(arms).zip(&self.weights);
+            let mean = column().map(|(m, w)| m * w).sum::<f64>() / self.total;
+            let variance = column().map(|(m, w)| w * (m - mean).powi(2)).sum::<f64>() / self.total;
+            for h in 0..count {
+                let moved = &mut self.scratch[h * arms + arm];
+                *moved =
+                    shrink * *moved + (1.0 - shrink) * mean + SMEAR * variance.sqrt() * standard_normal(rng);
+                if self.noise == Noise::Bernoulli {
+                    *moved = moved.clamp(0.0, 1.0);
+                }
+            }
+        }
+        std::mem::swap(&mut self.means, &mut self.scratch);
+        self.log_weights.fill(0.0);
+        self.prepare();
+    }
+
+    fn restore(&mut self, count: usize, arms: usize) -> Result<(), SnapshotError> {
+        if self.log_weights.len() != count || self.log_weights.iter().any(|w| w.is_nan() || *w > 0.0) {
+            return Err(SnapshotError::state("weights that no hypotheses can have"));
+        }
+        if self.log_weights.iter().all(|w| *w < 0.0) {
+            return Err(SnapshotError::state("hypotheses of which none is the likeliest"));
+        }
+        check_numbers("hypotheses", &self.means, count * arms)?;
+        self.prepare();
+        Ok(())
+    }
+}
+
+/// The first index of the lowest number.
+#[inline]
+fn lowest(numbers: impl Iterator<Item = f64>) -> usize {
+    let (mut low, mut first) = (f64::INFINITY, 0);
+    for (i, number) in numbers.enumerate() {
+        if number < low {
+            (low, first) = (number, i);
+        }
+    }
+    first
+}
+
+#[inline]
+fn standard_normal(rng: &mut dyn Rng) -> f64 {
+    StandardNormal.sample(rng)
+}
+
+/// A Gamma(shape, 1) number, shape >= 1 (Marsaglia and Tsang 2000).
+#[inline]
+fn gamma(shape: f64, rng: &mut dyn Rng) -> f64 {
+    let d = shape - 1.0 / 3.0;
+    let c = 1.0 / (9.0 * d).sqrt();
+    loop {
+        let x = standard_normal(rng);
+        let root = 1.0 + c * x;
+        if root <= 0.0 {
+            continue;
+        }
+        let v = root * root * root;
+        let (u, square) = (uniform(rng), x * x);
+        // The squeeze decides nearly always; the logarithms decide the rest.
+        if u < 1.0 - 0.0331 * square * square || u.ln() < 0.5 * square + d * (1.0 - v + v.ln()) {
+            return d * v;
+        }
+    }
+}
+
+/// A Beta(a, b) number.
+#[inline]
+fn beta(a: f64, b: f64, rng: &mut dyn Rng) -> f64 {
+    if a >= 1.0 && b >= 1.0 {
+        let x = gamma(a, rng);
+        x / (x + gamma(b, rng))
+    } else {
+        corral_core::beta(a, b, rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    #[test]
+    fn beta_draws_have_their_moments() {
+        // 40,000 draws, mean and variance at five standard errors: false alarms below 1e-5.
+        let mut rng = Pcg64Dxsm::seed_from_u64(9);
+        for (a, b) in [(1.0, 1.0), (3.0, 1.5), (40.0, 200.0), (0.5, 0.5), (1e-3, 2.0)] {
+            let n = 40_000;
+            let draws: Vec<f64> = (0..n).map(|_| beta(a, b, &mut rng)).collect();
+            let mean = draws.iter().sum::<f64>() / f64::from(n);
+            let (m, v) = (a / (a + b), a * b / ((a + b) * (a + b) * (a + b + 1.0)));
+            assert!((mean - m).abs() < 5.0 * (v / f64::from(n)).sqrt(), "Beta({a}, {b}): {mean} and {m}");
+            let squares: Vec<f64> = draws.iter().map(|x| (x - m).powi(2)).collect();
+            let variance = squares.iter().sum::<f64>() / f64::from(n);
+            let spread = squares.iter().map(|s| (s - v).powi(2)).sum::<f64>() / f64::from(n);
+            assert!((variance - v).abs() < 5.0 * (spread / f64::from(n)).sqrt(), "Beta({a}, {b})");
+        }
+    }
+
+    #[test]
+    fn correlated_and_independent_agree_where_the_covariance_is_diagonal() {
+        let diagonal = vec![vec![0.04, 0.0], vec![0.0, 0.09]];
+        let joint = Prior::Correlated { mean: vec![0.5, 0.6], covariance: diagonal, noise: 0.25 };
+        let apart = Prior::Gaussian { mean: vec![0.5, 0.6], variance: vec![0.04, 0.09], noise: 0.25 };
+        let (mut joint, mut apart) = (Posterior::new(&joint, 2).unwrap(), Posterior::new(&apart, 2).unwrap());
+        for (arm, loss) in [(0, 1.0), (1, 0.2), (0, 0.0), (0, 0.7)] {
+            joint.learn(arm, loss);
+            apart.learn(arm, loss);
+        }
+        let (Posterior::Correlated(j), Posterior::Gaussian { mean, deviation, .. }) = (joint, apart) else {
+            panic!("other families");
+        };
+        for i in 0..2 {
+            assert!((j.mean[i] - mean[i]).abs() < 1e-14);
+            assert!((j.covariance[i * 2 + i].sqrt() - deviation[i]).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn hypotheses_follow_bayes() {
+        let means = vec![vec![0.1, 0.9], vec![0.5, 0.2]];
+        let prior = Prior::Finite { weights: vec![1.0, 3.0], means, noise: Noise::Bernoulli };
+        let mut posterior = Posterior::new(&prior, 2).unwrap();
+        posterior.learn(1, 1.0);
+        posterior.learn(0, 0.0);
+        // 1 * 0.9 * 0.9 : 3 * 0.2 * 0.5
+        let p = 0.81 / (0.81 + 0.3);
+        assert!((posterior.probability_best(0).unwrap() - p).abs() < 1e-15);
+    }
+
+    #[test]
+    fn particles_are_drawn_afresh_when_few_are_left() {
+        let mut rng = Pcg64Dxsm::seed_from_u64(1);
+        let means = (0..50).map(|i| vec![0.01 * f64::from(i), 0.5]).collect();
+        let prior = Prior::Particles { means, noise: Noise::Bernoulli };
+        let mut posterior = Posterior::new(&prior, 2).unwrap();
+        for round in 0..2000 {
+            posterior.sample_best(&mut rng);
+            posterior.learn(0, f64::from(round % 4 == 0));
+        }
+        posterior.sample_best(&mut rng);
+        let Posterior::Finite(h) = posterior else { panic!("another family") };
+        let mean = h.means.iter().step_by(2).zip(&h.weights).map(|(m, w)| m * w).sum::<f64>() / h.total;
+        assert!((mean - 0.25).abs() < 0.05, "{mean}");
+        let squares: f64 = h.weights.iter().map(|w| w * w).sum();
+        assert!(h.total * h.total >= 0.5 * 50.0 * squares);
+    }
+}

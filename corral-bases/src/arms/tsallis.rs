@@ -1,0 +1,325 @@
+//! Tsallis-INF: follow the regularised leader with power 1/2.
+//!
+//! Zimmert, Seldin 2019. Best of both worlds: 4 sqrt(K T) against any sequence, O(sum log T/gap) with stochastic
+//! losses, without knowing which. Weakly stable with alpha = 1/2: eta / sqrt(range) (argument A of section 1.2).
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::snapshot::SnapshotError;
+use corral_core::{Arm, Base, BaseError, Feedback, Memo, ParamError, Proposal, Rng, Setup, sample_index};
+use serde::{Deserialize, Serialize};
+
+use super::exp3::check_probability;
+use crate::common::{Clock, RangeChange, arm_count, check_arm, check_numbers, reopen, seal};
+use crate::registry::{Row, defaults};
+
+const NAME: &str = "tsallis-inf";
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses alike.",
+        source: "Zimmert, Seldin 2019, An optimal algorithm for stochastic and adversarial bandits",
+        regret: "4 sqrt(K T); O(sum ln T/gap) when stochastic",
+        alpha: Some(0.5),
+        fits: "stochastic and adversarial arms",
+        cost: "O(K), about 3 passes",
+        kind: "arms",
+        status: "standard",
+        fields: &[
+            Field {
+                name: "reduced_variance",
+                default: "false",
+                doc: "Estimates relative to a loss of 1/2 for likely arms, with twice the rate.",
+            },
+            Field {
+                name: "range_change",
+                default: "\"restart\"",
+                doc: "What a larger range does: restart (the paper), or retune the rate and keep the estimates.",
+            },
+        ],
+    },
+    build: |table, setup| super::context_free(&ROW.entry, table, setup, TsallisParams::check),
+    bound: |setup| Some((4.0 * (setup.actions() as f64).sqrt(), 0.5, 0.5)),
+    defaults: defaults::<TsallisParams>,
+};
+
+/// Parameters of [`Tsallis`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TsallisParams {
+    /// Estimates relative to a loss of 1/2 for likely arms, with twice the rate.
+    pub reduced_variance: bool,
+    /// What a larger range does: `Restart` or `Retune`.
+    pub range_change: RangeChange,
+}
+
+impl Default for TsallisParams {
+    fn default() -> Self {
+        Self { reduced_variance: false, range_change: RangeChange::Restart }
+    }
+}
+
+impl TsallisParams {
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or there are no arms.
+    pub fn check(self, setup: &Setup) -> Result<Tsallis, BaseError> {
+        let actions = arm_count(setup)?;
+        if self.range_change == RangeChange::Keep {
+            return Err(ParamError::new("range_change", "keep", "restart or retune").into());
+        }
+        // The rate is that of the round, and no horizon is tuned for.
+        let clock = Clock { horizon: None, ..Clock::new(setup) };
+        let state = State { clock, losses: vec![0.0; actions], gap: 0.0 };
+        Ok(Tsallis { params: self, state, weights: vec![0.0; actions] })
+    }
+}
+
+/// Tsallis-INF: draws from q_i = 4/(eta_t (L_i - z))^2.
+#[derive(Debug, Clone)]
+pub struct Tsallis {
+    params: TsallisParams,
+    state: State,
+    weights: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    clock: Clock,
+    /// L, the estimated cumulative losses.
+    losses: Vec<f64>,
+    /// min L - z of the last round, where the next search starts.
+    gap: f64,
+}
+
+const LARGEST: f64 = 1e300;
+
+/// What a solution of the normalisation is.
+#[derive(Debug, Clone, Copy)]
+struct Root {
+    /// min L.
+    low: f64,
+    /// min L - z.
+    gap: f64,
+    /// sum_i q_i, 1 up to rounding.
+    sum: f64,
+}
+
+impl Tsallis {
+    /// eta_t = 2/sqrt(rho t); 4/sqrt(rho t) with the reduced-variance estimates.                    section 2.2
+    fn rate(&self) -> f64 {
+        let numerator = if self.params.reduced_variance { 4.0 } else { 2.0 };
+        numerator / (self.state.clock.range * (self.state.clock.rounds as f64 + 1.0)).sqrt()
+    }
+
+    /// Finds the gap g = min L - z with sum_i 4/(eta (L_i - min L + g))^2 = 1, by Newton inside a bracket.
+    fn solve(&self) -> Root {
+        let losses = &self.state.losses;
+        let rate = self.rate();
+        let low = losses.iter().copied().fold(f64::INFINITY, f64::min);
+        // min L - 2 sqrt(K)/eta <= z <= min L - 2/eta
+        let (mut near, mut far) = (2.0 / rate, 2.0 * (losses.len() as f64).sqrt() / rate);
+        let mut gap = self.state.gap.clamp(near, far);
+        let mut sum = 0.0;
+        for _ in 0..100 {
+            let mut cubes = 0.0;
+            sum = 0.0;
+            for loss in losses {
+                let root = 2.0 / (rate * (loss - low + gap));
+                sum += root * root;
+                cubes += root * root * root;
+            }
+            let off = sum - 1.0;
+            if off.abs() < 1e-12 {
+                break;
+            }
+            if off > 0.0 {
+                near = gap;
+            } else {
+                far = gap;
+            }
+            // z <- z - (sum q - 1)/(eta sum q^{3/2})
+            let newton = gap + off / (rate * cubes);
+            let next = if newton > near && newton < far { newton } else { 0.5 * (near + far) };
+            if next == gap {
+                break;
+            }
+            gap = next;
+        }
+        Root { low, gap, sum }
+    }
+
+    fn probability(&self, root: &Root, arm: usize) -> f64 {
+        (2.0 / (self.rate() * (self.state.losses[arm] - root.low + root.gap))).powi(2) / root.sum
+    }
+
+    /// The memo of `arm`: its probability, and which arms are likely enough for the baseline, 32 arms to a number.
+    fn memo(&self, root: &Root, arm: usize) -> Memo {
+        let mut memo = Memo::one(self.probability(root, arm));
+        if self.params.reduced_variance {
+            let threshold = self.rate().powi(2);
+            for first in (0..self.state.losses.len()).step_by(32) {
+                let last = (first + 32).min(self.state.losses.len());
+                let likely = |i: &usize| self.probability(root, *i) >= threshold;
+                memo.push((first..last).filter(likely).map(|i| f64::from(1u32 << (i - first))).sum());
+            }
+        }
+        memo
+    }
+
+    fn add(&mut self, arm: usize, estimate: f64) {
+        let loss = &mut self.state.losses[arm];
+        *loss = (*loss + estimate).clamp(-LARGEST, LARGEST);
+    }
+}
+
+impl<X: ?Sized> Base<X, Arm> for Tsallis {
+    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        let root = self.solve();
+        let rate = self.rate();
+        for (weight, loss) in self.weights.iter_mut().zip(&self.state.losses) {
+            let half = 2.0 / (rate * (loss - root.low + root.gap));
+            *weight = half * half;
+        }
+        self.state.gap = root.gap;
+        let arm = sample_index(&self.weights, root.sum, rng)
+            .ok_or_else(|| BaseError::Failed(String::from("all weights of tsallis-inf are zero")))?;
+        Ok(Proposal::with_memo(Arm::from(arm), self.memo(&root, arm)))
+    }
+
+    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(self.state.clock.range)?;
+        let actions = self.weights.len();
+        let arm = check_arm(made.decision, actions)?;
+        if feedback.observed().is_some() {
+            let q = check_probability(&made.memo)?;
+            if self.params.reduced_variance {
+                // 1{a = i}(s c - s B_i)/q_i + s B_i, B_i = 1/2 where q_i >= eta_t^2
+                let half = 0.5 * feedback.weight();
+                let words = made.memo.numbers().get(1..).unwrap_or_default();
+                if words.len() != actions.div_ceil(32) {
+                    return Err(BaseError::Proposal(String::from("its memo has no baseline")));
+                }
+                for i in 0..actions {
+                    let likely = (words[i / 32] as u32) >> (i % 32) & 1 == 1;
+                    let baseline = if likely { half } else { 0.0 };
+                    let own = if i == arm { (feedback.estimate() - baseline) / q } else { 0.0 };
+                    self.add(i, own + baseline);
+                }
+            } else {
+                // L_a += s c/q_a
+                self.add(arm, feedback.estimate() / q);
+            }
+        }
+        self.state.clock.tick();
+        Ok(())
+    }
+
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.state.clock.tick();
+        Ok(())
+    }
+
+    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
+        let arm = check_arm(*decision, self.weights.len()).ok()?;
+        let memo = self.memo(&self.solve(), arm);
+        Some((memo.get(0)?, memo))
+    }
+
+    /// Restarts, or re-tunes the rate and keeps the estimates.
+    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
+        match self.params.range_change {
+            RangeChange::Restart => {
+                self.state.clock.restart(range, None)?;
+                self.state.losses.fill(0.0);
+                self.state.gap = 0.0;
+                Ok(())
+            }
+            RangeChange::Retune | RangeChange::Keep => self.state.clock.widen(range),
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(NAME, &self.params, &self.state)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let state: State = reopen(NAME, &self.params, state)?;
+        state.clock.valid()?;
+        check_numbers("estimated losses", &state.losses, self.weights.len())?;
+        if !(state.gap >= 0.0 && state.gap.is_finite()) {
+            return Err(SnapshotError::state(format_args!("a gap of {}", state.gap)).into());
+        }
+        self.state = state;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    proptest! {
+        #[test]
+        fn the_distribution_sums_to_one(
+            losses in prop::collection::vec(-50.0..1e6f64, 1..40),
+            rounds in 0u64..100_000,
+            range in 1.0..1000.0f64,
+            gap in 0.0..1e5f64,
+        ) {
+            let mut base = TsallisParams::default().check(&Setup::arms(losses.len(), None)).unwrap();
+            base.state = State { clock: Clock { rounds, horizon: None, range }, losses, gap };
+            let root = base.solve();
+            prop_assert!((root.sum - 1.0).abs() < 1e-11, "{root:?}");
+            let total: f64 = (0..base.weights.len()).map(|i| base.probability(&root, i)).sum();
+            prop_assert!((total - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn two_arms_agree_with_the_closed_form() {
+        // K = 2, L = (0, d), eta = 2: 1/g^2 + 1/(d + g)^2 = 1. At d = 1: g = 1.10455... solves g^4 + 2g^3 - g^2 - 2g - 1 = 0.
+        let mut base = TsallisParams::default().check(&Setup::arms(2, None)).unwrap();
+        base.state.losses = vec![0.0, 1.0];
+        let g = base.solve().gap;
+        assert!((g.powi(4) + 2.0 * g.powi(3) - g * g - 2.0 * g - 1.0).abs() < 1e-9, "{g}");
+        assert!(g > 1.0 && g < 2f64.sqrt());
+    }
+
+    #[test]
+    fn both_estimates_are_unbiased() {
+        // Four standard errors for 2 * 2 * 3 means: false alarms below 8e-4.
+        let truth = [0.9, 0.3, 0.6];
+        for (reduced_variance, p) in [(false, 1.0), (false, 0.125), (true, 1.0), (true, 0.125)] {
+            let params = TsallisParams { reduced_variance, ..TsallisParams::default() };
+            let mut base = params.check(&Setup::arms(3, None)).unwrap();
+            Base::<(), Arm>::rerange(&mut base, 8.0, None).unwrap();
+            (base.state.losses, base.state.clock.rounds) = (vec![0.0, 10.0, 40.0], 400);
+            let mut rng = Pcg64Dxsm::seed_from_u64(11);
+            let (mut sum, mut square) = ([0.0; 3], [0.0; 3]);
+            let draws = 100_000;
+            for _ in 0..draws {
+                let made = base.propose(&(), &mut rng).unwrap();
+                let seen = corral_core::uniform(&mut rng) < p;
+                let loss = truth[made.decision.index()];
+                let feedback = if seen { Feedback::new(loss, 1.0 / p) } else { Feedback::unseen() };
+                let mut copy = base.clone();
+                copy.learn(&(), &made, feedback).unwrap();
+                for i in 0..3 {
+                    let e = copy.state.losses[i] - base.state.losses[i];
+                    sum[i] += e;
+                    square[i] += e * e;
+                }
+            }
+            for i in 0..3 {
+                let mean = sum[i] / f64::from(draws);
+                let se = ((square[i] / f64::from(draws) - mean * mean) / f64::from(draws)).sqrt();
+                assert!((mean - truth[i]).abs() <= 4.0 * se + 1e-12, "p {p} arm {i}: {mean} +- {se}");
+            }
+        }
+    }
+}
