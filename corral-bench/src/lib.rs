@@ -1,3 +1,14 @@
-//! The runner behind the `corral` program.
+//! The runner behind the `corral` program: specs, cells, results, reports.
 
 #![forbid(unsafe_code)]
+
+pub mod advice;
+pub mod cli;
+pub mod experiments;
+pub mod report;
+pub mod run;
+pub mod spec;
+pub mod stability;
+pub mod store;
+pub mod streams;
+pub mod summary;

@@ -1,3 +1,16 @@
 //! The `corral` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use corral_bench::cli::Cli;
+
+fn main() -> ExitCode {
+    match Cli::parse().execute() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}

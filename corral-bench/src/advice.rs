@@ -1,0 +1,53 @@
+//! What a user should know before a run, though nothing is wrong.
+
+use corral_core::Feed;
+
+use crate::spec::{BandSpec, LearnerSpec, Spec};
+
+/// Notes on a spec.
+pub fn warnings(spec: &Spec) -> Vec<String> {
+    let mut notes = Vec::new();
+    for learner in &spec.learners {
+        if let LearnerSpec::Band(band) = &learner.learner {
+            band_warnings(&learner.label, band, &mut notes);
+        }
+    }
+    notes
+}
+
+fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
+    if band.feed == Feed::Everyone {
+        notes.push(format!(
+            "{label:?} feeds everyone: bases no longer run in their own induced environment, so the paper's theorem \
+             does not cover it"
+        ));
+    }
+    let bases: Vec<_> = band
+        .bases
+        .iter()
+        .filter_map(|b| match b {
+            LearnerSpec::Base(base) => Some(base),
+            LearnerSpec::Band(_) => None,
+        })
+        .collect();
+    for (i, base) in bases.iter().enumerate() {
+        let twin = bases[..i].iter().find(|b| b.name == base.name && b.params == base.params);
+        if let Some(twin) = twin {
+            let worse = if band.feed == Feed::Everyone {
+                "; fed everyone, copies of one greedy learner lock on the same wrong arm together"
+            } else {
+                ""
+            };
+            notes.push(format!(
+                "{label:?} has the base {:?} twice (also line {}){worse}",
+                base.name, twin.line
+            ));
+            break;
+        }
+    }
+    for base in &band.bases {
+        if let LearnerSpec::Band(inner) = base {
+            band_warnings(label, inner, notes);
+        }
+    }
+}

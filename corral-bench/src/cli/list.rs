@@ -1,0 +1,186 @@
+//! `corral list`.
+
+use clap::{Args, ValueEnum};
+use corral_core::catalog::{Entry, Unknown};
+
+use super::run::load_plugins;
+use super::{Failure, Format, PluginDir, print, table::aligned};
+use crate::experiments;
+
+/// Arguments of `corral list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// What to list; nothing lists the names of everything
+    what: Option<What>,
+    /// One of them, with its parameters
+    name: Option<String>,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    plugins: PluginDir,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Master algorithms
+    Masters,
+    /// Base algorithms
+    Bases,
+    /// Environments
+    Environments,
+    /// Built-in experiments
+    Experiments,
+    /// Bases of compiled plugins
+    Plugins,
+}
+
+/// `corral list`.
+///
+/// # Errors
+/// An unknown name.
+pub fn list(args: ListArgs) -> Result<(), Failure> {
+    let Some(what) = args.what else { return overview() };
+    let entries = match what {
+        What::Masters => corral_core::masters::entries(),
+        What::Bases => corral_bases::entries(),
+        What::Environments => corral_envs::entries(),
+        What::Experiments => return list_experiments(args.format),
+        What::Plugins => return list_plugins(&args),
+    };
+    let singular = match what {
+        What::Masters => "master",
+        What::Bases => "base",
+        _ => "environment",
+    };
+    match &args.name {
+        Some(name) => match entries.iter().find(|e| e.name == name) {
+            Some(entry) => print(&one(entry, args.format)),
+            None => Err(Failure::usage(Unknown::new(singular, name, entries.iter().map(|e| e.name)))),
+        },
+        None => print(&many(entries, args.format)),
+    }
+}
+
+fn overview() -> Result<(), Failure> {
+    let names = |entries: &[Entry]| entries.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+    print(&format!(
+        "masters       {}\n\nbases         {}\n\nenvironments  {}\n\nexperiments   {}\n\n\
+         corral list bases exp3 shows one with its parameters.\n",
+        names(corral_core::masters::entries()),
+        names(corral_bases::entries()),
+        names(corral_envs::entries()),
+        experiments::ALL.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", "),
+    ))
+}
+
+fn many(entries: &[Entry], format: Format) -> String {
+    match format {
+        Format::Json => format!("{:#}\n", serde_json::json!(entries)),
+        Format::Csv | Format::Table => {
+            let rows: Vec<Vec<String>> = entries
+                .iter()
+                .map(|e| {
+                    let alpha = e.alpha.map_or(String::new(), alpha_text);
+                    [e.name, e.kind, &alpha, e.status, e.summary].map(str::to_owned).to_vec()
+                })
+                .collect();
+            let header = ["name", "kind", "alpha", "status", "what it is"];
+            if format == Format::Csv { csv(&header, &rows) } else { aligned(&header, "lllll", &rows) }
+        }
+    }
+}
+
+fn alpha_text(alpha: f64) -> String {
+    for (value, text) in [(0.5, "1/2"), (1.0 / 3.0, "1/3"), (0.25, "1/4"), (1.0, "1")] {
+        if (alpha - value).abs() < 1e-9 {
+            return text.to_owned();
+        }
+    }
+    format!("{alpha:.3}")
+}
+
+fn one(e: &Entry, format: Format) -> String {
+    if format == Format::Json {
+        return format!("{:#}\n", serde_json::json!(e));
+    }
+    let mut out = format!("{}\n  {}\n\n", e.name, e.summary);
+    let alpha = e.alpha.map_or(String::new(), alpha_text);
+    for (key, value) in [
+        ("source", e.source),
+        ("regret", e.regret),
+        ("alpha", alpha.as_str()),
+        ("fits", e.fits),
+        ("cost", e.cost),
+        ("kind", e.kind),
+        ("status", e.status),
+    ] {
+        if !value.is_empty() {
+            out.push_str(&format!("  {key:8} {value}\n"));
+        }
+    }
+    if e.fields.is_empty() {
+        return out + "\n  no parameters\n";
+    }
+    let rows: Vec<Vec<String>> = e
+        .fields
+        .iter()
+        .map(|f| {
+            let default = if f.default.is_empty() { "(required)" } else { f.default };
+            [f.name, default, f.doc].map(str::to_owned).to_vec()
+        })
+        .collect();
+    let table = aligned(&["parameter", "default", "what it does"], "lll", &rows);
+    out.push('\n');
+    table.lines().for_each(|l| out.push_str(&format!("  {l}\n")));
+    out
+}
+
+fn list_experiments(format: Format) -> Result<(), Failure> {
+    let rows: Vec<Vec<String>> = experiments::ALL
+        .iter()
+        .map(|(name, text)| vec![(*name).to_owned(), experiments::asks(text)])
+        .collect();
+    print(&match format {
+        Format::Json => {
+            let items: Vec<_> =
+                rows.iter().map(|r| serde_json::json!({ "name": r[0], "asks": r[1] })).collect();
+            format!("{:#}\n", serde_json::json!(items))
+        }
+        Format::Csv => csv(&["name", "asks"], &rows),
+        Format::Table => aligned(&["name", "asks"], "ll", &rows),
+    })
+}
+
+fn list_plugins(args: &ListArgs) -> Result<(), Failure> {
+    let plugins = load_plugins(&args.plugins, false)?;
+    let rows = plugins.described();
+    let header = ["key", "kind", "alpha", "version", "what it is"];
+    print(&match args.format {
+        Format::Json => {
+            let items: Vec<_> = rows
+                .iter()
+                .map(|r| {
+                    let pairs = header.iter().zip(r).map(|(h, v)| ((*h).to_owned(), serde_json::json!(v)));
+                    serde_json::Value::Object(pairs.collect())
+                })
+                .collect();
+            format!("{:#}\n", serde_json::json!(items))
+        }
+        Format::Csv => csv(&header, &rows),
+        Format::Table if rows.is_empty() => {
+            "no plugins; drop a compiled one into plugins/, or name a folder with --plugins\n".to_owned()
+        }
+        Format::Table => aligned(&header, "lllll", &rows),
+    })
+}
+
+fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    // Writing into a vector cannot fail.
+    let _ = out.write_record(header);
+    rows.iter().for_each(|r| {
+        let _ = out.write_record(r);
+    });
+    String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
+}

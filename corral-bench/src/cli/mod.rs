@@ -1,0 +1,145 @@
+//! The `corral` program: what can be said on the command line, and what answers it.
+
+mod emit;
+mod list;
+mod plugin;
+mod progress;
+mod report;
+mod run;
+mod stability;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::store::Shard;
+
+/// Corral runs a band of bandit algorithms and does nearly as well as the best of them would alone.
+///
+/// Say which environment, which bases and which master, and see how close corralling gets to the best one.
+/// With no arguments the built-in quickstart runs.
+#[derive(Debug, Parser)]
+#[command(name = "corral", version, after_help = EXAMPLES, max_term_width = 110)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "Examples:
+  corral                                      the quickstart: three bases, two worlds
+  corral run my-spec.toml                     run a spec; results and report in corral-out/
+  corral run my-spec.toml --check             validate only
+  corral run paper/convex --fast              a built-in experiment, its fast preset
+  corral run quickstart --set rounds=5000     override any key of a spec
+  corral list bases exp3                      what a base is and which parameters it takes
+  corral stability exp3                       regret under importance weighting, fitted alpha
+  corral report corral-out/quickstart         write the HTML report again";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a spec file or a built-in experiment, and write results and a report
+    Run(run::RunArgs),
+    /// List what can be named in a spec
+    List(list::ListArgs),
+    /// Write the HTML report of a results folder again
+    Report(report::ReportArgs),
+    /// Measure a base under importance weighting: regret against rho, fitted alpha
+    Stability(stability::StabilityArgs),
+    /// Join the results of shards of one spec
+    Merge(run::MergeArgs),
+    /// Write, check and inspect plugins
+    Plugin(plugin::PluginArgs),
+}
+
+/// How a command prints its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// One JSON object.
+    Json,
+    /// One row per cell.
+    Csv,
+}
+
+/// Where plugins come from.
+#[derive(Debug, Clone, Args)]
+pub struct PluginDir {
+    /// Folder of compiled plugins [default: plugins/ here, if it exists]
+    #[arg(long, value_name = "DIR", env = "CORRAL_PLUGINS")]
+    plugins: Option<PathBuf>,
+}
+
+impl PluginDir {
+    /// The folder, unless it is the default one and is not there.
+    fn folder(&self) -> Option<PathBuf> {
+        match &self.plugins {
+            Some(dir) => Some(dir.clone()),
+            None => Some(PathBuf::from("plugins")).filter(|dir| dir.is_dir()),
+        }
+    }
+}
+
+/// What ends a command early: a message for stderr and the exit code.
+#[derive(Debug)]
+pub struct Failure {
+    /// 2: what was asked cannot be done; 1: it failed while running; 130: interrupted.
+    pub code: u8,
+    /// For stderr.
+    pub message: String,
+}
+
+impl Failure {
+    /// What was asked cannot be done.
+    pub fn usage(message: impl std::fmt::Display) -> Self {
+        Self { code: 2, message: message.to_string() }
+    }
+
+    /// It failed while running.
+    pub fn running(message: impl std::fmt::Display) -> Self {
+        Self { code: 1, message: message.to_string() }
+    }
+}
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// What to say on stderr, and the exit code.
+    pub fn execute(self) -> Result<(), Failure> {
+        match self.command {
+            None => run::run(run::RunArgs::quickstart()),
+            Some(Command::Run(args)) => run::run(args),
+            Some(Command::List(args)) => list::list(args),
+            Some(Command::Report(args)) => report::report(args),
+            Some(Command::Stability(args)) => stability::stability(args),
+            Some(Command::Merge(args)) => run::merge(args),
+            Some(Command::Plugin(args)) => plugin::plugin(args),
+        }
+    }
+}
+
+pub use table::number;
+
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    text.parse()
+}
+
+fn parse_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        _ => Err(format!("an override is key=value, as in rounds=5000, but is {text:?}")),
+    }
+}
+
+/// Prints to stdout; a closed pipe (`corral list | head`) ends quietly.
+fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::running(format!("stdout: {e}"))),
+        _ => Ok(()),
+    }
+}

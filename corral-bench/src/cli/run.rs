@@ -1,0 +1,300 @@
+//! `corral run` and `corral merge`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use clap::{Args, ValueEnum};
+
+use super::progress::Reporter;
+use super::{Failure, Format, PluginDir, emit, parse_pair, parse_shard, print, table};
+use crate::experiments;
+use crate::report;
+use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
+use crate::spec::{Spec, SpecError, overridden};
+use crate::store::{self, Shard, results_csv};
+use crate::summary::{Row, rows};
+
+/// The largest spec that is read: a spec is written by hand.
+const LARGEST_SPEC: u64 = 16 << 20;
+
+/// Arguments of `corral run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A spec file, or the name of a built-in experiment (see `corral list experiments`)
+    #[arg(default_value = "quickstart", value_name = "SPEC|NAME")]
+    spec: String,
+    /// Validate the spec and stop
+    #[arg(long)]
+    check: bool,
+    /// Use the spec's `fast` preset
+    #[arg(long)]
+    fast: bool,
+    /// Rounds to play, in place of the spec's
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: Option<u64>,
+    /// Seeds, in place of the spec's
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: Option<u64>,
+    /// Override a key of the spec: environment.means=[0.1,0.2], learner.0.master.rate="fast"
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_pair)]
+    set: Vec<(String, String)>,
+    /// Cells to run at once [default: one per core]
+    #[arg(long, short, value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: Option<u64>,
+    /// Run only part i of n, to be joined by `corral merge`
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    shard: Option<Shard>,
+    /// Folder for results and report [default: corral-out/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    plugins: PluginDir,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// No progress, only the result
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print a job script that runs this spec in parts, and stop
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    emit: Option<Emit>,
+    /// How many parts the job script has
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
+    parts: u64,
+}
+
+/// What a job script is for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Emit {
+    /// A Slurm array.
+    Slurm,
+    /// GNU parallel.
+    Parallel,
+}
+
+impl RunArgs {
+    /// What `corral` does with no arguments.
+    pub fn quickstart() -> Self {
+        Self {
+            spec: "quickstart".to_owned(),
+            check: false,
+            fast: false,
+            rounds: None,
+            seeds: None,
+            set: Vec::new(),
+            jobs: None,
+            shard: None,
+            out: None,
+            plugins: PluginDir { plugins: std::env::var_os("CORRAL_PLUGINS").map(PathBuf::from) },
+            format: Format::Table,
+            quiet: false,
+            emit: None,
+            parts: 16,
+        }
+    }
+}
+
+/// `corral run`.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(args: RunArgs) -> Result<(), Failure> {
+    let text = spec_text(&args.spec)?;
+    let named = |e: SpecError| Failure::usage(format!("{}: {e}", args.spec));
+    let mut pairs = args.set.clone();
+    pairs.extend(args.rounds.map(|n| ("rounds".to_owned(), n.to_string())));
+    pairs.extend(args.seeds.map(|n| ("seeds".to_owned(), n.to_string())));
+    let text = overridden(&text, args.fast, &pairs).map_err(named)?;
+    let spec = Spec::parse(&text).map_err(named)?;
+    if let Some(system) = args.emit {
+        return print(&emit::script(
+            system,
+            &args.spec,
+            &pairs,
+            args.fast,
+            args.parts,
+            &out_dir(&args, &spec),
+        ));
+    }
+    let plugins = load_plugins(&args.plugins, args.quiet)?;
+    check(&spec, &plugins).map_err(named)?;
+    if !args.quiet {
+        for warning in crate::advice::warnings(&spec) {
+            eprintln!("note: {warning}");
+        }
+    }
+    if args.check {
+        return print(&format!("{}: fine; {} cells of {:?} rounds\n", args.spec, spec.cells(), spec.rounds));
+    }
+    let dir = out_dir(&args, &spec);
+    let cancel = Arc::new(AtomicBool::new(false));
+    let handler = Arc::clone(&cancel);
+    // A second Ctrl-C finds the flag set already, and ends at once.
+    let _ = ctrlc::set_handler(move || {
+        if handler.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    let jobs = args.jobs.map_or_else(default_jobs, |n| n as usize);
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let reporter = Reporter::new(&spec, shard, args.quiet);
+    let outcome = drive(&spec, &plugins, &dir, shard, jobs, &cancel, &reporter);
+    reporter.finish();
+    let (cells, timings) = outcome.map_err(|e| failure(&args.spec, e))?;
+    answer(&spec, &cells, &timings, &dir, args.format, args.quiet)
+}
+
+fn failure(spec: &str, e: RunError) -> Failure {
+    match e {
+        RunError::Spec(e) => Failure::usage(format!("{spec}: {e}")),
+        RunError::Store(e @ (store::StoreError::Other { .. } | store::StoreError::Damaged { .. })) => {
+            Failure::usage(e)
+        }
+        RunError::Interrupted { .. } => Failure { code: 130, message: e.to_string() },
+        other => Failure::running(other),
+    }
+}
+
+/// Writes the report and prints the result.
+fn answer(
+    spec: &Spec,
+    cells: &[CellRecord],
+    timings: &Timings,
+    dir: &Path,
+    format: Format,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let rows = rows(spec, cells, &|rounds, e, l| timings.speed(rounds, e, l));
+    let html = dir.join("report.html");
+    store::write_whole(&html, report::html(spec, cells, &rows).as_bytes()).map_err(Failure::running)?;
+    match format {
+        Format::Table => {
+            print(&table::results(spec, &rows))?;
+            if !quiet {
+                print(&format!("\nreport: {}\n", html.display()))?;
+            }
+        }
+        Format::Json => print(&json(spec, &rows, &html))?,
+        Format::Csv => print(&String::from_utf8_lossy(&results_csv(cells)))?,
+    }
+    let failed: usize = rows.iter().map(|r| r.failed.len()).sum();
+    if failed > 0 {
+        let first = rows.iter().find_map(|r| r.failed.first().map(|w| (r, w)));
+        let (label, why) = first.map(|(r, w)| (r.label.as_str(), w.as_str())).unwrap_or_default();
+        return Err(Failure::running(format!("{failed} of {} cells failed; {label}, {why}", cells.len())));
+    }
+    Ok(())
+}
+
+fn json(spec: &Spec, rows: &[Row], report: &Path) -> String {
+    let rounds = match spec.rounds.as_slice() {
+        [one] => serde_json::json!(one),
+        many => serde_json::json!(many),
+    };
+    let object = serde_json::json!({
+        "name": spec.name,
+        "rounds": rounds,
+        "seeds": spec.seeds,
+        "learners": rows,
+        "report": report.display().to_string(),
+    });
+    format!("{object:#}\n")
+}
+
+/// The spec's text: of a file, or of a built-in experiment.
+fn spec_text(name: &str) -> Result<String, Failure> {
+    if let Some(text) = experiments::text(name) {
+        return Ok(text.to_owned());
+    }
+    let path = Path::new(name);
+    let looks_like_a_file = path.extension().is_some() || path.exists();
+    if !looks_like_a_file {
+        let unknown =
+            corral_core::catalog::Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n));
+        return Err(Failure::usage(format!("{unknown}; nor is there such a file")));
+    }
+    let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{name}: {why}"));
+    let meta = fs::metadata(path).map_err(|e| refuse(&e))?;
+    if !meta.is_file() {
+        return Err(refuse(&"not a regular file"));
+    }
+    if meta.len() > LARGEST_SPEC {
+        return Err(refuse(&format!("{} bytes; a spec has at most {LARGEST_SPEC}", meta.len())));
+    }
+    let bytes = fs::read(path).map_err(|e| refuse(&e))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|e| refuse(&format!("not UTF-8: byte {} is not text", e.utf8_error().valid_up_to())))?;
+    if text.trim().is_empty() {
+        return Err(refuse(&"the file is empty"));
+    }
+    Ok(text)
+}
+
+fn out_dir(args: &RunArgs, spec: &Spec) -> PathBuf {
+    if let Some(dir) = &args.out {
+        return dir.clone();
+    }
+    let stem = if experiments::text(&args.spec).is_some() {
+        args.spec.clone()
+    } else {
+        Path::new(&args.spec)
+            .file_stem()
+            .map_or_else(|| spec.name.clone(), |s| s.to_string_lossy().into_owned())
+    };
+    let mut slug: String =
+        stem.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
+    // Another spec text is another run: its folder says so, and never gets in the way of the first.
+    slug.push_str(&format!("-{:08x}", fingerprint(&spec.text)));
+    if let Some(shard) = args.shard {
+        slug.push_str(&format!(".{}-of-{}", shard.index, shard.of));
+    }
+    Path::new("corral-out").join(slug)
+}
+
+fn fingerprint(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
+
+fn default_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
+/// Loads the plugins of the folder, saying what was refused.
+pub(super) fn load_plugins(from: &PluginDir, quiet: bool) -> Result<Plugins, Failure> {
+    let Some(dir) = from.folder() else { return Ok(Plugins::none()) };
+    let (plugins, refusals) = Plugins::load(&dir).map_err(Failure::usage)?;
+    if !quiet {
+        for refusal in refusals {
+            eprintln!("plugin refused: {refusal}");
+        }
+    }
+    Ok(plugins)
+}
+
+/// Arguments of `corral merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Folders of shards
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// Folder for the joined results
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// `corral merge`.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn merge(args: MergeArgs) -> Result<(), Failure> {
+    let cells = store::merge(&args.dirs, &args.out).map_err(Failure::usage)?;
+    let manifest = store::read_manifest(&args.out).map_err(Failure::usage)?;
+    let spec =
+        Spec::parse(&manifest.spec).map_err(|e| Failure::usage(format!("{}: {e}", args.out.display())))?;
+    answer(&spec, &cells, &Timings::default(), &args.out, args.format, false)
+}

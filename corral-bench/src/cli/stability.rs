@@ -1,0 +1,147 @@
+//! `corral stability`.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use indicatif::ProgressBar;
+
+use super::run::load_plugins;
+use super::table::{aligned, number};
+use super::{Failure, Format, PluginDir, parse_pair, print};
+use crate::spec::BaseSpec;
+use crate::stability::{Fit, Stability, UnderSchedule, World, measure, total_rounds};
+
+/// Arguments of `corral stability`.
+#[derive(Debug, Args)]
+pub struct StabilityArgs {
+    /// A base, built in or of a plugin (file-stem/base)
+    base: String,
+    /// A parameter of the base: scale=0.5
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_pair)]
+    set: Vec<(String, String)>,
+    /// Rounds of a run [default: 5000 for arms, 20000 else]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(2..))]
+    rounds: Option<u64>,
+    /// Seeds, the same ones at every rho
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u64).range(2..))]
+    seeds: u64,
+    /// Ranges rho
+    #[arg(long, value_delimiter = ',', default_values_t = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0])]
+    ranges: Vec<f64>,
+    /// Schedules of E'
+    #[arg(long, value_delimiter = ',', default_values_t = ["constant", "staircase", "starve-bad"].map(str::to_owned))]
+    schedules: Vec<String>,
+    #[command(flatten)]
+    plugins: PluginDir,
+    /// How to print
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// No progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// `corral stability`.
+///
+/// # Errors
+/// An unknown base or parameter, or one that fails.
+pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
+    let plugins = load_plugins(&args.plugins, args.quiet)?;
+    let (kind, claimed) = match corral_bases::entries().iter().find(|e| e.name == args.base) {
+        Some(entry) => (entry.kind.to_owned(), entry.alpha),
+        None => match plugins.kind_and_alpha(&args.base) {
+            Some(found) => found,
+            None => {
+                let known = corral_bases::entries().iter().map(|e| e.name);
+                return Err(Failure::usage(corral_core::catalog::Unknown::new("base", &args.base, known)));
+            }
+        },
+    };
+    let world = World::of_kind(&kind);
+    let what = Stability {
+        base: BaseSpec {
+            label: args.base.clone(),
+            name: args.base.clone(),
+            params: params(&args.set)?,
+            isolate: false,
+            line: 0,
+        },
+        world,
+        rounds: args.rounds.unwrap_or(if world == World::Arms { 5_000 } else { 20_000 }),
+        seeds: args.seeds,
+        ranges: args.ranges,
+        schedules: args.schedules,
+    };
+    let stop = Arc::new(AtomicBool::new(false));
+    let handler = Arc::clone(&stop);
+    let _ = ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed));
+    let bar = if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(total_rounds(&what)) };
+    let measured = measure(&what, &plugins, &stop, &|n| bar.inc(n)).map_err(Failure::usage)?;
+    bar.finish_and_clear();
+    if stop.load(Ordering::Relaxed) {
+        return Err(Failure { code: 130, message: "interrupted".to_owned() });
+    }
+    match args.format {
+        Format::Json => print(&format!(
+            "{:#}\n",
+            serde_json::json!({ "base": args.base, "claimed_alpha": claimed, "rounds": what.rounds, "seeds": what.seeds, "schedules": measured })
+        ))?,
+        Format::Table | Format::Csv => print(&text(&what, claimed, &measured))?,
+    }
+    match measured.iter().find_map(|m| m.failed.as_ref()) {
+        Some(why) => Err(Failure::running(format!("some runs failed: {why}"))),
+        None => Ok(()),
+    }
+}
+
+fn params(pairs: &[(String, String)]) -> Result<toml::Table, Failure> {
+    let mut table = toml::Table::new();
+    for (key, value) in pairs {
+        let parsed: toml::Table = toml::from_str(&format!("v = {value}"))
+            .or_else(|_| toml::from_str(&format!("v = {value:?}")))
+            .map_err(|_| Failure::usage(format!("--set {key}={value}: the value is not TOML")))?;
+        table.extend(parsed.get("v").map(|v| (key.clone(), v.clone())));
+    }
+    Ok(table)
+}
+
+fn text(what: &Stability, claimed: Option<f64>, measured: &[UnderSchedule]) -> String {
+    let mut out = format!(
+        "{} under E': {} rounds, {} seeds, {:?}\n",
+        what.base.name, what.rounds, what.seeds, what.world
+    );
+    let exponent = |fit: &Option<Fit>| match fit {
+        Some(f) => format!("{:.2} [{:.2}, {:.2}] from {} points", f.alpha, f.low, f.high, f.points),
+        None => "cannot be fitted".to_owned(),
+    };
+    let claim = claimed.map_or("none".to_owned(), |a| format!("{a:.2}"));
+    for m in measured {
+        out.push_str(&format!("\nschedule {}\n", m.schedule));
+        let rows: Vec<Vec<String>> = m
+            .curve
+            .iter()
+            .map(|p| {
+                let figure = |f: &crate::summary::Figure| {
+                    vec![number(f.mean), format!("± {}", number(f.half_width(what.seeds)))]
+                };
+                let mut row = vec![number(p.range)];
+                row.extend(figure(&p.fixed));
+                row.extend(figure(&p.minimax));
+                row.push(if p.fixed_saturated { "fixed gap saturated".to_owned() } else { String::new() });
+                row
+            })
+            .collect();
+        out.push_str(&aligned(&["rho", "fixed gap", "95%", "minimax", "95%", ""], "rrrrrl", &rows));
+        out.push_str(&format!("alpha, minimax    {}\n", exponent(&m.minimax)));
+        out.push_str(&format!("alpha, fixed gap  {}\n", exponent(&m.fixed)));
+        out.push_str(&format!("alpha, claimed    {claim}\n"));
+        if m.curve.iter().any(|p| p.fixed_saturated) {
+            out.push_str(
+                "warning: points above half of uniform play's regret are left out; longer runs would keep them\n",
+            );
+        }
+    }
+    out.push_str("\nThe claim is about the worst instance: hold it against the minimax curve.\n");
+    out
+}

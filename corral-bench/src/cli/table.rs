@@ -1,0 +1,97 @@
+//! Tables for people.
+
+use crate::spec::Spec;
+use crate::summary::Row;
+
+/// A table with aligned columns; columns marked `'r'` in `align` are flushed right.
+pub fn aligned(header: &[&str], align: &str, rows: &[Vec<String>]) -> String {
+    let width = |s: &str| s.chars().count();
+    let widths: Vec<usize> = header
+        .iter()
+        .enumerate()
+        .map(|(i, h)| rows.iter().map(|r| width(&r[i])).chain([width(h)]).max().unwrap_or(0))
+        .collect();
+    let line = |cells: &[String]| -> String {
+        let mut out = String::new();
+        for ((cell, w), a) in cells.iter().zip(&widths).zip(align.chars()) {
+            let pad = " ".repeat(w - width(cell));
+            out.push_str(&if a == 'r' { format!("{pad}{cell}  ") } else { format!("{cell}{pad}  ") });
+        }
+        out.trim_end().to_owned() + "\n"
+    };
+    let titles: Vec<String> = header.iter().map(|h| (*h).to_owned()).collect();
+    let rule: Vec<String> = widths.iter().map(|w| "-".repeat(*w)).collect();
+    let mut out = line(&titles) + &line(&rule);
+    rows.iter().for_each(|r| out.push_str(&line(r)));
+    out
+}
+
+/// A number with about four significant digits, as people write it.
+pub fn number(x: f64) -> String {
+    match x.abs() {
+        _ if x.is_nan() => "-".to_owned(),
+        a if a >= 1000.0 => format!("{x:.0}"),
+        a if a >= 100.0 => format!("{x:.1}"),
+        a if a >= 10.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+/// The verdict of a run.
+pub fn results(spec: &Spec, rows: &[Row]) -> String {
+    let mut out = format!("{}\n", spec.name);
+    if let Some(asks) = &spec.asks {
+        out.push_str(&format!("{asks}\n"));
+    }
+    for &rounds in &spec.rounds {
+        for environment in &spec.environments {
+            let group: Vec<&Row> =
+                rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
+            if group.is_empty() {
+                continue;
+            }
+            let seeds = group.iter().map(|r| r.seeds).max().unwrap_or(0);
+            out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds\n", environment.label));
+            let lines: Vec<Vec<String>> = group
+                .iter()
+                .map(|r| {
+                    vec![
+                        if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
+                        number(r.regret.mean),
+                        format!("± {}", number(r.regret.half_width(r.seeds))),
+                        number(r.regret.max),
+                        number(r.loss.mean),
+                        r.ratio_to_best_base.map_or("-".to_owned(), |x| format!("{x:.2}")),
+                        r.rounds_per_second.map_or("-".to_owned(), |s| format!("{:.2} M/s", s / 1e6)),
+                        if r.failed.is_empty() {
+                            String::new()
+                        } else {
+                            format!("{} failed", r.failed.len())
+                        },
+                    ]
+                })
+                .collect();
+            let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "rounds", ""];
+            out.push_str(&aligned(&header, "lrrrrrrl", &lines));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "22".to_owned()]];
+        assert_eq!(aligned(&["x", "n"], "lr", &rows), "x      n\n----  --\na      1\nlong  22\n");
+    }
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        assert_eq!(number(12345.6), "12346");
+        assert_eq!(number(0.12345), "0.123");
+        assert_eq!(number(f64::NAN), "-");
+    }
+}

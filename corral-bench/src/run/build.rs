@@ -1,0 +1,180 @@
+//! From a spec to a world and its learners.
+
+use std::fmt;
+use std::path::Path;
+
+use corral_bases::Learner;
+use corral_core::masters::{self, MasterSetup, RegretBound};
+use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, Master, Point, Setup};
+use corral_envs::{Environment, World};
+
+use crate::spec::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec};
+use crate::streams::stream;
+
+/// What of a spec could not be built, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildError {
+    /// The line of the spec.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl BuildError {
+    fn at(line: usize) -> impl Fn(&dyn fmt::Display) -> Self {
+        move |why| Self { line: Some(line), why: why.to_string() }
+    }
+}
+
+/// A kind of decision: the program is generic over it, and a spec is not.
+pub trait Decides: Decision<Context> + Clone + PartialEq + Default + Send + Sized + 'static {
+    /// In messages.
+    const KIND: &'static str;
+    /// The base, if it decides on this kind.
+    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>>;
+}
+
+impl Decides for Arm {
+    const KIND: &'static str = "arms";
+    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
+        match learner {
+            Learner::Arms(base) => Some(base),
+            Learner::Points(_) => None,
+        }
+    }
+}
+
+impl Decides for Point {
+    const KIND: &'static str = "points";
+    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
+        match learner {
+            Learner::Points(base) => Some(base),
+            Learner::Arms(_) => None,
+        }
+    }
+}
+
+/// A learner that is ready to run.
+pub enum Runner<D: 'static> {
+    /// A base alone.
+    Alone(Box<dyn Base<Context, D>>),
+    /// A master over a band.
+    Band(Box<Band<D>>),
+}
+
+/// An ensemble with the kind of master that a spec names.
+pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
+
+/// The compiled plugins that a run may name.
+#[derive(Default)]
+pub struct Plugins {}
+
+impl Plugins {
+    /// None at all.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Those of a folder, with what was refused there.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn load(_dir: &Path) -> Result<(Self, Vec<String>), String> {
+        Ok((Self::none(), Vec::new()))
+    }
+
+    /// Key and SHA-256 of every file.
+    pub fn digests(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// Kind and claimed alpha of one base.
+    pub fn kind_and_alpha(&self, _key: &str) -> Option<(String, Option<f64>)> {
+        None
+    }
+
+    /// Key, kind, alpha, version and description of every base.
+    pub fn described(&self) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+}
+
+/// Builds the world of `spec` for `rounds` rounds of `seed`.
+///
+/// # Errors
+/// Names the line of the spec.
+pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, BuildError> {
+    let at = BuildError::at(spec.line);
+    let world = corral_envs::build(&spec.name, &spec.params, rounds, &mut stream(seed, "world"))
+        .map_err(|e| at(&e))?;
+    match &spec.induced {
+        Some(params) => corral_envs::induce(world, params, rounds).map_err(|e| at(&e)),
+        None => Ok(world),
+    }
+}
+
+/// Builds `spec` once for `world` and lets it go: is it well formed?
+///
+/// # Errors
+/// Names the line of the spec.
+pub fn probe(world: &World, spec: &LearnerSpec, rounds: u64, plugins: &Plugins) -> Result<(), BuildError> {
+    match world {
+        World::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds), plugins).map(drop),
+        World::Points(env) => runner::<Point>(spec, &told(&**env, rounds), plugins).map(drop),
+    }
+}
+
+/// What learners are told of `env`.
+pub fn told<D>(env: &dyn Environment<Context, D>, rounds: u64) -> Setup {
+    Setup { horizon: Some(rounds), ..env.setup() }
+}
+
+/// Builds a learner for the world of `setup`.
+///
+/// # Errors
+/// Names the line of the spec.
+pub fn runner<D: Decides>(
+    spec: &LearnerSpec,
+    setup: &Setup,
+    plugins: &Plugins,
+) -> Result<Runner<D>, BuildError> {
+    match spec {
+        LearnerSpec::Base(spec) => base(spec, setup, plugins).map(Runner::Alone),
+        LearnerSpec::Band(spec) => band(spec, setup, plugins).map(|band| Runner::Band(Box::new(band))),
+    }
+}
+
+fn base<D: Decides>(
+    spec: &BaseSpec,
+    setup: &Setup,
+    _plugins: &Plugins,
+) -> Result<Box<dyn Base<Context, D>>, BuildError> {
+    let at = BuildError::at(spec.line);
+    if spec.isolate && !spec.name.contains('/') {
+        return Err(at(&format!("base {:?} is built in: only plugins can be isolated", spec.name)));
+    }
+    let learner = corral_bases::build(&spec.name, &spec.params, setup).map_err(|e| at(&e))?;
+    D::pick(learner).ok_or_else(|| {
+        at(&format!("base {:?} does not decide on {}, as this environment needs", spec.name, D::KIND))
+    })
+}
+
+fn band<D: Decides>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, BuildError> {
+    let at = BuildError::at(spec.line);
+    let mut bases: Vec<Box<dyn Base<Context, D>>> = Vec::with_capacity(spec.bases.len());
+    let mut bounds = Vec::with_capacity(spec.bases.len());
+    for member in &spec.bases {
+        let (built, bound) = match member {
+            LearnerSpec::Base(b) => (base(b, setup, plugins)?, corral_bases::regret_bound(&b.name, setup)),
+            LearnerSpec::Band(b) => (Box::new(band(b, setup, plugins)?) as Box<dyn Base<Context, D>>, None),
+        };
+        bases.push(built);
+        bounds.push(bound.map(|(scale, exponent, alpha)| RegretBound { scale, exponent, alpha }));
+    }
+    let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds);
+    let master = masters::build(&spec.master, spec.params.clone(), &told).map_err(|e| at(&e))?;
+    let params =
+        EnsembleParams { credit: spec.credit, feed: spec.feed, horizon: setup.horizon, ..Default::default() };
+    let ensemble = Ensemble::with_params(master, bases, params).map_err(|e| at(&e))?;
+    Ok(ensemble.with_space(setup.space.clone()))
+}

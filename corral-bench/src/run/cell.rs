@@ -1,0 +1,345 @@
+//! One cell: one learner in one environment with one seed, a pure function of the spec.
+
+use corral_core::{Base, Context, Feedback, Proposal, Ticket};
+use corral_envs::{Delay, EnvError, Environment, Mailbox, World};
+use rand_pcg::Pcg64Dxsm;
+
+use super::build::{self, Band, BuildError, Decides, Plugins, Runner};
+use super::record::{BandRecord, CellRecord, TRACED_SEEDS, checkpoints};
+use crate::spec::{LearnerSpec, Spec};
+use crate::streams::stream;
+
+/// How often a cell looks up whether to go on, and tells how far it is.
+const LOOK_UP: u64 = 8192;
+
+/// Which cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellSpec {
+    /// Its place in the order of the spec.
+    pub cell: u64,
+    /// The horizon.
+    pub rounds: u64,
+    /// Index of the environment.
+    pub environment: usize,
+    /// Index of the learner.
+    pub learner: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl CellSpec {
+    /// The cell of this number: horizons first, then environments, learners, seeds.
+    pub fn of(spec: &Spec, cell: u64) -> Self {
+        let (rest, seed) = (cell / spec.seeds, cell % spec.seeds);
+        let learners = spec.learners.len() as u64;
+        let (rest, learner) = (rest / learners, rest % learners);
+        let environments = spec.environments.len() as u64;
+        let (horizon, environment) = (rest / environments, rest % environments);
+        let rounds = spec.rounds[horizon as usize];
+        Self { cell, rounds, environment: environment as usize, learner: learner as usize, seed }
+    }
+}
+
+/// Runs a cell. `None` when `stop` said so before it ended.
+pub fn run_cell(
+    spec: &Spec,
+    cell: &CellSpec,
+    plugins: &Plugins,
+    stop: &dyn Fn() -> bool,
+    advance: &dyn Fn(u64),
+) -> Option<CellRecord> {
+    let environment = &spec.environments[cell.environment];
+    let learner = &spec.learners[cell.learner];
+    let mut run = Run {
+        cell,
+        stop,
+        advance,
+        checkpoints: checkpoints(cell.rounds),
+        record: CellRecord {
+            cell: cell.cell,
+            rounds: cell.rounds,
+            environment: environment.label.clone(),
+            learner: learner.label.clone(),
+            seed: cell.seed,
+            failed: None,
+            played: 0,
+            regret: 0.0,
+            loss: 0.0,
+            curve: Vec::new(),
+            band: None,
+        },
+    };
+    let ended = match build::world(environment, cell.rounds, cell.seed) {
+        Ok(World::Arms(mut env)) => run.in_world(&mut *env, spec, plugins),
+        Ok(World::Points(mut env)) => run.in_world(&mut *env, spec, plugins),
+        Err(e) => Err(e.into()),
+    };
+    match ended {
+        Err(End::Stopped) => return None,
+        Err(End::Failed(why)) => run.record.failed = Some(why),
+        Ok(()) => {}
+    }
+    Some(run.record)
+}
+
+/// Why a cell ended before its last round.
+enum End {
+    Stopped,
+    Failed(String),
+}
+
+impl<E: std::error::Error> From<E> for End {
+    fn from(e: E) -> Self {
+        Self::Failed(e.to_string())
+    }
+}
+
+impl std::fmt::Display for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+struct Run<'a> {
+    cell: &'a CellSpec,
+    stop: &'a dyn Fn() -> bool,
+    advance: &'a dyn Fn(u64),
+    checkpoints: Vec<u64>,
+    record: CellRecord,
+}
+
+/// What a learner does in a round: a base alone, a band by tickets, or a band as a base where losses are weighted.
+trait Plays<D> {
+    /// What is in flight.
+    type Made;
+    fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Self::Made, End>;
+    fn decision(made: &Self::Made) -> &D;
+    fn learn(&mut self, x: &Context, made: Self::Made, feedback: Feedback) -> Result<(), End>;
+    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End>;
+    fn band(&self) -> Option<&Band<D>>;
+}
+
+/// A base whose proposals use their room again.
+struct Alone<'a, D> {
+    base: &'a mut dyn Base<Context, D>,
+    spare: Vec<Proposal<D>>,
+}
+
+impl<D: Decides> Plays<D> for Alone<'_, D> {
+    type Made = Proposal<D>;
+
+    fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Proposal<D>, End> {
+        let mut made = self.spare.pop().unwrap_or_default();
+        self.base.propose_into(x, rng, &mut made)?;
+        Ok(made)
+    }
+    fn decision(made: &Proposal<D>) -> &D {
+        &made.decision
+    }
+    fn learn(&mut self, x: &Context, made: Proposal<D>, feedback: Feedback) -> Result<(), End> {
+        self.base.learn(x, &made, feedback)?;
+        if self.spare.len() < 64 {
+            self.spare.push(made);
+        }
+        Ok(())
+    }
+    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End> {
+        Ok(self.base.rerange(range, Some(remaining))?)
+    }
+    fn band(&self) -> Option<&Band<D>> {
+        None
+    }
+}
+
+impl<D: Decides> Plays<D> for Band<D> {
+    type Made = Ticket<D>;
+
+    fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Ticket<D>, End> {
+        Ok(Band::choose(self, x, rng)?)
+    }
+    fn decision(made: &Ticket<D>) -> &D {
+        &made.decision
+    }
+    fn learn(&mut self, x: &Context, made: Ticket<D>, feedback: Feedback) -> Result<(), End> {
+        let _outcome = Band::learn(self, x, made, feedback.estimate())?;
+        Ok(())
+    }
+    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End> {
+        Ok(Base::rerange(self, range, Some(remaining))?)
+    }
+    fn band(&self) -> Option<&Band<D>> {
+        Some(self)
+    }
+}
+
+/// A band whose own losses are weighted: it is then a base like any other.
+struct Weighted<'a, D: Decides>(&'a mut Band<D>);
+
+impl<D: Decides> Plays<D> for Weighted<'_, D> {
+    type Made = Proposal<D>;
+
+    fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Proposal<D>, End> {
+        Ok(self.0.propose(x, rng)?)
+    }
+    fn decision(made: &Proposal<D>) -> &D {
+        &made.decision
+    }
+    fn learn(&mut self, x: &Context, made: Proposal<D>, feedback: Feedback) -> Result<(), End> {
+        Ok(Base::learn(self.0, x, &made, feedback)?)
+    }
+    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End> {
+        Ok(Base::rerange(self.0, range, Some(remaining))?)
+    }
+    fn band(&self) -> Option<&Band<D>> {
+        Some(self.0)
+    }
+}
+
+impl Run<'_> {
+    fn in_world<D: Decides>(
+        &mut self,
+        env: &mut dyn Environment<Context, D>,
+        spec: &Spec,
+        plugins: &Plugins,
+    ) -> Result<(), End> {
+        let environment = &spec.environments[self.cell.environment];
+        let learner = &spec.learners[self.cell.learner].learner;
+        let setup = build::told(env, self.cell.rounds);
+        let delay = environment.delay.as_ref().map(corral_envs::delay).transpose()?;
+        let weighted = environment.induced.is_some();
+        match build::runner::<D>(learner, &setup, plugins)? {
+            Runner::Alone(mut base) => {
+                self.play(env, &mut Alone { base: &mut *base, spare: Vec::new() }, delay.as_ref())
+            }
+            Runner::Band(mut band) => {
+                self.record.band = Some(BandRecord { bases: labels(learner), ..Default::default() });
+                if weighted {
+                    self.play(env, &mut Weighted(&mut band), delay.as_ref())
+                } else {
+                    self.play(env, &mut *band, delay.as_ref())
+                }
+            }
+        }
+    }
+
+    fn play<D: Decides, P: Plays<D>>(
+        &mut self,
+        env: &mut dyn Environment<Context, D>,
+        learner: &mut P,
+        delay: Option<&Delay>,
+    ) -> Result<(), End> {
+        let mut world_rng = stream(self.cell.seed, "environment");
+        let mut learner_rng = stream(self.cell.seed, "learner");
+        let mut delay_rng = stream(self.cell.seed, "delay");
+        let mut in_flight: Mailbox<(Context, P::Made, Feedback)> = Mailbox::new();
+        let mut trail = Trail::default();
+        let mut next_checkpoint = 0;
+        let mut mean_loss = 0.0;
+        let mut range = 1.0;
+        let ended = (|| {
+            for t in 1..=self.cell.rounds {
+                let new_range = env.range();
+                if new_range != range {
+                    range = new_range;
+                    learner.rerange(range, self.cell.rounds - (t - 1))?;
+                }
+                match env.next(&mut world_rng) {
+                    // Data may end before the horizon: the learner is judged by the rounds there were.
+                    Err(EnvError::Ended(_)) if t > 1 => break,
+                    other => other?,
+                }
+                let made = learner.choose(env.context(), &mut learner_rng)?;
+                let decision = P::decision(&made);
+                mean_loss += env.mean_loss(decision);
+                let feedback = env.play(decision)?;
+                self.record.loss += feedback.observed().unwrap_or_default();
+                self.record.played = t;
+                match delay {
+                    None => learner.learn(env.context(), made, feedback)?,
+                    Some(delay) => {
+                        if let Some(arrival) = delay.arrival(t, &mut delay_rng) {
+                            in_flight.send(arrival, (env.context().clone(), made, feedback));
+                        }
+                        while let Some((x, made, feedback)) = in_flight.receive(t) {
+                            learner.learn(&x, made, feedback)?;
+                        }
+                    }
+                }
+                if self.checkpoints[next_checkpoint] == t {
+                    next_checkpoint += 1;
+                    self.record.curve.push(mean_loss - env.best_so_far());
+                    if let (Some(band), Some(record)) = (learner.band(), &mut self.record.band) {
+                        trail.mark(band, record, self.cell.seed < TRACED_SEEDS, t);
+                    }
+                }
+                if t % LOOK_UP == 0 {
+                    (self.advance)(LOOK_UP);
+                    if (self.stop)() {
+                        return Err(End::Stopped);
+                    }
+                }
+            }
+            Ok(())
+        })();
+        (self.advance)(self.cell.rounds - self.record.played / LOOK_UP * LOOK_UP);
+        self.record.regret = mean_loss - env.best_so_far();
+        if ended.is_ok() {
+            self.record.curve.resize(self.checkpoints.len(), self.record.regret);
+        }
+        if let (Some(band), Some(record)) = (learner.band(), &mut self.record.band) {
+            finish(band, record);
+        }
+        if !self.record.regret.is_finite() {
+            return Err(End::Failed(format!("the regret is {}", self.record.regret)));
+        }
+        ended
+    }
+}
+
+/// The labels of a band's members.
+fn labels(learner: &LearnerSpec) -> Vec<String> {
+    match learner {
+        LearnerSpec::Base(base) => vec![base.label.clone()],
+        LearnerSpec::Band(band) => band.bases.iter().map(|b| b.label().to_owned()).collect(),
+    }
+}
+
+/// What was seen of a band at the last checkpoint.
+#[derive(Default)]
+struct Trail {
+    ranges: Vec<f64>,
+}
+
+impl Trail {
+    /// Adds a checkpoint to the traces, and the range changes since the last one.
+    fn mark<D: Decides>(&mut self, band: &Band<D>, record: &mut BandRecord, traced: bool, t: u64) {
+        use corral_core::Master;
+        let master = band.master();
+        let ranges: Vec<f64> = (0..band.len()).map(|i| master.range(i)).filter(|r| r.is_finite()).collect();
+        if ranges.len() == self.ranges.len() {
+            let changed = ranges.iter().zip(&self.ranges).enumerate().filter(|(_, (new, old))| new != old);
+            record.range_changes.extend(changed.map(|(base, _)| (t, base)));
+        }
+        if traced {
+            record.probabilities.push(band.probabilities().to_vec());
+            if !master.rates().is_empty() {
+                record.rates.push(master.rates().to_vec());
+            }
+            if ranges.len() == band.len() {
+                record.ranges.push(ranges.clone());
+            }
+        }
+        self.ranges = ranges;
+    }
+}
+
+/// The totals of a band.
+fn finish<D: Decides>(band: &Band<D>, record: &mut BandRecord) {
+    record.plays = band.tallies().map(|t| t.plays).collect();
+    record.max_weight = band.tallies().map(|t| t.max_weight).collect();
+    record.effective = band.tallies().map(|t| t.effective_samples()).collect();
+    record.benched =
+        band.benched().iter().map(|b| (b.round, b.base, format!("{}: {}", b.during, b.reason))).collect();
+}

@@ -1,0 +1,152 @@
+//! The pool of threads, progress, interruption, and the folder that results go to.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+
+use super::cell::{CellSpec, run_cell};
+use super::{BuildError, CellRecord, Plugins, build};
+use crate::spec::{Spec, SpecError};
+use crate::store::{Manifest, Shard, Store, StoreError};
+
+/// Told how far a run is.
+pub trait Progress: Sync {
+    /// `rounds` more rounds were played.
+    fn advance(&self, rounds: u64);
+    /// A cell ended.
+    fn cell(&self, cell: &CellRecord);
+}
+
+/// Seconds and rounds spent per (horizon, environment, learner) in this process.
+#[derive(Debug, Clone, Default)]
+pub struct Timings(BTreeMap<(u64, String, String), (u64, Duration)>);
+
+impl Timings {
+    fn add(&mut self, cell: &CellRecord, spent: Duration) {
+        let key = (cell.rounds, cell.environment.clone(), cell.learner.clone());
+        let entry = self.0.entry(key).or_default();
+        entry.0 += cell.played;
+        entry.1 += spent;
+    }
+
+    /// Rounds a second on one core.
+    pub fn speed(&self, rounds: u64, environment: &str, learner: &str) -> Option<f64> {
+        let (played, spent) = self.0.get(&(rounds, environment.to_owned(), learner.to_owned()))?;
+        Some(*played as f64 / spent.as_secs_f64().max(1e-9))
+    }
+}
+
+/// Why a run did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The spec cannot be run.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The results folder failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The pool of threads could not be started.
+    #[error("the threads could not be started: {0}")]
+    Threads(String),
+    /// The user stopped it.
+    #[error("interrupted with {done} of {cells} cells done; the same command goes on from there")]
+    Interrupted {
+        /// Cells that are safe.
+        done: u64,
+        /// Cells of the run.
+        cells: u64,
+    },
+}
+
+/// Builds every environment and every learner once, so that what is wrong is said before anything runs.
+///
+/// # Errors
+/// The line of the spec, and what is wrong there.
+pub fn check(spec: &Spec, plugins: &Plugins) -> Result<(), SpecError> {
+    for &rounds in &spec.rounds {
+        for environment in &spec.environments {
+            let world = build::world(environment, rounds, 0)?;
+            for learner in &spec.learners {
+                build::probe(&world, &learner.learner, rounds, plugins)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl From<BuildError> for SpecError {
+    fn from(e: BuildError) -> Self {
+        Self { line: e.line, why: e.why }
+    }
+}
+
+/// Runs the cells of `spec` that belong to `shard` and are not yet in `dir`, `jobs` at a time, and returns all cells
+/// that are there then, in order.
+///
+/// # Errors
+/// The spec cannot be built, the folder fails, or the user interrupts. What was finished is kept.
+pub fn run(
+    spec: &Spec,
+    plugins: &Plugins,
+    dir: &Path,
+    shard: Shard,
+    jobs: usize,
+    cancel: &AtomicBool,
+    progress: &dyn Progress,
+) -> Result<(Vec<CellRecord>, Timings), RunError> {
+    check(spec, plugins)?;
+    let store = Store::open(dir, Manifest::new(spec, shard, plugins.digests()))?;
+    let missing = store.missing();
+    for cell in store.cells() {
+        progress.advance(cell.rounds);
+    }
+    let store = Mutex::new((store, Timings::default()));
+    let failed: Mutex<Option<StoreError>> = Mutex::new(None);
+    let stop = || cancel.load(Ordering::Relaxed);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(jobs)
+        .build()
+        .map_err(|e| RunError::Threads(e.to_string()))?;
+    pool.install(|| {
+        // One cell at a time per thread, in order: neighbours in the spec take about equally long.
+        missing.par_iter().with_max_len(1).for_each(|&number| {
+            if stop() {
+                return;
+            }
+            let started = Instant::now();
+            let cell = CellSpec::of(spec, number);
+            let Some(record) = run_cell(spec, &cell, plugins, &stop, &|n| progress.advance(n)) else {
+                return;
+            };
+            progress.cell(&record);
+            if let Ok(mut guard) = store.lock() {
+                let (store, timings) = &mut *guard;
+                timings.add(&record, started.elapsed());
+                if let Err(e) = store.append(record) {
+                    cancel.store(true, Ordering::Relaxed);
+                    if let Ok(mut slot) = failed.lock() {
+                        slot.get_or_insert(e);
+                    }
+                }
+            }
+        });
+    });
+    if let Ok(Some(e)) = failed.into_inner() {
+        return Err(e.into());
+    }
+    let (store, timings) = match store.into_inner() {
+        Ok(inner) => inner,
+        Err(poisoned) => poisoned.into_inner(),
+    };
+    let left = store.missing().len() as u64;
+    if left > 0 {
+        let done = store.cells().len() as u64;
+        return Err(RunError::Interrupted { done, cells: done + left });
+    }
+    Ok((store.finish()?, timings))
+}

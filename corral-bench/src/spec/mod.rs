@@ -1,0 +1,161 @@
+//! What a run is: environments, learners, rounds and seeds, read from TOML.
+
+mod located;
+mod read;
+
+use std::fmt;
+
+use corral_core::{Crediting, Feed};
+
+pub use read::overridden;
+
+/// A run, as its file says it.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The title of the report.
+    pub name: String,
+    /// The question it asks, for the list of experiments.
+    pub asks: Option<String>,
+    /// Horizons; each is run on its own.
+    pub rounds: Vec<u64>,
+    /// Seeds 0 to `seeds` - 1.
+    pub seeds: u64,
+    /// The worlds.
+    pub environments: Vec<EnvironmentSpec>,
+    /// Who is run in each of them.
+    pub learners: Vec<NamedLearner>,
+    /// The text it was read from, after every override: what a results folder is tied to.
+    pub text: String,
+}
+
+/// One world, with what surrounds it.
+#[derive(Debug, Clone)]
+pub struct EnvironmentSpec {
+    /// What the report calls it.
+    pub label: String,
+    /// Its name in the registry.
+    pub name: String,
+    /// Its keys.
+    pub params: toml::Table,
+    /// E' around it, if any.
+    pub induced: Option<toml::Table>,
+    /// When losses arrive, if not at once.
+    pub delay: Option<toml::Table>,
+    /// Where it stands in the file.
+    pub line: usize,
+}
+
+/// A learner and what the report calls it.
+#[derive(Debug, Clone)]
+pub struct NamedLearner {
+    /// What the report calls it.
+    pub label: String,
+    /// What it is.
+    pub learner: LearnerSpec,
+}
+
+/// A base, or a master over learners.
+#[derive(Debug, Clone)]
+pub enum LearnerSpec {
+    /// A base alone.
+    Base(BaseSpec),
+    /// A master over a band.
+    Band(BandSpec),
+}
+
+/// A base by name: built in, or `file-stem/base` of a plugin.
+#[derive(Debug, Clone)]
+pub struct BaseSpec {
+    /// What the report calls it.
+    pub label: String,
+    /// Its name in the registry.
+    pub name: String,
+    /// Its keys.
+    pub params: toml::Table,
+    /// Whether a plugin runs in a process of its own.
+    pub isolate: bool,
+    /// Where it stands in the file.
+    pub line: usize,
+}
+
+/// A master over a band of learners.
+#[derive(Debug, Clone)]
+pub struct BandSpec {
+    /// The master's name.
+    pub master: String,
+    /// The master's keys.
+    pub params: toml::Table,
+    /// How it credits a loss.
+    pub credit: Crediting,
+    /// What its bases are fed.
+    pub feed: Feed,
+    /// The band.
+    pub bases: Vec<LearnerSpec>,
+    /// Where it stands in the file.
+    pub line: usize,
+}
+
+impl LearnerSpec {
+    /// What the report calls it inside a band.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::Base(base) => &base.label,
+            Self::Band(band) => &band.master,
+        }
+    }
+
+    /// Where it stands in the file.
+    pub fn line(&self) -> usize {
+        match self {
+            Self::Base(base) => base.line,
+            Self::Band(band) => band.line,
+        }
+    }
+}
+
+impl Spec {
+    /// Reads a spec.
+    ///
+    /// # Errors
+    /// Names the line and what is wrong there.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        read::spec(text)
+    }
+
+    /// How many (horizon, environment, learner, seed) there are.
+    pub fn cells(&self) -> u64 {
+        self.rounds.len() as u64 * self.environments.len() as u64 * self.learners.len() as u64 * self.seeds
+    }
+}
+
+/// What is wrong with a spec, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecError {
+    /// The line, where one is to blame.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub why: String,
+}
+
+impl SpecError {
+    /// `why` at `line`.
+    pub fn at(line: usize, why: impl fmt::Display) -> Self {
+        Self { line: Some(line), why: why.to_string() }
+    }
+
+    /// `why`, about the spec as a whole.
+    pub fn whole(why: impl fmt::Display) -> Self {
+        Self { line: None, why: why.to_string() }
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.why),
+            None => f.write_str(&self.why),
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}

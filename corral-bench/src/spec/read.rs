@@ -1,0 +1,241 @@
+//! From TOML to a [`Spec`].
+
+use corral_core::catalog::Unknown;
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as ValueError, StrDeserializer};
+
+use super::located::{Node, Table, Value};
+use super::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Spec, SpecError};
+
+const SPEC_KEYS: &[&str] =
+    &["name", "asks", "rounds", "seeds", "environment", "induced", "delay", "learner", "fast"];
+
+pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
+    let table = Table::parse(text)?;
+    table.only(SPEC_KEYS)?;
+    let rounds = match table.get("rounds") {
+        Some(node) => {
+            node.one_or_many().iter().map(|n| n.count("rounds", 1)).collect::<Result<Vec<_>, _>>()?
+        }
+        None => return Err(SpecError::whole("rounds is missing: how many rounds to play")),
+    };
+    if rounds.is_empty() {
+        return Err(SpecError::whole("rounds is an empty list"));
+    }
+    let seeds = match table.get("seeds") {
+        Some(node) => node.count("seeds", 1)?,
+        None => return Err(SpecError::whole("seeds is missing: how many times to repeat each run")),
+    };
+    let environments = environments(&table)?;
+    let learners = learners(&table)?;
+    let name = table.text("name")?.unwrap_or_else(|| "unnamed".to_owned());
+    Ok(Spec { name, asks: table.text("asks")?, rounds, seeds, environments, learners, text: text.to_owned() })
+}
+
+fn environments(spec: &Table) -> Result<Vec<EnvironmentSpec>, SpecError> {
+    let Some(node) = spec.get("environment") else {
+        return Err(SpecError::whole(
+            "environment is missing: a table with a name, or [[environment]] tables",
+        ));
+    };
+    let around = |own: &Table, key: &str| -> Result<Option<toml::Table>, SpecError> {
+        let table = match own.table(key)? {
+            Some(table) => Some(table),
+            None => spec.table(key)?,
+        };
+        Ok(table.map(|t| t.params(&[])))
+    };
+    let mut found = Vec::new();
+    for node in node.one_or_many() {
+        let table = node.table("environment")?;
+        let name = required_name(table, "environment")?;
+        let label = table.text("label")?.unwrap_or_else(|| name.clone());
+        found.push(EnvironmentSpec {
+            label,
+            name,
+            params: table.params(&["name", "label", "induced", "delay"]),
+            induced: around(table, "induced")?,
+            delay: around(table, "delay")?,
+            line: table.line,
+        });
+    }
+    if found.is_empty() {
+        return Err(SpecError::whole("environment is an empty list"));
+    }
+    distinct("environment", found.iter().map(|e| (e.label.as_str(), e.line)))?;
+    Ok(found)
+}
+
+fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
+    let nodes = spec.get("learner").map(Node::one_or_many).unwrap_or_default();
+    if nodes.is_empty() {
+        return Err(SpecError::whole("there is no learner: add at least one [[learner]]"));
+    }
+    let mut found = Vec::new();
+    for node in nodes {
+        let table = node.table("learner")?;
+        table.only(&["label", "base", "master", "bases"])?;
+        let learner = match (table.get("base"), table.get("master")) {
+            (Some(base), None) => {
+                if let Some(bases) = table.get("bases") {
+                    return Err(SpecError::at(
+                        bases.line,
+                        "bases needs a master; a learner with base has none",
+                    ));
+                }
+                learner(base.table("base")?)?
+            }
+            (None, Some(_)) => LearnerSpec::Band(band(table)?),
+            (Some(_), Some(master)) => {
+                return Err(SpecError::at(
+                    master.line,
+                    "a learner is a base or a master over bases, not both",
+                ));
+            }
+            (None, None) => {
+                return Err(SpecError::at(table.line, "a learner needs a base, or a master with bases"));
+            }
+        };
+        let label = table.text("label")?.unwrap_or_else(|| learner.label().to_owned());
+        found.push((NamedLearner { label, learner }, table.line));
+    }
+    distinct("learner", found.iter().map(|(l, line)| (l.label.as_str(), *line)))?;
+    Ok(found.into_iter().map(|(l, _)| l).collect())
+}
+
+/// A base by name, or a nested band.
+fn learner(table: &Table) -> Result<LearnerSpec, SpecError> {
+    if table.get("master").is_some() {
+        return Ok(LearnerSpec::Band(band(table)?));
+    }
+    let name = required_name(table, "base")?;
+    Ok(LearnerSpec::Base(BaseSpec {
+        label: table.text("label")?.unwrap_or_else(|| name.clone()),
+        name,
+        isolate: table.flag("isolate")?.unwrap_or(false),
+        params: table.params(&["name", "label", "isolate"]),
+        line: table.line,
+    }))
+}
+
+fn band(table: &Table) -> Result<BandSpec, SpecError> {
+    let Some(node) = table.get("master") else {
+        return Err(SpecError::at(table.line, "a band needs a master"));
+    };
+    let (master, params, credit, feed) = match &node.value {
+        Value::Scalar(toml::Value::String(name)) => {
+            (name.clone(), toml::Table::new(), Default::default(), Default::default())
+        }
+        _ => {
+            let m = node.table("master")?;
+            let credit = named(m, "credit", &["chosen", "same-decision", "likelihood"])?;
+            let feed = named(m, "feed", &["weighted", "raw", "everyone"])?;
+            (required_name(m, "master")?, m.params(&["name", "credit", "feed"]), credit, feed)
+        }
+    };
+    let nodes = table.get("bases").map(Node::one_or_many).unwrap_or_default();
+    if nodes.is_empty() {
+        return Err(SpecError::at(table.line, "a master needs bases: at least one"));
+    }
+    let mut bases = nodes
+        .iter()
+        .map(|node| match &node.value {
+            Value::Scalar(toml::Value::String(name)) => Ok(LearnerSpec::Base(BaseSpec {
+                label: name.clone(),
+                name: name.clone(),
+                params: toml::Table::new(),
+                isolate: false,
+                line: node.line,
+            })),
+            _ => learner(node.table("bases")?),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    number_repeated_labels(&mut bases);
+    Ok(BandSpec { master, params, credit, feed, bases, line: table.line })
+}
+
+/// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.
+fn number_repeated_labels(bases: &mut [LearnerSpec]) {
+    let labels: Vec<String> = bases.iter().map(|b| b.label().to_owned()).collect();
+    for (i, base) in bases.iter_mut().enumerate() {
+        let LearnerSpec::Base(base) = base else { continue };
+        if labels.iter().filter(|l| **l == labels[i]).count() > 1 {
+            let ordinal = labels[..=i].iter().filter(|l| **l == labels[i]).count();
+            base.label = format!("{} #{ordinal}", base.label);
+        }
+    }
+}
+
+fn required_name(table: &Table, what: &str) -> Result<String, SpecError> {
+    match table.text("name")? {
+        Some(name) => Ok(name),
+        None => Err(SpecError::at(table.line, format!("the {what} has no name"))),
+    }
+}
+
+/// An enum of the core by its name in a spec file.
+fn named<'a, T: Default + Deserialize<'a>>(table: &Table, key: &str, known: &[&str]) -> Result<T, SpecError> {
+    let Some(node) = table.get(key) else { return Ok(T::default()) };
+    let text = table.text(key)?.unwrap_or_default();
+    let Some(name) = known.iter().find(|k| **k == text) else {
+        return Err(SpecError::at(node.line, Unknown::new(key, &text, known.iter().copied())));
+    };
+    let name: StrDeserializer<'_, ValueError> = (*name).into_deserializer();
+    T::deserialize(name).map_err(|e| SpecError::at(node.line, e))
+}
+
+fn distinct<'a>(what: &str, labels: impl Iterator<Item = (&'a str, usize)>) -> Result<(), SpecError> {
+    let mut seen: Vec<&str> = Vec::new();
+    for (label, line) in labels {
+        if seen.contains(&label) {
+            return Err(SpecError::at(
+                line,
+                format!("two {what}s are labelled {label:?}: give each its own label"),
+            ));
+        }
+        seen.push(label);
+    }
+    Ok(())
+}
+
+/// The spec's text after overrides: its `fast` table if asked for, then `key=value` pairs, whose keys are dotted
+/// paths (`environment.means=[0.1,0.2]`, `learner.0.master.rate="fast"`) and whose values are TOML.
+///
+/// # Errors
+/// A pair without `=`, a value that is not TOML, a path that leads nowhere.
+pub fn overridden(text: &str, fast: bool, pairs: &[(String, String)]) -> Result<String, SpecError> {
+    if !fast && pairs.is_empty() {
+        return Ok(text.to_owned());
+    }
+    Table::parse(text)?; // For its line numbers.
+    let mut root: toml::Table = toml::from_str(text).map_err(|e| SpecError::whole(e.message()))?;
+    if fast && let Some(toml::Value::Table(faster)) = root.remove("fast") {
+        root.extend(faster);
+    }
+    for (key, value) in pairs {
+        let parsed: toml::Table = toml::from_str(&format!("v = {value}"))
+            .or_else(|_| toml::from_str(&format!("v = {value:?}")))
+            .map_err(|_| SpecError::whole(format!("--set {key}={value}: the value is not TOML")))?;
+        let Some(new) = parsed.get("v") else { continue };
+        let mut steps = key.split('.').peekable();
+        let mut at =
+            root.entry(steps.next().unwrap_or_default()).or_insert(toml::Value::Table(toml::Table::new()));
+        for step in steps {
+            at = descend(at, step)
+                .ok_or_else(|| SpecError::whole(format!("--set {key}: there is no {step:?} on this path")))?;
+        }
+        *at = new.clone();
+    }
+    toml::to_string(&root).map_err(SpecError::whole)
+}
+
+fn descend<'a>(at: &'a mut toml::Value, step: &str) -> Option<&'a mut toml::Value> {
+    match at {
+        toml::Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+        toml::Value::Table(table) => {
+            Some(table.entry(step).or_insert(toml::Value::Table(toml::Table::new())))
+        }
+        _ => None,
+    }
+}

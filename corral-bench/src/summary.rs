@@ -1,0 +1,159 @@
+//! From cells to a table: means, intervals, and the ratio to the best base alone.
+
+use serde::Serialize;
+
+use crate::run::CellRecord;
+use crate::spec::{LearnerSpec, Spec};
+
+/// Mean, spread and extremes of one figure over seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Figure {
+    /// Mean over seeds.
+    pub mean: f64,
+    /// Standard error of the mean; 0 for one seed.
+    pub se: f64,
+    /// Standard deviation over seeds; 0 for one seed.
+    pub sd: f64,
+    /// The smallest.
+    pub min: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Figure {
+    /// Of a list of values; `None` when it is empty.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let n = values.len() as f64;
+        let (min, max) =
+            values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
+        if values.is_empty() {
+            return None;
+        }
+        let mean = values.iter().sum::<f64>() / n;
+        let square = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
+        let sd = if values.len() > 1 { (square / (n - 1.0)).sqrt() } else { 0.0 };
+        Some(Self { mean, se: sd / n.sqrt(), sd, min, max })
+    }
+
+    /// Half the width of the 95% interval of the mean, by Student's t.
+    pub fn half_width(&self, n: u64) -> f64 {
+        student_95(n.saturating_sub(1)) * self.se
+    }
+}
+
+/// The 97.5% quantile of Student's t, by the expansion of Cornish and Fisher around the normal's; the first five
+/// degrees of freedom from the table.
+pub fn student_95(freedom: u64) -> f64 {
+    const TABLE: [f64; 5] = [12.706, 4.303, 3.182, 2.776, 2.571];
+    match freedom {
+        0 => f64::INFINITY,
+        1..=5 => TABLE[freedom as usize - 1],
+        n => {
+            let (z, n): (f64, f64) = (1.959_964, n as f64);
+            let (z3, z5) = (z.powi(3), z.powi(5));
+            z + (z3 + z) / (4.0 * n) + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * n * n)
+        }
+    }
+}
+
+/// One learner in one environment at one horizon, over all seeds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The learner's label.
+    pub label: String,
+    /// The environment's label.
+    pub environment: String,
+    /// The horizon.
+    pub rounds: u64,
+    /// Seeds that ended.
+    pub seeds: u64,
+    /// Pseudo-regret over the whole run.
+    pub regret: Figure,
+    /// Observed loss per round.
+    pub loss: Figure,
+    /// Whether this is a base alone.
+    pub alone: bool,
+    /// Mean regret over that of the best base alone in the same world, where there is one.
+    pub ratio_to_best_base: Option<f64>,
+    /// Rounds a second on one core, where this process ran it.
+    pub rounds_per_second: Option<f64>,
+    /// Cells that failed, with their reason.
+    pub failed: Vec<String>,
+}
+
+/// The rows of a spec, in its order. `speed` gives rounds a second per (horizon, environment, learner).
+pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -> Option<f64>) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for &rounds in &spec.rounds {
+        for environment in &spec.environments {
+            let from = rows.len();
+            for learner in &spec.learners {
+                let group: Vec<&CellRecord> = cells
+                    .iter()
+                    .filter(|c| {
+                        c.rounds == rounds && c.environment == environment.label && c.learner == learner.label
+                    })
+                    .collect();
+                let ended: Vec<&&CellRecord> = group.iter().filter(|c| c.failed.is_none()).collect();
+                let regret: Vec<f64> = ended.iter().map(|c| c.regret).collect();
+                let loss: Vec<f64> = ended.iter().map(|c| c.loss / c.played.max(1) as f64).collect();
+                let failed: Vec<String> = group
+                    .iter()
+                    .filter_map(|c| c.failed.as_ref().map(|w| format!("seed {}: {w}", c.seed)))
+                    .collect();
+                let nothing =
+                    Figure { mean: f64::NAN, se: f64::NAN, sd: f64::NAN, min: f64::NAN, max: f64::NAN };
+                if group.is_empty() {
+                    continue;
+                }
+                rows.push(Row {
+                    label: learner.label.clone(),
+                    environment: environment.label.clone(),
+                    rounds,
+                    seeds: ended.len() as u64,
+                    regret: Figure::of(&regret).unwrap_or(nothing),
+                    loss: Figure::of(&loss).unwrap_or(nothing),
+                    alone: matches!(learner.learner, LearnerSpec::Base(_)),
+                    ratio_to_best_base: None,
+                    rounds_per_second: speed(rounds, &environment.label, &learner.label),
+                    failed,
+                });
+            }
+            let best = rows[from..]
+                .iter()
+                .filter(|r| r.alone && r.regret.mean.is_finite())
+                .map(|r| r.regret.mean)
+                .fold(f64::INFINITY, f64::min);
+            if best.is_finite() && best > 0.0 {
+                for row in &mut rows[from..] {
+                    row.ratio_to_best_base = Some(row.regret.mean / best);
+                }
+            }
+        }
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_of_known_numbers() {
+        let f = Figure::of(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!((f.mean, f.min, f.max), (2.5, 1.0, 4.0));
+        assert!((f.sd - (5.0f64 / 3.0).sqrt()).abs() < 1e-15);
+        assert!((f.se - f.sd / 2.0).abs() < 1e-15);
+        assert_eq!(Figure::of(&[]), None);
+    }
+
+    #[test]
+    fn student_agrees_with_the_table() {
+        // Two-sided 95% points from the usual table, to three decimals.
+        for (freedom, t) in
+            [(6, 2.447), (9, 2.262), (19, 2.093), (30, 2.042), (99, 1.984), (1_000_000, 1.960)]
+        {
+            assert!((student_95(freedom) - t).abs() < 2e-3, "{freedom}: {}", student_95(freedom));
+        }
+    }
+}
