@@ -141,7 +141,6 @@ where
 }
 
 /// Builds a base over points: reads its parameters and hands them to `check`.
-#[allow(dead_code)] // until the first base over points
 pub(crate) fn points<P, B>(
     entry: &Entry,
     table: &toml::Table,

@@ -96,7 +96,7 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for ContextFree<B> {
 }
 
 /// Builds a context-free base over arms.
-fn context_free<P, B>(
+pub(crate) fn context_free<P, B>(
     entry: &Entry,
     table: &toml::Table,
     setup: &Setup,

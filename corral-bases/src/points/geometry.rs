@@ -1,0 +1,317 @@
+//! Follow-the-regularised-leader points of barriers, with factors of the Hessian there: closed forms on the ball, the
+//! box and the simplex, damped Newton on polytopes.
+
+use corral_core::Set;
+use corral_core::set::SetError;
+
+use super::barrier::{Barrier, Newton, NewtonError, NewtonParams};
+use super::{cholesky, dot};
+
+/// The FTRL point x = argmin <linear, x> + R(x) and a factor A of the Hessian A A^T at x. Coordinates are those of the
+/// affine hull (the first K - 1 on the simplex).
+#[derive(Debug, Clone)]
+pub(crate) struct Leader {
+    barrier: Barrier,
+    form: Form,
+    /// x, in coordinates of the affine hull.
+    pub(crate) point: Vec<f64>,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
+    /// x = -r n with n the direction of the force; eigenvalues q across and q(q - 1) along n, where q = 2/(1 - r^2).
+    Ball { direction: Vec<f64>, q: f64 },
+    /// The roots of the diagonal of the Hessian, q_i(q_i - 1).
+    Box { roots: Vec<f64> },
+    /// x_K, and per coordinate the root of the pivot and the column's multiplier.
+    Simplex { last: f64, pivots: Vec<f64>, columns: Vec<f64> },
+    /// The factor lives in the Newton iteration.
+    Newton { newton: Box<Newton>, start: Vec<f64> },
+}
+
+impl Leader {
+    /// At the analytic centre of `set`.
+    ///
+    /// # Errors
+    /// The set has no barrier.
+    pub(crate) fn new(set: &Set) -> Result<Self, SetError> {
+        let barrier = Barrier::of(set)?;
+        let d = barrier.dim();
+        let form = match &barrier {
+            Barrier::Ball { .. } => Form::Ball { direction: vec![0.0; d], q: 2.0 },
+            Barrier::Box { .. } => Form::Box { roots: vec![0.0; d] },
+            Barrier::Simplex { .. } => {
+                Form::Simplex { last: 0.0, pivots: vec![0.0; d], columns: vec![0.0; d] }
+            }
+            Barrier::Polytope(_) => {
+                let mut newton = Newton::new(d, NewtonParams::default());
+                let mut start = barrier.start();
+                newton.minimise(&barrier, &vec![0.0; d], &mut start).map_err(|e| SetError::Iterations {
+                    what: "the search of the analytic centre",
+                    iterations: e.iterations,
+                })?;
+                Form::Newton { newton: Box::new(newton), start }
+            }
+        };
+        let point = barrier.start();
+        let mut leader = Self { barrier, form, point };
+        leader.reset();
+        Ok(leader)
+    }
+
+    pub(crate) fn dim(&self) -> usize {
+        self.point.len()
+    }
+
+    pub(crate) fn nu(&self) -> f64 {
+        self.barrier.nu()
+    }
+
+    /// Back to the analytic centre.
+    pub(crate) fn reset(&mut self) {
+        if let Form::Newton { newton, start } = &mut self.form {
+            self.point.copy_from_slice(start);
+            // The Hessian has a factor in the interior.
+            let _ = newton.refactor(&self.barrier, &self.point);
+        } else {
+            // Closed forms do not fail.
+            let _ = self.follow(&vec![0.0; self.point.len()], 0.0);
+        }
+    }
+
+    /// Takes `point` for x, as a snapshot has it. Closed forms compute their own.
+    ///
+    /// # Errors
+    /// The point is not in the interior.
+    pub(crate) fn resume(&mut self, point: &[f64]) -> Result<(), SetError> {
+        if let Form::Newton { newton, .. } = &mut self.form {
+            if !self.barrier.value(point).is_finite() {
+                return Err(SetError::CentreOutside { radius: 0.0 });
+            }
+            self.point.copy_from_slice(point);
+            newton
+                .refactor(&self.barrier, &self.point)
+                .ok_or(SetError::Singular { pivot: 0.0, column: 0 })?;
+        }
+        Ok(())
+    }
+
+    /// Whether the point depends on the way to it, so that a snapshot must hold it.
+    pub(crate) fn has_history(&self) -> bool {
+        matches!(self.form, Form::Newton { .. })
+    }
+
+    /// Moves to argmin rate <force, x> + R(x).
+    ///
+    /// # Errors
+    /// Newton's iteration did not end.
+    pub(crate) fn follow(&mut self, force: &[f64], rate: f64) -> Result<(), NewtonError> {
+        match &mut self.form {
+            Form::Ball { direction, q } => {
+                let norm = dot(force, force).sqrt();
+                let a = rate * norm;
+                // r = a/(1 + sqrt(1 + a^2)), q = 2/(1 - r^2) = 1 + sqrt(1 + a^2)
+                *q = 1.0 + (1.0 + a * a).sqrt();
+                let r = if a > 0.0 { a / *q } else { 0.0 };
+                for ((x, n), f) in self.point.iter_mut().zip(direction.iter_mut()).zip(force) {
+                    *n = if norm > 0.0 { f / norm } else { 0.0 };
+                    *x = -r * *n;
+                }
+            }
+            Form::Box { roots } => {
+                for ((x, h), f) in self.point.iter_mut().zip(roots).zip(force) {
+                    // x_i = -a/(1 + sqrt(1 + a^2)); H_ii = 1/(1-x)^2 + 1/(1+x)^2 = q(q - 1)
+                    let a = rate * f;
+                    let q = 1.0 + (1.0 + a * a).sqrt();
+                    *x = -a / q;
+                    *h = (q * (q - 1.0)).sqrt();
+                }
+            }
+            Form::Simplex { last, pivots, columns } => {
+                *last = follow_simplex(force, rate, &mut self.point);
+                // Cholesky of H = diag(1/x_i^2) + 11^T/x_K^2, in closed form: with S_j = x_K^2 + sum_{i<j} x_i^2 the
+                // pivot is S_{j+1}/(x_j^2 S_j), and every entry below it x_j^2/S_{j+1} times that.
+                let mut sum = *last * *last;
+                for ((x, pivot), column) in self.point.iter().zip(pivots).zip(columns) {
+                    let next = sum + x * x;
+                    *pivot = (next / sum).sqrt() / x;
+                    *column = x * x / next;
+                    sum = next;
+                }
+            }
+            Form::Newton { newton, .. } => {
+                let linear: Vec<f64> = force.iter().map(|f| rate * f).collect();
+                let mut x = self.point.clone();
+                newton.minimise(&self.barrier, &linear, &mut x)?;
+                self.point = x;
+            }
+        }
+        Ok(())
+    }
+
+    /// out <- A u.
+    pub(crate) fn stretch(&self, u: &[f64], out: &mut [f64]) {
+        match &self.form {
+            Form::Ball { direction, q } => {
+                let (across, along) = (q.sqrt(), (q * (q - 1.0)).sqrt());
+                let extra = (along - across) * dot(direction, u);
+                for ((o, u), n) in out.iter_mut().zip(u).zip(direction) {
+                    *o = across * u + extra * n;
+                }
+            }
+            Form::Box { roots } => out.iter_mut().zip(u).zip(roots).for_each(|((o, u), h)| *o = h * u),
+            Form::Simplex { pivots, columns, .. } => {
+                let mut below = 0.0;
+                for (i, o) in out.iter_mut().enumerate() {
+                    let scaled = pivots[i] * u[i];
+                    *o = scaled + below;
+                    below += columns[i] * scaled;
+                }
+            }
+            Form::Newton { newton, .. } => cholesky::multiply(newton.factor(), u.len(), u, out),
+        }
+    }
+
+    /// Writes into `out`, in the set's own coordinates, the point x + `share` A^{-T} u.
+    pub(crate) fn displace(&self, u: &[f64], share: f64, out: &mut [f64]) {
+        let d = self.dim();
+        let (head, tail) = out.split_at_mut(d);
+        match &self.form {
+            Form::Ball { direction, q } => {
+                let (across, along) = (share / q.sqrt(), share / (q * (q - 1.0)).sqrt());
+                let extra = (along - across) * dot(direction, u);
+                for (i, o) in head.iter_mut().enumerate() {
+                    *o = self.point[i] + across * u[i] + extra * direction[i];
+                }
+            }
+            Form::Box { roots } => {
+                for (i, o) in head.iter_mut().enumerate() {
+                    *o = self.point[i] + share * u[i] / roots[i];
+                }
+            }
+            Form::Simplex { last, pivots, columns } => {
+                let mut later = 0.0;
+                for i in (0..d).rev() {
+                    let w = share * u[i] / pivots[i] - columns[i] * later;
+                    head[i] = self.point[i] + w;
+                    later += w;
+                }
+                tail[0] = last - later;
+            }
+            Form::Newton { newton, .. } => {
+                head.iter_mut().zip(u).for_each(|(o, u)| *o = share * u);
+                cholesky::solve_upper(newton.factor(), d, head);
+                head.iter_mut().zip(&self.point).for_each(|(o, x)| *o += x);
+            }
+        }
+    }
+}
+
+/// x_i = 1/(rate F_i + l) with l such that they sum to 1, where F_K = 0; returns x_K. Newton on 1/sum, which is concave in l
+/// and so approaches the root from the left without overshooting.
+fn follow_simplex(force: &[f64], rate: f64, x: &mut [f64]) -> f64 {
+    let least = force.iter().fold(0.0f64, |m, f| m.min(rate * f));
+    let top = -least;
+    // With every term shifted by its minimum, l lies in [1, K].
+    let mut l = 1.0;
+    for _ in 0..60 {
+        let (mut sum, mut slope) = (0.0, 0.0);
+        for f in force {
+            let v = 1.0 / (rate * f - least + l);
+            sum += v;
+            slope += v * v;
+        }
+        let v = 1.0 / (top + l);
+        sum += v;
+        slope += v * v;
+        let next = l + sum * (sum - 1.0) / slope;
+        if next <= l {
+            break;
+        }
+        l = next;
+    }
+    for (x, f) in x.iter_mut().zip(force) {
+        *x = 1.0 / (rate * f - least + l);
+    }
+    1.0 / (top + l)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        /// Newton and the closed forms agree to 1e-9, and so do A A^T and the Hessian.
+        #[test]
+        fn closed_forms_agree_with_newton(
+            force in proptest::collection::vec(-20.0f64..20.0, 1..6), rate in prop_oneof![Just(0.01), Just(0.3), Just(3.0)],
+        ) {
+            let d = force.len();
+            for set in [Set::Ball { dim: d }, Set::Box { dim: d }, Set::Simplex { vertices: d + 1 }] {
+                let mut leader = Leader::new(&set).unwrap();
+                leader.follow(&force, rate).unwrap();
+                let barrier = Barrier::of(&set).unwrap();
+                let mut x = barrier.start();
+                let linear: Vec<f64> = force.iter().map(|f| rate * f).collect();
+                Newton::new(d, NewtonParams::default()).minimise(&barrier, &linear, &mut x).unwrap();
+                for (a, b) in leader.point.iter().zip(&x) {
+                    prop_assert!((a - b).abs() < 1e-9, "{} {a} {b}", set.kind());
+                }
+                let mut hessian = vec![0.0; d * d];
+                barrier.hessian(&x, &mut hessian);
+                // A A^T by columns: stretch of the basis gives A.
+                let columns: Vec<Vec<f64>> = (0..d)
+                    .map(|i| {
+                        let u: Vec<f64> = (0..d).map(|j| f64::from(i == j)).collect();
+                        let mut out = vec![0.0; d];
+                        leader.stretch(&u, &mut out);
+                        out
+                    })
+                    .collect();
+                for i in 0..d {
+                    for j in 0..d {
+                        let h: f64 = columns.iter().map(|c| c[i] * c[j]).sum();
+                        let scale = (hessian[i * d + i] * hessian[j * d + j]).sqrt();
+                        prop_assert!((h - hessian[i * d + j]).abs() < 1e-6 * scale, "{}", set.kind());
+                    }
+                }
+            }
+        }
+
+        /// <A u, A^{-T} v> = <u, v> on every kind of set.
+        #[test]
+        fn displacement_and_stretch_are_dual(
+            force in proptest::array::uniform3(-9.0f64..9.0),
+            u in proptest::array::uniform3(-1.0f64..1.0),
+            v in proptest::array::uniform3(-1.0f64..1.0),
+        ) {
+            let cube: Vec<Vec<f64>> = (0..6).map(|k| (0..3).map(|j| if j == k / 2 { if k % 2 == 0 { 1.0 } else { -1.0 } } else { 0.1 }).collect()).collect();
+            let polytope = Set::polytope(&cube, &[1.0; 6]).unwrap();
+            for set in [Set::Ball { dim: 3 }, Set::Box { dim: 3 }, Set::Simplex { vertices: 4 }, polytope] {
+                let mut leader = Leader::new(&set).unwrap();
+                leader.follow(&force, 0.5).unwrap();
+                let mut at = vec![0.0; set.dim()];
+                leader.displace(&v, 1.0, &mut at);
+                let moved: Vec<f64> = at.iter().zip(&leader.point).map(|(a, x)| a - x).collect();
+                let mut stretched = vec![0.0; 3];
+                leader.stretch(&u, &mut stretched);
+                let (left, right) = (dot(&stretched, &moved), dot(&u, &v));
+                prop_assert!((left - right).abs() < 1e-7, "{} {left} {right}", set.kind());
+            }
+        }
+    }
+
+    #[test]
+    fn the_simplex_leader_sums_to_one_under_huge_forces() {
+        for force in [[1e9, -1e9], [-1e12, 0.0], [0.0, 0.0], [1e-300, 1e300]] {
+            let mut x = [0.0; 2];
+            let last = follow_simplex(&force, 1.0, &mut x);
+            let sum = x[0] + x[1] + last;
+            assert!((sum - 1.0).abs() < 1e-12, "{force:?} {sum}");
+            assert!(x.iter().all(|v| *v >= 0.0) && last >= 0.0);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! SCRiBLe: follow the leader regularised by a self-concordant barrier, exploring on the Dikin ellipsoid.
+//!
+//! Abernethy, Hazan, Rakhlin 2012. Regret at most 2 d sqrt(2 nu T ln T) against any sequence of linear losses. Weakly
+//! stable with alpha = 1/2 (the paper's lemma "SCRiBLe"): eta is divided by sqrt(range). The clamp eta <= 1/(4 d range), which
+//! the paper's lemma leaves out, keeps every step short in the local norm. An offset of the losses does no harm: the
+//! direction has mean zero.
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::snapshot::SnapshotError;
+use corral_core::{Arm, Base, BaseError, Feedback, Memo, Point, Proposal, Rng, Set, Setup, sample_index};
+use serde::{Deserialize, Serialize};
+
+use super::geometry::Leader;
+use super::{fill_sphere, point_set, resize};
+use crate::common::{Clock, Setting, arm_count, check_arm, check_numbers, reopen, seal};
+use crate::registry::{Row, bound_horizon, defaults, points};
+
+const NAME: &str = "scrible";
+const ARMS_NAME: &str = "scrible-arms";
+
+const FIELDS: &[Field] = &[
+    Field {
+        name: "rate",
+        default: "\"auto\"",
+        doc: "Learning rate at range 1, divided by sqrt(range) and never above 1/(4 d range); auto: sqrt(nu ln T/(2 d^2 T)).",
+    },
+    Field {
+        name: "centered",
+        default: "false",
+        doc: "Learn from the loss minus 1/2: unbiased too, with less variance.",
+    },
+    Field {
+        name: "direction",
+        default: "\"auto\"",
+        doc: "sphere, or basis: a signed axis of the ellipsoid; auto: sphere on the ball, else basis.",
+    },
+];
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Barrier-regularised leader that explores on the Dikin ellipsoid.",
+        source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
+        regret: "2 d sqrt(2 nu T ln T)",
+        alpha: Some(0.5),
+        fits: "adversarial linear losses on a convex set",
+        cost: "O(d) on ball, box and simplex, O(m d^2 + d^3) on polytopes",
+        kind: "points",
+        status: "paper",
+        fields: FIELDS,
+    },
+    build: |table, setup| points(&ROW.entry, table, setup, ScribleParams::check),
+    bound: |setup| {
+        let leader = Leader::new(point_set(setup).ok()?).ok()?;
+        Some((bound_scale(&leader, setup), 0.5, 0.5))
+    },
+    defaults: defaults::<ScribleParams>,
+};
+
+pub(crate) const ARMS_ROW: Row = Row {
+    entry: Entry {
+        name: ARMS_NAME,
+        summary: "SCRiBLe on the simplex over the arms; a vertex is drawn from its point.",
+        source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
+        regret: "2 (K-1) sqrt(2 K T ln T)",
+        alpha: Some(0.5),
+        fits: "adversarial arms",
+        cost: "O(K)",
+        kind: "arms",
+        status: "paper",
+        fields: FIELDS,
+    },
+    build: |table, setup| crate::arms::context_free(&ARMS_ROW.entry, table, setup, ScribleParams::check_arms),
+    bound: |setup| {
+        let leader = Leader::new(&Set::simplex(setup.actions()).ok()?).ok()?;
+        Some((bound_scale(&leader, setup), 0.5, 0.5))
+    },
+    defaults: defaults::<ScribleParams>,
+};
+
+/// 2 d sqrt(2 nu ln T).
+fn bound_scale(leader: &Leader, setup: &Setup) -> f64 {
+    2.0 * leader.dim() as f64 * (2.0 * leader.nu() * bound_horizon(setup).ln()).sqrt()
+}
+
+/// How directions on the Dikin ellipsoid are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Sphere on the ball, else basis.
+    Auto,
+    /// Uniform on the sphere, through the factor of the Hessian.
+    Sphere,
+    /// A signed unit vector, as in the original, through the factor of the Hessian.
+    Basis,
+}
+
+/// Parameters of [`Scrible`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScribleParams {
+    /// Learning rate at range 1.
+    pub rate: Setting,
+    /// Learn from the loss minus 1/2.
+    pub centered: bool,
+    /// How directions are drawn.
+    pub direction: Direction,
+}
+
+impl Default for ScribleParams {
+    fn default() -> Self {
+        Self { rate: Setting::Auto, centered: false, direction: Direction::Auto }
+    }
+}
+
+impl ScribleParams {
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// The rate is not positive, or the space is no convex set.
+    pub fn check(self, setup: &Setup) -> Result<Scrible, BaseError> {
+        Scrible::new(self, point_set(setup)?.clone(), setup)
+    }
+
+    /// The base over arms for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// The rate is not positive, or there are fewer than 2 arms.
+    pub fn check_arms(self, setup: &Setup) -> Result<ScribleArms, BaseError> {
+        let actions = arm_count(setup)?;
+        let inner = Scrible::new(self, Set::simplex(actions)?, setup)?;
+        Ok(ScribleArms { inner, mixed: Proposal::default() })
+    }
+}
+
+/// The decision stays this share of the way to the ellipsoid's surface, which touches the set's boundary.
+const SHARE: f64 = 1.0 - 1e-9;
+
+/// SCRiBLe over a convex set.
+#[derive(Debug, Clone)]
+pub struct Scrible {
+    params: ScribleParams,
+    set: Set,
+    state: State,
+    leader: Leader,
+    rate: f64,
+    sphere: bool,
+    u: Vec<f64>,
+    stretched: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    set: Set,
+    clock: Clock,
+    /// F, the sum of the gradient estimates, in coordinates of the affine hull.
+    force: Vec<f64>,
+    /// The leader's point where it depends on the way to it, else empty.
+    point: Vec<f64>,
+}
+
+impl Scrible {
+    fn new(params: ScribleParams, set: Set, setup: &Setup) -> Result<Self, BaseError> {
+        params.rate.positive("rate")?;
+        let leader = Leader::new(&set)?;
+        let dim = leader.dim();
+        let sphere = match params.direction {
+            Direction::Auto => matches!(set, Set::Ball { .. }),
+            Direction::Sphere => true,
+            Direction::Basis => false,
+        };
+        let state =
+            State { set: set.clone(), clock: Clock::new(setup), force: vec![0.0; dim], point: Vec::new() };
+        let mut base = Self {
+            params,
+            set,
+            state,
+            leader,
+            rate: 0.0,
+            sphere,
+            u: vec![0.0; dim],
+            stretched: vec![0.0; dim],
+        };
+        base.tune();
+        Ok(base)
+    }
+
+    /// The rounds that the rate is for: the horizon, or the next power of two.
+    fn rounds(&self) -> f64 {
+        horizon_or_doubling(&self.state.clock)
+    }
+
+    fn tune(&mut self) {
+        let (d, rounds, range) = (self.leader.dim() as f64, self.rounds(), self.state.clock.range);
+        let nu = self.leader.nu();
+        // eta = min{ sqrt(nu ln T/(2 d^2 rho T)), 1/(4 d rho) }            section 5.2
+        let free = self.params.rate.or(|| (nu * rounds.ln() / (2.0 * d * d * rounds)).sqrt()) / range.sqrt();
+        self.rate = free.min(1.0 / (4.0 * d * range));
+    }
+
+    /// The learning rate in force.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The leader's point, in coordinates of the affine hull.
+    pub fn point(&self) -> &[f64] {
+        &self.leader.point
+    }
+
+    /// The sum of the gradient estimates, in coordinates of the affine hull.
+    pub fn force(&self) -> &[f64] {
+        &self.state.force
+    }
+
+    fn draw(&mut self, rng: &mut dyn Rng, made: &mut Proposal<Point>) {
+        if self.sphere {
+            fill_sphere(&mut self.u, rng);
+        } else {
+            // A signed axis from one number: the lowest bit is the sign, the rest the index.
+            let bits = rng.next_u64();
+            let index = (u128::from(bits >> 1) * self.u.len() as u128) >> 63;
+            self.u.fill(0.0);
+            self.u[index as usize] = if bits & 1 == 1 { 1.0 } else { -1.0 };
+        }
+        // y = x + A^{-T} u                                                 section 5.2
+        let y = resize(&mut made.decision, self.set.dim());
+        self.leader.displace(&self.u, SHARE, y);
+        self.set.pull_inside(y);
+        // The estimate needs A u of this moment: it travels with the ticket.
+        self.leader.stretch(&self.u, &mut self.stretched);
+        made.memo.set(&self.stretched);
+    }
+
+    fn absorb(&mut self, memo: &Memo, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(self.state.clock.range)?;
+        let direction = memo.numbers();
+        if direction.len() != self.leader.dim() || !direction.iter().all(|v| v.is_finite()) {
+            return Err(BaseError::Proposal(format!(
+                "its memo has {} numbers, not {} finite ones",
+                direction.len(),
+                self.leader.dim()
+            )));
+        }
+        let mut estimate = feedback.estimate();
+        if self.params.centered {
+            estimate -= 0.5 * feedback.weight();
+        }
+        if estimate != 0.0 {
+            // g = d f' A u; F += g                                         section 5.2
+            let factor = self.leader.dim() as f64 * estimate;
+            let add = |force: &mut [f64], factor: f64| {
+                force.iter_mut().zip(direction).for_each(|(f, h)| *f += factor * h);
+            };
+            add(&mut self.state.force, factor);
+            let moved = self.leader.follow(&self.state.force, self.rate);
+            if let Err(e) = moved {
+                add(&mut self.state.force, -factor);
+                return Err(BaseError::Failed(e.to_string()));
+            }
+        }
+        self.step()
+    }
+
+    fn step(&mut self) -> Result<(), BaseError> {
+        self.state.clock.tick();
+        if doubled(&self.state.clock) {
+            self.tune();
+            self.leader.follow(&self.state.force, self.rate).map_err(|e| BaseError::Failed(e.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.state.clock.restart(range, remaining)?;
+        self.state.force.fill(0.0);
+        self.leader.reset();
+        self.tune();
+        Ok(())
+    }
+
+    fn snapshot(&self, name: &str) -> Vec<u8> {
+        let mut state = self.state.clone();
+        if self.leader.has_history() {
+            state.point = self.leader.point.clone();
+        }
+        seal(name, &self.params, &state)
+    }
+
+    fn restore(&mut self, name: &str, bytes: &[u8]) -> Result<(), BaseError> {
+        let mut state: State = reopen(name, &self.params, bytes)?;
+        state.clock.valid()?;
+        if state.set != self.set {
+            return Err(SnapshotError::state("it was saved for another set").into());
+        }
+        check_numbers("sums of gradients", &state.force, self.leader.dim())?;
+        let held = if self.leader.has_history() { self.leader.dim() } else { 0 };
+        check_numbers("coordinates of the leader", &state.point, held)?;
+        let mut next = self.clone();
+        next.leader.resume(&std::mem::take(&mut state.point)).map_err(SnapshotError::state)?;
+        next.state = state;
+        next.tune();
+        if !next.leader.has_history() {
+            next.leader.follow(&next.state.force, next.rate).map_err(SnapshotError::state)?;
+        }
+        *self = next;
+        Ok(())
+    }
+}
+
+/// The horizon where it is known, else the power of two that the rounds have not reached.
+pub(super) fn horizon_or_doubling(clock: &Clock) -> f64 {
+    clock.tuned().unwrap_or_else(|| (clock.rounds + 1).next_power_of_two().max(16) as f64)
+}
+
+/// Whether the last tick made [`horizon_or_doubling`] grow.
+pub(super) fn doubled(clock: &Clock) -> bool {
+    clock.horizon.is_none() && clock.rounds >= 16 && clock.rounds.is_power_of_two()
+}
+
+impl<X: ?Sized> Base<X, Point> for Scrible {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Point>, BaseError> {
+        let mut made = Proposal::default();
+        self.propose_into(x, rng, &mut made)?;
+        Ok(made)
+    }
+
+    fn propose_into(
+        &mut self,
+        _x: &X,
+        rng: &mut dyn Rng,
+        made: &mut Proposal<Point>,
+    ) -> Result<(), BaseError> {
+        self.state.clock.check()?;
+        self.draw(rng, made);
+        Ok(())
+    }
+
+    fn learn(&mut self, _x: &X, made: &Proposal<Point>, feedback: Feedback) -> Result<(), BaseError> {
+        self.absorb(&made.memo, feedback)
+    }
+
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.step()
+    }
+
+    /// Restarts: the paper's rule.
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.start_over(range, remaining)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.snapshot(NAME)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.restore(NAME, state)
+    }
+}
+
+/// SCRiBLe on the simplex over arms: an arm is drawn from the mixed point y, whose direction stays in the estimate (the
+/// loss of the arm is an unbiased estimate of <y, c>).
+#[derive(Debug, Clone)]
+pub struct ScribleArms {
+    inner: Scrible,
+    mixed: Proposal<Point>,
+}
+
+impl<X: ?Sized> Base<X, Arm> for ScribleArms {
+    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.inner.state.clock.check()?;
+        self.inner.draw(rng, &mut self.mixed);
+        let y = self.mixed.decision.coordinates();
+        let arm = sample_index(y, y.iter().sum(), rng)
+            .ok_or_else(|| BaseError::Failed(String::from("the mixed point has no mass")))?;
+        Ok(Proposal::with_memo(Arm::from(arm), self.mixed.memo.clone()))
+    }
+
+    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        check_arm(made.decision, self.inner.set.dim())?;
+        self.inner.absorb(&made.memo, feedback)
+    }
+
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.inner.step()
+    }
+
+    /// Restarts: the paper's rule.
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.inner.start_over(range, remaining)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        self.inner.snapshot(ARMS_NAME)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.inner.restore(ARMS_NAME, state)
+    }
+}
