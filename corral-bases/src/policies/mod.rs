@@ -1,6 +1,81 @@
-//! Bases over classes of policies.
+//! Bases over classes of policies, the classes, and their oracles.
+//!
+//! A class is a list, depth-limited trees or linear argmax policies ([`PolicyClass`]); its oracle ([`ErmOracle`]) finds
+//! the policy that costs least on a data set ([`Sites`], [`Costs`]). None of these bases takes action sets that change
+//! from round to round: policies name actions by number, and a round with another number of actions is an error.
 
-use crate::registry::Row;
+mod class;
+mod data;
+mod exp4;
+mod finite;
+mod linear;
+#[cfg(test)]
+mod oracle_tests;
+mod seeded;
+mod trees;
+mod workspace;
+
+pub use class::{Erm, ErmOracle, Policies, PolicyClass};
+pub use data::{Costs, OneHot, Reads, Sites};
+pub use exp4::{Exp4, Exp4Params};
+pub use finite::FiniteClass;
+pub use linear::{LinearClass, LinearParams};
+pub use trees::{TreeClass, TreeParams, TreeSearch};
+pub use workspace::Workspace;
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::{Arm, Base, BaseError, Context, Memo, Setup, Space};
+use serde::de::DeserializeOwned;
+
+use crate::registry::{BuildError, Learner, Row, params, unfit};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] = &[];
+pub(crate) const ROWS: &[Row] = &[exp4::ROW];
+
+/// The key that all of these bases have.
+const POLICIES: Field = Field {
+    name: "policies",
+    default: "\"auto\"",
+    doc: "Which policies: \"environment\" (its own class; auto takes it where there is one), { trees = { depth, bins, search, .. } } or { linear = { ridge, .. } }.",
+};
+
+/// Builds a base over policies: reads its parameters, asks what the world lacks for them, and hands them to `check`.
+fn over_policies<P, B>(
+    entry: &Entry,
+    table: &toml::Table,
+    setup: &Setup,
+    needs: fn(&P, &Setup) -> Option<&'static str>,
+    check: fn(P, &Setup) -> Result<B, BaseError>,
+) -> Result<Learner, BuildError>
+where
+    P: DeserializeOwned,
+    B: Base<Context, Arm> + 'static,
+{
+    let params: P = params(entry, table)?;
+    if !matches!(setup.space, Space::Arms(_)) {
+        return Err(unfit(entry, "an environment with arms"));
+    }
+    if let Some(needs) = needs(&params, setup) {
+        return Err(unfit(entry, needs));
+    }
+    match check(params, setup) {
+        Ok(base) => Ok(Learner::Arms(Box::new(base))),
+        Err(source) => Err(BuildError::Base { name: entry.name.to_owned(), source }),
+    }
+}
+
+/// ln N of the default class in the world of `setup`, for regret bounds.
+fn default_ln_size(setup: &Setup) -> Option<f64> {
+    let class = Policies::Auto.class(setup).ok()?;
+    Some(class.ln_size(crate::registry::bound_horizon(setup)))
+}
+
+/// The probability that a proposal's memo begins with, in (0, 1].
+fn propensity(memo: &Memo) -> Result<f64, BaseError> {
+    match memo.get(0) {
+        // A little above 1 by rounding is 1.
+        Some(q) if q > 0.0 && q <= 1.0 + 1e-9 => Ok(q),
+        Some(q) => Err(BaseError::Proposal(format!("its memo has the probability {q}"))),
+        None => Err(BaseError::Proposal(String::from("its memo has no probability"))),
+    }
+}

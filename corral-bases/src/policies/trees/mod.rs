@@ -1,0 +1,231 @@
+//! Depth-limited decision trees over shared features.
+//!
+//! Splits are quantile thresholds: where contexts can be sampled beforehand they are fixed at the start, so that the
+//! class is literally finite; else they follow the data, and change when the data double.
+
+mod bins;
+mod search;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use corral_core::policy::{Node, Policy, Tree};
+use corral_core::{BaseError, ParamError, Setup};
+use serde::{Deserialize, Serialize};
+
+pub use bins::Bins;
+use search::{Dense, Examples, Search, Sparse};
+
+use super::class::{Erm, ErmOracle};
+use super::data::{Costs, Reads, Sites};
+use super::seeded::Seeded;
+use super::workspace::Workspace;
+use crate::common::Setting;
+
+/// How a tree is searched for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TreeSearch {
+    /// Split by split, each the best by itself: time linear in the data.
+    #[default]
+    Greedy,
+    /// As greedy, but every split is the first of the best two levels: finds XOR-like targets.
+    LookAhead,
+    /// The cheapest tree: depth at most 3, and data small enough (else look-ahead, and the answer says so).
+    Exact,
+}
+
+/// Parameters of [`TreeClass`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TreeParams {
+    /// Splits from the root to a leaf, at most (1 to 20).
+    pub depth: usize,
+    /// Bins per feature, at most (2 to 256): one threshold fewer.
+    pub bins: usize,
+    /// How a tree is searched for.
+    pub search: TreeSearch,
+    /// A node with fewer examples is not split (greedy and look-ahead).
+    pub min_examples: usize,
+    /// What tuning formulas take for ln N; auto: counted with at most 64 leaves.
+    pub ln_size: Setting,
+    /// How many trees the sub-class for EXP4 has, the constant ones among them.
+    pub sample: usize,
+    /// The seed that states the sub-class for EXP4.
+    pub seed: u64,
+    /// Where thresholds of the sub-class lie when contexts cannot be sampled.
+    pub interval: [f64; 2],
+}
+
+impl Default for TreeParams {
+    fn default() -> Self {
+        Self {
+            depth: 5,
+            bins: 32,
+            search: TreeSearch::Greedy,
+            min_examples: 8,
+            ln_size: Setting::Auto,
+            sample: 1000,
+            seed: 0,
+            interval: [-1.0, 1.0],
+        }
+    }
+}
+
+/// Leaves that ln N is counted with at most: at depth 20 the whole class has ln N > 10^6, and every schedule that
+/// uses it would explore for ever (section 3.2 of the notes on bases).
+const COUNTED_LEAVES: f64 = 64.0;
+
+/// Steps that an exact search may take.
+const EXACT_WORK: f64 = 1e9;
+
+/// Contexts that fixed thresholds are made from.
+const DRAWN: usize = 1024;
+
+/// All trees of at most a depth, with splits at quantile thresholds.
+#[derive(Debug, Clone)]
+pub struct TreeClass {
+    params: TreeParams,
+    reads: Reads,
+    /// Thresholds from sampled contexts, where there is a sampler.
+    fixed: Option<Vec<Vec<f64>>>,
+    /// The features of the sampled contexts, each sorted.
+    sorted: Option<Vec<Vec<f64>>>,
+}
+
+impl TreeClass {
+    /// The class in the world of `setup`.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or there are no features.
+    pub fn new(params: &TreeParams, setup: &Setup) -> Result<Self, BaseError> {
+        let within = |name, value: usize, low, high, must| {
+            if (low..=high).contains(&value) { Ok(()) } else { Err(ParamError::new(name, value, must)) }
+        };
+        let depths = if params.search == TreeSearch::Exact {
+            (3, "1 to 3 for an exact search")
+        } else {
+            (20, "1 to 20")
+        };
+        within("depth", params.depth, 1, depths.0, depths.1)?;
+        within("bins", params.bins, 2, 256, "2 to 256")?;
+        within("sample", params.sample, 1, 1 << 24, "1 to 2^24")?;
+        within("features", setup.context.features, 1, 1 << 20, "1 to 2^20 for trees")?;
+        params.ln_size.positive("ln_size")?;
+        let [low, high] = params.interval;
+        if !(low < high && (high - low).is_finite()) {
+            return Err(
+                ParamError::new("interval", format!("[{low}, {high}]"), "finite and not empty").into()
+            );
+        }
+        let reads = Reads { actions: setup.actions(), cells: None, features: Some(setup.context.features) };
+        let dim = setup.context.features;
+        let mut class = Self { params: params.clone(), reads, fixed: None, sorted: None };
+        if let Some(sampler) = &setup.sampler {
+            let mut rng = Seeded(params.seed);
+            let mut sites = Sites::new(reads);
+            for _ in 0..DRAWN {
+                sites.enter(&sampler.sample(&mut rng))?;
+            }
+            let thresholds = bins::quantiles(dim, params.bins, sites.len(), |row, j| sites.row(row)[j]);
+            let column = |j: usize| {
+                let mut values: Vec<f64> = (0..sites.len()).map(|row| sites.row(row)[j]).collect();
+                values.sort_unstable_by(f64::total_cmp);
+                values
+            };
+            (class.fixed, class.sorted) = (Some(thresholds), Some((0..dim).map(column).collect()));
+        }
+        Ok(class)
+    }
+
+    /// What its policies read of a context.
+    pub fn reads(&self) -> Reads {
+        self.reads
+    }
+
+    fn run(&self, examples: &impl Examples, bins: &Bins) -> Result<Erm, BaseError> {
+        let mut order: Vec<u32> = (0..examples.len() as u32).collect();
+        let mut search = Search::new(examples, bins, self.reads.actions, self.params.min_examples);
+        let mut nodes: Vec<Node> = Vec::new();
+        let splits: f64 = bins.thresholds().iter().map(|t| t.len() as f64).sum();
+        let dim = bins.thresholds().len() as f64;
+        let work = splits.powi(self.params.depth as i32 - 1) * (order.len() as f64 * dim + splits);
+        let exact = self.params.search == TreeSearch::Exact && work <= EXACT_WORK;
+        let value = if exact {
+            search.exact(&mut order, self.params.depth, &mut nodes)
+        } else {
+            let ahead = self.params.search != TreeSearch::Greedy;
+            search.greedy(&mut order, self.params.depth, ahead, &mut nodes)
+        };
+        Ok(Erm { policy: Arc::new(Tree::from_nodes(&nodes)?.into()), value, exact })
+    }
+}
+
+impl ErmOracle for TreeClass {
+    /// Greedy: O(depth n d) and O(bins d K) per node. Exact: O(m^(depth-1) n d) for m thresholds.
+    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
+        work.bins.update(sites, self.params.bins, self.fixed.as_deref());
+        if costs.dense().is_empty() {
+            self.run(&Sparse { entries: costs.sparse(), actions: self.reads.actions }, &work.bins)
+        } else {
+            self.run(&Dense { costs: costs.combined(sites), actions: self.reads.actions }, &work.bins)
+        }
+    }
+
+    /// (2^D - 1) ln m + 2^D ln K for m thresholds, with at most 64 leaves.
+    fn ln_size(&self, _horizon: f64) -> f64 {
+        self.params.ln_size.or(|| {
+            let leaves = 2f64.powi(self.params.depth as i32).min(COUNTED_LEAVES);
+            let splits = match &self.fixed {
+                Some(fixed) => fixed.iter().map(Vec::len).sum(),
+                None => self.reads.features.unwrap_or(0) * (self.params.bins - 1),
+            };
+            let (splits, actions) = (splits.max(1) as f64, self.reads.actions as f64);
+            ((leaves - 1.0) * splits.ln() + leaves * actions.ln()).max(2f64.ln())
+        })
+    }
+
+    fn is_exact(&self) -> bool {
+        self.params.search == TreeSearch::Exact
+    }
+
+    fn is_incremental(&self) -> bool {
+        false
+    }
+
+    /// A stated sub-class: the constant trees, and random full trees of the depth with thresholds at random quantiles
+    /// (or uniform in `interval`), without repetition. Fewer than `sample` where the draws repeat themselves.
+    fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError> {
+        let (dim, k) = (self.reads.features.unwrap_or(0), self.reads.actions);
+        let constant = (0..k.min(self.params.sample)).map(|a| Arc::new(Policy::from(Tree::leaf(a as u16))));
+        let mut all: Vec<Arc<Policy>> = constant.collect();
+        let mut known: HashSet<Arc<Policy>> = all.iter().cloned().collect();
+        let mut rng = Seeded(self.params.seed ^ 0x7ee5);
+        let [low, high] = if self.sorted.is_some() { [0.0, 1.0] } else { self.params.interval };
+        for _ in 0..4 * self.params.sample {
+            if all.len() >= self.params.sample {
+                break;
+            }
+            let mut tree = Tree::draw(self.params.depth, dim, k, (low, high), &mut rng)?;
+            if let Some(sorted) = &self.sorted {
+                // Drawn in the unit cube: a threshold u becomes the u-quantile of its feature.
+                let nodes: Vec<Node> = tree
+                    .nodes()
+                    .map(|node| match node {
+                        Node::Split(j, u) => {
+                            let values = &sorted[j as usize];
+                            Node::Split(j, values[((u * values.len() as f64) as usize).min(values.len() - 1)])
+                        }
+                        leaf => leaf,
+                    })
+                    .collect();
+                tree = Tree::from_nodes(&nodes)?;
+            }
+            let policy = Arc::new(Policy::from(tree));
+            if known.insert(Arc::clone(&policy)) {
+                all.push(policy);
+            }
+        }
+        Ok(all)
+    }
+}
