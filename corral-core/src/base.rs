@@ -192,7 +192,7 @@ impl Feedback {
             return Err(BaseError::Loss(self.loss));
         }
         // The range is 2/pbar computed once, the weight 1/pbar computed again: allow their rounding.
-        if !(self.weight >= 0.0 && self.weight <= range * (1.0 + 1e-9)) {
+        if !(self.weight >= 0.0 && self.weight <= range * (1.0 + 1e-9) && self.weight < f64::INFINITY) {
             return Err(BaseError::Weight { weight: self.weight, range });
         }
         Ok(self)

@@ -9,6 +9,7 @@ mod corral;
 mod decision;
 mod ensemble;
 mod error;
+mod guard;
 mod master;
 mod memo;
 mod sample;
@@ -17,6 +18,8 @@ mod space;
 mod ticket;
 
 pub mod catalog;
+#[cfg(feature = "contract")]
+pub mod contract;
 pub mod masters;
 pub mod omd;
 pub mod policy;

@@ -101,6 +101,28 @@ pub fn seal<T: Serialize + ?Sized>(algorithm: &str, version: u16, state: &T) -> 
     out
 }
 
+/// Opens a frame, lets `change` at its version and payload, and frames it again with a right checksum. `None`: it is
+/// no frame.
+#[cfg(feature = "contract")]
+pub(crate) fn reframe(bytes: &[u8], change: impl FnOnce(&mut u16, &mut Vec<u8>)) -> Option<Vec<u8>> {
+    let name_len = usize::from(*bytes.get(5)?);
+    let head = 6 + name_len;
+    let end = bytes.len().checked_sub(8)?;
+    if !bytes.starts_with(&MAGIC) || end < head + 10 {
+        return None;
+    }
+    let mut version = u16::from_le_bytes([bytes[head], bytes[head + 1]]);
+    let mut payload = bytes[head + 10..end].to_vec();
+    change(&mut version, &mut payload);
+    let mut out = bytes[..head].to_vec();
+    out.extend_from_slice(&version.to_le_bytes());
+    out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
+    out.extend_from_slice(&payload);
+    let sum = checksum(&out);
+    out.extend_from_slice(&sum.to_le_bytes());
+    Some(out)
+}
+
 /// Reads back what [`seal`] wrote. The caller still owes the checks that a constructor would make.
 ///
 /// # Errors

@@ -353,6 +353,10 @@ impl Master for Corral {
         self.state.ranges.get(base).map_or(f64::INFINITY, |r| r * self.state.outer)
     }
 
+    fn remaining(&self) -> Option<u64> {
+        Some(self.remaining())
+    }
+
     fn rates(&self) -> &[f64] {
         &self.state.rates
     }

@@ -606,10 +606,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let sole = trace.shares.iter().all(|s| s.weight == 0.0);
         let changes = if sole {
             let weight = above * trace.weight;
-            if self.seats[chosen].benched || self.outdated(trace, chosen, weight) {
+            if self.seats[chosen].benched {
                 return Ok(false);
             }
-            self.master.update(loss, Credit::Chosen { base: chosen, weight })?
+            self.master.update(loss, Credit::Chosen { base: chosen, weight })
         } else {
             self.weights.fill(0.0);
             self.weights[chosen] = above * trace.weight;
@@ -621,23 +621,22 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 if seat.benched {
                     self.weights[base] = 0.0;
                 }
-                if self.weights[base] > 0.0 && self.outdated(trace, base, self.weights[base]) {
-                    return Ok(false);
-                }
                 any |= self.weights[base] > 0.0;
             }
             if !any {
                 return Ok(false);
             }
-            self.master.update(loss, Credit::Shared(&self.weights))?
+            self.master.update(loss, Credit::Shared(&self.weights))
         };
-        self.changes.extend_from_slice(changes);
-        Ok(true)
-    }
-
-    /// A weight of before the master started over, beyond the ranges that it has now.
-    fn outdated(&self, trace: &Trace, base: usize, weight: f64) -> bool {
-        trace.era != self.era && weight > self.master.range(base) * (1.0 + 1e-9)
+        match changes {
+            Ok(changes) => {
+                self.changes.extend_from_slice(changes);
+                Ok(true)
+            }
+            // A weight of before the master started over, beyond the ranges that it has now.
+            Err(MasterError::Weight { .. }) if trace.era != self.era => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Tells one base, if it is still the instance that was asked. Whether it learned.

@@ -1,9 +1,8 @@
 //! One base in its place: the instance, what it has been told, what it has done.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use serde::{Deserialize, Serialize};
 
+use crate::guard::guard;
 use crate::{Base, BaseError, Feedback, Memo, Proposal, Rng};
 
 /// What a base did and was told since the start.
@@ -117,11 +116,6 @@ fn finite(memo: &Memo) -> Result<(), BaseError> {
 
 /// Turns a panic into an error. The base is benched then, so nobody looks at a state that the panic left half made.
 #[inline]
-pub(super) fn guarded<T>(call: impl FnOnce() -> Result<T, BaseError>) -> Result<T, BaseError> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text =
-            text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-        Err(BaseError::Failed(format!("it panicked: {text}")))
-    })
+fn guarded<T>(call: impl FnOnce() -> Result<T, BaseError>) -> Result<T, BaseError> {
+    guard(call).unwrap_or_else(|text| Err(BaseError::Failed(text)))
 }
