@@ -11,59 +11,94 @@
 //!
 //! p and pbar are two vectors. T = 1 has ln T = 0: beta is 1 there.
 
+pub mod audit;
+mod bound;
+mod mixture;
 mod params;
+mod state;
 
 use rand_core::Rng;
-use serde::{Deserialize, Serialize};
 
+pub use bound::restart_factor;
 pub use params::{CorralParams, CorralRules, Horizon, Rate};
 
-use crate::omd::{self, OmdError, OmdParams};
-use crate::{Credit, Master, MasterError, ParamError, Rerange, SnapshotError, sample_index, snapshot};
+use self::audit::{Audit, Auditor, Round};
+use self::mixture::Mixture;
+use self::state::State;
+use crate::omd::{LogBarrier, Losses, OmdError};
+use crate::{Credit, Master, MasterError, ParamError, Rerange, uniform};
 
-const NAME: &str = "corral";
-const VERSION: u16 = 1;
 /// Length of the first epoch when the horizon is unknown.
 const FIRST_EPOCH: u64 = 64;
 /// A weight is 1/pbar computed by somebody else, a range 2/pbar computed here: allow their rounding.
 const SLACK: f64 = 1.0 + 1e-9;
 
 /// The paper's master: mirror descent with the log barrier, and a rate per base that grows where its probability falls.
+///
+/// ```
+/// use corral_core::{Corral, CorralParams, Credit, Horizon, Master};
+/// let mut corral = Corral::new(CorralParams::new(3, Horizon::Known(1_000)))?;
+/// let weight = 1.0 / corral.probabilities()[0];
+/// let changes = corral.update(1.0, Credit::Chosen { base: 0, weight })?;
+/// assert!(changes.is_empty());
+/// assert!(corral.probabilities()[0] < corral.probabilities()[1]);
+/// # Ok::<(), corral_core::MasterError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Corral {
     params: CorralParams,
-    state: State,
+    /// p_t and eta_t
+    barrier: LogBarrier,
     /// pbar_t
-    mixed: Vec<f64>,
-    /// p_t
-    plain: Vec<f64>,
-    scratch: Vec<f64>,
-    events: Vec<Rerange>,
-}
-
-/// What decides the future.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct State {
-    /// eta of the first round of this epoch, which tells one configuration from another.
-    rate: f64,
-    /// T of this epoch.
-    length: u64,
-    /// Rounds played in this epoch.
-    round: u64,
-    /// The largest weight that losses carry from outside: 1 but for a nested master.
-    outer: f64,
-    /// 1/p_t; infinite for a retired base.
-    inverse: Vec<f64>,
-    /// eta_t
-    rates: Vec<f64>,
+    mixture: Mixture,
     /// rho_t
     ranges: Vec<f64>,
-    /// The largest range ever promised: credit may come late, from before a restart.
+    /// The largest weight ever promised: credit may come late, from before a restart.
     promised: Vec<f64>,
     /// Range changes n_i.
     changes: Vec<u32>,
+    clock: Clock,
+    auditor: Option<Box<Auditor>>,
+    /// Room for the estimates of a shared credit.
+    estimates: Vec<f64>,
+    events: Vec<Rerange>,
+}
+
+/// Where the game is, and what follows from its length.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    /// T: of the epoch when the horizon is unknown.
+    length: u64,
+    /// Rounds played of it.
+    round: u64,
+    /// eta of its first round.
+    rate: f64,
+    /// The largest weight that losses carry from outside: 1 but for a nested master.
+    outer: f64,
     /// Sum and number of losses, with one pseudo-observation of 1/2.
     losses: (f64, f64),
+}
+
+impl Clock {
+    fn start(params: &CorralParams, length: u64, outer: f64) -> Self {
+        // A nested master's estimates are up to `outer` times larger: eta/sqrt(rho).
+        let rate = params.rate.value(params.bases, length) / outer.sqrt();
+        Self { length, round: 0, rate, outer, losses: (0.5, 1.0) }
+    }
+
+    /// gamma = 1/T
+    fn gamma(&self) -> f64 {
+        1.0 / self.length as f64
+    }
+
+    /// beta = e^(1/ln T); 1 for T = 1.
+    fn beta(&self) -> f64 {
+        if self.length > 1 { (1.0 / (self.length as f64).ln()).exp() } else { 1.0 }
+    }
+
+    fn remaining(&self) -> u64 {
+        self.length.saturating_sub(self.round)
+    }
 }
 
 impl Corral {
@@ -78,54 +113,51 @@ impl Corral {
             Horizon::Known(rounds) => rounds,
             Horizon::Unknown => FIRST_EPOCH,
         };
-        let state = State {
-            rate: 0.0,
-            length,
-            round: 0,
-            outer: 1.0,
-            inverse: vec![1.0; m],
-            rates: vec![0.0; m],
+        let clock = Clock::start(&params, length, 1.0);
+        let uniform = vec![m as f64; m];
+        let barrier = LogBarrier::new(&uniform, &vec![clock.rate; m])
+            .map_err(|_| ParamError::new("rate", clock.rate, "positive and finite"))?;
+        let mut corral = Self {
+            params,
+            barrier,
+            mixture: Mixture::new(m),
             ranges: vec![0.0; m],
             promised: vec![0.0; m],
             changes: vec![0; m],
-            losses: (0.5, 1.0),
-        };
-        let mut corral = Self {
-            params,
-            state,
-            mixed: vec![0.0; m],
-            plain: vec![0.0; m],
-            scratch: vec![0.0; m],
+            clock,
+            auditor: None,
+            estimates: vec![0.0; m],
             events: Vec::with_capacity(m),
         };
-        corral.begin(length);
+        corral.begin(clock, |_| false);
         Ok(corral)
     }
 
     /// The distribution pbar_t from which bases are drawn.
+    #[inline]
     pub fn probabilities(&self) -> &[f64] {
-        &self.mixed
+        &self.mixture.mixed()[..self.params.bases]
     }
 
     /// The distribution p_t of the mirror descent.
     pub fn distribution(&self) -> &[f64] {
-        &self.plain
+        self.barrier.distribution()
     }
 
     /// The learning rates eta_t.
     pub fn rates(&self) -> &[f64] {
-        &self.state.rates
+        self.barrier.rates()
     }
 
     /// The ranges rho_t, above which 1/pbar_t never is. (For a nested master the weights of feedback go up to
     /// [`Master::range`], which has the outer range in it.)
     pub fn ranges(&self) -> &[f64] {
-        &self.state.ranges
+        &self.ranges
     }
 
     /// How often the range of `base` changed since the last restart; 0 for a base that is not there.
     pub fn range_changes(&self, base: usize) -> u32 {
-        self.state.changes.get(base).copied().unwrap_or(0)
+        self.changes.get(base).copied().unwrap_or(0)
     }
 
     /// The parameters.
@@ -135,205 +167,267 @@ impl Corral {
 
     /// Rounds left of the horizon, or of the epoch when the horizon is unknown.
     pub fn remaining(&self) -> u64 {
-        self.state.length.saturating_sub(self.state.round)
+        self.clock.remaining()
     }
 
-    /// gamma = 1/T
-    fn gamma(&self) -> f64 {
-        1.0 / self.state.length as f64
+    /// From now on every round is checked against what the paper proves, with base `comparator` as the one to
+    /// compete with. Costs a few logarithms per base and round; ended by `retire` and `load`, started again by whatever
+    /// starts over.
+    ///
+    /// # Errors
+    /// There is no such base, a base is retired, or rounds were played already.
+    pub fn start_audit(&mut self, comparator: usize) -> Result<(), MasterError> {
+        if comparator >= self.params.bases {
+            return Err(MasterError::Index { base: comparator, bases: self.params.bases });
+        }
+        if let Some(retired) = (0..self.params.bases).find(|i| self.barrier.is_retired(*i)) {
+            return Err(MasterError::Retired(retired));
+        }
+        if self.clock.round > 0 {
+            return Err(ParamError::new("round", self.clock.round, "0 when an audit starts").into());
+        }
+        self.auditor = Some(Box::new(Auditor::new(
+            self.clock.length,
+            comparator,
+            self.distribution(),
+            self.clock.rate,
+            &self.ranges,
+        )));
+        Ok(())
     }
 
-    /// beta = e^(1/ln T); 1 for T = 1.
-    fn beta(&self) -> f64 {
-        let beta = if self.state.length > 1 { (1.0 / (self.state.length as f64).ln()).exp() } else { 1.0 };
-        if self.params.rules.shrink { 1.0 / beta } else { beta }
+    /// Both sides of the one-step identity, of the identity of the whole run and of the pathwise theorem, for the
+    /// rounds since [`start_audit`](Self::start_audit); `None` when there is no audit.
+    pub fn audit(&self) -> Option<Audit> {
+        self.auditor.as_ref().map(|a| a.report())
     }
 
-    fn active(&self) -> usize {
-        self.state.inverse.iter().filter(|w| w.is_finite()).count()
-    }
-
-    /// Line "Initialize", for a horizon of `length` rounds, over the bases that are not retired.
-    fn begin(&mut self, length: u64) {
-        let active = self.active();
-        let total: f64 = match &self.params.prior {
-            Some(prior) => {
-                prior.iter().zip(&self.state.inverse).filter(|(_, w)| w.is_finite()).map(|(p, _)| p).sum()
-            }
-            None => active as f64,
+    /// Line "Initialize", over the bases that are not `retired`.
+    fn begin(&mut self, clock: Clock, retired: impl Fn(usize) -> bool) {
+        let m = self.params.bases;
+        let share = |i: usize| match &self.params.prior {
+            _ if retired(i) => 0.0,
+            Some(prior) => prior[i],
+            None => 1.0,
         };
-        // A nested master's estimates are up to `outer` times larger: eta/sqrt(rho).
-        let rate = self.params.rate.value(active, length) / self.state.outer.sqrt();
-        self.state.rate = rate;
-        self.state.length = length;
-        self.state.round = 0;
-        self.state.losses = (0.5, 1.0);
-        for i in 0..self.params.bases {
-            self.state.rates[i] = rate;
-            self.state.changes[i] = 0;
-            if self.state.inverse[i].is_finite() {
-                self.state.inverse[i] = total / self.params.prior.as_ref().map_or(1.0, |p| p[i]);
-            }
+        let total: f64 = (0..m).map(share).sum();
+        self.clock = clock;
+        // p_1 = 1/M, eta_{1,i} = eta        Algorithm 1
+        self.barrier.reset(|i| total / share(i), clock.rate);
+        self.mix();
+        for i in 0..m {
+            // rho_{1,i} = 2M; with a prior 2/pbar_{1,i}        Algorithm 1
+            let mixed = self.mixture.mixed()[i];
+            let uniform = self.params.prior.is_none() || mixed == 0.0;
+            let range = if uniform { 2.0 * self.barrier.active() as f64 } else { 2.0 / mixed };
+            self.ranges[i] = if self.params.rules.whole_ranges { range.trunc() } else { range };
+            self.promised[i] = self.promised[i].max(self.ranges[i] * clock.outer);
+            self.changes[i] = 0;
         }
-        self.derive();
-        for i in 0..self.params.bases {
-            // rho_{1,i} = 2M; with a prior 2/pbar_{1,i}.
-            self.state.ranges[i] = match &self.params.prior {
-                None => 2.0 * active as f64,
-                Some(_) if self.mixed[i] > 0.0 => 2.0 / self.mixed[i],
-                Some(_) => 2.0 * active as f64,
-            };
-            self.state.promised[i] = self.state.promised[i].max(self.state.ranges[i] * self.state.outer);
+        if let Some(comparator) = self.auditor.take().map(|a| a.comparator()) {
+            self.start_audit(comparator).ok();
         }
     }
 
-    /// p and pbar from 1/p.
-    fn derive(&mut self) {
-        let (gamma, floor) = (self.gamma(), self.gamma() / self.active() as f64);
-        for (i, w) in self.state.inverse.iter().enumerate() {
-            self.plain[i] = 1.0 / w;
-            // pbar = (1 - gamma) p + gamma/M
-            self.mixed[i] = if w.is_finite() { (1.0 - gamma) * self.plain[i] + floor } else { 0.0 };
-        }
+    /// pbar from p, for the gamma in force and the bases that are left.
+    fn mix(&mut self) {
+        let Self { mixture, barrier, .. } = self;
+        mixture.set(self.clock.gamma(), self.params.bases, |i| !barrier.is_retired(i));
+        mixture.fill(barrier.blocks());
     }
 
     /// Whether a loss and its credit can be learned. Comparisons are written so that NaN fails.
+    #[inline]
     fn check(&self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
         if !(0.0..=1.0).contains(&loss) {
             return Err(MasterError::Loss(loss));
         }
-        let check = |base: usize, weight: f64| {
-            let range = self.state.promised[base];
-            if weight >= 0.0 && weight <= range * SLACK {
-                Ok(())
-            } else {
-                Err(MasterError::Weight { base, weight, range })
-            }
-        };
+        let bases = self.params.bases;
         match credit {
-            Credit::Chosen { base, .. } if base >= self.params.bases => {
-                Err(MasterError::Index { base, bases: self.params.bases })
+            Credit::Chosen { base, weight } => {
+                let Some(&range) = self.promised.get(base) else {
+                    return Err(MasterError::Index { base, bases });
+                };
+                check_weight(base, weight, range)
             }
-            Credit::Chosen { base, weight } => check(base, weight),
-            Credit::Shared(weights) if weights.len() != self.params.bases => {
-                Err(MasterError::Length { found: weights.len(), bases: self.params.bases })
+            Credit::Shared(weights) if weights.len() != bases => {
+                Err(MasterError::Length { found: weights.len(), bases })
             }
-            Credit::Shared(weights) => weights.iter().enumerate().try_for_each(|(i, w)| check(i, *w)),
+            Credit::Shared(weights) => weights
+                .iter()
+                .zip(&self.promised)
+                .enumerate()
+                .try_for_each(|(i, (w, range))| check_weight(i, *w, *range)),
         }
     }
 
-    /// Lines "Update" and "Set pbar" of Algorithm 1.
-    fn descend(&mut self, estimate: f64, credit: Credit<'_>) -> Result<(), OmdError> {
-        self.scratch.copy_from_slice(&self.state.inverse);
-        let solver = OmdParams::default();
-        match credit {
-            Credit::Chosen { base, weight } => {
-                let losses = omd::Losses::OneHot { index: base, loss: estimate * weight };
-                omd::step(&mut self.scratch, &self.state.rates, losses, &solver)?;
-            }
+    /// Lines "Update" and "Set pbar", with base i's loss estimated by `loss` times its weight.
+    #[inline]
+    fn descend(&mut self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
+        let sink = self.mixture.sink();
+        let step = match credit {
+            Credit::Chosen { base, weight } => self.barrier.step_one(base, loss * weight, sink),
             Credit::Shared(weights) => {
-                for (l, w) in self.plain.iter_mut().zip(weights) {
-                    *l = estimate * w;
+                for (estimate, weight) in self.estimates.iter_mut().zip(weights) {
+                    *estimate = loss * weight;
                 }
-                let done =
-                    omd::step(&mut self.scratch, &self.state.rates, omd::Losses::Dense(&self.plain), &solver);
-                if let Err(e) = done {
-                    self.derive();
-                    return Err(e);
-                }
+                self.barrier.step_all(&self.estimates, sink)
+            }
+        };
+        match step {
+            Ok(_) => {
+                self.mixture.total();
+                Ok(())
+            }
+            Err(e) => {
+                self.mixture.fill(self.barrier.blocks());
+                Err(match e {
+                    OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
+                    _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
+                })
             }
         }
-        std::mem::swap(&mut self.scratch, &mut self.state.inverse);
-        self.derive();
-        Ok(())
     }
 
     /// Line "if 1/pbar_{t+1,i} > rho_{t,i}".
-    fn widen(&mut self) {
-        let (beta, remaining) = (self.beta(), Some(self.remaining()));
-        for i in 0..self.params.bases {
-            if self.mixed[i] > 0.0 && 1.0 / self.mixed[i] > self.state.ranges[i] {
-                let range = 2.0 / self.mixed[i];
-                let range = if self.params.rules.whole_ranges { range.trunc() } else { range };
-                self.state.ranges[i] = range;
-                self.state.rates[i] *= beta;
-                self.state.changes[i] += 1;
-                self.state.promised[i] = self.state.promised[i].max(range * self.state.outer);
-                self.events.push(Rerange { base: i, range: range * self.state.outer, remaining });
-            }
+    #[inline]
+    fn widen(&mut self, base: usize) {
+        let mixed = self.mixture.mixed()[base];
+        if mixed * self.ranges[base] < 1.0 + 1e-12 && 1.0 / mixed > self.ranges[base] && mixed > 0.0 {
+            self.widened(base, 2.0 / mixed);
         }
     }
 
+    #[cold]
+    fn widened(&mut self, base: usize, range: f64) {
+        let rules = self.params.rules;
+        let range = if rules.whole_ranges { range.trunc() } else { range };
+        let beta = if rules.shrink { 1.0 / self.clock.beta() } else { self.clock.beta() };
+        // rho_{t+1,i} = 2/pbar_{t+1,i}, eta_{t+1,i} = beta eta_{t,i}        Algorithm 1
+        self.ranges[base] = range;
+        self.barrier.set_rate(base, beta * self.barrier.rates()[base]);
+        self.changes[base] += 1;
+        let range = range * self.clock.outer;
+        self.promised[base] = self.promised[base].max(range);
+        self.events.push(Rerange { base, range, remaining: Some(self.clock.remaining()) });
+    }
+
     /// After the last round of an epoch the next begins, twice as long.
+    #[cold]
     fn next_epoch(&mut self) {
-        if self.params.horizon == Horizon::Unknown && self.state.round >= self.state.length {
-            self.begin(self.state.length.saturating_mul(2));
-            self.events.clear();
-            for i in 0..self.params.bases {
-                if self.mixed[i] > 0.0 {
-                    let range = self.state.ranges[i] * self.state.outer;
-                    self.events.push(Rerange { base: i, range, remaining: Some(self.state.length) });
-                }
+        let retired: Vec<bool> = (0..self.params.bases).map(|i| self.barrier.is_retired(i)).collect();
+        let length = self.clock.length.saturating_mul(2);
+        self.begin(Clock::start(&self.params, length, self.clock.outer), |i| retired[i]);
+        self.events.clear();
+        let (outer, remaining) = (self.clock.outer, Some(length));
+        for (base, range) in self.ranges.iter().enumerate().filter(|(i, _)| !retired[*i]) {
+            self.events.push(Rerange { base, range: range * outer, remaining });
+        }
+    }
+
+    /// Deviations of public programs.
+    #[cold]
+    fn deviate(&mut self) {
+        if self.params.rules.overwrite {
+            let mixed = self.probabilities().to_vec();
+            self.barrier.overwrite(&mixed);
+        }
+    }
+
+    /// Shows the finished round to the auditor.
+    #[cold]
+    fn show(&mut self, loss: f64, credit: Credit<'_>) {
+        let Some(mut auditor) = self.auditor.take() else { return };
+        if let Credit::Shared(weights) = credit {
+            for (estimate, weight) in self.estimates.iter_mut().zip(weights) {
+                *estimate = loss * weight;
             }
         }
+        let losses = match credit {
+            Credit::Chosen { base, weight } => Losses::OneHot { index: base, loss: loss * weight },
+            Credit::Shared(_) => Losses::Dense(&self.estimates),
+        };
+        auditor.observe(&Round {
+            losses,
+            distribution: self.distribution(),
+            probabilities: self.probabilities(),
+            rates: self.rates(),
+            ranges: &self.ranges,
+        });
+        self.auditor = Some(auditor);
+    }
+}
+
+#[inline]
+fn check_weight(base: usize, weight: f64, range: f64) -> Result<(), MasterError> {
+    if weight >= 0.0 && weight <= range * SLACK {
+        Ok(())
+    } else {
+        Err(MasterError::Weight { base, weight, range })
     }
 }
 
 impl Master for Corral {
     fn probabilities(&self) -> &[f64] {
-        &self.mixed
+        self.probabilities()
     }
 
     fn sample(&self, rng: &mut dyn Rng) -> usize {
-        sample_index(&self.mixed, 1.0, rng).unwrap_or(0)
+        self.mixture.at(uniform(rng))
     }
 
-    /// A round is one update. Credit of a retired base moves nothing.
+    /// A round is one update. Credit of a retired base moves nothing; a weight may be as large as any range that
+    /// was ever promised, as credit may come late.
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError> {
         self.check(loss, credit)?;
         // l_i = f weight_i; with a baseline m + (f - m) weight_i, of which the constant m moves nothing.
-        let mean = if self.params.baseline { self.state.losses.0 / self.state.losses.1 } else { 0.0 };
-        if loss != mean {
-            self.descend(loss - mean, credit).map_err(|e| match e {
-                OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
-                _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
-            })?;
+        let mean = if self.params.baseline { self.clock.losses.0 / self.clock.losses.1 } else { 0.0 };
+        let centred = loss - mean;
+        let moved = centred != 0.0;
+        if moved {
+            self.descend(centred, credit)?;
         }
+        self.clock.losses.0 += loss;
+        self.clock.losses.1 += 1.0;
+        self.clock.round += 1;
         self.events.clear();
-        self.state.losses.0 += loss;
-        self.state.losses.1 += 1.0;
-        self.state.round += 1;
-        self.widen();
-        if self.params.rules.overwrite {
-            for i in 0..self.params.bases {
-                self.state.inverse[i] = 1.0 / self.mixed[i];
-                self.plain[i] = self.mixed[i];
+        if moved {
+            match credit {
+                // Where one base loses, no other's probability falls.
+                Credit::Chosen { base, .. } if centred > 0.0 => self.widen(base),
+                _ => (0..self.params.bases).for_each(|i| self.widen(i)),
             }
         }
-        self.next_epoch();
+        if !self.params.rules.is_paper() {
+            self.deviate();
+        }
+        if self.auditor.is_some() {
+            self.show(centred, credit);
+        }
+        if self.params.horizon == Horizon::Unknown && self.clock.round >= self.clock.length {
+            self.next_epoch();
+        }
         Ok(&self.events)
     }
 
     fn retire(&mut self, base: usize) -> Result<(), MasterError> {
-        let w = *self.state.inverse.get(base).ok_or(MasterError::Index { base, bases: self.params.bases })?;
-        if w == f64::INFINITY {
+        if base >= self.params.bases {
+            return Err(MasterError::Index { base, bases: self.params.bases });
+        }
+        if self.barrier.is_retired(base) {
             return Err(MasterError::Retired(base));
         }
-        if self.active() == 1 {
+        if self.barrier.active() == 1 {
             return Err(MasterError::LastBase(base));
         }
-        self.state.inverse[base] = f64::INFINITY;
-        // p restricted to the others and renormalised
-        let rest: f64 = self.state.inverse.iter().map(|w| 1.0 / w).sum();
-        for w in &mut self.state.inverse {
-            *w *= rest;
-        }
-        self.derive();
+        self.auditor = None;
+        self.barrier.retire(base);
+        self.mix();
         Ok(())
     }
 
-    /// Starts over, with all its bases, as a master whose own losses carry weights up to `range`, with the rate
-    /// divided by sqrt(range). `remaining` becomes the horizon where one was known.
+    /// Starts over, with all its bases, as a master whose own losses carry weights up to `range`: the rate is divided
+    /// by sqrt(range). `remaining` becomes the horizon where one was known.
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
         if !(range >= 1.0 && range.is_finite()) {
             return Err(MasterError::Range(range));
@@ -343,14 +437,12 @@ impl Master for Corral {
             (Horizon::Known(rounds), None) => rounds,
             (Horizon::Unknown, _) => FIRST_EPOCH,
         };
-        self.state.outer = range;
-        self.state.inverse.fill(1.0);
-        self.begin(length);
+        self.begin(Clock::start(&self.params, length, range), |_| false);
         Ok(())
     }
 
     fn range(&self, base: usize) -> f64 {
-        self.state.ranges.get(base).map_or(f64::INFINITY, |r| r * self.state.outer)
+        self.ranges.get(base).map_or(f64::INFINITY, |r| r * self.clock.outer)
     }
 
     fn remaining(&self) -> Option<u64> {
@@ -358,26 +450,17 @@ impl Master for Corral {
     }
 
     fn rates(&self) -> &[f64] {
-        &self.state.rates
+        self.rates()
     }
 
     fn save(&self) -> Vec<u8> {
-        snapshot::seal(NAME, VERSION, &self.state)
+        State::of(self).seal()
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
-        let state: State = snapshot::open(NAME, VERSION, state)?;
-        let m = self.params.bases;
-        if state.inverse.len() != m
-            || state.rates.len() != m
-            || state.ranges.len() != m
-            || state.promised.len() != m
-            || state.changes.len() != m
-        {
-            return Err(SnapshotError::state(format_args!("it is not of {m} bases")).into());
-        }
-        self.state = state;
-        self.derive();
+        let state = State::open(state, &self.params)?;
+        state.restore(self);
+        self.auditor = None;
         Ok(())
     }
 }

@@ -1,0 +1,99 @@
+//! The two passes over the numbers of a step, in blocks that the compiler turns into vector code.
+
+/// Numbers come in blocks, so that no loop has a remainder. What pads the last block has w infinite, eta and p zero.
+pub(crate) type Block = [f64; WIDTH];
+pub(crate) const WIDTH: usize = 8;
+/// Independent sums: enough to hide the latency of an addition behind a division.
+const LANES: usize = 4;
+
+/// The blocks of `values`, padded with `pad`.
+pub(crate) fn blocks(values: impl ExactSizeIterator<Item = f64>, pad: f64) -> Vec<Block> {
+    let mut out = vec![[pad; WIDTH]; values.len().div_ceil(WIDTH)];
+    for (slot, value) in out.as_flattened_mut().iter_mut().zip(values) {
+        *slot = value;
+    }
+    out
+}
+
+/// F = sum 1/(w - eta lambda), its derivative F' and half its second derivative.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sums {
+    pub total: f64,
+    pub slope: f64,
+    pub curve: f64,
+}
+
+impl Sums {
+    /// The step from here to the root of F - 1, by Halley's formula: the error is of third order.
+    #[inline]
+    pub fn halley(&self) -> f64 {
+        let missing = 1.0 - self.total;
+        missing * self.slope / (self.slope * self.slope + self.curve * missing)
+    }
+
+    /// The step from here to the root of 1/F - 1 by Newton's formula, which never overshoots from the right.
+    #[inline]
+    pub fn newton(&self) -> f64 {
+        (1.0 - self.total) * self.total / self.slope
+    }
+}
+
+#[inline]
+fn add(sums: [f64; LANES]) -> f64 {
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}
+
+/// The sums at `lambda`; leaves the reciprocals in `q`.
+#[inline]
+pub(crate) fn evaluate(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
+    let (mut total, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for ((w, e), q) in w.iter().zip(rates).zip(q) {
+        for half in [0, LANES] {
+            for j in 0..LANES {
+                let i = half + j;
+                let r = 1.0 / (w[i] - e[i] * lambda);
+                let er = e[i] * r;
+                let err = er * r;
+                q[i] = r;
+                total[j] += r;
+                slope[j] += err;
+                curve[j] += er * err;
+            }
+        }
+    }
+    Sums { total: add(total), slope: add(slope), curve: add(curve) }
+}
+
+/// Moves on from the reciprocals `q` at `lambda` by a small `rest`, without a division: with z = eta q rest,
+///
+/// ```text
+/// p' = 1/(1/q - eta rest) = q (1 + z + z^2 + O(z^3)),   w' = (w - eta lambda) - eta rest
+/// ```
+///
+/// `q` becomes p', `next` w', and each finished block of p' is shown to `sink`. Returns sum p'.
+#[inline]
+pub(crate) fn commit(
+    w: &[Block],
+    rates: &[Block],
+    (lambda, rest): (f64, f64),
+    q: &mut [Block],
+    next: &mut [Block],
+    sink: &mut impl FnMut(usize, &Block),
+) -> f64 {
+    let mut total = [0.0; LANES];
+    for (b, (((w, e), q), next)) in w.iter().zip(rates).zip(q).zip(next).enumerate() {
+        for half in [0, LANES] {
+            for (j, total) in total.iter_mut().enumerate() {
+                let i = half + j;
+                let shift = e[i] * rest;
+                let z = shift * q[i];
+                let p = q[i] + q[i] * (z + z * z);
+                next[i] = (w[i] - e[i] * lambda) - shift;
+                q[i] = p;
+                *total += p;
+            }
+        }
+        sink(b, q);
+    }
+    add(total)
+}

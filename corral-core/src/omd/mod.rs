@@ -1,0 +1,571 @@
+//! Algorithm 2: one step of online mirror descent with the log barrier.
+//!
+//! The state is w = 1/p, the quantity that adds:
+//!
+//! ```text
+//! find lambda with  F(lambda) = sum_i 1/(w_i + eta_i (l_i - lambda)) = 1,  left of the first pole
+//! return            w'_i = w_i + eta_i (l_i - lambda)
+//! ```
+//!
+//! The interval [min l, max l] of the paper may hold a pole, and beyond it further roots that give negative
+//! probabilities; left of the first pole F is increasing and convex, and the root is unique. There is no upper limit
+//! on a rate, and losses may have any sign: the step depends on them only up to a constant.
+//!
+//! How it is solved. At lambda = 0 a one-hot loss changes one term of F, so that F, F' and F'' there follow from what
+//! the last step left behind: Halley's formula gives a start for free. One pass evaluates F, F', F'' at the start and
+//! keeps the reciprocals; as soon as what is missing moves no probability by more than a few parts in a million, a second
+//! pass adds it by a series, without a division. Otherwise, and for dense losses, a bracket
+//! [min l, min(max l, min_j(l_j + (w_j - 1)/eta_j))] guards Newton's method on 1/F - 1. Two probabilities
+//! have a closed form. The sum is restored by each step; nothing is ever renormalised.
+
+mod kernel;
+
+pub(crate) use kernel::{Block, WIDTH, blocks};
+use kernel::{Sums, commit, evaluate};
+
+/// When a step counts as solved, and when it gives up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OmdParams {
+    /// The largest |sum p - 1| of a step that is made.
+    pub tolerance: f64,
+    /// Evaluations of F after which the step gives up.
+    pub iterations: usize,
+}
+
+impl Default for OmdParams {
+    fn default() -> Self {
+        Self { tolerance: 1e-12, iterations: 200 }
+    }
+}
+
+/// How a step was solved.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct OmdInfo {
+    /// The multiplier lambda.
+    pub lambda: f64,
+    /// What remained: sum p - 1.
+    pub residual: f64,
+    /// How often F was evaluated: 0 for a closed form, or where nothing moved.
+    pub iterations: usize,
+}
+
+/// Why a step could not be made. The state is as it was.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OmdError {
+    /// There is nothing to step.
+    #[error("a distribution over nothing has no step")]
+    Empty,
+    /// Lists of different lengths.
+    #[error("{found} {what} were given for {expected} probabilities")]
+    Length {
+        /// What was counted: "rates", "losses".
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many probabilities there are.
+        expected: usize,
+    },
+    /// A one-hot loss outside the distribution.
+    #[error("there is no probability {index} among {expected}")]
+    Index {
+        /// The index that was given.
+        index: usize,
+        /// How many probabilities there are.
+        expected: usize,
+    },
+    /// A loss that is not finite, or overflows when multiplied by its rate.
+    #[error("loss {index} must be finite, and times its rate too, but is {value}")]
+    Loss {
+        /// Its place.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// A rate that is zero, negative or not finite.
+    #[error("rate {index} must be positive and finite, but is {value}")]
+    Rate {
+        /// Its place.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// An inverse probability below 1.
+    #[error("inverse probability {index} must be at least 1, but is {value}")]
+    Inverse {
+        /// Its place.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// The probabilities do not sum to 1.
+    #[error("probabilities must sum to 1, but sum to {0}")]
+    Sum(f64),
+    /// No root was found.
+    #[error("|sum p - 1| = {residual} after {iterations} iterations")]
+    Residual {
+        /// What remained.
+        residual: f64,
+        /// How often F was evaluated.
+        iterations: usize,
+    },
+}
+
+/// The losses of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Losses<'a> {
+    /// Zero but in one place.
+    OneHot {
+        /// The place.
+        index: usize,
+        /// The loss there.
+        loss: f64,
+    },
+    /// One loss per probability.
+    Dense(&'a [f64]),
+}
+
+impl Losses<'_> {
+    /// The loss of probability `i`.
+    pub fn get(&self, i: usize) -> f64 {
+        match *self {
+            Self::OneHot { index, loss } => {
+                if i == index {
+                    loss
+                } else {
+                    0.0
+                }
+            }
+            Self::Dense(losses) => losses.get(i).copied().unwrap_or(0.0),
+        }
+    }
+}
+
+/// Makes one step of `inverse` = 1/p in place, where infinity is a probability of 0 and stays so. For many steps keep a
+/// [`LogBarrier`].
+///
+/// # Errors
+/// A value is out of bounds, or no root was found; `inverse` is unchanged then.
+pub fn step(
+    inverse: &mut [f64],
+    rates: &[f64],
+    losses: Losses<'_>,
+    params: &OmdParams,
+) -> Result<OmdInfo, OmdError> {
+    let mut barrier = LogBarrier::new(inverse, rates)?;
+    barrier.params = *params;
+    let info = barrier.step(losses)?;
+    inverse.copy_from_slice(barrier.inverse());
+    Ok(info)
+}
+
+/// A distribution that moves by steps of Algorithm 2.
+#[derive(Debug, Clone)]
+pub struct LogBarrier {
+    params: OmdParams,
+    size: usize,
+    /// Probabilities above 0.
+    active: usize,
+    /// w = 1/p
+    inverse: Vec<Block>,
+    p: Vec<Block>,
+    rates: Vec<Block>,
+    /// An upper bound of the rates.
+    largest: f64,
+    /// What the last step left behind: sum eta p^2 and sum eta^2 p^3.
+    slope: f64,
+    curve: f64,
+    /// Room for the next w, the next p, and the w of before a search.
+    next: Vec<Block>,
+    q: Vec<Block>,
+    backup: Vec<Block>,
+}
+
+/// A series in z = eta q rest is cut after z^2: |z| up to this leaves less than half a unit in the last place.
+const SERIES: f64 = 4e-6;
+
+impl LogBarrier {
+    /// The distribution p = 1/`inverse`, with a rate per probability. Infinity is a probability of 0, and stays so.
+    ///
+    /// # Errors
+    /// An inverse is below 1, the probabilities do not sum to 1 (within 1e-6), a rate is not positive and finite, or
+    /// the lengths differ.
+    pub fn new(inverse: &[f64], rates: &[f64]) -> Result<Self, OmdError> {
+        let expected = inverse.len();
+        if expected == 0 {
+            return Err(OmdError::Empty);
+        }
+        if rates.len() != expected {
+            return Err(OmdError::Length { what: "rates", found: rates.len(), expected });
+        }
+        // Every comparison is written so that NaN fails.
+        if let Some((index, &value)) = inverse.iter().enumerate().find(|(_, w)| !(**w >= 1.0 - 1e-9)) {
+            return Err(OmdError::Inverse { index, value });
+        }
+        if let Some((index, &value)) = rates.iter().enumerate().find(|(_, r)| !(**r > 0.0 && r.is_finite())) {
+            return Err(OmdError::Rate { index, value });
+        }
+        let sum: f64 = inverse.iter().map(|w| 1.0 / w).sum();
+        if !((sum - 1.0).abs() <= 1e-6) {
+            return Err(OmdError::Sum(sum));
+        }
+        let mut barrier = Self {
+            params: OmdParams::default(),
+            size: expected,
+            active: 0,
+            inverse: blocks(inverse.iter().copied(), f64::INFINITY),
+            p: blocks(inverse.iter().map(|w| 1.0 / w), 0.0),
+            rates: blocks(rates.iter().copied(), 0.0),
+            largest: 0.0,
+            slope: 0.0,
+            curve: 0.0,
+            next: blocks(inverse.iter().copied(), f64::INFINITY),
+            q: blocks(inverse.iter().map(|_| 0.0), 0.0),
+            backup: blocks(inverse.iter().copied(), f64::INFINITY),
+        };
+        barrier.refresh();
+        Ok(barrier)
+    }
+
+    /// The distribution p.
+    pub fn distribution(&self) -> &[f64] {
+        &self.p.as_flattened()[..self.size]
+    }
+
+    /// 1/p.
+    pub fn inverse(&self) -> &[f64] {
+        &self.inverse.as_flattened()[..self.size]
+    }
+
+    /// The rates.
+    pub fn rates(&self) -> &[f64] {
+        &self.rates.as_flattened()[..self.size]
+    }
+
+    /// Makes one step.
+    ///
+    /// # Errors
+    /// A loss is out of bounds, or no root was found; nothing changed then.
+    pub fn step(&mut self, losses: Losses<'_>) -> Result<OmdInfo, OmdError> {
+        match losses {
+            Losses::OneHot { index, loss } => self.step_one(index, loss, |_, _| {}),
+            Losses::Dense(losses) => self.step_all(losses, |_, _| {}),
+        }
+    }
+
+    pub(crate) fn active(&self) -> usize {
+        self.active
+    }
+
+    pub(crate) fn is_retired(&self, i: usize) -> bool {
+        self.inverse()[i] == f64::INFINITY
+    }
+
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.p
+    }
+
+    /// What [`resume`](Self::resume) needs beside w, p and the rates.
+    pub(crate) fn sums(&self) -> (f64, f64, f64) {
+        (self.slope, self.curve, self.largest)
+    }
+
+    /// Continues to the last bit where another barrier stopped.
+    pub(crate) fn resume(&mut self, p: &[f64], (slope, curve, largest): (f64, f64, f64)) {
+        self.p.as_flattened_mut()[..self.size].copy_from_slice(p);
+        (self.slope, self.curve, self.largest) = (slope, curve, largest);
+    }
+
+    /// Puts the distribution at 1/`inverse`, unchecked, with one rate for all.
+    pub(crate) fn reset(&mut self, inverse: impl Fn(usize) -> f64, rate: f64) {
+        for i in 0..self.size {
+            let w = inverse(i);
+            self.inverse.as_flattened_mut()[i] = w;
+            self.p.as_flattened_mut()[i] = 1.0 / w;
+            self.rates.as_flattened_mut()[i] = rate;
+        }
+        self.refresh();
+    }
+
+    pub(crate) fn set_rate(&mut self, i: usize, rate: f64) {
+        let (old, p) = (self.rates()[i], self.distribution()[i]);
+        self.rates.as_flattened_mut()[i] = rate;
+        self.slope += (rate - old) * p * p;
+        self.curve += (rate * rate - old * old) * p * p * p;
+        self.largest = self.largest.max(rate);
+    }
+
+    /// Takes a probability out, and renormalises the others.
+    pub(crate) fn retire(&mut self, i: usize) {
+        let w = self.inverse.as_flattened_mut();
+        w[i] = f64::INFINITY;
+        let rest: f64 = w.iter().map(|w| 1.0 / w).sum();
+        for (w, p) in w.iter_mut().zip(self.p.as_flattened_mut()) {
+            *w *= rest;
+            *p = 1.0 / *w;
+        }
+        self.refresh();
+    }
+
+    /// Replaces the distribution, keeping the rates.
+    pub(crate) fn overwrite(&mut self, p: &[f64]) {
+        for (i, p) in p.iter().enumerate() {
+            self.inverse.as_flattened_mut()[i] = 1.0 / p;
+            self.p.as_flattened_mut()[i] = *p;
+        }
+        self.refresh();
+    }
+
+    /// Counts and sums that follow from w, p and the rates.
+    fn refresh(&mut self) {
+        self.active = self.inverse().iter().filter(|w| w.is_finite()).count();
+        self.largest = self.rates().iter().copied().fold(0.0, f64::max);
+        let (slope, curve) =
+            self.rates().iter().zip(self.distribution()).fold((0.0, 0.0), |(s, c), (e, p)| {
+                let ep = e * p;
+                (s + ep * p, c + ep * ep * p)
+            });
+        (self.slope, self.curve) = (slope, curve);
+    }
+
+    /// One step with a loss in one place. Finished blocks of p are shown to `sink`; when the step fails they mean
+    /// nothing.
+    #[inline]
+    pub(crate) fn step_one(
+        &mut self,
+        index: usize,
+        loss: f64,
+        mut sink: impl FnMut(usize, &Block),
+    ) -> Result<OmdInfo, OmdError> {
+        if index >= self.size {
+            return Err(OmdError::Index { index, expected: self.size });
+        }
+        let (block, lane) = (index / WIDTH, index % WIDTH);
+        let (w, p, eta) = (self.inverse[block][lane], self.p[block][lane], self.rates[block][lane]);
+        let push = eta * loss;
+        if !(push.abs() <= 1e300) {
+            return Err(OmdError::Loss { index, value: loss });
+        }
+        if push == 0.0 || p == 0.0 || self.active == 1 {
+            return Ok(OmdInfo::default());
+        }
+        if self.size == 2 {
+            return Ok(self.step_two(index, loss, &mut sink));
+        }
+        let x = push * p;
+        if x > -0.5 {
+            // At lambda = 0 only the term of `index` differs from sum p = 1: 1/(w + eta l) = p/(1 + eta l p).
+            let q = p / (1.0 + x);
+            let (ep, eq) = (eta * p, eta * q);
+            let start = Sums {
+                total: 1.0 - x * q,
+                slope: self.slope - ep * p + eq * q,
+                curve: self.curve - ep * ep * p + eq * eq * q,
+            };
+            let lambda = start.halley();
+            // eta_j p_j <= sqrt(max eta sum eta p^2), so that this keeps every term left of its pole.
+            if lambda * lambda * (self.largest * self.slope) <= 0.25 {
+                self.inverse[block][lane] = w + push;
+                if let Some(info) = self.descend(lambda, &mut sink) {
+                    return Ok(info);
+                }
+                self.inverse[block][lane] = w;
+            }
+        }
+        self.search(|i| if i == index { loss } else { 0.0 }, &mut sink)
+    }
+
+    /// One step with a loss everywhere.
+    pub(crate) fn step_all(
+        &mut self,
+        losses: &[f64],
+        mut sink: impl FnMut(usize, &Block),
+    ) -> Result<OmdInfo, OmdError> {
+        if losses.len() != self.size {
+            return Err(OmdError::Length { what: "losses", found: losses.len(), expected: self.size });
+        }
+        for (index, (&value, eta)) in losses.iter().zip(self.rates()).enumerate() {
+            if !((value * eta).abs() <= 1e300 && value.is_finite()) {
+                return Err(OmdError::Loss { index, value });
+            }
+        }
+        if self.size == 2 && self.active == 2 {
+            // Up to a constant, the loss is in one place.
+            let (index, loss) =
+                if losses[0] >= losses[1] { (0, losses[0] - losses[1]) } else { (1, losses[1] - losses[0]) };
+            let mut info = self.step_one(index, loss, sink)?;
+            info.lambda += losses[1 - index];
+            return Ok(info);
+        }
+        self.search(|i| losses[i], &mut sink)
+    }
+
+    /// Two probabilities in closed form. Without lambda, with k the place of the loss and o the other,
+    ///
+    /// ```text
+    /// e_o/p_k - e_k/p_o = K,   K = e_o w_k - e_k w_o + e_k e_o l,   p_k + p_o = 1,
+    /// p_k = 2 e_o/(s + r),   s = K + e_k + e_o,   r = sqrt((K + e_k - e_o)^2 + 4 e_k e_o)
+    /// ```
+    ///
+    /// of which the smaller of the two is computed, and the other is what it leaves of 1.
+    #[inline]
+    fn step_two(&mut self, index: usize, loss: f64, sink: &mut impl FnMut(usize, &Block)) -> OmdInfo {
+        let other = 1 - index;
+        let (w, e) = (&mut self.inverse[0], &self.rates[0]);
+        let (ek, eo) = (e[index], e[other]);
+        let k = eo * w[index] - ek * w[other] + ek * eo * loss;
+        let middle = k + (ek - eo);
+        let root = (middle * middle + 4.0 * ek * eo).sqrt();
+        // p_k <= 1/2 where K >= 2 (e_o - e_k)
+        let chosen_is_smaller = middle + (ek - eo) >= 0.0;
+        let (small, large, key, top) =
+            if chosen_is_smaller { (index, other, k, eo) } else { (other, index, -k, ek) };
+        let s = key + (ek + eo);
+        // Where s < 0, s + r would cancel: the same root is (s - r)/(2K).
+        let (top, bottom) = if s >= 0.0 { (2.0 * top, s + root) } else { (root - s, -2.0 * key) };
+        let p = &mut self.p[0];
+        p[small] = top / bottom;
+        p[large] = 1.0 - p[small];
+        let before = w[large];
+        w[small] = bottom / top;
+        w[large] = 1.0 / p[large];
+        // w' = w + eta (l - lambda), read backwards where w is small
+        let lambda = (before - w[large]) / e[large] + if large == index { loss } else { 0.0 };
+        let residual = (p[0] + p[1]) - 1.0;
+        sink(0, p);
+        OmdInfo { lambda, residual, iterations: 0 }
+    }
+
+    /// From a good start, w being w + eta l already: one or two evaluations and a commit. `None` where the start was
+    /// not good enough; w is as it was then.
+    #[inline]
+    fn descend(&mut self, start: f64, sink: &mut impl FnMut(usize, &Block)) -> Option<OmdInfo> {
+        let mut lambda = start;
+        for iterations in 1..=4 {
+            let sums = evaluate(&self.inverse, &self.rates, lambda, &mut self.q);
+            let rest = sums.halley();
+            // As above: no eta_j q_j |rest| is larger than the root of this.
+            let reach = rest * rest * (self.largest * sums.slope);
+            if reach <= SERIES * SERIES {
+                return self.finish(lambda, rest, iterations, &sums, sink);
+            }
+            if !(reach <= 0.25) {
+                return None;
+            }
+            lambda += rest;
+        }
+        None
+    }
+
+    /// Commits lambda + rest, if the sum comes out right.
+    #[inline]
+    fn finish(
+        &mut self,
+        lambda: f64,
+        rest: f64,
+        iterations: usize,
+        sums: &Sums,
+        sink: &mut impl FnMut(usize, &Block),
+    ) -> Option<OmdInfo> {
+        let total = commit(&self.inverse, &self.rates, (lambda, rest), &mut self.q, &mut self.next, sink);
+        let residual = total - 1.0;
+        if !(residual.abs() <= self.params.tolerance) {
+            return None;
+        }
+        std::mem::swap(&mut self.inverse, &mut self.next);
+        std::mem::swap(&mut self.p, &mut self.q);
+        self.slope = sums.slope + 2.0 * sums.curve * rest;
+        self.curve = sums.curve;
+        Some(OmdInfo { lambda: lambda + rest, residual, iterations })
+    }
+
+    /// The guarded search, for any losses and rates.
+    #[cold]
+    #[inline(never)]
+    fn search(
+        &mut self,
+        loss: impl Fn(usize) -> f64,
+        sink: &mut impl FnMut(usize, &Block),
+    ) -> Result<OmdInfo, OmdError> {
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for (i, w) in self.inverse().iter().enumerate() {
+            if w.is_finite() {
+                least = least.min(loss(i));
+                most = most.max(loss(i));
+            }
+        }
+        if !(most > least) {
+            // Equal losses move nothing: an exact no-op.
+            return Ok(OmdInfo { lambda: least, ..OmdInfo::default() });
+        }
+        self.backup.copy_from_slice(&self.inverse);
+        // Losses count from the least: w + eta (l - min l), whose root is in [0, max l - min l].
+        let (size, rates) = (self.size, self.rates.as_flattened());
+        for (i, w) in self.inverse.as_flattened_mut()[..size].iter_mut().enumerate() {
+            *w += rates[i] * (loss(i) - least);
+        }
+        let sums = evaluate(&self.inverse, &self.rates, 0.0, &mut self.q);
+        let start = sums.halley();
+        let near = start * start * (self.largest * sums.slope) <= 0.25;
+        if near && let Some(mut info) = self.descend(start, sink) {
+            info.lambda += least;
+            info.iterations += 1;
+            return Ok(info);
+        }
+        match self.bracketed(most - least, sink) {
+            Ok(mut info) => {
+                info.lambda += least;
+                Ok(info)
+            }
+            Err(e) => {
+                self.inverse.copy_from_slice(&self.backup);
+                Err(e)
+            }
+        }
+    }
+
+    fn bracketed(
+        &mut self,
+        mut high: f64,
+        sink: &mut impl FnMut(usize, &Block),
+    ) -> Result<OmdInfo, OmdError> {
+        // Beyond (w_j - 1)/eta_j the next p_j would exceed 1; the pole is further right.
+        for (w, e) in self.inverse().iter().zip(self.rates()) {
+            high = high.min((w - 1.0) / e);
+        }
+        high = high.max(0.0);
+        // Where lambda is so large that its last place moves the sum, it is taken out of w, and the search
+        // goes on for what is left of it.
+        let mut taken = 0.0;
+        let (mut low, mut lambda) = (0.0, 0.0);
+        let mut residual = f64::INFINITY;
+        for iterations in 1..=self.params.iterations {
+            let sums = evaluate(&self.inverse, &self.rates, lambda, &mut self.q);
+            residual = sums.total - 1.0;
+            let rest = sums.halley();
+            if rest * rest * (self.largest * sums.slope) <= SERIES * SERIES {
+                let Some(mut info) = self.finish(lambda, rest, iterations, &sums, sink) else { break };
+                info.lambda += taken;
+                return Ok(info);
+            }
+            if residual > 0.0 {
+                high = lambda;
+            } else {
+                low = lambda;
+            }
+            let newton = lambda + sums.newton();
+            let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
+            if next > low && next < high {
+                lambda = next;
+                continue;
+            }
+            for (w, e) in self.inverse.as_flattened_mut().iter_mut().zip(self.rates.as_flattened()) {
+                *w -= e * lambda;
+            }
+            taken += lambda;
+            let reach = 4.0 * f64::EPSILON * taken.abs();
+            (low, high, lambda) = (-reach, reach, 0.0);
+        }
+        Err(OmdError::Residual { residual: residual.abs(), iterations: self.params.iterations })
+    }
+}
