@@ -1,6 +1,8 @@
 //! Line "Set pbar": pbar = (1 - gamma) p + gamma/M, with the sums that make drawing from it fast.
 
-use crate::omd::{Block, WIDTH};
+use std::array;
+
+use crate::omd::{Block, Sink, WIDTH};
 
 /// pbar in blocks of 8, the sum of each block, and of each 8 blocks.
 #[derive(Debug, Clone)]
@@ -43,36 +45,25 @@ impl Mixture {
 
     /// Takes in the blocks of p one by one; [`total`](Self::total) finishes.
     #[inline]
-    pub fn sink(&mut self) -> impl FnMut(usize, &Block) {
+    pub fn taker(&mut self) -> Taker<'_> {
         let Self { keep, floor, mixed, sums, .. } = self;
-        let keep = *keep;
-        let sums = sums.as_flattened_mut();
-        move |b, p| {
-            let (floor, mixed) = (&floor[b], &mut mixed[b]);
-            // pbar = (1 - gamma) p + gamma/M        Algorithm 1
-            for i in 0..WIDTH {
-                mixed[i] = keep * p[i] + floor[i];
-            }
-            let m = &*mixed;
-            sums[b] = ((m[0] + m[4]) + (m[2] + m[6])) + ((m[1] + m[5]) + (m[3] + m[7]));
-        }
+        Taker { keep: *keep, floor, mixed, sums: sums.as_flattened_mut() }
     }
 
     /// Finishes the sums after the blocks were taken in.
     #[inline]
     pub fn total(&mut self) {
         for (top, s) in self.tops.iter_mut().zip(&self.sums) {
-            *top = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+            *top = sum(s);
         }
     }
 
     /// Takes in all of p.
     pub fn fill(&mut self, p: &[Block]) {
-        let mut sink = self.sink();
+        let mut taker = self.taker();
         for (b, block) in p.iter().enumerate() {
-            sink(b, block);
+            taker.take(b, block);
         }
-        drop(sink);
         self.total();
     }
 
@@ -86,8 +77,8 @@ impl Mixture {
             top += 1;
         }
         let block = if self.mixed.len() > 1 {
-            let (block, rest) = pick(&self.sums[top], left);
-            left = rest;
+            let (block, before) = pick(&self.sums[top], left);
+            left -= before;
             top * WIDTH + block
         } else {
             0
@@ -110,19 +101,36 @@ impl Mixture {
     }
 }
 
-/// Where the partial sums of `values` pass `left`, and what is left of it there; without a branch.
-#[inline]
-fn pick(values: &Block, left: f64) -> (usize, f64) {
-    let mut sums = *values;
-    for i in 1..WIDTH {
-        sums[i] += sums[i - 1];
+/// Turns blocks of p into blocks of pbar and their sums.
+pub(super) struct Taker<'a> {
+    keep: f64,
+    floor: &'a [Block],
+    mixed: &'a mut [Block],
+    sums: &'a mut [f64],
+}
+
+impl Sink for Taker<'_> {
+    #[inline(always)]
+    fn take(&mut self, b: usize, p: &Block) {
+        let floor = &self.floor[b];
+        // pbar = (1 - gamma) p + gamma/M        Algorithm 1
+        let m: Block = array::from_fn(|i| self.keep * p[i] + floor[i]);
+        self.mixed[b] = m;
+        self.sums[b] = sum(&m);
     }
-    let mut place = 0;
-    let mut before = 0.0;
-    for sum in &sums[..WIDTH - 1] {
-        let passed = left >= *sum;
-        place += usize::from(passed);
-        before = if passed { *sum } else { before };
-    }
-    (place, left - before)
+}
+
+#[inline(always)]
+fn sum(m: &Block) -> f64 {
+    ((m[0] + m[4]) + (m[2] + m[6])) + ((m[1] + m[5]) + (m[3] + m[7]))
+}
+
+/// Where the partial sums of `values` pass `left`, and the partial sum before; without a branch.
+#[inline(always)]
+fn pick(v: &Block, left: f64) -> (usize, f64) {
+    let (a, b, c) = (v[0] + v[1], v[2] + v[3], v[4] + v[5]);
+    let (s3, s5) = (a + b, (a + b) + c);
+    let sums = [0.0, v[0], a, a + v[2], s3, s3 + v[4], s5, s5 + v[6]];
+    let place: usize = sums[1..].iter().map(|s| usize::from(left >= *s)).sum();
+    (place, sums[place & (WIDTH - 1)])
 }

@@ -264,7 +264,7 @@ impl Corral {
     /// Lines "Update" and "Set pbar", with base i's loss estimated by `loss` times its weight.
     #[inline]
     fn descend(&mut self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
-        let sink = self.mixture.sink();
+        let sink = self.mixture.taker();
         let step = match credit {
             Credit::Chosen { base, weight } => self.barrier.step_one(base, loss * weight, sink),
             Credit::Shared(weights) => {

@@ -1,5 +1,7 @@
 //! The two passes over the numbers of a step, in blocks that the compiler turns into vector code.
 
+use std::array;
+
 /// Numbers come in blocks, so that no loop has a remainder. What pads the last block has w infinite, eta and p zero.
 pub(crate) type Block = [f64; WIDTH];
 pub(crate) const WIDTH: usize = 8;
@@ -13,6 +15,17 @@ pub(crate) fn blocks(values: impl ExactSizeIterator<Item = f64>, pad: f64) -> Ve
         *slot = value;
     }
     out
+}
+
+/// Who is shown the blocks of the next p as they are finished.
+pub(crate) trait Sink {
+    fn take(&mut self, block: usize, p: &Block);
+}
+
+/// Nobody.
+impl Sink for () {
+    #[inline(always)]
+    fn take(&mut self, _: usize, _: &Block) {}
 }
 
 /// F = sum 1/(w - eta lambda), its derivative F' and half its second derivative.
@@ -38,6 +51,13 @@ impl Sums {
     }
 }
 
+#[inline(always)]
+fn fold(sums: &mut [f64; LANES], values: &Block) {
+    for j in 0..LANES {
+        sums[j] += values[j] + values[j + LANES];
+    }
+}
+
 #[inline]
 fn add(sums: [f64; LANES]) -> f64 {
     (sums[0] + sums[2]) + (sums[1] + sums[3])
@@ -48,18 +68,14 @@ fn add(sums: [f64; LANES]) -> f64 {
 pub(crate) fn evaluate(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
     let (mut total, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     for ((w, e), q) in w.iter().zip(rates).zip(q) {
-        for half in [0, LANES] {
-            for j in 0..LANES {
-                let i = half + j;
-                let r = 1.0 / (w[i] - e[i] * lambda);
-                let er = e[i] * r;
-                let err = er * r;
-                q[i] = r;
-                total[j] += r;
-                slope[j] += err;
-                curve[j] += er * err;
-            }
-        }
+        let r: Block = array::from_fn(|i| 1.0 / (w[i] - e[i] * lambda));
+        let er: Block = array::from_fn(|i| e[i] * r[i]);
+        let err: Block = array::from_fn(|i| er[i] * r[i]);
+        let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
+        *q = r;
+        fold(&mut total, &r);
+        fold(&mut slope, &err);
+        fold(&mut curve, &eerrr);
     }
     Sums { total: add(total), slope: add(slope), curve: add(curve) }
 }
@@ -78,22 +94,17 @@ pub(crate) fn commit(
     (lambda, rest): (f64, f64),
     q: &mut [Block],
     next: &mut [Block],
-    sink: &mut impl FnMut(usize, &Block),
+    sink: &mut impl Sink,
 ) -> f64 {
     let mut total = [0.0; LANES];
     for (b, (((w, e), q), next)) in w.iter().zip(rates).zip(q).zip(next).enumerate() {
-        for half in [0, LANES] {
-            for (j, total) in total.iter_mut().enumerate() {
-                let i = half + j;
-                let shift = e[i] * rest;
-                let z = shift * q[i];
-                let p = q[i] + q[i] * (z + z * z);
-                next[i] = (w[i] - e[i] * lambda) - shift;
-                q[i] = p;
-                *total += p;
-            }
-        }
-        sink(b, q);
+        let shift: Block = array::from_fn(|i| e[i] * rest);
+        let z: Block = array::from_fn(|i| shift[i] * q[i]);
+        let p: Block = array::from_fn(|i| q[i] + q[i] * (z[i] + z[i] * z[i]));
+        *next = array::from_fn(|i| (w[i] - e[i] * lambda) - shift[i]);
+        *q = p;
+        fold(&mut total, &p);
+        sink.take(b, &p);
     }
     add(total)
 }

@@ -20,7 +20,7 @@
 
 mod kernel;
 
-pub(crate) use kernel::{Block, WIDTH, blocks};
+pub(crate) use kernel::{Block, Sink, WIDTH, blocks};
 use kernel::{Sums, commit, evaluate};
 
 /// When a step counts as solved, and when it gives up.
@@ -248,8 +248,8 @@ impl LogBarrier {
     /// A loss is out of bounds, or no root was found; nothing changed then.
     pub fn step(&mut self, losses: Losses<'_>) -> Result<OmdInfo, OmdError> {
         match losses {
-            Losses::OneHot { index, loss } => self.step_one(index, loss, |_, _| {}),
-            Losses::Dense(losses) => self.step_all(losses, |_, _| {}),
+            Losses::OneHot { index, loss } => self.step_one(index, loss, ()),
+            Losses::Dense(losses) => self.step_all(losses, ()),
         }
     }
 
@@ -335,7 +335,7 @@ impl LogBarrier {
         &mut self,
         index: usize,
         loss: f64,
-        mut sink: impl FnMut(usize, &Block),
+        mut sink: impl Sink,
     ) -> Result<OmdInfo, OmdError> {
         if index >= self.size {
             return Err(OmdError::Index { index, expected: self.size });
@@ -352,35 +352,31 @@ impl LogBarrier {
         if self.size == 2 {
             return Ok(self.step_two(index, loss, &mut sink));
         }
+        self.inverse[block][lane] = w + push;
         let x = push * p;
         if x > -0.5 {
-            // At lambda = 0 only the term of `index` differs from sum p = 1: 1/(w + eta l) = p/(1 + eta l p).
-            let q = p / (1.0 + x);
-            let (ep, eq) = (eta * p, eta * q);
-            let start = Sums {
-                total: 1.0 - x * q,
-                slope: self.slope - ep * p + eq * q,
-                curve: self.curve - ep * ep * p + eq * eq * q,
-            };
-            let lambda = start.halley();
+            // At lambda = 0 only the term of `index` differs from sum p = 1: it is p/y, y = 1 + eta l p. So
+            //     1 - F = x p/y,   F' = S1 - e p^2 + e p^2/y^2,   F''/2 = S2 - e^2 p^3 + e^2 p^3/y^3,
+            // and Halley's step, with y multiplied out, has a single division.
+            let y = 1.0 + x;
+            let (epp, eeppp) = (eta * p * p, eta * eta * p * p * p);
+            let missing = x * p;
+            let slope = (self.slope - epp) * (y * y) + epp;
+            let curve = (self.curve - eeppp) * (y * y) * y + eeppp;
+            let lambda = missing * y * slope / (slope * slope + curve * missing);
             // eta_j p_j <= sqrt(max eta sum eta p^2), so that this keeps every term left of its pole.
-            if lambda * lambda * (self.largest * self.slope) <= 0.25 {
-                self.inverse[block][lane] = w + push;
-                if let Some(info) = self.descend(lambda, &mut sink) {
-                    return Ok(info);
-                }
-                self.inverse[block][lane] = w;
+            if lambda * lambda * (self.largest * self.slope) <= 0.25
+                && let Some(info) = self.descend(lambda, &mut sink)
+            {
+                return Ok(info);
             }
         }
+        self.inverse[block][lane] = w;
         self.search(|i| if i == index { loss } else { 0.0 }, &mut sink)
     }
 
     /// One step with a loss everywhere.
-    pub(crate) fn step_all(
-        &mut self,
-        losses: &[f64],
-        mut sink: impl FnMut(usize, &Block),
-    ) -> Result<OmdInfo, OmdError> {
+    pub(crate) fn step_all(&mut self, losses: &[f64], mut sink: impl Sink) -> Result<OmdInfo, OmdError> {
         if losses.len() != self.size {
             return Err(OmdError::Length { what: "losses", found: losses.len(), expected: self.size });
         }
@@ -409,7 +405,7 @@ impl LogBarrier {
     ///
     /// of which the smaller of the two is computed, and the other is what it leaves of 1.
     #[inline]
-    fn step_two(&mut self, index: usize, loss: f64, sink: &mut impl FnMut(usize, &Block)) -> OmdInfo {
+    fn step_two(&mut self, index: usize, loss: f64, sink: &mut impl Sink) -> OmdInfo {
         let other = 1 - index;
         let (w, e) = (&mut self.inverse[0], &self.rates[0]);
         let (ek, eo) = (e[index], e[other]);
@@ -423,23 +419,25 @@ impl LogBarrier {
         let s = key + (ek + eo);
         // Where s < 0, s + r would cancel: the same root is (s - r)/(2K).
         let (top, bottom) = if s >= 0.0 { (2.0 * top, s + root) } else { (root - s, -2.0 * key) };
-        let p = &mut self.p[0];
-        p[small] = top / bottom;
-        p[large] = 1.0 - p[small];
-        let before = w[large];
-        w[small] = bottom / top;
-        w[large] = 1.0 / p[large];
+        let p_small = top / bottom;
+        let p_large = 1.0 - p_small;
+        let (w_small, w_large) = (bottom / top, 1.0 / p_large);
         // w' = w + eta (l - lambda), read backwards where w is small
-        let lambda = (before - w[large]) / e[large] + if large == index { loss } else { 0.0 };
-        let residual = (p[0] + p[1]) - 1.0;
-        sink(0, p);
+        let lambda = (w[large] - w_large) / e[large] + if large == index { loss } else { 0.0 };
+        let residual = (p_small + p_large) - 1.0;
+        let ordered = |a: f64, b: f64| if small == 0 { (a, b) } else { (b, a) };
+        (w[0], w[1]) = ordered(w_small, w_large);
+        let mut p = [0.0; WIDTH];
+        (p[0], p[1]) = ordered(p_small, p_large);
+        sink.take(0, &p);
+        self.p[0] = p;
         OmdInfo { lambda, residual, iterations: 0 }
     }
 
     /// From a good start, w being w + eta l already: one or two evaluations and a commit. `None` where the start was
     /// not good enough; w is as it was then.
     #[inline]
-    fn descend(&mut self, start: f64, sink: &mut impl FnMut(usize, &Block)) -> Option<OmdInfo> {
+    fn descend(&mut self, start: f64, sink: &mut impl Sink) -> Option<OmdInfo> {
         let mut lambda = start;
         for iterations in 1..=4 {
             let sums = evaluate(&self.inverse, &self.rates, lambda, &mut self.q);
@@ -465,7 +463,7 @@ impl LogBarrier {
         rest: f64,
         iterations: usize,
         sums: &Sums,
-        sink: &mut impl FnMut(usize, &Block),
+        sink: &mut impl Sink,
     ) -> Option<OmdInfo> {
         let total = commit(&self.inverse, &self.rates, (lambda, rest), &mut self.q, &mut self.next, sink);
         let residual = total - 1.0;
@@ -482,11 +480,7 @@ impl LogBarrier {
     /// The guarded search, for any losses and rates.
     #[cold]
     #[inline(never)]
-    fn search(
-        &mut self,
-        loss: impl Fn(usize) -> f64,
-        sink: &mut impl FnMut(usize, &Block),
-    ) -> Result<OmdInfo, OmdError> {
+    fn search(&mut self, loss: impl Fn(usize) -> f64, sink: &mut impl Sink) -> Result<OmdInfo, OmdError> {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for (i, w) in self.inverse().iter().enumerate() {
             if w.is_finite() {
@@ -524,11 +518,7 @@ impl LogBarrier {
         }
     }
 
-    fn bracketed(
-        &mut self,
-        mut high: f64,
-        sink: &mut impl FnMut(usize, &Block),
-    ) -> Result<OmdInfo, OmdError> {
+    fn bracketed(&mut self, mut high: f64, sink: &mut impl Sink) -> Result<OmdInfo, OmdError> {
         // Beyond (w_j - 1)/eta_j the next p_j would exceed 1; the pole is further right.
         for (w, e) in self.inverse().iter().zip(self.rates()) {
             high = high.min((w - 1.0) / e);
