@@ -1,7 +1,19 @@
 //! The host's side: everything that opens, checks and calls a plugin.
 
+mod door;
+mod error;
 mod foreign;
+mod layout;
+mod loader;
+mod policy;
+mod preflight;
+mod registry;
 mod table;
 
+pub use error::{LoadError, Refused};
 pub use foreign::ForeignBase;
+pub use loader::{BaseInfo, Door, Loaded, PluginBase, load_dir, load_file};
+pub use policy::Policy;
+pub use preflight::{Preflight, preflight, preflight_bytes};
+pub use registry::{Listing, Registry, RegistryError};
 pub use table::{Table, TableError};

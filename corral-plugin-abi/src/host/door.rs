@@ -1,0 +1,137 @@
+//! The two doors of a library, and the tables behind them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use abi_stable::library::{AbiHeader, AbiHeaderRef, ROOT_MODULE_LOADER_NAME_WITH_NUL, RootModule};
+use abi_stable::sabi_types::VersionNumber;
+
+use super::error::LoadError;
+use super::layout;
+use super::loader::Door;
+use super::table::Table;
+use crate::abi::{CORRAL_ENTRY, CorralBaseV1, CorralEntryV1, CorralRootV1Ref};
+
+/// No library has more bases.
+const MOST_BASES: usize = 256;
+
+#[cfg(unix)]
+type Library = libloading::os::unix::Library;
+#[cfg(not(unix))]
+type Library = libloading::Library;
+
+/// The tables of a library, and the version of this crate that it was built with (C libraries have none).
+pub(super) struct Opened {
+    pub(super) tables: Vec<Arc<Table>>,
+    pub(super) interface: Option<String>,
+}
+
+/// Opens a file that passed the pre-flight, for ever.
+///
+/// # Safety
+/// The library's initialisers and entry are run.
+pub(super) unsafe fn open(path: &Path, door: Door) -> Result<Opened, LoadError> {
+    // A path without a slash would be looked for in the system's folders.
+    let path = path.canonicalize()?;
+    // SAFETY: the caller's promise.
+    let library = unsafe { open_library(&path) }.map_err(not_opened)?;
+    // Never unloaded: tables, texts and thread-locals of the plugin live as long as the process.
+    let library: &'static Library = Box::leak(Box::new(library));
+    // SAFETY: the caller's promise.
+    let opened = unsafe {
+        match door {
+            Door::Rust => rust_door(library),
+            Door::C => c_door(library),
+        }
+    }?;
+    if opened.tables.is_empty() {
+        return Err(LoadError::Empty);
+    }
+    for (i, table) in opened.tables.iter().enumerate() {
+        if opened.tables[..i].iter().any(|other| other.name == table.name) {
+            return Err(LoadError::SameName(table.name.clone()));
+        }
+    }
+    Ok(opened)
+}
+
+/// What the system's loader said: the cause names the symbol or file.
+fn not_opened(error: libloading::Error) -> LoadError {
+    use std::error::Error;
+    LoadError::Open(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+}
+
+/// All symbols at once, so that a missing one is an error here and not a crash later; visible to nobody else.
+///
+/// # Safety
+/// The library's initialisers are run.
+#[cfg(unix)]
+unsafe fn open_library(path: &Path) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{RTLD_LOCAL, RTLD_NOW};
+    // SAFETY: the caller's promise.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
+}
+
+/// # Safety
+/// The library's initialisers are run.
+#[cfg(not(unix))]
+unsafe fn open_library(path: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: the caller's promise.
+    unsafe { Library::new(path) }
+}
+
+/// # Safety
+/// The library exports what the pre-flight found.
+unsafe fn rust_door(library: &'static Library) -> Result<Opened, LoadError> {
+    // SAFETY: the symbol is a header of abi_stable; whether it is one of this version is looked at first.
+    let header = unsafe { library.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes()) };
+    let header = *header.map_err(not_opened)?;
+    if header.magic_string != AbiHeader::VALUE.magic_string {
+        return Err(LoadError::NotAPlugin);
+    }
+    if !header.is_valid() {
+        let said = |h: &AbiHeader| format!("{}.{}", h.abi_major, h.abi_minor);
+        return Err(LoadError::AbiStable(said(&header), said(&AbiHeader::VALUE)));
+    }
+    let header = header.upgrade().map_err(|e| LoadError::Open(e.to_string().trim().to_owned()))?;
+
+    let version = |strings| VersionNumber::new(strings).map_err(|e| LoadError::Open(e.to_string()));
+    let (found, host) = (version(header.version_strings())?, version(CorralRootV1Ref::VERSION_STRINGS)?);
+    if !found.is_loosely_compatible(host) {
+        return Err(LoadError::Version { found: found.to_string(), host: host.to_string() });
+    }
+    layout::check(header.layout().ok_or(LoadError::Unchecked)?).map_err(LoadError::Layout)?;
+    // SAFETY: the layouts agree, in one direction or the other; only the fields of the first version are used.
+    let root = unsafe { header.unchecked_layout::<CorralRootV1Ref>() };
+    let bases = root.map_err(|e| LoadError::Open(e.to_string()))?.bases();
+    if bases.len() > MOST_BASES {
+        return Err(LoadError::TooMany(MOST_BASES));
+    }
+    let tables = bases.iter().enumerate().map(|(index, base)| {
+        // SAFETY: the table is a static of the library; the raw pointer reaches beyond the first fields.
+        let table = unsafe { (&raw const (*base.0.to_raw_ptr()).value).cast::<CorralBaseV1>() };
+        // SAFETY: as above, of `struct_size` bytes by the layout check.
+        unsafe { Table::read(table) }.map(Arc::new).map_err(|source| LoadError::Table { index, source })
+    });
+    Ok(Opened { tables: tables.collect::<Result<_, _>>()?, interface: Some(found.to_string()) })
+}
+
+/// # Safety
+/// The library exports what the pre-flight found.
+unsafe fn c_door(library: &'static Library) -> Result<Opened, LoadError> {
+    // SAFETY: the name is that of a function of this type.
+    let entry = unsafe { library.get::<CorralEntryV1>(CORRAL_ENTRY.as_bytes()) };
+    let entry = entry.map_err(not_opened)?;
+    let mut tables = Vec::new();
+    for index in 0..=MOST_BASES {
+        // SAFETY: the entry takes any number.
+        let table = unsafe { entry(index as u32) };
+        if table.is_null() {
+            return Ok(Opened { tables, interface: None });
+        }
+        // SAFETY: what the entry returns is a table, or at least its first 16 bytes.
+        let table = unsafe { Table::read(table) }.map_err(|source| LoadError::Table { index, source })?;
+        tables.push(Arc::new(table));
+    }
+    Err(LoadError::TooMany(MOST_BASES))
+}

@@ -1,0 +1,180 @@
+//! What can be known of a file without running a byte of it. A library that is cut short kills the process at
+//! `dlopen`, and one that is no plugin has its initialisers run: both are found here.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader, SectionHeader};
+use object::{Endianness, FileKind, Object, ObjectSymbol, elf};
+use sha2::{Digest, Sha256};
+
+use super::error::LoadError;
+use super::loader::Door;
+use crate::abi::CORRAL_ENTRY;
+
+/// No plugin is larger.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What a file is, from its bytes alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preflight {
+    /// Which entry it exports.
+    pub door: Door,
+    /// Its length.
+    pub bytes: u64,
+    /// Its SHA-256 digest, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Reads the file and looks at it. Anything that is not a regular file is refused before it is opened.
+///
+/// # Errors
+/// The reason why it cannot be a plugin for this host.
+pub fn preflight(path: &Path) -> Result<Preflight, LoadError> {
+    let about = std::fs::metadata(path)?;
+    regular(&about)?;
+    if about.len() > MOST_BYTES {
+        return Err(LoadError::NotALibrary(format!("it has {} bytes", about.len())));
+    }
+    let file = File::open(path)?;
+    regular(&file.metadata()?)?;
+    let mut data = Vec::with_capacity(about.len() as usize);
+    file.take(MOST_BYTES).read_to_end(&mut data)?;
+    preflight_bytes(&data)
+}
+
+/// As [`preflight`], of bytes that were read.
+///
+/// # Errors
+/// As [`preflight`].
+pub fn preflight_bytes(data: &[u8]) -> Result<Preflight, LoadError> {
+    let door = elf_door(data)?;
+    let sha256 = Sha256::digest(data).iter().map(|b| format!("{b:02x}")).collect();
+    Ok(Preflight { door, bytes: data.len() as u64, sha256 })
+}
+
+pub(super) fn regular(about: &std::fs::Metadata) -> Result<(), LoadError> {
+    let kind = about.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if kind.is_fifo() {
+            return Err(LoadError::NotRegular("a FIFO"));
+        }
+        if kind.is_socket() {
+            return Err(LoadError::NotRegular("a socket"));
+        }
+    }
+    Err(LoadError::NotRegular(if kind.is_dir() { "a folder" } else { "a device" }))
+}
+
+fn not_a_library(data: &[u8]) -> LoadError {
+    if data.is_empty() {
+        return LoadError::NotALibrary("it is empty".into());
+    }
+    let start: String = data.iter().take(4).map(|b| format!("{b:02x}")).collect();
+    LoadError::NotALibrary(format!("{} bytes that begin with {start}", data.len()))
+}
+
+fn damaged(error: object::Error) -> LoadError {
+    LoadError::NotALibrary(format!("damaged: {error}"))
+}
+
+/// Hosts are ELF systems of 64 bits: other formats are no libraries here.
+fn elf_door(data: &[u8]) -> Result<Door, LoadError> {
+    if !data.starts_with(&elf::ELFMAG) {
+        return Err(not_a_library(data));
+    }
+    let short = |what, needed: u64| LoadError::CutShort { what, needed, found: data.len() as u64 };
+    let ends = |what, offset: u64, size: u64| match offset.checked_add(size) {
+        Some(end) if end <= data.len() as u64 => Ok(()),
+        end => Err(short(what, end.unwrap_or(u64::MAX))),
+    };
+    // The class is byte 4 whatever the rest: a 32-bit file gets its name before its length is judged.
+    match FileKind::parse(data) {
+        Ok(FileKind::Elf64) => {}
+        Ok(FileKind::Elf32) => return Err(LoadError::Architecture { found: "a 32-bit machine".into() }),
+        _ => return Err(short("headers", size_of::<elf::FileHeader64<Endianness>>() as u64)),
+    }
+    ends("headers", 0, size_of::<elf::FileHeader64<Endianness>>() as u64)?;
+    let header = elf::FileHeader64::<Endianness>::parse(data).map_err(damaged)?;
+    let endian = header.endian().map_err(damaged)?;
+    let machine = header.e_machine(endian);
+    if host_machine().is_some_and(|host| host != machine) || endian != Endianness::default() {
+        return Err(LoadError::Architecture { found: machine_name(machine, endian) });
+    }
+    // Everything that the headers announce is there: segments, sections, and the two tables of them.
+    let entries = |count: u16, size: u16| u64::from(count) * u64::from(size);
+    ends(
+        "program headers",
+        header.e_phoff(endian),
+        entries(header.e_phnum(endian), header.e_phentsize(endian)),
+    )?;
+    ends(
+        "section headers",
+        header.e_shoff(endian),
+        entries(header.e_shnum(endian), header.e_shentsize(endian)),
+    )?;
+    for segment in header.program_headers(endian, data).map_err(damaged)? {
+        ends("segments", segment.p_offset(endian), segment.p_filesz(endian))?;
+    }
+    for section in header.section_headers(endian, data).map_err(damaged)? {
+        if section.sh_type(endian) != elf::SHT_NOBITS {
+            ends("sections", section.sh_offset(endian), section.sh_size(endian))?;
+        }
+    }
+    if header.e_type(endian) != elf::ET_DYN {
+        return Err(LoadError::NotALibrary(match header.e_type(endian) {
+            elf::ET_EXEC => "an executable".into(),
+            elf::ET_REL => "an object file that was not linked".into(),
+            other => format!("an ELF file of type {other:?}"),
+        }));
+    }
+    let file = ElfFile64::<Endianness>::parse(data).map_err(damaged)?;
+    door_of(file.dynamic_symbols().filter(|s| s.is_definition()).filter_map(|s| s.name_bytes().ok()))
+}
+
+/// The door behind the exported names; the stricter one where there are both.
+fn door_of<'a>(names: impl Iterator<Item = &'a [u8]>) -> Result<Door, LoadError> {
+    let root = abi_stable::library::ROOT_MODULE_LOADER_NAME.as_bytes();
+    let mut door = None;
+    for name in names {
+        if name == root {
+            return Ok(Door::Rust);
+        }
+        if name == CORRAL_ENTRY.as_bytes() {
+            door = Some(Door::C);
+        }
+    }
+    door.ok_or(LoadError::NotAPlugin)
+}
+
+fn host_machine() -> Option<elf::Machine> {
+    Some(match std::env::consts::ARCH {
+        "x86_64" => elf::EM_X86_64,
+        "aarch64" => elf::EM_AARCH64,
+        "riscv64" => elf::EM_RISCV,
+        "powerpc64" => elf::EM_PPC64,
+        "s390x" => elf::EM_S390,
+        "loongarch64" => elf::EM_LOONGARCH,
+        _ => return None,
+    })
+}
+
+fn machine_name(machine: elf::Machine, endian: Endianness) -> String {
+    let name = match machine {
+        elf::EM_X86_64 => "X86_64",
+        elf::EM_AARCH64 => "Aarch64",
+        elf::EM_RISCV => "Riscv64",
+        elf::EM_PPC64 => "PowerPc64",
+        elf::EM_S390 => "S390x",
+        elf::EM_LOONGARCH => "LoongArch64",
+        elf::EM_386 => "I386",
+        other => return format!("{other:?}"),
+    };
+    if endian == Endianness::default() { name.into() } else { format!("{name} of the other byte order") }
+}
