@@ -57,7 +57,9 @@ pub struct EtaGridRule {
     /// q_g
     shares: Vec<f64>,
     /// Room for a step that may fail.
+    #[serde(skip)]
     next: Vec<f64>,
+    #[serde(skip)]
     estimates: Vec<f64>,
 }
 
@@ -188,8 +190,9 @@ impl Rule for EtaGridRule {
         }
     }
 
-    fn weight_range(&self) -> f64 {
-        self.bases as f64 / self.mixing
+    fn make_room(&mut self) {
+        self.next.resize(self.inverse.len(), 0.0);
+        self.estimates.resize(self.bases, 0.0);
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
@@ -197,8 +200,6 @@ impl Rule for EtaGridRule {
         state.hedge.validate(copies)?;
         all("inverse probabilities", &state.inverse, cells, |w| w >= 1.0 - 1e-9)?;
         all("shares", &state.shares, copies, |q| (0.0..=1.0 + 1e-9).contains(&q))?;
-        all("rooms", &state.next, cells, |_| true)?;
-        all("estimates", &state.estimates, self.bases, |_| true)?;
         let constants = |r: &Self| (r.bases, r.mixing, r.rates.clone(), r.copies.clone());
         if constants(state) != constants(self) {
             return Err(SnapshotError::state("its constants do not follow from its parameters"));

@@ -48,7 +48,9 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Writes the distribution of the next round.
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]);
 
-    /// The largest weight, per unit of outer range, that feedback to a base can carry at present.
+    /// The largest weight, per unit of outer range, that feedback to a base can carry at present. Infinite where there
+    /// is none, or where it is so large (M T) that a base tuned for it would not learn: bases are then told ranges that
+    /// double as they are needed.
     fn weight_range(&self) -> f64 {
         f64::INFINITY
     }
@@ -57,6 +59,9 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     fn rates(&self) -> &[f64] {
         &[]
     }
+
+    /// Makes the room to work in that is no part of the state: called after a snapshot was read.
+    fn make_room(&mut self) {}
 
     /// Whether `state`, read from a snapshot, can be a state of this fresh rule.
     ///
@@ -159,7 +164,7 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
-        let read: State<R> = snapshot::open(R::ENTRY.name, VERSION, state)?;
+        let mut read: State<R> = snapshot::open(R::ENTRY.name, VERSION, state)?;
         if read.params != self.params {
             return Err(SnapshotError::state("its parameters are others than this master's").into());
         }
@@ -170,6 +175,7 @@ impl<R: Rule> Master for Ruled<R> {
         read.roster.validate(fresh.setup.bases)?;
         fresh.rule.admits(&read.rule)?;
         distribution(&read.probabilities, &read.roster)?;
+        read.rule.make_room();
         *self = Self { roster: read.roster, rule: read.rule, probabilities: read.probabilities, ..fresh };
         Ok(())
     }

@@ -94,7 +94,9 @@ pub struct TrimRule {
     /// Sum and number of all losses.
     total: (f64, f64),
     /// Room for a step that may fail.
+    #[serde(skip)]
     next: Vec<f64>,
+    #[serde(skip)]
     estimates: Vec<f64>,
 }
 
@@ -340,11 +342,9 @@ impl Rule for TrimRule {
         }
     }
 
-    fn weight_range(&self) -> f64 {
-        // p >= delta = min(.5, 2/sqrt(T))/M, of which patience takes half.
-        let rounds = self.horizon.map_or(f64::INFINITY, |t| t as f64);
-        let plain = self.inverse.len() as f64 * (rounds.sqrt() / 2.0).max(2.0);
-        if self.budget > 0.0 { plain / (1.0 - SHARE) } else { plain }
+    fn make_room(&mut self) {
+        self.next.resize(self.inverse.len(), 0.0);
+        self.estimates.resize(self.inverse.len(), 0.0);
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
@@ -354,8 +354,6 @@ impl Rule for TrimRule {
         all("means", &state.means, bases, |x| (0.0..=1.0).contains(&x))?;
         all("plays", &state.plays, bases, finite)?;
         all("patience", &state.spent, bases, finite)?;
-        all("rooms", &state.next, bases, |_| true)?;
-        all("estimates", &state.estimates, bases, |_| true)?;
         let constants = |r: &Self| (r.halving, r.scale, r.memory, r.budget, r.cap, r.horizon);
         if constants(state) != constants(self) || state.round == 0 {
             return Err(SnapshotError::state("its constants do not follow from its parameters"));

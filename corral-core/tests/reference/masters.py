@@ -1,0 +1,282 @@
+"""Three rounds of every master that randomises, and 120 choices of every one that does not, in 50 digits.
+
+Written from the formulas (the head of each file in src/masters), not from the Rust: plain sums, bisection for every
+root, no shortcuts.    python3 masters.py > masters.txt
+
+Lines of the output: `name M p...` after each of three rounds in which bases 0, 2, 1 lose .7, .2, 1 with weight
+1/pbar (T = 1000; twelve rounds for trim and corral), and `name choices ...` of runs in which the loss of base b in round t is
+(.8, .15, .5)[b] + ((7 t + 3 b) mod 5 - 2)/20.
+"""
+from mpmath import mp, mpf, sqrt, log, exp
+
+mp.dps = 50
+M, T = 3, mpf(1000)
+ROUNDS = [(0, mpf(7) / 10), (2, mpf(2) / 10), (1, mpf(1))]
+
+# Twelve rounds where something must have time to happen: patience spent, rates changed.
+MORE = ROUNDS + [(0, mpf(9) / 10), (2, mpf(1) / 10), (1, mpf(8) / 10), (0, mpf(1)), (0, mpf(6) / 10),
+                 (2, mpf(3) / 10), (1, mpf(1)), (1, mpf(1)), (0, mpf(1))]
+
+
+def show(name, p):
+    print(name, M, *[mp.nstr(x, 20) for x in p])
+
+
+def root(f, low, high):
+    """Where an increasing f passes 0."""
+    for _ in range(400):
+        mid = (low + high) / 2
+        if f(mid) > 0:
+            high = mid
+        else:
+            low = mid
+    return (low + high) / 2
+
+
+def soft(sums, eta, gamma):
+    least = min(sums)
+    w = [exp(-eta * (s - least)) for s in sums]
+    return [(1 - gamma) * x / sum(w) + gamma / M for x in w]
+
+
+def barrier(p, eta, l, floor=0):
+    """Log-barrier step; p_i = max(floor, 1/(1/p_i + eta_i (l_i - x)))."""
+    eta = eta if isinstance(eta, list) else [eta] * len(p)
+    step = lambda x: [max(floor, 1 / (1 / q + e * (v - x))) for q, e, v in zip(p, eta, l)]
+    pole = min(v + 1 / (q * e) for q, e, v in zip(p, eta, l))
+    x = root(lambda x: sum(step(x)) - 1, min(l) - 1, pole - mpf(10) ** -45)
+    return step(x)
+
+
+def exp3(name, eta, gamma, anytime=False):
+    s = [mpf(0)] * M
+    p = soft(s, eta, gamma)
+    for t, (k, f) in enumerate(ROUNDS):
+        s[k] += f / p[k]
+        if anytime:
+            eta = sqrt(log(M) / ((t + 2) * M))
+        p = soft(s, eta, gamma)
+        show(name, p)
+
+
+def exp3p():
+    delta = mpf(5) / 100
+    b = sqrt(log(M / delta) / (T * M))
+    eta = mpf(95) / 100 * sqrt(log(M) / (T * M))
+    gamma = mpf(105) / 100 * sqrt(M * log(M) / T)
+    g = [mpf(0)] * M
+    p = [mpf(1) / M] * M
+    for k, f in ROUNDS:
+        g = [g[i] + ((1 - f if i == k else 0) + b) / p[i] for i in range(M)]
+        p = soft([-x for x in g], eta, gamma)
+        show("exp3-p", p)
+
+
+def tsallis(name, reduced):
+    s = [mpf(0)] * M
+    c = 4 if reduced else 2
+    p = [mpf(1) / M] * M
+    for t, (k, f) in enumerate(ROUNDS, 1):
+        eta = c / sqrt(mpf(t))
+        for i in range(M):
+            base = mpf(1) / 2 if reduced and p[i] >= eta ** 2 else mpf(0)
+            s[i] += base + ((f - base) / p[i] if i == k else 0)
+        eta = c / sqrt(mpf(t + 1))
+        x = root(lambda x: sum(4 / (eta * (v - x)) ** 2 for v in s) - 1, min(s) - 1000, min(s) - mpf(10) ** -45)
+        p = [4 / (eta * (v - x)) ** 2 for v in s]
+        show(name, p)
+
+
+def grid():
+    etas = [mpf(c) / sqrt(T) for c in ("0.1", "0.5", "2", "10", "50")]
+    G = len(etas)
+    xi = sqrt(log(G) / (T * min(M, G)))
+    copies = [[mpf(1) / M] * M for _ in etas]
+    cost = [mpf(0)] * G
+    bar = [mpf(1) / M] * M
+    for k, f in ROUNDS:
+        l = [f / bar[k] if i == k else mpf(0) for i in range(M)]
+        cost = [c + sum(q * v for q, v in zip(p, l)) for c, p in zip(cost, copies)]
+        copies = [barrier(p, eta, l) for p, eta in zip(copies, etas)]
+        w = [exp(-xi * (c - min(cost))) for c in cost]
+        q = [x / sum(w) for x in w]
+        mix = [sum(q[g] * copies[g][i] for g in range(G)) for i in range(M)]
+        bar = [(1 - 1 / T) * x + 1 / (T * M) for x in mix]
+        show("eta-grid", bar)
+
+
+def trim(name, halving, a, budget):
+    w = [mpf(M)] * M
+    m, n, spent = [mpf(0)] * M, [0] * M, [mpf(0)] * M
+    Q, eta, h = mpf(0), mpf(34) / 100, mpf(200)
+    total, count = mpf(0), 0
+
+    def bar():
+        A = [i for i in range(M) if spent[i] < budget / (M - 1)]
+        th = mpf(1) / 2 if A else mpf(0)
+        return [(1 - th) / w[i] + (th / len(A) if i in A else 0) for i in range(M)]
+
+    for t, (k, f) in enumerate(MORE, 1):
+        p = bar()
+        known = [m[j] for j in range(M) if n[j] >= 2]
+        if known:
+            spent[k] = max(mpf(0), spent[k] + f - min(known))
+        overall = total / count if count else mpf(0)
+        base = [m[i] if n[i] else overall for i in range(M)]
+        l = [base[i] + ((f - base[i]) / p[k] if i == k else 0) for i in range(M)]
+        n[k] += 1
+        m[k] += max(mpf(1) / n[k], 1 / h) * (f - m[k])
+        total, count = total + f, count + 1
+        q2 = [1 / x ** 2 for x in w]
+        c = sum(a_ * b_ for a_, b_ in zip(q2, l)) / sum(q2)
+        q = sum(a_ * (b_ - c) ** 2 for a_, b_ in zip(q2, l))
+        target = a * sqrt(M * log(T) / Q) if Q else mp.inf
+        if halving:
+            if target < eta / 2:
+                eta, w, Q = eta / 2, [mpf(M)] * M, mpf(0)
+        else:
+            eta = min(mpf(34) / 100, target)
+        Q += q
+        delta = min(mpf(1) / 2, 2 / sqrt(mpf(t))) / M
+        w = [1 / x for x in barrier([1 / x for x in w], eta, l, delta)]
+        show(name, bar())
+
+
+def corral(name, eta, overwrite=False, whole=False, shrink=False, gains=False):
+    """Algorithm 1 with the deviations of public programs, but for their loose solvers."""
+    gamma, beta = 1 / T, exp(1 / log(T))
+    p = [mpf(1) / M] * M
+    bar, etas, rho = p, [eta] * M, [mpf(2 * M)] * M
+    for k, f in MORE:
+        l = [((1 - f) if gains else f) / bar[k] if i == k else mpf(0) for i in range(M)]
+        p = barrier(p, etas, l)
+        bar = [(1 - gamma) * x + gamma / M for x in p]
+        for i in range(M):
+            if 1 / bar[i] > rho[i]:
+                rho[i] = mp.floor(2 / bar[i]) if whole else 2 / bar[i]
+                etas[i] = etas[i] / beta if shrink else etas[i] * beta
+        if overwrite:
+            p = bar
+        show(name, bar)
+
+
+def loss(b, t):
+    return (mpf(80), mpf(15), mpf(50))[b] / 100 + mpf((7 * t + 3 * b) % 5 - 2) / 20
+
+
+def choices(name, pick, learn, rounds=120):
+    out = []
+    for t in range(rounds):
+        b = pick(t)
+        out.append(b)
+        learn(b, 1 - loss(b, t))
+    print(name, "choices", *out)
+
+
+class Sums:
+    def __init__(self):
+        self.n, self.u = [mpf(0)] * M, [mpf(0)] * M
+
+    def add(self, b, r):
+        self.n[b] += 1
+        self.u[b] += r
+
+
+def first_least(score):
+    best = min(score(i) for i in range(M))
+    return next(i for i in range(M) if score(i) == best)
+
+
+def width(c, delta, n):
+    return c * sqrt(log(M * max(mpf(1), log(n)) / delta) / n)
+
+
+def ucb():
+    s = Sums()
+    index = lambda i, t: -mp.inf if s.n[i] == 0 else -(s.u[i] / s.n[i] + sqrt(log((t + 1) / mpf("0.1")) / s.n[i]))
+    choices("ucb", lambda t: first_least(lambda i: index(i, t)), s.add)
+
+
+def balancing():
+    s = Sums()
+
+    def pick(t):
+        best = max([(s.u[i] + sqrt(s.n[i])) / s.n[i] for i in range(M) if s.n[i]], default=mpf(0))
+        return first_least(lambda i: -mp.inf if s.n[i] == 0 else s.n[i] * best - s.u[i])
+
+    choices("regret-balancing", pick, s.add)
+
+
+def rbbe():
+    s = Sums()
+    active = set(range(M))
+    scale = [mpf(1) / 10, mpf(2) / 10, mpf(4) / 10]
+    c, delta = mpf(3) / 10, mpf(1) / 10
+
+    def learn(b, r):
+        s.add(b, r)
+        low = [s.u[j] / s.n[j] - width(c, delta, s.n[j]) for j in active if s.n[j]]
+        for i in list(active):
+            if s.n[i] and s.u[i] / s.n[i] + scale[i] * sqrt(s.n[i]) / s.n[i] + width(c, delta, s.n[i]) < max(low):
+                active.discard(i)
+
+    choices("rbbe", lambda t: first_least(lambda i: scale[i] * sqrt(s.n[i]) if i in active else mp.inf), learn)
+    print("rbbe active", *sorted(active))
+
+
+def d3rb(name, estimate, published):
+    s = Sums()
+    c, delta, least = (mpf(5) / 10, mpf(1) / 100, mpf(1)) if published else (mpf(2) / 10, mpf(1) / 100, mpf(3) / 10)
+    d, phi = [least] * M, [least] * M
+    bonus = lambda i: c * sqrt(s.n[i] * log((s.n[i] + 1) / delta))
+
+    def gap(b):
+        if published:
+            low = max((s.u[j] - bonus(j)) / sqrt(max(s.n[j], 1)) for j in range(M))
+            return low - (s.u[b] + bonus(b)) / sqrt(s.n[b])
+        low = max(s.u[j] / s.n[j] - width(c, delta, s.n[j]) for j in range(M) if s.n[j])
+        return low - s.u[b] / s.n[b] - width(c, delta, s.n[b])
+
+    def learn(b, r):
+        s.add(b, r)
+        n, g = s.n[b], gap(b)
+        if estimate and published:
+            phi[b] = max(min(n * g, 2 * phi[b]), phi[b], least * sqrt(n))
+        elif estimate:
+            d[b] = max(least, sqrt(n) * g)
+            phi[b] = min(max(d[b] * sqrt(n), phi[b]), 2 * phi[b])
+        else:
+            if published and n * g > d[b] * sqrt(n):
+                d[b] = min(2 * d[b], mpf(10000))
+            elif not published and g > d[b] / sqrt(n):
+                d[b] *= 2
+            phi[b] = d[b] * sqrt(n)
+
+    choices(name, lambda t: first_least(lambda i: phi[i]), learn)
+
+
+eta = sqrt(2 * log(M) / (T * M))
+exp3("exp3", eta, mpf(0))
+exp3("exp3/mixing", eta, mpf(1) / 10)
+exp3("exp3/anytime", sqrt(log(M) / mpf(M)), mpf(0), True)
+exp3p()
+# alpha = 1/2, R = sqrt(T): gamma = (alpha M^alpha R/T)^(1/(1+alpha))
+exp3("exp4-mix", eta, (sqrt(mpf(M)) / 2 * sqrt(T) / T) ** (mpf(2) / 3))
+tsallis("tsallis-inf", False)
+tsallis("tsallis-inf/reduced", True)
+grid()
+trim("trim", False, mpf(1), mpf(0))
+trim("trim/patient", True, mpf(5) / 10, mpf(1))
+trim("trim/halved", True, mpf(3) / 100, mpf(0))
+corral("corral", mpf(2))
+corral("corral/as-modelselection", mpf(2), overwrite=True, whole=True)
+corral("corral/as-coba", mpf(2), shrink=True)
+corral("corral/as-smpybandits", mpf(1) / 20)
+corral("corral/as-adversarial-master-h", mpf(1) / 2, overwrite=True, gains=True)
+ucb()
+balancing()
+rbbe()
+d3rb("d3rb", False, False)
+d3rb("d3rb/published", False, True)
+d3rb("ed2rb", True, False)
+d3rb("ed2rb/published", True, True)
