@@ -6,8 +6,10 @@ mod delay;
 mod draw;
 mod environment;
 mod registry;
+mod regret;
 
 pub mod arms;
+pub mod contextual;
 pub mod induced;
 pub mod points;
 
@@ -16,3 +18,4 @@ pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
 pub use induced::{Induced, induce};
 pub use registry::{BuildError, World, build, entries, example};
+pub use regret::{ArmSums, CellSums};

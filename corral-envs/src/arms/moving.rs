@@ -3,7 +3,7 @@
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
 use serde::Deserialize;
 
-use crate::{Draw, EnvError, Environment};
+use crate::{ArmSums, Draw, EnvError, Environment};
 
 /// How the mean losses of K arms move.
 ///
@@ -53,8 +53,7 @@ pub struct Moving<P> {
     draw: Draw,
     rounds: u64,
     means: Vec<f64>,
-    // Sum over the rounds of each arm's mean loss.
-    totals: Vec<f64>,
+    sums: ArmSums,
 }
 
 impl<P: Path> Moving<P> {
@@ -69,7 +68,7 @@ impl<P: Path> Moving<P> {
             draw: Draw::none(),
             rounds: 0,
             means: vec![0.0; arms],
-            totals: vec![0.0; arms],
+            sums: ArmSums::new(arms),
         }
     }
 }
@@ -82,9 +81,7 @@ impl<P: Path> Environment<Context, Arm> for Moving<P> {
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
         self.draw = Draw::new(rng);
         self.path.means(self.rounds, self.draw, &mut self.means);
-        for (total, mean) in self.totals.iter_mut().zip(&self.means) {
-            *total += mean;
-        }
+        self.sums.add(&self.means);
         self.rounds += 1;
         Ok(())
     }
@@ -113,7 +110,6 @@ impl<P: Path> Environment<Context, Arm> for Moving<P> {
     }
 
     fn best_so_far(&self) -> f64 {
-        let least = || self.totals.iter().copied().fold(f64::INFINITY, f64::min);
-        self.path.best_alone(self.rounds).unwrap_or_else(least)
+        self.path.best_alone(self.rounds).unwrap_or_else(|| self.sums.best())
     }
 }

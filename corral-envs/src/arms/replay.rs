@@ -6,7 +6,7 @@ use corral_core::{Arm, Context, Feedback, ParamError, Rng, Setup};
 use serde::Deserialize;
 
 use crate::registry::{Row, entry, field};
-use crate::{EnvError, Environment};
+use crate::{ArmSums, EnvError, Environment};
 
 /// Parameters of [`Replay`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -66,7 +66,7 @@ impl ReplayParams {
             horizon,
             context: Context::plain(arms),
             round: 0,
-            totals: vec![0.0; arms],
+            sums: ArmSums::new(arms),
         })
     }
 }
@@ -126,7 +126,7 @@ pub struct Replay {
     context: Context,
     // Rounds that have begun.
     round: u64,
-    totals: Vec<f64>,
+    sums: ArmSums,
 }
 
 impl Replay {
@@ -148,9 +148,7 @@ impl Environment<Context, Arm> for Replay {
         }
         self.round += 1;
         let at = self.start();
-        for (total, loss) in self.totals.iter_mut().zip(&self.losses[at..]) {
-            *total += loss;
-        }
+        self.sums.add(&self.losses[at..at + self.arms]);
         Ok(())
     }
 
@@ -173,7 +171,7 @@ impl Environment<Context, Arm> for Replay {
     }
 
     fn best_so_far(&self) -> f64 {
-        self.totals.iter().copied().fold(f64::INFINITY, f64::min)
+        self.sums.best()
     }
 }
 

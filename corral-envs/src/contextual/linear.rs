@@ -1,0 +1,293 @@
+//! Losses that are linear, or generalised linear, in features; contexts i.i.d. or adversarial.
+
+use std::sync::Arc;
+
+use corral_core::policy::Linear;
+use corral_core::{
+    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space,
+};
+use serde::Deserialize;
+
+use super::sequence::{Contexts, Features, HALF, Sequence, dot, unit_vector};
+use crate::arms::Noise;
+use crate::registry::{Row, entry, field};
+use crate::{Draw, EnvError, Environment, Stream};
+
+/// The link sigma of E[loss] = sigma(<theta, z>). With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// sigma(u) = u, theta = (1, w)/sqrt(2): the mean is (1 + <w, v>)/2.
+    #[default]
+    Identity,
+    /// sigma(u) = 1/(1 + e^-u), theta = sqrt(2) scale (0, w): u is scale <w, v>.
+    Logistic,
+    /// sigma(u) = e^u on u <= 0, theta = -scale (1, w)/sqrt(2): u is -scale (1 + <w, v>)/2.
+    Exponential,
+}
+
+impl Link {
+    /// sigma(u), cut to [0, 1] against rounding.
+    #[inline]
+    fn mean(self, u: f64) -> f64 {
+        match self {
+            Self::Identity => u.clamp(0.0, 1.0),
+            Self::Logistic => 1.0 / (1.0 + libm::exp(-u)),
+            Self::Exponential => libm::exp(u.min(0.0)),
+        }
+    }
+
+    fn theta(self, scale: f64, dim: usize, stream: &mut Stream) -> Vec<f64> {
+        let (intercept, factor) = match self {
+            Self::Identity => (HALF, HALF),
+            Self::Logistic => (0.0, scale / HALF),
+            Self::Exponential => (-scale * HALF, -scale * HALF),
+        };
+        let w = unit_vector(dim, stream);
+        std::iter::once(intercept).chain(w.into_iter().map(|w| factor * w)).collect()
+    }
+}
+
+/// Parameters of [`LinearWorld`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinearParams {
+    /// The dimension of v; rows have one number more.
+    #[serde(default = "five")]
+    pub dim: usize,
+    /// The number of actions, at most.
+    #[serde(default = "ten")]
+    pub arms: usize,
+    /// The number of actions, at least; every number between is as likely. `arms` where it is not given.
+    pub fewest: Option<usize>,
+    /// Whether actions have rows of features, or share them and have parameters of their own.
+    #[serde(default)]
+    pub features: Features,
+    /// The link.
+    #[serde(default)]
+    pub link: Link,
+    /// How steep the logistic and the exponential link are.
+    #[serde(default = "four")]
+    pub scale: f64,
+    /// How contexts come about.
+    #[serde(default)]
+    pub contexts: Contexts,
+    /// How many contexts come again, where they do.
+    #[serde(default = "ten")]
+    pub pool: usize,
+    /// What is added to the means.
+    #[serde(default)]
+    pub noise: Noise,
+    /// With shared features: the number of linear policies offered to bases, the optimal one last; 0: none.
+    #[serde(default)]
+    pub policies: usize,
+}
+
+fn five() -> usize {
+    5
+}
+
+fn ten() -> usize {
+    10
+}
+
+fn four() -> f64 {
+    4.0
+}
+
+impl LinearParams {
+    /// Draws the parameters of the losses, and builds the world for a run of `rounds` rounds.
+    ///
+    /// # Errors
+    /// As [`Sequence::new`]; the scale is not positive; or policies are asked for without shared features.
+    pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<LinearWorld, ParamError> {
+        ParamError::positive("scale", self.scale)?;
+        if self.policies > 0 && self.features == Features::Rows {
+            return Err(ParamError::new("policies", self.policies, "0 where actions have rows"));
+        }
+        if self.policies > 1 << 16 {
+            return Err(ParamError::new("policies", self.policies, "at most 2^16"));
+        }
+        let mut stream = Draw::new(rng).stream(0);
+        let fewest = self.fewest.unwrap_or(self.arms);
+        let sequence = Sequence::new(
+            self.contexts,
+            self.features,
+            self.dim,
+            self.arms,
+            fewest,
+            self.pool,
+            rounds,
+            &mut stream,
+        )?;
+        let vectors = if self.features == Features::Rows { 1 } else { self.arms };
+        let mut parameters = || {
+            (0..vectors).flat_map(|_| self.link.theta(self.scale, self.dim, &mut stream)).collect::<Vec<_>>()
+        };
+        let theta = parameters();
+        // The action of least mean has the largest score -<theta_a, z>.
+        let policy = |theta: &[f64]| {
+            let weights = theta.iter().map(|w| -w).collect();
+            Linear::new(self.dim + 1, vec![0.0; self.arms], weights).map(Policy::Linear)
+        };
+        let class = if self.policies > 0 {
+            let mut class = Vec::with_capacity(self.policies);
+            for _ in 1..self.policies {
+                class.push(policy(&parameters())?);
+            }
+            class.push(policy(&theta)?);
+            Some(Arc::from(class))
+        } else {
+            None
+        };
+        Ok(LinearWorld {
+            context: sequence.empty(),
+            sampler: self.contexts.iid().then(|| Arc::new(sequence.clone())),
+            means: Vec::with_capacity(self.arms),
+            sequence,
+            features: self.features,
+            link: self.link,
+            theta,
+            noise: self.noise,
+            class,
+            arms: self.arms,
+            horizon: rounds,
+            draw: Draw::none(),
+            rounds: 0,
+            best: 0.0,
+        })
+    }
+}
+
+/// E[loss of a] = sigma(<theta, z(x, a)>), or sigma(<theta_a, x>) where features are shared. The best policy in
+/// hindsight takes the action of least mean in every round.
+#[derive(Debug, Clone)]
+pub struct LinearWorld {
+    sequence: Sequence,
+    sampler: Option<Arc<Sequence>>,
+    features: Features,
+    link: Link,
+    // One vector, or one per action.
+    theta: Vec<f64>,
+    noise: Noise,
+    class: Option<Arc<[Policy]>>,
+    arms: usize,
+    horizon: u64,
+    context: Context,
+    means: Vec<f64>,
+    draw: Draw,
+    rounds: u64,
+    best: f64,
+}
+
+impl LinearWorld {
+    /// The parameters: one vector, or one per action where features are shared.
+    pub fn theta(&self) -> &[f64] {
+        &self.theta
+    }
+}
+
+impl Environment<Context, Arm> for LinearWorld {
+    fn setup(&self) -> Setup {
+        let width = self.sequence.width();
+        let context = match self.features {
+            Features::Rows => ContextShape { features: 0, row_features: width, cells: None },
+            Features::Shared => ContextShape { features: width, row_features: 0, cells: None },
+        };
+        Setup {
+            context,
+            policies: self.class.clone(),
+            sampler: self.sampler.clone().map(|s| s as Arc<dyn ContextSampler>),
+            ..Setup::new(Space::Arms(self.arms), Some(self.horizon))
+        }
+    }
+
+    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+        self.draw = Draw::new(rng);
+        self.sequence.write(self.rounds, &mut self.draw.stream(0), &mut self.context);
+        self.means.clear();
+        let (x, link) = (&self.context, self.link);
+        match self.features {
+            Features::Rows => {
+                let rows = x.rows().chunks_exact(x.row_dim());
+                self.means.extend(rows.map(|z| link.mean(dot(&self.theta, z))));
+            }
+            Features::Shared => {
+                let thetas = self.theta.chunks_exact(x.features().len());
+                self.means.extend(thetas.map(|theta| link.mean(dot(theta, x.features()))));
+            }
+        }
+        self.best += self.means.iter().copied().fold(f64::INFINITY, f64::min);
+        self.rounds += 1;
+        Ok(())
+    }
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn loss(&self, decision: &Arm) -> f64 {
+        let mean = self.mean_loss(decision);
+        match self.noise {
+            Noise::Bernoulli if !mean.is_nan() => {
+                f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean)
+            }
+            _ => mean,
+        }
+    }
+
+    fn mean_loss(&self, decision: &Arm) -> f64 {
+        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
+    }
+
+    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
+        EnvError::check_arm(*decision, self.means.len())?;
+        let loss = self.loss(decision);
+        self.sequence.played(self.context.row(decision.index()));
+        Ok(Feedback::plain(loss))
+    }
+
+    fn best_so_far(&self) -> f64 {
+        self.best
+    }
+}
+
+pub(super) const LINEAR: Row = Row {
+    entry: entry(
+        "linear",
+        "contextual",
+        "mean losses that are linear (or logistic, or exponential) in features of the actions or of the context",
+        "the paper's contextual example, E[c] = W x; Li et al. 2010, Chu et al. 2011, Filippi et al. 2010",
+        "i.i.d. or adversarial contexts, stochastic losses; offers its contexts' law where they are i.i.d.",
+        "O(K d)",
+        &[
+            field("dim", "5", "dimension of v; a row is (1, v)/sqrt(2)"),
+            field("arms", "10", "number of actions, at most"),
+            field("fewest", "unset", "number of actions, at least; as many as at most where it is not given"),
+            field(
+                "features",
+                "\"rows\"",
+                "rows: one row per action; shared: one parameter vector per action",
+            ),
+            field("link", "\"identity\"", "identity, logistic or exponential"),
+            field("scale", "4.0", "steepness of the logistic and the exponential link"),
+            field(
+                "contexts",
+                "\"gaussian\"",
+                "gaussian, cube (i.i.d.), sorted, cyclic, hide, evasive (adversarial)",
+            ),
+            field("pool", "10", "how many contexts come again (cyclic, hide)"),
+            field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean"),
+            field(
+                "policies",
+                "0",
+                "with shared features: linear policies offered to bases, the optimal one last",
+            ),
+        ],
+    ),
+    example: "fewest = 4",
+    build: |request, rng| {
+        let params: LinearParams = request.read()?;
+        request.arms(params.draw(request.rounds, rng))
+    },
+};

@@ -1,0 +1,29 @@
+//! Contextual bandits: the paper's example, in its stochastic, hybrid and adversarial kinds.
+
+mod advice;
+mod linear;
+mod reference;
+mod representations;
+mod sequence;
+mod tabular;
+mod tree;
+
+pub use advice::{Advice, AdviceParams};
+pub use linear::{LinearParams, LinearWorld, Link};
+pub use reference::reference_class;
+pub use representations::{Representations, RepresentationsParams};
+pub use sequence::{Contexts, Features, Sequence};
+pub use tabular::{PlantedParams, Tabular, TabularLosses};
+pub use tree::{TreeParams, TreeWorld};
+
+use crate::registry::Row;
+
+pub(crate) const ROWS: &[Row] = &[
+    tabular::PLANTED,
+    tabular::HYBRID,
+    reference::REFERENCE,
+    tree::PLANTED_TREE,
+    linear::LINEAR,
+    representations::REPRESENTATIONS,
+    advice::ADVICE,
+];

@@ -1,0 +1,201 @@
+//! Contexts that carry several representations of the actions, of which one makes the loss linear.
+
+use std::sync::Arc;
+
+use corral_core::{Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Rng, Setup, Space};
+use serde::Deserialize;
+
+use super::sequence::{HALF, dot, unit_vector};
+use crate::registry::{Row, entry, field};
+use crate::{Draw, EnvError, Environment, Stream};
+
+/// Parameters of [`Representations`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RepresentationsParams {
+    /// How many representations there are.
+    #[serde(default = "three")]
+    pub maps: usize,
+    /// The one that fits, from 0; the last where it is not given.
+    pub fitting: Option<usize>,
+    /// The dimension of v; each representation has one number more.
+    #[serde(default = "five")]
+    pub dim: usize,
+    /// The number of actions.
+    #[serde(default = "five")]
+    pub arms: usize,
+}
+
+fn three() -> usize {
+    3
+}
+
+fn five() -> usize {
+    5
+}
+
+impl RepresentationsParams {
+    /// Draws the parameter of the loss, and builds the world for a run of `rounds` rounds.
+    ///
+    /// # Errors
+    /// A size is 0 or too large, or the fitting representation does not exist.
+    pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<Representations, ParamError> {
+        let size = |name, size: usize, must| {
+            if (1..=1 << 12).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
+        };
+        size("maps", self.maps, "in 1..=2^12")?;
+        size("dim", self.dim, "in 1..=2^12")?;
+        size("arms", self.arms, "in 1..=2^12")?;
+        let fitting = self.fitting.unwrap_or(self.maps - 1);
+        if fitting >= self.maps {
+            return Err(ParamError::new("fitting", fitting, "one of the maps"));
+        }
+        let w = unit_vector(self.dim, &mut Draw::new(rng).stream(0));
+        let theta = std::iter::once(HALF).chain(w.into_iter().map(|w| HALF * w)).collect();
+        let maps = Maps { maps: self.maps, fitting, dim: self.dim, arms: self.arms };
+        Ok(Representations {
+            context: Context::plain(self.arms),
+            means: Vec::with_capacity(self.arms),
+            maps: Arc::new(maps),
+            theta,
+            horizon: rounds,
+            draw: Draw::none(),
+            best: 0.0,
+        })
+    }
+}
+
+/// The law of the contexts. An action has a hidden vector v, normal with variance 1/d and cut to the unit ball. Its row
+/// holds the maps one after the other, each (1, u)/sqrt(2): the fitting one has u = v; map j has
+/// u_i = cos(pi (j + 1) v_i), less what the loss needs: the sign.
+#[derive(Debug)]
+struct Maps {
+    maps: usize,
+    fitting: usize,
+    dim: usize,
+    arms: usize,
+}
+
+impl Maps {
+    fn width(&self) -> usize {
+        self.maps * (self.dim + 1)
+    }
+
+    fn write(&self, stream: &mut Stream, context: &mut Context) {
+        let (width, spread) = (self.width(), 1.0 / libm::sqrt(self.dim as f64));
+        context.refill_rows(width, |rows| {
+            rows.resize(self.arms * width, 0.0);
+            for row in rows.chunks_exact_mut(width) {
+                // The hidden vector is drawn into the place of the fitting map, and read from there.
+                let fitting = self.fitting * (self.dim + 1) + 1;
+                let mut square = 0.0;
+                for v in &mut row[fitting..fitting + self.dim] {
+                    *v = spread * stream.normal();
+                    square += *v * *v;
+                }
+                let cut = if square > 1.0 { 1.0 / libm::sqrt(square) } else { 1.0 };
+                row[fitting..fitting + self.dim].iter_mut().for_each(|v| *v *= cut);
+                for map in 0..self.maps {
+                    let start = map * (self.dim + 1);
+                    row[start] = HALF;
+                    if map != self.fitting {
+                        for i in 0..self.dim {
+                            let angle = std::f64::consts::PI * (map + 1) as f64 * row[fitting + i];
+                            row[start + 1 + i] = HALF * spread * libm::cos(angle);
+                        }
+                    }
+                }
+                row[fitting..fitting + self.dim].iter_mut().for_each(|v| *v *= HALF);
+            }
+        });
+    }
+}
+
+impl ContextSampler for Maps {
+    fn sample(&self, rng: &mut dyn Rng) -> Context {
+        let mut context = Context::plain(self.arms);
+        self.write(&mut Draw::new(rng).stream(0), &mut context);
+        context
+    }
+}
+
+/// P(loss of a = 1) = (1 + <w, v_a>)/2, where v_a is one of the representations that the row of a carries.
+#[derive(Debug, Clone)]
+pub struct Representations {
+    maps: Arc<Maps>,
+    theta: Vec<f64>,
+    horizon: u64,
+    context: Context,
+    means: Vec<f64>,
+    draw: Draw,
+    best: f64,
+}
+
+impl Environment<Context, Arm> for Representations {
+    fn setup(&self) -> Setup {
+        Setup {
+            context: ContextShape { features: 0, row_features: self.maps.width(), cells: None },
+            sampler: Some(Arc::clone(&self.maps) as Arc<dyn ContextSampler>),
+            ..Setup::new(Space::Arms(self.maps.arms), Some(self.horizon))
+        }
+    }
+
+    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+        self.draw = Draw::new(rng);
+        self.maps.write(&mut self.draw.stream(0), &mut self.context);
+        let start = self.maps.fitting * self.theta.len();
+        self.means.clear();
+        let rows = self.context.rows().chunks_exact(self.maps.width());
+        self.means.extend(rows.map(|row| dot(&self.theta, &row[start..]).clamp(0.0, 1.0)));
+        self.best += self.means.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok(())
+    }
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn loss(&self, decision: &Arm) -> f64 {
+        let mean = self.mean_loss(decision);
+        if mean.is_nan() { mean } else { f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean) }
+    }
+
+    fn mean_loss(&self, decision: &Arm) -> f64 {
+        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
+    }
+
+    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
+        EnvError::check_arm(*decision, self.means.len())?;
+        Ok(Feedback::plain(self.loss(decision)))
+    }
+
+    fn best_so_far(&self) -> f64 {
+        self.best
+    }
+
+    fn facts(&self) -> Vec<(&'static str, f64)> {
+        vec![("fitting representation", self.maps.fitting as f64)]
+    }
+}
+
+pub(super) const REPRESENTATIONS: Row = Row {
+    entry: entry(
+        "representations",
+        "contextual",
+        "action rows that carry several feature maps, of which one makes the loss linear",
+        "the paper's applications: different ways to represent the contexts",
+        "stochastic; offers its contexts' law",
+        "O(K d maps)",
+        &[
+            field("maps", "3", "how many representations there are; each is a block of dim + 1 features"),
+            field("fitting", "unset", "the one that fits, from 0; the last where it is not given"),
+            field("dim", "5", "dimension of the hidden vector"),
+            field("arms", "5", "number of actions"),
+        ],
+    ),
+    example: "",
+    build: |request, rng| {
+        let params: RepresentationsParams = request.read()?;
+        request.arms(params.draw(request.rounds, rng))
+    },
+};

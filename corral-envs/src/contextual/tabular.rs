@@ -1,0 +1,312 @@
+//! Finitely many contexts, a finite class of policies, and one of them planted.
+
+use std::sync::Arc;
+
+use corral_core::{
+    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space,
+};
+use serde::Deserialize;
+
+use crate::registry::{Request, Row, entry, field};
+use crate::regret::CellSums;
+use crate::{BuildError, Draw, EnvError, Environment, World};
+
+/// How the losses of a [`Tabular`] world follow its planted policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TabularLosses {
+    /// P(loss = 1) is 1/2 - gap for the planted action, else 1/2, independently.
+    Stochastic,
+    /// Adversarial: the loss is 1/2 - gap for the planted action, else 1/2 + gap/5, without noise; the planted policy
+    /// changes at T/3 (rounded down).
+    Hybrid,
+}
+
+/// Parameters of `planted` and `hybrid`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlantedParams {
+    /// The number of contexts.
+    #[serde(default = "eight")]
+    pub contexts: usize,
+    /// The number of actions.
+    #[serde(default = "three")]
+    pub arms: usize,
+    /// The number of policies, drawn at random; the planted one is the last (hybrid: the last but one, then the last).
+    #[serde(default = "sixty_four")]
+    pub policies: usize,
+    /// How much better the planted action is.
+    #[serde(default = "gap")]
+    pub gap: f64,
+    /// Probability of each context, up to a factor; empty: all the same.
+    #[serde(default)]
+    pub weights: Vec<f64>,
+    /// Whether contexts also carry their index as one-hot features, for bases that want features.
+    #[serde(default)]
+    pub one_hot: bool,
+}
+
+fn eight() -> usize {
+    8
+}
+
+fn three() -> usize {
+    3
+}
+
+fn sixty_four() -> usize {
+    64
+}
+
+fn gap() -> f64 {
+    0.3
+}
+
+impl PlantedParams {
+    /// Draws the class, and builds the world for a run of `rounds` rounds.
+    ///
+    /// # Errors
+    /// A size is 0 or too large, the gap is outside [0, 1/2], or the weights are not one non-negative number per
+    /// context with a positive sum.
+    pub fn draw(self, losses: TabularLosses, rounds: u64, rng: &mut dyn Rng) -> Result<Tabular, ParamError> {
+        let size = |name, size: usize, most: usize, must| {
+            if (1..=most).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
+        };
+        size("contexts", self.contexts, 1 << 20, "in 1..=2^20")?;
+        size("arms", self.arms, 1 << 16, "in 1..=2^16")?;
+        size("policies", self.policies, 1 << 20, "in 1..=2^20")?;
+        if self.contexts.saturating_mul(self.policies.max(self.arms)) > 1 << 28 {
+            return Err(ParamError::new("contexts", self.contexts, "fewer for so many policies and arms"));
+        }
+        let mut stream = Draw::new(rng).stream(0);
+        let mut policy =
+            || Policy::Table((0..self.contexts).map(|_| stream.index(self.arms) as u16).collect());
+        let class: Arc<[Policy]> = (0..self.policies).map(|_| policy()).collect();
+        let last = self.policies - 1;
+        let cells = Cells::new(self.contexts, self.arms, self.weights, self.one_hot)?;
+        Tabular::new(cells, class, [last.saturating_sub(1), last], self.gap, losses, rounds)
+    }
+}
+
+/// The law of the contexts.
+#[derive(Debug)]
+pub(super) struct Cells {
+    cells: usize,
+    arms: usize,
+    // Cumulative probabilities; empty: uniform.
+    cumulative: Vec<f64>,
+    one_hot: bool,
+}
+
+impl Cells {
+    pub fn new(cells: usize, arms: usize, weights: Vec<f64>, one_hot: bool) -> Result<Self, ParamError> {
+        if !weights.is_empty() && weights.len() != cells {
+            let found = format!("{} numbers", weights.len());
+            return Err(ParamError::new("weights", found, "one number per context"));
+        }
+        if let Some(i) = weights.iter().position(|w| !(0.0..f64::INFINITY).contains(w)) {
+            return Err(ParamError::new(
+                "weights",
+                format!("{} at index {i}", weights[i]),
+                "finite and not negative",
+            ));
+        }
+        let total: f64 = weights.iter().sum();
+        if !weights.is_empty() && ParamError::positive("weights", total).is_err() {
+            return Err(ParamError::new("weights", total, "of a positive and finite sum"));
+        }
+        let mut sum = 0.0;
+        let cumulative = weights.iter().map(|w| {
+            sum += w / total;
+            sum
+        });
+        Ok(Self { cells, arms, cumulative: cumulative.collect(), one_hot })
+    }
+
+    /// The context of a uniform number.
+    fn cell(&self, u: f64) -> usize {
+        let cell = if self.cumulative.is_empty() {
+            (u * self.cells as f64) as usize
+        } else {
+            // Contexts of probability 0 have the cumulative probability of the one before, and are passed over.
+            self.cumulative.partition_point(|c| *c <= u)
+        };
+        cell.min(self.cells - 1)
+    }
+
+    fn shape(&self) -> ContextShape {
+        ContextShape {
+            features: if self.one_hot { self.cells } else { 0 },
+            row_features: 0,
+            cells: Some(self.cells),
+        }
+    }
+
+    fn write(&self, cell: usize, context: &mut Context) {
+        context.set_cell(Some(cell));
+        if self.one_hot {
+            let features = context.features_mut();
+            features.clear();
+            features.resize(self.cells, 0.0);
+            features[cell] = 1.0;
+        }
+    }
+}
+
+impl ContextSampler for Cells {
+    fn sample(&self, rng: &mut dyn Rng) -> Context {
+        let mut context = Context::plain(self.arms);
+        self.write(self.cell(Draw::new(rng).uniform(0)), &mut context);
+        context
+    }
+}
+
+/// Finitely many i.i.d. contexts with a planted policy.
+#[derive(Debug, Clone)]
+pub struct Tabular {
+    cells: Arc<Cells>,
+    class: Arc<[Policy]>,
+    planted: [Vec<u16>; 2],
+    losses: TabularLosses,
+    gap: f64,
+    switch: u64,
+    horizon: u64,
+    context: Context,
+    cell: usize,
+    draw: Draw,
+    rounds: u64,
+    means: Vec<f64>,
+    sums: CellSums,
+}
+
+impl Tabular {
+    pub(super) fn new(
+        cells: Cells,
+        class: Arc<[Policy]>,
+        planted: [usize; 2],
+        gap: f64,
+        losses: TabularLosses,
+        rounds: u64,
+    ) -> Result<Self, ParamError> {
+        if !(0.0..=0.5).contains(&gap) {
+            return Err(ParamError::new("gap", gap, "in [0, 1/2]"));
+        }
+        let table = |index: usize| match class.get(index) {
+            Some(Policy::Table(table)) => Ok(table.clone()),
+            _ => Err(ParamError::new("policies", index, "tables that hold the planted ones")),
+        };
+        let planted = [table(planted[0])?, table(planted[1])?];
+        let mut context = Context::plain(cells.arms);
+        cells.write(0, &mut context);
+        Ok(Self {
+            planted,
+            losses,
+            gap,
+            switch: if losses == TabularLosses::Hybrid { rounds / 3 } else { 0 },
+            horizon: rounds,
+            context,
+            cell: 0,
+            draw: Draw::none(),
+            rounds: 0,
+            means: vec![0.0; cells.arms],
+            sums: CellSums::new(cells.cells, cells.arms, Arc::clone(&class)),
+            cells: Arc::new(cells),
+            class,
+        })
+    }
+}
+
+impl Environment<Context, Arm> for Tabular {
+    fn setup(&self) -> Setup {
+        Setup {
+            context: self.cells.shape(),
+            policies: Some(Arc::clone(&self.class)),
+            sampler: Some(Arc::clone(&self.cells) as Arc<dyn ContextSampler>),
+            ..Setup::new(Space::Arms(self.cells.arms), Some(self.horizon))
+        }
+    }
+
+    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+        self.draw = Draw::new(rng);
+        self.cell = self.cells.cell(self.draw.uniform(0));
+        self.cells.write(self.cell, &mut self.context);
+        let planted = usize::from(self.planted[usize::from(self.rounds >= self.switch)][self.cell]);
+        let other = match self.losses {
+            TabularLosses::Stochastic => 0.5,
+            TabularLosses::Hybrid => 0.5 + 0.2 * self.gap,
+        };
+        self.means.fill(other);
+        self.means[planted] = 0.5 - self.gap;
+        self.sums.add(self.cell, &self.means);
+        self.rounds += 1;
+        Ok(())
+    }
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn loss(&self, decision: &Arm) -> f64 {
+        let mean = self.mean_loss(decision);
+        match self.losses {
+            TabularLosses::Stochastic if !mean.is_nan() => {
+                f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean)
+            }
+            _ => mean,
+        }
+    }
+
+    fn mean_loss(&self, decision: &Arm) -> f64 {
+        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
+    }
+
+    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
+        EnvError::check_arm(*decision, self.means.len())?;
+        Ok(Feedback::plain(self.loss(decision)))
+    }
+
+    fn best_so_far(&self) -> f64 {
+        self.sums.best()
+    }
+}
+
+const FIELDS: &[corral_core::catalog::Field] = &[
+    field("contexts", "8", "number of contexts"),
+    field("arms", "3", "number of actions"),
+    field("policies", "64", "number of policies of the class, drawn at random; the planted one is the last"),
+    field("gap", "0.3", "how much better the planted action is"),
+    field("weights", "[]", "probability of each context, up to a factor; empty: all the same"),
+    field("one_hot", "false", "whether contexts also carry their index as one-hot features"),
+];
+
+fn build(losses: TabularLosses, request: &Request<'_>, rng: &mut dyn Rng) -> Result<World, BuildError> {
+    let params: PlantedParams = request.read()?;
+    request.arms(params.draw(losses, request.rounds, rng))
+}
+
+pub(super) const PLANTED: Row = Row {
+    entry: entry(
+        "planted",
+        "contextual",
+        "finitely many contexts; the action of a planted policy costs less by the gap",
+        "the paper's contextual example, stochastic contexts and losses",
+        "stochastic; offers its policy class and its contexts' law",
+        "O(K)",
+        FIELDS,
+    ),
+    example: "",
+    build: |request, rng| build(TabularLosses::Stochastic, request, rng),
+};
+
+pub(super) const HYBRID: Row = Row {
+    entry: entry(
+        "hybrid",
+        "contextual",
+        "finitely many i.i.d. contexts; adversarial losses: the planted policy changes at T/3",
+        "the paper's contextual example, i.i.d. contexts and adversarial losses",
+        "i.i.d. contexts, oblivious adversary; offers its policy class and its contexts' law",
+        "O(K)",
+        FIELDS,
+    ),
+    example: "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
+    build: |request, rng| build(TabularLosses::Hybrid, request, rng),
+};
