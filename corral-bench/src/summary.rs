@@ -50,8 +50,10 @@ pub fn student_95(freedom: u64) -> f64 {
         1..=5 => TABLE[freedom as usize - 1],
         n => {
             let (z, n): (f64, f64) = (1.959_964, n as f64);
-            let (z3, z5) = (z.powi(3), z.powi(5));
-            z + (z3 + z) / (4.0 * n) + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * n * n)
+            let (z3, z5, z7) = (z.powi(3), z.powi(5), z.powi(7));
+            z + (z3 + z) / (4.0 * n)
+                + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * n * n)
+                + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * n * n * n)
         }
     }
 }

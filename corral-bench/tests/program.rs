@@ -1,0 +1,294 @@
+//! The program as a user meets it: exit codes, messages, and results that do not depend on how they were made.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+const SPEC: &str = r#"
+name   = "small"
+rounds = 1_500
+seeds  = 6
+
+[[environment]]
+label = "stochastic"
+name  = "bernoulli"
+means = [0.5, 0.3, 0.6]
+
+[[environment]]
+label = "switching"
+name  = "switching"
+arms  = 3
+
+[[learner]]
+label  = "band"
+master = { name = "corral", rate = "fast" }
+bases  = [ { name = "ucb1", scale = 0.1 }, { name = "exp3" }, "random" ]
+
+[[learner]]
+label  = "nested"
+master = { name = "corral" }
+bases  = [ { name = "exp3" }, { master = "exp3", bases = ["ucb1", "random"] } ]
+
+[[learner]]
+label = "exp3 alone"
+base  = { name = "exp3" }
+"#;
+
+fn corral(dir: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_corral"))
+        .args(args)
+        .current_dir(dir)
+        .env_remove("CORRAL_PLUGINS")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+fn folder_with(spec: &str) -> TempDir {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("spec.toml"), spec).unwrap();
+    dir
+}
+
+fn run(dir: &TempDir, args: &[&str]) -> Output {
+    corral(dir.path(), &[&["run", "spec.toml", "--quiet"], args].concat())
+}
+
+#[track_caller]
+fn succeeded(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The exit code, and the message on stderr.
+#[track_caller]
+fn refused(output: &Output, code: i32, parts: &[&str]) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    for part in parts {
+        assert!(stderr.contains(part), "{part:?} is not in: {stderr}");
+    }
+}
+
+fn bytes(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    ["manifest.json", "results.csv", "cells.jsonl", "report.html"]
+        .iter()
+        .map(|name| (PathBuf::from(name), fs::read(dir.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"))))
+        .collect()
+}
+
+#[test]
+fn jobs_and_shards_do_not_change_a_byte() {
+    let dir = folder_with(SPEC);
+    succeeded(&run(&dir, &["--jobs", "1", "--out", "one"]));
+    succeeded(&run(&dir, &["--jobs", "3", "--out", "three"]));
+    let one = bytes(&dir.path().join("one"));
+    assert!(one == bytes(&dir.path().join("three")));
+    for i in 1..=3 {
+        succeeded(&run(&dir, &["--shard", &format!("{i}/3"), "--out", &format!("part-{i}")]));
+    }
+    succeeded(&corral(dir.path(), &["merge", "part-2", "part-3", "part-1", "--out", "joined"]));
+    assert!(one == bytes(&dir.path().join("joined")));
+}
+
+#[test]
+fn a_merge_with_a_part_missing_says_which() {
+    let dir = folder_with(SPEC);
+    succeeded(&run(&dir, &["--shard", "1/2", "--out", "part-1"]));
+    refused(&corral(dir.path(), &["merge", "part-1", "--out", "joined"]), 2, &["18 cells are missing", "cell 1"]);
+    assert!(!dir.path().join("joined/results.csv").exists());
+}
+
+#[test]
+fn a_killed_run_resumes_to_the_same_bytes() {
+    let dir = folder_with(&SPEC.replace("rounds = 1_500", "rounds = 30_000"));
+    succeeded(&run(&dir, &["--out", "whole"]));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_corral"))
+        .args(["run", "spec.toml", "--quiet", "--jobs", "1", "--out", "killed"])
+        .current_dir(dir.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let log = dir.path().join("killed/cells.partial.jsonl");
+    // Wait for the first cells, then pull the plug.
+    for _ in 0..2_000 {
+        if fs::metadata(&log).is_ok_and(|m| m.len() > 0) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!dir.path().join("killed/results.csv").exists());
+    // A kill in the middle of a line leaves half of it.
+    let mut cut = fs::read(&log).unwrap();
+    cut.extend_from_slice(b"{\"cell\":35,\"rounds\":30000,\"envir");
+    fs::write(&log, cut).unwrap();
+    succeeded(&run(&dir, &["--out", "killed"]));
+    assert!(bytes(&dir.path().join("whole")) == bytes(&dir.path().join("killed")));
+    // Once more: nothing is left to do, and nothing changes.
+    succeeded(&run(&dir, &["--out", "killed"]));
+    assert!(bytes(&dir.path().join("whole")) == bytes(&dir.path().join("killed")));
+}
+
+#[test]
+fn json_has_one_object_with_the_promised_keys() {
+    let dir = folder_with(SPEC);
+    let text = succeeded(&run(&dir, &["--format", "json", "--rounds", "200", "--seeds", "2"]));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&json["name"], &json["rounds"], &json["seeds"]), (&"small".into(), &200.into(), &2.into()));
+    let learners = json["learners"].as_array().unwrap();
+    assert_eq!(learners.len(), 6);
+    for learner in learners {
+        for figure in ["regret", "loss"] {
+            for key in ["mean", "se", "sd", "min", "max"] {
+                assert!(learner[figure][key].is_f64(), "{figure}.{key}: {learner}");
+            }
+        }
+        assert!(learner["rounds_per_second"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn overrides_reach_the_spec() {
+    let dir = folder_with(SPEC);
+    let set = ["--set", "seeds=1", "--set", "environment.0.means=[0.1, 0.9]", "--set", "learner.0.master.rate=eager"];
+    let text = succeeded(&run(&dir, &[&set[..], &["--rounds", "50", "--out", "o"]].concat()));
+    assert!(text.contains("50 rounds, 1 seeds"), "{text}");
+    let manifest = fs::read_to_string(dir.path().join("o/manifest.json")).unwrap();
+    assert!(manifest.contains("[0.1, 0.9]") && manifest.contains("eager"), "{manifest}");
+    refused(&run(&dir, &["--set", "rounds"]), 2, &["key=value"]);
+    refused(&run(&dir, &["--set", "environment.7.name=x"]), 2, &["\"7\""]);
+}
+
+#[test]
+fn what_is_wrong_with_a_spec_is_named_with_its_line() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("rounds = 1_500", "rounds = -5", &["line 3", "rounds must be a whole number of at least 1, but is -5"]),
+        ("rounds = 1_500", "rounds = 0", &["line 3", "at least 1, but is 0"]),
+        ("rounds = 1_500", "roundz = 10", &["line 3", "unknown key of the spec \"roundz\"", "rounds"]),
+        ("rounds = 1_500", "", &["rounds is missing"]),
+        ("seeds  = 6", "seeds = 2.5", &["line 4", "but is 2.5"]),
+        ("name  = \"bernoulli\"", "name = \"bernouli\"", &["line 6", "did you mean \"bernoulli\"?"]),
+        ("means = [0.5, 0.3, 0.6]", "means = [0.5, 1.3]", &["line 6", "1.3"]),
+        ("means = [0.5, 0.3, 0.6]", "meens = [0.5]", &["line 6", "means"]),
+        ("{ name = \"exp3\" }, \"random\"", "{ name = \"exp\" }, \"random\"", &["line 19", "unknown base", "exp3"]),
+        ("scale = 0.1", "scael = 0.1", &["line 19", "scale"]),
+        ("name = \"corral\", rate = \"fast\"", "name = \"coral\"", &["line 16", "corral"]),
+        ("rate = \"fast\"", "feed = \"evryone\"", &["line 18", "everyone"]),
+        ("base  = { name = \"exp3\" }", "base  = { name = \"scrible\" }", &["line 28", "scrible"]),
+        ("base  = { name = \"exp3\" }", "", &["line 26", "needs a base, or a master"]),
+        ("label = \"exp3 alone\"", "label = \"band\"", &["line 26", "two learners are labelled \"band\""]),
+        ("name   = \"small\"", "name = ", &["line 2"]),
+    ];
+    for (old, new, parts) in cases {
+        assert!(SPEC.contains(old), "{old}");
+        let dir = folder_with(&SPEC.replacen(old, new, 1));
+        refused(&run(&dir, &["--out", "o"]), 2, parts);
+        assert!(!dir.path().join("o").exists(), "{new}: a folder was made");
+        refused(&run(&dir, &["--check"]), 2, parts);
+    }
+}
+
+#[test]
+fn what_is_no_spec_is_refused() {
+    let dir = folder_with("");
+    refused(&run(&dir, &[]), 2, &["spec.toml", "empty"]);
+    fs::write(dir.path().join("spec.toml"), b"name = \"\xff\xfe\"").unwrap();
+    refused(&run(&dir, &[]), 2, &["not UTF-8", "byte 8"]);
+    let large = fs::File::create(dir.path().join("spec.toml")).unwrap();
+    large.set_len(100 << 20).unwrap();
+    refused(&run(&dir, &[]), 2, &["104857600 bytes"]);
+    refused(&corral(dir.path(), &["run", "missing.toml"]), 2, &["missing.toml", "No such file"]);
+    refused(&corral(dir.path(), &["run", "quikstart"]), 2, &["unknown experiment", "quickstart"]);
+    refused(&corral(dir.path(), &["run", "."]), 2, &["not a regular file"]);
+    fs::write(dir.path().join("spec.toml"), "rounds = 10\nseeds = 1\nenvironment = { name = \"bernoulli\", means = [0.1] }").unwrap();
+    refused(&run(&dir, &[]), 2, &["there is no learner"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_used_is_left_alone() {
+    let dir = folder_with(SPEC);
+    let small = ["--rounds", "20", "--seeds", "1", "--out", "o"];
+    succeeded(&run(&dir, &small));
+    let before = bytes(&dir.path().join("o"));
+    refused(&run(&dir, &["--rounds", "30", "--seeds", "1", "--out", "o"]), 2, &["another spec", "--out"]);
+    assert!(before == bytes(&dir.path().join("o")));
+    fs::write(dir.path().join("file"), "").unwrap();
+    refused(&run(&dir, &["--out", "file/inside"]), 1, &["file/inside"]);
+    refused(&corral(dir.path(), &["report", "nowhere"]), 2, &["nowhere", "No such file"]);
+    fs::write(dir.path().join("o/manifest.json"), "{").unwrap();
+    refused(&corral(dir.path(), &["report", "o"]), 2, &["manifest.json"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_fails_with_a_message_and_leaves_no_half_file() {
+    let dir = folder_with(SPEC);
+    fs::create_dir(dir.path().join("o")).unwrap();
+    // Writing to /dev/full always says that the disk is full.
+    std::os::unix::fs::symlink("/dev/full", dir.path().join("o/manifest.json.tmp")).unwrap();
+    refused(&run(&dir, &["--rounds", "20", "--out", "o"]), 1, &["No space left"]);
+    assert!(!dir.path().join("o/manifest.json").exists());
+}
+
+#[test]
+fn the_report_stands_alone() {
+    let dir = folder_with(SPEC);
+    succeeded(&run(&dir, &["--rounds", "400", "--out", "o"]));
+    let html = fs::read_to_string(dir.path().join("o/report.html")).unwrap();
+    for absent in ["<script", "http://", "https://", "<link", "@import", "url("] {
+        assert!(!html.contains(absent), "{absent}");
+    }
+    for present in ["viewport", "prefers-color-scheme: dark", "@media print", "Inside band", "What failed", "95% interval"] {
+        assert!(html.contains(present), "{present}");
+    }
+    let again = succeeded(&corral(dir.path(), &["report", "o"]));
+    assert!(again.contains("report.html"));
+    assert_eq!(html, fs::read_to_string(dir.path().join("o/report.html")).unwrap());
+}
+
+#[test]
+fn listings_name_everything() {
+    let dir = TempDir::new().unwrap();
+    for what in ["masters", "bases", "environments", "experiments"] {
+        let table = succeeded(&corral(dir.path(), &["list", what]));
+        let json = succeeded(&corral(dir.path(), &["list", what, "--format", "json"]));
+        let items: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+        assert!(!items.is_empty(), "{what}");
+        for item in items {
+            assert!(table.contains(item["name"].as_str().unwrap()), "{what}: {item}");
+        }
+    }
+    let one = succeeded(&corral(dir.path(), &["list", "bases", "exp3"]));
+    for part in ["alpha", "1/2", "range_change", "source"] {
+        assert!(one.contains(part), "{part}: {one}");
+    }
+    refused(&corral(dir.path(), &["list", "bases", "exp33"]), 2, &["unknown base \"exp33\"", "exp3"]);
+    assert!(succeeded(&corral(dir.path(), &["list", "plugins"])).contains("no plugins"));
+}
+
+#[test]
+fn job_scripts_name_every_part() {
+    let dir = folder_with(SPEC);
+    let slurm = succeeded(&run(&dir, &["--emit", "slurm", "--parts", "7", "--set", "name=it's"]));
+    assert!(slurm.contains("--array=1-7") && slurm.contains("--shard $SLURM_ARRAY_TASK_ID/7"), "{slurm}");
+    assert!(slurm.contains(r"'name=it'\''s'"), "{slurm}");
+    let parallel = succeeded(&run(&dir, &["--emit", "parallel", "--parts", "3"]));
+    assert!(parallel.contains("seq 1 3 | parallel") && parallel.contains("corral merge"), "{parallel}");
+}
+
+#[test]
+fn stability_prints_the_fitted_alpha_beside_the_claim() {
+    let dir = TempDir::new().unwrap();
+    let args = ["stability", "exp3", "--quiet", "--rounds", "500", "--seeds", "4", "--ranges", "1,4", "--schedules", "constant"];
+    let text = succeeded(&corral(dir.path(), &args));
+    for part in ["minimax", "fixed gap", "alpha, claimed    0.50"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    refused(&corral(dir.path(), &["stability", "exp33"]), 2, &["unknown base"]);
+    refused(&corral(dir.path(), &["stability", "exp3", "--set", "ratee=1"]), 2, &["rate"]);
+}
