@@ -20,7 +20,7 @@ means = [0.5, 0.3, 0.6]
 [[environment]]
 label = "switching"
 name  = "switching"
-arms  = 3
+means = [[0.2, 0.5, 0.6], [0.8, 0.5, 0.3]]
 
 [[learner]]
 label  = "band"
@@ -98,7 +98,11 @@ fn jobs_and_shards_do_not_change_a_byte() {
 fn a_merge_with_a_part_missing_says_which() {
     let dir = folder_with(SPEC);
     succeeded(&run(&dir, &["--shard", "1/2", "--out", "part-1"]));
-    refused(&corral(dir.path(), &["merge", "part-1", "--out", "joined"]), 2, &["18 cells are missing", "cell 1"]);
+    refused(
+        &corral(dir.path(), &["merge", "part-1", "--out", "joined"]),
+        2,
+        &["18 cells are missing", "cell 1"],
+    );
     assert!(!dir.path().join("joined/results.csv").exists());
 }
 
@@ -155,7 +159,14 @@ fn json_has_one_object_with_the_promised_keys() {
 #[test]
 fn overrides_reach_the_spec() {
     let dir = folder_with(SPEC);
-    let set = ["--set", "seeds=1", "--set", "environment.0.means=[0.1, 0.9]", "--set", "learner.0.master.rate=eager"];
+    let set = [
+        "--set",
+        "seeds=1",
+        "--set",
+        "environment.0.means=[0.1, 0.9]",
+        "--set",
+        "learner.0.master.rate=eager",
+    ];
     let text = succeeded(&run(&dir, &[&set[..], &["--rounds", "50", "--out", "o"]].concat()));
     assert!(text.contains("50 rounds, 1 seeds"), "{text}");
     let manifest = fs::read_to_string(dir.path().join("o/manifest.json")).unwrap();
@@ -167,7 +178,11 @@ fn overrides_reach_the_spec() {
 #[test]
 fn what_is_wrong_with_a_spec_is_named_with_its_line() {
     let cases: &[(&str, &str, &[&str])] = &[
-        ("rounds = 1_500", "rounds = -5", &["line 3", "rounds must be a whole number of at least 1, but is -5"]),
+        (
+            "rounds = 1_500",
+            "rounds = -5",
+            &["line 3", "rounds must be a whole number of at least 1, but is -5"],
+        ),
         ("rounds = 1_500", "rounds = 0", &["line 3", "at least 1, but is 0"]),
         ("rounds = 1_500", "roundz = 10", &["line 3", "unknown key of the spec \"roundz\"", "rounds"]),
         ("rounds = 1_500", "", &["rounds is missing"]),
@@ -175,7 +190,11 @@ fn what_is_wrong_with_a_spec_is_named_with_its_line() {
         ("name  = \"bernoulli\"", "name = \"bernouli\"", &["line 6", "did you mean \"bernoulli\"?"]),
         ("means = [0.5, 0.3, 0.6]", "means = [0.5, 1.3]", &["line 6", "1.3"]),
         ("means = [0.5, 0.3, 0.6]", "meens = [0.5]", &["line 6", "means"]),
-        ("{ name = \"exp3\" }, \"random\"", "{ name = \"exp\" }, \"random\"", &["line 19", "unknown base", "exp3"]),
+        (
+            "{ name = \"exp3\" }, \"random\"",
+            "{ name = \"exp\" }, \"random\"",
+            &["line 19", "unknown base", "exp3"],
+        ),
         ("scale = 0.1", "scael = 0.1", &["line 19", "scale"]),
         ("name = \"corral\", rate = \"fast\"", "name = \"coral\"", &["line 16", "corral"]),
         ("rate = \"fast\"", "feed = \"evryone\"", &["line 18", "everyone"]),
@@ -205,7 +224,11 @@ fn what_is_no_spec_is_refused() {
     refused(&corral(dir.path(), &["run", "missing.toml"]), 2, &["missing.toml", "No such file"]);
     refused(&corral(dir.path(), &["run", "quikstart"]), 2, &["unknown experiment", "quickstart"]);
     refused(&corral(dir.path(), &["run", "."]), 2, &["not a regular file"]);
-    fs::write(dir.path().join("spec.toml"), "rounds = 10\nseeds = 1\nenvironment = { name = \"bernoulli\", means = [0.1] }").unwrap();
+    fs::write(
+        dir.path().join("spec.toml"),
+        "rounds = 10\nseeds = 1\nenvironment = { name = \"bernoulli\", means = [0.1] }",
+    )
+    .unwrap();
     refused(&run(&dir, &[]), 2, &["there is no learner"]);
 }
 
@@ -243,7 +266,14 @@ fn the_report_stands_alone() {
     for absent in ["<script", "http://", "https://", "<link", "@import", "url("] {
         assert!(!html.contains(absent), "{absent}");
     }
-    for present in ["viewport", "prefers-color-scheme: dark", "@media print", "Inside band", "What failed", "95% interval"] {
+    for present in [
+        "viewport",
+        "prefers-color-scheme: dark",
+        "@media print",
+        "Inside band",
+        "What failed",
+        "95% interval",
+    ] {
         assert!(html.contains(present), "{present}");
     }
     let again = succeeded(&corral(dir.path(), &["report", "o"]));
@@ -284,7 +314,19 @@ fn job_scripts_name_every_part() {
 #[test]
 fn stability_prints_the_fitted_alpha_beside_the_claim() {
     let dir = TempDir::new().unwrap();
-    let args = ["stability", "exp3", "--quiet", "--rounds", "500", "--seeds", "4", "--ranges", "1,4", "--schedules", "constant"];
+    let args = [
+        "stability",
+        "exp3",
+        "--quiet",
+        "--rounds",
+        "500",
+        "--seeds",
+        "4",
+        "--ranges",
+        "1,4",
+        "--schedules",
+        "constant",
+    ];
     let text = succeeded(&corral(dir.path(), &args));
     for part in ["minimax", "fixed gap", "alpha, claimed    0.50"] {
         assert!(text.contains(part), "{part}: {text}");
