@@ -141,6 +141,11 @@ impl PolicyClass {
         }
     }
 
+    /// Whether an observed loss of 0 changes what the oracle answers: true of regression.
+    pub fn learns_from_zeros(&self) -> bool {
+        matches!(self, Self::Linear(_))
+    }
+
     /// Checks a policy that was read back: it acts in this world, and is one of the class where that is a list.
     ///
     /// # Errors

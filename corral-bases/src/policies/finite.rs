@@ -87,6 +87,7 @@ impl ErmOracle for FiniteClass {
     /// number of rounds (section 3.1 of the notes on bases).
     fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
         let (n, k) = (self.len(), self.reads.actions);
+        work.policies = n;
         self.extend_profile(sites, work)?;
         work.sums.resize(n, 0.0);
         for e in &costs.sparse()[work.counted.min(costs.sparse().len())..] {

@@ -4,22 +4,30 @@
 //! the policy that costs least on a data set ([`Sites`], [`Costs`]). None of these bases takes action sets that change
 //! from round to round: policies name actions by number, and a round with another number of actions is an error.
 
+mod bistro;
 mod class;
 mod data;
+mod epoch_greedy;
 mod exp4;
 mod finite;
+mod iltcb;
 mod linear;
+mod op;
 #[cfg(test)]
 mod oracle_tests;
 mod seeded;
 mod trees;
 mod workspace;
 
+pub use bistro::{Bistro, BistroParams, BistroRule};
 pub use class::{Erm, ErmOracle, Policies, PolicyClass};
 pub use data::{Costs, OneHot, Reads, Sites};
+pub use epoch_greedy::{EpochGreedy, EpochGreedyParams, EpochGreedyVariant};
 pub use exp4::{Exp4, Exp4Params};
 pub use finite::FiniteClass;
+pub use iltcb::{Iltcb, IltcbParams, IltcbPreset};
 pub use linear::{LinearClass, LinearParams};
+pub use op::OpInfo;
 pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 
@@ -27,10 +35,11 @@ use corral_core::catalog::{Entry, Field};
 use corral_core::{Arm, Base, BaseError, Context, Memo, Setup, Space};
 use serde::de::DeserializeOwned;
 
+use crate::common::Clock;
 use crate::registry::{BuildError, Learner, Row, params, unfit};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] = &[exp4::ROW];
+pub(crate) const ROWS: &[Row] = &[exp4::ROW, epoch_greedy::ROW, iltcb::ROW, bistro::ROW];
 
 /// The key that all of these bases have.
 const POLICIES: Field = Field {
@@ -78,4 +87,10 @@ fn propensity(memo: &Memo) -> Result<f64, BaseError> {
         Some(q) => Err(BaseError::Proposal(format!("its memo has the probability {q}"))),
         None => Err(BaseError::Proposal(String::from("its memo has no probability"))),
     }
+}
+
+/// What is left of the horizon of `clock`, where it is known: for bases that cannot do without, when they restart and
+/// are not told.
+fn rounds_left(clock: &Clock) -> Option<u64> {
+    clock.horizon.map(|horizon| horizon.saturating_sub(clock.rounds).max(1))
 }

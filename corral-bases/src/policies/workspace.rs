@@ -8,6 +8,8 @@ use super::trees::Bins;
 pub struct Workspace {
     /// Finite classes: the action of every policy at every site, sites one after the other.
     pub(crate) profile: Vec<u16>,
+    /// How many policies there are.
+    pub(crate) policies: usize,
     /// Finite classes: the cost of every policy over the single entries below `counted`.
     pub(crate) sums: Vec<f64>,
     /// How many single entries `sums` has.
@@ -22,8 +24,8 @@ pub struct Workspace {
 
 impl Workspace {
     /// The data set was cut back to `sites` sites, and its single entries were dropped.
-    pub fn truncate(&mut self, sites: usize, policies: usize) {
-        self.profile.truncate(sites * policies);
+    pub fn truncate(&mut self, sites: usize) {
+        self.profile.truncate(sites * self.policies);
         self.sums.clear();
         self.counted = 0;
         self.bins.truncate(sites);
@@ -32,6 +34,6 @@ impl Workspace {
 
     /// The data set was emptied.
     pub fn clear(&mut self) {
-        self.truncate(0, 0);
+        self.truncate(0);
     }
 }

@@ -1,0 +1,362 @@
+//! BISTRO+: follow the leader of a hallucinated future, mixed with uniform play.
+//!
+//! Syrgkanis, Luo, Krishnamurthy, Schapire 2016. Contexts i.i.d. from a distribution that can be sampled, losses
+//! adversarial; regret at most 3.78 (K T)^(2/3) (ln N)^(1/3). Weakly stable with alpha = 1/3: L becomes smaller by
+//! rho^(1/3), and the estimates are of size B = L rho (the paper's lemma on BISTRO+).
+//!
+//! Every round draws a fresh future: it is what a proposal is drawn from, so that there is no likelihood that could be
+//! told without a generator; [`Base::likelihood`] answers `None`. The horizon must be known, and exactly: with one too
+//! long the future perturbs too much. At short horizons the bound is vacuous, and play is nearly uniform; a smaller
+//! `kappa` (0.1 to 0.5) is far better on benign sequences, and outside the theorem.
+
+use std::sync::Arc;
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::snapshot::SnapshotError;
+use corral_core::{
+    Arm, Base, BaseError, Context, ContextSampler, Feedback, Memo, ParamError, Proposal, Rng, Setup,
+    sample_index, uniform,
+};
+use rand_distr::{Binomial, Distribution};
+use serde::{Deserialize, Serialize};
+
+use super::class::{ErmOracle, Policies, PolicyClass};
+use super::data::{Costs, Reads, Sites};
+use super::workspace::Workspace;
+use super::{POLICIES, default_ln_size, over_policies, propensity, rounds_left};
+use crate::common::{Clock, check_arm, non_negative, reopen, seal};
+use crate::registry::{Row, defaults};
+
+const NAME: &str = "bistro";
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).",
+        source: "Syrgkanis, Luo, Krishnamurthy, Schapire 2016, Improved regret bounds for oracle-based adversarial contextual bandits",
+        regret: "3.78 (K T)^(2/3) (ln N)^(1/3)",
+        alpha: Some(1.0 / 3.0),
+        fits: "contexts i.i.d. from a known distribution, adversarial losses, any class with an oracle",
+        cost: "1 oracle call (leader), 2 (uniform) or K + 1 (water-fill) on O(T K/(L rho)) examples",
+        kind: "contextual",
+        status: "paper",
+        fields: &[
+            POLICIES,
+            Field {
+                name: "rule",
+                default: "\"leader\"",
+                doc: "Which minimiser q*: the leader's action, its share phi and the rest uniform, or water-filling; all have the same value.",
+            },
+            Field {
+                name: "kappa",
+                default: "2.0",
+                doc: "Multiplies the hallucinated losses: 2 in theory, less in practice.",
+            },
+        ],
+    },
+    build: |table, setup| over_policies(&ROW.entry, table, setup, BistroParams::needs, BistroParams::check),
+    bound: |setup| {
+        // 3.78 (K T)^(2/3) (ln N)^(1/3)
+        let k = setup.actions() as f64;
+        Some((3.78 * k.powf(2.0 / 3.0) * default_ln_size(setup)?.cbrt(), 2.0 / 3.0, 1.0 / 3.0))
+    },
+    defaults: defaults::<BistroParams>,
+};
+
+/// Which minimiser over the simplex is played.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BistroRule {
+    /// All on the leader's action: one call of the oracle.
+    #[default]
+    Leader,
+    /// phi on the leader's action, the rest spread evenly: two calls.
+    Uniform,
+    /// The letter: q_a = min(phi_a, what is left) action by action, the rest spread evenly: K + 1 calls.
+    WaterFill,
+}
+
+/// Parameters of [`Bistro`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BistroParams {
+    /// The class.
+    pub policies: Policies,
+    /// Which minimiser is played.
+    pub rule: BistroRule,
+    /// Multiplies the hallucinated losses.
+    pub kappa: f64,
+}
+
+impl Default for BistroParams {
+    fn default() -> Self {
+        Self { policies: Policies::Auto, rule: BistroRule::Leader, kappa: 2.0 }
+    }
+}
+
+/// Contexts that a future may have, on average: beyond this a round takes seconds.
+const LONGEST: f64 = 1e7;
+
+impl BistroParams {
+    /// What the world of `setup` would have to have, and does not.
+    fn needs(&self, setup: &Setup) -> Option<&'static str> {
+        if setup.horizon.is_none() {
+            return Some("a known horizon");
+        }
+        let sees = setup.policies.is_some() || setup.context.features > 0 || setup.context.cells.is_some();
+        if sees && setup.sampler.is_none() {
+            return Some("a context sampler: an environment with i.i.d. contexts");
+        }
+        self.policies.needs(setup)
+    }
+
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, the horizon or the sampler is missing, or the class does not fit the world.
+    pub fn check(self, setup: &Setup) -> Result<Bistro, BaseError> {
+        non_negative("kappa", self.kappa)?;
+        if let Some(needs) = self.needs(setup) {
+            return Err(BaseError::Failed(format!("{NAME} needs {needs}")));
+        }
+        let class = self.policies.class(setup)?;
+        let reads = class.reads();
+        let state = State::new(Clock::new(setup), reads);
+        let size = Size::new(&state.clock, &class).map_err(|_| {
+            ParamError::new(
+                "horizon",
+                setup.horizon.unwrap_or(0),
+                "short enough for a future to be drawn every round",
+            )
+        })?;
+        Ok(Bistro {
+            params: self,
+            state,
+            size,
+            sampler: setup.sampler.clone(),
+            future: Costs::new(reads.actions),
+            drawn: Context::default(),
+            work: Workspace::default(),
+            shares: vec![0.0; reads.actions],
+            q: vec![0.0; reads.actions],
+            class,
+        })
+    }
+}
+
+/// The size of exploration and of the estimates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Size {
+    /// L: every action is played with at least 1/L.
+    length: f64,
+    /// B = L rho: an estimate is B or 0.
+    estimate: f64,
+}
+
+impl Size {
+    /// For what `clock` says of horizon and range; an error where a future would be too long to be drawn.
+    fn new(clock: &Clock, class: &PolicyClass) -> Result<Self, String> {
+        let (k, horizon) = (class.reads().actions as f64, clock.tuned().unwrap_or(2.0));
+        // L = 2^(-1/3) (K T/(rho ln N))^(1/3), at least K: the optimum of 2 sqrt(2) sqrt(T K L rho ln N) + T K/L
+        let length = (k * horizon / (2.0 * clock.range * class.ln_size(horizon))).cbrt().max(k);
+        let size = Self { length, estimate: length * clock.range };
+        let future = horizon * size.chance(k);
+        if future <= LONGEST { Ok(size) } else { Err(format!("a future of {future:.1e} contexts")) }
+    }
+
+    /// The probability that a round of the future has Z != 0: K/B.
+    fn chance(&self, actions: f64) -> f64 {
+        (actions / self.estimate).min(1.0)
+    }
+}
+
+/// BISTRO+ over a class with an oracle.
+#[derive(Clone)]
+pub struct Bistro {
+    params: BistroParams,
+    state: State,
+    size: Size,
+    class: PolicyClass,
+    sampler: Option<Arc<dyn ContextSampler>>,
+    /// Past and future.
+    future: Costs,
+    drawn: Context,
+    work: Workspace,
+    /// phi_a.
+    shares: Vec<f64>,
+    q: Vec<f64>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    clock: Clock,
+    sites: Sites,
+    /// The estimates chat, B at an action of a site or nothing.
+    past: Costs,
+}
+
+impl State {
+    fn new(clock: Clock, reads: Reads) -> Self {
+        Self { clock, sites: Sites::new(reads), past: Costs::new(reads.actions) }
+    }
+}
+
+impl Bistro {
+    /// Adds a hallucinated future to the estimates: for every round to come Z = B with probability K/B, a context, and
+    /// signs per action; A(pi) gets kappa eps[pi(x)] Z.
+    fn hallucinate(&mut self, rng: &mut dyn Rng) -> Result<(), BaseError> {
+        let k = self.class.reads().actions;
+        let horizon = self.state.clock.horizon.unwrap_or(0);
+        let to_come = horizon.saturating_sub(self.state.clock.rounds + 1);
+        let chance = self.size.chance(k as f64);
+        // Only Z != 0 matters: how many there are is binomial.
+        let count = Binomial::new(to_come, chance).map_err(|e| BaseError::Failed(e.to_string()))?.sample(rng);
+        let step = self.params.kappa * self.size.estimate;
+        let (past, block) = (self.state.past.dense(), self.future.block(&self.state.sites));
+        block[..past.len()].copy_from_slice(past);
+        block[past.len()..].fill(0.0);
+        for _ in 0..count {
+            match &self.sampler {
+                Some(sampler) => sampler.sample_into(rng, &mut self.drawn),
+                None => self.drawn = Context::plain(k),
+            }
+            let site = self.state.sites.enter(&self.drawn)?;
+            let block = self.future.block(&self.state.sites);
+            for signs in block[site * k..(site + 1) * k].chunks_mut(64) {
+                let mut bits = rng.next_u64();
+                for cost in signs {
+                    *cost += if bits & 1 == 0 { step } else { -step };
+                    bits >>= 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// q* at the site of x into `self.q`, for the past and future at hand.
+    fn minimise(&mut self, site: usize) -> Result<(), BaseError> {
+        let k = self.class.reads().actions;
+        let found = self.class.minimise(&self.state.sites, &self.future, &mut self.work)?;
+        let leader = self.state.sites.act(&found.policy, site).filter(|a| *a < k);
+        let leader =
+            leader.ok_or_else(|| BaseError::Failed(String::from("the leader of bistro is not defined")))?;
+        let least = found.value;
+        // phi_a = (psi_a - psi_0)/B, psi_a = min (A(pi) + B 1{pi(x) = a}); it is 0 but for the leader's action.
+        self.shares.fill(0.0);
+        let asked = match self.params.rule {
+            BistroRule::Leader => 0..0,
+            BistroRule::Uniform => leader..leader + 1,
+            BistroRule::WaterFill => 0..k,
+        };
+        for a in asked {
+            let at = site * k + a;
+            self.future.block(&self.state.sites)[at] += self.size.estimate;
+            let psi = self.class.minimise(&self.state.sites, &self.future, &mut self.work)?.value;
+            self.future.block(&self.state.sites)[at] -= self.size.estimate;
+            self.shares[a] = ((psi - least) / self.size.estimate).clamp(0.0, 1.0);
+        }
+        if self.params.rule == BistroRule::Leader {
+            self.q.fill(0.0);
+            self.q[leader] = 1.0;
+        } else {
+            fill(&self.shares, &mut self.q);
+        }
+        Ok(())
+    }
+
+    /// The data set as it was before the future.
+    fn wake(&mut self, stored: usize) {
+        self.state.sites.truncate(stored);
+        self.work.truncate(self.state.sites.len());
+    }
+}
+
+/// Water-filling: q_a = min(phi_a, what is left) in order, and what is left at the end spread evenly. It minimises
+/// sum_a max(0, q_a - phi_a) over the simplex.
+fn fill(shares: &[f64], q: &mut [f64]) {
+    let mut left = 1.0;
+    for (q, share) in q.iter_mut().zip(shares) {
+        *q = share.min(left);
+        left -= *q;
+    }
+    // Not where it is rounding (pitfall 4 of the notes on bases).
+    if left > 1e-12 {
+        let each = left / q.len() as f64;
+        q.iter_mut().for_each(|q| *q += each);
+    }
+}
+
+impl Base<Context, Arm> for Bistro {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.state.clock.check()?;
+        self.class.reads().check(x)?;
+        let k = self.class.reads().actions;
+        let stored = self.state.sites.len();
+        let site = self.state.sites.enter(x)?;
+        let round = self.hallucinate(rng).and_then(|()| self.minimise(site));
+        self.wake(stored);
+        round?;
+        // q = (1 - K/L) q* + 1/L
+        let floor = 1.0 / self.size.length;
+        self.q.iter_mut().for_each(|q| *q = (1.0 - k as f64 * floor) * *q + floor);
+        let arm = sample_index(&self.q, self.q.iter().sum(), rng)
+            .ok_or_else(|| BaseError::Failed(String::from("bistro has no probability left")))?;
+        // The coin of the estimate is drawn now, for want of a generator when the loss arrives.
+        Ok(Proposal::with_memo(Arm::from(arm), Memo::from(&[self.q[arm], uniform(rng)][..])))
+    }
+
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(self.state.clock.range)?;
+        let k = self.class.reads().actions;
+        let arm = check_arm(made.decision, k)?;
+        self.class.reads().check(x)?;
+        let estimate = feedback.estimate();
+        if estimate > 0.0 {
+            let coin = made.memo.get(1).filter(|u| (0.0..1.0).contains(u));
+            let coin = coin.ok_or_else(|| BaseError::Proposal(String::from("its memo has no coin")))?;
+            // X ~ Bernoulli(s c/(B q_a)), at most 1 since q_a >= 1/L; chat = B e_a where X = 1
+            if coin < estimate / (self.size.estimate * propensity(&made.memo)?) {
+                let site = self.state.sites.enter(x)?;
+                self.state.past.block(&self.state.sites)[site * k + arm] += self.size.estimate;
+            }
+        }
+        self.state.clock.tick();
+        Ok(())
+    }
+
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.class.reads().check(x)?;
+        self.state.clock.tick();
+        Ok(())
+    }
+
+    /// Restarts with the rounds that are left: estimates are dropped, and L is for the new range.
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        let mut clock = self.state.clock;
+        clock.restart(range, remaining.or(rounds_left(&self.state.clock)))?;
+        self.size = Size::new(&clock, &self.class).map_err(BaseError::Failed)?;
+        self.state = State::new(clock, self.class.reads());
+        self.work.clear();
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(NAME, &self.params, &self.state)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let state: State = reopen(NAME, &self.params, state)?;
+        state.clock.valid()?;
+        state.sites.valid(&self.class.reads())?;
+        state.past.valid(&state.sites)?;
+        if state.clock.horizon.is_none() || !state.past.sparse().is_empty() {
+            return Err(
+                SnapshotError::state("it has no horizon, or estimates that bistro does not make").into()
+            );
+        }
+        let size = Size::new(&state.clock, &self.class).map_err(SnapshotError::state)?;
+        (self.state, self.size) = (state, size);
+        self.work.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,340 @@
+//! Epoch-Greedy: explore uniformly, then follow the cheapest policy.
+//!
+//! Langford, Zhang 2008. Stochastic contexts and losses. Weakly stable with alpha = 1/3 (the paper's lemma on
+//! Epoch-Greedy).
+//! - `first`, as in the paper's proof: T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N)) uniform rounds, one call of the oracle,
+//!   then that policy for ever. Regret O(T^(2/3) sqrt(K ln(T N))).
+//! - `epochs`: one uniform round, then S(l) = sqrt(l/(rho K ln(T N))) rounds with the policy that is cheapest on all
+//!   exploration so far. Regret O((K ln(T N))^(1/3) T^(2/3)); the horizon need not be known.
+//!
+//! Rounds in which the base was not asked count, as in E'. An exploration whose loss arrives after `first` has chosen
+//! its policy is ignored.
+
+use std::sync::Arc;
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::policy::Policy;
+use corral_core::snapshot::SnapshotError;
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup, uniform};
+use serde::{Deserialize, Serialize};
+
+use super::class::{ErmOracle, Policies, PolicyClass};
+use super::data::{Costs, Sites};
+use super::workspace::Workspace;
+use super::{POLICIES, default_ln_size, over_policies, propensity, rounds_left};
+use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
+use crate::registry::{Row, bound_horizon, defaults};
+
+const NAME: &str = "epoch-greedy";
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Explores uniformly, then follows the cheapest policy.",
+        source: "Langford, Zhang 2008, The epoch-greedy algorithm for contextual multi-armed bandits",
+        regret: "O(T^(2/3) sqrt(K ln(T N)))",
+        alpha: Some(1.0 / 3.0),
+        fits: "stochastic contexts and losses, any class with an oracle",
+        cost: "O(1), and the oracle once (first) or per epoch",
+        kind: "contextual",
+        status: "paper",
+        fields: &[
+            POLICIES,
+            Field {
+                name: "variant",
+                default: "\"first\"",
+                doc: "Explore first (the paper; needs the horizon), or in epochs of one exploration each.",
+            },
+            Field {
+                name: "scale",
+                default: "1.0",
+                doc: "Multiplies the rounds of exploration T0 (first), or divides those of exploitation S(l) (epochs).",
+            },
+            Field {
+                name: "range_change",
+                default: "\"restart\"",
+                doc: "What a larger range does: restart (the paper), or retune the schedule and keep the examples.",
+            },
+        ],
+    },
+    build: |table, setup| {
+        over_policies(&ROW.entry, table, setup, EpochGreedyParams::needs, EpochGreedyParams::check)
+    },
+    bound: |setup| {
+        // T^(2/3) sqrt(K ln(T N)), the paper's T0
+        let ln = bound_horizon(setup).ln() + default_ln_size(setup)?;
+        Some(((setup.actions() as f64 * ln).sqrt(), 2.0 / 3.0, 1.0 / 3.0))
+    },
+    defaults: defaults::<EpochGreedyParams>,
+};
+
+/// Which Epoch-Greedy.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EpochGreedyVariant {
+    /// All exploration comes first, as in the paper.
+    #[default]
+    First,
+    /// One exploration at the beginning of every epoch.
+    Epochs,
+}
+
+/// Parameters of [`EpochGreedy`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EpochGreedyParams {
+    /// The class.
+    pub policies: Policies,
+    /// Explore first, or in epochs.
+    pub variant: EpochGreedyVariant,
+    /// Multiplies the rounds of exploration, or divides those of exploitation.
+    pub scale: f64,
+    /// What a larger range does: `Restart` or `Retune`.
+    pub range_change: RangeChange,
+}
+
+impl Default for EpochGreedyParams {
+    fn default() -> Self {
+        Self {
+            policies: Policies::Auto,
+            variant: EpochGreedyVariant::First,
+            scale: 1.0,
+            range_change: RangeChange::Restart,
+        }
+    }
+}
+
+impl EpochGreedyParams {
+    /// What the world of `setup` would have to have, and does not.
+    fn needs(&self, setup: &Setup) -> Option<&'static str> {
+        if self.variant == EpochGreedyVariant::First && setup.horizon.is_none() {
+            return Some("a known horizon, or variant = \"epochs\"");
+        }
+        self.policies.needs(setup)
+    }
+
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, the horizon is missing, or the class does not fit the world.
+    pub fn check(self, setup: &Setup) -> Result<EpochGreedy, BaseError> {
+        ParamError::positive("scale", self.scale)?;
+        if self.range_change == RangeChange::Keep {
+            return Err(ParamError::new("range_change", "keep", "restart or retune").into());
+        }
+        if let Some(needs) = self.needs(setup) {
+            return Err(BaseError::Failed(format!("{NAME} needs {needs}")));
+        }
+        let class = self.policies.class(setup)?;
+        let state = State::new(Clock::new(setup), &class);
+        Ok(EpochGreedy { params: self, state, class, work: Workspace::default() })
+    }
+}
+
+/// Epoch-Greedy over a class with an oracle.
+#[derive(Debug, Clone)]
+pub struct EpochGreedy {
+    params: EpochGreedyParams,
+    state: State,
+    class: PolicyClass,
+    work: Workspace,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    clock: Clock,
+    sites: Sites,
+    costs: Costs,
+    /// The policy that is followed, once there is one.
+    policy: Option<Arc<Policy>>,
+    /// l, the rounds of exploration that are over.
+    explored: u64,
+    /// Rounds of exploitation that this epoch still has (epochs).
+    left: u64,
+    /// The oracle is called again when so many rounds of exploration are over (epochs).
+    solve_at: u64,
+}
+
+impl State {
+    fn new(clock: Clock, class: &PolicyClass) -> Self {
+        let reads = class.reads();
+        let (sites, costs) = (Sites::new(reads), Costs::new(reads.actions));
+        Self { clock, sites, costs, policy: None, explored: 0, left: 0, solve_at: 1 }
+    }
+}
+
+impl EpochGreedy {
+    /// ln(T N); where the horizon is not known, ln(l N/delta) with delta = 0.05.
+    fn ln_terms(&self) -> f64 {
+        let explored = self.state.explored.max(1) as f64;
+        let horizon = self.state.clock.tuned().unwrap_or(explored / 0.05);
+        horizon.ln() + self.class.ln_size(horizon)
+    }
+
+    /// T0, the rounds of exploration of `first`.
+    fn explore_first(&self) -> u64 {
+        let (k, range) = (self.class.reads().actions as f64, self.state.clock.range);
+        let horizon = self.state.clock.tuned().unwrap_or(2.0);
+        // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N)), at most T                 proof of the lemma on Epoch-Greedy
+        let rounds =
+            self.params.scale * horizon.powf(2.0 / 3.0) * range.cbrt() * (k * self.ln_terms()).sqrt();
+        rounds.min(horizon).max(1.0) as u64
+    }
+
+    /// S(l), the rounds of exploitation of an epoch.
+    fn exploit(&self) -> u64 {
+        let (k, range) = (self.class.reads().actions as f64, self.state.clock.range);
+        // S(l) = sqrt(l/(rho K ln(T N))): one over the excess risk after l explorations   section 4.2
+        let rounds = (self.state.explored as f64 / (range * k * self.ln_terms())).sqrt() / self.params.scale;
+        rounds.max(1.0) as u64
+    }
+
+    /// Whether the next round is exploration.
+    pub fn explores(&self) -> bool {
+        match self.params.variant {
+            EpochGreedyVariant::First => self.state.policy.is_none(),
+            EpochGreedyVariant::Epochs => self.state.left == 0,
+        }
+    }
+
+    /// The policy that is followed, once there is one.
+    pub fn policy(&self) -> Option<&Policy> {
+        self.state.policy.as_deref()
+    }
+
+    fn solve(&mut self) -> Result<(), BaseError> {
+        let found = self.class.minimise(&self.state.sites, &self.state.costs, &mut self.work)?;
+        self.state.policy = Some(found.policy);
+        Ok(())
+    }
+
+    /// A round is over.
+    fn step(&mut self) -> Result<(), BaseError> {
+        self.state.clock.tick();
+        match self.params.variant {
+            EpochGreedyVariant::First => {
+                if self.state.policy.is_none() {
+                    self.state.explored += 1;
+                    if self.state.clock.rounds >= self.explore_first() {
+                        self.solve()?;
+                    }
+                }
+            }
+            EpochGreedyVariant::Epochs if self.state.left > 0 => self.state.left -= 1,
+            EpochGreedyVariant::Epochs => {
+                self.state.explored += 1;
+                if self.state.explored >= self.state.solve_at {
+                    self.solve()?;
+                    // Oracles that start over are called when the examples have grown by a quarter.
+                    let wait = if self.class.is_incremental() { 1 } else { (self.state.explored / 4).max(1) };
+                    self.state.solve_at = self.state.explored + wait;
+                }
+                self.state.left = self.exploit();
+            }
+        }
+        Ok(())
+    }
+
+    fn followed(&self, x: &Context) -> Option<usize> {
+        self.state.policy.as_ref()?.act(x)
+    }
+}
+
+/// The memo of a proposal: its probability, and whether it explored.
+fn memo(probability: f64, explored: bool) -> Memo {
+    Memo::from(&[probability, f64::from(u8::from(explored))][..])
+}
+
+impl Base<Context, Arm> for EpochGreedy {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.state.clock.check()?;
+        self.class.reads().check(x)?;
+        // One draw whatever the phase, so that runs stay coupled.
+        let (k, draw) = (self.class.reads().actions, uniform(rng));
+        if self.explores() {
+            let arm = ((draw * k as f64) as usize).min(k - 1);
+            return Ok(Proposal::with_memo(Arm::from(arm), memo(1.0 / k as f64, true)));
+        }
+        match self.followed(x) {
+            Some(arm) if arm < k => Ok(Proposal::with_memo(Arm::from(arm), memo(1.0, false))),
+            _ => Err(BaseError::Failed(String::from(
+                "the policy of epoch-greedy is not defined at the context",
+            ))),
+        }
+    }
+
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(self.state.clock.range)?;
+        let arm = check_arm(made.decision, self.class.reads().actions)?;
+        self.class.reads().check(x)?;
+        let explored = made.memo.get(1) == Some(1.0);
+        let late = self.params.variant == EpochGreedyVariant::First && self.state.policy.is_some();
+        if let Some(loss) = feedback.observed().filter(|_| explored && !late) {
+            // c'' = s c/q with q = 1/K
+            let weight = feedback.weight() / propensity(&made.memo)?;
+            if loss > 0.0 || self.class.learns_from_zeros() {
+                let site = self.state.sites.enter(x)?;
+                self.state.costs.observe(&self.state.sites, site, arm, weight, loss);
+            }
+        }
+        self.step()
+    }
+
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.class.reads().check(x)?;
+        self.step()
+    }
+
+    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+        self.class.reads().check(x).ok()?;
+        let (k, arm) = (self.class.reads().actions, decision.index());
+        let explores = self.explores();
+        let q = match explores {
+            true => f64::from(u8::from(arm < k)) / k as f64,
+            false => f64::from(u8::from(self.followed(x)? == arm)),
+        };
+        Some((q, memo(q, explores)))
+    }
+
+    /// Restarts with the rounds that are left, or keeps the examples and re-tunes the schedule.
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        match self.params.range_change {
+            RangeChange::Restart => {
+                let mut clock = self.state.clock;
+                let remaining = match self.params.variant {
+                    EpochGreedyVariant::First => remaining.or(rounds_left(&clock)),
+                    EpochGreedyVariant::Epochs => remaining,
+                };
+                clock.restart(range, remaining)?;
+                self.state = State::new(clock, &self.class);
+                self.work.clear();
+            }
+            RangeChange::Retune | RangeChange::Keep => self.state.clock.widen(range)?,
+        }
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(NAME, &self.params, &self.state)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let state: State = reopen(NAME, &self.params, state)?;
+        state.clock.valid()?;
+        state.sites.valid(&self.class.reads())?;
+        state.costs.valid(&state.sites)?;
+        if let Some(policy) = &state.policy {
+            self.class.valid(policy)?;
+        }
+        let first = self.params.variant == EpochGreedyVariant::First;
+        let counts = state.explored <= state.clock.rounds
+            && (first || state.left == 0 || state.policy.is_some())
+            && (!first || state.clock.horizon.is_some());
+        if !counts {
+            return Err(SnapshotError::state("its rounds do not add up").into());
+        }
+        self.state = state;
+        self.work.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,365 @@
+//! ILOVETOCONBANDITS: a distribution over few policies of low regret and low variance, recomputed in epochs.
+//!
+//! Agarwal, Hsu, Kale, Langford, Li, Schapire 2014. Stochastic contexts and losses, regret O~(sqrt(K T ln N)). Weakly
+//! stable with alpha = 1/2: range and second moment of the estimates grow by rho, so that ln(..) becomes rho ln(..) in
+//! the smoothing mu (the paper's lemma on ILOVETOCONBANDITS).
+//!
+//! Rounds in which nothing was seen count with loss 0, and their contexts enter the variance. Feedback that comes late
+//! is counted when it comes, with the probability of the moment of proposal. With the constants of the theory the
+//! regret constraint does not bind before millions of rounds, and half of the play explores: `practical` is the
+//! default, `theory` is for study.
+
+use std::sync::Arc;
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::policy::Policy;
+use corral_core::snapshot::SnapshotError;
+use corral_core::{
+    Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup, sample_index,
+};
+use serde::{Deserialize, Serialize};
+
+use super::class::{ErmOracle, Policies, PolicyClass};
+use super::data::{Costs, Sites};
+use super::op::{History, Op, OpInfo, OpParams};
+use super::workspace::Workspace;
+use super::{POLICIES, default_ln_size, over_policies, propensity};
+use crate::common::{Clock, Setting, check_arm, check_numbers, reopen, seal};
+use crate::registry::{Row, defaults};
+
+const NAME: &str = "iltcb";
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Plays few policies of low regret and low variance, found by coordinate descent with an oracle.",
+        source: "Agarwal, Hsu, Kale, Langford, Li, Schapire 2014, Taming the monster",
+        regret: "O~(sqrt(K T ln N))",
+        alpha: Some(0.5),
+        fits: "stochastic contexts and losses, any class with an oracle",
+        cost: "O(support); (OP) at rounds 1, 2, 4, 8, ..",
+        kind: "contextual",
+        status: "paper",
+        fields: &[
+            POLICIES,
+            Field {
+                name: "preset",
+                default: "\"practical\"",
+                doc: "Constants: theory (psi 100, mu as in the paper) or practical (psi 1, mu a tenth of it).",
+            },
+            Field {
+                name: "psi",
+                default: "\"auto\"",
+                doc: "How little regret weighs against variance in (OP); auto: by the preset.",
+            },
+            Field {
+                name: "mu_scale",
+                default: "\"auto\"",
+                doc: "Multiplies the smoothing mu; auto: by the preset.",
+            },
+            Field {
+                name: "delta",
+                default: "0.05",
+                doc: "Probability that the confidence of the analysis fails.",
+            },
+            Field {
+                name: "warm_start",
+                default: "false",
+                doc: "Whether (OP) starts from the last solution instead of from nothing.",
+            },
+        ],
+    },
+    build: |table, setup| {
+        over_policies(&ROW.entry, table, setup, |p: &IltcbParams, s| p.policies.needs(s), IltcbParams::check)
+    },
+    bound: |setup| {
+        // sqrt(K T ln N), constants and logarithms dropped
+        Some(((setup.actions() as f64 * default_ln_size(setup)?).sqrt(), 0.5, 0.5))
+    },
+    defaults: defaults::<IltcbParams>,
+};
+
+/// Constants of [`Iltcb`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IltcbPreset {
+    /// psi = 100 and mu as in the analysis.
+    Theory,
+    /// psi = 1 and a tenth of mu.
+    #[default]
+    Practical,
+}
+
+/// Parameters of [`Iltcb`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct IltcbParams {
+    /// The class.
+    pub policies: Policies,
+    /// Which constants.
+    pub preset: IltcbPreset,
+    /// How little regret weighs against variance in (OP).
+    pub psi: Setting,
+    /// Multiplies the smoothing mu.
+    pub mu_scale: Setting,
+    /// Probability that the confidence of the analysis fails, in (0, 1).
+    pub delta: f64,
+    /// Whether (OP) starts from the last solution.
+    pub warm_start: bool,
+}
+
+impl Default for IltcbParams {
+    fn default() -> Self {
+        Self {
+            policies: Policies::Auto,
+            preset: IltcbPreset::Practical,
+            psi: Setting::Auto,
+            mu_scale: Setting::Auto,
+            delta: 0.05,
+            warm_start: false,
+        }
+    }
+}
+
+/// Steps that one (OP) may take: only an oracle that approximates can need so many.
+const CAP: u64 = 100_000;
+
+impl IltcbParams {
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or the class does not fit the world.
+    pub fn check(self, setup: &Setup) -> Result<Iltcb, BaseError> {
+        self.psi.positive("psi")?;
+        self.mu_scale.positive("mu_scale")?;
+        if !(self.delta > 0.0 && self.delta < 1.0) {
+            return Err(ParamError::new("delta", self.delta, "in (0, 1)").into());
+        }
+        let class = self.policies.class(setup)?;
+        let first = first_leader(&class)?;
+        let state = State::new(Clock::new(setup), &class, &first);
+        let mut base = Iltcb {
+            params: self,
+            state,
+            first,
+            work: Workspace::default(),
+            probabilities: vec![0.0; class.reads().actions],
+            info: OpInfo::default(),
+            class,
+        };
+        base.work.clear();
+        Ok(base)
+    }
+
+    fn psi(&self) -> f64 {
+        self.psi.or(|| if self.preset == IltcbPreset::Theory { 100.0 } else { 1.0 })
+    }
+
+    fn mu_scale(&self) -> f64 {
+        self.mu_scale.or(|| if self.preset == IltcbPreset::Theory { 1.0 } else { 0.1 })
+    }
+}
+
+/// The leader before anything was seen: what the oracle answers when nothing costs anything.
+fn first_leader(class: &PolicyClass) -> Result<Arc<Policy>, BaseError> {
+    let reads = class.reads();
+    Ok(class.minimise(&Sites::new(reads), &Costs::new(reads.actions), &mut Workspace::default())?.policy)
+}
+
+/// ILOVETOCONBANDITS over a class with an oracle.
+#[derive(Debug, Clone)]
+pub struct Iltcb {
+    params: IltcbParams,
+    state: State,
+    class: PolicyClass,
+    first: Arc<Policy>,
+    work: Workspace,
+    /// q(a) at the context at hand.
+    probabilities: Vec<f64>,
+    info: OpInfo,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    clock: Clock,
+    sites: Sites,
+    /// Rounds at each site.
+    counts: Vec<f64>,
+    /// Sums of v at each site and action.
+    losses: Costs,
+    /// Q, without the weight that is left over.
+    support: Vec<(Arc<Policy>, f64)>,
+    /// Gets the weight that is left over.
+    leader: Arc<Policy>,
+    /// The smoothing of this epoch.
+    mu: f64,
+    /// The epoch ends when so many rounds are over.
+    ends: u64,
+}
+
+impl State {
+    /// Q_0 = 0, mu_0 = 1/(2K), tau_1 = 1.
+    fn new(clock: Clock, class: &PolicyClass, leader: &Arc<Policy>) -> Self {
+        let reads = class.reads();
+        let sites = Sites::new(reads);
+        let counts = vec![0.0; sites.len()];
+        let mu = 0.5 / reads.actions as f64;
+        let losses = Costs::new(reads.actions);
+        Self { clock, sites, counts, losses, support: Vec::new(), leader: Arc::clone(leader), mu, ends: 1 }
+    }
+}
+
+impl Iltcb {
+    /// mu after `rounds` rounds.
+    fn smoothing(&self, rounds: u64) -> f64 {
+        let (k, t) = (self.class.reads().actions as f64, rounds as f64);
+        let horizon = self.state.clock.tuned().unwrap_or(t.max(2.0));
+        // d_tau = ln(16 tau^2 N/delta)
+        let confidence = 16f64.ln() + 2.0 * t.ln() + self.class.ln_size(horizon) - self.params.delta.ln();
+        // mu_m = min(1/(2K), sqrt(rho d/(K tau_m)))                  the paper: ln(..) becomes rho ln(..)
+        let mu = (self.state.clock.range * confidence / (k * t)).sqrt();
+        (self.params.mu_scale() * mu).min(0.5 / k)
+    }
+
+    /// A round at `x` is over, with the importance-weighted loss of `arm` where it was seen.
+    fn record(&mut self, x: &Context, seen: Option<(usize, f64)>) -> Result<(), BaseError> {
+        let state = &mut self.state;
+        let site = state.sites.enter(x)?;
+        state.counts.resize(state.sites.len(), 0.0);
+        state.counts[site] += 1.0;
+        let block = state.losses.block(&state.sites);
+        if let Some((arm, v)) = seen {
+            block[site * self.class.reads().actions + arm] += v;
+        }
+        state.clock.tick();
+        if state.clock.rounds >= state.ends {
+            self.optimise()?;
+        }
+        Ok(())
+    }
+
+    /// The end of an epoch: the leader, and Q as a solution of (OP).
+    fn optimise(&mut self) -> Result<(), BaseError> {
+        let rounds = self.state.clock.rounds;
+        let mu = self.smoothing(rounds);
+        let state = &self.state;
+        let history = History {
+            sites: &state.sites,
+            counts: &state.counts,
+            losses: &state.losses,
+            rounds: rounds as f64,
+        };
+        let params = OpParams { mu, psi: self.params.psi(), cap: CAP };
+        let start: &[_] = if self.params.warm_start { &state.support } else { &[] };
+        let mut op = Op::new(history, &self.class, &mut self.work, params, start)?;
+        self.info = op.solve()?;
+        let leader = Arc::clone(&op.leader);
+        let support = op.support.iter().map(|s| (Arc::clone(&s.policy), s.weight)).collect();
+        (self.state.support, self.state.leader, self.state.mu) = (support, leader, mu);
+        // tau_{m+1} = 2 tau_m
+        while self.state.ends <= rounds {
+            self.state.ends = self.state.ends.saturating_mul(2);
+        }
+        Ok(())
+    }
+
+    /// Qtilde^mu(.|x) into `to`: the weight that is left over goes to the leader, and every action gets mu.
+    fn distribution_at(&self, x: &Context, to: &mut [f64]) -> Result<(), BaseError> {
+        let (k, state) = (to.len(), &self.state);
+        to.fill(0.0);
+        let mut left = 1.0;
+        let undefined = || BaseError::Failed(String::from("a policy of iltcb is not defined at the context"));
+        for (policy, weight) in &state.support {
+            *policy.act(x).and_then(|a| to.get_mut(a)).ok_or_else(undefined)? += weight;
+            left -= weight;
+        }
+        *state.leader.act(x).and_then(|a| to.get_mut(a)).ok_or_else(undefined)? += f64::max(left, 0.0);
+        let kept = 1.0 - k as f64 * state.mu;
+        to.iter_mut().for_each(|q| *q = kept * *q + state.mu);
+        Ok(())
+    }
+
+    /// How (OP) was solved at the end of the last epoch.
+    pub fn info(&self) -> OpInfo {
+        self.info
+    }
+
+    /// Q, without the weight that is left over, and the leader that gets it.
+    pub fn support(&self) -> (&[(Arc<Policy>, f64)], &Policy) {
+        (&self.state.support, &self.state.leader)
+    }
+}
+
+impl Base<Context, Arm> for Iltcb {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.state.clock.check()?;
+        self.class.reads().check(x)?;
+        let mut q = std::mem::take(&mut self.probabilities);
+        let filled = self.distribution_at(x, &mut q);
+        self.probabilities = q;
+        filled?;
+        let q = &self.probabilities;
+        let arm = sample_index(q, q.iter().sum(), rng)
+            .ok_or_else(|| BaseError::Failed(String::from("iltcb has no probability left")))?;
+        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(q[arm])))
+    }
+
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(self.state.clock.range)?;
+        let arm = check_arm(made.decision, self.class.reads().actions)?;
+        let estimate = feedback.estimate();
+        // c'' = s c/Q(a)
+        let seen = if estimate > 0.0 { Some((arm, estimate / propensity(&made.memo)?)) } else { None };
+        self.record(x, seen)
+    }
+
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.record(x, None)
+    }
+
+    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+        self.class.reads().check(x).ok()?;
+        let mut q = vec![0.0; self.class.reads().actions];
+        self.distribution_at(x, &mut q).ok()?;
+        let q = q.get(decision.index()).copied().unwrap_or(0.0);
+        Some((q, Memo::one(q)))
+    }
+
+    /// Restarts: history, Q and leader are dropped, and mu is for the new range.
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        let mut clock = self.state.clock;
+        clock.restart(range, remaining)?;
+        self.state = State::new(clock, &self.class, &self.first);
+        self.work.clear();
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(NAME, &self.params, &self.state)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let state: State = reopen(NAME, &self.params, state)?;
+        state.clock.valid()?;
+        state.sites.valid(&self.class.reads())?;
+        state.losses.valid(&state.sites)?;
+        check_numbers("counts", &state.counts, state.sites.len())?;
+        for policy in state.support.iter().map(|s| &s.0).chain([&state.leader]) {
+            self.class.valid(policy)?;
+        }
+        let total: f64 = state.support.iter().map(|s| s.1).sum();
+        let weights = state.support.iter().all(|s| s.1 >= 0.0) && total <= 1.0 + 1e-9;
+        let counts = state.counts.iter().all(|c| *c >= 0.0)
+            && state.counts.iter().sum::<f64>() == state.clock.rounds as f64
+            && state.ends.is_power_of_two()
+            && state.ends > state.clock.rounds;
+        let mu = state.mu > 0.0 && state.mu <= 0.5 / self.class.reads().actions as f64;
+        if !(weights && counts && mu) {
+            return Err(SnapshotError::state("its weights or rounds do not add up").into());
+        }
+        self.state = state;
+        self.work.clear();
+        self.info = OpInfo::default();
+        Ok(())
+    }
+}
