@@ -186,6 +186,17 @@ pub fn non_negative(name: &'static str, value: f64) -> Result<f64, ParamError> {
     }
 }
 
+/// Lazy bases keep or restart; there is nothing to re-tune.
+///
+/// # Errors
+/// `Retune` was asked for.
+pub fn keep_or_restart(range_change: RangeChange) -> Result<(), ParamError> {
+    match range_change {
+        RangeChange::Retune => Err(ParamError::new("range_change", "retune", "keep or restart")),
+        RangeChange::Keep | RangeChange::Restart => Ok(()),
+    }
+}
+
 /// The index of a decision that came back, below `actions`.
 ///
 /// # Errors

@@ -4,6 +4,7 @@
 
 mod registry;
 
+pub mod adapters;
 pub mod arms;
 pub mod common;
 pub mod linear;

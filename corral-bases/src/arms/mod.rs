@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::registry::{BuildError, Learner, Row};
 
+mod epsilon_greedy;
 mod exp3;
 mod fixed;
 mod index;
@@ -18,6 +19,7 @@ mod tsallis;
 mod ucb1;
 mod ucb_v;
 
+pub use epsilon_greedy::EpsilonGreedy;
 pub use exp3::{Exp3, Exp3Params};
 pub use fixed::{Fixed, FixedParams};
 pub use index::{IndexBase, Rule, Tally, Ties};

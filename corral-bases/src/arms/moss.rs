@@ -8,8 +8,7 @@ use corral_core::{BaseError, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::index::{IndexBase, Moment, Rule, Tally, Ties};
-use super::ucb1::keep_or_restart;
-use crate::common::{Clock, RangeChange, arm_count, non_negative};
+use crate::common::{Clock, RangeChange, arm_count, keep_or_restart, non_negative};
 use crate::registry::{Row, defaults};
 
 pub(crate) const ROW: Row = Row {

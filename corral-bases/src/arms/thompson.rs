@@ -9,8 +9,7 @@ use corral_core::{Arm, Base, BaseError, Feedback, Memo, Prior, Proposal, Rng, Se
 use serde::{Deserialize, Serialize};
 
 use super::posterior::Posterior;
-use super::ucb1::keep_or_restart;
-use crate::common::{Clock, RangeChange, arm_count, check_arm, reopen, seal};
+use crate::common::{Clock, RangeChange, arm_count, check_arm, keep_or_restart, reopen, seal};
 use crate::registry::{Row, defaults};
 
 const NAME: &str = "thompson";

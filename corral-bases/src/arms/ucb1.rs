@@ -4,11 +4,11 @@
 //! lazily: w = 2 sqrt(2 ln T/n) has squared widths that sum to 8 K ln T (1 + ln T) over updates (section 1.2 B).
 
 use corral_core::catalog::{Entry, Field};
-use corral_core::{BaseError, ParamError, Setup};
+use corral_core::{BaseError, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::index::{IndexBase, Moment, Rule, Tally, Ties};
-use crate::common::{Clock, RangeChange, arm_count, non_negative};
+use crate::common::{Clock, RangeChange, arm_count, keep_or_restart, non_negative};
 use crate::registry::{Row, bound_horizon, defaults};
 
 pub(crate) const ROW: Row = Row {
@@ -93,14 +93,6 @@ impl Ucb1Params {
         non_negative("scale", self.scale)?;
         keep_or_restart(self.range_change)?;
         Ok(IndexBase::new(self, actions, Clock::new(setup)))
-    }
-}
-
-/// Lazy bases keep or restart; there is nothing to re-tune.
-pub(crate) fn keep_or_restart(range_change: RangeChange) -> Result<(), ParamError> {
-    match range_change {
-        RangeChange::Retune => Err(ParamError::new("range_change", "retune", "keep or restart")),
-        RangeChange::Keep | RangeChange::Restart => Ok(()),
     }
 }
 

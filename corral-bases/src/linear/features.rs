@@ -1,0 +1,326 @@
+//! A base's own representation of the context.
+
+use std::cell::RefCell;
+
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup};
+use serde::{Deserialize, Serialize};
+
+use super::packed::dot;
+
+/// How a base sees the context. What is said of x holds for the shared features, and for the features of each action
+/// where actions have some.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Features {
+    /// x as it is.
+    #[default]
+    Raw,
+    /// x and a constant 1.
+    Bias,
+    /// x, and a 1 at the place of the finite context.
+    OneHot,
+    /// A constant 1, x, and all products of two features.
+    Polynomial,
+    /// x, and products of two different features, clipped to [-5, 5], added with random signs into `dims` buckets.
+    HashedPairs {
+        /// Number of buckets.
+        dims: usize,
+        /// Which hash.
+        seed: u64,
+    },
+    /// Features added with random signs into `dims` buckets.
+    Hashed {
+        /// Number of buckets.
+        dims: usize,
+        /// Which hash.
+        seed: u64,
+    },
+    /// sqrt(2/dims) cos(w x + b) with w ~ N(0, 1/bandwidth^2), b uniform: the Gaussian kernel (Rahimi and Recht 2007).
+    Fourier {
+        /// Number of features.
+        dims: usize,
+        /// Width of the kernel.
+        bandwidth: f64,
+        /// Which w and b.
+        seed: u64,
+    },
+}
+
+pub(crate) const FEATURES_DEFAULT: &str = "\"raw\"";
+pub(crate) const FEATURES_DOC: &str = "How the context is seen: raw, bias, one-hot, polynomial, { hashed = { dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.";
+
+/// More features than this are refused.
+const MOST: usize = 1 << 20;
+/// Products of features are clipped to this.
+const CLIP: f64 = 5.0;
+
+/// A representation of vectors of one length.
+#[derive(Debug, Clone)]
+struct Map {
+    kind: Features,
+    input: usize,
+    output: usize,
+    /// Fourier: the rows w, then the phases b.
+    table: Vec<f64>,
+}
+
+impl Map {
+    fn new(kind: &Features, input: usize) -> Result<Self, ParamError> {
+        let output = match kind {
+            Features::Raw | Features::OneHot => input,
+            Features::Bias => input + 1,
+            Features::Polynomial => 1 + input + input * (input + 1) / 2,
+            Features::HashedPairs { dims, .. } => input.saturating_add(*dims),
+            Features::Hashed { dims, .. } | Features::Fourier { dims, .. } => *dims,
+        };
+        if output > MOST || input.saturating_mul(output) > 1 << 26 {
+            return Err(ParamError::new("the number of features", output, "at most 2^20"));
+        }
+        let mut table = Vec::new();
+        match kind {
+            Features::Fourier { dims, bandwidth, seed } => {
+                ParamError::positive("features.fourier.bandwidth", *bandwidth)?;
+                at_least_one("features.fourier.dims", *dims)?;
+                let mut draws = Splitmix(*seed);
+                table.extend((0..dims * input).map(|_| draws.normal() / bandwidth));
+                table.extend((0..*dims).map(|_| draws.unit() * std::f64::consts::TAU));
+            }
+            Features::Hashed { dims, .. } => at_least_one("features.hashed.dims", *dims)?,
+            Features::HashedPairs { dims, .. } => at_least_one("features.hashed-pairs.dims", *dims)?,
+            _ => {}
+        }
+        Ok(Self { kind: kind.clone(), input, output, table })
+    }
+
+    /// Writes the representation of `x` at the end of `out`.
+    fn push(&self, x: &[f64], out: &mut Vec<f64>) {
+        match &self.kind {
+            Features::Raw | Features::OneHot => out.extend_from_slice(x),
+            Features::Bias => {
+                out.extend_from_slice(x);
+                out.push(1.0);
+            }
+            Features::Polynomial => {
+                out.push(1.0);
+                out.extend_from_slice(x);
+                for (i, a) in x.iter().enumerate() {
+                    out.extend(x[..=i].iter().map(|b| a * b));
+                }
+            }
+            Features::Hashed { dims, seed } => {
+                let start = out.len();
+                out.resize(start + dims, 0.0);
+                for (i, value) in x.iter().enumerate() {
+                    let hash = mix(seed ^ (i as u64));
+                    out[start + (hash >> 1) as usize % dims] += signed(hash, *value);
+                }
+            }
+            Features::HashedPairs { dims, seed } => {
+                out.extend_from_slice(x);
+                let start = out.len();
+                out.resize(start + dims, 0.0);
+                let pairs = (x.len() * x.len().saturating_sub(1) / 2) as f64;
+                // scaled by 1/sqrt(pairs/buckets)                                   real data, section 2
+                let scale = 1.0 / (pairs / *dims as f64).max(1.0).sqrt();
+                for i in 0..x.len() {
+                    for j in 0..i {
+                        let hash = mix(seed ^ mix((i * x.len() + j) as u64));
+                        // NaN stays NaN, so that it is found.
+                        let product = (x[i] * x[j]).clamp(-CLIP, CLIP);
+                        out[start + (hash >> 1) as usize % dims] += scale * signed(hash, product);
+                    }
+                }
+            }
+            Features::Fourier { dims, .. } => {
+                let (rows, phases) = self.table.split_at(dims * self.input);
+                let scale = (2.0 / *dims as f64).sqrt();
+                for (k, phase) in phases.iter().enumerate() {
+                    let row = &rows[k * self.input..(k + 1) * self.input];
+                    out.push(scale * (dot(row, x) + phase).cos());
+                }
+            }
+        }
+    }
+}
+
+fn at_least_one(name: &'static str, value: usize) -> Result<(), ParamError> {
+    if value >= 1 { Ok(()) } else { Err(ParamError::new(name, value, "at least 1")) }
+}
+
+fn signed(hash: u64, value: f64) -> f64 {
+    if hash & 1 == 0 { value } else { -value }
+}
+
+/// The finaliser of splitmix64.
+fn mix(value: u64) -> u64 {
+    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Numbers that are a function of the seed: a representation is drawn once, and is no part of a run's randomness.
+struct Splitmix(u64);
+
+impl Splitmix {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        (mix(self.0) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Box and Muller.
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (self.unit() * std::f64::consts::TAU).cos()
+    }
+}
+
+/// A base that sees contexts through its own representation.
+#[derive(Debug, Clone)]
+pub struct Featurize<B> {
+    base: B,
+    shared: Map,
+    rows: Map,
+    cells: usize,
+    scratch: RefCell<Context>,
+}
+
+impl<B> Featurize<B> {
+    /// Builds a base that sees the contexts of `setup` as `features`: `build` gets the world as the base will see it.
+    ///
+    /// # Errors
+    /// The representation cannot be built for this world, or what `build` says.
+    pub fn new(
+        features: &Features,
+        setup: &Setup,
+        build: impl FnOnce(&Setup) -> Result<B, BaseError>,
+    ) -> Result<Self, BaseError> {
+        let shape = setup.context;
+        let cells = match (features, shape.cells) {
+            (Features::OneHot, Some(cells)) => cells,
+            (Features::OneHot, None) => {
+                let must = "for worlds with finitely many contexts";
+                return Err(ParamError::new("features", "one-hot", must).into());
+            }
+            _ => 0,
+        };
+        // Actions without features stay without, and so does a world without shared features, but for the constant.
+        let kind = |has: bool| if has { features } else { &Features::Raw };
+        let constant = matches!(features, Features::Bias | Features::Polynomial) && shape.row_features == 0;
+        let shared = Map::new(kind(shape.features > 0 || constant), shape.features)?;
+        let rows = Map::new(kind(shape.row_features > 0), shape.row_features)?;
+        let mut seen = setup.clone();
+        seen.context.features = shared.output + cells;
+        seen.context.row_features = rows.output;
+        let base = build(&seen)?;
+        Ok(Self { base, shared, rows, cells, scratch: RefCell::new(Context::default()) })
+    }
+
+    fn see(&self, x: &Context, seen: &mut Context) -> Result<(), BaseError> {
+        if x.features().len() != self.shared.input {
+            let (found, expected) = (x.features().len(), self.shared.input);
+            return Err(BaseError::Context { what: "features", found, expected });
+        }
+        if x.row_dim() != self.rows.input {
+            let (found, expected) = (x.row_dim(), self.rows.input);
+            return Err(BaseError::Context { what: "features per action", found, expected });
+        }
+        seen.copy_from(x);
+        let features = seen.features_mut();
+        features.clear();
+        self.shared.push(x.features(), features);
+        if self.cells > 0 {
+            let cell = x.cell().filter(|c| *c < self.cells).ok_or(BaseError::Context {
+                what: "finite contexts",
+                found: x.cell().map_or(0, |c| c + 1),
+                expected: self.cells,
+            })?;
+            let start = features.len();
+            features.resize(start + self.cells, 0.0);
+            features[start + cell] = 1.0;
+        }
+        if self.rows.input > 0 {
+            seen.refill_rows(self.rows.output, |out| {
+                x.rows().chunks_exact(self.rows.input).for_each(|row| self.rows.push(row, out));
+            });
+        }
+        Ok(())
+    }
+}
+
+impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.see(x, &mut self.scratch.borrow_mut())?;
+        self.base.propose(self.scratch.get_mut(), rng)
+    }
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        self.see(x, &mut self.scratch.borrow_mut())?;
+        self.base.learn(self.scratch.get_mut(), made, feedback)
+    }
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.see(x, &mut self.scratch.borrow_mut())?;
+        self.base.pass(self.scratch.get_mut())
+    }
+    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+        let mut seen = self.scratch.try_borrow_mut().ok()?;
+        self.see(x, &mut seen).ok()?;
+        self.base.likelihood(&seen, decision)
+    }
+    fn learns_from_others(&self) -> bool {
+        self.base.learns_from_others()
+    }
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.base.rerange(range, remaining)
+    }
+    fn save(&self) -> Vec<u8> {
+        self.base.save()
+    }
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.base.load(state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(kind: Features, x: &[f64]) -> Vec<f64> {
+        let map = Map::new(&kind, x.len()).unwrap();
+        let mut out = Vec::new();
+        map.push(x, &mut out);
+        assert_eq!(out.len(), map.output, "{kind:?}");
+        out
+    }
+
+    #[test]
+    fn representations_are_what_they_say() {
+        let x = [2.0, -3.0];
+        assert_eq!(map(Features::Raw, &x), x);
+        assert_eq!(map(Features::Bias, &x), [2.0, -3.0, 1.0]);
+        assert_eq!(map(Features::Polynomial, &x), [1.0, 2.0, -3.0, 4.0, -6.0, 9.0]);
+        let hashed = map(Features::Hashed { dims: 8, seed: 1 }, &x);
+        assert!((hashed.iter().map(|v| v.abs()).sum::<f64>() - 5.0).abs() < 1e-12, "{hashed:?}");
+        // One product, 2 * -3, clipped to -5 in size.
+        let pairs = map(Features::HashedPairs { dims: 4, seed: 1 }, &x);
+        assert_eq!(&pairs[..2], &x);
+        assert_eq!(pairs[2..].iter().map(|v| v.abs()).sum::<f64>(), 5.0);
+    }
+
+    #[test]
+    fn fourier_features_make_the_gaussian_kernel() {
+        // <f(x), f(y)> is the mean of 20,000 bounded terms: five standard errors are 5 * sqrt(2/20,000)/sqrt(2).
+        let f = |x: &[f64]| map(Features::Fourier { dims: 20_000, bandwidth: 1.5, seed: 7 }, x);
+        let (x, y) = ([0.3, -0.2, 0.9], [0.1, 0.5, -0.4]);
+        let square: f64 = x.iter().zip(&y).map(|(a, b): (&f64, &f64)| (a - b) * (a - b)).sum();
+        let kernel = (-square / (2.0 * 1.5 * 1.5)).exp();
+        let found = dot(&f(&x), &f(&y));
+        assert!((found - kernel).abs() < 5.0 * (1.0f64 / 20_000.0).sqrt(), "{found} and {kernel}");
+    }
+
+    #[test]
+    fn one_hot_needs_finite_contexts() {
+        let refused = Featurize::new(&Features::OneHot, &Setup::arms(2, None), |_| Ok(()));
+        assert!(refused.is_err());
+    }
+}

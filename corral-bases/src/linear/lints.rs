@@ -1,0 +1,286 @@
+//! Thompson sampling with linear losses: a parameter vector is drawn around the ridge regression, and its best action
+//! is played.
+//!
+//! Agrawal, Goyal 2013. Regret O~(d^{3/2} sqrt T) when the loss is linear in the features. Lazy; weakly stable with
+//! alpha = 1/2 by the argument of LinUCB with widths sqrt(d) larger (section 4.6 of the notes on bases).
+
+use std::cell::RefCell;
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::snapshot::SnapshotError;
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup};
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+
+use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::learner::{Scratch, State};
+use super::packed;
+use super::regressor::{Layout, unusable};
+use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
+use crate::common::{Clock, RangeChange, Setting, keep_or_restart, non_negative, reopen, seal};
+use crate::registry::{Row, bound_horizon, defaults};
+
+const NAME: &str = "lints";
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Plays the best action of a parameter vector drawn around a ridge regression.",
+        source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
+        regret: "O~(d^(3/2) sqrt T)",
+        alpha: Some(0.5),
+        fits: "linear losses, any contexts",
+        cost: "O(K d^2); shared O(K d) + O(d^3) per loss",
+        kind: "contextual",
+        status: "standard",
+        fields: &[
+            Field {
+                name: "scale",
+                default: "\"auto\"",
+                doc: "Standard deviation of the draw in units of the width ||z||_{V^-1}; auto: sqrt(d ln T)/2, as in theory.",
+            },
+            Field {
+                name: "draw",
+                default: "\"joint\"",
+                doc: "joint: one parameter vector for all actions; independent: each prediction by itself. The same in law where every action has its own parameters.",
+            },
+            Field {
+                name: "range_change",
+                default: "\"keep\"",
+                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+            },
+            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
+            Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
+        ],
+    },
+    build: |table, setup| {
+        super::build(&ROW.entry, table, setup, |p: &LinTsParams| p.features.clone(), LinTsParams::check)
+    },
+    bound: |setup| {
+        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
+        Some((d * d.sqrt() * bound_horizon(setup).ln(), 0.5, 0.5))
+    },
+    defaults: defaults::<LinTsParams>,
+};
+
+/// What [`LinTs`] draws.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draw {
+    /// A parameter vector.
+    #[default]
+    Joint,
+    /// The prediction of each action by itself.
+    Independent,
+}
+
+/// Parameters of [`LinTs`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinTsParams {
+    /// Standard deviation of the draw in units of the width.
+    pub scale: Setting,
+    /// What is drawn.
+    pub draw: Draw,
+    /// What a larger range does: `Keep` or `Restart`.
+    pub range_change: RangeChange,
+    /// The representation of the context.
+    pub features: Features,
+    /// The regression.
+    pub model: RidgeParams,
+}
+
+impl Default for LinTsParams {
+    fn default() -> Self {
+        Self {
+            scale: Setting::Auto,
+            draw: Draw::Joint,
+            range_change: RangeChange::Keep,
+            features: Features::Raw,
+            model: RidgeParams::default(),
+        }
+    }
+}
+
+impl LinTsParams {
+    /// The base for the world of `setup`, whose contexts are already those of [`features`](LinTsParams::features).
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or the world has no features.
+    pub fn check(self, setup: &Setup) -> Result<LinTs, BaseError> {
+        if let Setting::Given(scale) = self.scale {
+            non_negative("scale", scale)?;
+        }
+        self.model.check()?;
+        keep_or_restart(self.range_change)?;
+        let layout = Layout::new(self.model.parameters, setup)?;
+        let model = Ridge::new(&self.model, layout.models(), layout.dim);
+        let state = State { clock: Clock::new(setup), seen: 0, model };
+        Ok(LinTs {
+            params: self,
+            layout,
+            state,
+            scratch: RefCell::new(Scratch::new(layout.actions)),
+            factor: vec![0.0; packed::size(layout.dim)],
+            drawn: vec![0.0; layout.dim],
+            stale: true,
+        })
+    }
+}
+
+/// Thompson sampling with linear losses.
+#[derive(Debug, Clone)]
+pub struct LinTs {
+    params: LinTsParams,
+    layout: Layout,
+    state: State<Ridge>,
+    scratch: RefCell<Scratch>,
+    /// L of V = L L^T, for joint draws with a shared parameter vector.
+    factor: Vec<f64>,
+    drawn: Vec<f64>,
+    /// Whether V has changed since `factor` was computed.
+    stale: bool,
+}
+
+impl LinTs {
+    fn scale(&self) -> f64 {
+        // beta' = sigma sqrt(d ln(1/delta)), sigma = 1/2, delta = 1/T                   section 4.6
+        self.params.scale.or(|| {
+            let horizon = self.state.clock.tuned().unwrap_or((self.state.clock.rounds as f64 + 1.0).max(2.0));
+            0.5 * (self.layout.dim as f64 * horizon.ln()).sqrt()
+        })
+    }
+
+    /// theta~ = theta + v L^-T g, g ~ N(0, I), V = L L^T
+    fn draw_shared(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
+        let actions = self.layout.check(x)?;
+        if self.stale {
+            self.state
+                .model
+                .factor(0, &mut self.factor)
+                .ok_or_else(|| BaseError::Failed(String::from("lints: V is not positive definite")))?;
+            self.stale = false;
+        }
+        self.drawn.iter_mut().for_each(|g| *g = StandardNormal.sample(rng));
+        packed::solve_upper(&self.factor, &mut self.drawn);
+        let scale = self.scale();
+        for (drawn, theta) in self.drawn.iter_mut().zip(self.state.model.theta(0)) {
+            *drawn = theta + scale * *drawn;
+        }
+        let (mut low, mut best) = (f64::INFINITY, 0);
+        for a in 0..actions {
+            let z = self.layout.features(x, a);
+            let score = packed::dot(&self.drawn, z);
+            if !score.is_finite() {
+                return Err(unusable(z));
+            }
+            if score < low {
+                (low, best) = (score, a);
+            }
+        }
+        Ok(best)
+    }
+
+    /// argmin m_a + v s_a N(0, 1)                                                       real data, section 2
+    fn draw_each(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
+        let scale = self.scale();
+        let scratch = self.scratch.get_mut();
+        let actions = scratch.look(&self.layout, &self.state.model, x, true)?;
+        let (mut low, mut best) = (f64::INFINITY, 0);
+        for a in 0..actions {
+            let g: f64 = StandardNormal.sample(rng);
+            let score = scratch.predictions[a] + scale * scratch.widths[a] * g;
+            if score < low {
+                (low, best) = (score, a);
+            }
+        }
+        Ok(best)
+    }
+}
+
+impl Base<Context, Arm> for LinTs {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.state.clock.check()?;
+        let arm = if self.layout.shared && self.params.draw == Draw::Joint {
+            self.draw_shared(x, rng)?
+        } else {
+            self.draw_each(x, rng)?
+        };
+        Ok(Proposal::new(Arm::from(arm)))
+    }
+
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        self.state.learn(&self.layout, self.params.model.weighted, x, made.decision, feedback)?;
+        self.stale |= feedback.observed().is_some();
+        Ok(())
+    }
+
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.layout.check(x)?;
+        self.state.clock.tick();
+        Ok(())
+    }
+
+    /// `None`: the probability of being best has no closed form. A master then has the proposal itself, which given
+    /// its own draw is certain.
+    fn likelihood(&self, _x: &Context, _decision: &Arm) -> Option<(f64, Memo)> {
+        None
+    }
+
+    fn learns_from_others(&self) -> bool {
+        true
+    }
+
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.stale = true;
+        self.state.rerange(self.params.range_change, range, remaining)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(NAME, &self.params, &(&self.layout, &self.state))
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let (layout, mut state): (Layout, State<Ridge>) = reopen(NAME, &self.params, state)?;
+        if layout != self.layout {
+            return Err(SnapshotError::state("it was saved for a world of another shape").into());
+        }
+        state.restore(&Ridge::new(&self.params.model, layout.models(), layout.dim))?;
+        self.state = state;
+        self.stale = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corral_core::ContextShape;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    #[test]
+    fn joint_draws_have_the_law_of_the_posterior() {
+        // Two actions: P(first wins) = Phi((m_1 - m_0)/(v ||z_1 - z_0||_{V^-1})). 40,000 draws, five standard errors.
+        let mut setup = Setup::arms(2, None);
+        setup.context = ContextShape { row_features: 2, ..ContextShape::default() };
+        let params = LinTsParams { scale: Setting::Given(0.7), ..LinTsParams::default() };
+        let mut base = params.check(&setup).unwrap();
+        let x = Context::with_rows(vec![], vec![1.0, 0.3, 0.2, -0.8], 2);
+        for (arm, loss) in [(0, 1.0), (1, 0.0), (0, 0.3), (1, 0.4)] {
+            base.learn(&x, &Proposal::new(Arm(arm)), Feedback::plain(loss)).unwrap();
+        }
+        use super::super::regressor::Regressor;
+        let model = &base.state.model;
+        let gap = model.predict(0, &[0.2, -0.8]) - model.predict(0, &[1.0, 0.3]);
+        let z = gap / (0.7 * model.variance(0, &[-0.8, -1.1]).sqrt());
+        let p = 0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2);
+        let mut rng = Pcg64Dxsm::seed_from_u64(8);
+        let n = 40_000;
+        let wins = (0..n).filter(|_| base.propose(&x, &mut rng).unwrap().decision == Arm(0)).count();
+        assert!(
+            (wins as f64 / f64::from(n) - p).abs() < 5.0 * (p * (1.0 - p) / f64::from(n)).sqrt(),
+            "{wins} {p}"
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! NLMS: greedy with a constant-step tracker, for losses that drift.
+//!
+//! Normalised least mean squares (Nagumo, Noda 1967), greedy on top. No guarantee of regret: it never stops moving, and
+//! that is what it is for. On drifting data it was far better than every ridge base (elec2 in the notes on real data).
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::snapshot::SnapshotError;
+use corral_core::{BaseError, ParamError, Setup};
+use serde::{Deserialize, Serialize};
+
+use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::learner::{Choice, Linear, View, put_on_lowest};
+use super::packed::{axpy, dot};
+use super::regressor::{Layout, Regressor, unusable};
+use super::ridge::Parameters;
+use crate::arms::Ties;
+use crate::common::{RangeChange, check_numbers, keep_or_restart};
+use crate::registry::{Row, defaults};
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: "nlms",
+        summary: "Greedy on a linear tracker with a constant step, for losses that drift.",
+        source: "Nagumo, Noda 1967, A learning method for system identification",
+        regret: "none in general",
+        alpha: None,
+        fits: "linear losses that drift",
+        cost: "O(K d)",
+        kind: "contextual",
+        status: "standard",
+        fields: &[
+            Field { name: "rate", default: "0.3", doc: "The step, in (0, 2)." },
+            Field { name: "centre", default: "0.0", doc: "What is predicted before anything was learned." },
+            Field {
+                name: "parameters",
+                default: "\"auto\"",
+                doc: "shared: one vector over the actions' features; disjoint: one per action; auto: shared where actions have features.",
+            },
+            Field {
+                name: "weighted",
+                default: "false",
+                doc: "Whether the step grows with the importance weight, up to 1.",
+            },
+            Field {
+                name: "ties",
+                default: "\"random\"",
+                doc: "Which of several best actions is played: random or lowest.",
+            },
+            Field {
+                name: "range_change",
+                default: "\"keep\"",
+                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+            },
+            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
+        ],
+    },
+    build: |table, setup| {
+        super::build(&ROW.entry, table, setup, |p: &NlmsParams| p.features.clone(), NlmsParams::check)
+    },
+    bound: |_| None,
+    defaults: defaults::<NlmsParams>,
+};
+
+/// Parameters of [`Nlms`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NlmsParams {
+    /// The step, in (0, 2).
+    pub rate: f64,
+    /// What is predicted before anything was learned.
+    pub centre: f64,
+    /// One parameter vector for all actions, or one for each.
+    pub parameters: Parameters,
+    /// Whether the step grows with the importance weight, up to 1.
+    pub weighted: bool,
+    /// Which of several best actions is played.
+    pub ties: Ties,
+    /// What a larger range does: `Keep` or `Restart`.
+    pub range_change: RangeChange,
+    /// The representation of the context.
+    pub features: Features,
+}
+
+impl Default for NlmsParams {
+    fn default() -> Self {
+        Self {
+            rate: 0.3,
+            centre: 0.0,
+            parameters: Parameters::Auto,
+            weighted: false,
+            ties: Ties::Random,
+            range_change: RangeChange::Keep,
+            features: Features::Raw,
+        }
+    }
+}
+
+/// Greedy on a linear tracker with a constant step.
+pub type Nlms = Linear<NlmsParams>;
+
+impl NlmsParams {
+    /// The base for the world of `setup`, whose contexts are already those of [`features`](NlmsParams::features).
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or the world has no features.
+    pub fn check(self, setup: &Setup) -> Result<Nlms, BaseError> {
+        if !(self.rate > 0.0 && self.rate < 2.0) {
+            return Err(ParamError::new("rate", self.rate, "in (0, 2)").into());
+        }
+        if !self.centre.is_finite() {
+            return Err(ParamError::new("centre", self.centre, "finite").into());
+        }
+        keep_or_restart(self.range_change)?;
+        let layout = Layout::new(self.parameters, setup)?;
+        Ok(Linear::new(self, layout, setup))
+    }
+}
+
+impl Choice for NlmsParams {
+    const NAME: &'static str = "nlms";
+    type Model = Lms;
+
+    fn model(&self, models: usize, dim: usize) -> Lms {
+        Lms { rate: self.rate, centre: self.centre, dim, theta: vec![0.0; models * dim] }
+    }
+
+    fn needs_widths(&self) -> bool {
+        false
+    }
+
+    fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
+        put_on_lowest(self.ties, weights, |a| view.predictions[a]);
+    }
+
+    fn range_change(&self) -> RangeChange {
+        self.range_change
+    }
+
+    fn weighted(&self) -> bool {
+        self.weighted
+    }
+}
+
+/// Normalised least mean squares.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Lms {
+    rate: f64,
+    centre: f64,
+    dim: usize,
+    theta: Vec<f64>,
+}
+
+impl Regressor for Lms {
+    fn predict(&self, model: usize, z: &[f64]) -> f64 {
+        self.centre + dot(&self.theta[model * self.dim..(model + 1) * self.dim], z)
+    }
+
+    fn variance(&self, _model: usize, _z: &[f64]) -> f64 {
+        0.0
+    }
+
+    fn log_det(&self, _model: usize) -> f64 {
+        0.0
+    }
+
+    /// theta += mu e x/(|x|^2 + 0.001), mu w up to 1 with weights                       real data, section 2
+    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError> {
+        let error = loss - self.predict(model, z);
+        let square = dot(z, z);
+        if !(error.is_finite() && square.is_finite()) {
+            return Err(unusable(z));
+        }
+        let rate = if weight == 1.0 { self.rate } else { (self.rate * weight).min(1.0) };
+        axpy(&mut self.theta[model * self.dim..(model + 1) * self.dim], rate * error / (square + 0.001), z);
+        Ok(())
+    }
+
+    fn reset(&mut self) {
+        self.theta.fill(0.0);
+    }
+
+    fn restore(&mut self, fresh: &Self) -> Result<(), SnapshotError> {
+        if (self.rate, self.centre, self.dim) != (fresh.rate, fresh.centre, fresh.dim) {
+            return Err(SnapshotError::state("a tracker of other parameters"));
+        }
+        check_numbers("parameters", &self.theta, fresh.theta.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_closes_its_part_of_the_error() {
+        let mut lms = NlmsParams::default().model(2, 2);
+        let z = [3.0, 4.0];
+        lms.update(1, &z, 1.0, 1.0).unwrap();
+        // m = 0.3 * 25/(25.001)
+        assert!((lms.predict(1, &z) - 0.3 * 25.0 / 25.001).abs() < 1e-15);
+        assert_eq!(lms.predict(0, &z), 0.0);
+        lms.update(1, &z, 1.0, 100.0).unwrap();
+        assert!((lms.predict(1, &z) - 1.0).abs() < 1e-3);
+    }
+}

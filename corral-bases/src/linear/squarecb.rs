@@ -1,0 +1,224 @@
+//! SquareCB: inverse gap weighting over the predictions of an online regression.
+//!
+//! Foster, Rakhlin 2020. Regret O(sqrt(K T RegSq)), RegSq the regret of the regression in squared loss, when the loss
+//! is in its class. Lazy; weakly stable with alpha = 1/2 with gamma / sqrt(range), keeping the regression (section 4.8).
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::{BaseError, Setup};
+use serde::{Deserialize, Serialize};
+
+use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::learner::{Choice, Linear, View};
+use super::regressor::Layout;
+use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
+use crate::arms::Ties;
+use crate::common::{RangeChange, Setting};
+use crate::registry::{Row, bound_horizon, defaults};
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: "squarecb",
+        summary: "Probabilities that fall with the inverse of the predicted gap.",
+        source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
+        regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
+        alpha: Some(0.5),
+        fits: "linear losses, any contexts",
+        cost: "O(K d) + O(d^2) per loss",
+        kind: "contextual",
+        status: "standard",
+        fields: &[
+            Field {
+                name: "gamma",
+                default: "\"auto\"",
+                doc: "How greedy it is: a number g stands for g sqrt(n) after n - 1 updates; auto: 2 sqrt(2 K T/RegSq); both divided by sqrt(range).",
+            },
+            Field {
+                name: "forecast",
+                default: "\"ridge\"",
+                doc: "ridge: the prediction as it is; vaw: that of Vovk, Azoury and Warmuth, shrunk where little is known, at O(K d^2).",
+            },
+            Field {
+                name: "ties",
+                default: "\"random\"",
+                doc: "Which of several best actions is played: random or lowest.",
+            },
+            Field {
+                name: "range_change",
+                default: "\"retune\"",
+                doc: "What a larger range does: retune gamma and keep the regression, keep both, or restart (the paper's letter).",
+            },
+            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
+            Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
+        ],
+    },
+    build: |table, setup| {
+        super::build(&ROW.entry, table, setup, |p: &SquareCbParams| p.features.clone(), SquareCbParams::check)
+    },
+    bound: |setup| {
+        let (k, t) = (setup.actions() as f64, bound_horizon(setup));
+        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
+        Some(((k * d * (1.0 + t / d).ln()).sqrt(), 0.5, 0.5))
+    },
+    defaults: defaults::<SquareCbParams>,
+};
+
+/// Which prediction [`SquareCb`] uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forecast {
+    /// That of the regression.
+    #[default]
+    Ridge,
+    /// That of Vovk, Azoury and Warmuth, as if the example had been seen with the centre as its loss.
+    Vaw,
+}
+
+/// Parameters of [`SquareCb`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SquareCbParams {
+    /// How greedy it is: a number g stands for g sqrt(n).
+    pub gamma: Setting,
+    /// Which prediction is used.
+    pub forecast: Forecast,
+    /// Which of several best actions is played.
+    pub ties: Ties,
+    /// What a larger range does.
+    pub range_change: RangeChange,
+    /// The representation of the context.
+    pub features: Features,
+    /// The regression.
+    pub model: RidgeParams,
+}
+
+impl Default for SquareCbParams {
+    fn default() -> Self {
+        Self {
+            gamma: Setting::Auto,
+            forecast: Forecast::Ridge,
+            ties: Ties::Random,
+            range_change: RangeChange::Retune,
+            features: Features::Raw,
+            model: RidgeParams::default(),
+        }
+    }
+}
+
+/// Probabilities that fall with the inverse of the predicted gap.
+pub type SquareCb = Linear<SquareCbParams>;
+
+impl SquareCbParams {
+    /// The base for the world of `setup`, whose contexts are already those of [`features`](SquareCbParams::features).
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or the world has no features.
+    pub fn check(self, setup: &Setup) -> Result<SquareCb, BaseError> {
+        self.gamma.positive("gamma")?;
+        self.model.check()?;
+
+        let layout = Layout::new(self.model.parameters, setup)?;
+        Ok(Linear::new(self, layout, setup))
+    }
+}
+
+impl Choice for SquareCbParams {
+    const NAME: &'static str = "squarecb";
+    type Model = Ridge;
+
+    fn model(&self, models: usize, dim: usize) -> Ridge {
+        Ridge::new(&self.model, models, dim)
+    }
+
+    fn needs_widths(&self) -> bool {
+        self.forecast == Forecast::Vaw
+    }
+
+    fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
+        let actions = view.actions();
+        // gamma = 2 sqrt(2 A T/(rho RegSq)), RegSq = d ln(1 + T/d)                     section 4.8
+        let gamma = match self.gamma {
+            Setting::Given(g) => g * (view.seen + 1.0).sqrt(),
+            Setting::Auto => {
+                let horizon = view.horizon_or_round();
+                let regret = view.dim * (horizon / view.dim).ln_1p();
+                2.0 * (2.0 * actions * horizon / regret).sqrt()
+            }
+        } / view.range.sqrt();
+        for (a, weight) in weights.iter_mut().enumerate() {
+            let mean = match self.forecast {
+                Forecast::Ridge => view.predictions[a],
+                // z (V + z z^T)^-1 b = (z V^-1 b)/(1 + z V^-1 z)
+                Forecast::Vaw => {
+                    let centre = self.model.centre;
+                    centre + (view.predictions[a] - centre) / (1.0 + view.widths[a] * view.widths[a])
+                }
+            };
+            *weight = mean.clamp(0.0, 1.0);
+        }
+        let low = weights.iter().copied().fold(f64::INFINITY, f64::min);
+        let count = weights.iter().filter(|w| **w == low).count() as f64;
+        let first = weights.iter().position(|w| *w == low).unwrap_or(0);
+        // p_a = 1/(A + gamma (y_a - y_b)), and what is left on the best
+        let mut left = 1.0;
+        for weight in weights.iter_mut() {
+            if *weight > low {
+                *weight = 1.0 / (actions + gamma * (*weight - low));
+                left -= *weight;
+            } else {
+                *weight = -1.0; // one of the best
+            }
+        }
+        for (a, weight) in weights.iter_mut().enumerate() {
+            if *weight < 0.0 {
+                *weight = match self.ties {
+                    Ties::Random => left / count,
+                    // 1/A on the others that are equal, the rest on the first
+                    Ties::Lowest if a == first => left - (count - 1.0) / actions,
+                    Ties::Lowest => 1.0 / actions,
+                };
+            }
+        }
+    }
+
+    fn range_change(&self) -> RangeChange {
+        self.range_change
+    }
+
+    fn weighted(&self) -> bool {
+        self.model.weighted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_weighs_by_the_inverse_gap(
+            predictions in prop::collection::vec(-0.5..1.5f64, 1..8),
+            gamma in 0.01..1000.0f64,
+            range in 1.0..64.0f64,
+        ) {
+            let zeros = vec![0.0; predictions.len()];
+            let view = View {
+                predictions: &predictions, widths: &zeros, log_dets: &zeros,
+                seen: 15.0, rounds: 20.0, horizon: None, range, dim: 3.0,
+            };
+            for ties in [Ties::Random, Ties::Lowest] {
+                let params = SquareCbParams { gamma: Setting::Given(gamma), ties, ..SquareCbParams::default() };
+                let mut weights = zeros.clone();
+                params.weigh(&view, &mut weights);
+                prop_assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                prop_assert!(weights.iter().all(|w| *w >= -1e-15));
+                let clipped: Vec<f64> = predictions.iter().map(|p| p.clamp(0.0, 1.0)).collect();
+                let low = clipped.iter().copied().fold(1.0, f64::min);
+                for (w, y) in weights.iter().zip(&clipped).filter(|(_, y)| **y > low) {
+                    let p = 1.0 / (predictions.len() as f64 + gamma * 4.0 / range.sqrt() * (y - low));
+                    prop_assert!((w - p).abs() < 1e-12);
+                }
+            }
+        }
+    }
+}
