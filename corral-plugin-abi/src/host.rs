@@ -3,6 +3,8 @@
 mod door;
 mod error;
 mod foreign;
+#[cfg(unix)]
+mod isolated;
 mod layout;
 mod loader;
 mod policy;
@@ -12,6 +14,8 @@ mod table;
 
 pub use error::{LoadError, Refused};
 pub use foreign::ForeignBase;
+#[cfg(unix)]
+pub use isolated::{IsolatedBase, Isolation, isolated_main};
 pub use loader::{BaseInfo, Door, Loaded, PluginBase, load_dir, load_file};
 pub use policy::Policy;
 pub use preflight::{Preflight, preflight, preflight_bytes};

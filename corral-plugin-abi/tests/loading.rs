@@ -409,3 +409,34 @@ fn a_list_of_digests_decides_what_may_be_loaded() {
     let refused = load_file(&rust("faults"), &only(loaded.sha256)).unwrap_err();
     assert!(matches!(refused.why, LoadError::NotAllowed(_)), "{refused}");
 }
+
+#[test]
+fn an_ensemble_with_plugin_bases_restores_bit_for_bit() {
+    use corral_core::{Corral, CorralParams, Ensemble, Horizon};
+    let loaded = load_file(&rust("draws"), &Policy::default()).unwrap();
+    let setup = world(3, 2);
+    let build = || {
+        let base = |params: &str| arms(&loaded, "draws", params, &setup);
+        let master = Corral::new(CorralParams::new(2, Horizon::Known(500))).unwrap();
+        Ensemble::new(master, vec![base("epsilon = 0.9"), base("epsilon = 0.1")]).unwrap()
+    };
+    let play = |ensemble: &mut Ensemble<Context, Arm, Corral>, rng: &mut Pcg64Dxsm, rounds: usize| {
+        let mut trace = Vec::new();
+        for _ in 0..rounds {
+            let x = Context::shared(vec![uniform(rng), 1.0], 3);
+            let ticket = ensemble.choose(&x, rng).unwrap();
+            let arm = ticket.decision.0;
+            let _ = ensemble.learn(&x, ticket, f64::from(arm) / 2.0).unwrap();
+            trace.push((arm, ensemble.probabilities()[0].to_bits()));
+        }
+        trace
+    };
+    let mut rng = Pcg64Dxsm::seed_from_u64(8);
+    let mut first = build();
+    play(&mut first, &mut rng, 200);
+    let mut second = build();
+    second.load(&first.save()).unwrap();
+    let mut again = rng.clone();
+    assert_eq!(play(&mut first, &mut rng, 200), play(&mut second, &mut again, 200));
+    assert_eq!(first.save(), second.save());
+}

@@ -11,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use super::door;
 use super::error::{LoadError, Refused};
 use super::foreign::ForeignBase;
+#[cfg(unix)]
+use super::isolated::{IsolatedBase, Isolation};
 use super::policy::Policy;
-use super::preflight::{preflight, regular};
+use super::preflight::{Preflight, preflight, regular};
 use super::table::Table;
 use crate::author::Kind;
 
@@ -87,7 +89,15 @@ pub struct Loaded {
     pub interface: Option<String>,
     /// Its bases.
     pub bases: Vec<BaseInfo>,
-    pub(super) tables: Vec<Arc<Table>>,
+    home: Home,
+}
+
+/// Where the bases of a library run.
+#[derive(Debug)]
+enum Home {
+    Here(Vec<Arc<Table>>),
+    #[cfg(unix)]
+    Apart(Isolation),
 }
 
 impl Loaded {
@@ -102,15 +112,54 @@ impl Loaded {
     /// # Errors
     /// No such base, or what the plugin says.
     pub fn build(&self, base: &str, params: &str, setup: &Setup) -> Result<PluginBase, BaseError> {
-        let table = self.tables.iter().find(|t| t.name == base).cloned();
-        let table = table
-            .ok_or_else(|| BaseError::Failed(format!("{} has no base {base:?}", self.path.display())))?;
+        match &self.home {
+            Home::Here(tables) => {
+                let table = tables.iter().find(|t| t.name == base).cloned();
+                let table = table.ok_or_else(|| self.unknown(base))?;
+                Ok(match setup.space {
+                    Space::Arms(_) => {
+                        PluginBase::Arms(Box::new(ForeignBase::<Arm>::build(table, params, setup)?))
+                    }
+                    Space::Points(_) => {
+                        PluginBase::Points(Box::new(ForeignBase::<Point>::build(table, params, setup)?))
+                    }
+                })
+            }
+            #[cfg(unix)]
+            Home::Apart(isolation) => self.build_isolated(base, params, setup, isolation),
+        }
+    }
+
+    /// As [`build`](Loaded::build), in a process of its own.
+    ///
+    /// # Errors
+    /// As [`build`](Loaded::build), and when the process does not start.
+    #[cfg(unix)]
+    pub fn build_isolated(
+        &self,
+        base: &str,
+        params: &str,
+        setup: &Setup,
+        isolation: &Isolation,
+    ) -> Result<PluginBase, BaseError> {
+        if !self.bases.iter().any(|b| b.name == base) {
+            return Err(self.unknown(base));
+        }
+        let (path, sha256) = (&self.path, &self.sha256);
         Ok(match setup.space {
-            Space::Arms(_) => PluginBase::Arms(Box::new(ForeignBase::<Arm>::build(table, params, setup)?)),
+            Space::Arms(_) => {
+                let base = IsolatedBase::<Arm>::build(path, sha256, base, params, setup, isolation)?;
+                PluginBase::Arms(Box::new(base))
+            }
             Space::Points(_) => {
-                PluginBase::Points(Box::new(ForeignBase::<Point>::build(table, params, setup)?))
+                let base = IsolatedBase::<Point>::build(path, sha256, base, params, setup, isolation)?;
+                PluginBase::Points(Box::new(base))
             }
         })
+    }
+
+    fn unknown(&self, base: &str) -> BaseError {
+        BaseError::Failed(format!("{} has no base {base:?}", self.path.display()))
     }
 }
 
@@ -186,21 +235,33 @@ impl Seen {
         if !policy.allows(&seen.sha256) {
             return Err(LoadError::NotAllowed(seen.sha256));
         }
-        // SAFETY: the user put the library there to be run, and the pre-flight found an entry in it.
-        let opened = unsafe { door::open(&real, seen.door) }?;
+        let (interface, bases, home) = open(&real, &seen, policy)?;
         if let Some(id) = id {
             self.files.insert(id, path.to_owned());
         }
         self.stems.insert(stem, path.to_owned());
-        Ok(Loaded {
-            path: path.to_owned(),
-            sha256: seen.sha256,
-            door: seen.door,
-            interface: opened.interface,
-            bases: opened.tables.iter().map(|t| BaseInfo::of(t)).collect(),
-            tables: opened.tables,
-        })
+        Ok(Loaded { path: path.to_owned(), sha256: seen.sha256, door: seen.door, interface, bases, home })
     }
+}
+
+/// Opens the library here, or has a child look at it.
+fn open(
+    path: &Path,
+    seen: &Preflight,
+    policy: &Policy,
+) -> Result<(Option<String>, Vec<BaseInfo>, Home), LoadError> {
+    #[cfg(unix)]
+    if let Some(isolation) = &policy.isolation {
+        let about = super::isolated::describe(path, &seen.sha256, isolation);
+        let (interface, bases) = about.map_err(LoadError::Isolated)?;
+        return Ok((interface, bases, Home::Apart(isolation.clone())));
+    }
+    #[cfg(not(unix))]
+    let _ = policy;
+    // SAFETY: the user put the library there to be run, and the pre-flight found an entry in it.
+    let opened = unsafe { door::open(path, seen.door) }?;
+    let bases = opened.tables.iter().map(|t| BaseInfo::of(t)).collect();
+    Ok((opened.interface, bases, Home::Here(opened.tables)))
 }
 
 #[cfg(unix)]

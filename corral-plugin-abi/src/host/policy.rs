@@ -10,6 +10,9 @@ pub struct Policy {
     pub allow_world_writable: bool,
     /// Load only files with these SHA-256 digests (64 hexadecimal digits). `None`: any.
     pub allowed: Option<BTreeSet<String>>,
+    /// Run every base in a process of its own; nothing of a plugin is then run in this one, not even to look at it.
+    #[cfg(unix)]
+    pub isolation: Option<super::Isolation>,
 }
 
 impl Policy {

@@ -1,6 +1,7 @@
 //! Bases of plugins by name.
 
 use std::path::Path;
+use std::time::Duration;
 
 use corral_core::catalog::Unknown;
 use corral_core::{BaseError, Setup};
@@ -111,7 +112,9 @@ impl Registry {
         Some((plugin, plugin.bases.iter().find(|b| b.name == name)?))
     }
 
-    /// Builds the base `key` with the keys of `params` for the world of `setup`, with range 1.
+    /// Builds the base `key` with the keys of `params` for the world of `setup`, with range 1. Two keys are the host's
+    /// and not the plugin's: `isolate = true` runs the base in a process of its own, where a call may take
+    /// `time-limit` seconds (1.0).
     ///
     /// # Errors
     /// An unknown key (with the nearest known ones), or what the plugin says.
@@ -120,10 +123,55 @@ impl Registry {
             let known: Vec<String> = self.list().into_iter().map(|l| l.key).collect();
             return Err(Unknown::new("plugin base", key, known.iter().map(String::as_str)).into());
         };
-        let text = toml::to_string(params)
-            .map_err(|e| RegistryError::Value { key: key.to_owned(), why: e.to_string() })?;
-        plugin
-            .build(&base.name, &text, setup)
-            .map_err(|source| RegistryError::Base { key: key.to_owned(), source })
+        let wrong = |why: String| RegistryError::Value { key: key.to_owned(), why };
+        let mut params = params.clone();
+        let isolate = match params.remove("isolate") {
+            None => false,
+            Some(toml::Value::Boolean(isolate)) => isolate,
+            Some(other) => return Err(wrong(format!("isolate must be true or false, but is {other}"))),
+        };
+        let time_limit = match params.remove("time-limit") {
+            None => None,
+            Some(given) => {
+                let seconds = given.as_float().or(given.as_integer().map(|s| s as f64));
+                let limit = seconds.filter(|s| *s > 0.0).and_then(|s| Duration::try_from_secs_f64(s).ok());
+                Some(limit.ok_or_else(|| {
+                    wrong(format!("time-limit must be a number of seconds, but is {given}"))
+                })?)
+            }
+        };
+        let text = toml::to_string(&params).map_err(|e| wrong(e.to_string()))?;
+        let built = if isolate || time_limit.is_some() {
+            isolated(plugin, &base.name, &text, setup, &self.policy, time_limit)
+        } else {
+            plugin.build(&base.name, &text, setup)
+        };
+        built.map_err(|source| RegistryError::Base { key: key.to_owned(), source })
     }
+}
+
+#[cfg(unix)]
+fn isolated(
+    plugin: &Loaded,
+    base: &str,
+    params: &str,
+    setup: &Setup,
+    policy: &Policy,
+    time_limit: Option<Duration>,
+) -> Result<PluginBase, BaseError> {
+    let mut isolation = policy.isolation.clone().unwrap_or_default();
+    isolation.time_limit = time_limit.unwrap_or(isolation.time_limit);
+    plugin.build_isolated(base, params, setup, &isolation)
+}
+
+#[cfg(not(unix))]
+fn isolated(
+    _: &Loaded,
+    _: &str,
+    _: &str,
+    _: &Setup,
+    _: &Policy,
+    _: Option<Duration>,
+) -> Result<PluginBase, BaseError> {
+    Err(BaseError::Failed("bases can only be isolated on Unix".into()))
 }

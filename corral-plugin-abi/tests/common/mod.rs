@@ -20,7 +20,13 @@ pub fn target() -> PathBuf {
 /// Runs cargo and returns the libraries that it made, by name of their target.
 pub fn cargo(folder: &Path, args: &[&str]) -> BTreeMap<String, PathBuf> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(args).arg("--message-format=json").current_dir(folder).env("CARGO_TARGET_DIR", target());
+    let json = args.iter().position(|a| *a == "--").unwrap_or(args.len());
+    command
+        .args(&args[..json])
+        .arg("--message-format=json")
+        .args(&args[json..])
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target());
     if !args.contains(&"--release") {
         // Fixtures are built quickly rather than well.
         command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "0");
@@ -55,6 +61,13 @@ pub fn rust(name: &str) -> PathBuf {
         cargo(&workspace(), &["build", "--locked", "-p", "corral-plugin-fixtures", "--examples"])
     });
     built.get(name).unwrap_or_else(|| panic!("no fixture {name} among {built:?}")).clone()
+}
+
+/// The Rust fixture that is built with `panic = "abort"`: its last step only, the dependencies are those of the others.
+pub fn aborting() -> PathBuf {
+    let package = ["rustc", "--locked", "-p", "corral-plugin-fixtures"];
+    let example = ["--features", "aborting", "--example", "aborting", "--", "-Cpanic=abort"];
+    cargo(&workspace(), &[&package[..], &example].concat())["aborting"].clone()
 }
 
 /// Compiles a C fixture to `out`; `None`, said so, where there is no C compiler.
