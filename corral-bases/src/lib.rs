@@ -7,6 +7,7 @@ mod registry;
 pub mod adapters;
 pub mod arms;
 pub mod common;
+pub mod hardness;
 pub mod linear;
 pub mod points;
 pub mod policies;

@@ -61,8 +61,13 @@ pub(crate) struct Row {
 }
 
 /// All rows, module by module.
-const GROUPS: &[&[Row]] =
-    &[crate::arms::ROWS, crate::linear::ROWS, crate::policies::ROWS, crate::points::ROWS];
+const GROUPS: &[&[Row]] = &[
+    crate::arms::ROWS,
+    crate::linear::ROWS,
+    crate::policies::ROWS,
+    crate::points::ROWS,
+    crate::hardness::ROWS,
+];
 
 fn rows() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|group| group.iter())

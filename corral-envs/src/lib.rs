@@ -10,6 +10,7 @@ mod regret;
 
 pub mod arms;
 pub mod contextual;
+pub mod hardness;
 pub mod induced;
 pub mod points;
 

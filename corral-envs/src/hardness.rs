@@ -1,0 +1,97 @@
+//! The pair of environments of the hardness theorem. Its two bases are `hardness-first` and `hardness-second`.
+
+use corral_core::{ParamError, Rng};
+use serde::Deserialize;
+
+use crate::arms::{DeterministicParams, Stationary};
+use crate::registry::{Row, entry, field};
+use crate::{Draw, EnvError};
+
+/// Which of the two environments.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Which {
+    /// E_1: arms 0 and 1 are the better ones.
+    First,
+    /// E_2: arms 2 and 3 are.
+    Second,
+    /// One of the two, with equal probability.
+    #[default]
+    Random,
+}
+
+/// Parameters of the hardness environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardnessParams {
+    /// Which of the two.
+    #[serde(default)]
+    pub which: Which,
+}
+
+impl HardnessParams {
+    /// The losses of the four arms, which never change: in E_1 those of a_1 and a_2 are 0.1 and 0.2 in random order,
+    /// those of a_3 and a_4 are 0.3 and 0.4 in random order; in E_2 the halves are exchanged. The second number tells
+    /// which of the two it is, 1 or 2.
+    pub fn draw(&self, rng: &mut dyn Rng) -> ([f64; 4], u8) {
+        let draw = Draw::new(rng);
+        let coin = |index: u64| draw.uniform(index) < 0.5;
+        let order = |low: [f64; 2], swap: bool| if swap { [low[1], low[0]] } else { low };
+        let second = match self.which {
+            Which::First => false,
+            Which::Second => true,
+            Which::Random => coin(2),
+        };
+        let (good, bad) = (order([0.1, 0.2], coin(0)), order([0.3, 0.4], coin(1)));
+        let [left, right] = if second { [bad, good] } else { [good, bad] };
+        ([left[0], left[1], right[0], right[1]], 1 + u8::from(second))
+    }
+}
+
+pub(crate) const ROWS: &[Row] = &[Row {
+    entry: entry(
+        "hardness",
+        "arms",
+        "the hardness theorem's pair: four arms with fixed losses 0.1 to 0.4; run with its two bases",
+        "the paper, hardness theorem",
+        "stochastic; no master over hardness-first and hardness-second has less than linear regret",
+        "O(1)",
+        &[field("which", "\"random\"", "first, second, or random: one of the two with equal probability")],
+    ),
+    example: "",
+    build: |request, rng| {
+        let params: HardnessParams = request.read()?;
+        let (losses, which) = params.draw(rng);
+        let built = || -> Result<_, ParamError> {
+            let law = DeterministicParams { losses: losses.to_vec() }.check()?;
+            Ok(Stationary::new(law, request.rounds).with_facts(vec![("environment", f64::from(which))]))
+        };
+        request.arms(built().map_err(EnvError::from))
+    },
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    /// All eight worlds of the proof occur, each about as often: 5 standard errors around 100 of 800.
+    #[test]
+    fn the_worlds_are_those_of_the_proof() {
+        let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+        let mut seen = std::collections::BTreeMap::new();
+        for _ in 0..800 {
+            let (losses, which) = HardnessParams::default().draw(&mut rng);
+            let mut sorted = losses;
+            sorted.sort_by(f64::total_cmp);
+            assert_eq!(sorted, [0.1, 0.2, 0.3, 0.4]);
+            assert_eq!(losses[0] < 0.25 && losses[1] < 0.25, which == 1);
+            *seen.entry(losses.map(|l| (10.0 * l) as u32)).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len(), 8);
+        assert!(seen.values().all(|n| (53..=147).contains(n)), "{seen:?}");
+        for (which, number) in [(Which::First, 1), (Which::Second, 2)] {
+            assert!((0..20).all(|_| HardnessParams { which }.draw(&mut rng).1 == number));
+        }
+    }
+}
