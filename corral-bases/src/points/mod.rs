@@ -10,17 +10,34 @@ mod barrier;
 mod bgd;
 mod cholesky;
 mod geometry;
+mod glm;
+mod group;
+mod lazy;
+mod oful;
+mod optimism;
+mod restricted;
+mod ridge;
 mod scrible;
 mod shrink;
+mod sl_ucb;
+mod sparse;
 
 pub use affine::AffineMap;
 pub use barrier::{Barrier, Newton, NewtonError, NewtonInfo, NewtonParams};
 pub use bgd::{Bgd, BgdParams};
+pub use glm::{GlmModel, GlmOful, GlmOfulParams, PointLink};
+pub use group::{GroupModel, GroupSparse, GroupSparseParams};
+pub use lazy::{Lazy, Model};
+pub use oful::{Oful, OfulModel, OfulParams};
+pub use optimism::Search;
 pub use scrible::{Direction, Scrible, ScribleArms, ScribleParams};
 pub use shrink::Shrunk;
+pub use sl_ucb::{SlUcb, SlUcbModel, SlUcbParams};
+pub use sparse::{SparseModel, SparseOful, SparseOfulParams};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] = &[scrible::ROW, scrible::ARMS_ROW, bgd::ROW];
+pub(crate) const ROWS: &[Row] =
+    &[scrible::ROW, scrible::ARMS_ROW, bgd::ROW, oful::ROW, sparse::ROW, sl_ucb::ROW, group::ROW, glm::ROW];
 
 /// <a, b>.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {

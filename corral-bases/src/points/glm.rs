@@ -1,0 +1,356 @@
+//! Optimism for generalised linear losses: the mean loss is sigma(<x, theta>) for a known link sigma.
+//!
+//! After Filippi, Cappe, Garivier, Szepesvari 2010 (GLM-UCB); the width is put on the linear predictor, as Li, Lu, Zhou
+//! 2017 do, so that the optimum over a set is that of OFUL whatever the link. Regret O~(d sqrt(T) k/c). Lazy, alpha = 1/2.
+
+use corral_core::catalog::{Entry, Field};
+use corral_core::snapshot::SnapshotError;
+use corral_core::{BaseError, ParamError, Rng, Setup};
+use serde::{Deserialize, Serialize};
+
+use super::lazy::{Lazy, Model};
+use super::optimism::{Ellipsoid, Optimist, Search};
+use super::ridge::Ridge;
+use super::{cholesky, dot, point_set};
+use crate::common::{Clock, check_numbers, non_negative};
+use crate::registry::{Row, bound_horizon, defaults, points};
+
+const NAME: &str = "glm-oful";
+
+/// So many examples are refitted at every update; later ones take one Newton step.
+const REFIT: usize = 512;
+
+pub(crate) const ROW: Row = Row {
+    entry: Entry {
+        name: NAME,
+        summary: "Optimism through a link function, fitted by maximum likelihood.",
+        source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
+        regret: "O~(d sqrt(T) k/c)",
+        alpha: Some(0.5),
+        fits: "stochastic generalised linear losses on a set of points",
+        cost: "O(n d^2) for the first 512 updates, then O(d^2), and the search of the set",
+        kind: "points",
+        status: "standard",
+        fields: &[
+            Field { name: "link", default: "\"logistic\"", doc: "logistic, or exponential: e^(u - bound)." },
+            Field { name: "bound", default: "2.0", doc: "The largest |<x, theta>| over the set." },
+            Field { name: "lambda", default: "1.0", doc: "Weight of the regularisation." },
+            Field { name: "scale", default: "0.5", doc: "Multiplies the width (1: theory)." },
+            Field {
+                name: "search",
+                default: "\"auto\"",
+                doc: "On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.",
+            },
+        ],
+    },
+    build: |table, setup| points(&ROW.entry, table, setup, GlmOfulParams::check),
+    bound: |setup| {
+        let d = point_set(setup).ok()?.dim() as f64;
+        let t = bound_horizon(setup);
+        Some((d * t.ln(), 0.5, 0.5))
+    },
+    defaults: defaults::<GlmOfulParams>,
+};
+
+/// A link function sigma.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointLink {
+    /// 1/(1 + e^-u).
+    Logistic,
+    /// e^(u - bound).
+    Exponential,
+}
+
+impl PointLink {
+    /// sigma(u).
+    fn mean(self, u: f64, bound: f64) -> f64 {
+        match self {
+            Self::Logistic => 1.0 / (1.0 + libm::exp(-u)),
+            Self::Exponential => libm::exp(u - bound),
+        }
+    }
+
+    /// sigma'(u).
+    fn slope(self, u: f64, bound: f64) -> f64 {
+        match self {
+            Self::Logistic => {
+                let m = self.mean(u, bound);
+                m * (1.0 - m)
+            }
+            Self::Exponential => libm::exp(u - bound),
+        }
+    }
+
+    /// The negative quasi-log-likelihood of loss `c` at u; convex in u, with derivative sigma(u) - c.
+    fn cost(self, u: f64, c: f64, bound: f64) -> f64 {
+        match self {
+            // ln(1 + e^u) without overflow
+            Self::Logistic => u.max(0.0) + libm::log1p(libm::exp(-u.abs())) - c * u,
+            Self::Exponential => libm::exp(u - bound) - c * u,
+        }
+    }
+
+    /// c_mu, the least slope over |u| <= bound.
+    fn least_slope(self, bound: f64) -> f64 {
+        self.slope(-bound, bound)
+    }
+}
+
+/// Parameters of [`GlmOful`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GlmOfulParams {
+    /// The link.
+    pub link: PointLink,
+    /// The largest |<x, theta>| over the set.
+    pub bound: f64,
+    /// Weight of the regularisation.
+    pub lambda: f64,
+    /// Multiplies the width.
+    pub scale: f64,
+    /// How the optimum over polytopes and boxes is found.
+    pub search: Search,
+}
+
+impl Default for GlmOfulParams {
+    fn default() -> Self {
+        Self { link: PointLink::Logistic, bound: 2.0, lambda: 1.0, scale: 0.5, search: Search::Auto }
+    }
+}
+
+impl GlmOfulParams {
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or the space is no set of points.
+    pub fn check(self, setup: &Setup) -> Result<GlmOful, BaseError> {
+        ParamError::positive("bound", self.bound)?;
+        ParamError::positive("lambda", self.lambda)?;
+        non_negative("scale", self.scale)?;
+        let set = point_set(setup)?.clone();
+        let (dim, clock) = (set.dim(), Clock::new(setup));
+        let mut model = GlmModel {
+            norm: self.bound / set.norm_bound().max(f64::MIN_POSITIVE),
+            optimist: Optimist::new(&set, self.search)?,
+            params: self.clone(),
+            state: GlmState {
+                ridge: Ridge::new(dim, self.lambda),
+                curvature: (0..dim * dim)
+                    .map(|k| if k / dim == k % dim { self.lambda } else { 0.0 })
+                    .collect(),
+                theta: vec![0.0; dim],
+                examples: Vec::new(),
+            },
+            decision: vec![0.0; dim],
+        };
+        model.decide()?;
+        Ok(Lazy::new(self, set, clock, model))
+    }
+}
+
+/// Optimism through a link, over a set of points.
+pub type GlmOful = Lazy<GlmModel>;
+
+/// The model of [`GlmOful`].
+#[derive(Debug, Clone)]
+pub struct GlmModel {
+    params: GlmOfulParams,
+    /// A bound on |theta|.
+    norm: f64,
+    optimist: Optimist,
+    state: GlmState,
+    decision: Vec<f64>,
+}
+
+/// What [`GlmOful`] has learned.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GlmState {
+    /// V = lambda I + sum x x^T.
+    ridge: Ridge,
+    /// V_w = lambda I + sum sigma'(u) x x^T.
+    curvature: Vec<f64>,
+    theta: Vec<f64>,
+    /// The first examples: d coordinates and the loss, one after the other.
+    examples: Vec<f64>,
+}
+
+impl GlmModel {
+    /// The estimate of the parameter.
+    pub fn estimate(&self) -> &[f64] {
+        &self.state.theta
+    }
+
+    fn decide(&mut self) -> Result<(), BaseError> {
+        let d = self.decision.len() as f64;
+        let n = self.state.ridge.updates() as f64;
+        // The width (2 k/c) sqrt(d ln t) of section 4.7 on the loss is (2/c) sqrt(d ln t) on the linear predictor.
+        let least = self.params.link.least_slope(self.params.bound);
+        let radius = self.params.scale * 2.0 / least * (d * (n + 2.0).ln()).sqrt() * SUBGAUSSIAN;
+        let ridge = &self.state.ridge;
+        let ellipsoid =
+            Ellipsoid { centre: &self.state.theta, gram: ridge.gram(), inverse: ridge.inverse(), radius };
+        self.optimist.choose(ellipsoid, &mut self.decision)?;
+        Ok(())
+    }
+
+    /// The penalised negative quasi-log-likelihood of the stored examples.
+    fn cost(&self, theta: &[f64]) -> f64 {
+        let (d, p) = (theta.len(), &self.params);
+        let data: f64 = self
+            .state
+            .examples
+            .chunks_exact(d + 1)
+            .map(|e| p.link.cost(dot(&e[..d], theta), e[d], p.bound))
+            .sum();
+        data + 0.5 * p.lambda * dot(theta, theta)
+    }
+
+    /// Newton on the stored examples (iteratively reweighted least squares), with halved steps while the cost rises.
+    fn refit(&mut self) -> Result<(), BaseError> {
+        let d = self.decision.len();
+        let p = &self.params;
+        for _ in 0..20 {
+            let mut slope: Vec<f64> = self.state.theta.iter().map(|t| p.lambda * t).collect();
+            let mut curvature: Vec<f64> =
+                (0..d * d).map(|k| if k / d == k % d { p.lambda } else { 0.0 }).collect();
+            for e in self.state.examples.chunks_exact(d + 1) {
+                let u = dot(&e[..d], &self.state.theta);
+                add(
+                    &mut slope,
+                    &mut curvature,
+                    &e[..d],
+                    p.link.mean(u, p.bound) - e[d],
+                    p.link.slope(u, p.bound),
+                );
+            }
+            let mut factor = curvature.clone();
+            cholesky::factor(&mut factor, d).ok_or_else(failed)?;
+            let mut step = slope.clone();
+            cholesky::solve(&factor, d, &mut step);
+            self.state.curvature = curvature;
+            let decrement = dot(&slope, &step);
+            let before = self.cost(&self.state.theta);
+            let mut share = 1.0;
+            loop {
+                let next: Vec<f64> = self.state.theta.iter().zip(&step).map(|(t, s)| t - share * s).collect();
+                if self.cost(&next) <= before || share < 1e-6 {
+                    self.state.theta = next;
+                    break;
+                }
+                share *= 0.5;
+            }
+            if decrement < 1e-14 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One Newton step on a new example, with all the curvature so far.
+    fn online(&mut self, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        let (d, p) = (x.len(), &self.params);
+        let u = dot(x, &self.state.theta).clamp(-p.bound, p.bound);
+        let mut step = vec![0.0; d];
+        let (error, slope) = (p.link.mean(u, p.bound) - loss, p.link.slope(u, p.bound));
+        add(&mut step, &mut self.state.curvature, x, error, slope);
+        let mut factor = self.state.curvature.clone();
+        cholesky::factor(&mut factor, d).ok_or_else(failed)?;
+        cholesky::solve(&factor, d, &mut step);
+        self.state.theta.iter_mut().zip(&step).for_each(|(t, s)| *t -= s);
+        Ok(())
+    }
+}
+
+/// Losses in [0, 1] are sub-Gaussian with constant 1/2.
+const SUBGAUSSIAN: f64 = 0.5;
+
+fn add(slope: &mut [f64], curvature: &mut [f64], x: &[f64], error: f64, weight: f64) {
+    let d = x.len();
+    for i in 0..d {
+        slope[i] += error * x[i];
+        for j in 0..d {
+            curvature[i * d + j] += weight * x[i] * x[j];
+        }
+    }
+}
+
+fn failed() -> BaseError {
+    BaseError::Failed(String::from("the likelihood has no curvature"))
+}
+
+impl Model for GlmModel {
+    const NAME: &'static str = NAME;
+    type Params = GlmOfulParams;
+    type State = GlmState;
+
+    fn state(&self) -> &GlmState {
+        &self.state
+    }
+
+    fn resume(&mut self, state: GlmState, _clock: &Clock) -> Result<(), BaseError> {
+        let d = self.decision.len();
+        state.ridge.valid(d, self.params.lambda)?;
+        check_numbers("curvatures", &state.curvature, d * d)?;
+        check_numbers("coordinates", &state.theta, d)?;
+        let held = (state.ridge.updates() as usize).min(REFIT) * (d + 1);
+        check_numbers("numbers of the examples", &state.examples, held)?;
+        if cholesky::factor(&mut state.curvature.clone(), d).is_none() {
+            return Err(SnapshotError::state("its curvature is not positive").into());
+        }
+        let mut next = Self { state, ..self.clone() };
+        next.decide().map_err(SnapshotError::state)?;
+        *self = next;
+        Ok(())
+    }
+
+    fn propose(&mut self, _clock: &Clock, _rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
+        out.copy_from_slice(&self.decision);
+        Ok(())
+    }
+
+    fn sure(&self, _clock: &Clock) -> Option<&[f64]> {
+        Some(&self.decision)
+    }
+
+    fn learn(&mut self, _clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        self.state.ridge.learn(x, loss);
+        if self.state.ridge.updates() as usize <= REFIT {
+            self.state.examples.extend_from_slice(x);
+            self.state.examples.push(loss);
+            self.refit()?;
+        } else {
+            self.online(x, loss)?;
+        }
+        // Projection onto |theta| <= bound/N.
+        let length = dot(&self.state.theta, &self.state.theta).sqrt();
+        if length > self.norm {
+            self.state.theta.iter_mut().for_each(|t| *t *= self.norm / length);
+        }
+        self.decide()
+    }
+
+    /// Keeps: lazy learning needs no range.
+    fn rerange(&mut self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_consistent() {
+        for link in [PointLink::Logistic, PointLink::Exponential] {
+            for u in [-2.0, -0.3, 0.0, 1.7] {
+                let h = 1e-6;
+                let slope = (link.mean(u + h, 2.0) - link.mean(u - h, 2.0)) / (2.0 * h);
+                assert!((slope - link.slope(u, 2.0)).abs() < 1e-8);
+                let residual = (link.cost(u + h, 0.3, 2.0) - link.cost(u - h, 0.3, 2.0)) / (2.0 * h);
+                assert!((residual - (link.mean(u, 2.0) - 0.3)).abs() < 1e-8);
+                assert!(link.slope(u, 2.0) >= link.least_slope(2.0) - 1e-12);
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the bases for stochastic linear losses share: they learn from observed losses alone, and neither know nor need
+//! the weight (argument B of section 1.2 of the notes on bases).
+
+use corral_core::snapshot::SnapshotError;
+use corral_core::{Base, BaseError, Feedback, Memo, Point, Proposal, Rng, Set};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::resize;
+use crate::common::{Clock, reopen, seal};
+
+/// A model of the loss that proposes points.
+pub trait Model: Send {
+    /// The name of the base.
+    const NAME: &'static str;
+    /// Its parameters.
+    type Params: Serialize + DeserializeOwned + PartialEq + Send;
+    /// What it has learned.
+    type State: Serialize + DeserializeOwned;
+
+    /// What it has learned.
+    fn state(&self) -> &Self::State;
+
+    /// Continues from `state`; on error nothing changed.
+    ///
+    /// # Errors
+    /// The state is not one of this model.
+    fn resume(&mut self, state: Self::State, clock: &Clock) -> Result<(), BaseError>;
+
+    /// Writes a decision into `out`.
+    ///
+    /// # Errors
+    /// The state cannot produce one.
+    fn propose(&mut self, clock: &Clock, rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError>;
+
+    /// The decision that [`propose`](Model::propose) would write, where it does not draw.
+    fn sure(&self, clock: &Clock) -> Option<&[f64]>;
+
+    /// Learns that `x` cost `loss`. The clock has not ticked yet.
+    ///
+    /// # Errors
+    /// The arithmetic failed.
+    fn learn(&mut self, clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError>;
+
+    /// The range changed. Returns whether the model starts over; else it keeps what it knows.
+    fn rerange(&mut self) -> bool;
+}
+
+/// A base over points that learns lazily.
+#[derive(Debug, Clone)]
+pub struct Lazy<M: Model> {
+    params: M::Params,
+    set: Set,
+    clock: Clock,
+    model: M,
+}
+
+impl<M: Model> Lazy<M> {
+    pub(crate) fn new(params: M::Params, set: Set, clock: Clock, model: M) -> Self {
+        Self { params, set, clock, model }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+}
+
+impl<X: ?Sized, M: Model> Base<X, Point> for Lazy<M> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Point>, BaseError> {
+        let mut made = Proposal::default();
+        self.propose_into(x, rng, &mut made)?;
+        Ok(made)
+    }
+
+    fn propose_into(
+        &mut self,
+        _x: &X,
+        rng: &mut dyn Rng,
+        made: &mut Proposal<Point>,
+    ) -> Result<(), BaseError> {
+        self.clock.check()?;
+        made.memo.clear();
+        let out = resize(&mut made.decision, self.set.dim());
+        self.model.propose(&self.clock, rng, out)?;
+        self.set.pull_inside(out);
+        Ok(())
+    }
+
+    fn learn(&mut self, _x: &X, made: &Proposal<Point>, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(self.clock.range)?;
+        let x = made.decision.coordinates();
+        if !self.set.contains(x) {
+            return Err(BaseError::Proposal(format!("{x:?} is outside the set")));
+        }
+        if let Some(loss) = feedback.observed() {
+            self.model.learn(&self.clock, x, loss)?;
+        }
+        self.clock.tick();
+        Ok(())
+    }
+
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.clock.tick();
+        Ok(())
+    }
+
+    /// 1 or 0 where the decision is certain.
+    fn likelihood(&self, _x: &X, decision: &Point) -> Option<(f64, Memo)> {
+        let mut sure = self.model.sure(&self.clock)?.to_vec();
+        self.set.pull_inside(&mut sure);
+        Some((f64::from(sure == decision.coordinates()), Memo::empty()))
+    }
+
+    fn learns_from_others(&self) -> bool {
+        true
+    }
+
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        BaseError::check_range(range)?;
+        if self.model.rerange() { self.clock.restart(range, remaining) } else { self.clock.widen(range) }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(M::NAME, &self.params, &(&self.set, &self.clock, self.model.state()))
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let (set, clock, state): (Set, Clock, M::State) = reopen(M::NAME, &self.params, state)?;
+        clock.valid()?;
+        if set != self.set {
+            return Err(SnapshotError::state("it was saved for another set").into());
+        }
+        self.model.resume(state, &clock)?;
+        self.clock = clock;
+        Ok(())
+    }
+}

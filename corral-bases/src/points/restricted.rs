@@ -1,0 +1,48 @@
+//! OFUL on a part of the coordinates of the unit ball.
+
+use corral_core::BaseError;
+
+use super::cholesky;
+use super::optimism::{Ellipsoid, Optimist};
+use super::ridge::Ridge;
+
+/// How wide the confidence set is: beta = scale (noise sqrt(2 ln(1/delta) + ln det V - k ln lambda) + sqrt(lambda) norm).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Width {
+    pub noise: f64,
+    pub norm: f64,
+    pub delta: f64,
+    pub scale: f64,
+}
+
+/// The optimistic point of the unit ball whose coordinates outside `support` are 0, for the regression `ridge` (with
+/// lambda = 1) restricted to `support`.
+///
+/// # Errors
+/// The regression is not positive definite.
+pub(crate) fn choose(
+    ridge: &Ridge,
+    support: &[usize],
+    width: Width,
+    out: &mut [f64],
+) -> Result<(), BaseError> {
+    let (d, k) = (out.len(), support.len());
+    let gram: Vec<f64> =
+        support.iter().flat_map(|i| support.iter().map(move |j| ridge.gram()[i * d + j])).collect();
+    let mut factor = gram.clone();
+    cholesky::factor(&mut factor, k)
+        .ok_or_else(|| BaseError::Failed(String::from("the regression is not positive definite")))?;
+    let mut centre: Vec<f64> = support.iter().map(|i| ridge.vector()[*i]).collect();
+    cholesky::solve(&factor, k, &mut centre);
+    let log_det: f64 = (0..k).map(|i| 2.0 * factor[i * k + i].ln()).sum();
+    let spread = (2.0 * (1.0 / width.delta).ln() + log_det).max(0.0).sqrt();
+    let radius = width.scale * (width.noise * spread + width.norm);
+    let mut part = vec![0.0; k];
+    // The ball's search needs V alone.
+    Optimist::Ball.choose(Ellipsoid { centre: &centre, gram: &gram, inverse: &[], radius }, &mut part)?;
+    out.fill(0.0);
+    for (i, v) in support.iter().zip(&part) {
+        out[*i] = *v;
+    }
+    Ok(())
+}
