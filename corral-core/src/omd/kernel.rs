@@ -7,6 +7,9 @@ pub(crate) type Block = [f64; WIDTH];
 pub(crate) const WIDTH: usize = 8;
 /// Independent sums: enough to hide the latency of an addition behind a division.
 const LANES: usize = 4;
+/// Blocks that are summed before their sum is added to the others': a million equal numbers, added one by one, are
+/// all rounded the same way.
+const RUN: usize = 128;
 
 /// The blocks of `values`, padded with `pad`.
 pub(crate) fn blocks(values: impl ExactSizeIterator<Item = f64>, pad: f64) -> Vec<Block> {
@@ -66,18 +69,24 @@ fn add(sums: [f64; LANES]) -> f64 {
 /// The sums at `lambda`; leaves the reciprocals in `q`.
 #[inline]
 pub(crate) fn evaluate(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    let (mut total, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    for ((w, e), q) in w.iter().zip(rates).zip(q) {
-        let r: Block = array::from_fn(|i| 1.0 / (w[i] - e[i] * lambda));
-        let er: Block = array::from_fn(|i| e[i] * r[i]);
-        let err: Block = array::from_fn(|i| er[i] * r[i]);
-        let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
-        *q = r;
-        fold(&mut total, &r);
-        fold(&mut slope, &err);
-        fold(&mut curve, &eerrr);
+    let mut sums = Sums { total: 0.0, slope: 0.0, curve: 0.0 };
+    for ((w, rates), q) in w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN)) {
+        let (mut total, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+        for ((w, e), q) in w.iter().zip(rates).zip(q) {
+            let r: Block = array::from_fn(|i| 1.0 / (w[i] - e[i] * lambda));
+            let er: Block = array::from_fn(|i| e[i] * r[i]);
+            let err: Block = array::from_fn(|i| er[i] * r[i]);
+            let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
+            *q = r;
+            fold(&mut total, &r);
+            fold(&mut slope, &err);
+            fold(&mut curve, &eerrr);
+        }
+        sums.total += add(total);
+        sums.slope += add(slope);
+        sums.curve += add(curve);
     }
-    Sums { total: add(total), slope: add(slope), curve: add(curve) }
+    sums
 }
 
 /// Moves on from the reciprocals `q` at `lambda` by a small `rest`, without a division: with z = eta q rest,
@@ -96,15 +105,20 @@ pub(crate) fn commit(
     next: &mut [Block],
     sink: &mut impl Sink,
 ) -> f64 {
-    let mut total = [0.0; LANES];
-    for (b, (((w, e), q), next)) in w.iter().zip(rates).zip(q).zip(next).enumerate() {
-        let shift: Block = array::from_fn(|i| e[i] * rest);
-        let z: Block = array::from_fn(|i| shift[i] * q[i]);
-        let p: Block = array::from_fn(|i| q[i] + q[i] * (z[i] + z[i] * z[i]));
-        *next = array::from_fn(|i| (w[i] - e[i] * lambda) - shift[i]);
-        *q = p;
-        fold(&mut total, &p);
-        sink.take(b, &p);
+    let mut sum = 0.0;
+    let runs = w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN)).zip(next.chunks_mut(RUN));
+    for (run, (((w, rates), q), next)) in runs.enumerate() {
+        let mut total = [0.0; LANES];
+        for (b, (((w, e), q), next)) in w.iter().zip(rates).zip(q).zip(next).enumerate() {
+            let shift: Block = array::from_fn(|i| e[i] * rest);
+            let z: Block = array::from_fn(|i| shift[i] * q[i]);
+            let p: Block = array::from_fn(|i| q[i] + q[i] * (z[i] + z[i] * z[i]));
+            *next = array::from_fn(|i| (w[i] - e[i] * lambda) - shift[i]);
+            *q = p;
+            fold(&mut total, &p);
+            sink.take(run * RUN + b, &p);
+        }
+        sum += add(total);
     }
-    add(total)
+    sum
 }

@@ -424,6 +424,7 @@ impl LogBarrier {
         let (w_small, w_large) = (bottom / top, 1.0 / p_large);
         // w' = w + eta (l - lambda), read backwards where w is small
         let lambda = (w[large] - w_large) / e[large] + if large == index { loss } else { 0.0 };
+        let lambda = lambda.clamp(loss.min(0.0), loss.max(0.0));
         let residual = (p_small + p_large) - 1.0;
         let ordered = |a: f64, b: f64| if small == 0 { (a, b) } else { (b, a) };
         (w[0], w[1]) = ordered(w_small, w_large);
