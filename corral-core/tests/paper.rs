@@ -404,12 +404,12 @@ fn theorem_doubling() {
         let mut corral = corral(3, 4_000, Rate::Fixed(3.0));
         let mut sums = [6f64.powf(alpha); 3];
         play(&mut corral, 4_000, 10, ladder(3), |before, after, _, _| {
-            for i in 0..3 {
+            for (i, sum) in sums.iter_mut().enumerate() {
                 if after.range_changes(i) > before.range_changes(i) {
                     assert!(after.ranges()[i] > 2.0 * before.ranges()[i]);
-                    sums[i] += after.ranges()[i].powf(alpha);
+                    *sum += after.ranges()[i].powf(alpha);
                 }
-                assert!(sums[i] <= restart_factor(alpha) * after.ranges()[i].powf(alpha) * (1.0 + 1e-12));
+                assert!(*sum <= restart_factor(alpha) * after.ranges()[i].powf(alpha) * (1.0 + 1e-12));
             }
         });
         assert!((0..3).any(|i| corral.range_changes(i) >= 3));
