@@ -1,3 +1,148 @@
-//! Placeholder, filled as the benchmark is written.
+//! What a round costs around the master and the bases.
 
-fn main() {}
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use corral_core::snapshot::{open, seal};
+use corral_core::{
+    Arm, Base, BaseError, Corral, CorralParams, Credit, Crediting, Ensemble, EnsembleParams, Feed, Feedback, Horizon,
+    Master, Memo, Proposal, Rng,
+};
+use criterion::{BenchmarkId, Criterion, criterion_group};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+
+/// The cheapest base there is: always the same arm.
+struct Cheap(u32);
+
+impl Base<(), Arm> for Cheap {
+    fn propose(&mut self, _x: &(), _rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Ok(Proposal::with_memo(Arm(self.0), Memo::one(1.0)))
+    }
+    fn learn(&mut self, _x: &(), _made: &Proposal<Arm>, _feedback: Feedback) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn heeds_passes(&self) -> bool {
+        false
+    }
+    fn likelihood(&self, _x: &(), arm: &Arm) -> Option<(f64, Memo)> {
+        Some((f64::from(u8::from(arm.0 == self.0)), Memo::one(1.0)))
+    }
+    fn rerange(&mut self, _range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn save(&self) -> Vec<u8> {
+        seal("cheap", 1, &self.0)
+    }
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.0 = open("cheap", 1, state)?;
+        Ok(())
+    }
+}
+
+type Band = Ensemble<(), Arm, Corral>;
+
+fn corral(bases: usize) -> Corral {
+    Corral::new(CorralParams::new(bases, Horizon::Known(100_000_000))).expect("the parameters are good")
+}
+
+fn band(bases: usize, credit: Crediting, feed: Feed) -> Band {
+    let cheap = (0..bases).map(|i| Box::new(Cheap(i as u32 % 4)) as Box<dyn Base<(), Arm>>).collect();
+    let params = EnsembleParams { credit, feed, ..EnsembleParams::default() };
+    Band::with_params(corral(bases), cheap, params).expect("the bases are good")
+}
+
+/// One round of the ensemble: choose, and learn a loss of 1.
+fn round(band: &mut Band, rng: &mut Pcg64Dxsm) {
+    let ticket = band.choose(&(), rng).expect("the bases never fail");
+    black_box(band.learn(&(), ticket, 1.0).expect("the loss is good"));
+}
+
+/// The same round of the master alone.
+fn master_round(master: &mut Corral, rng: &mut Pcg64Dxsm) {
+    let base = master.sample(rng);
+    let weight = 1.0 / master.probabilities()[base];
+    black_box(master.update(1.0, Credit::Chosen { base, weight }).expect("the loss is good"));
+}
+
+/// One round of the ensemble as a learner that a runner drives: proposals into a room that is used again.
+fn driven_round(band: &mut Band, room: &mut Proposal<Arm>, rng: &mut Pcg64Dxsm) {
+    band.propose_into(&(), rng, room).expect("the bases never fail");
+    Base::learn(band, &(), room, Feedback::plain(1.0)).expect("the loss is good");
+}
+
+// What does a round cost as bases are added, beside what the master itself costs?
+fn chosen(c: &mut Criterion) {
+    let mut group = c.benchmark_group("round, credit chosen");
+    for bases in [2, 4, 32] {
+        let (mut band, mut rng) = (band(bases, Crediting::Chosen, Feed::Weighted), Pcg64Dxsm::seed_from_u64(1));
+        group.bench_function(BenchmarkId::from_parameter(bases), |b| b.iter(|| round(&mut band, &mut rng)));
+    }
+    group.finish();
+    let mut group = c.benchmark_group("round of the master alone");
+    for bases in [2, 4, 32] {
+        let (mut master, mut rng) = (corral(bases), Pcg64Dxsm::seed_from_u64(1));
+        group.bench_function(BenchmarkId::from_parameter(bases), |b| b.iter(|| master_round(&mut master, &mut rng)));
+    }
+    group.finish();
+}
+
+// What does it cost to be driven as a base, the ticket packed into the memo?
+fn driven(c: &mut Criterion) {
+    let mut group = c.benchmark_group("round, driven as a base");
+    for bases in [2, 4, 32] {
+        let (mut band, mut rng) = (band(bases, Crediting::Chosen, Feed::Weighted), Pcg64Dxsm::seed_from_u64(1));
+        let mut room = Proposal::new(Arm(0));
+        group.bench_function(BenchmarkId::from_parameter(bases), |b| {
+            b.iter(|| driven_round(&mut band, &mut room, &mut rng));
+        });
+    }
+    group.finish();
+}
+
+// What do the rules cost that ask every base?
+fn rules(c: &mut Criterion) {
+    let mut group = c.benchmark_group("round of 8 bases");
+    let table = [
+        ("same-decision", Crediting::SameDecision, Feed::Weighted),
+        ("likelihood", Crediting::Likelihood, Feed::Weighted),
+        ("chosen, everyone", Crediting::Chosen, Feed::Everyone),
+    ];
+    for (name, credit, feed) in table {
+        let (mut band, mut rng) = (band(8, credit, feed), Pcg64Dxsm::seed_from_u64(1));
+        group.bench_function(name, |b| b.iter(|| round(&mut band, &mut rng)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, chosen, driven, rules);
+
+/// Nanoseconds of one call: the least of many short measurements.
+fn least(mut call: impl FnMut()) -> f64 {
+    let mut best = f64::INFINITY;
+    let end = Instant::now() + Duration::from_secs(2);
+    while Instant::now() < end {
+        let start = Instant::now();
+        (0..2_000).for_each(|_| call());
+        best = best.min(start.elapsed().as_secs_f64() * 1e9 / 2_000.0);
+    }
+    best
+}
+
+fn main() {
+    benches();
+    if std::env::args().any(|a| a == "--test" || a == "--list") {
+        return;
+    }
+    Criterion::default().configure_from_args().final_summary();
+    let figures = [2, 32].map(|bases| {
+        let mut rng = Pcg64Dxsm::seed_from_u64(1);
+        let (mut band, mut master) = (band(bases, Crediting::Chosen, Feed::Weighted), corral(bases));
+        (least(|| round(&mut band, &mut rng)), least(|| master_round(&mut master, &mut rng)))
+    });
+    let [(round_2, master_2), (round_32, master_32)] = figures;
+    println!("round   M = 2: {round_2:.1} ns, M = 32: {round_32:.1} ns");
+    println!("master  M = 2: {master_2:.1} ns, M = 32: {master_32:.1} ns");
+    let ratio = (round_32 - (master_32 - master_2)) / round_2;
+    println!("(round 32 - (master 32 - master 2)) / round 2 = {ratio:.2}    (at most 1.5)");
+}

@@ -12,6 +12,7 @@ mod error;
 mod guard;
 mod master;
 mod memo;
+mod pending;
 mod sample;
 mod setup;
 mod space;
@@ -37,6 +38,7 @@ pub use ensemble::{
 pub use error::ParamError;
 pub use master::{Credit, Master, MasterError, Rerange};
 pub use memo::Memo;
+pub use pending::{Expired, Expiry, Pending, PendingCounts, PendingError};
 pub use policy::Policy;
 pub use prior::Prior;
 pub use rand_core::Rng;

@@ -123,11 +123,11 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     }
 
     fn save(&self) -> Vec<u8> {
-        self.seal()
+        self.save()
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        Ok(self.unseal(state)?)
+        Ok(self.load(state)?)
     }
 }
 

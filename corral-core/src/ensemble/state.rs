@@ -38,10 +38,12 @@ struct SeatState {
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// A number that depends on how the ensemble was built.
     pub(super) fn fingerprint(&self) -> u64 {
-        snapshot::checksum(&self.seal())
+        snapshot::checksum(&self.save())
     }
 
-    pub(super) fn seal(&self) -> Vec<u8> {
+    /// Everything that decides the future but the generator, as a framed snapshot: the master, the bases, and what
+    /// the ensemble remembers. Outstanding tickets are values of their own, and stay good.
+    pub fn save(&self) -> Vec<u8> {
         snapshot::seal(NAME, VERSION, &self.state())
     }
 
@@ -68,7 +70,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
     }
 
-    pub(super) fn unseal(&mut self, bytes: &[u8]) -> Result<(), EnsembleError> {
+    /// Continues from a snapshot of an ensemble that was built alike. On error nothing changed.
+    ///
+    /// # Errors
+    /// The snapshot is damaged, of something else or of another version, or the master or a base refuses its part.
+    pub fn load(&mut self, bytes: &[u8]) -> Result<(), EnsembleError> {
         let state: State = snapshot::open(NAME, VERSION, bytes)?;
         self.check(&state).map_err(SnapshotError::State)?;
         let before = self.state();

@@ -1,0 +1,256 @@
+//! The first half of a round: who decides, and where the loss will have to go.
+
+use super::{Crediting, Ensemble, EnsembleError, Feed};
+use crate::ticket::{Share, Trace};
+use crate::{BaseError, Feedback, Master, MasterError, Memo, Proposal, Rng};
+
+impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
+    /// Picks the base of the round, has it propose, and traces where the loss will have to go.
+    pub(super) fn serve(
+        &mut self,
+        x: &X,
+        rng: &mut dyn Rng,
+        trace: &mut Trace,
+    ) -> Result<Proposal<D>, EnsembleError> {
+        trace.ensemble = self.id;
+        trace.era = self.era;
+        trace.round = self.round;
+        trace.shares.clear();
+        trace.benched.clear();
+        self.unfollowed.clear();
+        let before = self.benched.len();
+        let made = match self.params.credit {
+            Crediting::Chosen => self.ask_one(x, rng, trace)?,
+            Crediting::SameDecision => self.ask_all(x, rng, trace)?,
+            Crediting::Likelihood => loop {
+                let made = self.ask_one(x, rng, trace)?;
+                if let Some(own) = self.own_likelihood(x, &made, trace) {
+                    self.share_by_likelihood(x, rng, &made, own, trace);
+                    break made;
+                }
+                self.recycle(made);
+            },
+        };
+        if self.params.feed == Feed::Everyone {
+            self.add_listeners(x, &made, trace);
+        }
+        trace.epoch = self.seats[trace.base as usize].epoch;
+        self.tell_passed(x, trace);
+        trace.benched.extend(self.benched[before..].iter().map(|b| b.base as u32));
+        self.round += 1;
+        Ok(made)
+    }
+
+    /// Draws a base and asks it alone, until one answers: i_t ~ pbar_t, weight 1/pbar_{t,i_t}.
+    fn ask_one(&mut self, x: &X, rng: &mut dyn Rng, trace: &mut Trace) -> Result<Proposal<D>, EnsembleError> {
+        let mut room = self.spare.pop();
+        loop {
+            let (base, probability) = self.draw(rng)?;
+            trace.base = base as u32;
+            trace.probability = probability;
+            trace.weight = 1.0 / probability;
+            match self.ask(base, trace.weight, x, rng, &mut room) {
+                Ok(()) => {
+                    if let Some(made) = room.take() {
+                        return Ok(made);
+                    }
+                }
+                Err(error) => self.bench(base, "propose", &error),
+            }
+        }
+    }
+
+    /// Asks every base, then draws one: the weight is shared by those that proposed the same decision.
+    fn ask_all(&mut self, x: &X, rng: &mut dyn Rng, trace: &mut Trace) -> Result<Proposal<D>, EnsembleError> {
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.resize_with(self.seats.len(), || None);
+        for (base, slot) in asked.iter_mut().enumerate() {
+            *slot = None;
+            if self.seats[base].benched {
+                continue;
+            }
+            let mut room = self.spare.pop();
+            match self.ask(base, 1.0 / self.master.probabilities()[base], x, rng, &mut room) {
+                Ok(()) => *slot = room,
+                Err(error) => self.bench(base, "propose", &error),
+            }
+        }
+        let (chosen, probability) = self.draw(rng)?;
+        let Some(made) = asked[chosen].take() else {
+            return Err(MasterError::Retired(chosen).into());
+        };
+        // 1/sum_{j: theta_j = theta} pbar_j, for every base that proposed theta            remark after Algorithm 1
+        let same =
+            |slot: &Option<Proposal<D>>| slot.as_ref().is_some_and(|other| other.decision == made.decision);
+        let others = asked.iter().zip(self.master.probabilities()).filter(|(slot, _)| same(slot));
+        let weight = 1.0 / (probability + others.map(|(_, p)| p).sum::<f64>());
+        trace.base = chosen as u32;
+        trace.probability = probability;
+        trace.weight = weight;
+        for (base, slot) in asked.iter_mut().enumerate() {
+            let Some(other) = slot.take() else { continue };
+            if other.decision == made.decision {
+                let epoch = self.seats[base].epoch;
+                trace.shares.push(Share { base: base as u32, epoch, weight, memo: other.memo });
+            } else {
+                // Asked, and not followed: fed zero.
+                if let Err(error) = self.seats[base].learn(x, &other, Feedback::unseen()) {
+                    self.bench(base, "learn", &error);
+                }
+                self.recycle(other);
+            }
+        }
+        self.asked = asked;
+        Ok(made)
+    }
+
+    /// The probability with which the chosen base proposes what it did; 1 where it has no likelihood, for given its
+    /// draw it proposes that for sure. `None`: it contradicts itself, and is benched.
+    fn own_likelihood(&mut self, x: &X, made: &Proposal<D>, trace: &Trace) -> Option<f64> {
+        let base = trace.base as usize;
+        let error = match self.seats[base].likelihood(x, &made.decision) {
+            Ok(None) => return Some(1.0),
+            Ok(Some((q, _))) if q > 0.0 => return Some(q),
+            Ok(Some(_)) => BaseError::Failed("it proposed a decision to which it gives probability 0".into()),
+            Err(error) => error,
+        };
+        self.bench(base, "likelihood", &error);
+        None
+    }
+
+    /// Weighs every base by the probability with which it proposes the decision that was made.
+    fn share_by_likelihood(
+        &mut self,
+        x: &X,
+        rng: &mut dyn Rng,
+        made: &Proposal<D>,
+        own: f64,
+        trace: &mut Trace,
+    ) {
+        let chosen = trace.base as usize;
+        for base in 0..self.seats.len() {
+            if base == chosen || self.seats[base].benched {
+                continue;
+            }
+            let bound = 1.0 / self.master.probabilities()[base];
+            let likelihood =
+                self.widen(base, bound).and_then(|()| self.seats[base].likelihood(x, &made.decision));
+            let found = match likelihood {
+                Ok(None) => self.draws_the_same(base, x, rng, made).map(|memo| (1.0, memo)),
+                Ok(found) => found,
+                Err(error) => {
+                    self.bench(base, "likelihood", &error);
+                    continue;
+                }
+            };
+            if let Some((weight, memo)) = found.filter(|(q, _)| *q > 0.0) {
+                let epoch = self.seats[base].epoch;
+                trace.shares.push(Share { base: base as u32, epoch, weight, memo });
+            }
+        }
+        // A base that failed here has no part in the draw: the others have their restricted probabilities.
+        let probabilities = self.master.probabilities();
+        trace.probability = probabilities[chosen];
+        // pi_i(theta)/sum_j pbar_j pi_j(theta)
+        let mixture = trace.probability * own
+            + trace.shares.iter().map(|s| probabilities[s.base as usize] * s.weight).sum::<f64>();
+        trace.weight = own / mixture;
+        trace.shares.iter_mut().for_each(|s| s.weight /= mixture);
+    }
+
+    /// Has a base without a likelihood draw, before anybody knows who is followed: given its draw it is a base that
+    /// proposes that decision for sure. The memo of the draw where it is the decision that was made.
+    fn draws_the_same(&mut self, base: usize, x: &X, rng: &mut dyn Rng, made: &Proposal<D>) -> Option<Memo> {
+        let mut room = self.spare.pop();
+        let weight = 1.0 / self.master.probabilities()[base];
+        if let Err(error) = self.ask(base, weight, x, rng, &mut room) {
+            self.bench(base, "propose", &error);
+            return None;
+        }
+        let mut other = room?;
+        if other.decision == made.decision {
+            let memo = std::mem::take(&mut other.memo);
+            self.recycle(other);
+            return Some(memo);
+        }
+        self.unfollowed.push(base as u32);
+        if let Err(error) = self.seats[base].learn(x, &other, Feedback::unseen()) {
+            self.bench(base, "learn", &error);
+        }
+        self.recycle(other);
+        None
+    }
+
+    /// Adds the bases that learn from others and have no part in the decision: weight 0 to the master.
+    fn add_listeners(&mut self, x: &X, made: &Proposal<D>, trace: &mut Trace) {
+        for base in 0..self.seats.len() {
+            let seat = &self.seats[base];
+            if seat.benched || trace.takes_part(base) || !seat.base().learns_from_others() {
+                continue;
+            }
+            match seat.likelihood(x, &made.decision) {
+                Ok(found) => {
+                    let memo = found.map(|(_, memo)| memo).unwrap_or_default();
+                    trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight: 0.0, memo });
+                }
+                Err(error) => self.bench(base, "likelihood", &error),
+            }
+        }
+    }
+
+    /// A round went by that these bases did not see. The others were asked, or will learn.
+    fn tell_passed(&mut self, x: &X, trace: &Trace) {
+        for at in 0..self.heeding.len() {
+            let base = self.heeding[at] as usize;
+            let seat = &mut self.seats[base];
+            if base == trace.base as usize || seat.benched {
+                continue;
+            }
+            // Under the remark's rule every base was asked.
+            let asked =
+                self.params.credit == Crediting::SameDecision || self.unfollowed.contains(&(base as u32));
+            if asked || trace.takes_part(base) {
+                continue;
+            }
+            if let Err(error) = seat.pass(x) {
+                self.bench(base, "pass", &error);
+            }
+        }
+    }
+
+    /// i_t ~ pbar_t, with its probability.
+    #[inline]
+    fn draw(&self, rng: &mut dyn Rng) -> Result<(usize, f64), EnsembleError> {
+        if self.benched.len() >= self.seats.len() {
+            let last = self.benched.last().map(|b| b.reason.clone()).unwrap_or_default();
+            return Err(EnsembleError::NoneLeft { bases: self.seats.len(), last });
+        }
+        let base = self.master.sample(rng);
+        let probability = self.master.probabilities().get(base).copied().unwrap_or(0.0);
+        match self.seats.get(base) {
+            None => Err(MasterError::Index { base, bases: self.seats.len() }.into()),
+            Some(seat) if seat.benched || !(probability > 0.0) => Err(MasterError::Retired(base).into()),
+            Some(_) => Ok((base, probability)),
+        }
+    }
+
+    /// Has a base propose, and checks what it proposes. `bound` is the largest weight that it may be given for it.
+    #[inline]
+    fn ask(
+        &mut self,
+        base: usize,
+        bound: f64,
+        x: &X,
+        rng: &mut dyn Rng,
+        room: &mut Option<Proposal<D>>,
+    ) -> Result<(), BaseError> {
+        self.widen(base, bound)?;
+        self.seats[base].propose(x, rng, room)?;
+        match (&self.space, room) {
+            (Some((space, check)), Some(made)) if !check(&made.decision, space, x) => {
+                Err(BaseError::Failed("its decision lies outside the space".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+}

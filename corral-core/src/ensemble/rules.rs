@@ -1,0 +1,46 @@
+//! How an ensemble is put together: who is credited, and what the bases learn.
+
+use serde::{Deserialize, Serialize};
+
+/// How the master credits a loss: base i's loss is estimated by `loss * weight_i`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Crediting {
+    /// Algorithm 1: 1/pbar_i for the base that was followed, 0 for the others. Asks one base a round.
+    #[default]
+    Chosen,
+    /// The remark after Algorithm 1: 1/sum of pbar_j over the bases that proposed the same decision, for each of them.
+    /// Asks every base.
+    SameDecision,
+    /// pi_i(theta)/sum_j pbar_j pi_j(theta), with pi_i(theta) the probability with which base i proposes theta: lowest
+    /// variance. A base that has no likelihood counts by the decision that it draws.
+    Likelihood,
+}
+
+/// What the bases learn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feed {
+    /// The loss with the weight of the credit rule: inside the theorem.
+    #[default]
+    Weighted,
+    /// The observed loss with weight 1, where the credit rule gives a weight: for stochastic bases.
+    Raw,
+    /// As `Raw`, and every base that learns from others sees every round, whoever proposed: outside the theorem.
+    Everyone,
+}
+
+/// How an ensemble is put together; the default is the paper's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EnsembleParams {
+    /// How the master credits a loss.
+    pub credit: Crediting,
+    /// What the bases learn.
+    pub feed: Feed,
+    /// The number of rounds, told to the bases where the master does not know it.
+    pub horizon: Option<u64>,
+    /// Tells the tickets of this ensemble from those of others. By default it is derived from the master and the
+    /// bases: give ensembles that are built alike different numbers.
+    pub id: Option<u64>,
+}

@@ -1,0 +1,338 @@
+//! Outstanding tickets.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::snapshot::{self, SnapshotError};
+use crate::{Ensemble, EnsembleError, Master, Outcome, Ticket};
+
+const NAME: &str = "pending";
+const VERSION: u16 = 1;
+/// How many settled tickets are remembered for each that may wait.
+const MEMORY: usize = 8;
+
+/// Tickets that wait for their loss, with their contexts: at most `capacity` of them, each taken once. There is no
+/// clock in here: time is whatever number the caller counts by.
+///
+/// ```
+/// # use corral_core::{Pending, PendingError};
+/// # fn demo(ticket: corral_core::Ticket<u8>) -> Result<(), PendingError> {
+/// let mut pending = Pending::new(1_000);
+/// let id = pending.insert("context", ticket, 17)?;         // at time 17; hand `id` out with the decision
+/// let (context, ticket) = pending.take(id)?;               // its loss has come
+/// assert_eq!(pending.take(id), Err(PendingError::AlreadyRewarded(id)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, PartialEq)]
+pub struct Pending<X, D> {
+    capacity: usize,
+    waiting: BTreeMap<u64, Waiting<X, D>>,
+    next: u64,
+    /// What became of the last ids, in order; the last of them is `next - 1`.
+    fates: VecDeque<Fate>,
+    counts: PendingCounts,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Waiting<X, D> {
+    since: u64,
+    context: X,
+    ticket: Ticket<D>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Fate {
+    Waiting,
+    Rewarded,
+    Expired,
+}
+
+/// How many tickets went which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingCounts {
+    /// Taken for their loss.
+    pub rewarded: u64,
+    /// Expired, and given out with a default loss.
+    pub defaulted: u64,
+    /// Expired, and dropped.
+    pub dropped: u64,
+}
+
+/// What becomes of tickets that waited too long.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expiry {
+    /// They count as this loss.
+    Loss(f64),
+    /// They are forgotten, and counted. If it depends on the decision whether a loss arrives, what is learned is biased.
+    Drop,
+}
+
+/// A ticket that expired, with the loss that it is to be learned with.
+#[derive(Debug, PartialEq)]
+pub struct Expired<X, D> {
+    /// The id it had.
+    pub id: u64,
+    /// The context it was chosen for.
+    pub context: X,
+    /// The ticket.
+    pub ticket: Ticket<D>,
+    /// The default loss.
+    pub loss: f64,
+}
+
+/// Why a ticket could not be stored or taken.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PendingError {
+    /// As many tickets wait as may.
+    #[error("{0} tickets are waiting, and no more may")]
+    Full(usize),
+    /// No ticket ever had this id.
+    #[error("no ticket has the id {0}")]
+    Unknown(u64),
+    /// The ticket was taken before.
+    #[error("ticket {0} was rewarded already")]
+    AlreadyRewarded(u64),
+    /// The ticket waited too long.
+    #[error("ticket {0} has expired")]
+    Expired(u64),
+    /// The ticket was taken or expired so long ago that it is not remembered which.
+    #[error("ticket {0} was settled long ago")]
+    Settled(u64),
+    /// A loss outside [0, 1].
+    #[error("a loss must be in [0, 1], but is {0}")]
+    Loss(f64),
+    /// The ensemble refused the ticket.
+    #[error(transparent)]
+    Ensemble(#[from] EnsembleError),
+    /// A snapshot that cannot be used.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotError),
+}
+
+impl<X, D> Pending<X, D> {
+    /// A store for at most `capacity` tickets.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            waiting: BTreeMap::new(),
+            next: 0,
+            fates: VecDeque::new(),
+            counts: PendingCounts::default(),
+        }
+    }
+
+    /// Stores a ticket at time `now`, and names the id under which it can be taken. Ids count up from 0.
+    ///
+    /// # Errors
+    /// The store is full; make room with [`expire`](Pending::expire). The ticket is lost then, as one that is dropped:
+    /// ask [`is_full`](Pending::is_full) before choosing.
+    pub fn insert(&mut self, context: X, ticket: Ticket<D>, now: u64) -> Result<u64, PendingError> {
+        if self.is_full() {
+            return Err(PendingError::Full(self.capacity));
+        }
+        let id = self.next;
+        self.next += 1;
+        self.waiting.insert(id, Waiting { since: now, context, ticket });
+        self.fates.push_back(Fate::Waiting);
+        if self.fates.len() > self.capacity.saturating_mul(MEMORY) {
+            self.fates.pop_front();
+        }
+        Ok(id)
+    }
+
+    /// Takes the ticket `id`, once.
+    ///
+    /// # Errors
+    /// Says what became of it.
+    pub fn take(&mut self, id: u64) -> Result<(X, Ticket<D>), PendingError> {
+        let Some(found) = self.waiting.remove(&id) else {
+            return Err(self.missing(id));
+        };
+        self.settle(id, Fate::Rewarded);
+        self.counts.rewarded += 1;
+        Ok((found.context, found.ticket))
+    }
+
+    /// Takes every ticket that waits since before the time `before`. With a default loss they are given out to be
+    /// learned; dropped ones are only counted.
+    ///
+    /// # Errors
+    /// The default loss is outside [0, 1]; nothing expired then.
+    pub fn expire(&mut self, before: u64, expiry: Expiry) -> Result<Vec<Expired<X, D>>, PendingError> {
+        if let Expiry::Loss(loss) = expiry {
+            check_loss(loss)?;
+        }
+        let late: Vec<u64> =
+            self.waiting.iter().filter(|(_, w)| w.since < before).map(|(id, _)| *id).collect();
+        let mut expired = Vec::new();
+        for id in late {
+            let Some(Waiting { context, ticket, .. }) = self.waiting.remove(&id) else { continue };
+            self.settle(id, Fate::Expired);
+            match expiry {
+                Expiry::Loss(loss) => {
+                    self.counts.defaulted += 1;
+                    expired.push(Expired { id, context, ticket, loss });
+                }
+                Expiry::Drop => self.counts.dropped += 1,
+            }
+        }
+        Ok(expired)
+    }
+
+    /// How many tickets wait.
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether no ticket waits.
+    pub fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Whether no further ticket can be stored.
+    pub fn is_full(&self) -> bool {
+        self.waiting.len() >= self.capacity
+    }
+
+    /// How many tickets went which way.
+    pub fn counts(&self) -> PendingCounts {
+        self.counts
+    }
+
+    fn settle(&mut self, id: u64, fate: Fate) {
+        let first = self.next - self.fates.len() as u64;
+        if let Some(place) = id.checked_sub(first).and_then(|at| self.fates.get_mut(at as usize)) {
+            *place = fate;
+        }
+    }
+
+    fn missing(&self, id: u64) -> PendingError {
+        if id >= self.next {
+            return PendingError::Unknown(id);
+        }
+        let first = self.next - self.fates.len() as u64;
+        match id.checked_sub(first).and_then(|at| self.fates.get(at as usize)) {
+            Some(Fate::Rewarded) => PendingError::AlreadyRewarded(id),
+            Some(Fate::Expired) => PendingError::Expired(id),
+            _ => PendingError::Settled(id),
+        }
+    }
+}
+
+impl<X, D: Clone + PartialEq> Pending<X, D> {
+    /// Brings a loss home: takes the ticket `id`, and has `ensemble` learn. A loss that cannot be one leaves the
+    /// ticket waiting.
+    ///
+    /// # Errors
+    /// A bad loss, an id that does not wait, or an ensemble that refuses the ticket.
+    pub fn reward<M: Master>(
+        &mut self,
+        id: u64,
+        loss: f64,
+        ensemble: &mut Ensemble<X, D, M>,
+    ) -> Result<Outcome, PendingError> {
+        check_loss(loss)?;
+        let (context, ticket) = self.take(id)?;
+        Ok(ensemble.learn(&context, ticket, loss)?)
+    }
+}
+
+/// Passes over a loss in [0, 1]. Written so that NaN fails.
+fn check_loss(loss: f64) -> Result<(), PendingError> {
+    if (0.0..=1.0).contains(&loss) { Ok(()) } else { Err(PendingError::Loss(loss)) }
+}
+
+#[derive(Serialize)]
+struct StateRef<'a, X, D> {
+    capacity: u64,
+    waiting: Vec<(u64, &'a Waiting<X, D>)>,
+    next: u64,
+    fates: &'a VecDeque<Fate>,
+    counts: PendingCounts,
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "X: Deserialize<'de>, D: Deserialize<'de>"))]
+struct State<X, D> {
+    capacity: u64,
+    #[serde(deserialize_with = "snapshot::untrusted")]
+    waiting: Vec<(u64, Waiting<X, D>)>,
+    next: u64,
+    fates: VecDeque<Fate>,
+    counts: PendingCounts,
+}
+
+impl<X: Serialize, D: Serialize> Pending<X, D> {
+    fn state(&self) -> StateRef<'_, X, D> {
+        StateRef {
+            capacity: self.capacity as u64,
+            waiting: self.waiting.iter().map(|(id, w)| (*id, w)).collect(),
+            next: self.next,
+            fates: &self.fates,
+            counts: self.counts,
+        }
+    }
+
+    /// Everything, as a framed snapshot ([`crate::snapshot`]).
+    pub fn save(&self) -> Vec<u8> {
+        snapshot::seal(NAME, VERSION, &self.state())
+    }
+}
+
+impl<X: DeserializeOwned, D: DeserializeOwned> Pending<X, D> {
+    /// Reads a snapshot back.
+    ///
+    /// # Errors
+    /// The snapshot is damaged, of something else or of another version, or contradicts itself.
+    pub fn load(bytes: &[u8]) -> Result<Self, PendingError> {
+        let state: State<X, D> = snapshot::open(NAME, VERSION, bytes)?;
+        Ok(Self::try_from(state).map_err(SnapshotError::State)?)
+    }
+}
+
+impl<X, D> TryFrom<State<X, D>> for Pending<X, D> {
+    type Error = String;
+
+    fn try_from(state: State<X, D>) -> Result<Self, String> {
+        let capacity = usize::try_from(state.capacity).map_err(|e| e.to_string())?;
+        let remembered = (capacity.saturating_mul(MEMORY) as u64).min(state.next);
+        if state.fates.len() as u64 != remembered {
+            return Err(format!("{} fates are remembered of {} tickets", state.fates.len(), state.next));
+        }
+        let count = state.waiting.len();
+        if count > capacity || !state.waiting.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(format!("{count} tickets wait where {capacity} may, or their ids are out of order"));
+        }
+        let first = state.next - remembered;
+        let mut marked = state.fates.iter().enumerate().filter(|(_, f)| **f == Fate::Waiting);
+        let recent = state.waiting.iter().filter(|(id, _)| *id >= first);
+        if state.waiting.last().is_some_and(|(id, _)| *id >= state.next)
+            || recent.map(|(id, _)| id - first).ne(marked.by_ref().map(|(at, _)| at as u64))
+        {
+            return Err("the tickets that wait are not those that are marked so".into());
+        }
+        Ok(Self {
+            capacity,
+            waiting: state.waiting.into_iter().collect(),
+            next: state.next,
+            fates: state.fates,
+            counts: state.counts,
+        })
+    }
+}
+
+impl<X: Serialize, D: Serialize> Serialize for Pending<X, D> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.state().serialize(to)
+    }
+}
+
+impl<'de, X: Deserialize<'de>, D: Deserialize<'de>> Deserialize<'de> for Pending<X, D> {
+    fn deserialize<S: serde::Deserializer<'de>>(from: S) -> Result<Self, S::Error> {
+        Self::try_from(State::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
+}
