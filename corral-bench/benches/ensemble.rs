@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Arm, Base, BaseError, Corral, CorralParams, Credit, Crediting, Ensemble, EnsembleParams, Feed, Feedback, Horizon,
-    Master, Memo, Proposal, Rng,
+    Arm, Base, BaseError, Corral, CorralParams, Credit, Crediting, Ensemble, EnsembleParams, Feed, Feedback,
+    Horizon, Master, Memo, Proposal, Rng,
 };
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
@@ -75,14 +75,17 @@ fn driven_round(band: &mut Band, room: &mut Proposal<Arm>, rng: &mut Pcg64Dxsm) 
 fn chosen(c: &mut Criterion) {
     let mut group = c.benchmark_group("round, credit chosen");
     for bases in [2, 4, 32] {
-        let (mut band, mut rng) = (band(bases, Crediting::Chosen, Feed::Weighted), Pcg64Dxsm::seed_from_u64(1));
+        let (mut band, mut rng) =
+            (band(bases, Crediting::Chosen, Feed::Weighted), Pcg64Dxsm::seed_from_u64(1));
         group.bench_function(BenchmarkId::from_parameter(bases), |b| b.iter(|| round(&mut band, &mut rng)));
     }
     group.finish();
     let mut group = c.benchmark_group("round of the master alone");
     for bases in [2, 4, 32] {
         let (mut master, mut rng) = (corral(bases), Pcg64Dxsm::seed_from_u64(1));
-        group.bench_function(BenchmarkId::from_parameter(bases), |b| b.iter(|| master_round(&mut master, &mut rng)));
+        group.bench_function(BenchmarkId::from_parameter(bases), |b| {
+            b.iter(|| master_round(&mut master, &mut rng))
+        });
     }
     group.finish();
 }
@@ -91,7 +94,8 @@ fn chosen(c: &mut Criterion) {
 fn driven(c: &mut Criterion) {
     let mut group = c.benchmark_group("round, driven as a base");
     for bases in [2, 4, 32] {
-        let (mut band, mut rng) = (band(bases, Crediting::Chosen, Feed::Weighted), Pcg64Dxsm::seed_from_u64(1));
+        let (mut band, mut rng) =
+            (band(bases, Crediting::Chosen, Feed::Weighted), Pcg64Dxsm::seed_from_u64(1));
         let mut room = Proposal::new(Arm(0));
         group.bench_function(BenchmarkId::from_parameter(bases), |b| {
             b.iter(|| driven_round(&mut band, &mut room, &mut rng));

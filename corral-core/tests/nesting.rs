@@ -1,0 +1,256 @@
+//! An ensemble as a base: weights multiply, ranges multiply, a new range from above starts everything over.
+#![allow(missing_docs)]
+
+mod common;
+
+use common::*;
+use corral_core::{
+    Arm, Base, BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Feedback,
+    Horizon, Memo, Proposal, Rng,
+};
+
+type Band = Ensemble<Context, Arm, Toy>;
+
+fn x() -> Context {
+    Context::plain(4)
+}
+
+/// Two ensembles of two constant bases each, under masters that stay where they are.
+fn nested(outer: &[f64], inner: [&[f64]; 2], params: EnsembleParams) -> (Band, Vec<Diary>) {
+    let mut diaries = Vec::new();
+    let bases = inner.iter().enumerate().map(|(i, p)| {
+        let (bases, notes): (Vec<_>, Vec<_>) = (0..2).map(|j| Constant::boxed(2 * i as u32 + j)).unzip();
+        diaries.extend(notes);
+        Box::new(Band::with_params(Toy::starting_from(p, 0.0), bases, params).unwrap()) as Box<dyn Base<_, _>>
+    });
+    let band = Band::with_params(Toy::starting_from(outer, 0.0), bases.collect(), params).unwrap();
+    (band, diaries)
+}
+
+#[test]
+fn ranges_multiply_at_the_start() {
+    let (_, diaries) = nested(&[0.5, 0.5], [&[0.5, 0.5], &[0.5, 0.5]], EnsembleParams::default());
+    for diary in diaries {
+        // Built alone: 2M = 4. Put into a band whose range is 4: 4 * 4.
+        assert_eq!(diary.notes(), [Note::Ranged(4.0), Note::Ranged(16.0)]);
+    }
+}
+
+#[test]
+fn weights_multiply() {
+    // Rerange starts the toy over at the uniform distribution: pbar_inner = 1/2.
+    let (mut band, diaries) = nested(&[0.2, 0.8], [&[0.5, 0.5], &[0.5, 0.5]], EnsembleParams::default());
+    let mut rng = generator(1);
+    let mut counts = [0.0; 4];
+    for _ in 0..4_000 {
+        diaries.iter().for_each(Diary::clear);
+        let ticket = band.choose(&x(), &mut rng).unwrap();
+        let arm = ticket.decision.0 as usize;
+        counts[arm] += 1.0;
+        let outer = [0.2, 0.8][arm / 2];
+        assert_eq!(ticket.base(), arm / 2);
+        let outcome = band.learn(&x(), ticket, 0.5).unwrap();
+        assert!((outcome.weight - 1.0 / outer).abs() < 1e-12);
+        let notes = diaries[arm].notes();
+        let [Note::Asked, Note::Learned(played, loss, weight)] = notes[..] else { panic!("{notes:?}") };
+        assert_eq!((played as usize, loss), (arm, 0.5));
+        assert!((weight - 1.0 / (outer * 0.5)).abs() < 1e-12, "{weight}");
+        // Everybody hears of the round once.
+        for (other, diary) in diaries.iter().enumerate().filter(|(i, _)| *i != arm) {
+            assert_eq!(diary.notes(), [Note::Passed], "base {other}");
+        }
+    }
+    // Frequencies are the product rule's: chi-square with 3 degrees of freedom above 21.1 with probability 1e-4.
+    let expected = [0.1, 0.1, 0.4, 0.4].map(|p| 4_000.0 * p);
+    let chi2: f64 = counts.iter().zip(expected).map(|(c, e)| (c - e) * (c - e) / e).sum();
+    assert!(chi2 < 21.1, "{counts:?}");
+}
+
+#[test]
+fn an_ensemble_of_one_ensemble_is_that_ensemble() {
+    // The outer master has one base, so it changes nothing: same draws but for its own, same decisions, same state.
+    for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+        let params = EnsembleParams { credit, ..EnsembleParams::default() };
+        let band =
+            || Band::with_params(Toy::new(3, 0.1), (0..3).map(|_| Soft::boxed(4, 0.1)).collect(), params);
+        let mut alone = band().unwrap();
+        alone.rerange(2.0, None).unwrap();
+        let mut around = Band::new(Toy::new(1, 0.1), vec![Box::new(band().unwrap())]).unwrap();
+        for t in 0..300u64 {
+            let (mut a, mut b) = (generator(t), generator(t));
+            // The outer draw.
+            let _ = b.next_u64();
+            let made = alone.propose(&x(), &mut b).unwrap();
+            let ticket = around.choose(&x(), &mut a).unwrap();
+            assert_eq!(made.decision, ticket.decision);
+            let loss = 0.2 * f64::from(made.decision.0) + 0.01 * (t % 7) as f64;
+            Base::learn(&mut alone, &x(), &made, Feedback::plain(loss)).unwrap();
+            let _ = around.learn(&x(), ticket, loss).unwrap();
+        }
+        assert_eq!(around.base(0).unwrap().save(), Base::<Context, Arm>::save(&alone), "{credit:?}");
+    }
+}
+
+#[test]
+fn the_likelihood_is_the_mixture() {
+    let (band, _) = nested(&[0.2, 0.8], [&[0.5, 0.5], &[0.5, 0.5]], EnsembleParams::default());
+    for (arm, expected) in [0.1, 0.1, 0.4, 0.4].into_iter().enumerate() {
+        let (q, _) = band.likelihood(&x(), &Arm::from(arm)).unwrap();
+        assert!((q - expected).abs() < 1e-12, "arm {arm}: {q}");
+    }
+    // A base without a likelihood leaves the ensemble without one.
+    let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![
+        Soft::boxed(4, 0.1),
+        Box::new(Constant { arm: 1, diary: Diary::default(), frank: false, listens: false }),
+    ];
+    let band = Band::new(Toy::new(2, 0.1), bases).unwrap();
+    assert_eq!(band.likelihood(&x(), &Arm(1)), None);
+}
+
+#[test]
+fn likelihood_credit_goes_through_two_levels() {
+    // Feeding an ensemble the memo of its likelihood credits each inner base with outer weight * pi_j / mixture.
+    let params = EnsembleParams { credit: Crediting::Likelihood, ..EnsembleParams::default() };
+    let (mut band, diaries) = nested(&[0.2, 0.8], [&[0.5, 0.5], &[0.5, 0.5]], params);
+    let mut rng = generator(3);
+    for _ in 0..50 {
+        diaries.iter().for_each(Diary::clear);
+        let ticket = band.choose(&x(), &mut rng).unwrap();
+        let arm = ticket.decision.0 as usize;
+        let _ = band.learn(&x(), ticket, 1.0).unwrap();
+        // Deterministic bases on four different arms: weight 1/(pbar_outer pbar_inner) for the one that proposes it.
+        let weight = 1.0 / ([0.2, 0.8][arm / 2] * 0.5);
+        for (base, diary) in diaries.iter().enumerate() {
+            let learned: Vec<f64> = diary
+                .notes()
+                .into_iter()
+                .filter_map(|n| if let Note::Learned(_, _, w) = n { Some(w) } else { None })
+                .filter(|w| *w > 0.0)
+                .collect();
+            match learned[..] {
+                [w] if base == arm => assert!((w - weight).abs() < 1e-9, "{w} against {weight}"),
+                [] if base != arm => {}
+                _ => panic!("base {base} of arm {arm}: {learned:?}"),
+            }
+        }
+    }
+    assert!(band.benched().is_empty(), "{:?}", band.benched());
+}
+
+#[test]
+fn a_new_range_from_above_starts_everything_over() {
+    let build = || {
+        let master = Corral::new(CorralParams::new(3, Horizon::Known(500))).unwrap();
+        Ensemble::<Context, Arm, _>::new(master, (0..3).map(|_| Soft::boxed(4, 0.1)).collect()).unwrap()
+    };
+    let mut used = build();
+    let mut rng = generator(4);
+    for t in 0..200 {
+        let ticket = used.choose(&x(), &mut rng).unwrap();
+        let loss = f64::from(u8::from(ticket.base() != 1 || t % 3 == 0));
+        let _ = used.learn(&x(), ticket, loss).unwrap();
+    }
+    let mut fresh = build();
+    let outstanding = used.propose(&x(), &mut rng).unwrap();
+    used.rerange(8.0, Some(300)).unwrap();
+    fresh.rerange(8.0, Some(300)).unwrap();
+    assert_eq!(used.probabilities(), fresh.probabilities());
+    for base in 0..3 {
+        let saved = |band: &Ensemble<Context, Arm, Corral>| band.base(base).unwrap().save();
+        assert_eq!(saved(&used), saved(&fresh), "base {base}");
+    }
+    // Feedback of before reaches no instance.
+    Base::learn(&mut used, &x(), &outstanding, Feedback::new(1.0, 8.0)).unwrap();
+    for base in 0..3 {
+        assert_eq!(used.base(base).unwrap().save(), fresh.base(base).unwrap().save());
+    }
+    for bad in [f64::NAN, 0.5, f64::INFINITY] {
+        let before = used.save();
+        assert!(used.rerange(bad, None).is_err());
+        assert_eq!(used.save(), before);
+    }
+}
+
+#[test]
+fn foreign_memos_are_refused_and_change_nothing() {
+    let mut band = Band::new(Toy::new(3, 0.1), (0..3).map(|_| Soft::boxed(4, 0.1)).collect()).unwrap();
+    let mut rng = generator(5);
+    let made = band.propose(&x(), &mut rng).unwrap();
+    let before = band.save();
+    let mut bad: Vec<Memo> = vec![Memo::empty(), Memo::one(1.0), Memo::from(&[f64::NAN; 9][..])];
+    for at in 0..made.memo.numbers().len() - 1 {
+        for value in [-1.0, 0.5, 1e300, f64::NAN, f64::INFINITY] {
+            let mut numbers = made.memo.numbers().to_vec();
+            numbers[at] = value;
+            // A probability or a weight of one half could be true, and an era may be any.
+            let possible = value == 0.5 && (at == 5 || at == 6);
+            if !possible {
+                bad.push(Memo::from(&numbers[..]));
+            }
+        }
+    }
+    for memo in bad {
+        let proposal = Proposal::with_memo(made.decision, memo);
+        let refused = Base::learn(&mut band, &x(), &proposal, Feedback::plain(0.5));
+        assert!(refused.is_err(), "{:?}", proposal.memo);
+        assert_eq!(band.save(), before, "{:?}", proposal.memo);
+    }
+    for feedback in [Feedback::new(0.5, 1.5), Feedback::new(2.0, 1.0), Feedback::new(0.5, -1.0)] {
+        assert!(Base::learn(&mut band, &x(), &made, feedback).is_err());
+        assert_eq!(band.save(), before);
+    }
+    assert!(Base::learn(&mut band, &x(), &made, Feedback::plain(0.5)).is_ok());
+}
+
+#[test]
+fn everyone_overhears_through_two_levels() {
+    // An inner ensemble without a likelihood still hears what others played.
+    let diary = Diary::default();
+    let inner_bases: Vec<Box<dyn Base<Context, Arm>>> =
+        vec![Box::new(Constant { arm: 1, diary: diary.clone(), frank: false, listens: true })];
+    let params = EnsembleParams { feed: Feed::Everyone, ..EnsembleParams::default() };
+    let inner = Band::with_params(Toy::new(1, 0.0), inner_bases, params).unwrap();
+    let (other, _) = Constant::boxed(2);
+    let mut band = Band::with_params(Toy::new(2, 0.0), vec![Box::new(inner), other], params).unwrap();
+    let mut rng = generator(6);
+    for _ in 0..20 {
+        diary.clear();
+        let ticket = band.choose(&x(), &mut rng).unwrap();
+        let arm = ticket.decision.0;
+        let _ = band.learn(&x(), ticket, 0.25).unwrap();
+        assert_eq!(diary.notes().last(), Some(&Note::Learned(arm, 0.25, 1.0)));
+    }
+    assert!(band.benched().is_empty(), "{:?}", band.benched());
+}
+
+#[test]
+fn an_inner_ensemble_without_bases_left_is_benched_by_the_outer() {
+    struct Broken;
+    impl Base<Context, Arm> for Broken {
+        fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+            Err(BaseError::Failed("the fixture fails".into()))
+        }
+        fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
+            Ok(())
+        }
+        fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), BaseError> {
+            Ok(())
+        }
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+        fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
+            Ok(())
+        }
+    }
+    let inner = Band::new(Toy::new(2, 0.1), vec![Box::new(Broken), Box::new(Broken)]).unwrap();
+    let mut band = Band::new(Toy::new(2, 0.1), vec![Box::new(inner), Soft::boxed(4, 0.1)]).unwrap();
+    let mut rng = generator(7);
+    for _ in 0..50 {
+        let ticket = band.choose(&x(), &mut rng).unwrap();
+        assert_eq!(ticket.base(), 1);
+        let _ = band.learn(&x(), ticket, 0.5).unwrap();
+    }
+    assert_eq!(band.benched()[0].base, 0);
+    assert!(band.benched()[0].reason.contains("no base is left"), "{:?}", band.benched());
+}
