@@ -98,7 +98,7 @@ fn a_round_allocates_nothing() {
         for _ in 0..rounds {
             let ticket: Ticket<Arm> = band.choose(&x, &mut rng).unwrap();
             let loss = 0.25 + 0.25 * f64::from(ticket.decision.0);
-            let _ = band.learn(&x, ticket, loss).unwrap();
+            band.learn(&x, ticket, loss).unwrap();
         }
     };
     play(10);
@@ -120,7 +120,7 @@ fn a_round_of_points_allocates_nothing_with_tickets_outstanding() {
                 waiting.push(band.choose(&x, &mut rng).unwrap());
             }
             let ticket = waiting.swap_remove(3);
-            let _ = band.learn(&x, ticket, 0.5).unwrap();
+            band.learn(&x, ticket, 0.5).unwrap();
         }
     };
     play(50);

@@ -358,7 +358,7 @@ fn credit_is_unbiased_in_the_code() {
         for _ in 0..rounds {
             let ticket = band.choose(&plain(), &mut rng).unwrap();
             let loss = losses[ticket.decision.index()];
-            let _ = band.learn(&plain(), ticket, loss).unwrap();
+            band.learn(&plain(), ticket, loss).unwrap();
         }
         for (base, sums) in sums.iter().enumerate() {
             let s = *sums.lock().unwrap();
@@ -559,7 +559,7 @@ fn a_master_without_ranges_has_them_doubled_for_it() {
         for t in 0..500 {
             let ticket: Ticket<Arm> = band.choose(&plain(), &mut rng).unwrap();
             let cost = if ticket.base() == 0 { 0.0 } else { 0.5 + 0.5 * loss(t, ticket.decision) };
-            let _ = band.learn(&plain(), ticket, cost).unwrap();
+            band.learn(&plain(), ticket, cost).unwrap();
         }
         // The bases check the weights that they get against the range that they were told.
         assert!(band.benched().is_empty(), "{:?}", band.benched());

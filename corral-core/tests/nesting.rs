@@ -85,7 +85,7 @@ fn an_ensemble_of_one_ensemble_is_that_ensemble() {
             assert_eq!(made.decision, ticket.decision);
             let loss = 0.2 * f64::from(made.decision.0) + 0.01 * (t % 7) as f64;
             Base::learn(&mut alone, &x(), &made, Feedback::plain(loss)).unwrap();
-            let _ = around.learn(&x(), ticket, loss).unwrap();
+            around.learn(&x(), ticket, loss).unwrap();
         }
         assert_eq!(around.base(0).unwrap().save(), Base::<Context, Arm>::save(&alone), "{credit:?}");
     }
@@ -117,7 +117,7 @@ fn likelihood_credit_goes_through_two_levels() {
         diaries.iter().for_each(Diary::clear);
         let ticket = band.choose(&x(), &mut rng).unwrap();
         let arm = ticket.decision.0 as usize;
-        let _ = band.learn(&x(), ticket, 1.0).unwrap();
+        band.learn(&x(), ticket, 1.0).unwrap();
         // Deterministic bases on four different arms: weight 1/(pbar_outer pbar_inner) for the one that proposes it.
         let weight = 1.0 / ([0.2, 0.8][arm / 2] * 0.5);
         for (base, diary) in diaries.iter().enumerate() {
@@ -148,7 +148,7 @@ fn a_new_range_from_above_starts_everything_over() {
     for t in 0..200 {
         let ticket = used.choose(&x(), &mut rng).unwrap();
         let loss = f64::from(u8::from(ticket.base() != 1 || t % 3 == 0));
-        let _ = used.learn(&x(), ticket, loss).unwrap();
+        used.learn(&x(), ticket, loss).unwrap();
     }
     let mut fresh = build();
     let outstanding = used.propose(&x(), &mut rng).unwrap();
@@ -217,7 +217,7 @@ fn everyone_overhears_through_two_levels() {
         diary.clear();
         let ticket = band.choose(&x(), &mut rng).unwrap();
         let arm = ticket.decision.0;
-        let _ = band.learn(&x(), ticket, 0.25).unwrap();
+        band.learn(&x(), ticket, 0.25).unwrap();
         assert_eq!(diary.notes().last(), Some(&Note::Learned(arm, 0.25, 1.0)));
     }
     assert!(band.benched().is_empty(), "{:?}", band.benched());
@@ -249,7 +249,7 @@ fn an_inner_ensemble_without_bases_left_is_benched_by_the_outer() {
     for _ in 0..50 {
         let ticket = band.choose(&x(), &mut rng).unwrap();
         assert_eq!(ticket.base(), 1);
-        let _ = band.learn(&x(), ticket, 0.5).unwrap();
+        band.learn(&x(), ticket, 0.5).unwrap();
     }
     assert_eq!(band.benched()[0].base, 0);
     assert!(band.benched()[0].reason.contains("no base is left"), "{:?}", band.benched());

@@ -76,7 +76,7 @@ fn expired_tickets_come_back_with_the_default_loss() {
     let expired = store.expire(30, Expiry::Loss(1.0)).unwrap();
     assert_eq!(expired.iter().map(|e| (e.id, e.loss)).collect::<Vec<_>>(), [(0, 1.0), (1, 1.0), (2, 1.0)]);
     for e in expired {
-        let _ = band.learn(&e.context, e.ticket, e.loss).unwrap();
+        band.learn(&e.context, e.ticket, e.loss).unwrap();
     }
     assert_eq!((store.len(), store.counts().defaulted), (2, 3));
     assert_eq!(store.take(1).unwrap_err(), PendingError::Expired(1));

@@ -128,7 +128,7 @@ proptest! {
                 }
                 Call::Expire(before) => {
                     for late in store.expire(before, Expiry::Loss(1.0)).unwrap() {
-                        let _ = band.learn(&late.context, late.ticket, late.loss).unwrap();
+                        band.learn(&late.context, late.ticket, late.loss).unwrap();
                         refused = false;
                     }
                 }

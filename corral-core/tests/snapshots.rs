@@ -41,11 +41,11 @@ fn serve<M: Master>(
             let id = rng.random_range(0..=t);
             if let Ok((x, ticket)) = store.take(id) {
                 let loss = 0.3 * f64::from(ticket.decision.0) + 0.4 * rng.random::<f64>();
-                let _ = band.learn(&x, ticket, loss).unwrap();
+                band.learn(&x, ticket, loss).unwrap();
             }
             if t % 50 == 49 {
                 for late in store.expire(t - 40, corral_core::Expiry::Loss(1.0)).unwrap() {
-                    let _ = band.learn(&late.context, late.ticket, late.loss).unwrap();
+                    band.learn(&late.context, late.ticket, late.loss).unwrap();
                 }
             }
             arm

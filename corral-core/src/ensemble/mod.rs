@@ -22,7 +22,6 @@ pub use seat::Tally;
 
 /// What became of a loss.
 #[derive(Debug, Clone, PartialEq)]
-#[must_use]
 pub struct Outcome {
     /// The base that was followed.
     pub base: usize,
