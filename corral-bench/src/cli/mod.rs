@@ -12,6 +12,7 @@ mod table;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use corral_plugin_abi::host::Policy;
 
 use crate::store::Shard;
 
@@ -70,6 +71,12 @@ pub struct PluginDir {
     /// Folder of compiled plugins [default: plugins/ here, if it exists]
     #[arg(long, value_name = "DIR", env = "CORRAL_PLUGINS")]
     plugins: Option<PathBuf>,
+    /// Also load plugins that everybody may write
+    #[arg(long)]
+    allow_world_writable: bool,
+    /// Load only plugins whose SHA-256 stands in this file, one per line
+    #[arg(long, value_name = "FILE")]
+    allow_digests: Option<PathBuf>,
 }
 
 impl PluginDir {
@@ -79,6 +86,20 @@ impl PluginDir {
             Some(dir) => Some(dir.clone()),
             None => Some(PathBuf::from("plugins")).filter(|dir| dir.is_dir()),
         }
+    }
+
+    /// What may be loaded.
+    fn policy(&self) -> Result<Policy, Failure> {
+        let allowed = match &self.allow_digests {
+            None => None,
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+                // The output of sha256sum has the file's name behind the digest.
+                Some(text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect())
+            }
+        };
+        Ok(Policy { allow_world_writable: self.allow_world_writable, allowed })
     }
 }
 

@@ -87,7 +87,11 @@ impl RunArgs {
             jobs: None,
             shard: None,
             out: None,
-            plugins: PluginDir { plugins: std::env::var_os("CORRAL_PLUGINS").map(PathBuf::from) },
+            plugins: PluginDir {
+                plugins: std::env::var_os("CORRAL_PLUGINS").map(PathBuf::from),
+                allow_world_writable: false,
+                allow_digests: None,
+            },
             format: Format::Table,
             quiet: false,
             emit: None,
@@ -264,11 +268,12 @@ fn default_jobs() -> usize {
 /// Loads the plugins of the folder, saying what was refused.
 pub(super) fn load_plugins(from: &PluginDir, quiet: bool) -> Result<Plugins, Failure> {
     let Some(dir) = from.folder() else { return Ok(Plugins::none()) };
-    let (plugins, refusals) = Plugins::load(&dir).map_err(Failure::usage)?;
+    if !dir.is_dir() {
+        return Err(Failure::usage(format!("{}: there is no such folder of plugins", dir.display())));
+    }
+    let plugins = Plugins::load(&dir, from.policy()?);
     if !quiet {
-        for refusal in refusals {
-            eprintln!("plugin refused: {refusal}");
-        }
+        plugins.refused().for_each(|why| eprintln!("plugin refused: {why}"));
     }
     Ok(plugins)
 }

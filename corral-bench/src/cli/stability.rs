@@ -53,7 +53,9 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
         None => match plugins.kind_and_alpha(&args.base) {
             Some(found) => found,
             None => {
-                let known = corral_bases::entries().iter().map(|e| e.name);
+                let keys = plugins.keys();
+                let known =
+                    corral_bases::entries().iter().map(|e| e.name).chain(keys.iter().map(String::as_str));
                 return Err(Failure::usage(corral_core::catalog::Unknown::new("base", &args.base, known)));
             }
         },

@@ -1,13 +1,13 @@
 //! From a spec to a world and its learners.
 
 use std::fmt;
-use std::path::Path;
 
 use corral_bases::Learner;
 use corral_core::masters::{self, MasterSetup, RegretBound};
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, Master, Point, Setup};
 use corral_envs::{Environment, World};
 
+use super::plugins::Plugins;
 use crate::spec::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec};
 use crate::streams::stream;
 
@@ -65,40 +65,6 @@ pub enum Runner<D: 'static> {
 /// An ensemble with the kind of master that a spec names.
 pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
 
-/// The compiled plugins that a run may name.
-#[derive(Default)]
-pub struct Plugins {}
-
-impl Plugins {
-    /// None at all.
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// Those of a folder, with what was refused there.
-    ///
-    /// # Errors
-    /// The folder cannot be read.
-    pub fn load(_dir: &Path) -> Result<(Self, Vec<String>), String> {
-        Ok((Self::none(), Vec::new()))
-    }
-
-    /// Key and SHA-256 of every file.
-    pub fn digests(&self) -> Vec<(String, String)> {
-        Vec::new()
-    }
-
-    /// Kind and claimed alpha of one base.
-    pub fn kind_and_alpha(&self, _key: &str) -> Option<(String, Option<f64>)> {
-        None
-    }
-
-    /// Key, kind, alpha, version and description of every base.
-    pub fn described(&self) -> Vec<Vec<String>> {
-        Vec::new()
-    }
-}
-
 /// Builds the world of `spec` for `rounds` rounds of `seed`.
 ///
 /// # Errors
@@ -147,13 +113,16 @@ pub fn runner<D: Decides>(
 fn base<D: Decides>(
     spec: &BaseSpec,
     setup: &Setup,
-    _plugins: &Plugins,
+    plugins: &Plugins,
 ) -> Result<Box<dyn Base<Context, D>>, BuildError> {
     let at = BuildError::at(spec.line);
-    if spec.isolate && !spec.name.contains('/') {
+    let learner = if spec.name.contains('/') {
+        plugins.build(spec, setup).map_err(|e| at(&e))?
+    } else if spec.isolate {
         return Err(at(&format!("base {:?} is built in: only plugins can be isolated", spec.name)));
-    }
-    let learner = corral_bases::build(&spec.name, &spec.params, setup).map_err(|e| at(&e))?;
+    } else {
+        corral_bases::build(&spec.name, &spec.params, setup).map_err(|e| at(&e))?
+    };
     D::pick(learner).ok_or_else(|| {
         at(&format!("base {:?} does not decide on {}, as this environment needs", spec.name, D::KIND))
     })

@@ -4,7 +4,8 @@ use corral_core::{Base, Context, Feedback, Proposal, Ticket};
 use corral_envs::{Delay, EnvError, Environment, Mailbox, World};
 use rand_pcg::Pcg64Dxsm;
 
-use super::build::{self, Band, BuildError, Decides, Plugins, Runner};
+use super::Plugins;
+use super::build::{self, Band, BuildError, Decides, Runner};
 use super::record::{BandRecord, CellRecord, TRACED_SEEDS, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;

@@ -3,9 +3,11 @@
 mod build;
 mod cell;
 mod drive;
+mod plugins;
 mod record;
 
-pub use build::{BuildError, Plugins};
+pub use build::BuildError;
 pub use cell::{CellSpec, run_cell};
 pub use drive::{Progress, RunError, Timings, check, run};
+pub use plugins::Plugins;
 pub use record::{BandRecord, CellRecord, checkpoints};
