@@ -6,6 +6,8 @@ use clap::Parser;
 use corral_bench::cli::Cli;
 
 fn main() -> ExitCode {
+    // A copy of this program that was started as the home of a plugin never returns from here.
+    corral_plugin_abi::host::isolated_main();
     match Cli::parse().execute() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -99,7 +99,7 @@ impl PluginDir {
                 Some(text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect())
             }
         };
-        Ok(Policy { allow_world_writable: self.allow_world_writable, allowed })
+        Ok(Policy { allow_world_writable: self.allow_world_writable, allowed, ..Policy::default() })
     }
 }
 

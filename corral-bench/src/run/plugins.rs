@@ -62,7 +62,9 @@ impl Plugins {
     /// # Errors
     /// No plugin has it, or what the plugin says.
     pub fn build(&self, spec: &BaseSpec, setup: &Setup) -> Result<Learner, String> {
-        let built = self.registry.build(&spec.name, &spec.params, setup);
+        let mut params = spec.params.clone();
+        params.insert("isolate".to_owned(), toml::Value::Boolean(spec.isolate));
+        let built = self.registry.build(&spec.name, &params, setup);
         match built.map_err(|e| e.to_string())? {
             PluginBase::Arms(base) => Ok(Learner::Arms(base)),
             PluginBase::Points(base) => Ok(Learner::Points(base)),
