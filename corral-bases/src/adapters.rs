@@ -49,7 +49,7 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for SelfDoubling<B> {
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         // Any finite weight is admitted here; written so that NaN fails.
         feedback.check(f64::MAX / 4.0)?;
-        self.rounds += 1;
+        self.rounds = self.rounds.saturating_add(1);
         if feedback.weight() > self.range {
             let range = 2.0 * feedback.weight();
             self.base.rerange(range, self.remaining())?;
@@ -59,7 +59,7 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for SelfDoubling<B> {
         self.base.learn(x, made, feedback)
     }
     fn pass(&mut self, x: &X) -> Result<(), BaseError> {
-        self.rounds += 1;
+        self.rounds = self.rounds.saturating_add(1);
         self.base.pass(x)
     }
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
@@ -131,6 +131,9 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Scaled<B> {
     }
     fn pass(&mut self, x: &X) -> Result<(), BaseError> {
         self.base.pass(x)
+    }
+    fn heeds_passes(&self) -> bool {
+        self.base.heeds_passes()
     }
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
         self.base.likelihood(x, decision)

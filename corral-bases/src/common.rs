@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for Setting {
 /// Rounds that went by, and the horizon that the base was tuned for; how wide its feedback may be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Rounds that are over: learned from or passed.
+    /// Rounds that are over: learned from, or passed where the base heeds that.
     pub rounds: u64,
     /// The rounds that the base was tuned for, where they are known.
     pub horizon: Option<u64>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Ties;
 use super::index::Tally;
 use super::random::uniform_arm;
-use crate::common::{Clock, RangeChange, arm_count, check_arm, reopen, seal};
+use crate::common::{Clock, RangeChange, Setting, arm_count, check_arm, reopen, seal};
 use crate::linear::EpsilonGreedyParams;
 
 const NAME: &str = "epsilon-greedy arms";
@@ -41,6 +41,11 @@ impl EpsilonGreedy {
         let range = if self.params.range_change == RangeChange::Keep { 1.0 } else { clock.range };
         let horizon = clock.tuned().unwrap_or((clock.rounds as f64 + 1.0).max(2.0));
         self.params.probability(self.state.tallies.len() as f64, horizon, range)
+    }
+
+    /// Whether epsilon changes from round to round.
+    fn is_anytime(&self) -> bool {
+        self.params.epsilon == Setting::Auto && self.state.clock.horizon.is_none()
     }
 
     fn score(tally: &Tally) -> f64 {
@@ -88,8 +93,14 @@ impl<X: ?Sized> Base<X, Arm> for EpsilonGreedy {
     }
 
     fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.state.clock.tick();
+        if self.is_anytime() {
+            self.state.clock.tick();
+        }
         Ok(())
+    }
+
+    fn heeds_passes(&self) -> bool {
+        self.is_anytime()
     }
 
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {

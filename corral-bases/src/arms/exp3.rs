@@ -184,9 +184,16 @@ impl<X: ?Sized> Base<X, Arm> for Exp3 {
         Ok(())
     }
 
+    /// Only a rate that changes from round to round needs to know of rounds that were not seen.
     fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.step();
+        if self.is_anytime() {
+            self.step();
+        }
         Ok(())
+    }
+
+    fn heeds_passes(&self) -> bool {
+        self.is_anytime()
     }
 
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {

@@ -69,9 +69,8 @@ impl<X: ?Sized> Base<X, Arm> for Fixed {
         Ok(())
     }
 
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.clock.tick();
-        Ok(())
+    fn heeds_passes(&self) -> bool {
+        false
     }
 
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {

@@ -210,9 +210,13 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
         if self.rule.counts_estimates() {
             // The proposal would have been this arm, and its estimate 0.
             self.add(self.lowest().1, 0.0);
+            self.state.clock.tick();
         }
-        self.state.clock.tick();
         Ok(())
+    }
+
+    fn heeds_passes(&self) -> bool {
+        self.rule.counts_estimates()
     }
 
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {

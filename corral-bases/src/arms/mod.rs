@@ -79,6 +79,9 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for ContextFree<B> {
         self.check(x)?;
         self.base.pass(x)
     }
+    fn heeds_passes(&self) -> bool {
+        self.base.heeds_passes()
+    }
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         self.check(x).ok()?;
         self.base.likelihood(x, decision)

@@ -63,9 +63,8 @@ impl<X: ?Sized> Base<X, Arm> for Random {
         Ok(())
     }
 
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.clock.tick();
-        Ok(())
+    fn heeds_passes(&self) -> bool {
+        false
     }
 
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {

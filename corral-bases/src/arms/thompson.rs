@@ -127,9 +127,8 @@ impl<X: ?Sized> Base<X, Arm> for Thompson {
         Ok(())
     }
 
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.state.clock.tick();
-        Ok(())
+    fn heeds_passes(&self) -> bool {
+        false
     }
 
     /// Exact for the finite families and for two Gaussian arms; `None` for the others, where the probability of being

@@ -150,6 +150,10 @@ impl Choice for EpsilonGreedyParams {
         }
     }
 
+    fn counts_rounds(&self) -> bool {
+        self.epsilon == Setting::Auto
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }

@@ -262,6 +262,9 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
         self.see(x, &mut self.scratch.borrow_mut())?;
         self.base.pass(self.scratch.get_mut())
     }
+    fn heeds_passes(&self) -> bool {
+        self.base.heeds_passes()
+    }
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         let mut seen = self.scratch.try_borrow_mut().ok()?;
         self.see(x, &mut seen).ok()?;

@@ -62,6 +62,11 @@ pub trait Choice: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'sta
     /// Writes the distribution over actions.
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]);
 
+    /// Whether rounds that were not seen matter to the rule where the horizon is not known.
+    fn counts_rounds(&self) -> bool {
+        false
+    }
+
     /// What a larger range does.
     fn range_change(&self) -> RangeChange;
 
@@ -164,7 +169,7 @@ impl<M: Regressor> State<M> {
         if let Some(loss) = feedback.observed() {
             let weight = if weighted { feedback.weight() } else { 1.0 };
             self.model.update(layout.model(action), layout.features(x, action), loss, weight)?;
-            self.seen += 1;
+            self.seen = self.seen.saturating_add(1);
         }
         self.clock.tick();
         Ok(())
@@ -240,8 +245,14 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
 
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
         self.layout.check(x)?;
-        self.state.clock.tick();
+        if self.heeds_passes() {
+            self.state.clock.tick();
+        }
         Ok(())
+    }
+
+    fn heeds_passes(&self) -> bool {
+        self.state.clock.horizon.is_none() && self.params.counts_rounds()
     }
 
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {

@@ -215,10 +215,8 @@ impl Base<Context, Arm> for LinTs {
         Ok(())
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.layout.check(x)?;
-        self.state.clock.tick();
-        Ok(())
+    fn heeds_passes(&self) -> bool {
+        false
     }
 
     /// `None`: the probability of being best has no closed form. A master then has the proposal itself, which given

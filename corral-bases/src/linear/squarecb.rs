@@ -180,6 +180,10 @@ impl Choice for SquareCbParams {
         }
     }
 
+    fn counts_rounds(&self) -> bool {
+        self.gamma == Setting::Auto
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }
