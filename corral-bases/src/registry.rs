@@ -227,7 +227,7 @@ mod tests {
             Err(e) => e.to_string(),
             Ok(_) => String::from("built"),
         };
-        assert_eq!(no("ucb11", ""), r#"unknown base "ucb11"; did you mean "ucb1"?"#);
+        assert_eq!(no("tompson", ""), r#"unknown base "tompson"; did you mean "thompson"?"#);
         assert_eq!(no("ucb1", "scal = 1.0"), r#"unknown key of ucb1 "scal"; did you mean "scale"?"#);
         assert!(no("ucb1", "scale = \"wide\"").starts_with("base \"ucb1\": "));
         assert_eq!(

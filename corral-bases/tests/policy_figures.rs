@@ -107,6 +107,16 @@ fn row(name: &str, params: &str, seeds: u64, figures: [(f64, f64, f64); 2]) {
     }
 }
 
+/// Stability under E' with p = 1/range: mean + 2 s.e. <= constant * range^alpha * R(T).
+fn stable(name: &str, params: &str, seeds: u64, alpha: f64, bound: f64) {
+    for (range, hybrid) in [(4.0, false), (16.0, false), (16.0, true)] {
+        let (mean, se, _) = summary(name, params, hybrid, range, seeds);
+        let most = f64::powf(range, alpha) * bound;
+        println!("{name} {params} range {range} hybrid {hybrid}: {mean:.1} +- {se:.1}, at most {most:.0}");
+        assert!(mean + 2.0 * se <= most, "{name} {params} range {range}: {mean} +- {se}, above {most}");
+    }
+}
+
 #[test]
 fn exp4() {
     row("exp4", "", 100, [(207.0, 1.6, 248.0), (191.6, 8.7, 535.0)]);

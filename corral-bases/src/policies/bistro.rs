@@ -360,3 +360,173 @@ impl Base<Context, Arm> for Bistro {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    use super::super::finite::FiniteClass;
+    use super::super::oracle_tests::world;
+    use super::*;
+    use corral_core::Policy;
+
+    struct Cells;
+
+    impl ContextSampler for Cells {
+        fn sample(&self, rng: &mut dyn Rng) -> Context {
+            Context::tabular((uniform(rng) * 4.0) as usize, 3)
+        }
+    }
+
+    fn setup(tables: &[Vec<u16>]) -> Setup {
+        let mut setup = world(3, 0, Some(4));
+        setup.policies = Some(tables.iter().cloned().map(Policy::Table).collect());
+        setup.sampler = Some(Arc::new(Cells));
+        setup
+    }
+
+    /// max over w in D of E_w[<q, chat> + R], but for what does not depend on q, by enumeration: D puts at most 1/B on
+    /// each B e_a and the rest on 0, so its corners are the subsets of actions that get all of 1/B. R is minus the
+    /// minimum of A(pi) + chat[pi(x)].
+    fn worst(q: &[f64], least: f64, with: &[f64], b: f64) -> f64 {
+        let k = q.len();
+        (0..1u32 << k)
+            .map(|set| {
+                let mut value = 0.0;
+                let mut rest = 1.0;
+                for a in (0..k).filter(|a| set >> a & 1 == 1) {
+                    value += (b * q[a] - with[a]) / b;
+                    rest -= 1.0 / b;
+                }
+                value - rest * least
+            })
+            .fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    proptest! {
+        #[test]
+        fn the_three_rules_have_the_value_of_the_linear_program(
+            tables in prop::collection::vec(prop::collection::vec(0u16..3, 4), 1..10),
+            costs in prop::collection::vec(-4i8..5, 12),
+            cell in 0usize..4,
+        ) {
+            let setup = setup(&tables);
+            let mut values = Vec::new();
+            for rule in [BistroRule::Leader, BistroRule::Uniform, BistroRule::WaterFill] {
+                let mut base = BistroParams { rule, ..BistroParams::default() }.check(&setup).unwrap();
+                let b = base.size.estimate;
+                let site = base.state.sites.enter(&Context::tabular(cell, 3)).unwrap();
+                // A past and a future in halves of B, so that phi takes values inside (0, 1).
+                let block = base.future.block(&base.state.sites);
+                block.iter_mut().zip(&costs).for_each(|(to, c)| *to = 0.4 * b * f64::from(*c));
+                base.minimise(site).unwrap();
+                prop_assert!((base.q.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                prop_assert!(base.q.iter().all(|q| *q >= 0.0));
+                // The oracle's minima by brute force.
+                let class = FiniteClass::new(tables.iter().cloned().map(Policy::Table), &setup).unwrap();
+                let all: Vec<(f64, usize)> = class.enumerate().unwrap().iter()
+                    .map(|p| (base.future.of(&base.state.sites, p), p.act(&Context::tabular(cell, 3)).unwrap()))
+                    .collect();
+                let least = all.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
+                let with: Vec<f64> = (0..3)
+                    .map(|a| all.iter().map(|p| p.0 + if p.1 == a { b } else { 0.0 }).fold(f64::INFINITY, f64::min))
+                    .collect();
+                values.push(worst(&base.q, least, &with, b));
+                // The optimum over the simplex: it is piecewise linear in q with kinks at phi, so a grid of thirds
+                // and the kinks, exhaustively, holds a minimiser.
+                let phi: Vec<f64> = with.iter().map(|w| (w - least) / b).collect();
+                let mut optimum = f64::INFINITY;
+                let ticks = |a: usize| [0.0, 1.0, 1.0 / 3.0, 2.0 / 3.0, phi[a], 1.0 - phi[a]];
+                for x in ticks(0) {
+                    for y in ticks(1) {
+                        let z = 1.0 - x - y;
+                        if z >= 0.0 {
+                            optimum = optimum.min(worst(&[x, y, z], least, &with, b));
+                        }
+                    }
+                }
+                prop_assert!((values[values.len() - 1] - optimum).abs() <= 1e-12 * b.max(least.abs()),
+                    "{rule:?}: {} and {optimum}", values[values.len() - 1]);
+            }
+            // At most one share is positive, so water-filling is the uniform rule.
+            prop_assert!((values[1] - values[2]).abs() <= 1e-12 * values[1].abs().max(1.0));
+        }
+    }
+
+    #[test]
+    fn sizes_are_the_formulas() {
+        let tables: Vec<Vec<u16>> = (0..64).map(|i| vec![i % 3, i / 3 % 3, i / 9 % 3, i / 27 % 3]).collect();
+        let mut setup = setup(&tables);
+        setup.horizon = Some(5000);
+        let mut base = BistroParams::default().check(&setup).unwrap();
+        let length = 2f64.powf(-1.0 / 3.0) * (15_000.0 / 64f64.ln()).cbrt();
+        assert!((base.size.length - length).abs() < 1e-12 && base.size.estimate == base.size.length);
+        base.rerange(8.0, Some(5000)).unwrap();
+        assert!((base.size.length - length / 2.0).abs() < 1e-12);
+        assert!((base.size.estimate - 4.0 * length).abs() < 1e-12);
+        // A range so large that L = K: uniform play.
+        base.rerange(1e6, Some(5000)).unwrap();
+        assert_eq!(base.size.length, 3.0);
+        // The rounds that are left, also where nobody says how many.
+        base.pass(&Context::tabular(0, 3)).unwrap();
+        base.rerange(1.0, None).unwrap();
+        assert_eq!(base.state.clock.horizon, Some(4999));
+    }
+
+    #[test]
+    fn the_estimate_is_unbiased_seen_or_not() {
+        // Mean of chat over 200,000 draws at p = 1 and p = 1/8, against the true losses at the context; four standard
+        // errors per action: false alarms below 2 * 3 * 6.4e-5 = 4e-4.
+        let tables: Vec<Vec<u16>> = (0..9).map(|i| vec![i % 3, i / 3, (i + 1) % 3, 0]).collect();
+        let truth = [0.9, 0.3, 0.6];
+        for p in [1.0, 0.125] {
+            let mut setup = setup(&tables);
+            setup.horizon = Some(50);
+            let mut base = BistroParams::default().check(&setup).unwrap();
+            base.rerange(8.0, Some(50)).unwrap();
+            let state = base.state.clone();
+            let x = Context::tabular(1, 3);
+            let mut rng = Pcg64Dxsm::seed_from_u64(7);
+            let (mut counts, draws) = ([0.0; 3], 200_000);
+            for _ in 0..draws {
+                let made = base.propose(&x, &mut rng).unwrap();
+                let seen = uniform(&mut rng) < p;
+                let loss = truth[made.decision.index()];
+                base.learn(&x, &made, if seen { Feedback::new(loss, 1.0 / p) } else { Feedback::unseen() })
+                    .unwrap();
+                for (a, count) in counts.iter_mut().enumerate() {
+                    *count +=
+                        f64::from(u8::from(base.state.past.dense().get(3 + a).is_some_and(|c| *c > 0.0)));
+                }
+                base.state.clone_from(&state);
+            }
+            for (a, count) in counts.iter().enumerate() {
+                // chat is B with probability c/B.
+                let (b, share) = (base.size.estimate, count / f64::from(draws));
+                let se = b * (share * (1.0 - share) / f64::from(draws)).sqrt();
+                assert!((b * share - truth[a]).abs() <= 4.0 * se, "p {p} action {a}: {} +- {se}", b * share);
+            }
+        }
+    }
+
+    #[test]
+    fn a_snapshot_that_cannot_be_is_refused() {
+        let setup = setup(&[vec![0, 1, 2, 0]]);
+        let base = BistroParams::default().check(&setup).unwrap();
+        let mut other = base.clone();
+        for break_it in [
+            (|s: &mut State| s.clock.horizon = None) as fn(&mut State),
+            |s| s.clock.horizon = Some(u64::MAX),
+            |s| s.clock.range = f64::NAN,
+            |s| s.past = Costs::new(2),
+            |s| s.sites = Sites::new(Reads { actions: 3, cells: Some(5), features: None }),
+        ] {
+            let mut broken = base.clone();
+            break_it(&mut broken.state);
+            assert!(matches!(other.load(&broken.save()), Err(BaseError::Snapshot(_))));
+        }
+        assert!(other.load(&base.save()).is_ok());
+    }
+}

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Sites};
 use super::workspace::Workspace;
-use super::{POLICIES, default_ln_size, over_policies, propensity, rounds_left};
+use super::{POLICIES, default_ln_size, go_on, over_policies, propensity, rounds_left};
 use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
 use crate::registry::{Row, bound_horizon, defaults};
 
@@ -309,7 +309,7 @@ impl Base<Context, Arm> for EpochGreedy {
                 self.state = State::new(clock, &self.class);
                 self.work.clear();
             }
-            RangeChange::Retune | RangeChange::Keep => self.state.clock.widen(range)?,
+            RangeChange::Retune | RangeChange::Keep => go_on(&mut self.state.clock, range, remaining)?,
         }
         Ok(())
     }
@@ -336,5 +336,119 @@ impl Base<Context, Arm> for EpochGreedy {
         self.state = state;
         self.work.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    use super::super::oracle_tests::world;
+    use super::*;
+
+    fn setup(horizon: u64) -> Setup {
+        let mut setup = world(2, 0, Some(2));
+        setup.horizon = Some(horizon);
+        let table = |i: u16| Policy::Table(vec![i % 2, i / 2]);
+        setup.policies = Some((0..4).map(table).collect());
+        setup
+    }
+
+    /// Plays a world where action `x` is right in context `x`; returns which rounds explored.
+    fn play(base: &mut EpochGreedy, rounds: u64) -> Vec<bool> {
+        let mut rng = Pcg64Dxsm::seed_from_u64(3);
+        let mut explored = Vec::new();
+        for round in 0..rounds {
+            let x = Context::tabular(round as usize % 2, 2);
+            explored.push(base.explores());
+            let made = base.propose(&x, &mut rng).unwrap();
+            let wrong = made.decision.index() != round as usize % 2;
+            base.learn(&x, &made, Feedback::plain(f64::from(u8::from(wrong)))).unwrap();
+        }
+        explored
+    }
+
+    #[test]
+    fn first_explores_as_long_as_the_paper_says_and_then_never() {
+        for range in [1.0, 8.0] {
+            let mut base = EpochGreedyParams::default().check(&setup(100_000)).unwrap();
+            base.rerange(range, Some(100_000)).unwrap();
+            // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N))
+            let t0 = 100_000f64.powf(2.0 / 3.0) * range.cbrt() * (2.0 * 400_000f64.ln()).sqrt();
+            assert_eq!(base.explore_first(), t0 as u64);
+            let explored = play(&mut base, t0 as u64 + 100);
+            assert!(explored[..t0 as usize].iter().all(|e| *e));
+            assert!(!explored[t0 as usize..].iter().any(|e| *e));
+            assert_eq!(base.policy(), Some(&Policy::Table(vec![0, 1])));
+        }
+        let short = EpochGreedyParams::default().check(&setup(3)).unwrap();
+        assert_eq!(short.explore_first(), 3);
+    }
+
+    #[test]
+    fn rounds_that_were_not_seen_count_as_exploration() {
+        let mut base = EpochGreedyParams::default().check(&setup(100_000)).unwrap();
+        let x = Context::tabular(0, 2);
+        for _ in 0..base.explore_first() {
+            assert!(base.explores());
+            base.pass(&x).unwrap();
+        }
+        assert!(!base.explores());
+        // Nothing was seen: the first policy.
+        assert_eq!(base.policy(), Some(&Policy::Table(vec![0, 0])));
+    }
+
+    #[test]
+    fn epochs_explore_once_each_and_grow() {
+        let params = EpochGreedyParams {
+            variant: EpochGreedyVariant::Epochs,
+            scale: 0.1,
+            ..EpochGreedyParams::default()
+        };
+        let mut base = params.check(&setup(2000)).unwrap();
+        let explored = play(&mut base, 2000);
+        // The rounds between explorations are S(l) = 10 sqrt(l/(K ln(T N))), at least 1.
+        let mut at = 0;
+        for epoch in 1.. {
+            assert!(explored[at], "epoch {epoch} begins at {at}");
+            let s = (10.0 * (f64::from(epoch) / (2.0 * 8000f64.ln())).sqrt()).max(1.0) as usize;
+            let end = (at + 1 + s).min(explored.len());
+            assert!(!explored[at + 1..end].iter().any(|e| *e), "epoch {epoch}");
+            at = end;
+            if at == explored.len() {
+                break;
+            }
+        }
+        assert_eq!(base.policy(), Some(&Policy::Table(vec![0, 1])));
+    }
+
+    #[test]
+    fn an_unknown_horizon_is_for_epochs() {
+        let mut setup = setup(10);
+        setup.horizon = None;
+        assert!(EpochGreedyParams::default().check(&setup).is_err());
+        let params =
+            EpochGreedyParams { variant: EpochGreedyVariant::Epochs, ..EpochGreedyParams::default() };
+        let mut base = params.check(&setup).unwrap();
+        assert!(play(&mut base, 500).iter().filter(|e| **e).count() < 300);
+    }
+
+    #[test]
+    fn a_snapshot_that_cannot_be_is_refused() {
+        let mut base = EpochGreedyParams::default().check(&setup(50)).unwrap();
+        play(&mut base, 20);
+        let mut other = base.clone();
+        for break_it in [
+            (|s: &mut State| s.explored = 21) as fn(&mut State),
+            |s| s.clock.horizon = None,
+            |s| s.policy = Some(Arc::new(Policy::Table(vec![0, 2]))),
+            |s| s.costs = Costs::new(3),
+        ] {
+            let mut broken = base.clone();
+            break_it(&mut broken.state);
+            assert!(matches!(other.load(&broken.save()), Err(BaseError::Snapshot(_))));
+        }
+        assert!(other.load(&base.save()).is_ok());
     }
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies};
 use super::data::Reads;
-use super::{POLICIES, default_ln_size, over_policies, propensity};
+use super::{POLICIES, default_ln_size, go_on, over_policies, propensity};
 use crate::common::{Clock, RangeChange, Setting, check_arm, check_numbers, reopen, seal};
 use crate::registry::{Row, defaults};
 
@@ -324,7 +324,7 @@ impl Base<Context, Arm> for Exp4 {
                 self.state.losses.fill(0.0);
                 self.state.doublings = 1;
             }
-            RangeChange::Retune | RangeChange::Keep => self.state.clock.widen(range)?,
+            RangeChange::Retune | RangeChange::Keep => go_on(&mut self.state.clock, range, remaining)?,
         }
         self.tune();
         Ok(())
@@ -453,7 +453,7 @@ mod tests {
             let mut base = Exp4Params { range_change, ..Exp4Params::default() }.check(&tables(8)).unwrap();
             let made = Proposal::with_memo(Arm(0), Memo::one(0.5));
             base.learn(&Context::tabular(0, 3), &made, Feedback::plain(1.0)).unwrap();
-            base.rerange(4.0, Some(1000)).unwrap();
+            base.rerange(4.0, Some(if kept { 999 } else { 1000 })).unwrap();
             assert!((base.rate - (2.0 * 8f64.ln() / 3000.0).sqrt() / 2.0).abs() < 1e-15);
             assert_eq!(base.state.losses.iter().any(|l| *l > 0.0), kept);
         }

@@ -94,3 +94,10 @@ fn propensity(memo: &Memo) -> Result<f64, BaseError> {
 fn rounds_left(clock: &Clock) -> Option<u64> {
     clock.horizon.map(|horizon| horizon.saturating_sub(clock.rounds).max(1))
 }
+
+/// Sets the range of `clock` and the rounds that are left, and goes on counting.
+fn go_on(clock: &mut Clock, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+    clock.widen(range)?;
+    clock.horizon = remaining.map(|left| clock.rounds.saturating_add(left)).or(clock.horizon);
+    Ok(())
+}

@@ -246,3 +246,179 @@ impl<'a> Op<'a> {
         Ok(self.info)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use corral_core::Context;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    use super::super::finite::FiniteClass;
+    use super::super::oracle_tests::world;
+    use super::*;
+
+    /// A random problem over tables: contexts, losses of random propensities, and random policies.
+    struct Case {
+        class: PolicyClass,
+        policies: Vec<Arc<Policy>>,
+        sites: Sites,
+        counts: Vec<f64>,
+        losses: Costs,
+        rounds: f64,
+    }
+
+    impl Case {
+        fn draw(rng: &mut Pcg64Dxsm, k: usize) -> Self {
+            let u = |rng: &mut Pcg64Dxsm, n: usize| (corral_core::uniform(rng) * n as f64) as usize;
+            let (cells, n, rounds) = (2 + u(rng, 7), 2 + u(rng, 40), 20 + u(rng, 1500));
+            let table = |rng: &mut Pcg64Dxsm| Policy::Table((0..cells).map(|_| u(rng, k) as u16).collect());
+            let policies: Vec<Policy> = (0..n).map(|_| table(rng)).collect();
+            let class = FiniteClass::new(policies, &world(k, 0, Some(cells))).unwrap();
+            let mut sites = Sites::new(class.reads());
+            let (mut counts, mut losses) = (vec![0.0; cells], Costs::new(k));
+            for _ in 0..rounds {
+                let site = sites.enter(&Context::tabular(u(rng, cells), k)).unwrap();
+                counts[site] += 1.0;
+                let good = u(rng, k) == site % k;
+                let v = if good { 0.0 } else { corral_core::uniform(rng) * k as f64 * 2.0 };
+                losses.observe(&sites, site, u(rng, k), v, 1.0);
+            }
+            losses.block(&sites);
+            let policies = class.enumerate().unwrap();
+            Self { class: PolicyClass::Finite(class), policies, sites, counts, losses, rounds: rounds as f64 }
+        }
+
+        fn history(&self) -> History<'_> {
+            History { sites: &self.sites, counts: &self.counts, losses: &self.losses, rounds: self.rounds }
+        }
+
+        /// The largest violation of (OP) by enumeration: sum, regret, variance; all at most 0 where Q is feasible.
+        fn violations(&self, q: &[(Arc<Policy>, f64)], params: OpParams) -> [f64; 3] {
+            let (k, mu) = (self.sites.reads().actions, params.mu);
+            let loss = |p: &Policy| self.losses.of(&self.sites, p) / self.rounds;
+            let best = self.policies.iter().map(|p| loss(p)).fold(f64::INFINITY, f64::min);
+            let b = |p: &Policy| (loss(p) - best) / (params.psi * mu);
+            let smooth = |site: usize, a: usize| {
+                let agree = q.iter().filter(|(p, _)| self.sites.act(p, site) == Some(a));
+                (1.0 - k as f64 * mu) * agree.map(|(_, w)| w).sum::<f64>() + mu
+            };
+            let variance = |p: &Policy| -> f64 {
+                let at = |s: usize| self.counts[s] / self.rounds / smooth(s, self.sites.act(p, s).unwrap());
+                (0..self.sites.len()).map(at).sum()
+            };
+            let twice = 2.0 * k as f64;
+            [
+                q.iter().map(|(_, w)| w).sum::<f64>() - 1.0,
+                q.iter().map(|(p, w)| w * b(p)).sum::<f64>() - twice,
+                self.policies.iter().map(|p| variance(p) - twice - b(p)).fold(f64::NEG_INFINITY, f64::max),
+            ]
+        }
+    }
+
+    /// Solves step by step, watching the potential; returns the info and Q.
+    fn watched(
+        case: &Case,
+        params: OpParams,
+        start: &[(Arc<Policy>, f64)],
+    ) -> (OpInfo, Vec<(Arc<Policy>, f64)>) {
+        let mut work = Workspace::default();
+        let mut op = Op::new(case.history(), &case.class, &mut work, params, start).unwrap();
+        let bound = op.bound();
+        let least = case.rounds * params.mu * params.mu / (4.0 * op.kept());
+        loop {
+            let before = op.potential();
+            op.rescale();
+            let scaled = op.potential();
+            assert!(
+                scaled <= before + 1e-9 * before.abs(),
+                "rescaling raised the potential: {before} to {scaled}"
+            );
+            if !op.descend().unwrap() {
+                break;
+            }
+            let after = op.potential();
+            assert!(
+                after <= scaled - least * (1.0 - 1e-6),
+                "the potential fell from {scaled} to {after}, not by {least}"
+            );
+            assert!(op.info.steps as f64 <= bound, "{} steps where {bound} are allowed", op.info.steps);
+        }
+        assert!(op.info.solved);
+        (op.info, op.support.iter().map(|s| (Arc::clone(&s.policy), s.weight)).collect())
+    }
+
+    fn params(case: &Case, psi: f64, scale: f64) -> OpParams {
+        let k = case.sites.reads().actions as f64;
+        let d = (16.0 * case.rounds * case.rounds * case.policies.len() as f64 / 0.05).ln();
+        OpParams { mu: (scale * (d / (k * case.rounds)).sqrt()).min(0.5 / k), psi, cap: u64::MAX }
+    }
+
+    #[test]
+    fn cold_starts_end_feasible_within_the_bound_of_the_theory() {
+        let mut rng = Pcg64Dxsm::seed_from_u64(17);
+        let mut most = 0.0f64;
+        for i in 0..120 {
+            let case = Case::draw(&mut rng, 2 + i % 4);
+            for (psi, scale) in [(100.0, 1.0), (1.0, 0.1), (0.1, 0.3)] {
+                let params = params(&case, psi, scale);
+                let (info, q) = watched(&case, params, &[]);
+                let worst = case.violations(&q, params);
+                assert!(worst.iter().all(|v| *v <= 1e-7), "{worst:?}");
+                // A cold start halts within 4 ln(1/(K mu))/mu steps; ln is at least ln 2 here.
+                let k = case.sites.reads().actions as f64;
+                let bound = 4.0 * (1.0 / (k * params.mu)).ln() / params.mu;
+                assert!(info.steps as f64 <= bound, "{} steps where {bound} are allowed", info.steps);
+                most = most.max(info.steps as f64);
+            }
+        }
+        assert!(most > 3.0, "the cases are not trivial");
+    }
+
+    #[test]
+    fn warm_starts_end_feasible_and_come_through_the_rescaling() {
+        let mut rng = Pcg64Dxsm::seed_from_u64(18);
+        let mut rescalings = 0;
+        for i in 0..60 {
+            let case = Case::draw(&mut rng, 2 + i % 4);
+            for psi in [1.0, 0.1, 0.02] {
+                // Random weights on random policies, and the solution of a coarser problem, as an epoch leaves it.
+                let coarse = params(&case, psi, 0.5);
+                let (_, solved) = watched(&case, coarse, &[]);
+                let some = |rng: &mut Pcg64Dxsm| {
+                    let at = (corral_core::uniform(rng) * case.policies.len() as f64) as usize;
+                    (Arc::clone(&case.policies[at]), 0.3 * corral_core::uniform(rng))
+                };
+                let random: Vec<_> = (0..4).map(|_| some(&mut rng)).collect();
+                for start in [solved, random] {
+                    let fine = params(&case, psi, 0.1);
+                    let (info, q) = watched(&case, fine, &start);
+                    let worst = case.violations(&q, fine);
+                    assert!(worst.iter().all(|v| *v <= 1e-7), "{worst:?}");
+                    rescalings += info.rescalings;
+                }
+            }
+        }
+        assert!(rescalings > 50, "{rescalings} rescalings");
+    }
+
+    #[test]
+    fn the_largest_smoothing_needs_no_policy() {
+        // mu = 1/(2K) and Q = 0: V = 2K exactly.
+        let case = Case::draw(&mut Pcg64Dxsm::seed_from_u64(19), 3);
+        let params = OpParams { mu: 0.5 / 3.0, psi: 1.0, cap: 10 };
+        let mut work = Workspace::default();
+        let mut op = Op::new(case.history(), &case.class, &mut work, params, &[]).unwrap();
+        let info = op.solve().unwrap();
+        assert!(info.solved && info.steps == 0 && op.support.is_empty());
+    }
+
+    #[test]
+    fn a_cap_ends_the_search_and_says_so() {
+        let case = Case::draw(&mut Pcg64Dxsm::seed_from_u64(20), 3);
+        let params = OpParams { cap: 1, ..params(&case, 1.0, 0.05) };
+        let mut work = Workspace::default();
+        let mut op = Op::new(case.history(), &case.class, &mut work, params, &[]).unwrap();
+        let info = op.solve().unwrap();
+        assert!(!info.solved && info.steps == 1 && info.violation > 0.0);
+    }
+}
