@@ -41,7 +41,9 @@ pub fn cargo(folder: &Path, args: &[&str]) -> BTreeMap<String, PathBuf> {
     );
     let mut made = BTreeMap::new();
     for message in text.lines().filter_map(|l| serde_json::from_str::<serde_json::Value>(l).ok()) {
-        if message["reason"] != "compiler-artifact" {
+        let cdylib =
+            message["target"]["crate_types"].as_array().is_some_and(|t| t.iter().any(|t| t == "cdylib"));
+        if message["reason"] != "compiler-artifact" || !cdylib {
             continue;
         }
         let name = message["target"]["name"].as_str().unwrap_or_default().to_owned();
