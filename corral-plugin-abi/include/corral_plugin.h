@@ -152,6 +152,8 @@ typedef struct CorralBaseV1 {
                           double *probability, CorralProposal *out, CorralText *error);
     /* Whether it can learn from decisions of others: 0 or 1. NULL: it cannot. */
     uint32_t (*learns_from_others)(void *instance);
+    /* Whether `pass` does anything: 0 or 1. NULL: it does, where there is one. */
+    uint32_t (*heeds_passes)(void *instance);
     /* What a later version may ask for by number; NULL for numbers that are not known. NULL: nothing. */
     const void *(*extension)(uint64_t id);
 } CorralBaseV1;

@@ -271,6 +271,8 @@ pub struct CorralBaseV1 {
     >,
     /// Whether it can learn from decisions of others: 0 or 1. Null: it cannot.
     pub learns_from_others: Option<unsafe extern "C" fn(instance: *mut c_void) -> u32>,
+    /// Whether `pass` does anything: 0 or 1. Null: it does, where there is one.
+    pub heeds_passes: Option<unsafe extern "C" fn(instance: *mut c_void) -> u32>,
     /// What a later version may ask for by number; null for numbers that are not known. Null: nothing.
     pub extension: Option<unsafe extern "C" fn(id: u64) -> *const c_void>,
 }

@@ -1,5 +1,6 @@
 //! The host's side: everything that opens, checks and calls a plugin.
 
+mod check;
 mod door;
 mod error;
 mod foreign;
@@ -10,8 +11,10 @@ mod loader;
 mod policy;
 mod preflight;
 mod registry;
+mod scaffold;
 mod table;
 
+pub use check::{Inspection, Verdict, check, check_base, inspect};
 pub use error::{LoadError, Refused};
 pub use foreign::ForeignBase;
 #[cfg(unix)]
@@ -20,4 +23,5 @@ pub use loader::{BaseInfo, Door, Loaded, PluginBase, load_dir, load_file};
 pub use policy::Policy;
 pub use preflight::{Preflight, preflight, preflight_bytes};
 pub use registry::{Listing, Registry, RegistryError};
+pub use scaffold::{ScaffoldError, scaffold};
 pub use table::{Table, TableError};

@@ -8,6 +8,7 @@ pub mod host;
 
 pub use author::{Decision, Kind, Plugin, exported};
 pub use corral_core;
+pub use rand_core;
 pub use serde;
 
 /// What a plugin's file usually needs.

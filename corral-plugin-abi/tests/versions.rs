@@ -153,6 +153,17 @@ fn an_older_plugin_loads_and_what_it_lacks_has_defaults() {
                 "",
             ),
             ("author/export.rs", "learns_from_others: Some(learns_from_others::<B>),", ""),
+            (
+                "abi.rs",
+                "    pub heeds_passes: Option<unsafe extern \"C\" fn(instance: *mut c_void) -> u32>,\n",
+                "",
+            ),
+            (
+                "abi.rs",
+                "    /// Whether `pass` does anything: 0 or 1. Null: it does, where there is one.\n",
+                "",
+            ),
+            ("author/export.rs", "heeds_passes: Some(heeds_passes::<B>),", ""),
             ("author/export.rs", "extension: Some(extension),", ""),
         ],
     );

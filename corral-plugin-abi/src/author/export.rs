@@ -40,6 +40,7 @@ pub const fn exported<B: Plugin>(name: &'static str, version: &'static str) -> C
         pass: Some(pass::<B>),
         likelihood: Some(likelihood::<B>),
         learns_from_others: Some(learns_from_others::<B>),
+        heeds_passes: Some(heeds_passes::<B>),
         extension: Some(extension),
     }
 }
@@ -264,13 +265,31 @@ unsafe extern "C" fn likelihood<B: Plugin>(
 }
 
 unsafe extern "C" fn learns_from_others<B: Plugin>(instance: *mut c_void) -> u32 {
-    let mut answer = false;
-    let ask = |i: &mut Instance<B>| {
-        answer = Base::<Context, B::Decision>::learns_from_others(&i.base);
+    // SAFETY: the host keeps the rules of the table.
+    unsafe { answer::<B>(instance, false, |base| base.learns_from_others()) }
+}
+
+unsafe extern "C" fn heeds_passes<B: Plugin>(instance: *mut c_void) -> u32 {
+    // SAFETY: the host keeps the rules of the table.
+    unsafe { answer::<B>(instance, true, |base| base.heeds_passes()) }
+}
+
+/// Yes or no; `otherwise` where the base panics.
+///
+/// # Safety
+/// As for [`enter`]; there is no error buffer.
+unsafe fn answer<B: Plugin>(
+    instance: *mut c_void,
+    otherwise: bool,
+    ask: impl FnOnce(&dyn Base<Context, B::Decision>) -> bool,
+) -> u32 {
+    let mut answer = otherwise;
+    let body = |i: &mut Instance<B>| {
+        answer = ask(&i.base);
         Ok(CORRAL_OK)
     };
-    // SAFETY: the host keeps the rules of the table; there is no error buffer.
-    unsafe { enter::<B>(instance, std::ptr::null_mut(), ask) };
+    // SAFETY: the caller's promise.
+    unsafe { enter::<B>(instance, std::ptr::null_mut(), body) };
     u32::from(answer)
 }
 

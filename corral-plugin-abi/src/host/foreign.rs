@@ -324,6 +324,7 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
 
     fn learn(&mut self, x: &Context, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         self.sound()?;
+        let feedback = feedback.check(f64::MAX)?;
         let made = decision(&made.decision, made.memo.numbers());
         let loss = feedback.observed().unwrap_or(0.0);
         let mut error = self.room.get_mut().text();
@@ -376,6 +377,12 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
     fn learns_from_others(&self) -> bool {
         // SAFETY: a checked table and our instance.
         self.table.calls.learns_from_others.is_some_and(|f| unsafe { f(self.instance) } == 1)
+    }
+
+    fn heeds_passes(&self) -> bool {
+        let calls = &self.table.calls;
+        // SAFETY: a checked table and our instance.
+        calls.pass.is_some() && calls.heeds_passes.is_none_or(|f| unsafe { f(self.instance) } != 0)
     }
 
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {

@@ -285,6 +285,7 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
     }
 
     fn learn(&mut self, x: &Context, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
+        let feedback = feedback.check(f64::MAX)?;
         self.tell(tag::LEARN, |pen| {
             pen.context(x);
             send_decision(pen, &made.decision, made.memo.numbers());
@@ -320,6 +321,10 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
 
     fn learns_from_others(&self) -> bool {
         matches!(self.home.borrow_mut().ask(tag::LEARNS, |_| {}), Ok(Some(_)))
+    }
+
+    fn heeds_passes(&self) -> bool {
+        !matches!(self.home.borrow_mut().ask(tag::HEEDS, |_| {}), Ok(None))
     }
 
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {

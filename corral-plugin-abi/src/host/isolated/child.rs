@@ -220,6 +220,7 @@ fn serve_base<D: Decision>(wire: &RefCell<Wire>, mut base: ForeignBase<D>) {
                     None => Answer::None,
                 }),
             tag::LEARNS => Ok(if base.learns_from_others() { Answer::Done } else { Answer::None }),
+            tag::HEEDS => Ok(if base.heeds_passes() { Answer::Done } else { Answer::None }),
             tag::RERANGE => {
                 (|| Some((payload.f64()?, payload.u64()?)))().ok_or_else(short).and_then(|(range, left)| {
                     base.rerange(range, (left != u64::MAX).then_some(left)).map(|()| Answer::Done)

@@ -23,6 +23,7 @@ pub(super) mod tag {
     pub(in super::super) const RERANGE: u8 = 8;
     pub(in super::super) const SAVE: u8 = 9;
     pub(in super::super) const LOAD: u8 = 10;
+    pub(in super::super) const HEEDS: u8 = 11;
 
     pub(in super::super) const OK: u8 = 64;
     pub(in super::super) const FAILED: u8 = 65;

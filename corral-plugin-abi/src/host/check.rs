@@ -1,0 +1,195 @@
+//! A plugin under examination: one verdict per law.
+
+use std::path::Path;
+
+use corral_core::contract::{self, OnRange, Subject, Violation};
+use corral_core::set::Set;
+use corral_core::{Arm, Base, BaseError, Context, Point, Setup, Space};
+
+use super::error::{LoadError, Refused};
+use super::loader::{BaseInfo, Door, Loaded, PluginBase, load_file};
+use super::policy::Policy;
+use super::preflight::preflight;
+use crate::author::Kind;
+
+/// Rounds of the longest law.
+const ROUNDS: u64 = 20_000;
+
+/// What was found of one base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The base.
+    pub base: String,
+    /// The world in which it was examined.
+    pub world: &'static str,
+    /// The laws, by name: kept (with what the base turned out to be, where a law leaves it the choice), or how it was
+    /// broken.
+    pub laws: Vec<(&'static str, Result<&'static str, String>)>,
+}
+
+impl Verdict {
+    /// Whether every law is kept.
+    pub fn holds(&self) -> bool {
+        self.laws.iter().all(|(_, law)| law.is_ok())
+    }
+}
+
+/// Loads a file and examines each of its bases, built with their default parameters.
+///
+/// # Errors
+/// The file is refused.
+pub fn check(path: &Path, policy: &Policy) -> Result<Vec<Verdict>, Refused> {
+    let loaded = load_file(path, policy)?;
+    Ok(loaded.bases.iter().map(|base| check_base(&loaded, base, "")).collect())
+}
+
+/// Examines one base, built from TOML text.
+pub fn check_base(loaded: &Loaded, base: &BaseInfo, params: &str) -> Verdict {
+    let mut refused = String::new();
+    for (world, setup) in worlds(&base.kind) {
+        match loaded.build(&base.name, params, &setup) {
+            Ok(_) => {
+                let laws = if base.decides_on_points() {
+                    examine(|| points(loaded, base, params, &setup))
+                } else {
+                    examine(|| arms(loaded, base, params, &setup))
+                };
+                return Verdict { base: base.name.clone(), world, laws };
+            }
+            Err(why) => refused = why.to_string(),
+        }
+    }
+    Verdict { base: base.name.clone(), world: "none", laws: vec![("it can be built", Err(refused))] }
+}
+
+/// Worlds to try, by kind: the first in which a base can be built is where it is examined.
+fn worlds(kind: &str) -> Vec<(&'static str, Setup)> {
+    let horizon = Some(ROUNDS);
+    let set = |name, set| (name, Setup::new(Space::Points(set), horizon));
+    if kind == Kind::Points.name() {
+        return vec![
+            set("the box of 2 dimensions", Set::Box { dim: 2 }),
+            set("the interval", Set::Box { dim: 1 }),
+            set("the ball of 3 dimensions", Set::Ball { dim: 3 }),
+            set("the simplex of 3 vertices", Set::Simplex { vertices: 3 }),
+        ];
+    }
+    let plain = Setup::arms(4, horizon);
+    if kind == Kind::Arms.name() {
+        return vec![("4 arms", plain)];
+    }
+    let (mut shared, mut rows, mut cells) = (plain.clone(), plain.clone(), plain.clone());
+    shared.context.features = 3;
+    rows.context.row_features = 3;
+    cells.context.cells = Some(5);
+    vec![
+        ("4 arms, 3 shared features", shared),
+        ("4 arms with 3 features each", rows),
+        ("4 arms, 5 contexts", cells),
+        ("4 arms", plain),
+    ]
+}
+
+fn arms<'a>(
+    loaded: &'a Loaded,
+    base: &'a BaseInfo,
+    params: &'a str,
+    setup: &'a Setup,
+) -> Subject<'a, Context, Arm> {
+    let fresh = move || -> Result<Box<dyn Base<Context, Arm>>, BaseError> {
+        match loaded.build(&base.name, params, setup)? {
+            PluginBase::Arms(base) => Ok(base),
+            PluginBase::Points(_) => Err(BaseError::Failed("it decides on points".into())),
+        }
+    };
+    Subject::arms(&base.name, setup, fresh).rounds(ROUNDS)
+}
+
+fn points<'a>(
+    loaded: &'a Loaded,
+    base: &'a BaseInfo,
+    params: &'a str,
+    setup: &'a Setup,
+) -> Subject<'a, Context, Point> {
+    let fresh = move || -> Result<Box<dyn Base<Context, Point>>, BaseError> {
+        match loaded.build(&base.name, params, setup)? {
+            PluginBase::Points(base) => Ok(base),
+            PluginBase::Arms(_) => Err(BaseError::Failed("it decides on arms".into())),
+        }
+    };
+    Subject::points(&base.name, setup, fresh).rounds(ROUNDS)
+}
+
+type Laws = Vec<(&'static str, Result<&'static str, String>)>;
+
+/// Runs the laws. A plugin's table does not say what the base declares about itself, so where a law depends on that
+/// the strictest declaration under which it is kept is found out and named.
+fn examine<'a, D: Clone + PartialEq + std::fmt::Debug>(
+    subject: impl Fn() -> Subject<'a, Context, D>,
+) -> Laws {
+    let strict = contract::check_all(&subject());
+    let again = |law: &str, broken: Violation| -> Result<&'static str, String> {
+        let kept = |verdict: Result<(), Violation>, note| verdict.ok().map(|()| note);
+        let choice = match law {
+            "pass" => kept(contract::pass(&subject().counts_rounds()), "counts rounds"),
+            "unseen" => kept(contract::unseen(&subject().counts_rounds()), "counts rounds"),
+            "likelihoods" => kept(contract::likelihoods(&subject().own_memos()), "memos of their own"),
+            "restart" => {
+                let to = |on_range, note| kept(contract::restart(&subject().on_range(on_range)), note);
+                to(OnRange::Keep, "keeps what it learned")
+                    .or_else(|| to(OnRange::Retune, "tunes itself again"))
+            }
+            _ => None,
+        };
+        choice.ok_or(broken.text)
+    };
+    strict
+        .into_iter()
+        .map(|(law, verdict)| (law, verdict.map_or_else(|v| again(law, v), |()| Ok(""))))
+        .collect()
+}
+
+/// What can be said of a file without examining its bases.
+#[derive(Debug)]
+pub struct Inspection {
+    /// The steps, in their order, with what was found; the last is the one that failed, if any.
+    pub steps: Vec<(&'static str, Result<String, LoadError>)>,
+    /// The plugin, when every step went well.
+    pub loaded: Option<Loaded>,
+}
+
+/// Goes through the steps of loading one by one: pre-flight, then version and layout.
+pub fn inspect(path: &Path, policy: &Policy) -> Inspection {
+    let seen = match preflight(path) {
+        Ok(seen) => seen,
+        Err(why) => return Inspection { steps: vec![("pre-flight", Err(why))], loaded: None },
+    };
+    let door = match seen.door {
+        Door::Rust => "Rust",
+        Door::C => "C",
+    };
+    let mut steps =
+        vec![("pre-flight", Ok(format!("{} bytes, {door} door, sha256 {}", seen.bytes, seen.sha256)))];
+    let loaded = match load_file(path, policy) {
+        Ok(loaded) => {
+            let version = match &loaded.interface {
+                Some(version) => format!("corral-plugin-abi {version}"),
+                None => "table version 1".into(),
+            };
+            steps.push(("version", Ok(version)));
+            let names: Vec<&str> = loaded.bases.iter().map(|b| &*b.name).collect();
+            steps.push(("layout", Ok(format!("bases: {}", names.join(", ")))));
+            Some(loaded)
+        }
+        Err(refused) => {
+            let step = match &refused.why {
+                LoadError::Version { .. } | LoadError::AbiStable(..) => "version",
+                LoadError::Layout(_) | LoadError::Unchecked | LoadError::Table { .. } => "layout",
+                _ => "loading",
+            };
+            steps.push((step, Err(refused.why)));
+            None
+        }
+    };
+    Inspection { steps, loaded }
+}

@@ -1,0 +1,71 @@
+//! A new plugin, ready to be built.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a plugin was not begun.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScaffoldError {
+    /// A name that cannot be that of a crate.
+    #[error("a plugin's name is made of small letters, digits and `-`, and begins with a letter: not {0:?}")]
+    Name(String),
+    /// There is something already.
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
+    /// It cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Where this crate is, when the host was built from its sources: a plugin that is begun here finds it there.
+fn dependency() -> String {
+    let here = env!("CARGO_MANIFEST_DIR");
+    if Path::new(here).join("Cargo.toml").exists() {
+        format!("{{ path = {here:?} }}")
+    } else {
+        format!("{:?}", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Writes a new plugin crate to the folder `dir/name`: manifest, code of a complete base, readme. Returns the folder.
+///
+/// # Errors
+/// The name is none, there is such a folder already, or it cannot be written.
+pub fn scaffold(name: &str, dir: &Path) -> Result<PathBuf, ScaffoldError> {
+    let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    if !letters
+        || !name.starts_with(|c: char| c.is_ascii_lowercase())
+        || name.ends_with('-')
+        || name.len() > 64
+    {
+        return Err(ScaffoldError::Name(name.to_owned()));
+    }
+    let folder = dir.join(name);
+    if folder.exists() {
+        return Err(ScaffoldError::Exists(folder));
+    }
+    for (file, text) in [
+        ("Cargo.toml", include_str!("scaffold/Cargo.toml.txt")),
+        ("src/lib.rs", include_str!("scaffold/lib.rs.txt")),
+        ("README.md", include_str!("scaffold/README.md.txt")),
+        (".gitignore", "/target\n"),
+    ] {
+        let text = text
+            .replace("{{name}}", name)
+            .replace("{{library}}", &name.replace('-', "_"))
+            .replace("{{dependency}}", &dependency());
+        let path = folder.join(file);
+        let written = match path.parent() {
+            Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text)),
+            None => Ok(()),
+        };
+        written.map_err(|source| ScaffoldError::Write { path, source })?;
+    }
+    Ok(folder)
+}
