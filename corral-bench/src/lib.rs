@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod claims;
 pub mod cli;
 pub mod experiments;
 pub mod report;

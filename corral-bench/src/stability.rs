@@ -200,6 +200,7 @@ fn under(
             label: what.base.name.clone(),
             learner: LearnerSpec::Base(what.base.clone()),
         }],
+        claims: Vec::new(),
         text: String::new(),
     };
     crate::run::check(&spec, plugins).map_err(|e| SpecError::whole(e.why))?;

@@ -142,7 +142,7 @@ impl Cli {
     }
 }
 
-pub use table::number;
+pub use table::{number, verdict};
 
 fn parse_shard(text: &str) -> Result<Shard, String> {
     text.parse()

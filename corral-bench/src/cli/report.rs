@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Failure, print};
+use crate::claims::hold;
 use crate::report;
 use crate::spec::Spec;
 use crate::store;
@@ -30,7 +31,7 @@ pub fn report(args: ReportArgs) -> Result<(), Failure> {
     let spec =
         Spec::parse(&manifest.spec).map_err(|e| Failure::usage(format!("{}: {e}", args.dir.display())))?;
     let path = args.output.unwrap_or_else(|| args.dir.join("report.html"));
-    let html = report::html(&spec, &cells, &rows(&spec, &cells, &|_, _, _| None));
+    let html = report::html(&spec, &cells, &rows(&spec, &cells, &|_, _, _| None), &hold(&spec, &cells));
     store::write_whole(&path, html.as_bytes()).map_err(Failure::running)?;
     print(&format!("{}\n", path.display()))
 }

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::progress::Reporter;
 use super::{Failure, Format, PluginDir, emit, parse_pair, parse_shard, print, table};
+use crate::claims::{Held, hold};
 use crate::experiments;
 use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
@@ -171,16 +172,19 @@ fn answer(
     quiet: bool,
 ) -> Result<(), Failure> {
     let rows = rows(spec, cells, &|rounds, e, l| timings.speed(rounds, e, l));
+    let held = hold(spec, cells);
     let html = dir.join("report.html");
-    store::write_whole(&html, report::html(spec, cells, &rows).as_bytes()).map_err(Failure::running)?;
+    store::write_whole(&html, report::html(spec, cells, &rows, &held).as_bytes())
+        .map_err(Failure::running)?;
     match format {
         Format::Table => {
             print(&table::results(spec, &rows))?;
+            print(&table::claims(&held))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
             }
         }
-        Format::Json => print(&json(spec, &rows, &html))?,
+        Format::Json => print(&json(spec, &rows, &held, &html))?,
         Format::Csv => print(&String::from_utf8_lossy(&results_csv(cells)))?,
     }
     let failed: usize = rows.iter().map(|r| r.failed.len()).sum();
@@ -192,7 +196,7 @@ fn answer(
     Ok(())
 }
 
-fn json(spec: &Spec, rows: &[Row], report: &Path) -> String {
+fn json(spec: &Spec, rows: &[Row], held: &[Held], report: &Path) -> String {
     let rounds = match spec.rounds.as_slice() {
         [one] => serde_json::json!(one),
         many => serde_json::json!(many),
@@ -202,6 +206,7 @@ fn json(spec: &Spec, rows: &[Row], report: &Path) -> String {
         "rounds": rounds,
         "seeds": spec.seeds,
         "learners": rows,
+        "claims": held,
         "report": report.display().to_string(),
     });
     format!("{object:#}\n")

@@ -1,5 +1,6 @@
 //! Tables for people.
 
+use crate::claims::{Held, Verdict};
 use crate::spec::Spec;
 use crate::summary::Row;
 
@@ -76,6 +77,39 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
         }
     }
     out
+}
+
+/// What was claimed, what was measured, and whether it holds.
+pub fn claims(held: &[Held]) -> String {
+    let mut out = String::new();
+    for h in held {
+        let verdict = verdict(h.verdict);
+        out.push_str(&format!("\n{verdict:10}  {}\n", h.text));
+        out.push_str(&format!(
+            "            {}, {}: {} = {} [{}, {}], claimed {}\n",
+            h.environment,
+            h.learner,
+            h.figure,
+            number(h.measured),
+            number(h.low),
+            number(h.high),
+            h.bound
+        ));
+        if let Some(why) = &h.unlikely {
+            out.push_str(&format!("            not expected to show here: {why}\n"));
+        }
+    }
+    out
+}
+
+/// A verdict in words.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "holds",
+        Verdict::Fails => "FAILS",
+        Verdict::Undecided => "undecided",
+        Verdict::Unmeasured => "unmeasured",
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ pub mod curves;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::claims::{Held, Verdict};
 use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::spec::Spec;
 use crate::summary::Row;
@@ -12,7 +13,7 @@ use chart::{Axis, COLOURS, Line, Scale, Stack};
 use curves::Curve;
 
 /// The page for `cells` of `spec`.
-pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> String {
+pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], held: &[Held]) -> String {
     let worlds =
         spec.rounds.iter().flat_map(|rounds| spec.environments.iter().map(move |e| (*rounds, &e.label)));
     let page = html! {
@@ -33,6 +34,7 @@ pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> String {
                     @let lines: Vec<&Row> = rows.iter().filter(|r| r.rounds == rounds && r.environment == *environment).collect();
                     @if !here.is_empty() { (world(rounds, environment, &here, &lines)) }
                 }
+                (claims(held))
                 (failures(cells))
                 h2 { "The spec" }
                 pre { (spec.text) }
@@ -207,6 +209,28 @@ fn weights(names: &[String], bands: &[&BandRecord]) -> Markup {
                 }
             } }
         } }
+    }
+}
+
+/// What was claimed, what was measured, and whether it holds.
+fn claims(held: &[Held]) -> Markup {
+    html! {
+        @if !held.is_empty() {
+            h2 { "Claims" }
+            p { "Intervals are 95% bootstraps over seeds; a claim whose bound lies inside is undecided." }
+            div class="scroll" { table class="words" {
+                thead { tr { th { "claim" } th { "where" } th { "measured" } th { "claimed" } th { "verdict" } } }
+                tbody { @for h in held {
+                    tr {
+                        td { (h.text) @if let Some(why) = &h.unlikely { p { "Not expected to show here: " (why) } } }
+                        td { (h.environment) ", " (h.learner) }
+                        td { (h.figure) ": " (number(h.measured)) " [" (number(h.low)) ", " (number(h.high)) "]" }
+                        td { (h.bound) }
+                        td class=[(h.verdict == Verdict::Fails).then_some("bad")] { (crate::cli::verdict(h.verdict)) }
+                    }
+                } }
+            } }
+        }
     }
 }
 

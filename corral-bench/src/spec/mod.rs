@@ -24,6 +24,8 @@ pub struct Spec {
     pub environments: Vec<EnvironmentSpec>,
     /// Who is run in each of them.
     pub learners: Vec<NamedLearner>,
+    /// What is claimed of the outcome.
+    pub claims: Vec<ClaimSpec>,
     /// The text it was read from, after every override: what a results folder is tied to.
     pub text: String,
 }
@@ -93,6 +95,44 @@ pub struct BandSpec {
     pub bases: Vec<LearnerSpec>,
     /// Where it stands in the file.
     pub line: usize,
+}
+
+/// A claim about learners, to be held against what was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimSpec {
+    /// In words, with its place in the source.
+    pub text: String,
+    /// What is measured.
+    pub measure: Measure,
+    /// The learners it is about; each is held to it.
+    pub learners: Vec<String>,
+    /// The learner to compare with.
+    pub than: Option<String>,
+    /// The environments it is about; none: all.
+    pub environments: Vec<String>,
+    /// The measured figure is at most this.
+    pub at_most: Option<f64>,
+    /// The measured figure is at least this.
+    pub at_least: Option<f64>,
+    /// Why it is not expected to show at this length, if so.
+    pub unlikely: Option<String>,
+}
+
+/// What a claim measures, of mean regret over seeds at the longest horizon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// The regret itself.
+    #[default]
+    Regret,
+    /// The regret divided by the horizon.
+    PerRound,
+    /// The regret over another learner's.
+    Ratio,
+    /// The regret less another learner's.
+    Difference,
+    /// The slope of log regret against log horizon, over all horizons.
+    Exponent,
 }
 
 impl LearnerSpec {

@@ -6,10 +6,12 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::located::{Node, Table, Value};
-use super::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Spec, SpecError};
+use super::{
+    BandSpec, BaseSpec, ClaimSpec, EnvironmentSpec, LearnerSpec, Measure, NamedLearner, Spec, SpecError,
+};
 
 const SPEC_KEYS: &[&str] =
-    &["name", "asks", "rounds", "seeds", "environment", "induced", "delay", "learner", "fast"];
+    &["name", "asks", "rounds", "seeds", "environment", "induced", "delay", "learner", "claim", "fast"];
 
 pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
     let table = Table::parse(text)?;
@@ -29,8 +31,18 @@ pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
     };
     let environments = environments(&table)?;
     let learners = learners(&table)?;
+    let claims = claims(&table, &environments, &learners, rounds.len())?;
     let name = table.text("name")?.unwrap_or_else(|| "unnamed".to_owned());
-    Ok(Spec { name, asks: table.text("asks")?, rounds, seeds, environments, learners, text: text.to_owned() })
+    Ok(Spec {
+        name,
+        asks: table.text("asks")?,
+        rounds,
+        seeds,
+        environments,
+        learners,
+        claims,
+        text: text.to_owned(),
+    })
 }
 
 fn environments(spec: &Table) -> Result<Vec<EnvironmentSpec>, SpecError> {
@@ -102,6 +114,81 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
     }
     distinct("learner", found.iter().map(|(l, line)| (l.label.as_str(), *line)))?;
     Ok(found.into_iter().map(|(l, _)| l).collect())
+}
+
+fn claims(
+    spec: &Table,
+    environments: &[EnvironmentSpec],
+    learners: &[NamedLearner],
+    horizons: usize,
+) -> Result<Vec<ClaimSpec>, SpecError> {
+    let worlds: Vec<&str> = environments.iter().map(|e| e.label.as_str()).collect();
+    let players: Vec<&str> = learners.iter().map(|l| l.label.as_str()).collect();
+    let nodes = spec.get("claim").map(Node::one_or_many).unwrap_or_default();
+    nodes.iter().map(|node| claim(node.table("claim")?, &worlds, &players, horizons)).collect()
+}
+
+fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> Result<ClaimSpec, SpecError> {
+    const KEYS: &[&str] =
+        &["text", "measure", "learner", "than", "environment", "at-most", "at-least", "unlikely"];
+    table.only(KEYS)?;
+    let known = |what: &str, label: String, among: &[&str], line: usize| match among.contains(&label.as_str())
+    {
+        true => Ok(label),
+        false => Err(SpecError::at(line, Unknown::new(what, &label, among.iter().copied()))),
+    };
+    let labels = |key: &str, among: &[&str]| -> Result<Vec<String>, SpecError> {
+        let nodes = table.get(key).map(Node::one_or_many).unwrap_or_default();
+        nodes
+            .iter()
+            .map(|node| match &node.value {
+                Value::Scalar(toml::Value::String(label)) => known(key, label.clone(), among, node.line),
+                other => Err(node.wrong(key, "a label", other)),
+            })
+            .collect()
+    };
+    let bound = |key: &str| -> Result<Option<f64>, SpecError> {
+        table
+            .get(key)
+            .map(|node| match &node.value {
+                Value::Scalar(toml::Value::Float(x)) => Ok(*x),
+                Value::Scalar(toml::Value::Integer(n)) => Ok(*n as f64),
+                other => Err(node.wrong(key, "a number", other)),
+            })
+            .transpose()
+    };
+    let measure: Measure =
+        named(table, "measure", &["regret", "per-round", "ratio", "difference", "exponent"])?;
+    let than = table.text("than")?.map(|l| known("than", l, players, table.line)).transpose()?;
+    if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {
+        return Err(SpecError::at(
+            table.line,
+            "a claim that compares needs `than`, the learner to compare with",
+        ));
+    }
+    if measure == Measure::Exponent && horizons < 2 {
+        return Err(SpecError::at(
+            table.line,
+            "an exponent needs at least two horizons: rounds = [1000, 4000]",
+        ));
+    }
+    let claim = ClaimSpec {
+        text: table.text("text")?.unwrap_or_default(),
+        measure,
+        learners: labels("learner", players)?,
+        than,
+        environments: labels("environment", worlds)?,
+        at_most: bound("at-most")?,
+        at_least: bound("at-least")?,
+        unlikely: table.text("unlikely")?,
+    };
+    if claim.learners.is_empty() {
+        return Err(SpecError::at(table.line, "a claim needs a learner"));
+    }
+    if claim.at_most.is_none() && claim.at_least.is_none() {
+        return Err(SpecError::at(table.line, "a claim needs at-most or at-least"));
+    }
+    Ok(claim)
 }
 
 /// A base by name, or a nested band.

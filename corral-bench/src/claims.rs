@@ -1,0 +1,246 @@
+//! Claims of a spec, held against its cells: the measured figure with an interval, and whether it holds.
+//!
+//! The interval is a 95% percentile bootstrap over seeds, which are resampled jointly, so that learners of one seed,
+//! who faced the same world, stay together. A claim whose bound lies inside the interval is neither held nor refuted.
+
+use rand::RngExt;
+use serde::Serialize;
+
+use crate::report::curves::slope;
+use crate::run::CellRecord;
+use crate::spec::{ClaimSpec, Measure, Spec};
+use crate::streams::stream;
+
+const RESAMPLES: usize = 1000;
+
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The whole interval is on the claimed side.
+    Holds,
+    /// The whole interval is on the other side.
+    Fails,
+    /// The bound lies inside the interval.
+    Undecided,
+    /// There is nothing to measure: cells failed, or the figure is not defined.
+    Unmeasured,
+}
+
+/// A claim and what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Held {
+    /// The claim in words.
+    pub text: String,
+    /// Where.
+    pub environment: String,
+    /// Who.
+    pub learner: String,
+    /// What was measured: "regret / regret of exp3".
+    pub figure: String,
+    /// Its value.
+    pub measured: f64,
+    /// 2.5% quantile.
+    pub low: f64,
+    /// 97.5% quantile.
+    pub high: f64,
+    /// The bound: "<= 2".
+    pub bound: String,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// Why it is not expected to show at this length, if so.
+    pub unlikely: Option<String>,
+}
+
+/// Holds every claim of `spec` against `cells`; a claim that names no environment is held in each.
+pub fn hold(spec: &Spec, cells: &[CellRecord]) -> Vec<Held> {
+    let mut held = Vec::new();
+    for claim in &spec.claims {
+        for environment in &spec.environments {
+            let named = |list: &[String], label: &str| list.is_empty() || list.iter().any(|l| l == label);
+            if !named(&claim.environments, &environment.label) {
+                continue;
+            }
+            for learner in &claim.learners {
+                held.push(one(spec, claim, &environment.label, learner, cells));
+            }
+        }
+    }
+    held
+}
+
+fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: &[CellRecord]) -> Held {
+    let table = |label: &str| regrets(spec, environment, label, cells);
+    let (mine, theirs) = (table(learner), claim.than.as_deref().map(table));
+    let horizons: Vec<f64> = spec.rounds.iter().map(|t| *t as f64).collect();
+    let value = |pick: &[usize]| -> Option<f64> {
+        let own = mean_at(&mine, pick)?;
+        let last = *own.last()?;
+        match claim.measure {
+            Measure::Regret => Some(last),
+            Measure::PerRound => Some(last / horizons.last()?),
+            Measure::Ratio => {
+                let other = *mean_at(theirs.as_ref()?, pick)?.last()?;
+                (other > 0.0).then(|| last / other)
+            }
+            Measure::Difference => Some(last - mean_at(theirs.as_ref()?, pick)?.last()?),
+            Measure::Exponent => {
+                let points: Option<Vec<(f64, f64)>> =
+                    horizons.iter().zip(&own).map(|(t, r)| (*r > 0.0).then(|| (t.ln(), r.ln()))).collect();
+                slope(&points?)
+            }
+        }
+    };
+    let seeds = spec.seeds as usize;
+    let all: Vec<usize> = (0..seeds).collect();
+    let measured = value(&all).unwrap_or(f64::NAN);
+    let mut rng = stream(0, "claims");
+    let mut drawn: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| value(&(0..seeds).map(|_| rng.random_range(0..seeds)).collect::<Vec<_>>()))
+        .collect();
+    drawn.sort_by(f64::total_cmp);
+    let at =
+        |q: f64| drawn.get(((drawn.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
+    let (low, high) = (at(0.025), at(0.975));
+    let below = claim.at_most.is_none_or(|b| high <= b);
+    let above = claim.at_least.is_none_or(|b| low >= b);
+    let refuted = claim.at_most.is_some_and(|b| low > b) || claim.at_least.is_some_and(|b| high < b);
+    let verdict = match () {
+        () if !(measured.is_finite() && low.is_finite() && high.is_finite()) => Verdict::Unmeasured,
+        () if refuted => Verdict::Fails,
+        () if below && above => Verdict::Holds,
+        () => Verdict::Undecided,
+    };
+    let than = claim.than.as_deref().unwrap_or_default();
+    let figure = match claim.measure {
+        Measure::Regret => "regret".to_owned(),
+        Measure::PerRound => "regret per round".to_owned(),
+        Measure::Ratio => format!("regret / regret of {than}"),
+        Measure::Difference => format!("regret - regret of {than}"),
+        Measure::Exponent => "growth exponent in T".to_owned(),
+    };
+    let bounds = [claim.at_least.map(|b| format!(">= {b}")), claim.at_most.map(|b| format!("<= {b}"))];
+    Held {
+        text: claim.text.clone(),
+        environment: environment.to_owned(),
+        learner: learner.to_owned(),
+        figure,
+        measured,
+        low,
+        high,
+        bound: bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "),
+        verdict,
+        unlikely: claim.unlikely.clone(),
+    }
+}
+
+/// Regret per horizon and seed; `None` where the cell is missing or failed.
+fn regrets(spec: &Spec, environment: &str, learner: &str, cells: &[CellRecord]) -> Vec<Vec<Option<f64>>> {
+    spec.rounds
+        .iter()
+        .map(|rounds| {
+            let mut by_seed = vec![None; spec.seeds as usize];
+            let here = cells.iter().filter(|c| {
+                c.rounds == *rounds
+                    && c.environment == environment
+                    && c.learner == learner
+                    && c.failed.is_none()
+            });
+            for cell in here {
+                if let Some(slot) = by_seed.get_mut(cell.seed as usize) {
+                    *slot = Some(cell.regret);
+                }
+            }
+            by_seed
+        })
+        .collect()
+}
+
+/// The mean per horizon over the picked seeds.
+fn mean_at(table: &[Vec<Option<f64>>], pick: &[usize]) -> Option<Vec<f64>> {
+    table
+        .iter()
+        .map(|by_seed| {
+            let values: Option<Vec<f64>> = pick.iter().map(|s| by_seed[*s]).collect();
+            values.map(|v| v.iter().sum::<f64>() / v.len() as f64)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(claim: &str) -> Spec {
+        let text = format!(
+            r#"
+            rounds = [100, 400]
+            seeds = 8
+            environment = {{ name = "bernoulli", means = [0.5, 0.2] }}
+            [[learner]]
+            label = "a"
+            base = {{ name = "exp3" }}
+            [[learner]]
+            label = "b"
+            base = {{ name = "ucb1" }}
+            [[claim]]
+            text = "t"
+            learner = "a"
+            {claim}
+            "#
+        );
+        Spec::parse(&text).unwrap()
+    }
+
+    /// a has regret sqrt(T) and b has twice that, each with a little spread over seeds.
+    fn cells() -> Vec<CellRecord> {
+        let mut cells = Vec::new();
+        for rounds in [100u64, 400] {
+            for (learner, factor) in [("a", 1.0), ("b", 2.0)] {
+                for seed in 0..8 {
+                    let regret = factor * (rounds as f64).sqrt() * (1.0 + 0.01 * (seed as f64 - 3.5));
+                    cells.push(CellRecord {
+                        cell: cells.len() as u64,
+                        rounds,
+                        environment: "bernoulli".to_owned(),
+                        learner: learner.to_owned(),
+                        seed,
+                        failed: None,
+                        played: rounds,
+                        regret,
+                        loss: 0.0,
+                        curve: Vec::new(),
+                        band: None,
+                    });
+                }
+            }
+        }
+        cells
+    }
+
+    #[test]
+    fn each_measure_has_its_value_and_its_verdict() {
+        let cases = [
+            ("measure = \"ratio\"\nthan = \"b\"\nat-most = 0.6", 0.5, Verdict::Holds),
+            ("measure = \"ratio\"\nthan = \"b\"\nat-most = 0.4", 0.5, Verdict::Fails),
+            ("measure = \"exponent\"\nat-least = 0.4\nat-most = 0.6", 0.5, Verdict::Holds),
+            ("measure = \"regret\"\nat-most = 20", 20.0, Verdict::Undecided),
+            ("measure = \"per-round\"\nat-least = 0.01", 0.05, Verdict::Holds),
+            ("measure = \"difference\"\nthan = \"b\"\nat-most = 0", -20.0, Verdict::Holds),
+        ];
+        for (claim, value, verdict) in cases {
+            let held = hold(&spec(claim), &cells());
+            assert_eq!(held.len(), 1);
+            assert!((held[0].measured - value).abs() < 1e-9, "{claim}: {:?}", held[0]);
+            assert_eq!(held[0].verdict, verdict, "{claim}: {:?}", held[0]);
+        }
+    }
+
+    #[test]
+    fn a_missing_cell_leaves_a_claim_unmeasured() {
+        let mut cells = cells();
+        cells.retain(|c| !(c.learner == "a" && c.seed == 3 && c.rounds == 400));
+        let held = hold(&spec("measure = \"regret\"\nat-most = 20"), &cells);
+        assert_eq!(held[0].verdict, Verdict::Unmeasured);
+    }
+}
