@@ -20,7 +20,7 @@ use super::entropy::ExponentialWeights;
 use super::rule::{Rule, Ruled, all};
 use super::{MasterSetup, Roster};
 use crate::catalog::{Entry, Field};
-use crate::omd::{self, Losses, OmdError, OmdParams};
+use crate::omd::{LogBarrier, Losses, OmdError};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
 /// Parameters of [`EtaGrid`].
@@ -43,22 +43,24 @@ impl Default for EtaGridParams {
 pub type EtaGrid = Ruled<EtaGridRule>;
 
 /// The rule of [`EtaGrid`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EtaGridRule {
     bases: usize,
     mixing: f64,
-    /// 1/p^g_i, one copy after the other; infinite for a retired base.
-    inverse: Vec<f64>,
-    /// eta_g, M times each.
+    /// eta_g
     rates: Vec<f64>,
+    /// 1/p^g_i and p^g_i, one copy after the other, and what else a barrier continues from.
+    inverse: Vec<f64>,
+    plain: Vec<f64>,
+    sums: Vec<(f64, f64, f64)>,
     hedge: ExponentialWeights,
     /// Everyone, of the copies.
     copies: Roster,
     /// q_g
     shares: Vec<f64>,
-    /// Room for a step that may fail.
+    /// What makes the steps; the state is what they left behind.
     #[serde(skip)]
-    next: Vec<f64>,
+    barriers: Vec<LogBarrier>,
     #[serde(skip)]
     estimates: Vec<f64>,
 }
@@ -67,6 +69,27 @@ impl EtaGridRule {
     /// The weight q_g of each rate.
     pub fn shares(&self) -> &[f64] {
         &self.shares
+    }
+
+    /// Writes down what the barriers left behind.
+    fn record(&mut self) {
+        let rows =
+            self.inverse.chunks_mut(self.bases).zip(self.plain.chunks_mut(self.bases)).zip(&mut self.sums);
+        for (barrier, ((w, p), sums)) in self.barriers.iter().zip(rows) {
+            w.copy_from_slice(barrier.inverse());
+            p.copy_from_slice(barrier.distribution());
+            *sums = barrier.sums();
+        }
+    }
+
+    /// Puts the barriers back where the state was written down.
+    #[cold]
+    fn restore(&mut self) {
+        let rows = self.inverse.chunks(self.bases).zip(self.plain.chunks(self.bases)).zip(&self.sums);
+        for ((barrier, rate), ((w, p), sums)) in self.barriers.iter_mut().zip(&self.rates).zip(rows) {
+            barrier.reset(|i| w[i], *rate);
+            barrier.resume(p, *sums);
+        }
     }
 }
 
@@ -103,25 +126,33 @@ impl Rule for EtaGridRule {
         }
         // Losses whose own weights reach rho have second moments up to rho.
         let unit = 1.0 / (rounds * setup.range).sqrt();
-        let mut rates = Vec::with_capacity(copies * bases);
+        let mut rates = Vec::with_capacity(copies);
         for &c in &params.rates {
-            let rate = ParamError::positive("rates", c)? * unit;
-            rates.extend(std::iter::repeat_n(rate, bases));
+            rates.push(ParamError::positive("rates", c)? * unit);
         }
         // xi = x sqrt(ln G/(T min(M, G)))
         let spread = bases.min(copies) as f64;
         let xi = ParamError::positive("hedge", params.hedge)? * ((copies as f64).ln() / spread).sqrt() * unit;
-        Ok(Self {
+        let mut rule = Self {
             bases,
             mixing: 1.0 / rounds,
-            inverse: vec![bases as f64; copies * bases],
             rates,
+            inverse: vec![bases as f64; copies * bases],
+            plain: vec![0.0; copies * bases],
+            sums: vec![(0.0, 0.0, 0.0); copies],
             hedge: ExponentialWeights::new(copies, xi),
             copies: Roster::new(copies),
             shares: vec![1.0 / copies as f64; copies],
-            next: vec![0.0; copies * bases],
+            barriers: Vec::new(),
             estimates: vec![0.0; bases],
-        })
+        };
+        for (rate, w) in rule.rates.iter().zip(rule.inverse.chunks(bases)) {
+            let barrier = LogBarrier::new(w, &vec![*rate; bases]);
+            rule.barriers
+                .push(barrier.map_err(|_| ParamError::new("rates", rate, "such that a step can be made"))?);
+        }
+        rule.record();
+        Ok(rule)
     }
 
     fn learn(
@@ -145,42 +176,39 @@ impl Rule for EtaGridRule {
             Credit::Chosen { .. } => Losses::OneHot { index: last, loss: self.estimates[last] },
             Credit::Shared(_) => Losses::Dense(&self.estimates),
         };
-        self.next.copy_from_slice(&self.inverse);
-        let solver = OmdParams::default();
-        for (w, rates) in self.next.chunks_mut(self.bases).zip(self.rates.chunks(self.bases)) {
-            omd::step(w, rates, losses, &solver).map_err(|e| match e {
-                OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
-                _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
-            })?;
+        for i in 0..self.barriers.len() {
+            if let Err(e) = self.barriers[i].step(losses) {
+                self.restore();
+                return Err(match e {
+                    OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
+                    _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
+                });
+            }
         }
-        for (g, w) in self.inverse.chunks(self.bases).enumerate() {
+        for (g, p) in self.plain.chunks(self.bases).enumerate() {
             // sum_t <p^g_t, l_t>
             let cost = match losses {
-                Losses::OneHot { index, loss } => loss / w[index],
-                Losses::Dense(l) => l.iter().zip(w).map(|(l, w)| l / w).sum(),
+                Losses::OneHot { index, loss } => loss * p[index],
+                Losses::Dense(l) => l.iter().zip(p).map(|(l, p)| l * p).sum(),
             };
             self.hedge.add(g, cost);
         }
-        std::mem::swap(&mut self.inverse, &mut self.next);
+        self.record();
         Ok(())
     }
 
     fn retired(&mut self, base: usize, _: &Roster) {
-        for w in self.inverse.chunks_mut(self.bases) {
-            w[base] = f64::INFINITY;
-            // p^g restricted to the others and renormalised
-            let rest: f64 = w.iter().map(|w| 1.0 / w).sum();
-            w.iter_mut().for_each(|w| *w *= rest);
-        }
+        self.barriers.iter_mut().for_each(|barrier| barrier.retire(base));
+        self.record();
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         self.hedge.distribute(&self.copies, 0.0, &mut self.shares);
         out.fill(0.0);
         // p = sum_g q_g p^g
-        for (w, share) in self.inverse.chunks(self.bases).zip(&self.shares) {
-            for (p, w) in out.iter_mut().zip(w) {
-                *p += share / w;
+        for (copy, share) in self.plain.chunks(self.bases).zip(&self.shares) {
+            for (p, own) in out.iter_mut().zip(copy) {
+                *p += share * own;
             }
         }
         // pbar = (1 - gamma) p + gamma/M
@@ -191,12 +219,20 @@ impl Rule for EtaGridRule {
     }
 
     fn make_room(&mut self) {
-        self.next.resize(self.inverse.len(), 0.0);
         self.estimates.resize(self.bases, 0.0);
+        let rows = self.rates.iter().zip(self.inverse.chunks(self.bases));
+        self.barriers =
+            rows.filter_map(|(rate, w)| LogBarrier::new(w, &vec![*rate; self.bases]).ok()).collect();
+        self.restore();
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let (copies, cells) = (self.shares.len(), self.inverse.len());
+        let finite = |s: &(f64, f64, f64)| [s.0, s.1, s.2].iter().all(|x| (0.0..f64::INFINITY).contains(x));
+        if state.sums.len() != copies || !state.sums.iter().all(finite) {
+            return Err(SnapshotError::state("the sums of its rates are not numbers"));
+        }
+        all("probabilities", &state.plain, cells, |p| (0.0..=1.0 + 1e-9).contains(&p))?;
         state.hedge.validate(copies)?;
         all("inverse probabilities", &state.inverse, cells, |w| w >= 1.0 - 1e-9)?;
         all("shares", &state.shares, copies, |q| (0.0..=1.0 + 1e-9).contains(&q))?;

@@ -40,16 +40,17 @@ impl Roster {
         (0..self.present.len()).filter(|&i| self.present[i])
     }
 
-    /// The base left for which `score` is least; the lowest index among equals. NaN is never least.
+    /// The base left for which `score` is least; the lowest index among equals. Scores are numbers.
     pub fn least(&self, mut score: impl FnMut(usize) -> f64) -> usize {
-        let (mut best, mut least) = (None, f64::INFINITY);
-        for i in self.iter() {
-            let value = score(i);
-            if best.is_none() || value < least {
-                (best, least) = (Some(i), value);
+        let (mut best, mut least) = (usize::MAX, f64::INFINITY);
+        for (i, present) in self.present.iter().enumerate() {
+            let value = if *present { score(i) } else { f64::NAN };
+            // The first of those present counts whatever its score.
+            if value < least || best == usize::MAX && *present {
+                (best, least) = (i, value);
             }
         }
-        best.unwrap_or(0)
+        best
     }
 
     pub(super) fn retire(&mut self, base: usize) -> Result<(), MasterError> {

@@ -93,9 +93,14 @@ pub struct TrimRule {
     spent: Vec<f64>,
     /// Sum and number of all losses.
     total: (f64, f64),
+    /// p_i = 1/w_i
+    #[serde(skip)]
+    plain: Vec<f64>,
     /// Room for a step that may fail.
     #[serde(skip)]
     next: Vec<f64>,
+    #[serde(skip)]
+    start: Vec<f64>,
     #[serde(skip)]
     estimates: Vec<f64>,
 }
@@ -106,8 +111,36 @@ const SHARE: f64 = 0.5;
 const LARGEST_RATE: f64 = 0.34;
 /// Evaluations of the sum after which a step gives up.
 const STEPS: usize = 200;
-/// |sum p - 1| that a step may end with.
+/// |sum p - 1| that ends the search, and that a step may end with.
+const TOLERANCE: f64 = 1e-14;
 const ACCEPTABLE: f64 = 1e-9;
+/// Independent sums, which the compiler turns into vector code.
+const LANES: usize = 4;
+
+/// sum_i max(floor, 1/(w_i + eta (l_i - lambda))), its derivative and half its second derivative. Infinite w count as
+/// the floor.
+fn evaluate(w: &[f64], l: &[f64], eta: f64, lambda: f64, floor: f64) -> (f64, f64, f64) {
+    let (mut sum, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let mut add = |j: usize, w: f64, l: f64| {
+        let p = 1.0 / (w + eta * (l - lambda));
+        let kept = if p > floor { p } else { 0.0 };
+        sum[j] += p.max(floor);
+        slope[j] += kept * kept;
+        curve[j] += kept * kept * kept;
+    };
+    let (whole, rest) = w.as_chunks::<LANES>();
+    let (whole_l, rest_l) = l.as_chunks::<LANES>();
+    for (w, l) in whole.iter().zip(whole_l) {
+        for j in 0..LANES {
+            add(j, w[j], l[j]);
+        }
+    }
+    for (w, l) in rest.iter().zip(rest_l) {
+        add(0, *w, *l);
+    }
+    let total = |x: [f64; LANES]| (x[0] + x[2]) + (x[1] + x[3]);
+    (total(sum), eta * total(slope), eta * eta * total(curve))
+}
 
 impl TrimRule {
     /// B/(M-1): a base is discovered only if (plays it needs) x (its gap) is below this.
@@ -129,41 +162,40 @@ impl TrimRule {
         (2.0 / (self.round as f64).sqrt()).min(0.5) / roster.bases() as f64
     }
 
-    /// p_i = max(delta, 1/(w_i + eta (l_i - lambda))) into `next`, as 1/p_i.
-    fn descend(&mut self, roster: &Roster, eta: f64, restart: bool) -> Result<(), MasterError> {
+    /// p_i = max(delta, 1/(w_i + eta (l_i - lambda))) into `next`, as 1/p_i. `centre` is sum p^2 l/sum p^2.
+    fn descend(&mut self, roster: &Roster, eta: f64, centre: f64, restart: bool) -> Result<(), MasterError> {
         let floor = self.floor(roster);
-        let start = roster.left() as f64;
-        let w = |i: usize| if restart { start } else { self.inverse[i] };
+        // Who is not there counts as the floor in the sum below.
+        let missing = (roster.bases() - roster.left()) as f64 * floor;
+        let Self { inverse, start, estimates, next, .. } = self;
+        let (w, centre) = if restart {
+            let (mut sum, left) = (0.0, roster.left() as f64);
+            for (i, w) in start.iter_mut().enumerate() {
+                *w = if roster.has(i) { left } else { f64::INFINITY };
+                sum += if roster.has(i) { estimates[i] } else { 0.0 };
+            }
+            (&*start, sum / left)
+        } else {
+            (&*inverse, centre)
+        };
         // [min l, min(mu, min_j(l_j + (w_j - 1)/eta))], the sum being at most 1 on the left and at least 1 on the right.
-        let (mut low, mut cap, mut top, mut bottom) = (f64::INFINITY, f64::INFINITY, 0.0, 0.0);
-        for i in roster.iter() {
-            let (l, p) = (self.estimates[i], 1.0 / w(i));
-            low = low.min(l);
-            cap = cap.min(l + (w(i) - 1.0) / eta);
-            top += p * p * l;
-            bottom += p * p;
+        let (mut low, mut cap, unit) = (f64::INFINITY, f64::INFINITY, 1.0 / eta);
+        for (w, l) in w.iter().zip(&*estimates) {
+            low = low.min(*l);
+            cap = cap.min(l + (w - 1.0) * unit);
         }
-        let mut high = (top / bottom).min(cap).max(low);
+        let mut high = centre.min(cap).max(low);
         let mut lambda = high;
         let (mut best, mut residual) = (lambda, f64::INFINITY);
         let mut steps = 0;
         while steps < STEPS {
             steps += 1;
-            let (mut sum, mut slope) = (0.0, 0.0);
-            for i in roster.iter() {
-                let p = 1.0 / (w(i) + eta * (self.estimates[i] - lambda));
-                if p > floor {
-                    sum += p;
-                    slope += eta * p * p;
-                } else {
-                    sum += floor;
-                }
-            }
-            let off = sum - 1.0;
+            let (sum, slope, curve) = evaluate(w, estimates, eta, lambda, floor);
+            let off = sum - missing - 1.0;
             if off.abs() < residual {
                 (best, residual) = (lambda, off.abs());
             }
-            if residual <= 4.0 * f64::EPSILON {
+            if residual <= TOLERANCE {
                 break;
             }
             if off > 0.0 {
@@ -171,9 +203,9 @@ impl TrimRule {
             } else {
                 low = lambda
             }
-            // The sum is convex and increasing in lambda.
-            let newton = lambda - off / slope;
-            let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
+            // Halley's step; the sum is convex and increasing in lambda.
+            let halley = lambda - off * slope / (slope * slope - curve * off);
+            let next = if halley > low && halley < high { halley } else { low + 0.5 * (high - low) };
             if next == low || next == high {
                 break;
             }
@@ -183,9 +215,9 @@ impl TrimRule {
             return Err(MasterError::Step { residual, iterations: steps });
         }
         let ceiling = 1.0 / floor;
-        for i in 0..self.next.len() {
-            let inverse = w(i) + eta * (self.estimates[i] - best);
-            self.next[i] = if roster.has(i) { inverse.min(ceiling) } else { f64::INFINITY };
+        for ((next, w), l) in next.iter_mut().zip(w).zip(&*estimates) {
+            let inverse = w + eta * (l - best);
+            *next = if inverse < f64::INFINITY { inverse.min(ceiling) } else { inverse };
         }
         Ok(())
     }
@@ -246,7 +278,9 @@ impl Rule for TrimRule {
             plays: vec![0.0; bases],
             spent: vec![0.0; bases],
             total: (0.0, 0.0),
+            plain: vec![1.0 / bases as f64; bases],
             next: vec![0.0; bases],
+            start: vec![0.0; bases],
             estimates: vec![0.0; bases],
         })
     }
@@ -260,8 +294,8 @@ impl Rule for TrimRule {
     ) -> Result<(), MasterError> {
         // l_i = m_i + (f - m_i) w_i, with w_i = 1{i=k}/pbar_k
         let overall = if self.total.1 > 0.0 { self.total.0 / self.total.1 } else { 0.0 };
-        for i in roster.iter() {
-            self.estimates[i] = if self.plays[i] > 0.0 { self.means[i] } else { overall };
+        for ((l, m), n) in self.estimates.iter_mut().zip(&self.means).zip(&self.plays) {
+            *l = if *n > 0.0 { *m } else { overall };
         }
         let mut seen = false;
         roster.credited(credit, |i, weight| {
@@ -271,17 +305,16 @@ impl Rule for TrimRule {
         if !seen {
             return Ok(());
         }
-        // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2
+        // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2;  p is 0 for who is not there
         let (mut top, mut bottom) = (0.0, 0.0);
-        for i in roster.iter() {
-            let p = 1.0 / self.inverse[i];
-            top += p * p * self.estimates[i];
+        for (p, l) in self.plain.iter().zip(&self.estimates) {
+            top += p * p * l;
             bottom += p * p;
         }
         let centre = top / bottom;
         let mut moment = 0.0;
-        for i in roster.iter() {
-            let x = (self.estimates[i] - centre) / self.inverse[i];
+        for (p, l) in self.plain.iter().zip(&self.estimates) {
+            let x = p * (l - centre);
             moment += x * x;
         }
         // a sqrt(M ln T/Q), with Q before this round is added
@@ -293,17 +326,18 @@ impl Rule for TrimRule {
             (true, false) => self.rate,
             (false, _) => rate.min(self.cap),
         };
-        self.descend(roster, eta, restart)?;
+        self.descend(roster, eta, centre, restart)?;
 
         // Nothing fails from here.
         std::mem::swap(&mut self.inverse, &mut self.next);
+        for (p, w) in self.plain.iter_mut().zip(&self.inverse) {
+            *p = 1.0 / w;
+        }
         self.rate = eta;
         self.moment = if restart { moment } else { self.moment + moment };
         // ref = min over n_j >= 2 of m_j
-        let reference = roster
-            .iter()
-            .filter(|&j| self.plays[j] >= 2.0)
-            .map(|j| self.means[j])
+        let reference = (self.means.iter().zip(&self.plays))
+            .map(|(m, n)| if *n >= 2.0 { *m } else { f64::INFINITY })
             .fold(f64::INFINITY, f64::min);
         let Self { means, plays, spent, memory, total, .. } = self;
         roster.credited(credit, |k, weight| {
@@ -321,30 +355,37 @@ impl Rule for TrimRule {
     }
 
     fn retired(&mut self, base: usize, _: &Roster) {
+        // Who never played is no reference.
+        self.plays[base] = 0.0;
         self.inverse[base] = f64::INFINITY;
         let rest: f64 = self.inverse.iter().map(|w| 1.0 / w).sum();
-        self.inverse.iter_mut().for_each(|w| *w *= rest);
+        for (p, w) in self.plain.iter_mut().zip(&mut self.inverse) {
+            *w *= rest;
+            *p = 1.0 / *w;
+        }
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         // A = { i : spent_i < B/(M-1) }
         let waiting =
             if self.budget > 0.0 { roster.iter().filter(|&i| self.waits_for(i)).count() } else { 0 };
-        let (keep, give) = if waiting > 0 { (1.0 - SHARE, SHARE / waiting as f64) } else { (1.0, 0.0) };
-        for (i, p) in out.iter_mut().enumerate() {
-            *p = if !roster.has(i) {
-                0.0
-            } else if waiting > 0 && self.waits_for(i) {
-                keep / self.inverse[i] + give
-            } else {
-                keep / self.inverse[i]
-            };
+        if waiting == 0 {
+            out.copy_from_slice(&self.plain);
+            return;
+        }
+        let give = SHARE / waiting as f64;
+        for (i, (p, own)) in out.iter_mut().zip(&self.plain).enumerate() {
+            let waited = roster.has(i) && self.waits_for(i);
+            *p = (1.0 - SHARE) * own + if waited { give } else { 0.0 };
         }
     }
 
     fn make_room(&mut self) {
-        self.next.resize(self.inverse.len(), 0.0);
-        self.estimates.resize(self.inverse.len(), 0.0);
+        let bases = self.inverse.len();
+        self.plain = self.inverse.iter().map(|w| 1.0 / w).collect();
+        self.next.resize(bases, 0.0);
+        self.start.resize(bases, 0.0);
+        self.estimates.resize(bases, 0.0);
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
