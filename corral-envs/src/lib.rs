@@ -1,10 +1,41 @@
 //! Environments for Corral: worlds with a known answer, and the induced environment E' around any of them.
+//!
+//! ```
+//! use corral_core::Arm;
+//! use corral_envs::{World, build, induce};
+//! use rand::SeedableRng;
+//! use rand_pcg::Pcg64Dxsm;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut rng = Pcg64Dxsm::seed_from_u64(1);
+//! let world = build("bernoulli", &"means = [0.9, 0.2]".parse()?, 1000, &mut rng)?;
+//! let world = induce(world, &"schedule = 'constant'\nrange = 8".parse()?, 1000)?;
+//! let World::Arms(mut world) = world else { return Ok(()) };
+//!
+//! let mut regret = 0.0;
+//! for _ in 0..1000 {
+//!     world.next(&mut rng)?; // f_t is fixed now, and hidden
+//!     regret += world.mean_loss(&Arm(0));
+//!     let feedback = world.play(&Arm(0))?; // weight 8 or 0
+//!     assert!([0.0, 8.0].contains(&feedback.weight()));
+//! }
+//! regret -= world.best_so_far();
+//! assert!((regret - 700.0).abs() < 1e-6);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An environment draws one number a round and derives the round from it ([`Draw`]), so that every learner of a seed
+//! faces the same world. [`build`] knows environments by name ([`entries`]), [`induce`] puts E' around one, [`delay`]
+//! makes feedback late outside of it, [`alone`] runs a learner in one and measures its regret.
 
 #![forbid(unsafe_code)]
 
+mod alone;
 mod delay;
 mod draw;
 mod environment;
+mod recording;
 mod registry;
 mod regret;
 
@@ -14,9 +45,11 @@ pub mod hardness;
 pub mod induced;
 pub mod points;
 
+pub use alone::{Run, RunError, alone};
 pub use delay::{Arrival, Delay, Mailbox, delay, delays};
 pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
 pub use induced::{Induced, induce};
+pub use recording::{Record, Recording};
 pub use registry::{BuildError, World, build, entries, example};
 pub use regret::{ArmSums, CellSums};

@@ -27,10 +27,14 @@ pub struct TreeParams {
     /// How much better the planted action is.
     #[serde(default = "gap")]
     pub gap: f64,
-    /// The probability that a node above the leaves' parents hands its action on to a child: with much of it a
-    /// shallower tree is nearly as good, with none the actions of the leaves are unrelated.
-    #[serde(default = "inherit")]
-    pub inherit: f64,
+    /// The levels at which the tree decides; its depth is always one. At the first of them every node takes a uniform
+    /// action; at a later one every node departs from its ancestor's action with probability `change`, else hands it
+    /// on. So the best tree that ends at a rung is right more often than one that ends above it.
+    #[serde(default = "rungs")]
+    pub rungs: Vec<usize>,
+    /// The probability that a node of a later rung departs.
+    #[serde(default = "change")]
+    pub change: f64,
     /// The number of trees of the class that is offered to bases, the planted one last; 0: none is.
     #[serde(default)]
     pub policies: usize,
@@ -48,8 +52,12 @@ fn gap() -> f64 {
     0.3
 }
 
-fn inherit() -> f64 {
-    0.8
+fn rungs() -> Vec<usize> {
+    vec![3, 8, 15]
+}
+
+fn change() -> f64 {
+    0.3
 }
 
 impl TreeParams {
@@ -72,7 +80,7 @@ impl TreeParams {
         if !(0.0..=0.5).contains(&self.gap) {
             return Err(ParamError::new("gap", self.gap, "in [0, 1/2]"));
         }
-        ParamError::unit("inherit", self.inherit)?;
+        ParamError::unit("change", self.change)?;
         let mut stream = Draw::new(rng).stream(0);
         let mut class = Vec::with_capacity(self.policies.max(1));
         for _ in 0..self.policies.max(1) {
@@ -97,25 +105,42 @@ impl TreeParams {
         })
     }
 
-    /// A full tree whose splits halve the box that they split, in a random feature: every leaf is met with
-    /// probability 2^-depth. Siblings that are leaves differ, so that the tree has its full depth.
+    /// A tree whose splits halve the box that they split, in a random feature, so that every node of a level is met
+    /// equally often. The two leftmost leaves differ, so that it has its depth; splits with equal sides go.
     fn tree(&self, stream: &mut Stream) -> Result<Tree, ParamError> {
         let mut nodes = Vec::with_capacity(2 << self.depth);
         let mut sides = vec![(0.0, 1.0); self.features];
-        let action = stream.index(self.arms);
-        self.grow(self.depth, action, &mut sides, stream, &mut nodes);
+        self.grow(0, None, &mut sides, stream, &mut nodes);
         Tree::from_nodes(&nodes)
     }
 
     fn grow(
         &self,
-        depth: usize,
-        action: usize,
+        level: usize,
+        mut action: Option<usize>,
         sides: &mut [(f64, f64)],
         stream: &mut Stream,
         nodes: &mut Vec<Node>,
     ) {
-        if depth == 0 {
+        let leaf = level == self.depth;
+        if leaf || self.rungs.contains(&level) {
+            let (fresh, other) = (stream.index(self.arms), 1 + stream.index(self.arms - 1));
+            let departs = stream.uniform() < self.change;
+            action = Some(match action {
+                None => fresh,
+                Some(kept) if departs => (kept + other) % self.arms,
+                Some(kept) => kept,
+            });
+        }
+        if leaf {
+            let mut action = action.unwrap_or(0);
+            // After the splits of the leftmost path and one leaf comes its sibling.
+            if nodes.len() == self.depth + 1
+                && let Some(Node::Leaf(first)) = nodes.last()
+                && usize::from(*first) == action
+            {
+                action = (action + 1) % self.arms;
+            }
             nodes.push(Node::Leaf(action as u16));
             return;
         }
@@ -123,21 +148,9 @@ impl TreeParams {
         let (low, high) = sides[feature];
         let middle = 0.5 * (low + high);
         nodes.push(Node::Split(feature as u32, middle));
-        let another = |stream: &mut Stream| (action + 1 + stream.index(self.arms - 1)) % self.arms;
-        // The parents of leaves hand their action to one child and another to the other.
-        let children = if depth == 1 {
-            let (swap, other) = (stream.index(2) == 1, another(stream));
-            if swap { [other, action] } else { [action, other] }
-        } else {
-            let mut child = || {
-                let (keep, other) = (stream.uniform() < self.inherit, another(stream));
-                if keep { action } else { other }
-            };
-            [child(), child()]
-        };
-        for (child, side) in children.into_iter().zip([(low, middle), (middle, high)]) {
+        for side in [(low, middle), (middle, high)] {
             sides[feature] = side;
-            self.grow(depth - 1, child, sides, stream, nodes);
+            self.grow(level + 1, action, sides, stream, nodes);
         }
         sides[feature] = (low, high);
     }
@@ -247,7 +260,12 @@ pub(super) const PLANTED_TREE: Row = Row {
             field("features", "10", "number of features"),
             field("arms", "3", "number of actions"),
             field("gap", "0.3", "how much better the planted action is"),
-            field("inherit", "0.8", "probability that an inner node hands its action on to a child"),
+            field("rungs", "[3, 8, 15]", "levels at which the tree decides; its depth is always one"),
+            field(
+                "change",
+                "0.3",
+                "probability that a node of a later rung departs from its ancestor's action",
+            ),
             field("policies", "0", "trees of the class offered to bases, the planted one last; 0: none"),
         ],
     ),

@@ -19,7 +19,7 @@ pub use schedule::{
 
 use crate::{EnvError, Environment};
 
-/// What E' needs of a decision.
+/// What wrappers need of a decision.
 pub trait Decision<X: ?Sized>: Clone + Send {
     /// Makes this equal to `other`, keeping the room.
     fn assign(&mut self, other: &Self);
@@ -29,6 +29,11 @@ pub trait Decision<X: ?Sized>: Clone + Send {
 
     /// How an error names it.
     fn describe(&self) -> String;
+
+    /// f_t at every decision of this round, where decisions can be listed; else empty.
+    fn losses<E: Environment<X, Self> + ?Sized>(_world: &E) -> Vec<f64> {
+        Vec::new()
+    }
 
     /// The smallest mean loss of this round and the decision with the largest, where decisions can be listed.
     fn extremes<E: Environment<X, Self> + ?Sized>(_world: &E) -> Option<(f64, Self)> {
@@ -47,6 +52,10 @@ impl Decision<Context> for Arm {
 
     fn describe(&self) -> String {
         self.index().to_string()
+    }
+
+    fn losses<E: Environment<Context, Self> + ?Sized>(world: &E) -> Vec<f64> {
+        (0..world.context().actions()).map(|a| world.loss(&Arm::from(a))).collect()
     }
 
     fn extremes<E: Environment<Context, Self> + ?Sized>(world: &E) -> Option<(f64, Self)> {
