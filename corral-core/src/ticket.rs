@@ -142,3 +142,59 @@ impl Trace {
 fn whole(value: f64) -> Option<u64> {
     (value >= 0.0 && value < (1u64 << 53) as f64 && value.fract() == 0.0).then_some(value as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trace() -> Trace {
+        let share = |base, weight, memo: &[f64]| Share { base, epoch: 3, weight, memo: Memo::from(memo) };
+        Trace {
+            ensemble: 0xfedc_ba98_7654_3210,
+            era: 2,
+            round: 0,
+            base: 1,
+            epoch: 5,
+            probability: 0.25,
+            shares: vec![share(0, 1.5, &[0.5]), share(2, 0.0, &[]), share(3, 2.0, &[1.0; 9])],
+            benched: vec![],
+            weight: 4.0,
+        }
+    }
+
+    #[test]
+    fn a_packed_trace_is_read_back() {
+        let (trace, memo) = (trace(), Memo::from(&[0.125, -7.0][..]));
+        let mut packed = Memo::one(3.0);
+        trace.pack(&memo, &mut packed);
+        assert!(packed.numbers().iter().all(|v| v.is_finite()));
+        let (mut read, mut own) = (Trace::default(), Memo::one(1.0));
+        assert_eq!(read.unpack(&packed, &mut own), Some(()));
+        assert_eq!((read, own), (trace, memo));
+    }
+
+    #[test]
+    fn a_cut_memo_is_none() {
+        let mut packed = Memo::empty();
+        trace().pack(&Memo::empty(), &mut packed);
+        for cut in 0..packed.numbers().len() {
+            let memo = Memo::from(&packed.numbers()[..cut]);
+            assert_eq!(Trace::default().unpack(&memo, &mut Memo::empty()), None, "cut to {cut}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_trace_does_not_fit() {
+        assert!(trace().fits(4));
+        assert!(!trace().fits(3), "share 3 of 3 bases");
+        for bad in [f64::NAN, f64::INFINITY, -1.0] {
+            assert!(!Trace { weight: bad, ..trace() }.fits(4));
+            assert!(!Trace { probability: bad, ..trace() }.fits(4));
+            let mut shared = trace();
+            shared.shares[1].weight = bad;
+            assert!(!shared.fits(4));
+        }
+        assert!(!Trace { probability: 0.0, ..trace() }.fits(4));
+        assert!(!Trace { base: 4, ..trace() }.fits(4));
+    }
+}

@@ -144,7 +144,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if seat.benched || self.params.feed != Feed::Weighted {
                 continue;
             }
-            match seat.rerange(change.range, change.remaining.or(remaining)) {
+            match seat.rerange(change.range, change.remaining.map(|r| r.max(1)).or(remaining)) {
                 Ok(()) => told += 1,
                 Err(error) => self.bench(change.base, "rerange", &error),
             }

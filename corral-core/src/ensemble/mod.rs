@@ -249,8 +249,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// The rounds that are left, where anybody knows: at least 1, for something is still to come.
     fn remaining(&self) -> Option<u64> {
-        let own = || self.remaining.map(|r| r.saturating_sub(self.round - self.since).max(1));
-        self.master.remaining().or_else(own)
+        let own = || self.remaining.map(|r| r.saturating_sub(self.round - self.since));
+        self.master.remaining().or_else(own).map(|rounds| rounds.max(1))
     }
 
     /// Takes a base out for good.
