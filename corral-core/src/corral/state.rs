@@ -10,20 +10,20 @@ const VERSION: u16 = 1;
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct State {
-    length: u64,
-    round: u64,
-    rate: f64,
-    outer: f64,
-    losses: (f64, f64),
+    pub length: u64,
+    pub round: u64,
+    pub rate: f64,
+    pub outer: f64,
+    pub losses: (f64, f64),
     /// 1/p_t; infinite for a retired base.
-    inverse: Vec<f64>,
+    pub inverse: Vec<f64>,
     /// p_t follows from 1/p_t but for its last bits, which decide too.
-    distribution: Vec<f64>,
-    sums: (f64, f64, f64),
-    rates: Vec<f64>,
-    ranges: Vec<f64>,
-    promised: Vec<f64>,
-    changes: Vec<u32>,
+    pub distribution: Vec<f64>,
+    pub sums: (f64, f64, f64),
+    pub rates: Vec<f64>,
+    pub ranges: Vec<f64>,
+    pub promised: Vec<f64>,
+    pub changes: Vec<u32>,
 }
 
 /// Whether two numbers agree but for the rounding of another platform.
