@@ -15,6 +15,24 @@ pub enum Learner {
     Points(Box<dyn Base<Context, Point>>),
 }
 
+impl Learner {
+    /// The base, if it decides on arms.
+    pub fn into_arms(self) -> Option<Box<dyn Base<Context, Arm>>> {
+        match self {
+            Self::Arms(base) => Some(base),
+            Self::Points(_) => None,
+        }
+    }
+
+    /// The base, if it decides on points.
+    pub fn into_points(self) -> Option<Box<dyn Base<Context, Point>>> {
+        match self {
+            Self::Points(base) => Some(base),
+            Self::Arms(_) => None,
+        }
+    }
+}
+
 /// Why a base could not be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]

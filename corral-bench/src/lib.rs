@@ -13,3 +13,8 @@ pub mod stability;
 pub mod store;
 pub mod streams;
 pub mod summary;
+
+/// The README's example is compiled and run.
+#[doc = include_str!("../../README.md")]
+#[cfg(doctest)]
+pub struct Readme;

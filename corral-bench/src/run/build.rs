@@ -37,20 +37,14 @@ pub trait Decides: Decision<Context> + Clone + PartialEq + Default + Send + Size
 impl Decides for Arm {
     const KIND: &'static str = "arms";
     fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
-        match learner {
-            Learner::Arms(base) => Some(base),
-            Learner::Points(_) => None,
-        }
+        learner.into_arms()
     }
 }
 
 impl Decides for Point {
     const KIND: &'static str = "points";
     fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
-        match learner {
-            Learner::Points(base) => Some(base),
-            Learner::Arms(_) => None,
-        }
+        learner.into_points()
     }
 }
 
