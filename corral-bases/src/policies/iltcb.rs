@@ -318,10 +318,17 @@ impl Base<Context, Arm> for Iltcb {
     }
 
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
-        self.class.reads().check(x).ok()?;
-        let mut q = vec![0.0; self.class.reads().actions];
-        self.distribution_at(x, &mut q).ok()?;
-        let q = q.get(decision.index()).copied().unwrap_or(0.0);
+        let (reads, state) = (self.class.reads(), &self.state);
+        reads.check(x).ok()?;
+        // As `distribution_at`, for one action.
+        let (mut agreed, mut left) = (0.0, 1.0);
+        for (policy, weight) in &state.support {
+            agreed += if policy.act(x)? == decision.index() { *weight } else { 0.0 };
+            left -= weight;
+        }
+        agreed += if state.leader.act(x)? == decision.index() { f64::max(left, 0.0) } else { 0.0 };
+        let k = reads.actions;
+        let q = if decision.index() < k { (1.0 - k as f64 * state.mu) * agreed + state.mu } else { 0.0 };
         Some((q, Memo::one(q)))
     }
 

@@ -83,6 +83,8 @@ pub(crate) struct Search<'a, E> {
     histogram: Vec<f64>,
     totals: Vec<f64>,
     left: Vec<f64>,
+    /// Room for a partition.
+    right: Vec<u32>,
     /// What a split must gain, so that rounding is not taken for gain.
     tolerance: f64,
 }
@@ -139,6 +141,7 @@ impl<'a, E: Examples> Search<'a, E> {
             histogram: vec![0.0; cells * actions],
             totals: vec![0.0; actions],
             left: vec![0.0; actions],
+            right: Vec::new(),
             tolerance: 1e-13 * size,
         }
     }
@@ -191,15 +194,23 @@ impl<'a, E: Examples> Search<'a, E> {
         best
     }
 
-    /// Moves the examples on the left of `split` to the front; returns how many there are.
-    fn partition(&self, order: &mut [u32], split: Split) -> usize {
+    /// Moves the examples on the left of `split` to the front, both sides in their order, so that memory is read
+    /// forwards; returns how many there are.
+    fn partition(&mut self, order: &mut [u32], split: Split) -> usize {
+        let mut right = std::mem::take(&mut self.right);
+        right.clear();
         let mut middle = 0;
         for i in 0..order.len() {
-            if self.bin(order[i], split.feature) <= split.cut {
-                order.swap(i, middle);
+            let example = order[i];
+            if self.bin(example, split.feature) <= split.cut {
+                order[middle] = example;
                 middle += 1;
+            } else {
+                right.push(example);
             }
         }
+        order[middle..].copy_from_slice(&right);
+        self.right = right;
         middle
     }
 
