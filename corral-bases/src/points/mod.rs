@@ -21,6 +21,8 @@ mod scrible;
 mod shrink;
 mod sl_ucb;
 mod sparse;
+#[cfg(test)]
+mod tests;
 
 pub use affine::AffineMap;
 pub use barrier::{Barrier, Newton, NewtonError, NewtonInfo, NewtonParams};

@@ -366,6 +366,13 @@ pub struct ScribleArms {
     mixed: Proposal<Point>,
 }
 
+impl ScribleArms {
+    /// The sum of the gradient estimates, in the first K - 1 coordinates.
+    pub fn force(&self) -> &[f64] {
+        self.inner.force()
+    }
+}
+
 impl<X: ?Sized> Base<X, Arm> for ScribleArms {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
         self.inner.state.clock.check()?;

@@ -305,10 +305,11 @@ impl Set {
         }
     }
 
-    /// A bound on |x| over the set, attained but for polytopes and finite sets away from the origin.
+    /// A bound on |x| over the set, attained but for polytopes away from the origin.
     pub fn norm_bound(&self) -> f64 {
         match self {
             Self::Simplex { .. } => 1.0,
+            Self::Finite(points) => points.iter().map(|p| dot(p, p).sqrt()).fold(0.0, f64::max),
             other => {
                 let centre = other.centre();
                 dot(&centre, &centre).sqrt() + other.outer_radius()

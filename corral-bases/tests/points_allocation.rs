@@ -1,0 +1,63 @@
+//! A round of SCRiBLe and BGD on the closed-form sets allocates nothing.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use corral_bases::points::{BgdParams, ScribleParams};
+use corral_core::{Base, Feedback, Point, Proposal, Set, Setup, Space};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|c| c.set(c.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(ptr, layout) }
+    }
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|c| c.set(c.get() + 1));
+        unsafe { System.realloc(ptr, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn rounds(base: &mut dyn Base<(), Point>, rounds: u32) -> u64 {
+    let mut rng = Pcg64Dxsm::seed_from_u64(1);
+    let mut made = Proposal::default();
+    let mut play = |n: u32| {
+        for t in 0..n {
+            base.propose_into(&(), &mut rng, &mut made).unwrap();
+            base.learn(&(), &made, Feedback::new(f64::from(t % 2), f64::from(t % 3))).unwrap();
+            base.pass(&()).unwrap();
+        }
+    };
+    // The first rounds make room.
+    play(3);
+    let before = COUNT.with(Cell::get);
+    play(rounds);
+    COUNT.with(Cell::get) - before
+}
+
+#[test]
+fn a_round_allocates_nothing() {
+    for set in [Set::Ball { dim: 20 }, Set::Box { dim: 20 }, Set::Simplex { vertices: 20 }] {
+        let setup = Setup::new(Space::Points(set.clone()), Some(10_000));
+        let mut base = ScribleParams::default().check(&setup).unwrap();
+        Base::<(), Point>::rerange(&mut base, 2.0, Some(10_000)).unwrap();
+        assert_eq!(rounds(&mut base, 1000), 0, "scrible on a {}", set.kind());
+        let mut base = BgdParams::default().check(&setup).unwrap();
+        Base::<(), Point>::rerange(&mut base, 2.0, Some(10_000)).unwrap();
+        assert_eq!(rounds(&mut base, 1000), 0, "bgd on a {}", set.kind());
+    }
+}
