@@ -67,5 +67,7 @@ pub mod hardness;
 pub mod linear;
 pub mod points;
 pub mod policies;
+pub mod smoothed;
 
 pub use registry::{BuildError, Learner, build, default_params, entries, regret_bound};
+pub use smoothed::Smoothed;

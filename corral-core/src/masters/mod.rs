@@ -28,6 +28,7 @@ mod exp3_p;
 mod exp4_mix;
 mod fixed;
 mod keys;
+mod lanes;
 mod rbbe;
 mod regret_balancing;
 mod roster;

@@ -33,7 +33,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
-use super::{MasterSetup, Roster};
+use super::{MasterSetup, Roster, lanes};
 use crate::catalog::{Entry, Field};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
@@ -179,11 +179,9 @@ impl TrimRule {
             (&*inverse, centre)
         };
         // [min l, min(mu, min_j(l_j + (w_j - 1)/eta))], the sum being at most 1 on the left and at least 1 on the right.
-        let (mut low, mut cap, unit) = (f64::INFINITY, f64::INFINITY, 1.0 / eta);
-        for (w, l) in w.iter().zip(&*estimates) {
-            low = low.min(*l);
-            cap = cap.min(l + (w - 1.0) * unit);
-        }
+        let unit = 1.0 / eta;
+        let mut low = lanes::least(estimates, estimates, |l, _| l);
+        let cap = lanes::least(w, estimates, |w, l| l + (w - 1.0) * unit);
         let mut high = centre.min(cap).max(low);
         let mut lambda = high;
         let (mut best, mut residual) = (lambda, f64::INFINITY);
@@ -306,17 +304,10 @@ impl Rule for TrimRule {
             return Ok(());
         }
         // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2;  p is 0 for who is not there
-        let (mut top, mut bottom) = (0.0, 0.0);
-        for (p, l) in self.plain.iter().zip(&self.estimates) {
-            top += p * p * l;
-            bottom += p * p;
-        }
-        let centre = top / bottom;
-        let mut moment = 0.0;
-        for (p, l) in self.plain.iter().zip(&self.estimates) {
-            let x = p * (l - centre);
-            moment += x * x;
-        }
+        let (plain, estimates) = (&self.plain, &self.estimates);
+        let bottom = lanes::sum(plain, plain, |p, _| p * p);
+        let centre = lanes::sum(plain, estimates, |p, l| p * p * l) / bottom;
+        let moment = lanes::sum(plain, estimates, |p, l| (p * (l - centre)) * (p * (l - centre)));
         // a sqrt(M ln T/Q), with Q before this round is added
         let rounds = self.horizon.unwrap_or(self.round) as f64;
         let rate = self.scale * (roster.bases() as f64 * rounds.ln().max(1.0) / self.moment).sqrt();
@@ -336,9 +327,8 @@ impl Rule for TrimRule {
         self.rate = eta;
         self.moment = if restart { moment } else { self.moment + moment };
         // ref = min over n_j >= 2 of m_j
-        let reference = (self.means.iter().zip(&self.plays))
-            .map(|(m, n)| if *n >= 2.0 { *m } else { f64::INFINITY })
-            .fold(f64::INFINITY, f64::min);
+        let reference =
+            lanes::least(&self.means, &self.plays, |m, n| if n >= 2.0 { m } else { f64::INFINITY });
         let Self { means, plays, spent, memory, total, .. } = self;
         roster.credited(credit, |k, weight| {
             let share = weight.min(1.0);

@@ -18,7 +18,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
-use super::{MasterSetup, Roster};
+use super::{MasterSetup, Roster, lanes};
 use crate::catalog::{Entry, Field};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
@@ -103,7 +103,7 @@ impl TsallisInfRule {
     /// x with sum pbar = 1, left of the least sum. F^(-1/2) is nearly linear in x: Newton on it, safeguarded by
     /// F(min S - 2/eta) >= 1 >= F(min S - 2 sqrt(M)/eta).
     fn solve(&mut self, roster: &Roster, eta: f64) -> f64 {
-        let mut least = self.sums.iter().copied().fold(f64::INFINITY, f64::min);
+        let mut least = lanes::least(&self.sums, &self.sums, |s, _| s);
         if least.abs() > FAR {
             // Only differences matter: near 0 they have all their digits.
             self.sums.iter_mut().for_each(|s| *s -= least);
