@@ -207,6 +207,7 @@ mod tests {
                         seed,
                         failed: None,
                         played: rounds,
+                        seen: rounds,
                         regret,
                         loss: 0.0,
                         curve: Vec::new(),

@@ -98,7 +98,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                     .collect();
                 let ended: Vec<&&CellRecord> = group.iter().filter(|c| c.failed.is_none()).collect();
                 let regret: Vec<f64> = ended.iter().map(|c| c.regret).collect();
-                let loss: Vec<f64> = ended.iter().map(|c| c.loss / c.played.max(1) as f64).collect();
+                let loss: Vec<f64> = ended.iter().map(|c| c.loss / c.seen.max(1) as f64).collect();
                 let failed: Vec<String> = group
                     .iter()
                     .filter_map(|c| c.failed.as_ref().map(|w| format!("seed {}: {w}", c.seed)))

@@ -41,6 +41,7 @@ mod regret;
 
 pub mod arms;
 pub mod contextual;
+pub mod data;
 pub mod hardness;
 pub mod induced;
 pub mod points;

@@ -60,8 +60,13 @@ pub enum BuildError {
 }
 
 /// The modules that bring environments, one line each.
-const TABLES: &[&[Row]] =
-    &[crate::arms::ROWS, crate::contextual::ROWS, crate::hardness::ROWS, crate::points::ROWS];
+const TABLES: &[&[Row]] = &[
+    crate::arms::ROWS,
+    crate::contextual::ROWS,
+    crate::data::ROWS,
+    crate::hardness::ROWS,
+    crate::points::ROWS,
+];
 
 /// One environment that can be built by name.
 pub(crate) struct Row {

@@ -262,7 +262,8 @@ fn ignores_the_present(copy: &dyn Fn() -> Box<dyn Environment<Context, Arm>>, pa
 
 #[test]
 fn no_environment_reads_the_present_decision() {
-    for entry in entries().iter().filter(|e| e.kind != "points") {
+    // A log shows the loss of its own action only.
+    for entry in entries().iter().filter(|e| e.kind != "points" && e.name != "logged") {
         let copy = || match world(entry.name, 6) {
             World::Arms(env) => env,
             World::Points(_) => unreachable!(),
@@ -348,6 +349,8 @@ fn values_are_stable() {
         ("linear", 7110.0),
         ("representations", 4014.0),
         ("expert-advice", 2495.0),
+        ("dataset", 1976.0),
+        ("logged", 1015.4878227546691),
         ("hardness", 1395.0),
     ];
     for entry in entries().iter().filter(|e| e.kind != "points") {

@@ -86,7 +86,10 @@ pub fn probe(world: &World, spec: &LearnerSpec, rounds: u64, plugins: &Plugins) 
 
 /// What learners are told of `env`.
 pub fn told<D>(env: &dyn Environment<Context, D>, rounds: u64) -> Setup {
-    Setup { horizon: Some(rounds), ..env.setup() }
+    let setup = env.setup();
+    // Data may end before the horizon.
+    let horizon = setup.horizon.map_or(rounds, |rows| rows.min(rounds));
+    Setup { horizon: Some(horizon), ..setup }
 }
 
 /// Builds a learner for the world of `setup`.

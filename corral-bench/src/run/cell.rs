@@ -64,6 +64,7 @@ pub fn run_cell(
             seed: cell.seed,
             failed: None,
             played: 0,
+            seen: 0,
             regret: 0.0,
             loss: 0.0,
             curve: Vec::new(),
@@ -255,7 +256,10 @@ impl Run<'_> {
                 let decision = P::decision(&made);
                 mean_loss += env.mean_loss(decision);
                 let feedback = env.play(decision)?;
-                self.record.loss += feedback.observed().unwrap_or_default();
+                if let Some(loss) = feedback.observed() {
+                    self.record.loss += loss;
+                    self.record.seen += 1;
+                }
                 self.record.played = t;
                 match delay {
                     None => learner.learn(env.context(), made, feedback)?,

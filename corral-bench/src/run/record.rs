@@ -37,6 +37,8 @@ pub struct CellRecord {
     pub failed: Option<String>,
     /// Rounds that were played.
     pub played: u64,
+    /// Rounds whose loss was seen: all of them, but for E' and for logs.
+    pub seen: u64,
     /// Pseudo-regret: the sum of mean losses of the decisions less that of the best fixed decision in hindsight.
     pub regret: f64,
     /// The sum of the losses that were observed.

@@ -1,0 +1,253 @@
+//! Logged bandit feedback with propensities, replayed by rejection.
+
+use std::path::Path;
+
+use corral_core::{Arm, Context, ContextShape, Feedback, ParamError, Rng, Setup, Space, uniform};
+use serde::Deserialize;
+
+use super::encode::{Encoding, Schema, Wishes};
+use super::rows::{Format, Row, Rows, Source, finite};
+use super::source::{at, resolve};
+use crate::{EnvError, Environment};
+
+/// What becomes of a logged round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replay {
+    /// A round counts if the learner decides as the log did, and then with probability least propensity / propensity:
+    /// the rounds that count are those of a run of the learner itself (Li, Chu, Langford, Wang 2011).
+    #[default]
+    Rejection,
+    /// A round on which learner and log agree carries the weight 1/propensity: E' with the log's propensities.
+    Weighted,
+}
+
+/// Parameters of [`Logged`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoggedParams {
+    /// The file, here or in the folder that `CORRAL_DATA` names; gzip is recognised.
+    pub file: String,
+    /// The column of the action, counted from 0.
+    #[serde(default = "action")]
+    pub action: String,
+    /// The column of the reward in [0, 1].
+    #[serde(default = "reward")]
+    pub reward: String,
+    /// The column of the probability with which the log chose the action.
+    #[serde(default = "propensity")]
+    pub propensity: String,
+    /// Columns that are no features.
+    #[serde(default)]
+    pub ignore: Vec<String>,
+    /// Rounds on which learner and log disagree.
+    #[serde(default)]
+    pub replay: Replay,
+    /// Buckets for the categories.
+    #[serde(default = "buckets")]
+    pub buckets: usize,
+    /// Begin again at the end of the file.
+    #[serde(default)]
+    pub repeat: bool,
+}
+
+fn action() -> String {
+    "item_id".to_owned()
+}
+fn reward() -> String {
+    "click".to_owned()
+}
+fn propensity() -> String {
+    "propensity_score".to_owned()
+}
+fn buckets() -> usize {
+    64
+}
+
+/// Logged bandit feedback. Its mean losses are estimates: the self-normalised, propensity-weighted mean of each
+/// action's logged losses, whatever the context.
+pub struct Logged {
+    source: Source,
+    schema: Schema,
+    horizon: u64,
+    columns: Columns,
+    replay: Replay,
+    least: f64,
+    estimates: Vec<f64>,
+    context: Context,
+    now: Entry,
+    accepted: bool,
+    round: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Columns {
+    action: usize,
+    reward: usize,
+    propensity: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    action: usize,
+    loss: f64,
+    propensity: f64,
+}
+
+impl Columns {
+    fn find(path: &Path, rows: &Rows, params: &LoggedParams) -> Result<Self, EnvError> {
+        let find = |name: &str| {
+            rows.columns.iter().position(|c| c == name).ok_or_else(|| {
+                let known = rows.columns.iter().map(String::as_str);
+                at(path, None, corral_core::catalog::Unknown::new("column", name, known).to_string())
+            })
+        };
+        Ok(Self {
+            action: find(&params.action)?,
+            reward: find(&params.reward)?,
+            propensity: find(&params.propensity)?,
+        })
+    }
+
+    fn read(&self, path: &Path, row: &Row) -> Result<Entry, EnvError> {
+        let number = |column: usize| {
+            let text = String::from_utf8_lossy(&row.cells[column]);
+            finite(&text).map_err(|why| at(path, Some(row.line), why))
+        };
+        let refuse = |what: &str, value: f64, must: &str| {
+            at(path, Some(row.line), format!("the {what} must be {must}, but is {value}"))
+        };
+        let (action, reward, propensity) =
+            (number(self.action)?, number(self.reward)?, number(self.propensity)?);
+        if !(action >= 0.0 && action.fract() == 0.0 && action < 65_536.0) {
+            return Err(refuse("action", action, "a whole number from 0 to 65535"));
+        }
+        if !(0.0..=1.0).contains(&reward) {
+            return Err(refuse("reward", reward, "in [0, 1]"));
+        }
+        if !(propensity > 0.0 && propensity <= 1.0) {
+            return Err(refuse("propensity", propensity, "in (0, 1]"));
+        }
+        Ok(Entry { action: action as usize, loss: 1.0 - reward, propensity })
+    }
+}
+
+impl LoggedParams {
+    /// Reads the log once, and checks every row; for a run of at most `rounds` rounds.
+    ///
+    /// # Errors
+    /// Names file, line and value.
+    pub fn check(self, rounds: u64) -> Result<Logged, EnvError> {
+        if self.buckets == 0 {
+            return Err(ParamError::new("buckets", 0, "at least 1").into());
+        }
+        let path = resolve(&self.file);
+        let mut rows = Rows::open(&path, Format::Csv)?;
+        let columns = Columns::find(&path, &rows, &self)?;
+        let mut ignore = self.ignore.clone();
+        ignore.extend([self.reward.clone(), self.propensity.clone()]);
+        // The row's number and the time are no features.
+        ignore.extend(rows.columns.iter().filter(|c| c.is_empty() || *c == "timestamp").cloned());
+        let wishes = Wishes {
+            class: Some(&self.action),
+            categorical: &[],
+            ignore: &ignore,
+            encoding: Encoding::Hashed,
+            buckets: self.buckets,
+            classes: None,
+        };
+        let schema = Schema::learn(&path, &mut rows, &wishes)?;
+        let mut sums: Vec<(f64, f64)> = Vec::new();
+        let (mut rows, mut row) = (Rows::open(&path, Format::Csv)?, Row::default());
+        let mut least: f64 = 1.0;
+        while rows.next(&mut row)? {
+            let entry = columns.read(&path, &row)?;
+            if sums.len() <= entry.action {
+                sums.resize(entry.action + 1, (0.0, 0.0));
+            }
+            sums[entry.action].0 += entry.loss / entry.propensity;
+            sums[entry.action].1 += 1.0 / entry.propensity;
+            least = least.min(entry.propensity);
+        }
+        let estimates: Vec<f64> =
+            sums.iter().map(|(loss, weight)| if *weight > 0.0 { loss / weight } else { 1.0 }).collect();
+        let context = Context::shared(Vec::new(), estimates.len());
+        Ok(Logged {
+            source: Source::new(path, Format::Csv, self.repeat)?,
+            horizon: if self.repeat { rounds } else { rounds.min(schema.rows) },
+            schema,
+            columns,
+            replay: self.replay,
+            least,
+            estimates,
+            context,
+            now: Entry::default(),
+            accepted: false,
+            round: 0,
+        })
+    }
+}
+
+impl Logged {
+    /// The smallest propensity of the log.
+    pub fn least_propensity(&self) -> f64 {
+        self.least
+    }
+}
+
+impl Environment<Context, Arm> for Logged {
+    fn setup(&self) -> Setup {
+        Setup {
+            context: ContextShape { features: self.schema.features(), row_features: 0, cells: None },
+            ..Setup::new(Space::Arms(self.estimates.len()), Some(self.horizon))
+        }
+    }
+
+    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+        if !self.source.advance()? {
+            return Err(EnvError::Ended(self.round));
+        }
+        self.now = self.columns.read(&self.source.path, &self.source.row)?;
+        self.schema.encode(&self.source, self.context.features_mut())?;
+        // Accept with probability least/propensity, so that every action is kept equally often.
+        self.accepted = uniform(rng) * self.now.propensity < self.least;
+        self.round += 1;
+        Ok(())
+    }
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The logged loss where the decision is the logged one, else the estimate of [`mean_loss`](Self::mean_loss).
+    fn loss(&self, decision: &Arm) -> f64 {
+        if decision.index() == self.now.action { self.now.loss } else { self.mean_loss(decision) }
+    }
+
+    fn mean_loss(&self, decision: &Arm) -> f64 {
+        self.estimates.get(decision.index()).copied().unwrap_or(f64::NAN)
+    }
+
+    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
+        if decision.index() >= self.estimates.len() {
+            return Err(EnvError::Decision(decision.index().to_string()));
+        }
+        let agree = decision.index() == self.now.action;
+        Ok(match self.replay {
+            Replay::Rejection if agree && self.accepted => Feedback::plain(self.now.loss),
+            Replay::Weighted if agree => Feedback::new(self.now.loss, 1.0 / self.now.propensity),
+            _ => Feedback::unseen(),
+        })
+    }
+
+    fn range(&self) -> f64 {
+        match self.replay {
+            Replay::Rejection => 1.0,
+            Replay::Weighted => 1.0 / self.least,
+        }
+    }
+
+    fn best_so_far(&self) -> f64 {
+        self.round as f64 * self.estimates.iter().copied().fold(1.0, f64::min)
+    }
+}
