@@ -153,9 +153,9 @@ fn the_range_is_told_as_asked() {
     assert_eq!(told("doubling", "staircase"), [4.0, 8.0]);
     assert_eq!(told("blind", "staircase"), [1.0]);
     assert_eq!(told("doubling", "decay").len(), 4, "1, a little above 2, 4, 8");
-    // The staircase's own habit is to tell every step.
+    // The staircase's own habit is Corral's.
     let world = induced("staircase", "");
-    assert_eq!(world.range(), 2.0);
+    assert_eq!(world.range(), 4.0);
 }
 
 /// An environment that remembers what it was made to play.
@@ -290,4 +290,40 @@ fn bad_tables_are_refused_with_a_reason() {
 fn a_decision_can_be_listed_for_arms() {
     let witness = Witness(Vec::new(), Context::plain(3));
     assert_eq!(<Arm as Decision<Context>>::extremes(&witness), Some((0.0, Arm(2))));
+}
+
+/// E' around every world of points, by every schedule: weights within the range, means those of the world.
+#[test]
+fn worlds_of_points_can_be_induced() {
+    use corral_core::{Point, Space};
+    for entry in corral_envs::entries().iter().filter(|e| e.kind == "points") {
+        for schedule in schedules() {
+            let range = if schedule.name == "recorded" { "probabilities = [0.5]" } else { "range = 4" };
+            for substitute in ["last", "own", "first", "worst"] {
+                let params = table(&format!(
+                    "schedule = \"{}\"\n{range}\nsubstitute = \"{substitute}\"",
+                    schedule.name
+                ));
+                let example = table(corral_envs::example(entry.name).unwrap());
+                let inner = build(entry.name, &example, 60, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
+                let World::Points(mut world) = induce(inner, &params, 60).unwrap() else { unreachable!() };
+                let Space::Points(set) = world.setup().space else { unreachable!() };
+                let centre =
+                    Point::from(set.vertices(1 << 10).map_or_else(|| set.centre(), |v| v[0].clone()));
+                let mut rng = Pcg64Dxsm::seed_from_u64(2);
+                for _ in 0..60 {
+                    let range = world.range();
+                    world.next(&mut rng).unwrap();
+                    let weight = world.play(&centre).unwrap().weight();
+                    assert!(
+                        weight == 0.0 || (1.0..=range).contains(&weight),
+                        "{} {}",
+                        entry.name,
+                        schedule.name
+                    );
+                }
+                assert!(world.play(&Point::from(vec![1e9; set.dim()])).is_err(), "{}", entry.name);
+            }
+        }
+    }
 }

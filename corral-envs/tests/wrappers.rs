@@ -67,7 +67,7 @@ fn regret_is_what_was_paid_beyond_the_best() {
 
 #[test]
 fn a_range_is_told_before_the_round_that_needs_it() {
-    let params: toml::Table = "schedule = \"staircase\"\nrange = 8".parse().unwrap();
+    let params: toml::Table = "schedule = \"staircase\"\nrange = 8\nannounce = \"exact\"".parse().unwrap();
     let inner = World::Arms(world("bernoulli", "means = [0.5]", 300));
     let World::Arms(mut env) = induce(inner, &params, 300).unwrap() else { unreachable!() };
     let mut base = Stubborn::default();

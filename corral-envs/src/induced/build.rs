@@ -23,7 +23,8 @@ const ANNOUNCE: Field = Field {
     default: "\"known\"",
     doc: "what the learner is told of the range: known, doubling, exact or blind",
 };
-const EXACT: Field = Field { default: "\"exact\"", ..ANNOUNCE };
+// The staircase mimics Corral, and so it announces as Corral does.
+const DOUBLING: Field = Field { default: "\"doubling\"", ..ANNOUNCE };
 const COMMON: &[Field] = &[SCHEDULE, RANGE, SUBSTITUTE, ANNOUNCE];
 
 const fn entry(name: &'static str, summary: &'static str, fields: &'static [Field]) -> Entry {
@@ -48,7 +49,7 @@ static SCHEDULES: &[Entry] = &[
     entry(
         "staircase",
         "p = 1/2, 1/4, ..., 1/range in steps of equal length",
-        &[SCHEDULE, RANGE, SUBSTITUTE, EXACT],
+        &[SCHEDULE, RANGE, SUBSTITUTE, DOUBLING],
     ),
     entry("starve-good", "p = 1/range after an optimal proposal, else 1", COMMON),
     entry("starve-bad", "p = 1/range after a proposal that was not optimal, else 1", COMMON),
@@ -137,7 +138,7 @@ pub fn induce(world: World, params: &toml::Table, rounds: u64) -> Result<World, 
         read(&format!("schedule {name}"), known.fields.iter().map(|f| f.name), params)?;
     let refuse = |source: EnvError| BuildError::Env { name: format!("induced {name}"), source };
     let announce =
-        params.announce.unwrap_or(if name == "staircase" { Announce::Exact } else { Announce::Known });
+        params.announce.unwrap_or(if name == "staircase" { Announce::Doubling } else { Announce::Known });
     let substitute = params.substitute;
     let schedule = schedule(params).map_err(refuse)?;
     Ok(match world {
