@@ -3,7 +3,7 @@
 //!
 //! Lists of one number stand for all arms: `beta = { a = [1.0], b = [1.0] }` is the uniform prior for any K.
 //!
-//! The few draws that are needed here (normal, gamma, beta) come from [`crate::sample`], so that the core stays at
+//! The few draws that are needed here (normal, gamma, beta) come from the sampling module, so that the core stays at
 //! the size of `rand_core`; they are plain and exact, and made for drawing a world once, not for inner loops.
 //! Posteriors are algorithms, and live in `corral-bases`.
 
