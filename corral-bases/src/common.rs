@@ -99,6 +99,8 @@ impl<'de> Deserialize<'de> for Setting {
 pub struct Clock {
     /// Rounds that are over: learned from, or passed where the base heeds that.
     pub rounds: u64,
+    /// Rounds in which the base was asked: at most one proposal a round, whatever else the base is told.
+    pub asked: u64,
     /// The rounds that the base was tuned for, where they are known.
     pub horizon: Option<u64>,
     /// The largest weight that feedback may carry.
@@ -108,7 +110,7 @@ pub struct Clock {
 impl Clock {
     /// At the first round of `setup`, with range 1.
     pub fn new(setup: &Setup) -> Self {
-        Self { rounds: 0, horizon: setup.horizon, range: 1.0 }
+        Self { rounds: 0, asked: 0, horizon: setup.horizon, range: 1.0 }
     }
 
     /// Starts over with `range` and `remaining` rounds.
@@ -116,7 +118,7 @@ impl Clock {
     /// # Errors
     /// The range is not a number of at least 1.
     pub fn restart(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        *self = Self { rounds: 0, horizon: remaining, range: BaseError::check_range(range)? };
+        *self = Self { rounds: 0, asked: 0, horizon: remaining, range: BaseError::check_range(range)? };
         Ok(())
     }
 
@@ -138,6 +140,22 @@ impl Clock {
         match self.horizon {
             Some(horizon) if self.rounds >= horizon => Err(BaseError::Horizon(horizon)),
             _ => Ok(()),
+        }
+    }
+
+    /// Counts a proposal, when there is a round left for it: for bases that learn from others, and may be told more
+    /// than once of a round.
+    ///
+    /// # Errors
+    /// The horizon is over.
+    #[inline]
+    pub fn ask(&mut self) -> Result<(), BaseError> {
+        match self.horizon {
+            Some(horizon) if self.asked >= horizon => Err(BaseError::Horizon(horizon)),
+            _ => {
+                self.asked = self.asked.saturating_add(1);
+                Ok(())
+            }
         }
     }
 

@@ -69,7 +69,7 @@ impl EpsilonGreedy {
 
 impl<X: ?Sized> Base<X, Arm> for EpsilonGreedy {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
+        self.state.clock.ask()?;
         if uniform(rng) < self.epsilon() {
             return Ok(Proposal::new(Arm::from(uniform_arm(self.state.tallies.len(), rng))));
         }

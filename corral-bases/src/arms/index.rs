@@ -181,7 +181,7 @@ impl<R: Rule> IndexBase<R> {
 
 impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
+        self.state.clock.ask()?;
         if self.starts_at_random() {
             return Ok(Proposal::new(Arm::from(uniform_arm(self.indices.len(), rng))));
         }

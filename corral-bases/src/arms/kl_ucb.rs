@@ -137,6 +137,9 @@ fn lower_bound(mean: f64, level: f64) -> f64 {
     }
     for _ in 0..100 {
         let off = relative_entropy(mean, q) - level;
+        if off <= 1e-12 * level {
+            break;
+        }
         // d kl/d q = (q - mean)/(q (1 - q))
         let next = q + off * q * (1.0 - q) / (mean - q);
         if !(next > q && next < mean) {

@@ -272,7 +272,7 @@ mod tests {
             gap in 0.0..1e5f64,
         ) {
             let mut base = TsallisParams::default().check(&Setup::arms(losses.len(), None)).unwrap();
-            base.state = State { clock: Clock { rounds, horizon: None, range }, losses, gap };
+            base.state = State { clock: Clock { rounds, asked: 0, horizon: None, range }, losses, gap };
             let root = base.solve();
             prop_assert!((root.sum - 1.0).abs() < 1e-11, "{root:?}");
             let total: f64 = (0..base.weights.len()).map(|i| base.probability(&root, i)).sum();

@@ -231,7 +231,7 @@ impl<C: Choice> Linear<C> {
 
 impl<C: Choice> Base<Context, Arm> for Linear<C> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
+        self.state.clock.ask()?;
         let mut scratch = self.scratch.borrow_mut();
         let actions = self.weigh(&mut scratch, x)?;
         let arm = sample_index(&scratch.weights[..actions], 1.0, rng)

@@ -200,7 +200,7 @@ impl LinTs {
 
 impl Base<Context, Arm> for LinTs {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
+        self.state.clock.ask()?;
         let arm = if self.layout.shared && self.params.draw == Draw::Joint {
             self.draw_shared(x, rng)?
         } else {

@@ -296,7 +296,7 @@ fn confidence_sets_cover_at_their_level() {
                 ..Default::default()
             };
             let mut base = params.check(&setup(Set::Ball { dim: 3 }, 150)).unwrap();
-            let clock = crate::common::Clock { rounds: 0, horizon: Some(150), range: 1.0 };
+            let clock = crate::common::Clock { rounds: 0, asked: 0, horizon: Some(150), range: 1.0 };
             let mut covered = true;
             for _ in 0..150 {
                 let made = base.propose(&(), &mut rng).unwrap();
@@ -319,7 +319,7 @@ fn confidence_sets_cover_at_their_level() {
         let mut base = SparseOfulParams { delta: Setting::Given(0.1), ..Default::default() }
             .check(&setup(Set::Ball { dim: 6 }, 200))
             .unwrap();
-        let clock = crate::common::Clock { rounds: 0, horizon: Some(200), range: 1.0 };
+        let clock = crate::common::Clock { rounds: 0, asked: 0, horizon: Some(200), range: 1.0 };
         for _ in 0..200 {
             let made = base.propose(&(), &mut rng).unwrap();
             let loss = f64::from(uniform(&mut rng) < 0.5 + dot(&sparse, &made.decision.0));
