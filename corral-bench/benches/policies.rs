@@ -34,14 +34,14 @@ fn round(base: &mut dyn Base<Context, Arm>, contexts: &[Context], at: &mut usize
     }
 }
 
-/// Nanoseconds per call of `f`, the least of several batches.
-fn nanoseconds(batch: u32, mut f: impl FnMut()) -> f64 {
+/// Nanoseconds per call of `f`, the least of several batches: what it takes when nothing else runs.
+fn nanoseconds(batches: u32, batch: u32, mut f: impl FnMut()) -> f64 {
     let mut time = || {
         let start = Instant::now();
         (0..batch).for_each(|_| f());
         start.elapsed().as_nanos() as f64 / f64::from(batch)
     };
-    (0..9).map(|_| time()).fold(f64::INFINITY, f64::min)
+    (0..batches).map(|_| time()).fold(f64::INFINITY, f64::min)
 }
 
 // How many passes over N numbers does a round of EXP4 take?
@@ -55,10 +55,10 @@ fn exp4(c: &mut Criterion) {
         let id = BenchmarkId::from_parameter(format!("N={policies} K={actions}"));
         group.bench_function(id, |b| b.iter(|| round(&mut base, &contexts, &mut at, &mut rng)));
         let numbers: Vec<f64> = (0..policies).map(|_| uniform(&mut rng)).collect();
-        let pass = nanoseconds(100, || {
+        let pass = nanoseconds(20, 100, || {
             black_box(black_box(&numbers).iter().sum::<f64>());
         });
-        let own = nanoseconds(100, || round(&mut base, &contexts, &mut at, &mut rng));
+        let own = nanoseconds(20, 100, || round(&mut base, &contexts, &mut at, &mut rng));
         println!(
             "exp4 N={policies} K={actions}: {own:.0} ns a round, one pass {pass:.0} ns, ratio {:.2}",
             own / pass
@@ -97,7 +97,7 @@ fn trees(c: &mut Criterion) {
         let Ok(class) = TreeClass::new(&params, &setup) else { continue };
         let mut erm = || black_box(class.minimise(&sites, &costs, &mut Workspace::default()).is_ok());
         group.bench_function(BenchmarkId::from_parameter(rows), |b| b.iter(&mut erm));
-        times.push(nanoseconds(1, || {
+        times.push(nanoseconds(40, 1, || {
             erm();
         }));
     }

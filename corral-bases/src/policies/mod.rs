@@ -2,7 +2,8 @@
 //!
 //! A class is a list, depth-limited trees or linear argmax policies ([`PolicyClass`]); its oracle ([`ErmOracle`]) finds
 //! the policy that costs least on a data set ([`Sites`], [`Costs`]). None of these bases takes action sets that change
-//! from round to round: policies name actions by number, and a round with another number of actions is an error.
+//! from round to round: policies name actions by number, and a round with another number of actions is an error. None
+//! learns from decisions of others at large: their estimates divide by the probability of their own proposal.
 
 mod bistro;
 mod class;
