@@ -4,7 +4,7 @@ use std::array;
 
 use crate::omd::{Block, Sink, WIDTH};
 
-/// pbar in blocks of 8, the sum of each block, and of each 8 blocks.
+/// pbar in blocks of 8; where there are more than 8 blocks, the sum of each block, and of each 8 blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Mixture {
     /// 1 - gamma
@@ -14,18 +14,21 @@ pub(super) struct Mixture {
     mixed: Vec<Block>,
     sums: Vec<Block>,
     tops: Vec<f64>,
+    /// There are two places only.
+    two: bool,
 }
 
 impl Mixture {
     pub fn new(size: usize) -> Self {
         let blocks = size.div_ceil(WIDTH);
-        let groups = blocks.div_ceil(WIDTH);
+        let groups = if blocks > WIDTH { blocks.div_ceil(WIDTH) } else { 0 };
         Self {
             keep: 1.0,
             floor: vec![[0.0; WIDTH]; blocks],
             mixed: vec![[0.0; WIDTH]; blocks],
             sums: vec![[0.0; WIDTH]; groups],
             tops: vec![0.0; groups],
+            two: size == 2,
         }
     }
 
@@ -39,6 +42,7 @@ impl Mixture {
     }
 
     /// The distribution pbar, and what pads it.
+    #[inline]
     pub fn mixed(&self) -> &[f64] {
         self.mixed.as_flattened()
     }
@@ -71,19 +75,27 @@ impl Mixture {
     #[inline]
     pub fn at(&self, u: f64) -> usize {
         let mut left = u;
-        let mut top = 0;
-        while top + 1 < self.tops.len() && left >= self.tops[top] {
-            left -= self.tops[top];
-            top += 1;
-        }
-        let block = if self.mixed.len() > 1 {
+        let blocks = self.mixed.len();
+        let block = if blocks == 1 {
+            0
+        } else if blocks <= WIDTH {
+            // Few enough to be summed now: what was just written in pieces is slow to read back as a whole.
+            let sums = array::from_fn(|b| self.mixed.get(b).map_or(0.0, sum));
+            let (block, before) = pick(&sums, left);
+            left -= before;
+            block.min(blocks - 1)
+        } else {
+            let mut top = 0;
+            while top + 1 < self.tops.len() && left >= self.tops[top] {
+                left -= self.tops[top];
+                top += 1;
+            }
             let (block, before) = pick(&self.sums[top], left);
             left -= before;
-            top * WIDTH + block
-        } else {
-            0
+            (top * WIDTH + block).min(blocks - 1)
         };
-        let (mut lane, _) = pick(&self.mixed[block], left);
+        let mut lane =
+            if self.two { usize::from(u >= self.mixed[0][0]) } else { pick(&self.mixed[block], left).0 };
         // Rounding may lead past the last place of positive probability of its block.
         while self.mixed[block][lane] == 0.0 {
             if lane == 0 {
@@ -116,7 +128,16 @@ impl Sink for Taker<'_> {
         // pbar = (1 - gamma) p + gamma/M        Algorithm 1
         let m: Block = array::from_fn(|i| self.keep * p[i] + floor[i]);
         self.mixed[b] = m;
-        self.sums[b] = sum(&m);
+        if let Some(slot) = self.sums.get_mut(b) {
+            *slot = sum(&m);
+        }
+    }
+
+    #[inline(always)]
+    fn take_two(&mut self, a: f64, b: f64) {
+        let floor = &self.floor[0];
+        let mixed = [self.keep * a + floor[0], self.keep * b + floor[1]];
+        self.mixed[0][..2].copy_from_slice(&mixed);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The two passes over the numbers of a step, in blocks that the compiler turns into vector code.
 
 use std::array;
+use std::ops::Range;
 
 /// Numbers come in blocks, so that no loop has a remainder. What pads the last block has w infinite, eta and p zero.
 pub(crate) type Block = [f64; WIDTH];
@@ -23,6 +24,12 @@ pub(crate) fn blocks(values: impl ExactSizeIterator<Item = f64>, pad: f64) -> Ve
 /// Who is shown the blocks of the next p as they are finished.
 pub(crate) trait Sink {
     fn take(&mut self, block: usize, p: &Block);
+
+    /// As [`take`](Self::take), of the only two.
+    #[inline(always)]
+    fn take_two(&mut self, a: f64, b: f64) {
+        self.take(0, &[a, b, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
 }
 
 /// Nobody.
@@ -69,24 +76,41 @@ fn add(sums: [f64; LANES]) -> f64 {
 /// The sums at `lambda`; leaves the reciprocals in `q`.
 #[inline]
 pub(crate) fn evaluate(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
+    if w.len() <= RUN {
+        return evaluate_run(w, rates, lambda, q);
+    }
+    evaluate_long(w, rates, lambda, q)
+}
+
+#[cold]
+fn evaluate_long(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
     let mut sums = Sums { total: 0.0, slope: 0.0, curve: 0.0 };
     for ((w, rates), q) in w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN)) {
-        let (mut total, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-        for ((w, e), q) in w.iter().zip(rates).zip(q) {
-            let r: Block = array::from_fn(|i| 1.0 / (w[i] - e[i] * lambda));
-            let er: Block = array::from_fn(|i| e[i] * r[i]);
-            let err: Block = array::from_fn(|i| er[i] * r[i]);
-            let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
-            *q = r;
-            fold(&mut total, &r);
-            fold(&mut slope, &err);
-            fold(&mut curve, &eerrr);
-        }
-        sums.total += add(total);
-        sums.slope += add(slope);
-        sums.curve += add(curve);
+        let run = evaluate_run(w, rates, lambda, q);
+        sums.total += run.total;
+        sums.slope += run.slope;
+        sums.curve += run.curve;
     }
     sums
+}
+
+#[inline(always)]
+fn evaluate_run(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
+    let (mut total, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    let n = w.len();
+    let (rates, q) = (&rates[..n], &mut q[..n]);
+    for b in 0..n {
+        let (w, e) = (&w[b], &rates[b]);
+        let r: Block = array::from_fn(|i| 1.0 / (w[i] - e[i] * lambda));
+        let er: Block = array::from_fn(|i| e[i] * r[i]);
+        let err: Block = array::from_fn(|i| er[i] * r[i]);
+        let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
+        q[b] = r;
+        fold(&mut total, &r);
+        fold(&mut slope, &err);
+        fold(&mut curve, &eerrr);
+    }
+    Sums { total: add(total), slope: add(slope), curve: add(curve) }
 }
 
 /// Moves on from the reciprocals `q` at `lambda` by a small `rest`, without a division: with z = eta q rest,
@@ -105,20 +129,49 @@ pub(crate) fn commit(
     next: &mut [Block],
     sink: &mut impl Sink,
 ) -> f64 {
-    let mut sum = 0.0;
-    let runs = w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN)).zip(next.chunks_mut(RUN));
-    for (run, (((w, rates), q), next)) in runs.enumerate() {
-        let mut total = [0.0; LANES];
-        for (b, (((w, e), q), next)) in w.iter().zip(rates).zip(q).zip(next).enumerate() {
-            let shift: Block = array::from_fn(|i| e[i] * rest);
-            let z: Block = array::from_fn(|i| shift[i] * q[i]);
-            let p: Block = array::from_fn(|i| q[i] + q[i] * (z[i] + z[i] * z[i]));
-            *next = array::from_fn(|i| (w[i] - e[i] * lambda) - shift[i]);
-            *q = p;
-            fold(&mut total, &p);
-            sink.take(run * RUN + b, &p);
-        }
-        sum += add(total);
+    let n = w.len();
+    if n <= RUN {
+        return commit_run(0..n, w, rates, (lambda, rest), q, next, sink);
     }
-    sum
+    commit_long(w, rates, (lambda, rest), q, next, sink)
+}
+
+#[cold]
+fn commit_long(
+    w: &[Block],
+    rates: &[Block],
+    at: (f64, f64),
+    q: &mut [Block],
+    next: &mut [Block],
+    sink: &mut impl Sink,
+) -> f64 {
+    let runs = (0..w.len()).step_by(RUN).map(|b| b..w.len().min(b + RUN));
+    runs.map(|run| commit_run(run, w, rates, at, q, next, sink)).sum()
+}
+
+#[inline(always)]
+fn commit_run(
+    run: Range<usize>,
+    w: &[Block],
+    rates: &[Block],
+    (lambda, rest): (f64, f64),
+    q: &mut [Block],
+    next: &mut [Block],
+    sink: &mut impl Sink,
+) -> f64 {
+    let n = run.end;
+    let (w, rates, q, next) = (&w[..n], &rates[..n], &mut q[..n], &mut next[..n]);
+    let mut total = [0.0; LANES];
+    for b in run {
+        let (w, e, r) = (&w[b], &rates[b], &q[b]);
+        // Written so that little waits for `rest`.
+        let er: Block = array::from_fn(|i| e[i] * r[i]);
+        let err: Block = array::from_fn(|i| er[i] * r[i]);
+        let p: Block = array::from_fn(|i| r[i] + err[i] * rest * (1.0 + er[i] * rest));
+        next[b] = array::from_fn(|i| (w[i] - e[i] * lambda) - e[i] * rest);
+        q[b] = p;
+        fold(&mut total, &p);
+        sink.take(b, &p);
+    }
+    add(total)
 }

@@ -364,9 +364,13 @@ impl LogBarrier {
             let slope = (self.slope - epp) * (y * y) + epp;
             let curve = (self.curve - eeppp) * (y * y) * y + eeppp;
             let lambda = missing * y * slope / (slope * slope + curve * missing);
-            // eta_j p_j <= sqrt(max eta sum eta p^2), so that this keeps every term left of its pole.
-            if lambda * lambda * (self.largest * self.slope) <= 0.25
-                && let Some(info) = self.descend(lambda, &mut sink)
+            // No eta_j p_j lambda is larger than the root of this, as eta_j p_j <= sqrt(max eta sum eta p^2).
+            let reach = lambda * lambda * (self.largest * self.slope);
+            // 1/F' at lambda follows but for a part of some 3 `reach`, and need not wait for the pass.
+            let pace = y * y / (slope + 2.0 * lambda * ((self.curve - eeppp) * (y * y) + eeppp));
+            // And far enough from every pole.
+            if reach <= 0.25
+                && let Some(info) = self.descend(lambda, Some((pace, reach)), &mut sink)
             {
                 return Ok(info);
             }
@@ -396,53 +400,55 @@ impl LogBarrier {
         self.search(|i| losses[i], &mut sink)
     }
 
-    /// Two probabilities in closed form. Without lambda, with k the place of the loss and o the other,
+    /// Two probabilities in closed form. Without lambda,
     ///
     /// ```text
-    /// e_o/p_k - e_k/p_o = K,   K = e_o w_k - e_k w_o + e_k e_o l,   p_k + p_o = 1,
-    /// p_k = 2 e_o/(s + r),   s = K + e_k + e_o,   r = sqrt((K + e_k - e_o)^2 + 4 e_k e_o)
+    /// b/p_0 - a/p_1 = K,   K = b w_0 - a w_1 + a b (l_0 - l_1),   p_0 + p_1 = 1,   a = eta_0, b = eta_1
+    /// p_0 = 2b/(s + r),   s = K + a + b,   r = sqrt((K + a - b)^2 + 4ab)
     /// ```
     ///
     /// of which the smaller of the two is computed, and the other is what it leaves of 1.
     #[inline]
     fn step_two(&mut self, index: usize, loss: f64, sink: &mut impl Sink) -> OmdInfo {
-        let other = 1 - index;
-        let (w, e) = (&mut self.inverse[0], &self.rates[0]);
-        let (ek, eo) = (e[index], e[other]);
-        let k = eo * w[index] - ek * w[other] + ek * eo * loss;
-        let middle = k + (ek - eo);
-        let root = (middle * middle + 4.0 * ek * eo).sqrt();
-        // p_k <= 1/2 where K >= 2 (e_o - e_k)
-        let chosen_is_smaller = middle + (ek - eo) >= 0.0;
-        let (small, large, key, top) =
-            if chosen_is_smaller { (index, other, k, eo) } else { (other, index, -k, ek) };
-        let s = key + (ek + eo);
+        let ([w0, w1, ..], [a, b, ..]) = (self.inverse[0], self.rates[0]);
+        let k = (b * w0 - a * w1) + a * b * [loss, -loss][index & 1];
+        let middle = k + (a - b);
+        let root = (middle * middle + 4.0 * a * b).sqrt();
+        // p_0 <= 1/2 where K >= 2 (b - a). By symmetry p_1 has -K for K, and a for b.
+        let first = middle + (a - b) >= 0.0;
+        let (key, top) = if first { (k, b) } else { (-k, a) };
+        let s = key + (a + b);
         // Where s < 0, s + r would cancel: the same root is (s - r)/(2K).
         let (top, bottom) = if s >= 0.0 { (2.0 * top, s + root) } else { (root - s, -2.0 * key) };
-        let p_small = top / bottom;
-        let p_large = 1.0 - p_small;
-        let (w_small, w_large) = (bottom / top, 1.0 / p_large);
+        let small = top / bottom;
+        let large = 1.0 - small;
+        let (w_small, w_large) = (bottom / top, 1.0 / large);
+        let (p, w) =
+            if first { ([small, large], [w_small, w_large]) } else { ([large, small], [w_large, w_small]) };
         // w' = w + eta (l - lambda), read backwards where w is small
-        let lambda = (w[large] - w_large) / e[large] + if large == index { loss } else { 0.0 };
-        let lambda = lambda.clamp(loss.min(0.0), loss.max(0.0));
-        let residual = (p_small + p_large) - 1.0;
-        let ordered = |a: f64, b: f64| if small == 0 { (a, b) } else { (b, a) };
-        (w[0], w[1]) = ordered(w_small, w_large);
-        let mut p = [0.0; WIDTH];
-        (p[0], p[1]) = ordered(p_small, p_large);
-        sink.take(0, &p);
-        self.p[0] = p;
-        OmdInfo { lambda, residual, iterations: 0 }
+        let one = usize::from(first);
+        let pushed = if one == index { loss } else { 0.0 };
+        let lambda = ([w0, w1][one] - w_large) / [a, b][one] + pushed;
+        let lambda = lambda.max(loss.min(0.0)).min(loss.max(0.0));
+        self.inverse[0][..2].copy_from_slice(&w);
+        self.p[0][..2].copy_from_slice(&p);
+        sink.take_two(p[0], p[1]);
+        OmdInfo { lambda, residual: (small + large) - 1.0, iterations: 0 }
     }
 
     /// From a good start, w being w + eta l already: one or two evaluations and a commit. `None` where the start was
-    /// not good enough; w is as it was then.
+    /// not good enough; w is as it was then. `known` is 1/F' at the start, where
+    /// it is known, and a third of its relative error.
     #[inline]
-    fn descend(&mut self, start: f64, sink: &mut impl Sink) -> Option<OmdInfo> {
+    fn descend(&mut self, start: f64, known: Option<(f64, f64)>, sink: &mut impl Sink) -> Option<OmdInfo> {
         let mut lambda = start;
         for iterations in 1..=4 {
             let sums = evaluate(&self.inverse, &self.rates, lambda, &mut self.q);
-            let rest = sums.halley();
+            let missing = 1.0 - sums.total;
+            let rest = match known {
+                Some((pace, error)) if iterations == 1 && missing.abs() * error <= 2e-17 => missing * pace,
+                _ => sums.halley(),
+            };
             // As above: no eta_j q_j |rest| is larger than the root of this.
             let reach = rest * rest * (self.largest * sums.slope);
             if reach <= SERIES * SERIES {
@@ -502,7 +508,7 @@ impl LogBarrier {
         let sums = evaluate(&self.inverse, &self.rates, 0.0, &mut self.q);
         let start = sums.halley();
         let near = start * start * (self.largest * sums.slope) <= 0.25;
-        if near && let Some(mut info) = self.descend(start, sink) {
+        if near && let Some(mut info) = self.descend(start, None, sink) {
             info.lambda += least;
             info.iterations += 1;
             return Ok(info);
