@@ -1,5 +1,87 @@
-//! The binary surface of Corral plugins: the frozen table, the author's macro, and (feature `host`) what a program needs
-//! to run them.
+//! Compiled bases that a user drops into a folder: the frozen table, the author's macro, and (feature `host`) the loader.
+//!
+//! # Writing a plugin
+//!
+//! Implement [`Base`](corral_core::Base) and [`Plugin`] for a type, and say so once. This crate is the only dependency; the
+//! manifest has `crate-type = ["cdylib"]`. `corral plugin new NAME` writes such a crate.
+//!
+//! ```
+//! use corral_plugin_abi::prelude::*;
+//!
+//! /// Plays at random.
+//! struct Random { arms: usize }
+//!
+//! #[derive(Deserialize)]
+//! #[serde(crate = "corral_plugin_abi::serde", deny_unknown_fields)]
+//! struct RandomParams {}
+//!
+//! impl Plugin for Random {
+//!     type Params = RandomParams;
+//!     type Decision = Arm;
+//!     const KIND: Kind = Kind::Arms;
+//!     const DESCRIPTION: &'static str = "plays at random";
+//!     fn build(_: RandomParams, setup: &Setup) -> Result<Self, BaseError> {
+//!         Ok(Self { arms: setup.actions() })
+//!     }
+//! }
+//!
+//! impl<X: ?Sized> Base<X, Arm> for Random {
+//!     fn propose(&mut self, _: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+//!         Ok(Proposal::new(Arm::from((uniform(rng) * self.arms as f64) as usize)))
+//!     }
+//!     fn learn(&mut self, _: &X, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
+//!     fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), BaseError> { Ok(()) }
+//!     fn save(&self) -> Vec<u8> { snapshot::seal("random", 1, &()) }
+//!     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> { Ok(snapshot::open("random", 1, state)?) }
+//! }
+//!
+//! corral_plugin! { "random" => Random }
+//! # fn main() {}
+//! ```
+//!
+//! - Parameters arrive as the plugin's own `Params`, read from TOML; all random numbers come from the host, so that the base
+//!   gives the same run linked or loaded, bit for bit.
+//! - A panic becomes an error with its text and place; the instance is then unusable until its range changes, which
+//!   rebuilds it. A plugin built with `panic = "abort"` takes its process with it: see isolation.
+//! - What is only the host's does not cross: a `Setup` has no policies and no context sampler here.
+//! - Memos may have 1024 numbers, and one more per action or four more per coordinate.
+//! - C and C++ use `include/corral_plugin.h`, which has the same table; `examples/plugins` has a plugin of each kind.
+//!
+//! # Running plugins
+//!
+//! With the feature `host`: `host::Registry` loads a folder and builds bases by the key `file-stem/base`; `host::load_dir` is
+//! the step below it. A file that is refused says why (`host::LoadError`), and never stops the others. `host::check` runs
+//! the laws of `corral_core::contract` on every base of a file, `host::scaffold` begins a new plugin.
+//!
+//! # What is checked, and what cannot be
+//!
+//! Before a byte of a file is run: that it is a regular file that not everybody may write, in a folder that not everybody
+//! may write; that it is an ELF library for this machine, whole, with an entry; that its SHA-256 digest is on the list,
+//! where the policy has one. When it is opened: the version of this crate, and the layout of the table, recursively (C
+//! libraries: magic number, size, no null functions). In every call: the status, the arm or point, the memo, the
+//! probability, the snapshot and its version. A base that breaks a rule is an error, and its master benches it.
+//!
+//! None of this makes a plugin harmless. It is native code: in the host's process it can read and write everything, end
+//! the process, or never return. So:
+//!
+//! | a plugin that | in the host's process | with `isolate = true` |
+//! |---|---|---|
+//! | returns nonsense, panics | error, benched | error, benched |
+//! | crashes, aborts, exits, overflows its stack | the host dies | error, benched; the run goes on |
+//! | never returns | the host hangs | error after the time limit, benched |
+//! | crashes while it is opened | the host dies | refused |
+//! | writes to the host's memory | anything | cannot |
+//! | reads files, opens sockets, deletes your data | can | **can**: it is a process with your rights, no sandbox |
+//! | uses up all memory or processors | can | **can**, until its time limit |
+//!
+//! Isolation is a child process: the host program runs itself again, so a program that wants it calls
+//! `host::isolated_main` first thing in `main`. Each call is a message there and one back (tens of microseconds instead of
+//! nanoseconds), and each random number one more pair. What the plugin prints goes to the host's standard error. A child
+//! whose host was killed ends with its next message. Isolation needs Unix; the loader as a whole needs ELF and 64 bits.
+//!
+//! A library is never unloaded. Overwriting the file of a loaded one in place pulls the code from under the process (SIGBUS):
+//! replace it by renaming another over it.
+
 pub mod abi;
 mod author;
 mod export_macro;

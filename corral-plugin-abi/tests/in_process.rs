@@ -305,3 +305,13 @@ fn an_older_table_has_defaults_for_what_it_lacks() {
     assert!(!base.learns_from_others());
     base.propose(&x, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
 }
+
+#[test]
+fn registries_are_shared_between_threads_and_bases_move() {
+    fn shared<T: Send + Sync>() {}
+    fn moves<T: Send>() {}
+    shared::<corral_plugin_abi::host::Registry>();
+    shared::<corral_plugin_abi::host::Loaded>();
+    moves::<ForeignBase<Arm>>();
+    moves::<ForeignBase<Point>>();
+}

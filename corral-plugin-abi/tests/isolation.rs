@@ -16,6 +16,10 @@ mod tests;
 #[cfg(unix)]
 fn main() {
     corral_plugin_abi::host::isolated_main();
+    if std::env::args().any(|a| a == "--list") {
+        tests::ALL.iter().for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
     let wanted = std::env::args().nth(1).filter(|a| !a.starts_with('-')).unwrap_or_default();
     for (name, test) in tests::ALL {
         if name.contains(&wanted) {

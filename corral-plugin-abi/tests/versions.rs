@@ -77,8 +77,12 @@ fn plugin(name: &str, version: &str, edits: &[(&str, &str, &str)]) -> PathBuf {
         &here.join("Cargo.toml"),
         &format!("[workspace]\nresolver = \"3\"\nmembers = [{abi:?}, {plugin:?}]\n"),
     );
-    if !here.join("Cargo.lock").exists() {
-        fs::copy(workspace().join("Cargo.lock"), here.join("Cargo.lock")).unwrap();
+    // Cargo prunes its copy of the lock file; begin again only when the workspace's has changed.
+    let (lock, kept) =
+        (fs::read_to_string(workspace().join("Cargo.lock")).unwrap(), here.join("Cargo.lock.from"));
+    if fs::read_to_string(&kept).ok().as_ref() != Some(&lock) {
+        fs::write(here.join("Cargo.lock"), &lock).unwrap();
+        fs::write(kept, lock).unwrap();
     }
     write(
         &here.join(&plugin).join("Cargo.toml"),
