@@ -23,8 +23,9 @@ impl Context {
     }
 
     /// Shared features and a fixed number of actions.
+    #[inline]
     pub fn shared(features: Vec<f64>, actions: usize) -> Self {
-        Self { features, actions: actions as u32, ..Self::default() }
+        Self { features, actions: actions as u32, rows: Vec::new(), row_dim: 0, cell: None }
     }
 
     /// The `cell`-th of finitely many contexts.
@@ -34,6 +35,7 @@ impl Context {
 
     /// Shared features and one row of `row_dim` features per action; the number of actions is the number of rows.
     /// Rows that do not divide evenly are cut to whole rows.
+    #[inline]
     pub fn with_rows(features: Vec<f64>, mut rows: Vec<f64>, row_dim: usize) -> Self {
         let actions = rows.len().checked_div(row_dim).unwrap_or(0);
         rows.truncate(actions * row_dim);
@@ -41,11 +43,13 @@ impl Context {
     }
 
     /// The shared features.
+    #[inline]
     pub fn features(&self) -> &[f64] {
         &self.features
     }
 
     /// How many actions can be chosen this round.
+    #[inline]
     pub fn actions(&self) -> usize {
         self.actions as usize
     }
@@ -57,21 +61,25 @@ impl Context {
     }
 
     /// All rows, one action after the other; empty where actions have no features.
+    #[inline]
     pub fn rows(&self) -> &[f64] {
         &self.rows
     }
 
     /// Features per action row; 0 where actions have no features.
+    #[inline]
     pub fn row_dim(&self) -> usize {
         self.row_dim as usize
     }
 
     /// Which of finitely many contexts this is, where contexts are finite.
+    #[inline]
     pub fn cell(&self) -> Option<usize> {
         self.cell.map(|c| c as usize)
     }
 
     /// Marks this as the `cell`-th of finitely many contexts.
+    #[inline]
     pub fn set_cell(&mut self, cell: Option<usize>) {
         self.cell = cell.map(|c| c as u32);
     }

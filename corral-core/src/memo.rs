@@ -21,6 +21,7 @@ impl Memo {
     }
 
     /// The numbers.
+    #[inline]
     pub fn numbers(&self) -> &[f64] {
         &self.0
     }
@@ -31,9 +32,15 @@ impl Memo {
     }
 
     /// Replaces the numbers, keeping the room.
+    #[inline]
     pub fn set(&mut self, numbers: &[f64]) {
         self.0.clear();
-        self.0.extend_from_slice(numbers);
+        // The usual memo, of one number, is not worth a call that copies.
+        match *numbers {
+            [] => {}
+            [number] => self.0.push(number),
+            _ => self.0.extend_from_slice(numbers),
+        }
     }
 
     /// Forgets the numbers, keeping the room.

@@ -15,6 +15,7 @@ pub enum Space {
 
 impl Space {
     /// Whether `arm` may be played in the round of `context`.
+    #[inline]
     pub fn admits_arm(&self, context: &Context, arm: Arm) -> bool {
         match self {
             Self::Arms(actions) => arm.index() < (*actions).min(context.actions()),
