@@ -6,7 +6,7 @@ mod common;
 mod linear;
 
 use std::hint::black_box;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use corral_plugin_abi::host::{Isolation, PluginBase, Policy, load_file};
@@ -30,7 +30,7 @@ fn native() -> linear::Linear {
     linear::Linear::build(linear::LinearParams {}, &world()).expect("the world fits")
 }
 
-fn load(path: &PathBuf, policy: &Policy) -> Boxed {
+fn load(path: &Path, policy: &Policy) -> Boxed {
     let loaded = load_file(path, policy).expect("the fixture loads");
     match loaded.build("linear", "", &world()).expect("the world fits") {
         PluginBase::Arms(base) => base,
@@ -39,7 +39,7 @@ fn load(path: &PathBuf, policy: &Policy) -> Boxed {
 }
 
 /// The same base in every home, by name; C only where there is a compiler.
-fn homes(quick: bool, dir: &std::path::Path) -> Vec<(&'static str, Boxed)> {
+fn homes(quick: bool, dir: &Path) -> Vec<(&'static str, Boxed)> {
     let profile: &[&str] = if quick { &[] } else { &["--release"] };
     let build = ["build", "--locked", "-p", "corral-plugin-fixtures", "--example", "speed"];
     let rust = common::cargo(&common::workspace(), &[&build[..], profile].concat())["speed"].clone();

@@ -105,10 +105,10 @@ unsafe fn enter<B: Plugin>(
         };
         return CORRAL_PANICKED;
     }
-    match catch(|| body(instance)) {
-        Ok(Ok(status)) => status,
-        // SAFETY: the caller's promise.
-        Ok(Err(why)) => unsafe { failed(error, &why) },
+    // Errors are written inside, so that only a number comes out.
+    // SAFETY: the caller's promise.
+    match catch(|| body(instance).unwrap_or_else(|why| unsafe { failed(error, &why) })) {
+        Ok(status) => status,
         Err(text) => {
             // SAFETY: the caller's promise.
             unsafe { write_error(error, &format!("panicked: {text}")) };
@@ -185,12 +185,22 @@ unsafe extern "C" fn propose<B: Plugin>(
     // SAFETY: the host keeps the rules of the table.
     unsafe {
         enter::<B>(instance, error, |i| {
-            let (x, mut rng) = (Borrowed::new(context), HostRng::new(rng));
-            i.base.propose_into(&x, &mut rng, &mut i.made)?;
-            let out = &mut *proposal;
-            i.made.decision.put(out)?;
-            put_memo(i.made.memo.numbers(), out)?;
-            Ok(CORRAL_OK)
+            let (x, mut rng, out) = (Borrowed::new(context), HostRng::new(rng), &mut *proposal);
+            let mut put = |made: &Proposal<B::Decision>| {
+                made.decision.put(out)?;
+                put_memo(made.memo.numbers(), out)?;
+                Ok(CORRAL_OK)
+            };
+            if <B::Decision as Decision>::POINT {
+                // A point needs room, which is used again.
+                i.base.propose_into(&x, &mut rng, &mut i.made)?;
+                return put(&i.made);
+            }
+            // An arm does not: it is read where it was returned, since moving it costs more than the rest of this.
+            match &i.base.propose(&x, &mut rng) {
+                Ok(made) => put(made),
+                Err(why) => Err(why.clone()),
+            }
         })
     }
 }
@@ -204,7 +214,13 @@ unsafe fn put_memo(numbers: &[f64], out: &mut CorralProposal) -> Result<(), Base
         return Err(BaseError::Proposal(why));
     }
     // SAFETY: the host gave room for `memo_capacity` numbers.
-    unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), out.memo, numbers.len()) };
+    match *numbers {
+        [] => {}
+        // The usual memo is not worth a call that copies.
+        [number] => unsafe { out.memo.write(number) },
+        // SAFETY: as above.
+        _ => unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), out.memo, numbers.len()) },
+    }
     out.memo_len = numbers.len();
     Ok(())
 }

@@ -143,10 +143,12 @@ mod sealed {
 
 impl Decision for Arm {
     const POINT: bool = false;
+    #[inline]
     fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError> {
         out.arm = self.0;
         Ok(())
     }
+    #[inline]
     fn take(&mut self, arm: u32, _point: &[f64]) {
         self.0 = arm;
     }
