@@ -14,6 +14,11 @@ const HORIZON: u64 = 1_000_000;
 
 /// Why a master may cost more than three rounds of Corral.
 const REASONS: &[(&str, &str)] = &[
+    (
+        "trim",
+        "baselines give every base an estimate, so that a step is a search of some three passes, where Corral's loss is \
+         in one place and is solved in two",
+    ),
     ("eta-grid", "five rates: five steps of Corral, and a hedge"),
     (
         "exp3-p",
