@@ -21,7 +21,8 @@ const ARGUMENT: &str = "--corral-isolated-plugin";
 /// How a base is isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {
-    /// How long one call may take, from request to answer.
+    /// How long one call may take, from request to answer. Starting the process and building the base may take ten
+    /// seconds whatever this says.
     pub time_limit: Duration,
     /// A program that calls [`isolated_main`]; `None`: this one.
     pub program: Option<PathBuf>,

@@ -143,7 +143,7 @@ fn what_kills_a_process_does_not_kill_the_host() {
     let dir = folder();
     let Some(path) = c("faulty.c", &dir.path().join("faulty.so"), SHARED) else { return };
     let loaded = load_file(&path, &apart(PATIENT)).unwrap();
-    let hasty = load_file(&path, &apart(300)).unwrap();
+    let hasty = load_file(&path, &apart(1500)).unwrap();
     let (x, mut rng) = (Context::plain(3), Pcg64Dxsm::seed_from_u64(1));
     let mut say = |loaded: &Loaded, fault: &str| {
         let mut base = arms(loaded, "faulty", &format!("fault = {fault:?}"), &world(3, 0));
@@ -157,8 +157,8 @@ fn what_kills_a_process_does_not_kill_the_host() {
     // Rust's handler of its own stack says abort, the system's segmentation fault.
     let stack = say(&loaded, "stack").unwrap_err();
     assert!(stack.contains("signal 6") || stack.contains("signal 11"), "{stack}");
-    assert_eq!(say(&hasty, "loop"), Err("faulty: no answer within 300ms; its process was ended".into()));
-    assert_eq!(say(&hasty, "draw-loop"), Err("faulty: no answer within 300ms; its process was ended".into()));
+    assert_eq!(say(&hasty, "loop"), Err("faulty: no answer within 1.5s; its process was ended".into()));
+    assert_eq!(say(&hasty, "draw-loop"), Err("faulty: no answer within 1.5s; its process was ended".into()));
     // What a plugin prints or reads does not disturb the conversation.
     assert_eq!(say(&loaded, "print"), Ok(0));
     assert_eq!(say(&loaded, "read"), Ok(0));
@@ -227,6 +227,6 @@ fn a_spec_isolates_one_base() {
     let wrong = build("isolate = 1").unwrap_err().to_string();
     assert_eq!(wrong, r#"base "draws/draws": isolate must be true or false, but is 1"#);
     assert!(build("time-limit = -1").is_err());
-    let refused = build("isolate = true\nepsilon = 2.0").unwrap_err().to_string();
+    let refused = build("isolate = true\ntime-limit = 20\nepsilon = 2.0").unwrap_err().to_string();
     assert!(refused.contains("epsilon must be in [0, 1], but is 2"), "{refused}");
 }

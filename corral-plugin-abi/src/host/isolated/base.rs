@@ -19,6 +19,9 @@ use crate::author::Decision;
 use crate::host::foreign::{check_memo, check_probability, memo_room};
 use crate::host::loader::BaseInfo;
 
+/// To start a process, open a library and build a base may take this long at least: machines are busy at times.
+const START: Duration = Duration::from_secs(10);
+
 /// A child process and the wire to it.
 struct Home {
     child: Child,
@@ -33,7 +36,7 @@ impl Home {
     fn open(path: &Path, sha256: &str, isolation: &Isolation) -> Result<(Self, Vec<u8>), String> {
         let failed = |e: io::Error| format!("the child process cannot be started: {e}");
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let limit = isolation.time_limit.max(Duration::from_millis(1));
+        let limit = isolation.time_limit.max(START);
         ours.set_read_timeout(Some(limit)).map_err(failed)?;
         ours.set_write_timeout(Some(limit)).map_err(failed)?;
         let program = match &isolation.program {
@@ -60,6 +63,12 @@ impl Home {
             }
             None => Err("an answer that is none".into()),
         }
+    }
+
+    /// From now on a call may take `limit`.
+    fn hurry(&mut self, limit: Duration) -> Result<(), String> {
+        self.limit = limit.max(Duration::from_millis(1));
+        self.wire.set_timeout(self.limit).map_err(|e| e.to_string())
     }
 
     /// A request without draws; `None` is the answer that there is none.
@@ -209,6 +218,7 @@ impl<D: Decision> IsolatedBase<D> {
         let (mut home, _) = Home::open(&path, sha256, isolation).map_err(failed)?;
         let world = (name, params, &setup.space, &setup.context, setup.horizon);
         home.ask(tag::BUILD, |pen| pen.rest(&seal("build", 1, &world))).map_err(BaseError::Failed)?;
+        home.hurry(isolation.time_limit).map_err(BaseError::Failed)?;
         Ok(Self {
             home: RefCell::new(home),
             name: name.to_owned(),

@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use corral_core::Context;
 
@@ -45,6 +46,12 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(stream: UnixStream) -> Self {
         Self { stream, inbox: vec![0; 4096], outbox: Vec::with_capacity(4096), length: 0 }
+    }
+
+    /// How long a read or a write may take.
+    pub(super) fn set_timeout(&self, limit: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(limit))?;
+        self.stream.set_write_timeout(Some(limit))
     }
 
     /// Sends a frame whose payload `fill` writes.
