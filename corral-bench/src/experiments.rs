@@ -1,7 +1,24 @@
 //! The built-in experiments: specs that come with the program.
 
+macro_rules! built_in {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../experiments/", $name, ".toml")))
+    };
+}
+
 /// Name and text of each.
-pub const ALL: &[(&str, &str)] = &[("quickstart", include_str!("../experiments/quickstart.toml"))];
+pub const ALL: &[(&str, &str)] = &[
+    built_in!("quickstart"),
+    built_in!("paper/contextual-hybrid"),
+    built_in!("paper/convex"),
+    built_in!("paper/hardness"),
+    built_in!("paper/links"),
+    built_in!("paper/priors"),
+    built_in!("paper/remark"),
+    built_in!("paper/sparsity"),
+    built_in!("paper/starvation"),
+    built_in!("published/experiment-7"),
+];
 
 /// The text of the experiment `name`.
 pub fn text(name: &str) -> Option<&'static str> {

@@ -82,8 +82,8 @@ impl World {
                 let means = (0..5).map(|i| float(if i == 4 { 0.5 - gap } else { 0.5 })).collect();
                 ("bernoulli", "means", toml::Value::Array(means))
             }
-            Self::Contextual => ("reference-contextual", "gap", float(gap)),
-            Self::Points => ("reference-ball", "gap", float(gap)),
+            Self::Contextual => ("planted", "gap", float(gap)),
+            Self::Points => ("adversarial-linear", "gap", float(gap)),
         };
         (name.to_owned(), [(key.to_owned(), value)].into_iter().collect())
     }

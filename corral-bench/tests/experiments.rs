@@ -1,0 +1,30 @@
+//! Every built-in experiment runs in its fast preset, and none of its claims is refuted.
+//!
+//! A claim is refuted when its whole 95% interval lies on the wrong side of the bound: for a claim that is true at the
+//! bound itself that happens with probability 0.025. Seeds are fixed, so a run that passed once passes again.
+
+use std::process::Command;
+
+#[test]
+fn every_experiment_runs_fast_and_refutes_none_of_its_claims() {
+    let dir = tempfile::TempDir::new().unwrap();
+    for (name, _) in corral_bench::experiments::ALL {
+        let output = Command::new(env!("CARGO_BIN_EXE_corral"))
+            .args(["run", name, "--fast", "--quiet", "--format", "json"])
+            .current_dir(dir.path())
+            .env_remove("CORRAL_PLUGINS")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        for claim in json["claims"].as_array().unwrap() {
+            let expected = claim["unlikely"].is_null();
+            assert!(claim["verdict"] != "unmeasured", "{name}: {claim}");
+            assert!(!(expected && claim["verdict"] == "fails"), "{name}: {claim}");
+        }
+        assert!(
+            !corral_bench::experiments::asks(corral_bench::experiments::text(name).unwrap()).is_empty(),
+            "{name}"
+        );
+    }
+}
