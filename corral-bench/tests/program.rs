@@ -138,6 +138,30 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     assert!(bytes(&dir.path().join("whole")) == bytes(&dir.path().join("killed")));
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_cleanly_and_the_run_goes_on_later() {
+    let dir = folder_with(&SPEC.replace("rounds = 1_500", "rounds = 60_000"));
+    let child = Command::new(env!("CARGO_BIN_EXE_corral"))
+        .args(["run", "spec.toml", "--quiet", "--jobs", "1", "--out", "o"])
+        .current_dir(dir.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    for _ in 0..2_000 {
+        if fs::metadata(dir.path().join("o/cells.partial.jsonl")).is_ok_and(|m| m.len() > 0) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    refused(&child.wait_with_output().unwrap(), 130, &["interrupted with", "of 36 cells done"]);
+    assert!(!dir.path().join("o/results.csv").exists());
+    succeeded(&run(&dir, &["--out", "o"]));
+    assert_eq!(fs::read_to_string(dir.path().join("o/results.csv")).unwrap().lines().count(), 37);
+}
+
 #[test]
 fn json_has_one_object_with_the_promised_keys() {
     let dir = folder_with(SPEC);
@@ -202,6 +226,11 @@ fn what_is_wrong_with_a_spec_is_named_with_its_line() {
         ("base  = { name = \"exp3\" }", "", &["line 26", "needs a base, or a master"]),
         ("label = \"exp3 alone\"", "label = \"band\"", &["line 26", "two learners are labelled \"band\""]),
         ("name   = \"small\"", "name = ", &["line 2"]),
+        (
+            "name  = \"bernoulli\"\nmeans = [0.5, 0.3, 0.6]",
+            "name = \"dataset\"\nfile = \"no/where.csv\"",
+            &["line 6", "no/where.csv"],
+        ),
     ];
     for (old, new, parts) in cases {
         assert!(SPEC.contains(old), "{old}");

@@ -63,7 +63,7 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
                         number(r.regret.max),
                         number(r.loss.mean),
                         r.ratio_to_best_base.map_or("-".to_owned(), |x| format!("{x:.2}")),
-                        r.rounds_per_second.map_or("-".to_owned(), |s| format!("{:.2} M/s", s / 1e6)),
+                        r.rounds_per_second.map_or("-".to_owned(), |s| format!("{:.2} M", s / 1e6)),
                         if r.failed.is_empty() {
                             String::new()
                         } else {
@@ -72,7 +72,7 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
                     ]
                 })
                 .collect();
-            let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "rounds", ""];
+            let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "rounds/s", ""];
             out.push_str(&aligned(&header, "lrrrrrrl", &lines));
         }
     }

@@ -226,12 +226,13 @@ fn ticks(scale: Scale, (lo, hi): (f64, f64)) -> Vec<f64> {
             if powers.len() >= 2 {
                 return powers;
             }
-            // Less than two powers of ten: 1, 2, 5 inside.
+            // Less than two powers of ten: 1, 2, 5 inside; less than two of those: even steps.
             let from = lo.log10().floor() as i32;
-            (from..=last + 1)
+            let between: Vec<f64> = (from..=last + 1)
                 .flat_map(|k| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(k)))
                 .filter(|t| (lo..=hi).contains(t))
-                .collect()
+                .collect();
+            if between.len() >= 2 { between } else { ticks(Scale::Linear, (lo, hi)) }
         }
     }
 }
@@ -247,7 +248,7 @@ fn tick(v: f64) -> String {
 }
 
 fn trim(v: f64) -> String {
-    let text = format!("{v:.3}");
+    let text = format!("{v:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -260,6 +261,7 @@ mod tests {
         assert_eq!(ticks(Scale::Linear, (0.0, 100.0)), [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
         assert_eq!(ticks(Scale::Log, (1.0, 1000.0)), [1.0, 10.0, 100.0, 1000.0]);
         assert_eq!(ticks(Scale::Log, (3.0, 30.0)), [5.0, 10.0, 20.0]);
+        assert_eq!(ticks(Scale::Log, (6.0, 9.0)), [6.0, 7.0, 8.0, 9.0]);
         assert_eq!(tick(20_000.0), "20k");
         assert_eq!(tick(0.05), "0.05");
     }
