@@ -4,46 +4,14 @@
 //! with generators of their own, so that they are compared statistically: 4 combined standard errors, a false-positive
 //! rate below 1e-4 per row. Seeds are fixed.
 
-use corral_core::{Point, Proposal};
-use corral_envs::World;
-use rand::SeedableRng;
-use rand_pcg::Pcg64Dxsm;
+mod harness;
 
-/// One run: the pseudo-regret of `base` in `env` (optionally under E').
-fn regret(env: (&str, &str), induced: Option<&str>, base: (&str, &str), rounds: u64, seed: u64) -> f64 {
-    let table = |text: &str| text.parse::<toml::Table>().expect("toml");
-    let mut world_rng = Pcg64Dxsm::seed_from_u64(seed);
-    let mut rng = Pcg64Dxsm::seed_from_u64(seed ^ 0x5eed_0000);
-    let mut world = corral_envs::build(env.0, &table(env.1), rounds, &mut world_rng).expect("environment");
-    if let Some(schedule) = induced {
-        world = corral_envs::induce(world, &table(schedule), rounds).expect("schedule");
-    }
-    let World::Points(mut world) = world else { panic!("points") };
-    let learner = corral_bases::build(base.0, &table(base.1), &world.setup()).expect("base");
-    let corral_bases::Learner::Points(mut learner) = learner else { panic!("points") };
-    let mut made: Proposal<Point> = Proposal::default();
-    let (mut range, mut total) = (1.0, 0.0);
-    for t in 0..rounds {
-        if world.range() != range {
-            range = world.range();
-            learner.rerange(range, Some(rounds - t)).expect("range");
-        }
-        world.next(&mut world_rng).expect("endless");
-        learner.propose_into(world.context(), &mut rng, &mut made).expect("proposal");
-        total += world.mean_loss(&made.decision);
-        let feedback = world.play(&made.decision).expect("inside");
-        learner.learn(world.context(), &made, feedback).expect("feedback");
-    }
-    total - world.best_so_far()
-}
+use harness::{mean_and_error, regret};
 
-/// Mean and standard error over `seeds` runs.
+/// Mean and standard error of the regret over `seeds` runs.
 fn runs(env: (&str, &str), induced: Option<&str>, base: (&str, &str), rounds: u64, seeds: u64) -> (f64, f64) {
-    let all: Vec<f64> = (0..seeds).map(|s| regret(env, induced, base, rounds, 1000 + s)).collect();
-    let n = all.len() as f64;
-    let mean = all.iter().sum::<f64>() / n;
-    let var = all.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    (mean, (var / n).sqrt())
+    let all: Vec<f64> = (0..seeds).map(|s| regret(env, induced, base, rounds, 1000 + s).base).collect();
+    mean_and_error(&all)
 }
 
 const SEEDS: u64 = 60;
