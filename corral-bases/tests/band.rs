@@ -2,8 +2,8 @@
 
 use corral_bases::{Learner, build};
 use corral_core::{
-    Arm, Base, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Horizon, Rate,
-    Setup, uniform,
+    Arm, Base, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Horizon, Point,
+    Rate, Set, Setup, Space, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -45,6 +45,41 @@ fn no_base_is_benched_before_the_end() {
             let linear = ["greedy", "epsilon-greedy", "linucb", "lints", "squarecb", "regcb", "nlms", "exp3"];
             live(&linear, &contextual, credit, feed);
             live(&["glm-ucb", "ucb1", "epsilon-greedy"], &contextual, credit, feed);
+        }
+    }
+}
+
+fn live_on_points(names: &[&str], setup: &Setup, credit: Crediting, feed: Feed) {
+    let bases: Vec<Box<dyn Base<Context, Point>>> = names
+        .iter()
+        .map(|name| match build(name, &toml::Table::new(), setup) {
+            Ok(Learner::Points(base)) => base,
+            _ => panic!("{name} is not built"),
+        })
+        .collect();
+    let params = CorralParams { rate: Rate::Eager, ..CorralParams::new(bases.len(), Horizon::Known(ROUNDS)) };
+    let params_band = EnsembleParams { credit, feed, ..EnsembleParams::default() };
+    let mut band = Ensemble::with_params(Corral::new(params).unwrap(), bases, params_band).unwrap();
+    let mut rng = Pcg64Dxsm::seed_from_u64(6);
+    let x = Context::plain(0);
+    for _ in 0..ROUNDS {
+        let ticket = band.choose(&x, &mut rng).unwrap();
+        let mean = 0.5 + 0.3 * ticket.decision.coordinates()[0];
+        let loss = f64::from(u8::from(uniform(&mut rng) < mean));
+        let outcome = band.learn(&x, ticket, loss).unwrap();
+        assert!(outcome.benched.is_empty(), "{:?} {credit:?} {feed:?}", band.benched());
+    }
+}
+
+#[test]
+fn no_base_over_points_is_benched_before_the_end() {
+    let world = |set| Setup::new(Space::Points(set), Some(ROUNDS));
+    let list = Set::finite(&Set::cube(3).unwrap().vertices(8).unwrap()).unwrap();
+    for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+        for feed in [Feed::Weighted, Feed::Raw, Feed::Everyone] {
+            let all = ["scrible", "bgd", "oful", "sparse-oful", "sl-ucb", "group-sparse", "glm-oful"];
+            live_on_points(&all, &world(Set::ball(4).unwrap()), credit, feed);
+            live_on_points(&["oful", "sparse-oful", "glm-oful"], &world(list.clone()), credit, feed);
         }
     }
 }

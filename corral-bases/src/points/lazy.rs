@@ -79,7 +79,7 @@ impl<X: ?Sized, M: Model> Base<X, Point> for Lazy<M> {
         rng: &mut dyn Rng,
         made: &mut Proposal<Point>,
     ) -> Result<(), BaseError> {
-        self.clock.check()?;
+        self.clock.ask()?;
         made.memo.clear();
         let out = resize(&mut made.decision, self.set.dim());
         self.model.propose(&self.clock, rng, out)?;
