@@ -60,6 +60,13 @@ fn arms(c: &mut Criterion) {
         let found = measure(rounds, |t| round(&mut *base, &x, &mut rng, t));
         println!("{name}: {found:.1} ns a round, {:.1} times the generator", found / floor);
     }
+    // Arms that are alike are the worst case of a sampler that draws only what can win.
+    let mut base = make("thompson", "", &setup);
+    let found = measure(rounds, |t| {
+        let made = base.propose(&x, &mut rng).unwrap_or_default();
+        let _ = base.learn(&x, black_box(&made), Feedback::plain((t & 1) as f64));
+    });
+    println!("thompson, arms alike: {found:.1} ns a round, {:.1} times the generator", found / floor);
     let mut group = c.benchmark_group("a round over 10 arms");
     for name in names {
         let mut base = make(name, "", &setup);

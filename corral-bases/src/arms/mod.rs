@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::registry::{BuildError, Learner, Row};
 
+mod betas;
 mod epsilon_greedy;
 mod exp3;
 mod fixed;

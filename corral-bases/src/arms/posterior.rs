@@ -2,17 +2,18 @@
 
 use corral_core::prior::{Noise, Prior, at, cholesky};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{ParamError, Rng, sample_index, uniform};
+use corral_core::{ParamError, Rng, sample_index};
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
+use super::betas::Betas;
 use crate::common::check_numbers;
 
 /// The posterior of a [`Prior`] over mean vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Posterior {
     /// a. Beta(a, b) per arm.
-    Beta { a: Vec<f64>, b: Vec<f64> },
+    Beta(Betas),
     /// b. Normal per arm, with its mean and standard deviation; `precision` = 1/variance.
     Gaussian { precision: Vec<f64>, mean: Vec<f64>, deviation: Vec<f64>, noise: f64 },
     /// c. Jointly normal.
@@ -27,7 +28,7 @@ impl Posterior {
         prior.check(arms)?;
         let spread = |list: &[f64]| (0..arms).map(|i| at(list, i)).collect::<Vec<f64>>();
         Ok(match prior {
-            Prior::Beta { a, b } => Self::Beta { a: spread(a), b: spread(b) },
+            Prior::Beta { a, b } => Self::Beta(Betas::new(spread(a), spread(b))),
             Prior::Gaussian { mean, variance, noise } => Self::Gaussian {
                 precision: spread(variance).iter().map(|v| 1.0 / v).collect(),
                 mean: spread(mean),
@@ -53,7 +54,7 @@ impl Posterior {
     /// Draws a mean vector, and returns its best arm (the first of equals).
     pub(crate) fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
         match self {
-            Self::Beta { a, b } => lowest_beta(a, b, rng),
+            Self::Beta(betas) => betas.sample_best(rng),
             Self::Gaussian { mean, deviation, .. } => {
                 lowest(mean.iter().zip(&*deviation).map(|(m, d)| m + d * standard_normal(rng)))
             }
@@ -65,11 +66,7 @@ impl Posterior {
     /// Learns the loss of an arm.
     pub(crate) fn learn(&mut self, arm: usize, loss: f64) {
         match self {
-            // a += c, b += 1 - c                                                       section 2.8 a
-            Self::Beta { a, b } => {
-                a[arm] += loss;
-                b[arm] += 1.0 - loss;
-            }
+            Self::Beta(betas) => betas.learn(arm, loss),
             // lambda += 1/sigma^2; h += c/sigma^2; mean h/lambda                       section 2.8 b
             Self::Gaussian { precision, mean, deviation, noise } => {
                 let shift = precision[arm] * mean[arm] + loss / *noise;
@@ -85,7 +82,7 @@ impl Posterior {
     /// Whether a loss is counted as 0 or 1.
     pub(crate) fn is_bernoulli(&self) -> bool {
         match self {
-            Self::Beta { .. } => true,
+            Self::Beta(_) => true,
             Self::Finite(h) => h.noise == Noise::Bernoulli,
             Self::Gaussian { .. } | Self::Correlated(_) => false,
         }
@@ -119,9 +116,11 @@ impl Posterior {
             }
         };
         match (self, fresh) {
-            (Self::Beta { a, b }, Self::Beta { .. }) => {
-                positive("beta parameters", a)?;
-                positive("beta parameters", b)
+            (Self::Beta(betas), Self::Beta(_)) => {
+                positive("beta parameters", &betas.a)?;
+                positive("beta parameters", &betas.b)?;
+                betas.prepare();
+                Ok(())
             }
             (Self::Gaussian { precision, mean, deviation, noise }, Self::Gaussian { noise: ours, .. }) => {
                 positive("precisions", precision)?;
@@ -143,7 +142,7 @@ impl Posterior {
 
     #[cfg(test)]
     pub(crate) fn beta_parameters(&self) -> Option<(&[f64], &[f64])> {
-        if let Self::Beta { a, b } = self { Some((a, b)) } else { None }
+        if let Self::Beta(betas) = self { Some((&betas.a, &betas.b)) } else { None }
     }
 }
 
@@ -395,7 +394,7 @@ impl Hypotheses {
 
 /// The first index of the lowest number.
 #[inline]
-fn lowest(numbers: impl Iterator<Item = f64>) -> usize {
+pub(super) fn lowest(numbers: impl Iterator<Item = f64>) -> usize {
     let (mut low, mut first) = (f64::INFINITY, 0);
     for (i, number) in numbers.enumerate() {
         if number < low {
@@ -406,84 +405,8 @@ fn lowest(numbers: impl Iterator<Item = f64>) -> usize {
 }
 
 #[inline]
-fn standard_normal(rng: &mut dyn Rng) -> f64 {
+pub(super) fn standard_normal(rng: &mut dyn Rng) -> f64 {
     StandardNormal.sample(rng)
-}
-
-/// A Gamma(shape, 1) number, shape >= 1 (Marsaglia and Tsang 2000).
-#[inline]
-fn gamma(shape: f64, rng: &mut dyn Rng) -> f64 {
-    let d = shape - 1.0 / 3.0;
-    let c = 1.0 / (9.0 * d).sqrt();
-    loop {
-        let x = standard_normal(rng);
-        let root = 1.0 + c * x;
-        if root <= 0.0 {
-            continue;
-        }
-        let v = root * root * root;
-        let (u, square) = (uniform(rng), x * x);
-        // The squeeze decides nearly always; the logarithms decide the rest.
-        if u < 1.0 - 0.0331 * square * square || u.ln() < 0.5 * square + d * (1.0 - v + v.ln()) {
-            return d * v;
-        }
-    }
-}
-
-/// A Beta(a, b) number.
-#[inline]
-fn beta(a: f64, b: f64, rng: &mut dyn Rng) -> f64 {
-    if a >= 1.0 && b >= 1.0 {
-        let x = gamma(a, rng);
-        x / (x + gamma(b, rng))
-    } else {
-        corral_core::beta(a, b, rng)
-    }
-}
-
-/// The arm whose Beta(a, b) number is the lowest, in law as if all were drawn: most are only shown not to be.
-#[inline]
-fn lowest_beta(a: &[f64], b: &[f64], rng: &mut dyn Rng) -> usize {
-    let likely = lowest(a.iter().zip(b).map(|(a, b)| a / (a + b)));
-    let (mut best, mut low) = (likely, beta(a[likely], b[likely], rng));
-    for (arm, (a, b)) in a.iter().zip(b).enumerate() {
-        if arm != likely
-            && let Some(draw) = beta_below(*a, *b, low, rng)
-        {
-            (best, low) = (arm, draw);
-        }
-    }
-    best
-}
-
-/// A Beta(a, b) number X if it is below `m`, else `None`: exact in law.
-///
-/// X = G/(G + H) of two gammas is below m where S = m H - (1 - m) G > 0. With t = (a - m n)/(m (1 - m) n), n = a + b, the
-/// law of (G, H) is M e^{-t S} times that of (G m n/a, H (1 - m) n/b), where
-///     M = (m n/a)^a ((1 - m) n/b)^b = exp(-n kl(a/n, m)) <= exp(-2 n (a/n - m)^2)
-/// is Chernoff's bound of P(X < m). So: with probability 1 - M the answer is no; else draw from the other law, and
-/// accept with probability e^{-t S} where S > 0. One number of the generator answers for an arm that is clearly worse.
-#[inline]
-fn beta_below(a: f64, b: f64, m: f64, rng: &mut dyn Rng) -> Option<f64> {
-    let n = a + b;
-    let off = a - m * n;
-    if off <= 0.0 || a < 1.0 || b < 1.0 || m <= 0.0 {
-        return Some(beta(a, b, rng)).filter(|x| *x < m);
-    }
-    let u = uniform(rng);
-    // e^{-y} <= 1/(1 + y + y^2/2 + y^3/6) spares the logarithms nearly always.
-    let y = 2.0 * off * off / n;
-    if u * (1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0)))) >= 1.0 {
-        return None;
-    }
-    let (shrink, grow) = (m * n / a, (1.0 - m) * n / b);
-    if u.ln() >= a * shrink.ln() + b * grow.ln() {
-        return None;
-    }
-    let (g, h) = (shrink * gamma(a, rng), grow * gamma(b, rng));
-    let s = m * h - (1.0 - m) * g;
-    let tilt = off / (m * (1.0 - m) * n);
-    (s > 0.0 && uniform(rng) < (-tilt * s).exp()).then_some(g / (g + h))
 }
 
 #[cfg(test)]
@@ -491,66 +414,6 @@ mod tests {
     use super::*;
     use rand::SeedableRng;
     use rand_pcg::Pcg64Dxsm;
-
-    #[test]
-    fn arms_win_as_often_as_if_all_were_drawn() {
-        // 40,000 draws each way, five standard errors of the difference per arm: false alarms below 12 * 6e-7.
-        let mut rng = Pcg64Dxsm::seed_from_u64(12);
-        let posteriors: [(&[f64], &[f64]); 3] = [
-            (&[1.0, 3.0, 2.0, 9.0], &[1.0, 4.0, 1.0, 30.0]),
-            (&[12.0, 30.0, 25.0, 20.0], &[40.0, 70.0, 60.0, 21.0]),
-            (&[0.4, 3.0, 1.0, 5.0], &[2.0, 0.7, 1.5, 6.0]),
-        ];
-        for (a, b) in posteriors {
-            let n = 40_000;
-            let (mut fast, mut plain) = ([0.0; 4], [0.0; 4]);
-            for _ in 0..n {
-                fast[lowest_beta(a, b, &mut rng)] += 1.0 / f64::from(n);
-                plain[lowest(a.iter().zip(b).map(|(a, b)| beta(*a, *b, &mut rng)))] += 1.0 / f64::from(n);
-            }
-            for (p, q) in fast.iter().zip(&plain) {
-                let se = ((p * (1.0 - p) + q * (1.0 - q)) / f64::from(n)).sqrt();
-                assert!((p - q).abs() <= 5.0 * se + 1e-12, "{fast:?} and {plain:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn draws_below_a_level_have_the_law_of_draws_that_happen_to_be() {
-        // P(X < m), and the mean of X given that, against plain draws: five standard errors.
-        let mut rng = Pcg64Dxsm::seed_from_u64(13);
-        for (a, b, m) in [(3.0, 4.0, 0.2), (20.0, 25.0, 0.35), (1.5, 1.0, 0.5), (2.0, 9.0, 0.1)] {
-            let n = 100_000;
-            let fast: Vec<f64> = (0..n).filter_map(|_| beta_below(a, b, m, &mut rng)).collect();
-            let plain: Vec<f64> = (0..n).map(|_| beta(a, b, &mut rng)).filter(|x| *x < m).collect();
-            let share = |list: &[f64]| list.len() as f64 / f64::from(n);
-            let (p, q) = (share(&fast), share(&plain));
-            assert!((p - q).abs() < 5.0 * ((p + q) / f64::from(n)).sqrt(), "P(X < {m}): {p} and {q}");
-            let mean = |list: &[f64]| list.iter().sum::<f64>() / list.len() as f64;
-            let (x, y) = (mean(&fast), mean(&plain));
-            let variance = plain.iter().map(|v| (v - y).powi(2)).sum::<f64>() / plain.len() as f64;
-            let se = (variance / fast.len() as f64 + variance / plain.len() as f64).sqrt();
-            assert!((x - y).abs() < 5.0 * se, "mean below {m}: {x} and {y}");
-            assert!(fast.iter().all(|x| *x >= 0.0 && *x < m));
-        }
-    }
-
-    #[test]
-    fn beta_draws_have_their_moments() {
-        // 40,000 draws, mean and variance at five standard errors: false alarms below 1e-5.
-        let mut rng = Pcg64Dxsm::seed_from_u64(9);
-        for (a, b) in [(1.0, 1.0), (3.0, 1.5), (40.0, 200.0), (0.5, 0.5), (1e-3, 2.0)] {
-            let n = 40_000;
-            let draws: Vec<f64> = (0..n).map(|_| beta(a, b, &mut rng)).collect();
-            let mean = draws.iter().sum::<f64>() / f64::from(n);
-            let (m, v) = (a / (a + b), a * b / ((a + b) * (a + b) * (a + b + 1.0)));
-            assert!((mean - m).abs() < 5.0 * (v / f64::from(n)).sqrt(), "Beta({a}, {b}): {mean} and {m}");
-            let squares: Vec<f64> = draws.iter().map(|x| (x - m).powi(2)).collect();
-            let variance = squares.iter().sum::<f64>() / f64::from(n);
-            let spread = squares.iter().map(|s| (s - v).powi(2)).sum::<f64>() / f64::from(n);
-            assert!((variance - v).abs() < 5.0 * (spread / f64::from(n)).sqrt(), "Beta({a}, {b})");
-        }
-    }
 
     #[test]
     fn correlated_and_independent_agree_where_the_covariance_is_diagonal() {
