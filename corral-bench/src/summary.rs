@@ -136,6 +136,57 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
     rows
 }
 
+/// How far a learner's loss per round is from that of the best base alone, over several worlds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gap {
+    /// The learner's label.
+    pub label: String,
+    /// Mean over the worlds.
+    pub mean: f64,
+    /// The largest, and where.
+    pub worst: f64,
+    /// The world of the largest.
+    pub worst_in: String,
+    /// In how many worlds.
+    pub worlds: usize,
+}
+
+/// The gap of every learner, in the order of the spec; empty where no base is run alone, or there is one world only.
+/// The best base is picked per world after the fact: an oracle that nobody has.
+pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {
+    let mut best: Vec<((u64, &str), f64)> = Vec::new();
+    for row in rows.iter().filter(|r| r.alone && r.loss.mean.is_finite()) {
+        let world = (row.rounds, row.environment.as_str());
+        match best.iter_mut().find(|(w, _)| *w == world) {
+            Some((_, least)) => *least = least.min(row.loss.mean),
+            None => best.push((world, row.loss.mean)),
+        }
+    }
+    if best.len() < 2 {
+        return Vec::new();
+    }
+    let mut gaps = Vec::new();
+    for learner in &spec.learners {
+        let found: Vec<(f64, &str)> = rows
+            .iter()
+            .filter(|r| r.label == learner.label && r.loss.mean.is_finite())
+            .filter_map(|r| {
+                let world = (r.rounds, r.environment.as_str());
+                best.iter().find(|(w, _)| *w == world).map(|(_, least)| (r.loss.mean - least, world.1))
+            })
+            .collect();
+        let Some((worst, worst_in)) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        gaps.push(Gap {
+            label: learner.label.clone(),
+            mean: found.iter().map(|g| g.0).sum::<f64>() / found.len() as f64,
+            worst: *worst,
+            worst_in: (*worst_in).to_owned(),
+            worlds: found.len(),
+        });
+    }
+    gaps
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

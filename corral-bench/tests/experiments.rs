@@ -9,6 +9,10 @@ use std::process::Command;
 fn every_experiment_runs_fast_and_refutes_none_of_its_claims() {
     let dir = tempfile::TempDir::new().unwrap();
     for (name, _) in corral_bench::experiments::ALL {
+        // Real data are not in the repository, and are no matter of seconds.
+        if name.starts_with("data/") {
+            continue;
+        }
         let output = Command::new(env!("CARGO_BIN_EXE_corral"))
             .args(["run", name, "--fast", "--quiet", "--format", "json"])
             .current_dir(dir.path())

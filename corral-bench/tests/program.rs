@@ -311,6 +311,23 @@ fn the_report_stands_alone() {
 }
 
 #[test]
+fn data_that_end_before_the_horizon_are_run_to_their_end() {
+    let spec = SPEC
+        .replace("name  = \"bernoulli\"\nmeans = [0.5, 0.3, 0.6]", "name = \"dataset\"\nfile = \"data.csv\"");
+    let dir = folder_with(&spec);
+    let rows: String = (0..200).map(|i| format!("{},{}\n", i % 7, i % 3)).collect();
+    fs::write(dir.path().join("data.csv"), format!("x,y\n{rows}")).unwrap();
+    let text = succeeded(&run(
+        &dir,
+        &["--format", "json", "--out", "o", "--set", "environment.1.means=[[0.1, 0.2, 0.3]]"],
+    ));
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(json["gaps"].as_array().unwrap().len() == 3, "{json}");
+    let cells = fs::read_to_string(dir.path().join("o/cells.jsonl")).unwrap();
+    assert!(cells.lines().next().unwrap().contains("\"played\":200"), "{cells}");
+}
+
+#[test]
 fn listings_name_everything() {
     let dir = TempDir::new().unwrap();
     for what in ["masters", "bases", "environments", "experiments"] {

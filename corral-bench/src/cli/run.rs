@@ -15,7 +15,7 @@ use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
 use crate::spec::{Spec, SpecError, overridden};
 use crate::store::{self, Shard, results_csv};
-use crate::summary::{Row, rows};
+use crate::summary::{Row, gaps, rows};
 
 /// The largest spec that is read: a spec is written by hand.
 const LARGEST_SPEC: u64 = 16 << 20;
@@ -179,6 +179,7 @@ fn answer(
     match format {
         Format::Table => {
             print(&table::results(spec, &rows))?;
+            print(&table::gaps(&gaps(spec, &rows)))?;
             print(&table::claims(&held))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
@@ -206,6 +207,7 @@ fn json(spec: &Spec, rows: &[Row], held: &[Held], report: &Path) -> String {
         "rounds": rounds,
         "seeds": spec.seeds,
         "learners": rows,
+        "gaps": gaps(spec, rows),
         "claims": held,
         "report": report.display().to_string(),
     });

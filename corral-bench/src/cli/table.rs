@@ -2,7 +2,7 @@
 
 use crate::claims::{Held, Verdict};
 use crate::spec::Spec;
-use crate::summary::Row;
+use crate::summary::{Gap, Row};
 
 /// A table with aligned columns; columns marked `'r'` in `align` are flushed right.
 pub fn aligned(header: &[&str], align: &str, rows: &[Vec<String>]) -> String {
@@ -77,6 +77,22 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
         }
     }
     out
+}
+
+/// How far each learner is from the best base of every world.
+pub fn gaps(gaps: &[Gap]) -> String {
+    if gaps.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = gaps
+        .iter()
+        .map(|g| {
+            vec![g.label.clone(), format!("{:.4}", g.mean), format!("{:.4}", g.worst), g.worst_in.clone()]
+        })
+        .collect();
+    let header = ["learner", "mean gap", "worst gap", "in"];
+    format!("\nloss per round above the best base alone, over {} worlds\n", gaps[0].worlds)
+        + &aligned(&header, "lrrl", &rows)
 }
 
 /// What was claimed, what was measured, and whether it holds.

@@ -131,6 +131,8 @@ pub fn stack(title: &str, x: &Axis, y: &Axis, stack: &Stack) -> Option<Markup> {
     let corners = stack.x.iter().flat_map(|x| [(*x, 0.0), (*x, 1.0)]);
     let frame = Frame::new(x, y, corners)?;
     let bases = stack.shares.first()?.len();
+    // Data may have ended before the last checkpoint.
+    let columns = stack.x.len().min(stack.shares.len());
     let below = |column: usize, base: usize| stack.shares[column][..base].iter().sum::<f64>();
     Some(drawing(
         title,
@@ -139,7 +141,7 @@ pub fn stack(title: &str, x: &Axis, y: &Axis, stack: &Stack) -> Option<Markup> {
         y,
         &html! {
             @for base in 0..bases {
-                @let band: Vec<_> = (0..stack.x.len()).map(|i| (stack.x[i], below(i, base), below(i, base + 1))).collect();
+                @let band: Vec<_> = (0..columns).map(|i| (stack.x[i], below(i, base), below(i, base + 1))).collect();
                 path class={ "area c" (base % COLOURS) } d=(band_path(&frame, &band)) {}
             }
         },

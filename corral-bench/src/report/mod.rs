@@ -135,7 +135,7 @@ fn band(label: &str, rounds: u64, bands: &[&BandRecord]) -> Markup {
     let x: Vec<f64> = checkpoints(rounds).iter().map(|t| *t as f64).collect();
     let names = &bands[0].bases;
     let probabilities = mean_trace(bands, |b| &b.probabilities);
-    let one = bands.iter().find(|b| b.probabilities.len() == x.len());
+    let one = bands.iter().find(|b| !b.probabilities.is_empty());
     html! {
         h3 { "Inside " (label) }
         (legend(names.iter().map(String::as_str), true))
