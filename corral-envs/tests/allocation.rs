@@ -1,0 +1,88 @@
+//! A round of an environment allocates nothing once the first rounds are over.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use corral_core::{Arm, Context, Point, Space};
+use corral_envs::{Environment, World, build, entries, example};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+
+thread_local! {
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is handed to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|c| c.set(c.get() + 1));
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.with(|c| c.set(c.get() + 1));
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Allocations of 1000 rounds as a runner plays them, after 100 to warm up.
+fn rounds<D>(env: &mut dyn Environment<Context, D>, decisions: &[D]) -> u64 {
+    let mut rng = Pcg64Dxsm::seed_from_u64(1);
+    let mut before = 0;
+    for round in 0..1100 {
+        if round == 100 {
+            before = COUNT.with(Cell::get);
+        }
+        let decision = &decisions[round % decisions.len()];
+        env.next(&mut rng).unwrap();
+        std::hint::black_box(env.context());
+        assert!(env.mean_loss(decision).is_finite() && env.loss(decision).is_finite());
+        env.play(decision).unwrap();
+    }
+    COUNT.with(Cell::get) - before
+}
+
+fn allocations(name: &str) -> u64 {
+    let params: toml::Table = example(name).unwrap().parse().unwrap();
+    match build(name, &params, 2000, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap() {
+        World::Arms(mut env) => {
+            // The first two arms are there in every round of every example.
+            rounds(&mut *env, &[Arm(0), Arm(1)])
+        }
+        World::Points(mut env) => {
+            let Space::Points(set) = env.setup().space else { panic!("{name} has no points") };
+            let corner = |sign: f64| {
+                let mut at = vec![0.0; set.dim()];
+                set.linear_min(&vec![sign; set.dim()], &mut at).unwrap();
+                Point(at)
+            };
+            rounds(&mut *env, &[corner(1.0), corner(-1.0)])
+        }
+    }
+}
+
+#[test]
+fn the_counter_counts() {
+    let before = COUNT.with(Cell::get);
+    drop(std::hint::black_box(vec![1u8; 100]));
+    assert_eq!(COUNT.with(Cell::get) - before, 1);
+}
+
+#[test]
+fn a_round_allocates_nothing() {
+    let found: Vec<(&str, u64)> = entries().iter().map(|e| (e.name, allocations(e.name))).collect();
+    for name in ["bernoulli", "switching", "planted", "linear", "reference-ball"] {
+        assert!(found.iter().any(|f| f.0 == name), "no environment is called {name}");
+    }
+    // The examples of these begin again at the end of their short files, which are opened afresh.
+    let most = |name: &str| if ["dataset", "logged"].contains(&name) { 250 } else { 0 };
+    let guilty: Vec<_> = found.iter().filter(|f| f.1 > most(f.0)).collect();
+    assert!(guilty.is_empty(), "allocations in 1000 rounds: {guilty:?}");
+}
