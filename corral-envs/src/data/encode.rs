@@ -1,11 +1,12 @@
 //! From rows to features and classes: a first pass learns the columns, later ones encode with them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use serde::Deserialize;
 
-use super::rows::{Row, Rows, Source, finite};
+use super::rows::{Row, Rows, Source, finite, number};
 use super::source::at;
 use crate::EnvError;
 
@@ -32,7 +33,7 @@ pub struct Schema {
     columns: Vec<Column>,
     /// Where the label stands, in formats with columns.
     class: Option<usize>,
-    classes: Vec<String>,
+    classes: HashMap<String, usize>,
     /// The slot of every named feature, in formats without columns, while they are few.
     named: HashMap<String, usize>,
     buckets: usize,
@@ -61,7 +62,7 @@ enum Column {
 #[derive(Default)]
 struct Seen {
     nominal: bool,
-    categories: BTreeSet<Vec<u8>>,
+    categories: HashSet<Vec<u8>>,
     overflow: bool,
     n: f64,
     mean: f64,
@@ -80,18 +81,17 @@ impl Seen {
         if self.nominal || cell == b"?" {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(cell);
-        match text.trim().parse::<f64>() {
-            Ok(x) if x.is_finite() => {
+        match number(cell) {
+            Some(x) if x.is_finite() => {
                 // Welford's running mean and sum of squares.
                 self.n += 1.0;
                 let before = x - self.mean;
                 self.mean += before / self.n;
                 self.squares += before * (x - self.mean);
             }
-            Ok(x) => return Err(format!("{x} is not finite")),
+            Some(x) => return Err(format!("{x} is not finite")),
             // Not a number: then all of the column is categorical.
-            Err(_) => self.nominal = true,
+            None => self.nominal = true,
         }
         Ok(())
     }
@@ -138,7 +138,7 @@ impl Schema {
         if let Some(class) = class {
             skipped[class] = true;
         }
-        let mut labels: BTreeSet<String> = BTreeSet::new();
+        let mut labels: HashSet<String> = HashSet::new();
         let mut named: BTreeSet<String> = BTreeSet::new();
         let mut too_many_names = false;
         let mut count = 0;
@@ -158,19 +158,19 @@ impl Schema {
                     named.insert(name.to_owned());
                 }
             }
-            let label = match class {
-                Some(class) => String::from_utf8_lossy(&row.cells[class]).into_owned(),
-                None => row.label.clone(),
-            };
+            let label = label(&row, class);
+            if labels.contains(&*label) {
+                continue;
+            }
             if label.trim().is_empty() {
                 return Err(at(path, Some(row.line), "the class is empty"));
             }
             let most = wishes.classes.unwrap_or(MOST_CLASSES);
-            if !labels.contains(&label) && labels.len() == most {
+            if labels.len() == most {
                 let why = format!("class {label:?} is out of range: there are {most} others already");
                 return Err(at(path, Some(row.line), why));
             }
-            labels.insert(label);
+            labels.insert(label.into_owned());
         }
         if count == 0 {
             return Err(at(path, None, "the data set is empty"));
@@ -178,7 +178,7 @@ impl Schema {
         let mut schema = Self {
             columns: Vec::new(),
             class,
-            classes: ordered(labels.into_iter().collect()),
+            classes: ordered(labels.into_iter().collect()).into_iter().zip(0..).collect(),
             named: HashMap::new(),
             buckets: wishes.buckets.max(1),
             first_bucket: 0,
@@ -206,7 +206,10 @@ impl Schema {
                 Column::Hashed
             } else {
                 let first = self.take(seen.categories.len());
-                Column::OneHot { slots: seen.categories.into_iter().zip(first..).collect() }
+                // Slots in the order of categories, so that they do not depend on the order of rows.
+                let mut sorted: Vec<Vec<u8>> = seen.categories.into_iter().collect();
+                sorted.sort_unstable();
+                Column::OneHot { slots: sorted.into_iter().zip(first..).collect() }
             };
             self.columns.push(column);
         }
@@ -248,13 +251,16 @@ impl Schema {
         features.clear();
         features.resize(self.features, 0.0);
         features[0] = 1.0;
-        for (number, (column, cell)) in self.columns.iter().zip(row.cells.iter()).enumerate() {
+        for (place, (column, cell)) in self.columns.iter().zip(row.cells.iter()).enumerate() {
             match column {
                 Column::Skipped => {}
                 Column::Numeric { slot, mean, inverse_sd } => {
                     if cell != b"?" {
-                        let text = String::from_utf8_lossy(cell);
-                        let value = finite(&text).map_err(|why| at(path, Some(row.line), why))?;
+                        let value = match number(cell).filter(|x| x.is_finite()) {
+                            Some(value) => value,
+                            None => finite(&String::from_utf8_lossy(cell))
+                                .map_err(|why| at(path, Some(row.line), why))?,
+                        };
                         features[*slot] = (value - mean) * inverse_sd;
                     }
                 }
@@ -263,7 +269,7 @@ impl Schema {
                         features[*slot] = 1.0;
                     }
                 }
-                Column::Hashed => self.hash(number as u64, cell, 1.0, features),
+                Column::Hashed => self.hash(place as u64, cell, 1.0, features),
             }
         }
         for (name, value) in &row.features {
@@ -273,13 +279,10 @@ impl Schema {
                 None => self.hash(0, name.as_bytes(), *value, features),
             }
         }
-        let label = match self.class {
-            Some(class) => String::from_utf8_lossy(&row.cells[class]),
-            None => row.label.as_str().into(),
-        };
+        let label = label(row, self.class);
         self.classes
-            .iter()
-            .position(|c| *c == label)
+            .get(&*label)
+            .copied()
             .ok_or_else(|| at(path, Some(row.line), format!("class {label:?} is out of range")))
     }
 
@@ -295,6 +298,14 @@ impl Schema {
         h ^= h >> 29;
         let bucket = self.first_bucket + (h as usize) % self.buckets;
         features[bucket] += if h >> 63 == 0 { value } else { -value };
+    }
+}
+
+/// The label of a row, where the format has columns in the column `class`.
+fn label(row: &Row, class: Option<usize>) -> Cow<'_, str> {
+    match class {
+        Some(class) => String::from_utf8_lossy(&row.cells[class]),
+        None => Cow::Borrowed(&row.label),
     }
 }
 
