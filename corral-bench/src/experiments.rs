@@ -18,6 +18,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("paper/sparsity"),
     built_in!("paper/starvation"),
     built_in!("published/experiment-7"),
+    built_in!("compare/masters"),
     built_in!("data/contextual"),
 ];
 
