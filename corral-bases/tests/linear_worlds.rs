@@ -287,14 +287,6 @@ fn values_are_stable() {
     }
 }
 
-#[test]
-#[ignore = "prints the table of traces"]
-fn print_traces() {
-    for (name, params) in ARMS.iter().map(|n| (*n, "")).chain(LINEAR) {
-        println!("    ({name:?}, {params:?}, {:?}),", trace(name, params));
-    }
-}
-
 #[rustfmt::skip]
 const TRACES: &[(&str, &str, &str)] = &[
     ("exp3", "", "1020413442330233403033131434443023131234"),

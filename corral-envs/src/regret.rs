@@ -52,7 +52,7 @@ impl CellSums {
         }
     }
 
-    /// The cumulative mean loss of a policy: sum over contexts x of G[x][pi(x)].
+    /// The cumulative mean loss of a policy: sum over contexts x of `G[x][pi(x)]`.
     pub fn of(&self, policy: &Policy) -> Option<f64> {
         match policy {
             Policy::Table(table) if table.len() * self.actions == self.sums.len() => {

@@ -13,7 +13,7 @@ use crate::arms::Noise;
 use crate::registry::{Row, entry, field};
 use crate::{Draw, EnvError, Environment, Stream};
 
-/// The link sigma of E[loss] = sigma(<theta, z>). With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
+/// The link sigma of `E[loss] = sigma(<theta, z>)`. With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
