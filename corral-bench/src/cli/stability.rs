@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 use super::run::load_plugins;
 use super::table::{aligned, number};
 use super::{Failure, Format, PluginDir, parse_pair, print};
-use crate::spec::BaseSpec;
+use crate::spec::{BaseSpec, value_of};
 use crate::stability::{Fit, Stability, UnderSchedule, World, measure, total_rounds};
 
 /// Arguments of `corral stability`.
@@ -98,14 +98,10 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
 }
 
 fn params(pairs: &[(String, String)]) -> Result<toml::Table, Failure> {
-    let mut table = toml::Table::new();
-    for (key, value) in pairs {
-        let parsed: toml::Table = toml::from_str(&format!("v = {value}"))
-            .or_else(|_| toml::from_str(&format!("v = {value:?}")))
-            .map_err(|_| Failure::usage(format!("--set {key}={value}: the value is not TOML")))?;
-        table.extend(parsed.get("v").map(|v| (key.clone(), v.clone())));
-    }
-    Ok(table)
+    pairs
+        .iter()
+        .map(|(key, value)| Ok((key.clone(), value_of(key, value).map_err(Failure::usage)?)))
+        .collect()
 }
 
 fn text(what: &Stability, claimed: Option<f64>, measured: &[UnderSchedule]) -> String {

@@ -7,7 +7,7 @@ use std::fmt;
 
 use corral_core::{Crediting, Feed};
 
-pub use read::overridden;
+pub use read::{overridden, value_of};
 
 /// A run, as its file says it.
 #[derive(Debug, Clone)]

@@ -301,10 +301,7 @@ pub fn overridden(text: &str, fast: bool, pairs: &[(String, String)]) -> Result<
         root.extend(faster);
     }
     for (key, value) in pairs {
-        let parsed: toml::Table = toml::from_str(&format!("v = {value}"))
-            .or_else(|_| toml::from_str(&format!("v = {value:?}")))
-            .map_err(|_| SpecError::whole(format!("--set {key}={value}: the value is not TOML")))?;
-        let Some(new) = parsed.get("v") else { continue };
+        let new = value_of(key, value)?;
         let mut steps = key.split('.').peekable();
         let mut at =
             root.entry(steps.next().unwrap_or_default()).or_insert(toml::Value::Table(toml::Table::new()));
@@ -312,9 +309,21 @@ pub fn overridden(text: &str, fast: bool, pairs: &[(String, String)]) -> Result<
             at = descend(at, step)
                 .ok_or_else(|| SpecError::whole(format!("--set {key}: there is no {step:?} on this path")))?;
         }
-        *at = new.clone();
+        *at = new;
     }
     toml::to_string(&root).map_err(SpecError::whole)
+}
+
+/// The value of a `key=value` pair: TOML, or else the text itself.
+///
+/// # Errors
+/// Neither.
+pub fn value_of(key: &str, value: &str) -> Result<toml::Value, SpecError> {
+    let parsed: Option<toml::Table> =
+        toml::from_str(&format!("v = {value}")).or_else(|_| toml::from_str(&format!("v = {value:?}"))).ok();
+    parsed
+        .and_then(|mut table| table.remove("v"))
+        .ok_or_else(|| SpecError::whole(format!("--set {key}={value}: the value is not TOML")))
 }
 
 fn descend<'a>(at: &'a mut toml::Value, step: &str) -> Option<&'a mut toml::Value> {
