@@ -134,6 +134,11 @@ fn text(what: &Stability, claimed: Option<f64>, measured: &[UnderSchedule]) -> S
         out.push_str(&format!("alpha, minimax    {}\n", exponent(&m.minimax)));
         out.push_str(&format!("alpha, fixed gap  {}\n", exponent(&m.fixed)));
         out.push_str(&format!("alpha, claimed    {claim}\n"));
+        if m.curve.iter().any(|p| p.minimax_saturated) {
+            out.push_str(
+                "warning: on the minimax curve the base is near blind play; the slope there is that of the gaps\n",
+            );
+        }
         if m.curve.iter().any(|p| p.fixed_saturated) {
             out.push_str(
                 "warning: points above half of uniform play's regret are left out; longer runs would keep them\n",
