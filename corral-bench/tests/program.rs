@@ -270,7 +270,7 @@ fn a_folder_that_cannot_be_used_is_left_alone() {
     refused(&run(&dir, &["--rounds", "30", "--seeds", "1", "--out", "o"]), 2, &["another spec", "--out"]);
     assert!(before == bytes(&dir.path().join("o")));
     fs::write(dir.path().join("file"), "").unwrap();
-    refused(&run(&dir, &["--out", "file/inside"]), 1, &["file/inside"]);
+    refused(&run(&dir, &["--out", "file/inside"]), 2, &["file/inside"]);
     refused(&corral(dir.path(), &["report", "nowhere"]), 2, &["nowhere", "No such file"]);
     fs::write(dir.path().join("o/manifest.json"), "{").unwrap();
     refused(&corral(dir.path(), &["report", "o"]), 2, &["manifest.json"]);
@@ -281,10 +281,17 @@ fn a_folder_that_cannot_be_used_is_left_alone() {
 fn a_full_disk_fails_with_a_message_and_leaves_no_half_file() {
     let dir = folder_with(SPEC);
     fs::create_dir(dir.path().join("o")).unwrap();
-    // Writing to /dev/full always says that the disk is full.
-    std::os::unix::fs::symlink("/dev/full", dir.path().join("o/manifest.json.tmp")).unwrap();
-    refused(&run(&dir, &["--rounds", "20", "--out", "o"]), 1, &["No space left"]);
+    // Writing to /dev/full always says that the disk is full: before the run, and at its end.
+    let small = ["--rounds", "20", "--seeds", "1", "--out", "o"];
+    let full = |name: &str| std::os::unix::fs::symlink("/dev/full", dir.path().join("o").join(name)).unwrap();
+    full("manifest.json.tmp");
+    refused(&run(&dir, &small), 2, &["No space left"]);
     assert!(!dir.path().join("o/manifest.json").exists());
+    full("results.csv.tmp");
+    refused(&run(&dir, &small), 1, &["results.csv", "No space left"]);
+    assert!(!dir.path().join("o/results.csv").exists());
+    // With room again the cells that were done are still there.
+    succeeded(&run(&dir, &small));
 }
 
 #[test]

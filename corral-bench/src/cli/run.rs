@@ -154,9 +154,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
 fn failure(spec: &str, e: RunError) -> Failure {
     match e {
         RunError::Spec(e) => Failure::usage(format!("{spec}: {e}")),
-        RunError::Store(e @ (store::StoreError::Other { .. } | store::StoreError::Damaged { .. })) => {
-            Failure::usage(e)
-        }
+        RunError::Folder(e) => Failure::usage(e),
         RunError::Interrupted { .. } => Failure { code: 130, message: e.to_string() },
         other => Failure::running(other),
     }

@@ -47,7 +47,10 @@ pub enum RunError {
     /// The spec cannot be run.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The results folder failed.
+    /// The results folder cannot be used: nothing was run.
+    #[error(transparent)]
+    Folder(StoreError),
+    /// The results folder failed while running.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The pool of threads could not be started.
@@ -100,7 +103,7 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<(Vec<CellRecord>, Timings), RunError> {
     check(spec, plugins)?;
-    let store = Store::open(dir, Manifest::new(spec, shard, plugins.digests()))?;
+    let store = Store::open(dir, Manifest::new(spec, shard, plugins.digests())).map_err(RunError::Folder)?;
     let missing = store.missing();
     for cell in store.cells() {
         progress.advance(cell.rounds);
