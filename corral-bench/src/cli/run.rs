@@ -124,13 +124,13 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         ));
     }
     let plugins = load_plugins(&args.plugins, args.quiet)?;
-    check(&spec, &plugins).map_err(named)?;
     if !args.quiet {
         for warning in crate::advice::warnings(&spec) {
             eprintln!("note: {warning}");
         }
     }
     if args.check {
+        check(&spec, &plugins).map_err(named)?;
         return print(&format!("{}: fine; {} cells of {:?} rounds\n", args.spec, spec.cells(), spec.rounds));
     }
     let dir = out_dir(&args, &spec);
