@@ -10,6 +10,7 @@ use crate::report::curves::slope;
 use crate::run::CellRecord;
 use crate::spec::{ClaimSpec, Measure, Spec};
 use crate::streams::stream;
+use crate::summary::percentile_95;
 
 const RESAMPLES: usize = 1000;
 
@@ -95,13 +96,10 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let all: Vec<usize> = (0..seeds).collect();
     let measured = value(&all).unwrap_or(f64::NAN);
     let mut rng = stream(0, "claims");
-    let mut drawn: Vec<f64> = (0..RESAMPLES)
+    let drawn = (0..RESAMPLES)
         .filter_map(|_| value(&(0..seeds).map(|_| rng.random_range(0..seeds)).collect::<Vec<_>>()))
         .collect();
-    drawn.sort_by(f64::total_cmp);
-    let at =
-        |q: f64| drawn.get(((drawn.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
-    let (low, high) = (at(0.025), at(0.975));
+    let (low, high) = percentile_95(drawn);
     let below = claim.at_most.is_none_or(|b| high <= b);
     let above = claim.at_least.is_none_or(|b| low >= b);
     let refuted = claim.at_most.is_some_and(|b| low > b) || claim.at_least.is_some_and(|b| high < b);

@@ -14,7 +14,7 @@ use crate::report::curves::slope;
 use crate::run::{CellSpec, Plugins, run_cell};
 use crate::spec::{BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Spec, SpecError};
 use crate::streams::stream;
-use crate::summary::Figure;
+use crate::summary::{Figure, percentile_95};
 
 const RESAMPLES: usize = 500;
 
@@ -227,7 +227,6 @@ fn under(
         })
         .collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let nothing = Figure { mean: f64::NAN, se: f64::NAN, sd: f64::NAN, min: f64::NAN, max: f64::NAN };
     let blind = |gap: f64| SATURATED * what.world.blind(gap) * what.rounds as f64;
     let curve: Vec<AtRange> = what
         .ranges
@@ -237,8 +236,8 @@ fn under(
             let worst = (1..instances)
                 .max_by(|a, b| mean(&by_instance[*a]).total_cmp(&mean(&by_instance[*b])))
                 .unwrap_or(0);
-            let fixed = Figure::of(&by_instance[0]).unwrap_or(nothing);
-            let minimax = Figure::of(&by_instance[worst]).unwrap_or(nothing);
+            let fixed = Figure::of(&by_instance[0]).unwrap_or(Figure::NOTHING);
+            let minimax = Figure::of(&by_instance[worst]).unwrap_or(Figure::NOTHING);
             let gaps = gaps(*range);
             AtRange {
                 range: *range,
@@ -286,14 +285,12 @@ fn fit(
     let all: Vec<usize> = (0..seeds).collect();
     let alpha = slope_of(&all)?;
     let mut rng = stream(0, "bootstrap");
-    let mut slopes: Vec<f64> = (0..RESAMPLES)
+    let slopes = (0..RESAMPLES)
         .filter_map(|_| {
             let pick: Vec<usize> = (0..seeds).map(|_| rng.random_range(0..seeds)).collect();
             slope_of(&pick)
         })
         .collect();
-    slopes.sort_by(f64::total_cmp);
-    let at =
-        |q: f64| slopes.get(((slopes.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
-    Some(Fit { alpha, low: at(0.025), high: at(0.975), points: kept.iter().filter(|k| **k).count() })
+    let (low, high) = percentile_95(slopes);
+    Some(Fit { alpha, low, high, points: kept.iter().filter(|k| **k).count() })
 }

@@ -21,6 +21,10 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// Of nothing that was measured.
+    pub const NOTHING: Self =
+        Self { mean: f64::NAN, se: f64::NAN, sd: f64::NAN, min: f64::NAN, max: f64::NAN };
+
     /// Of a list of values; `None` when it is empty.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len() as f64;
@@ -56,6 +60,14 @@ pub fn student_95(freedom: u64) -> f64 {
                 + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * n * n * n)
         }
     }
+}
+
+/// The 2.5% and 97.5% quantiles of resampled figures: a percentile bootstrap's interval; NaN where there are none.
+pub fn percentile_95(mut drawn: Vec<f64>) -> (f64, f64) {
+    drawn.sort_by(f64::total_cmp);
+    let at =
+        |q: f64| drawn.get(((drawn.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
+    (at(0.025), at(0.975))
 }
 
 /// One learner in one environment at one horizon, over all seeds.
@@ -103,8 +115,6 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                     .iter()
                     .filter_map(|c| c.failed.as_ref().map(|w| format!("seed {}: {w}", c.seed)))
                     .collect();
-                let nothing =
-                    Figure { mean: f64::NAN, se: f64::NAN, sd: f64::NAN, min: f64::NAN, max: f64::NAN };
                 if group.is_empty() {
                     continue;
                 }
@@ -113,8 +123,8 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                     environment: environment.label.clone(),
                     rounds,
                     seeds: ended.len() as u64,
-                    regret: Figure::of(&regret).unwrap_or(nothing),
-                    loss: Figure::of(&loss).unwrap_or(nothing),
+                    regret: Figure::of(&regret).unwrap_or(Figure::NOTHING),
+                    loss: Figure::of(&loss).unwrap_or(Figure::NOTHING),
                     alone: matches!(learner.learner, LearnerSpec::Base(_)),
                     ratio_to_best_base: None,
                     rounds_per_second: speed(rounds, &environment.label, &learner.label),

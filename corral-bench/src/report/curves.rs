@@ -2,7 +2,7 @@
 
 use crate::run::{CellRecord, checkpoints};
 use crate::streams::stream;
-use crate::summary::student_95;
+use crate::summary::{percentile_95, student_95};
 use rand::RngExt;
 
 /// Regret over time, averaged over seeds.
@@ -63,11 +63,9 @@ fn slope_interval(rounds: &[u64], curves: &[&[f64]]) -> Option<(f64, f64, f64)> 
         return Some((centre, f64::NAN, f64::NAN));
     }
     let mut rng = stream(0, "bootstrap");
-    let mut slopes: Vec<f64> =
-        (0..RESAMPLES).filter_map(|_| fit(&mut |_| rng.random_range(0..curves.len()))).collect();
-    slopes.sort_by(f64::total_cmp);
-    let at = |q: f64| slopes.get(((slopes.len() as f64 - 1.0) * q).round() as usize).copied();
-    Some((centre, at(0.025).unwrap_or(f64::NAN), at(0.975).unwrap_or(f64::NAN)))
+    let slopes = (0..RESAMPLES).filter_map(|_| fit(&mut |_| rng.random_range(0..curves.len()))).collect();
+    let (low, high) = percentile_95(slopes);
+    Some((centre, low, high))
 }
 
 /// Least squares.
