@@ -242,6 +242,37 @@ fn what_is_wrong_with_a_spec_is_named_with_its_line() {
 }
 
 #[test]
+fn a_named_band_is_its_list_and_its_members_alone() {
+    let head = "rounds = 200\nseeds = 2\nenvironment = { name = \"bernoulli\", means = [0.5, 0.3] }\n";
+    let pair = "[{ name = \"ucb1\", scale = 0.1 }, \"exp3\", \"exp3\"]";
+    let named = format!(
+        "{head}[bands]\npair = {pair}\n[[learner]]\nmaster = \"corral\"\nbases = \"pair\"\n[[learner]]\nalone = \"pair\"\n"
+    );
+    let written = format!(
+        "{head}[[learner]]\nmaster = \"corral\"\nbases = {pair}\n[[learner]]\nbase = {{ name = \"ucb1\", scale = 0.1 }}\n\
+         [[learner]]\nlabel = \"exp3 #1\"\nbase = {{ name = \"exp3\" }}\n[[learner]]\nlabel = \"exp3 #2\"\nbase = {{ name = \"exp3\" }}\n"
+    );
+    let cells = |spec: &str| {
+        let dir = folder_with(spec);
+        succeeded(&run(&dir, &["--out", "o"]));
+        let mut lines: Vec<String> = fs::read_to_string(dir.path().join("o/cells.jsonl"))
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(cells(&named), cells(&written));
+    let wrong = named.replace("alone = \"pair\"", "alone = \"pear\"");
+    refused(&run(&folder_with(&wrong), &[]), 2, &["line 9", "unknown band \"pear\"", "pair"]);
+    let none = named.replace(pair, "[]");
+    refused(&run(&folder_with(&none), &[]), 2, &["line 5", "the band \"pair\" has no bases"]);
+    let both = named.replace("alone = \"pair\"", "alone = \"pair\"\nbase = { name = \"exp3\" }");
+    refused(&run(&folder_with(&both), &[]), 2, &["line 9", "without base"]);
+}
+
+#[test]
 fn what_is_no_spec_is_refused() {
     let dir = folder_with("");
     refused(&run(&dir, &[]), 2, &["spec.toml", "empty"]);

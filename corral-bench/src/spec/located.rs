@@ -54,6 +54,11 @@ impl Table {
         self.entries.iter().find(|(k, ..)| k == key).map(|(.., node)| node)
     }
 
+    /// Its keys and their values.
+    pub fn nodes(&self) -> impl Iterator<Item = (&str, &Node)> {
+        self.entries.iter().map(|(k, _, node)| (k.as_str(), node))
+    }
+
     /// Refuses keys that are not in `known`, with the nearest known ones and the line.
     ///
     /// # Errors

@@ -10,8 +10,19 @@ use super::{
     BandSpec, BaseSpec, ClaimSpec, EnvironmentSpec, LearnerSpec, Measure, NamedLearner, Spec, SpecError,
 };
 
-const SPEC_KEYS: &[&str] =
-    &["name", "asks", "rounds", "seeds", "environment", "induced", "delay", "learner", "claim", "fast"];
+const SPEC_KEYS: &[&str] = &[
+    "name",
+    "asks",
+    "rounds",
+    "seeds",
+    "environment",
+    "induced",
+    "delay",
+    "bands",
+    "learner",
+    "claim",
+    "fast",
+];
 
 pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
     let table = Table::parse(text)?;
@@ -79,7 +90,62 @@ fn environments(spec: &Table) -> Result<Vec<EnvironmentSpec>, SpecError> {
     Ok(found)
 }
 
+/// The lists of bases that a spec names, so that several learners can be built over the same band.
+struct Bands(Vec<(String, Vec<LearnerSpec>)>);
+
+impl Bands {
+    fn read(spec: &Table) -> Result<Self, SpecError> {
+        let (mut bands, none) = (Vec::new(), Self(Vec::new()));
+        for (name, node) in spec.table("bands")?.map(Table::nodes).into_iter().flatten() {
+            let bases = none.expand(node.one_or_many())?;
+            if bases.is_empty() {
+                return Err(SpecError::at(node.line, format!("the band {name:?} has no bases")));
+            }
+            bands.push((name.to_owned(), bases));
+        }
+        Ok(Self(bands))
+    }
+
+    fn get(&self, name: &str) -> Option<&[LearnerSpec]> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, bases)| bases.as_slice())
+    }
+
+    /// The bases that a list stands for: tables, names of bases, names of bands.
+    fn expand(&self, nodes: &[Node]) -> Result<Vec<LearnerSpec>, SpecError> {
+        let mut bases = Vec::new();
+        for node in nodes {
+            match &node.value {
+                Value::Scalar(toml::Value::String(name)) => match self.get(name) {
+                    Some(band) => bases.extend_from_slice(band),
+                    None => bases.push(LearnerSpec::Base(BaseSpec {
+                        label: name.clone(),
+                        name: name.clone(),
+                        params: toml::Table::new(),
+                        isolate: false,
+                        line: node.line,
+                    })),
+                },
+                _ => bases.push(learner(node.table("bases")?, self)?),
+            }
+        }
+        Ok(bases)
+    }
+
+    /// The members of the band that `key` names, each a learner of its own.
+    fn alone(&self, table: &Table, key: &str) -> Result<Vec<NamedLearner>, SpecError> {
+        let name = table.text(key)?.unwrap_or_default();
+        let Some(band) = self.get(&name) else {
+            let known = self.0.iter().map(|(n, _)| n.as_str());
+            return Err(SpecError::at(table.line, Unknown::new("band", &name, known)));
+        };
+        let mut band = band.to_vec();
+        number_repeated_labels(&mut band);
+        Ok(band.into_iter().map(|l| NamedLearner { label: l.label().to_owned(), learner: l }).collect())
+    }
+}
+
 fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
+    let bands = Bands::read(spec)?;
     let nodes = spec.get("learner").map(Node::one_or_many).unwrap_or_default();
     if nodes.is_empty() {
         return Err(SpecError::whole("there is no learner: add at least one [[learner]]"));
@@ -87,7 +153,18 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
     let mut found = Vec::new();
     for node in nodes {
         let table = node.table("learner")?;
-        table.only(&["label", "base", "master", "bases"])?;
+        table.only(&["label", "base", "master", "bases", "alone"])?;
+        if table.get("alone").is_some() {
+            if let Some(other) = ["label", "base", "master", "bases"].iter().find(|k| table.get(k).is_some())
+            {
+                return Err(SpecError::at(
+                    table.line,
+                    format!("alone names a band and goes without {other}"),
+                ));
+            }
+            found.extend(bands.alone(table, "alone")?.into_iter().map(|l| (l, table.line)));
+            continue;
+        }
         let learner = match (table.get("base"), table.get("master")) {
             (Some(base), None) => {
                 if let Some(bases) = table.get("bases") {
@@ -96,9 +173,9 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
                         "bases needs a master; a learner with base has none",
                     ));
                 }
-                learner(base.table("base")?)?
+                learner(base.table("base")?, &bands)?
             }
-            (None, Some(_)) => LearnerSpec::Band(band(table)?),
+            (None, Some(_)) => LearnerSpec::Band(band(table, &bands)?),
             (Some(_), Some(master)) => {
                 return Err(SpecError::at(
                     master.line,
@@ -192,9 +269,9 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
 }
 
 /// A base by name, or a nested band.
-fn learner(table: &Table) -> Result<LearnerSpec, SpecError> {
+fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
     if table.get("master").is_some() {
-        return Ok(LearnerSpec::Band(band(table)?));
+        return Ok(LearnerSpec::Band(band(table, bands)?));
     }
     let name = required_name(table, "base")?;
     Ok(LearnerSpec::Base(BaseSpec {
@@ -206,7 +283,7 @@ fn learner(table: &Table) -> Result<LearnerSpec, SpecError> {
     }))
 }
 
-fn band(table: &Table) -> Result<BandSpec, SpecError> {
+fn band(table: &Table, bands: &Bands) -> Result<BandSpec, SpecError> {
     let Some(node) = table.get("master") else {
         return Err(SpecError::at(table.line, "a band needs a master"));
     };
@@ -225,19 +302,7 @@ fn band(table: &Table) -> Result<BandSpec, SpecError> {
     if nodes.is_empty() {
         return Err(SpecError::at(table.line, "a master needs bases: at least one"));
     }
-    let mut bases = nodes
-        .iter()
-        .map(|node| match &node.value {
-            Value::Scalar(toml::Value::String(name)) => Ok(LearnerSpec::Base(BaseSpec {
-                label: name.clone(),
-                name: name.clone(),
-                params: toml::Table::new(),
-                isolate: false,
-                line: node.line,
-            })),
-            _ => learner(node.table("bases")?),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut bases = bands.expand(nodes)?;
     number_repeated_labels(&mut bases);
     Ok(BandSpec { master, params, credit, feed, bases, line: table.line })
 }
