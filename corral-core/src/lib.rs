@@ -72,7 +72,7 @@ pub mod snapshot;
 
 pub use base::{Base, BaseError, Feedback, Proposal};
 pub use context::{Context, ContextSampler, ContextShape};
-pub use corral::{Corral, CorralParams, CorralRules, Horizon, Rate, audit, restart_factor};
+pub use corral::{Corral, CorralParams, Horizon, Rate, audit, restart_factor};
 pub use decision::{Arm, Point};
 pub use ensemble::{
     Benched, Crediting, Decision, Ensemble, EnsembleError, EnsembleParams, Feed, Outcome, Tally,

@@ -20,15 +20,14 @@ impl Corral {
     /// ```
     ///
     /// A base that is only weakly stable, and restarted when its range grows, has `regret` multiplied by
-    /// [`restart_factor`]. `None` where the paper says nothing: T = 1, an unknown horizon, a baseline, rules of other
-    /// programs, an `alpha` outside (0, 1], a `regret` that is not positive and finite.
+    /// [`restart_factor`]. `None` where the paper says nothing: T = 1, an unknown horizon, a baseline, an `alpha`
+    /// outside (0, 1], a `regret` that is not positive and finite.
     pub fn bound(&self, alpha: f64, regret: f64) -> Option<f64> {
         if !(alpha > 0.0 && alpha <= 1.0 && regret > 0.0 && regret.is_finite()) {
             return None;
         }
         let params = &self.params;
-        let covered =
-            matches!(params.horizon, Horizon::Known(_)) && !params.baseline && params.rules.is_paper();
+        let covered = matches!(params.horizon, Horizon::Known(_)) && !params.baseline;
         if !covered || self.clock.length < 2 {
             return None;
         }

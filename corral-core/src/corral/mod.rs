@@ -20,7 +20,7 @@ mod state;
 use rand_core::Rng;
 
 pub use bound::restart_factor;
-pub use params::{CorralParams, CorralRules, Horizon, Rate};
+pub use params::{CorralParams, Horizon, Rate};
 
 use self::audit::{Audit, Auditor, Round};
 use self::mixture::Mixture;
@@ -219,8 +219,7 @@ impl Corral {
             // rho_{1,i} = 2M; with a prior 2/pbar_{1,i}        Algorithm 1
             let mixed = self.mixture.mixed()[i];
             let uniform = self.params.prior.is_none() || mixed == 0.0;
-            let range = if uniform { 2.0 * self.barrier.active() as f64 } else { 2.0 / mixed };
-            self.ranges[i] = if self.params.rules.whole_ranges { range.trunc() } else { range };
+            self.ranges[i] = if uniform { 2.0 * self.barrier.active() as f64 } else { 2.0 / mixed };
             self.promised[i] = self.promised[i].max(self.ranges[i] * clock.outer);
             self.changes[i] = 0;
         }
@@ -300,12 +299,9 @@ impl Corral {
 
     #[cold]
     fn widened(&mut self, base: usize, range: f64) {
-        let rules = self.params.rules;
-        let range = if rules.whole_ranges { range.trunc() } else { range };
-        let beta = if rules.shrink { 1.0 / self.clock.beta() } else { self.clock.beta() };
         // rho_{t+1,i} = 2/pbar_{t+1,i}, eta_{t+1,i} = beta eta_{t,i}        Algorithm 1
         self.ranges[base] = range;
-        self.barrier.set_rate(base, beta * self.barrier.rates()[base]);
+        self.barrier.set_rate(base, self.clock.beta() * self.barrier.rates()[base]);
         self.changes[base] += 1;
         let range = range * self.clock.outer;
         self.promised[base] = self.promised[base].max(range);
@@ -322,15 +318,6 @@ impl Corral {
         let (outer, remaining) = (self.clock.outer, Some(length));
         for (base, range) in self.ranges.iter().enumerate().filter(|(i, _)| !retired[*i]) {
             self.events.push(Rerange { base, range: range * outer, remaining });
-        }
-    }
-
-    /// Deviations of public programs.
-    #[cold]
-    fn deviate(&mut self) {
-        if self.params.rules.overwrite {
-            let mixed = self.probabilities().to_vec();
-            self.barrier.overwrite(&mixed);
         }
     }
 
@@ -400,9 +387,6 @@ impl Master for Corral {
                 Credit::Chosen { base, .. } if centred > 0.0 => self.widen(base),
                 _ => (0..self.params.bases).for_each(|i| self.widen(i)),
             }
-        }
-        if !self.params.rules.is_paper() {
-            self.deviate();
         }
         if self.auditor.is_some() {
             self.show(centred, credit);

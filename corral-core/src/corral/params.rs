@@ -19,21 +19,12 @@ pub struct CorralParams {
     /// Whether losses are estimated around their running mean m, by m + (f - m) weight_i: estimates are signed then,
     /// and the theorem does not cover them.
     pub baseline: bool,
-    /// Where to leave the paper, to reproduce public programs.
-    pub rules: CorralRules,
 }
 
 impl CorralParams {
     /// The paper's algorithm over `bases` bases, with the default rate.
     pub fn new(bases: usize, horizon: Horizon) -> Self {
-        Self {
-            bases,
-            horizon,
-            rate: Rate::default(),
-            prior: None,
-            baseline: false,
-            rules: CorralRules::default(),
-        }
+        Self { bases, horizon, rate: Rate::default(), prior: None, baseline: false }
     }
 
     /// Passes the parameters on when the algorithm is defined for them.
@@ -163,25 +154,6 @@ impl Rate {
             }
             Self::Fixed(rate) => rate,
         }
-    }
-}
-
-/// Where public programs leave the paper. The default is the paper, everywhere.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct CorralRules {
-    /// p_{t+1} is replaced by pbar_{t+1} after each round.
-    pub overwrite: bool,
-    /// Ranges rho are cut to whole numbers.
-    pub whole_ranges: bool,
-    /// Rates shrink by beta where they should grow.
-    pub shrink: bool,
-}
-
-impl CorralRules {
-    /// Whether these are the paper's.
-    pub fn is_paper(self) -> bool {
-        self == Self::default()
     }
 }
 

@@ -100,7 +100,7 @@ impl State {
         if !((sum - 1.0).abs() <= 1e-9) {
             return Err(format!("its probabilities sum to {sum}"));
         }
-        let beta = if params.rules.shrink { 1.0 / clock.beta() } else { clock.beta() };
+        let beta = clock.beta();
         let mut largest = 0.0f64;
         for i in 0..m {
             // eta_{t,i} = eta beta^(n_i), and n_i < log2 T; 64 is above that for any T
@@ -112,8 +112,7 @@ impl State {
             let (range, promised) = (self.ranges[i], self.promised[i]);
             let gamma = clock.gamma();
             let mixed = (1.0 - gamma) * self.distribution[i] + gamma / active as f64;
-            let holds =
-                params.rules.whole_ranges || self.distribution[i] == 0.0 || 1.0 / mixed <= range * SLACK;
+            let holds = self.distribution[i] == 0.0 || 1.0 / mixed <= range * SLACK;
             if !(range >= 1.0 && range.is_finite() && holds) {
                 return Err(format!("base {i} has range {range} at probability {mixed}"));
             }

@@ -113,9 +113,8 @@ fn params_are_read_from_a_spec() {
     }
     assert_eq!(read("horizon = 10").unwrap().horizon, Horizon::Known(10));
     assert_eq!(read("horizon = 'unknown'").unwrap().horizon, Horizon::Unknown);
-    let params =
-        read("bases = 2\nprior = [1.0, 3.0]\nbaseline = true\nrules = { overwrite = true }").unwrap();
-    assert_eq!((params.prior, params.baseline, params.rules.overwrite), (Some(vec![1.0, 3.0]), true, true));
+    let params = read("bases = 2\nprior = [1.0, 3.0]\nbaseline = true").unwrap();
+    assert_eq!((params.prior, params.baseline), (Some(vec![1.0, 3.0]), true));
     for wrong in
         ["rate = 'slow'", "rate = { theory = { alpha = 1 } }", "horizon = -1", "eta = 1", "horizon = 'long'"]
     {
@@ -278,23 +277,39 @@ fn a_baseline_estimates_around_the_running_mean() {
     assert_eq!(corral.bound(0.5, 1.0), None);
 }
 
+/// Where public programs leave the paper, done to the state between rounds.
 #[test]
-fn rules_of_public_programs_are_seen_by_the_audit() {
+fn deviations_are_seen_by_the_audit() {
     use super::audit::Check;
-    let found = |rules| {
-        let params =
-            CorralParams { rate: Rate::Fixed(1.0), rules, ..CorralParams::new(3, Horizon::Known(300)) };
+    let found = |deviate: fn(&mut Corral)| {
+        let params = CorralParams { rate: Rate::Fixed(1.0), ..CorralParams::new(3, Horizon::Known(300)) };
         let mut corral = Corral::new(params).unwrap();
         corral.start_audit(0).unwrap();
-        play(&mut corral, 300, &mut Pcg64Dxsm::seed_from_u64(8));
-        assert_distribution(&corral);
+        let mut rng = Pcg64Dxsm::seed_from_u64(8);
+        for _ in 0..300 {
+            play(&mut corral, 1, &mut rng);
+            deviate(&mut corral);
+        }
         corral.audit().unwrap().failures(1e-11)
     };
-    let paper = CorralRules::default();
-    assert_eq!(found(paper), []);
-    assert!(found(CorralRules { overwrite: true, ..paper }).contains(&Check::Run));
-    assert!(found(CorralRules { whole_ranges: true, ..paper }).contains(&Check::Ranges));
-    assert_eq!(found(CorralRules { shrink: true, ..paper }), [Check::Rates]);
+    assert_eq!(found(|_| {}), []);
+    // p is replaced by pbar
+    let overwrite = |corral: &mut Corral| {
+        let mixed = corral.probabilities().to_vec();
+        corral.barrier.overwrite(&mixed);
+    };
+    assert!(found(overwrite).contains(&Check::Run));
+    // ranges are cut to whole numbers
+    let cut = |corral: &mut Corral| corral.ranges.iter_mut().for_each(|range| *range = range.trunc());
+    assert!(found(cut).contains(&Check::Ranges));
+    // rates shrink by beta where they should grow
+    let shrink = |corral: &mut Corral| {
+        for i in 0..3 {
+            let factor = corral.clock.beta().powi(-(corral.changes[i] as i32));
+            corral.barrier.set_rate(i, corral.clock.rate * factor);
+        }
+    };
+    assert!(found(shrink).contains(&Check::Rates));
 }
 
 #[test]

@@ -308,6 +308,7 @@ impl LogBarrier {
     }
 
     /// Replaces the distribution, keeping the rates.
+    #[cfg(test)]
     pub(crate) fn overwrite(&mut self, p: &[f64]) {
         for (i, p) in p.iter().enumerate() {
             self.inverse.as_flattened_mut()[i] = 1.0 / p;
