@@ -4,7 +4,7 @@ use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::set::SetError;
-use crate::{Memo, ParamError, SnapshotError};
+use crate::{Commons, Memo, ParamError, SnapshotError};
 
 /// A base algorithm: it proposes decisions and learns from losses that a master passes on.
 ///
@@ -73,6 +73,12 @@ pub trait Base<X: ?Sized, D>: Send {
         false
     }
 
+    /// An ensemble with [`Feed::Everyone`](crate::Feed::Everyone) introduces its bases to each other, before their first
+    /// round: all that learn from others will learn the same losses in the same order, each with weight 1, until they
+    /// are benched for good, restart together and are loaded together. Bases that would keep the same model of these
+    /// losses may keep it once. What a base proposes and saves must not depend on it.
+    fn share(&mut self, _commons: &mut Commons) {}
+
     /// From now on weights are at most `range`, and `remaining` rounds are left (`None`: not known). Each base says
     /// whether it restarts, re-tunes or keeps.
     ///
@@ -111,6 +117,9 @@ impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
     }
     fn learns_from_others(&self) -> bool {
         (**self).learns_from_others()
+    }
+    fn share(&mut self, commons: &mut Commons) {
+        (**self).share(commons);
     }
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
         (**self).rerange(range, remaining)

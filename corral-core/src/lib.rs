@@ -46,6 +46,7 @@
 #![forbid(unsafe_code)]
 
 mod base;
+mod commons;
 mod context;
 mod corral;
 mod decision;
@@ -71,6 +72,7 @@ pub mod set;
 pub mod snapshot;
 
 pub use base::{Base, BaseError, Feedback, Proposal};
+pub use commons::Commons;
 pub use context::{Context, ContextSampler, ContextShape};
 pub use corral::{Corral, CorralParams, Horizon, Rate, audit, restart_factor};
 pub use decision::{Arm, Point};

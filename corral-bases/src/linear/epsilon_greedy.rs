@@ -154,6 +154,10 @@ impl Choice for EpsilonGreedyParams {
         self.epsilon == Setting::Auto
     }
 
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup};
+use corral_core::{Arm, Base, BaseError, Commons, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::packed::dot;
@@ -272,6 +272,9 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
     }
     fn learns_from_others(&self) -> bool {
         self.base.learns_from_others()
+    }
+    fn share(&mut self, commons: &mut Commons) {
+        self.base.share(commons);
     }
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
         self.base.rerange(range, remaining)

@@ -80,7 +80,7 @@ const STEPS: usize = 8;
 const HALVINGS: usize = 20;
 
 /// Maximal quasi-likelihood with a ridge, |theta| <= bound, for each of several models.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Glm {
     link: Link,
     ridge: f64,

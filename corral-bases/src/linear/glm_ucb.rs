@@ -160,6 +160,10 @@ impl Choice for GlmUcbParams {
         put_on_lowest(self.ties, weights, |a| view.predictions[a] - radius * view.widths[a]);
     }
 
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }

@@ -105,6 +105,10 @@ impl Choice for GreedyParams {
         put_on_lowest(self.ties, weights, |a| view.predictions[a]);
     }
 
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }

@@ -7,10 +7,14 @@
 use std::cell::RefCell;
 
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup, sample_index};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use corral_core::{
+    Arm, Base, BaseError, Commons, Context, Feedback, Memo, Proposal, Rng, Setup, sample_index,
+};
+use serde::{Serialize, de::DeserializeOwned};
 
-use super::regressor::{Layout, Regressor, unusable};
+use super::features::Features;
+use super::held::Held;
+use super::regressor::{Layout, Regressor};
 use crate::arms::Ties;
 use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
 
@@ -18,9 +22,9 @@ use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
 pub struct View<'a> {
     /// The predicted loss of each action.
     pub predictions: &'a [f64],
-    /// ||z||_{V^-1} of each action; zeros unless the rule asks for widths.
+    /// ||z||_{V^-1} of each action; only for rules that ask for widths.
     pub widths: &'a [f64],
-    /// ln det(V/lambda) of each action's model; zeros unless the rule asks for widths.
+    /// ln det(V/lambda) of each action's model; only for rules that ask for widths.
     pub log_dets: &'a [f64],
     /// Losses learned so far.
     pub seen: f64,
@@ -67,6 +71,9 @@ pub trait Choice: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'sta
         false
     }
 
+    /// The representation of the context.
+    fn features(&self) -> &Features;
+
     /// What a larger range does.
     fn range_change(&self) -> RangeChange;
 
@@ -100,61 +107,21 @@ pub struct Linear<C: Choice> {
     params: C,
     layout: Layout,
     state: State<C::Model>,
-    scratch: RefCell<Scratch>,
+    /// The distribution over actions.
+    weights: RefCell<Vec<f64>>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(bound = "M: Regressor")]
-pub(crate) struct State<M> {
+#[derive(Debug, Clone)]
+pub(crate) struct State<M: Regressor> {
     pub clock: Clock,
-    /// Losses learned.
-    pub seen: u64,
-    pub model: M,
-}
-
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Scratch {
-    pub predictions: Vec<f64>,
-    pub widths: Vec<f64>,
-    log_dets: Vec<f64>,
-    weights: Vec<f64>,
-}
-
-impl Scratch {
-    pub(crate) fn new(actions: usize) -> Self {
-        let zeros = || vec![0.0; actions];
-        Self { predictions: zeros(), widths: zeros(), log_dets: zeros(), weights: zeros() }
-    }
-
-    /// Predicts the loss of every action of `x`, with widths where `widths`; how many actions there are.
-    pub(crate) fn look<M: Regressor>(
-        &mut self,
-        layout: &Layout,
-        model: &M,
-        x: &Context,
-        widths: bool,
-    ) -> Result<usize, BaseError> {
-        let actions = layout.check(x)?;
-        let mut finite = true;
-        for a in 0..actions {
-            let (m, z) = (layout.model(a), layout.features(x, a));
-            self.predictions[a] = model.predict(m, z);
-            finite &= self.predictions[a].is_finite();
-            if widths {
-                self.widths[a] = model.variance(m, z).sqrt();
-                self.log_dets[a] = model.log_det(m);
-                finite &= self.widths[a].is_finite();
-            }
-        }
-        if finite {
-            return Ok(actions);
-        }
-        let fine = |a: &usize| !(self.predictions[*a].is_finite() && self.widths[*a].is_finite());
-        Err(unusable(layout.features(x, (0..actions).find(fine).unwrap_or(0))))
-    }
+    pub held: Held<M>,
 }
 
 impl<M: Regressor> State<M> {
+    pub(crate) fn new(setup: &Setup, model: M, layout: &Layout) -> Self {
+        Self { clock: Clock::new(setup), held: Held::new(model, layout.actions) }
+    }
+
     /// Learns an observed loss, and lets the round go by.
     pub(crate) fn learn(
         &mut self,
@@ -168,8 +135,7 @@ impl<M: Regressor> State<M> {
         let action = check_arm(arm, layout.check(x)?)?;
         if let Some(loss) = feedback.observed() {
             let weight = if weighted { feedback.weight() } else { 1.0 };
-            self.model.update(layout.model(action), layout.features(x, action), loss, weight)?;
-            self.seen = self.seen.saturating_add(1);
+            self.held.learn(layout.model(action), layout.features(x, action), loss, weight)?;
         }
         self.clock.tick();
         Ok(())
@@ -182,59 +148,77 @@ impl<M: Regressor> State<M> {
         remaining: Option<u64>,
     ) -> Result<(), BaseError> {
         if change == RangeChange::Restart {
-            self.clock.restart(range, remaining)?;
-            self.seen = 0;
-            self.model.reset();
-            Ok(())
+            BaseError::check_range(range)?;
+            self.held.restart()?;
+            self.clock.restart(range, remaining)
         } else {
             self.clock.widen(range)
         }
     }
 
-    /// Checks a state that was read back.
-    pub(crate) fn restore(&mut self, fresh: &M) -> Result<(), SnapshotError> {
-        self.clock.valid()?;
-        self.model.restore(fresh)
+    /// Empty where a base that is out of step has no state of its own.
+    pub(crate) fn save<P: Serialize>(&self, name: &str, params: &P, layout: &Layout) -> Vec<u8> {
+        let sealed =
+            self.held.model(|model| seal(name, params, &(layout, &self.clock, self.held.seen(), model)));
+        sealed.unwrap_or_default()
+    }
+
+    /// Reads back what [`save`](State::save) wrote; `fresh` is a model that has learned nothing.
+    pub(crate) fn load<P>(
+        &mut self,
+        name: &str,
+        params: &P,
+        layout: &Layout,
+        bytes: &[u8],
+        fresh: &M,
+    ) -> Result<(), BaseError>
+    where
+        P: DeserializeOwned + PartialEq,
+    {
+        let (shape, clock, seen, mut model): (Layout, Clock, u64, M) = reopen(name, params, bytes)?;
+        if shape != *layout {
+            return Err(SnapshotError::state("it was saved for a world of another shape").into());
+        }
+        clock.valid()?;
+        model.restore(fresh)?;
+        self.held.load(model, seen)?;
+        self.clock = clock;
+        Ok(())
     }
 }
 
 impl<C: Choice> Linear<C> {
     pub(crate) fn new(params: C, layout: Layout, setup: &Setup) -> Self {
-        let model = params.model(layout.models(), layout.dim);
-        let state = State { clock: Clock::new(setup), seen: 0, model };
-        Self { params, layout, state, scratch: RefCell::new(Scratch::new(layout.actions)) }
+        let state = State::new(setup, params.model(layout.models(), layout.dim), &layout);
+        Self { params, layout, state, weights: RefCell::new(vec![0.0; layout.actions]) }
     }
 
-    /// The model of the loss.
-    pub fn model(&self) -> &C::Model {
-        &self.state.model
-    }
-
-    /// Fills the weights of the actions of `x`.
-    fn weigh(&self, scratch: &mut Scratch, x: &Context) -> Result<usize, BaseError> {
-        let actions = scratch.look(&self.layout, &self.state.model, x, self.params.needs_widths())?;
+    /// Fills the weights of the actions of `x`; how many actions there are.
+    fn weigh(&self, x: &Context, weights: &mut [f64]) -> Result<usize, BaseError> {
         let clock = &self.state.clock;
-        let view = View {
-            predictions: &scratch.predictions[..actions],
-            widths: &scratch.widths[..actions],
-            log_dets: &scratch.log_dets[..actions],
-            seen: self.state.seen as f64,
-            rounds: clock.rounds as f64,
-            horizon: clock.tuned(),
-            range: if self.params.range_change() == RangeChange::Keep { 1.0 } else { clock.range },
-            dim: self.layout.dim as f64,
-        };
-        self.params.weigh(&view, &mut scratch.weights[..actions]);
-        Ok(actions)
+        self.state.held.look(&self.layout, x, self.params.needs_widths(), |sight, actions| {
+            let view = View {
+                predictions: &sight.predictions[..actions],
+                widths: &sight.widths[..actions],
+                log_dets: &sight.log_dets[..actions],
+                seen: self.state.held.seen() as f64,
+                rounds: clock.rounds as f64,
+                horizon: clock.tuned(),
+                range: if self.params.range_change() == RangeChange::Keep { 1.0 } else { clock.range },
+                dim: self.layout.dim as f64,
+            };
+            self.params.weigh(&view, &mut weights[..actions]);
+            actions
+        })
     }
 }
 
 impl<C: Choice> Base<Context, Arm> for Linear<C> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
         self.state.clock.ask()?;
-        let mut scratch = self.scratch.borrow_mut();
-        let actions = self.weigh(&mut scratch, x)?;
-        let arm = sample_index(&scratch.weights[..actions], 1.0, rng)
+        let mut weights = self.weights.borrow_mut();
+        let actions = self.weigh(x, &mut weights)?;
+        let arm = sample_index(&weights[..actions], 1.0, rng)
             .ok_or_else(|| BaseError::Failed(format!("{} found no action", C::NAME)))?;
         Ok(Proposal::new(Arm::from(arm)))
     }
@@ -256,9 +240,9 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
     }
 
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
-        let mut scratch = self.scratch.try_borrow_mut().ok()?;
-        let actions = self.weigh(&mut scratch, x).ok()?;
-        let weight = scratch.weights[..actions].get(decision.index())?;
+        let mut weights = self.weights.try_borrow_mut().ok()?;
+        let actions = self.weigh(x, &mut weights).ok()?;
+        let weight = weights[..actions].get(decision.index())?;
         Some((weight.clamp(0.0, 1.0), Memo::empty()))
     }
 
@@ -266,21 +250,21 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         true
     }
 
+    fn share(&mut self, commons: &mut Commons) {
+        let restarts = self.params.range_change() == RangeChange::Restart;
+        self.state.held.share(commons, self.params.features(), &self.layout, restarts);
+    }
+
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
         self.state.rerange(self.params.range_change(), range, remaining)
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(C::NAME, &self.params, &(&self.layout, &self.state))
+        self.state.save(C::NAME, &self.params, &self.layout)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let (layout, mut state): (Layout, State<C::Model>) = reopen(C::NAME, &self.params, state)?;
-        if layout != self.layout {
-            return Err(SnapshotError::state("it was saved for a world of another shape").into());
-        }
-        state.restore(&self.params.model(layout.models(), layout.dim))?;
-        self.state = state;
-        Ok(())
+        let fresh = self.params.model(self.layout.models(), self.layout.dim);
+        self.state.load(C::NAME, &self.params, &self.layout, state, &fresh)
     }
 }

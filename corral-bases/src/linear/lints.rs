@@ -4,20 +4,17 @@
 //! Agrawal, Goyal 2013. Regret O~(d^{3/2} sqrt T) when the loss is linear in the features. Lazy; weakly stable with
 //! alpha = 1/2 by the argument of LinUCB with widths sqrt(d) larger (section 4.6 of the notes on bases).
 
-use std::cell::RefCell;
-
 use corral_core::catalog::{Entry, Field};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup};
+use corral_core::{Arm, Base, BaseError, Commons, Context, Feedback, Memo, Proposal, Rng, Setup};
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
-use super::learner::{Scratch, State};
+use super::learner::State;
 use super::packed;
 use super::regressor::{Layout, unusable};
 use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
-use crate::common::{Clock, RangeChange, Setting, keep_or_restart, non_negative, reopen, seal};
+use crate::common::{RangeChange, Setting, keep_or_restart, non_negative};
 use crate::registry::{Row, bound_horizon, defaults};
 
 const NAME: &str = "lints";
@@ -114,13 +111,11 @@ impl LinTsParams {
         self.model.check()?;
         keep_or_restart(self.range_change)?;
         let layout = Layout::new(self.model.parameters, setup)?;
-        let model = Ridge::new(&self.model, layout.models(), layout.dim);
-        let state = State { clock: Clock::new(setup), seen: 0, model };
+        let state = State::new(setup, Ridge::new(&self.model, layout.models(), layout.dim), &layout);
         Ok(LinTs {
             params: self,
             layout,
             state,
-            scratch: RefCell::new(Scratch::new(layout.actions)),
             factor: vec![0.0; packed::size(layout.dim)],
             drawn: vec![0.0; layout.dim],
             stale: true,
@@ -134,7 +129,6 @@ pub struct LinTs {
     params: LinTsParams,
     layout: Layout,
     state: State<Ridge>,
-    scratch: RefCell<Scratch>,
     /// L of V = L L^T, for joint draws with a shared parameter vector.
     factor: Vec<f64>,
     drawn: Vec<f64>,
@@ -154,19 +148,22 @@ impl LinTs {
     /// theta~ = theta + v L^-T g, g ~ N(0, I), V = L L^T
     fn draw_shared(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
         let actions = self.layout.check(x)?;
-        if self.stale {
-            self.state
-                .model
-                .factor(0, &mut self.factor)
-                .ok_or_else(|| BaseError::Failed(String::from("lints: V is not positive definite")))?;
-            self.stale = false;
-        }
-        self.drawn.iter_mut().for_each(|g| *g = StandardNormal.sample(rng));
-        packed::solve_upper(&self.factor, &mut self.drawn);
         let scale = self.scale();
-        for (drawn, theta) in self.drawn.iter_mut().zip(self.state.model.theta(0)) {
-            *drawn = theta + scale * *drawn;
-        }
+        let Self { state, factor, drawn, stale, .. } = self;
+        state.held.model(|model| {
+            if *stale {
+                model
+                    .factor(0, factor)
+                    .ok_or_else(|| BaseError::Failed(String::from("lints: V is not positive definite")))?;
+                *stale = false;
+            }
+            drawn.iter_mut().for_each(|g| *g = StandardNormal.sample(rng));
+            packed::solve_upper(factor, drawn);
+            for (drawn, theta) in drawn.iter_mut().zip(model.theta(0)) {
+                *drawn = theta + scale * *drawn;
+            }
+            Ok::<(), BaseError>(())
+        })??;
         let (mut low, mut best) = (f64::INFINITY, 0);
         for a in 0..actions {
             let z = self.layout.features(x, a);
@@ -184,17 +181,17 @@ impl LinTs {
     /// argmin m_a + v s_a N(0, 1)                                                       real data, section 2
     fn draw_each(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
         let scale = self.scale();
-        let scratch = self.scratch.get_mut();
-        let actions = scratch.look(&self.layout, &self.state.model, x, true)?;
-        let (mut low, mut best) = (f64::INFINITY, 0);
-        for a in 0..actions {
-            let g: f64 = StandardNormal.sample(rng);
-            let score = scratch.predictions[a] + scale * scratch.widths[a] * g;
-            if score < low {
-                (low, best) = (score, a);
+        self.state.held.look(&self.layout, x, true, |sight, actions| {
+            let (mut low, mut best) = (f64::INFINITY, 0);
+            for a in 0..actions {
+                let g: f64 = StandardNormal.sample(rng);
+                let score = sight.predictions[a] + scale * sight.widths[a] * g;
+                if score < low {
+                    (low, best) = (score, a);
+                }
             }
-        }
-        Ok(best)
+            best
+        })
     }
 }
 
@@ -229,22 +226,23 @@ impl Base<Context, Arm> for LinTs {
         true
     }
 
+    fn share(&mut self, commons: &mut Commons) {
+        let restarts = self.params.range_change == RangeChange::Restart;
+        self.state.held.share(commons, &self.params.features, &self.layout, restarts);
+    }
+
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
         self.stale = true;
         self.state.rerange(self.params.range_change, range, remaining)
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &(&self.layout, &self.state))
+        self.state.save(NAME, &self.params, &self.layout)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let (layout, mut state): (Layout, State<Ridge>) = reopen(NAME, &self.params, state)?;
-        if layout != self.layout {
-            return Err(SnapshotError::state("it was saved for a world of another shape").into());
-        }
-        state.restore(&Ridge::new(&self.params.model, layout.models(), layout.dim))?;
-        self.state = state;
+        let fresh = Ridge::new(&self.params.model, self.layout.models(), self.layout.dim);
+        self.state.load(NAME, &self.params, &self.layout, state, &fresh)?;
         self.stale = true;
         Ok(())
     }
@@ -269,7 +267,7 @@ mod tests {
             base.learn(&x, &Proposal::new(Arm(arm)), Feedback::plain(loss)).unwrap();
         }
         use super::super::regressor::Regressor;
-        let model = &base.state.model;
+        let model = base.state.held.model(Clone::clone).unwrap();
         let gap = model.predict(0, &[0.2, -0.8]) - model.predict(0, &[1.0, 0.3]);
         let z = gap / (0.7 * model.variance(0, &[-0.8, -1.1]).sqrt());
         let p = 0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2);

@@ -141,6 +141,10 @@ impl Choice for LinUcbParams {
         });
     }
 
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }

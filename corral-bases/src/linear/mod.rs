@@ -14,6 +14,7 @@ mod features;
 mod glm;
 mod glm_ucb;
 mod greedy;
+mod held;
 mod learner;
 mod lints;
 mod linucb;

@@ -132,6 +132,10 @@ impl Choice for NlmsParams {
         put_on_lowest(self.ties, weights, |a| view.predictions[a]);
     }
 
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }
@@ -142,7 +146,7 @@ impl Choice for NlmsParams {
 }
 
 /// Normalised least mean squares.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lms {
     rate: f64,
     centre: f64,

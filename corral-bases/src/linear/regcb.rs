@@ -122,6 +122,10 @@ impl Choice for RegCbParams {
         });
     }
 
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }

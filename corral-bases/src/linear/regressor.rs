@@ -8,7 +8,7 @@ use super::ridge::Parameters;
 use crate::common::arm_count;
 
 /// A model of the loss that learns one example at a time. `model` counts parameter vectors.
-pub trait Regressor: Serialize + DeserializeOwned + Clone + Send {
+pub trait Regressor: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'static {
     /// The predicted loss.
     fn predict(&self, model: usize, z: &[f64]) -> f64;
 
@@ -107,5 +107,10 @@ impl Layout {
     #[inline]
     pub(crate) fn features<'a>(&self, x: &'a Context, action: usize) -> &'a [f64] {
         if self.rows { &x.rows()[action * self.dim..(action + 1) * self.dim] } else { x.features() }
+    }
+    /// The features that [`features`](Layout::features) looks at, over all actions.
+    #[inline]
+    pub(crate) fn all_features<'a>(&self, x: &'a Context) -> &'a [f64] {
+        if self.rows { x.rows() } else { x.features() }
     }
 }

@@ -62,7 +62,7 @@ pub enum Parameters {
 const REFRESH: u32 = 256;
 
 /// V = lambda I + sum w z z^T, theta = V^-1 sum w (y - centre) z, for each of several models.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ridge {
     ridge: f64,
     centre: f64,

@@ -184,6 +184,10 @@ impl Choice for SquareCbParams {
         self.gamma == Setting::Auto
     }
 
+    fn features(&self) -> &Features {
+        &self.features
+    }
+
     fn range_change(&self) -> RangeChange {
         self.range_change
     }

@@ -12,7 +12,7 @@ mod state;
 use serde::{Deserialize, Serialize};
 
 use crate::ticket::Trace;
-use crate::{Base, BaseError, Feedback, Master, Proposal, Rerange, Rng, Space, Ticket};
+use crate::{Base, BaseError, Commons, Feedback, Master, Proposal, Rerange, Rng, Space, Ticket};
 
 pub use admit::Decision;
 pub use error::EnsembleError;
@@ -131,6 +131,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             weights: vec![0.0; count],
             seats: bases.into_iter().map(Seat::new).collect(),
         };
+        if params.feed == Feed::Everyone {
+            let mut commons = Commons::default();
+            for (base, seat) in ensemble.seats.iter_mut().enumerate() {
+                seat.share(&mut commons).map_err(|source| EnsembleError::Base { base, source })?;
+            }
+        }
         for base in 0..count {
             ensemble.first_range(base).map_err(|source| EnsembleError::Base { base, source })?;
         }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::guard::guard;
-use crate::{Base, BaseError, Feedback, Memo, Proposal, Rng};
+use crate::{Base, BaseError, Commons, Feedback, Memo, Proposal, Rng};
 
 /// What a base did and was told since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -89,6 +89,14 @@ impl<X: ?Sized, D> Seat<X, D> {
             finite(memo)?;
         }
         Ok(found)
+    }
+
+    /// Introduces the base to what others keep.
+    pub fn share(&mut self, commons: &mut Commons) -> Result<(), BaseError> {
+        guarded(|| {
+            self.base.share(commons);
+            Ok(())
+        })
     }
 
     /// A new range is a new instance: what was asked of the old one is not told to the new one.
