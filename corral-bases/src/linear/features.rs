@@ -22,6 +22,13 @@ pub enum Features {
     OneHot,
     /// A constant 1, x, and all products of two features.
     Polynomial,
+    /// The features `from` to `to` - 1 of x: one of several representations that a context carries side by side.
+    Block {
+        /// The first one, counted from 0.
+        from: usize,
+        /// The one after the last.
+        to: usize,
+    },
     /// x, and products of two different features, clipped to [-5, 5], added with random signs into `dims` buckets.
     HashedPairs {
         /// Number of buckets.
@@ -48,7 +55,7 @@ pub enum Features {
 }
 
 pub(crate) const FEATURES_DEFAULT: &str = "\"raw\"";
-pub(crate) const FEATURES_DOC: &str = "How the context is seen: raw, bias, one-hot, polynomial, { hashed = { dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.";
+pub(crate) const FEATURES_DOC: &str = "How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = { dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.";
 
 /// More features than this are refused.
 const MOST: usize = 1 << 20;
@@ -71,6 +78,16 @@ impl Map {
             Features::Raw | Features::OneHot => input,
             Features::Bias => input + 1,
             Features::Polynomial => 1 + input + input * (input + 1) / 2,
+            Features::Block { from, to } => {
+                if !(from < to && *to <= input) {
+                    return Err(ParamError::new(
+                        "features.block",
+                        format!("{from} to {to} of {input} features"),
+                        "a part of them: from < to <= their number",
+                    ));
+                }
+                to - from
+            }
             Features::HashedPairs { dims, .. } => input.saturating_add(*dims),
             Features::Hashed { dims, .. } | Features::Fourier { dims, .. } => *dims,
         };
@@ -97,6 +114,7 @@ impl Map {
     fn push(&self, x: &[f64], out: &mut Vec<f64>) {
         match &self.kind {
             Features::Raw | Features::OneHot => out.extend_from_slice(x),
+            Features::Block { from, to } => out.extend_from_slice(&x[*from..*to]),
             Features::Bias => {
                 out.extend_from_slice(x);
                 out.push(1.0);
@@ -311,6 +329,17 @@ mod tests {
         let pairs = map(Features::HashedPairs { dims: 4, seed: 1 }, &x);
         assert_eq!(&pairs[..2], &x);
         assert_eq!(pairs[2..].iter().map(|v| v.abs()).sum::<f64>(), 5.0);
+    }
+
+    #[test]
+    fn a_block_is_a_part_of_the_features() {
+        let x = [2.0, -3.0, 5.0];
+        assert_eq!(map(Features::Block { from: 1, to: 3 }, &x), [-3.0, 5.0]);
+        assert_eq!(map(Features::Block { from: 0, to: 1 }, &x), [2.0]);
+        for (from, to) in [(1, 1), (2, 1), (0, 4), (3, 4)] {
+            let refused = Map::new(&Features::Block { from, to }, 3).unwrap_err();
+            assert!(refused.to_string().contains("of 3 features"), "{refused}");
+        }
     }
 
     #[test]
