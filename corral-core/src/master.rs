@@ -3,6 +3,7 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
+use crate::audit::Audit;
 use crate::{ParamError, SnapshotError, sample_index};
 
 /// A master: a distribution over bases, moved by the losses of the decisions that were played. A state machine over
@@ -59,6 +60,11 @@ pub trait Master: Send {
         &[]
     }
 
+    /// What is proved of every run, checked on this one, by masters that were asked to.
+    fn audit(&self) -> Option<Audit> {
+        None
+    }
+
     /// Everything that decides the future, as a framed snapshot ([`crate::snapshot`]).
     fn save(&self) -> Vec<u8>;
 
@@ -93,6 +99,9 @@ impl<M: Master + ?Sized> Master for Box<M> {
     }
     fn rates(&self) -> &[f64] {
         (**self).rates()
+    }
+    fn audit(&self) -> Option<Audit> {
+        (**self).audit()
     }
     fn save(&self) -> Vec<u8> {
         (**self).save()

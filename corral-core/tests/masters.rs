@@ -109,6 +109,23 @@ fn the_table_holds_every_registered_master() {
 }
 
 #[test]
+fn corral_is_audited_where_its_spec_asks_for_it() {
+    let spec = |audit, rules| CorralSpec { audit, rules, ..CorralSpec::default() };
+    let setup = MasterSetup::new(3, Some(100));
+    let mut audited = spec(true, CorralProgram::Paper).master(&setup).unwrap();
+    assert_eq!(audited.audit().unwrap().rounds, 0);
+    let mut rng = Pcg64Dxsm::seed_from_u64(1);
+    for _ in 0..100 {
+        round("corral", &mut *audited, &mut rng);
+    }
+    let audit = audited.audit().unwrap();
+    assert_eq!((audit.rounds, audit.failures(1e-12)), (100, vec![]));
+    assert!(audit.tightest.unwrap().left > 0.0);
+    assert_eq!(spec(false, CorralProgram::Paper).master(&setup).unwrap().audit(), None);
+    assert!(spec(true, CorralProgram::AsCoba).master(&setup).is_err());
+}
+
+#[test]
 fn probabilities_stay_in_the_simplex() {
     for (name, build) in TABLE {
         for bases in [1, 2, 3, 7, 40] {

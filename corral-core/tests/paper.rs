@@ -339,8 +339,11 @@ fn lemma_master2base() {
                     let mut corral = corral(m, t, Rate::Fixed(rate));
                     corral.start_audit(comparator).unwrap();
                     play(&mut corral, t, t + m as u64, ladder(m), |_, after, _, _| {
-                        let sides = after.audit().unwrap().theorem.expect("T >= 2, M >= 2");
-                        assert!(sides.excess() <= 1e-9, "T = {t}, M = {m}, eta = {rate}: {sides:?}");
+                        let audit = after.audit().unwrap();
+                        let sides = audit.theorem.expect("T >= 2, M >= 2");
+                        let tightest = audit.tightest.expect("T >= 2, M >= 2");
+                        assert!(tightest.excess() <= 1e-9, "T = {t}, M = {m}, eta = {rate}: {tightest:?}");
+                        assert!(sides.share() <= tightest.share());
                         for i in 0..m {
                             assert!((after.range_changes(i) as f64) < (t as f64).log2());
                             assert!(after.rates()[i] <= rate * (1.0 / 2f64.ln()).exp());

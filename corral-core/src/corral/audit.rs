@@ -6,13 +6,13 @@
 //! one step   <p_t - u, l_t> = D_t(u, p_t) - D_t(u, p_{t+1}) + D_t(p_t, p_{t+1})
 //! whole run  sum_t <p_t - u, l_t> = D_1(u, p_1) + sum_{t<T} sum_j (1/eta_{t+1,j} - 1/eta_{t,j}) h(u_j/p_{t+1,j})
 //!                                   - D_T(u, p_{T+1}) + sum_t D_t(p_t, p_{t+1})
-//! theorem    sum_t <pbar_t - e_i, l_t> <= D_1(u, p_1) + C0/(eta ln T) - rho_{T,i}/(40 eta ln T)
+//! theorem    sum_t <pbar_t - e_i, l_t> + rho_{T,i}/(40 eta ln T) <= D_1(u, p_1) + C0/(eta ln T)
 //!                                   + (1/2) sum_t sum_j eta_{t,j} p_{t,j}^2 l_{t,j}^2 + (2/(TM)) sum_t sum_j l_{t,j}
 //! ```
 //!
-//! the last for u = (1 - 1/T) e_i + 1/(TM) and losses that are not negative. The first two are equalities: they catch a
-//! wrong root, sign, rate or normalisation that the inequality forgives. The auditor shares no code with the
-//! algorithm, and takes p_t to be what the round before ended with.
+//! the last for u = (1 - 1/T) e_i + 1/(TM), every base i and losses that are not negative; all of its right side is
+//! positive. The first two are equalities: they catch a wrong root, sign, rate or normalisation that the inequality
+//! forgives. The auditor shares no code with the algorithm, and takes p_t to be what the round before ended with.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,11 @@ impl Sides {
     /// left - right relative to the terms, where that is positive.
     pub fn excess(&self) -> f64 {
         if self.scale > 0.0 { ((self.left - self.right) / self.scale).max(0.0) } else { 0.0 }
+    }
+
+    /// left/right: how much of the right side is used.
+    pub fn share(&self) -> f64 {
+        self.left / self.right
     }
 }
 
@@ -71,8 +76,11 @@ pub struct Audit {
     pub step: Sides,
     /// The identity of the whole run.
     pub run: Sides,
-    /// The pathwise theorem; `None` where it says nothing (T or M below 2, more than T rounds, negative losses).
+    /// The pathwise theorem against the comparator; `None` where it says nothing (T or M below 2, more than T rounds,
+    /// negative losses).
     pub theorem: Option<Sides>,
+    /// The pathwise theorem against the base for which it is tightest.
+    pub tightest: Option<Sides>,
     /// The largest relative gap of a step.
     pub worst_step: f64,
     /// The largest |sum p - 1|.
@@ -91,7 +99,7 @@ impl Audit {
         let found = [
             (Check::Step, self.worst_step),
             (Check::Run, self.run.gap()),
-            (Check::Theorem, self.theorem.map_or(0.0, |t| t.excess())),
+            (Check::Theorem, self.tightest.map_or(0.0, |t| t.excess())),
             (Check::Sum, self.worst_sum),
             (Check::Mixing, self.worst_mixing),
             (Check::Rates, self.worst_rate),
@@ -135,10 +143,10 @@ pub struct Auditor {
     /// n_i and rho_t as they should be; rho_{t-1,i}
     changes: Vec<u32>,
     ranges: Vec<f64>,
-    range_before: f64,
-    first_range: f64,
-    /// D_1(u, p_1)
-    start: f64,
+    ranges_before: Vec<f64>,
+    first_ranges: Vec<f64>,
+    /// D_1(u, p_1) for each base i that u may be close to
+    starts: Vec<f64>,
     rounds: u64,
     step: Sides,
     /// sum_t <p_t - u, l_t>, sum_t D_t(p_t, p_{t+1}), and the sums over changes of rates before and in the last round
@@ -146,10 +154,10 @@ pub struct Auditor {
     moves: f64,
     regained: f64,
     regained_last: f64,
-    /// sum_t <pbar_t - e_i, l_t>, the stability term, and sum_t sum_j l_{t,j}
-    regret: f64,
+    /// sum_t <pbar_t, l_t>, sum_t l_{t,i}, and the stability term
+    paid: f64,
+    totals: Vec<f64>,
     stability: f64,
-    total: f64,
     signed: bool,
     worst: [f64; 5],
 }
@@ -173,34 +181,34 @@ impl Auditor {
     pub fn new(length: u64, comparator: usize, distribution: &[f64], eta: f64, ranges: &[f64]) -> Self {
         let (t, m) = (length as f64, distribution.len());
         let gamma = 1.0 / t;
-        let target: Vec<f64> =
-            (0..m).map(|j| gamma / m as f64 + if j == comparator { 1.0 - gamma } else { 0.0 }).collect();
-        let start = target.iter().zip(distribution).map(|(u, p)| h((u - p) / p) / eta).sum();
+        let target = |i: usize, j: usize| gamma / m as f64 + if j == i { 1.0 - gamma } else { 0.0 };
+        let start =
+            |i| distribution.iter().enumerate().map(|(j, p)| h((target(i, j) - p) / p) / eta).sum::<f64>();
         Self {
             length,
             comparator,
             eta,
             gamma,
             beta: if length > 1 { (1.0 / t.ln()).exp() } else { 1.0 },
-            target,
+            target: (0..m).map(|j| target(comparator, j)).collect(),
             p: distribution.to_vec(),
             mixed: distribution.iter().map(|p| (1.0 - gamma) * p + gamma / m as f64).collect(),
             rates: vec![eta; m],
             used: vec![eta; m],
             changes: vec![0; m],
             ranges: ranges.to_vec(),
-            range_before: ranges[comparator],
-            first_range: ranges[comparator],
-            start,
+            ranges_before: ranges.to_vec(),
+            first_ranges: ranges.to_vec(),
+            starts: (0..m).map(start).collect(),
             rounds: 0,
             step: Sides::default(),
             left: 0.0,
             moves: 0.0,
             regained: 0.0,
             regained_last: 0.0,
-            regret: 0.0,
+            paid: 0.0,
+            totals: vec![0.0; m],
             stability: 0.0,
-            total: 0.0,
             signed: false,
             worst: [0.0; 5],
         }
@@ -214,7 +222,6 @@ impl Auditor {
     /// Checks one round more.
     pub fn observe(&mut self, round: &Round<'_>) {
         let m = self.p.len();
-        let i = self.comparator;
         self.rounds += 1;
         self.regained += std::mem::take(&mut self.regained_last);
         let (mut left, mut fall, mut moved, mut scale, mut sum) = (0.0, 0.0, 0.0, 0.0, 0.0);
@@ -228,16 +235,15 @@ impl Auditor {
             moved += h(r) / eta;
             scale += (1.0 + u / p) / eta + (p + u) * l.abs();
             sum += next;
-            self.regret += self.mixed[j] * l;
+            self.paid += self.mixed[j] * l;
+            self.totals[j] += l;
             self.stability += 0.5 * eta * (p * l).powi(2);
-            self.total += l;
             self.signed |= l < 0.0;
         }
-        self.regret -= round.losses.get(i);
         self.step = Sides { left, right: fall + moved, scale };
         self.left += left;
         self.moves += moved;
-        self.range_before = self.ranges[i];
+        self.ranges_before.copy_from_slice(&self.ranges);
         let (mut mixing, mut rates, mut ranges) = (0.0, 0.0, 0.0);
         for j in 0..m {
             let (p, mixed) = (round.distribution[j], round.probabilities[j]);
@@ -269,18 +275,21 @@ impl Auditor {
     pub fn report(&self) -> Audit {
         let end: f64 =
             self.target.iter().zip(&self.p).zip(&self.used).map(|((u, p), eta)| h((u - p) / p) / eta).sum();
+        let start = self.starts[self.comparator];
         let run = Sides {
             left: self.left,
-            right: self.start + self.regained - end + self.moves,
-            scale: self.start + self.regained.abs() + end + self.moves + self.left.abs(),
+            right: start + self.regained - end + self.moves,
+            scale: start + self.regained.abs() + end + self.moves + self.left.abs(),
         };
+        let theorems = (0..self.p.len()).filter_map(|i| self.theorem(i));
         let [worst_step, worst_sum, worst_mixing, worst_rate, worst_range] = self.worst;
         Audit {
             comparator: self.comparator,
             rounds: self.rounds,
             step: self.step,
             run,
-            theorem: self.theorem(),
+            theorem: self.theorem(self.comparator),
+            tightest: theorems.reduce(|a, b| if b.share() <= a.share() { a } else { b }),
             worst_step,
             worst_sum,
             worst_mixing,
@@ -289,18 +298,19 @@ impl Auditor {
         }
     }
 
-    fn theorem(&self) -> Option<Sides> {
+    /// Lemma master2base, with its constants, against base `i`.
+    fn theorem(&self, i: usize) -> Option<Sides> {
         let (t, m) = (self.length as f64, self.p.len() as f64);
         if self.length < 2 || m < 2.0 || self.rounds > self.length || self.signed {
             return None;
         }
-        let ln = t.ln();
-        let c0 = ((1.0 + (t * m / 4.0).ln()) / 5.0).max(self.first_range / 40.0);
+        let scale = 1.0 / (self.eta * t.ln());
+        let c0 = ((1.0 + (t * m / 4.0).ln()) / 5.0).max(self.first_ranges[i] / 40.0);
         // rho_{T,i} is in force during round T; before that rounds without loss can be thought to follow.
-        let range = if self.rounds == self.length { self.range_before } else { self.ranges[self.comparator] };
-        let right =
-            self.start + (c0 - range / 40.0) / (self.eta * ln) + self.stability + 2.0 / (t * m) * self.total;
-        let scale = self.start + (c0 + range / 40.0) / (self.eta * ln) + self.stability + self.regret.abs();
-        Some(Sides { left: self.regret, right, scale })
+        let ranges = if self.rounds == self.length { &self.ranges_before } else { &self.ranges };
+        let total: f64 = self.totals.iter().sum();
+        let left = self.paid - self.totals[i] + ranges[i] / 40.0 * scale;
+        let right = self.starts[i] + c0 * scale + self.stability + 2.0 / (t * m) * total;
+        Some(Sides { left, right, scale: left.abs() + right })
     }
 }

@@ -440,6 +440,10 @@ impl Master for Corral {
         self.rates()
     }
 
+    fn audit(&self) -> Option<Audit> {
+        self.audit()
+    }
+
     fn save(&self) -> Vec<u8> {
         State::of(self).seal()
     }

@@ -82,7 +82,7 @@ pub enum Horizon {
 }
 
 /// The learning rate eta: a trade-off, not a nuisance. Large rates follow the leader fast, and starve slow starters.
-/// In a spec: a name, `{ theory = { alpha = 0.5, regret = 100 } }`, `{ fixed = 0.1 }`, or a number.
+/// In a spec: a name, `{ scaled = 3 }`, `{ theory = { alpha = 0.5, regret = 100 } }`, `{ fixed = 0.1 }`, or a number.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Rate {
     /// 1/sqrt(T): patient with slow starters.
@@ -92,6 +92,8 @@ pub enum Rate {
     Fast,
     /// 30/sqrt(T): for bases that all learn from every round.
     Eager,
+    /// This number over sqrt(T).
+    Scaled(f64),
     /// sqrt((M-1) ln T/(c T)) with c = e^(1/ln 2)/2 = 2.12: optimal for the master's own regret.
     MasterOptimal,
     /// Optimal against a base whose regret is at most rho^alpha `regret` (Theorems main1 and main2). A base that is
@@ -115,7 +117,7 @@ pub(crate) fn half_growth() -> f64 {
 impl Rate {
     fn check(self) -> Result<(), ParamError> {
         match self {
-            Self::Fixed(rate) => ParamError::positive("rate", rate).map(drop),
+            Self::Fixed(rate) | Self::Scaled(rate) => ParamError::positive("rate", rate).map(drop),
             Self::Theory { alpha, regret } => {
                 if !(alpha > 0.0 && alpha <= 1.0) {
                     return Err(ParamError::new("rate.theory.alpha", alpha, "in (0, 1]"));
@@ -135,6 +137,7 @@ impl Rate {
             Self::Balanced => 1.0 / t.sqrt(),
             Self::Fast => 10.0 / t.sqrt(),
             Self::Eager => 30.0 / t.sqrt(),
+            Self::Scaled(scale) => scale / t.sqrt(),
             Self::MasterOptimal => ((m - 1.0) * ln / (half_growth() * t)).sqrt(),
             // Theorem main1: min{1/(40 R ln T), sqrt(M/T)}.
             Self::Theory { alpha: 1.0, regret } => (1.0 / (40.0 * regret * ln)).min((m / t).sqrt()),
@@ -204,6 +207,7 @@ enum RateName {
     Balanced,
     Fast,
     Eager,
+    Scaled(f64),
     MasterOptimal,
     Theory { alpha: f64, regret: f64 },
     Fixed(f64),
@@ -215,6 +219,7 @@ impl Serialize for Rate {
             Self::Balanced => RateName::Balanced,
             Self::Fast => RateName::Fast,
             Self::Eager => RateName::Eager,
+            Self::Scaled(scale) => RateName::Scaled(scale),
             Self::MasterOptimal => RateName::MasterOptimal,
             Self::Theory { alpha, regret } => RateName::Theory { alpha, regret },
             Self::Fixed(rate) => RateName::Fixed(rate),
@@ -227,8 +232,8 @@ impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spec = RateSpec::deserialize(deserializer).map_err(|_| {
             serde::de::Error::custom(
-                "a rate must be balanced, fast, eager, master-optimal, a number, { fixed = number } \
-                 or { theory = { alpha = number, regret = number } }",
+                "a rate must be balanced, fast, eager, master-optimal, a number, { fixed = number }, \
+                 { scaled = number } or { theory = { alpha = number, regret = number } }",
             )
         })?;
         Ok(match spec {
@@ -236,6 +241,7 @@ impl<'de> Deserialize<'de> for Rate {
             RateSpec::Named(RateName::Balanced) => Self::Balanced,
             RateSpec::Named(RateName::Fast) => Self::Fast,
             RateSpec::Named(RateName::Eager) => Self::Eager,
+            RateSpec::Named(RateName::Scaled(scale)) => Self::Scaled(scale),
             RateSpec::Named(RateName::MasterOptimal) => Self::MasterOptimal,
             RateSpec::Named(RateName::Theory { alpha, regret }) => Self::Theory { alpha, regret },
         })

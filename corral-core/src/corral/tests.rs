@@ -73,6 +73,7 @@ fn parameters_out_of_bounds_are_named() {
 fn rates_have_their_formulas() {
     let rate = |r: Rate| r.value(5, 10_000);
     assert_eq!((rate(Rate::Balanced), rate(Rate::Fast), rate(Rate::Eager)), (0.01, 0.1, 0.3));
+    assert_eq!(rate(Rate::Scaled(50.0)), 0.5);
     // sqrt((M-1) ln T/(2.116 T)), "3.6 to 5.5/sqrt(T) for M = 5"
     assert!((rate(Rate::MasterOptimal) - (4.0 * 9.210340371976184 / 21160.4f64).sqrt()).abs() < 1e-6);
     for rate in [
@@ -99,6 +100,7 @@ fn params_are_read_from_a_spec() {
         ("rate = 'balanced'", Rate::Balanced),
         ("rate = 'fast'", Rate::Fast),
         ("rate = 'eager'", Rate::Eager),
+        ("rate = { scaled = 3 }", Rate::Scaled(3.0)),
         ("rate = 'master-optimal'", Rate::MasterOptimal),
         ("rate = 0.25", Rate::Fixed(0.25)),
         ("rate = 2", Rate::Fixed(2.0)),

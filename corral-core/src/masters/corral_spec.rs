@@ -19,6 +19,8 @@ pub struct CorralSpec {
     pub baseline: bool,
     /// The horizon, where it is not that of the run.
     pub horizon: Option<Horizon>,
+    /// Whether every round is checked against what the paper proves.
+    pub audit: bool,
     /// Whose rules to follow.
     pub rules: CorralProgram,
     /// Accepts losses outside [0, 1]; only with `as-modelselection`.
@@ -40,7 +42,7 @@ pub(super) const ENTRY: Entry = Entry {
             name: "rate",
             default: "\"balanced\"",
             doc: "balanced 1/sqrt(T), fast 10/sqrt(T), eager 30/sqrt(T), master-optimal, \
-                  { theory = { alpha, regret } } or a number",
+                  { scaled = c } for c/sqrt(T), { theory = { alpha, regret } } or a number",
         },
         Field { name: "prior", default: "uniform", doc: "the distribution p_1, a weight per base" },
         Field { name: "baseline", default: "false", doc: "estimate losses around their running mean" },
@@ -48,6 +50,11 @@ pub(super) const ENTRY: Entry = Entry {
             name: "horizon",
             default: "the run's",
             doc: "a number of rounds, or \"unknown\": doubling epochs",
+        },
+        Field {
+            name: "audit",
+            default: "false",
+            doc: "check every round against what the paper proves, for claims that measure it",
         },
         Field {
             name: "rules",
@@ -89,13 +96,16 @@ impl CorralSpec {
                     .rerange(setup.range, setup.horizon)
                     .map_err(|_| ParamError::new("range", setup.range, "finite and at least 1"))?;
             }
+            if self.audit && setup.bases > 0 {
+                corral.start_audit(0).map_err(|_| ParamError::new("audit", true, "asked before a run"))?;
+            }
             return Ok(Box::new(corral));
         }
-        if self.prior.is_some() || self.baseline {
+        if self.prior.is_some() || self.baseline || self.audit {
             return Err(ParamError::new(
                 "rules",
                 "a public program's",
-                "the paper's where prior or baseline is set",
+                "the paper's where prior, baseline or audit is set",
             ));
         }
         let rounds = match horizon {
