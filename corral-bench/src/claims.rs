@@ -7,7 +7,7 @@ use rand::RngExt;
 use serde::Serialize;
 
 use crate::report::curves::slope;
-use crate::run::CellRecord;
+use crate::run::{AuditRecord, CellRecord};
 use crate::spec::{ClaimSpec, Measure, Spec};
 use crate::streams::stream;
 use crate::summary::percentile_95;
@@ -71,6 +71,9 @@ pub fn hold(spec: &Spec, cells: &[CellRecord]) -> Vec<Held> {
 }
 
 fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: &[CellRecord]) -> Held {
+    if claim.measure == Measure::Audit {
+        return audited(claim, environment, learner, cells);
+    }
     let table = |label: &str| regrets(spec, environment, label, cells);
     let (mine, theirs) = (table(learner), claim.than.as_deref().map(table));
     let horizons: Vec<f64> = spec.rounds.iter().map(|t| *t as f64).collect();
@@ -90,6 +93,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
                     horizons.iter().zip(&own).map(|(t, r)| (*r > 0.0).then(|| (t.ln(), r.ln()))).collect();
                 slope(&points?)
             }
+            Measure::Audit => None,
         }
     };
     let seeds = spec.seeds as usize;
@@ -116,6 +120,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         Measure::Ratio => format!("regret / regret of {than}"),
         Measure::Difference => format!("regret - regret of {than}"),
         Measure::Exponent => "growth exponent in T".to_owned(),
+        Measure::Audit => String::new(),
     };
     let bounds = [claim.at_least.map(|b| format!(">= {b}")), claim.at_most.map(|b| format!("<= {b}"))];
     Held {
@@ -128,6 +133,41 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         high,
         bound: bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "),
         verdict,
+        unlikely: claim.unlikely.clone(),
+    }
+}
+
+/// The pathwise theorem: it is about every run, so that one run beyond it refutes it, and nothing is resampled. The
+/// interval is that of the runs.
+fn audited(claim: &ClaimSpec, environment: &str, learner: &str, cells: &[CellRecord]) -> Held {
+    let found: Option<Vec<_>> = cells
+        .iter()
+        .filter(|c| c.environment == environment && c.learner == learner)
+        .map(|c| c.band.as_ref().and_then(|b| b.audit).filter(|_| c.failed.is_none()))
+        .collect();
+    let found = found.unwrap_or_default();
+    let most = |of: fn(&AuditRecord) -> f64| found.iter().map(of).max_by(f64::total_cmp).unwrap_or(f64::NAN);
+    let low = found.iter().map(|a| a.share).min_by(f64::total_cmp).unwrap_or(f64::NAN);
+    let (high, bound) = (most(|a| a.share), claim.at_most.unwrap_or(1.0));
+    let beyond = found.iter().filter(|a| !(a.share <= bound)).count();
+    Held {
+        text: claim.text.clone(),
+        environment: environment.to_owned(),
+        learner: learner.to_owned(),
+        figure: format!(
+            "{beyond} of {} runs beyond the bound, identities to {:.0e}, left/right at most",
+            found.len(),
+            most(|a| a.gap)
+        ),
+        measured: high,
+        low,
+        high,
+        bound: format!("<= {bound}"),
+        verdict: match () {
+            () if !high.is_finite() => Verdict::Unmeasured,
+            () if beyond == 0 => Verdict::Holds,
+            () => Verdict::Fails,
+        },
         unlikely: claim.unlikely.clone(),
     }
 }
@@ -233,6 +273,25 @@ mod tests {
             assert!((held[0].measured - value).abs() < 1e-9, "{claim}: {:?}", held[0]);
             assert_eq!(held[0].verdict, verdict, "{claim}: {:?}", held[0]);
         }
+    }
+
+    #[test]
+    fn one_run_beyond_the_theorem_refutes_it() {
+        use crate::run::BandRecord;
+        let held = |shares: [Option<f64>; 2]| {
+            let mut cells = cells();
+            for (i, cell) in cells.iter_mut().filter(|c| c.learner == "a").enumerate() {
+                let audit = shares[usize::from(i == 5)].map(|share| AuditRecord { share, gap: 1e-13 });
+                cell.band = Some(BandRecord { audit, ..BandRecord::default() });
+            }
+            hold(&spec("measure = \"audit\"\nat-most = 1"), &cells).remove(0)
+        };
+        let fine = held([Some(0.25), Some(0.5)]);
+        assert_eq!((fine.verdict, fine.low, fine.measured), (Verdict::Holds, 0.25, 0.5));
+        assert!(fine.figure.starts_with("0 of 16 runs"), "{}", fine.figure);
+        assert_eq!(held([Some(0.25), Some(1.01)]).verdict, Verdict::Fails);
+        assert_eq!(held([Some(0.25), Some(f64::NAN)]).verdict, Verdict::Unmeasured);
+        assert_eq!(held([Some(0.25), None]).verdict, Verdict::Unmeasured);
     }
 
     #[test]

@@ -327,6 +327,16 @@ impl Trail {
             let changed = ranges.iter().zip(&self.ranges).enumerate().filter(|(_, (new, old))| new != old);
             record.range_changes.extend(changed.map(|(base, _)| (t, base)));
         }
+        if let Some(audit) = master.audit() {
+            let found = record.audit.get_or_insert_default();
+            // Written so that NaN stays.
+            let worse = |a: f64, b: f64| if b <= a { a } else { b };
+            found.share = audit.tightest.map_or(found.share, |sides| worse(found.share, sides.share()));
+            found.gap = [audit.worst_step, audit.run.gap(), audit.worst_sum, audit.worst_mixing]
+                .into_iter()
+                .chain([audit.worst_rate, audit.worst_range])
+                .fold(found.gap, worse);
+        }
         if traced {
             record.probabilities.push(band.probabilities().to_vec());
             if !master.rates().is_empty() {

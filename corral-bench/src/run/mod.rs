@@ -10,4 +10,4 @@ pub use build::BuildError;
 pub use cell::{CellSpec, run_cell};
 pub use drive::{Progress, RunError, Timings, check, run};
 pub use plugins::Plugins;
-pub use record::{BandRecord, CellRecord, checkpoints};
+pub use record::{AuditRecord, BandRecord, CellRecord, checkpoints};

@@ -71,6 +71,18 @@ pub struct BandRecord {
     pub rates: Vec<Vec<f64>>,
     /// The range per checkpoint and base; empty where there is none.
     pub ranges: Vec<Vec<f64>>,
+    /// What an audit found, for a master that was asked for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditRecord>,
+}
+
+/// What is proved of every run, held against this one at each checkpoint.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct AuditRecord {
+    /// The pathwise theorem: the largest left side over right side, of all bases and checkpoints. Above 1: refuted.
+    pub share: f64,
+    /// The identities: the largest relative gap.
+    pub gap: f64,
 }
 
 #[cfg(test)]

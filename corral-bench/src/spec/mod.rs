@@ -133,6 +133,8 @@ pub enum Measure {
     Difference,
     /// The slope of log regret against log horizon, over all horizons.
     Exponent,
+    /// Not of regret: the largest left side over right side of the pathwise theorem, in any audited run.
+    Audit,
 }
 
 impl LearnerSpec {

@@ -235,7 +235,7 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
             .transpose()
     };
     let measure: Measure =
-        named(table, "measure", &["regret", "per-round", "ratio", "difference", "exponent"])?;
+        named(table, "measure", &["regret", "per-round", "ratio", "difference", "exponent", "audit"])?;
     let than = table.text("than")?.map(|l| known("than", l, players, table.line)).transpose()?;
     if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {
         return Err(SpecError::at(
