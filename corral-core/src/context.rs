@@ -1,5 +1,7 @@
 //! The side information x_t that a round begins with.
 
+use std::borrow::Cow;
+
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +9,27 @@ use serde::{Deserialize, Serialize};
 /// row per action (so that action sets may change from round to round), optionally the index of a finite context.
 ///
 /// Rounds without side information carry [`Context::plain`]: no features, K actions.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+///
+/// Its numbers are its own, or [lent](Context::lent). They are handed out for as long as the context itself is borrowed,
+/// and a clone owns a copy: whoever lends for less than ever needs no more than keep the context from outliving the loan.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Context {
-    features: Vec<f64>,
+    features: Cow<'static, [f64]>,
     actions: u32,
-    rows: Vec<f64>,
+    rows: Cow<'static, [f64]>,
     row_dim: u32,
     cell: Option<u32>,
+}
+
+impl Clone for Context {
+    fn clone(&self) -> Self {
+        Self { features: Cow::Owned(self.features.to_vec()), rows: Cow::Owned(self.rows.to_vec()), ..*self }
+    }
+
+    /// Keeps the room.
+    fn clone_from(&mut self, other: &Self) {
+        self.copy_from(other);
+    }
 }
 
 impl Context {
@@ -25,7 +41,17 @@ impl Context {
     /// Shared features and a fixed number of actions.
     #[inline]
     pub fn shared(features: Vec<f64>, actions: usize) -> Self {
-        Self { features, actions: actions as u32, rows: Vec::new(), row_dim: 0, cell: None }
+        Self { features: features.into(), actions: actions as u32, ..Self::default() }
+    }
+
+    /// Features and rows that live elsewhere, without a copy: `actions` rows of `row_dim` features, or none.
+    /// Rows that are not that many are cut, and too few are none.
+    #[inline]
+    pub fn lent(features: &'static [f64], actions: usize, rows: &'static [f64], row_dim: usize) -> Self {
+        let rows = rows.get(..actions.saturating_mul(row_dim)).unwrap_or_default();
+        let row_dim = if rows.is_empty() { 0 } else { row_dim as u32 };
+        let (features, rows) = (Cow::Borrowed(features), Cow::Borrowed(rows));
+        Self { features, actions: actions as u32, rows, row_dim, cell: None }
     }
 
     /// The `cell`-th of finitely many contexts.
@@ -39,6 +65,7 @@ impl Context {
     pub fn with_rows(features: Vec<f64>, mut rows: Vec<f64>, row_dim: usize) -> Self {
         let actions = rows.len().checked_div(row_dim).unwrap_or(0);
         rows.truncate(actions * row_dim);
+        let (features, rows) = (features.into(), rows.into());
         Self { features, actions: actions as u32, rows, row_dim: row_dim as u32, cell: None }
     }
 
@@ -86,25 +113,26 @@ impl Context {
 
     /// Refills the shared features in place, keeping the room.
     pub fn features_mut(&mut self) -> &mut Vec<f64> {
-        &mut self.features
+        self.features.to_mut()
     }
 
     /// Refills the action rows in place through `fill`, keeping the room; sets the number of actions from them.
     pub fn refill_rows(&mut self, row_dim: usize, fill: impl FnOnce(&mut Vec<f64>)) {
-        self.rows.clear();
-        fill(&mut self.rows);
-        self.row_dim = row_dim as u32;
-        let actions = self.rows.len().checked_div(row_dim).unwrap_or(0);
-        self.rows.truncate(actions * row_dim);
-        self.actions = actions as u32;
+        let rows = self.rows.to_mut();
+        rows.clear();
+        fill(rows);
+        let actions = rows.len().checked_div(row_dim).unwrap_or(0);
+        rows.truncate(actions * row_dim);
+        (self.row_dim, self.actions) = (row_dim as u32, actions as u32);
     }
 
     /// Makes this equal to `other`, keeping the room (a `clone_from` without allocation).
     pub fn copy_from(&mut self, other: &Self) {
-        self.features.clear();
-        self.features.extend_from_slice(&other.features);
-        self.rows.clear();
-        self.rows.extend_from_slice(&other.rows);
+        for (own, others) in [(&mut self.features, &other.features), (&mut self.rows, &other.rows)] {
+            let own = own.to_mut();
+            own.clear();
+            own.extend_from_slice(others);
+        }
         (self.actions, self.row_dim, self.cell) = (other.actions, other.row_dim, other.cell);
     }
 }
@@ -129,5 +157,43 @@ pub trait ContextSampler: Send + Sync {
     /// As [`sample`](ContextSampler::sample), into a context whose room is used again; draws the same.
     fn sample_into(&self, rng: &mut dyn Rng, into: &mut Context) {
         *into = self.sample(rng);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static FEATURES: [f64; 2] = [0.5, 0.25];
+    static ROWS: [f64; 6] = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+
+    #[test]
+    fn lent_numbers_stay_where_they_are_and_a_clone_owns_its_own() {
+        let lent = Context::lent(&FEATURES, 2, &ROWS, 3);
+        assert_eq!(lent, Context::with_rows(FEATURES.to_vec(), ROWS.to_vec(), 3));
+        assert_eq!((lent.features().as_ptr(), lent.rows().as_ptr()), (FEATURES.as_ptr(), ROWS.as_ptr()));
+        assert_eq!(lent.row(1), Some(&ROWS[3..]));
+
+        let mut copied = Context::lent(&ROWS, 1, &[], 0);
+        copied.clone_from(&lent);
+        for own in [lent.clone(), copied] {
+            assert_eq!(own, lent);
+            assert_ne!(own.features().as_ptr(), FEATURES.as_ptr());
+            assert_ne!(own.rows().as_ptr(), ROWS.as_ptr());
+        }
+        let mut changed = lent;
+        changed.features_mut()[0] = 1.0;
+        changed.refill_rows(1, |rows| rows.push(7.0));
+        assert_eq!(changed, Context::with_rows(vec![1.0, 0.25], vec![7.0], 1));
+        assert_eq!((FEATURES[0], ROWS[0]), (0.5, 1.0));
+    }
+
+    #[test]
+    fn lent_rows_are_whole_or_none() {
+        let cut = Context::lent(&[], 1, &ROWS, 4);
+        assert_eq!((cut.actions(), cut.row_dim(), cut.rows()), (1, 4, &ROWS[..4]));
+        let few = Context::lent(&[], 2, &ROWS, 4);
+        assert_eq!((few.actions(), few.row_dim(), few.rows()), (2, 0, &[][..]));
+        assert_eq!(Context::lent(&FEATURES, 3, &[], 0), Context::shared(FEATURES.to_vec(), 3));
     }
 }

@@ -34,13 +34,18 @@ impl Memo {
     /// Replaces the numbers, keeping the room.
     #[inline]
     pub fn set(&mut self, numbers: &[f64]) {
-        self.0.clear();
-        // The usual memo, of one number, is not worth a call that copies.
-        match *numbers {
-            [] => {}
-            [number] => self.0.push(number),
-            _ => self.0.extend_from_slice(numbers),
+        // The usual memo is one number in the place of another: worth no call.
+        if let ([number], [place]) = (numbers, &mut self.0[..]) {
+            *place = *number;
+        } else {
+            self.refill(numbers);
         }
+    }
+
+    #[inline(never)]
+    fn refill(&mut self, numbers: &[f64]) {
+        self.0.clear();
+        self.0.extend_from_slice(numbers);
     }
 
     /// Forgets the numbers, keeping the room.
