@@ -61,7 +61,7 @@ typedef struct CorralText {
     size_t len;
 } CorralText;
 
-/* The side information of a round. */
+/* The side information of a round. Neither pointer is null, whatever the lengths. */
 typedef struct CorralContext {
     const double *features; /* shared features */
     size_t features_len;

@@ -79,7 +79,7 @@ pub struct CorralText {
     pub len: usize,
 }
 
-/// The side information of a round, in the host's memory.
+/// The side information of a round, in the host's memory. Neither pointer is null, whatever the lengths.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct CorralContext {

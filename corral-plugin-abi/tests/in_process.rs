@@ -1,4 +1,4 @@
-//! The table without a library: what Miri can see.
+//! The table without a library: what Miri, the sanitizers and valgrind can see whole.
 
 #[path = "fixtures/bases/draws.rs"]
 mod draws;
@@ -7,9 +7,12 @@ mod faults;
 #[path = "fixtures/bases/walk.rs"]
 mod walk;
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
-use corral_plugin_abi::abi::{CORRAL_MAGIC, CorralBaseV1};
+use corral_plugin_abi::abi::{
+    CORRAL_ERROR, CORRAL_MAGIC, CORRAL_OK, CorralBaseV1, CorralContext, CorralProposal, CorralRng, CorralText,
+};
 use corral_plugin_abi::host::{ForeignBase, Table, TableError};
 use corral_plugin_abi::prelude::*;
 use corral_plugin_abi::{Decision, exported};
@@ -43,6 +46,8 @@ fn same_run<D: Decision + PartialEq + std::fmt::Debug + Clone>(
     context: impl Fn(&mut Pcg64Dxsm) -> Context,
     rounds: u64,
 ) {
+    // Miri is slow, and a round is like the other.
+    let rounds = if cfg!(miri) { rounds.min(6) } else { rounds };
     let mut world = Pcg64Dxsm::seed_from_u64(1);
     let (mut a, mut b) = (Pcg64Dxsm::seed_from_u64(2), Pcg64Dxsm::seed_from_u64(2));
     assert_eq!(native.learns_from_others(), other.learns_from_others());
@@ -135,8 +140,55 @@ fn contexts_are_read_in_place_and_whole() {
     assert_eq!(made.memo.numbers(), addresses, "the plugin reads the host's memory");
     base.learn(&x, &made, Feedback::plain(0.5)).unwrap();
     assert!(base.learn(&Context::plain(2), &made, Feedback::plain(0.5)).is_err());
+    // What the base kept of it is a copy of its own, which outlives the host's.
+    let same = x.clone();
+    drop(x);
+    base.learn(&same, &made, Feedback::plain(0.5)).unwrap();
     let seen: Vec<u8> = snapshot::open("plugin base it version 1.2.3", 1, &base.save()).unwrap();
-    assert_eq!(snapshot::open::<Context>("witness", 1, &seen).unwrap(), x);
+    assert_eq!(snapshot::open::<Context>("witness", 1, &seen).unwrap(), same);
+}
+
+/// Overwrites what it should only fill, as a careless author of C might, and fails in the context 1.
+unsafe extern "C" fn scribble(
+    _: *mut c_void,
+    context: *const CorralContext,
+    _: *const CorralRng,
+    out: *mut CorralProposal,
+    error: *mut CorralText,
+) -> i32 {
+    static TEXT: &[u8] = b"its own text";
+    // SAFETY: the host's memory, valid during the call.
+    unsafe {
+        assert!(!(*out).memo.is_null() && (*out).memo_capacity > 1000 && (*error).capacity == 1024);
+        *out = CorralProposal {
+            arm: 1,
+            reserved: 9,
+            point: std::ptr::dangling_mut(),
+            dim: 9,
+            memo: std::ptr::null_mut(),
+            memo_capacity: usize::MAX,
+            memo_len: 0,
+        };
+        *error = CorralText { ptr: TEXT.as_ptr().cast_mut(), capacity: usize::MAX, len: usize::MAX };
+        if (*context).cell == 1 { CORRAL_ERROR } else { CORRAL_OK }
+    }
+}
+
+#[test]
+fn what_was_lent_to_a_plugin_is_lent_anew_in_every_call() {
+    let mut careless = exported::<faults::Faulty>("it", "1.0.0");
+    careless.propose = scribble;
+    // SAFETY: as in `table`.
+    let careless = Arc::new(unsafe { Table::read(&careless) }.unwrap());
+    let mut base = ForeignBase::<Arm>::build(careless, "fault = ''", &setup(3, 0)).unwrap();
+    let mut rng = Pcg64Dxsm::seed_from_u64(1);
+    for _ in 0..2 {
+        let made = base.propose(&Context::tabular(0, 3), &mut rng).unwrap();
+        assert_eq!(made, Proposal::new(Arm(1)));
+        // The text is read where the host lent it, and nothing is there.
+        let told = base.propose(&Context::tabular(1, 3), &mut rng).unwrap_err();
+        assert_eq!(told.to_string(), "it: propose: no reason was given");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Any base as a table: each entry reads the host's memory, calls the base, and turns errors and panics into values.
 
 use std::ffi::c_void;
+use std::mem::ManuallyDrop;
 
 use corral_core::{Base, BaseError, Context, Feedback, Proposal, Setup};
 
@@ -90,7 +91,7 @@ fn build<B: Plugin>(params: &str, setup: &Setup) -> Result<B, BaseError> {
 unsafe fn enter<B: Plugin>(
     instance: *mut c_void,
     error: *mut CorralText,
-    body: impl FnOnce(&mut Instance<B>) -> Result<i32, BaseError>,
+    body: impl FnOnce(&mut Instance<B>) -> i32,
 ) -> i32 {
     // SAFETY: the caller's promise.
     let Some(instance) = (unsafe { instance.cast::<Instance<B>>().as_mut() }) else {
@@ -100,20 +101,15 @@ unsafe fn enter<B: Plugin>(
     };
     if let Some(text) = &instance.poison {
         // SAFETY: the caller's promise.
-        unsafe {
-            write_error(error, &format!("unusable since it panicked ({text}), until its range changes"))
-        };
-        return CORRAL_PANICKED;
+        return unsafe { unusable(error, text) };
     }
-    // Errors are written inside, so that only a number comes out.
-    // SAFETY: the caller's promise.
-    match catch(|| body(instance).unwrap_or_else(|why| unsafe { failed(error, &why) })) {
+    match catch(|| body(instance)) {
         Ok(status) => status,
         Err(text) => {
             // SAFETY: the caller's promise.
-            unsafe { write_error(error, &format!("panicked: {text}")) };
+            let status = unsafe { panicked(error, &text) };
             instance.poison = Some(text);
-            CORRAL_PANICKED
+            status
         }
     }
 }
@@ -121,7 +117,39 @@ unsafe fn enter<B: Plugin>(
 /// # Safety
 /// `error` is the host's.
 #[cold]
-unsafe fn failed(error: *mut CorralText, why: &BaseError) -> i32 {
+unsafe fn unusable(error: *mut CorralText, text: &str) -> i32 {
+    let message = format!("unusable since it panicked ({text}), until its range changes");
+    // SAFETY: the caller's promise.
+    unsafe { write_error(error, &message) };
+    CORRAL_PANICKED
+}
+
+/// # Safety
+/// `error` is the host's.
+#[cold]
+unsafe fn panicked(error: *mut CorralText, text: &str) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { write_error(error, &format!("panicked: {text}")) };
+    CORRAL_PANICKED
+}
+
+/// The status of `done`, whose error is written where it arises: only a number leaves an entry.
+///
+/// # Safety
+/// `error` is the host's.
+#[inline]
+unsafe fn told(error: *mut CorralText, done: Result<(), BaseError>) -> i32 {
+    match done {
+        Ok(()) => CORRAL_OK,
+        // SAFETY: the caller's promise.
+        Err(why) => unsafe { failed(error, why) },
+    }
+}
+
+/// # Safety
+/// `error` is the host's.
+#[cold]
+unsafe fn failed(error: *mut CorralText, why: BaseError) -> i32 {
     // A Display implementation is the author's code as well, where an error carries one.
     let message =
         catch(|| why.to_string()).unwrap_or_else(|text| format!("an error whose text panicked: {text}"));
@@ -151,12 +179,9 @@ unsafe extern "C" fn create<B: Plugin>(
             CORRAL_OK
         }
         // SAFETY: the host's buffer.
-        Ok(Err(why)) => unsafe { failed(error, &why) },
-        Err(text) => {
-            // SAFETY: the host's buffer.
-            unsafe { write_error(error, &format!("panicked: {text}")) };
-            CORRAL_PANICKED
-        }
+        Ok(Err(why)) => unsafe { failed(error, why) },
+        // SAFETY: the host's buffer.
+        Err(text) => unsafe { panicked(error, &text) },
     }
 }
 
@@ -167,11 +192,8 @@ unsafe extern "C" fn destroy<B: Plugin>(instance: *mut c_void, error: *mut Corra
     // SAFETY: `instance` came from `create::<B>`, and this is the last call on it.
     match catch(|| drop(unsafe { Box::from_raw(instance.cast::<Instance<B>>()) })) {
         Ok(()) => CORRAL_OK,
-        Err(text) => {
-            // SAFETY: the host's buffer.
-            unsafe { write_error(error, &format!("panicked: {text}")) };
-            CORRAL_PANICKED
-        }
+        // SAFETY: the host's buffer.
+        Err(text) => unsafe { panicked(error, &text) },
     }
 }
 
@@ -186,23 +208,37 @@ unsafe extern "C" fn propose<B: Plugin>(
     unsafe {
         enter::<B>(instance, error, |i| {
             let (x, mut rng, out) = (Borrowed::new(context), HostRng::new(rng), &mut *proposal);
-            let mut put = |made: &Proposal<B::Decision>| {
-                made.decision.put(out)?;
-                put_memo(made.memo.numbers(), out)?;
-                Ok(CORRAL_OK)
-            };
             if <B::Decision as Decision>::POINT {
                 // A point needs room, which is used again.
-                i.base.propose_into(&x, &mut rng, &mut i.made)?;
-                return put(&i.made);
-            }
-            // An arm does not: it is read where it was returned, since moving it costs more than the rest of this.
-            match &i.base.propose(&x, &mut rng) {
-                Ok(made) => put(made),
-                Err(why) => Err(why.clone()),
+                match i.base.propose_into(&x, &mut rng, &mut i.made) {
+                    Ok(()) => told(error, put(&i.made, out)),
+                    Err(why) => failed(error, why),
+                }
+            } else {
+                // An arm does not: it is read where it was returned, since moving it costs more than the rest of this.
+                let mut answer = ManuallyDrop::new(i.base.propose(&x, &mut rng));
+                match &mut *answer {
+                    Ok(made) => {
+                        let status = told(error, put(made, out));
+                        std::ptr::drop_in_place(made);
+                        status
+                    }
+                    Err(_) => told(error, ManuallyDrop::into_inner(answer).map(|_| ())),
+                }
             }
         })
     }
+}
+
+/// Writes a proposal to the host's room.
+///
+/// # Safety
+/// `out` is that room.
+#[inline]
+unsafe fn put<D: Decision>(made: &Proposal<D>, out: &mut CorralProposal) -> Result<(), BaseError> {
+    made.decision.put(out)?;
+    // SAFETY: the caller's promise.
+    unsafe { put_memo(made.memo.numbers(), out) }
 }
 
 /// # Safety
@@ -210,19 +246,22 @@ unsafe extern "C" fn propose<B: Plugin>(
 #[inline]
 unsafe fn put_memo(numbers: &[f64], out: &mut CorralProposal) -> Result<(), BaseError> {
     if numbers.len() > out.memo_capacity {
-        let why = format!("a memo of {} numbers where {} fit", numbers.len(), out.memo_capacity);
-        return Err(BaseError::Proposal(why));
+        return Err(too_long(numbers.len(), out.memo_capacity));
     }
+    out.memo_len = numbers.len();
     // SAFETY: the host gave room for `memo_capacity` numbers.
     match *numbers {
-        [] => {}
         // The usual memo is not worth a call that copies.
         [number] => unsafe { out.memo.write(number) },
         // SAFETY: as above.
         _ => unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), out.memo, numbers.len()) },
     }
-    out.memo_len = numbers.len();
     Ok(())
+}
+
+#[cold]
+fn too_long(length: usize, capacity: usize) -> BaseError {
+    BaseError::Proposal(format!("a memo of {length} numbers where {capacity} fit"))
 }
 
 unsafe extern "C" fn learn<B: Plugin>(
@@ -239,8 +278,7 @@ unsafe extern "C" fn learn<B: Plugin>(
             let (x, made) = (Borrowed::new(context), &*made);
             i.made.decision.take(made.arm, slice(made.point, made.dim));
             i.made.memo.set(slice(made.memo, made.memo_len));
-            i.base.learn(&x, &i.made, Feedback::new(loss, weight))?;
-            Ok(CORRAL_OK)
+            told(error, i.base.learn(&x, &i.made, Feedback::new(loss, weight)))
         })
     }
 }
@@ -251,12 +289,7 @@ unsafe extern "C" fn pass<B: Plugin>(
     error: *mut CorralText,
 ) -> i32 {
     // SAFETY: the host keeps the rules of the table.
-    unsafe {
-        enter::<B>(instance, error, |i| {
-            i.base.pass(&Borrowed::new(context))?;
-            Ok(CORRAL_OK)
-        })
-    }
+    unsafe { enter::<B>(instance, error, |i| told(error, i.base.pass(&Borrowed::new(context)))) }
 }
 
 unsafe extern "C" fn likelihood<B: Plugin>(
@@ -272,10 +305,9 @@ unsafe extern "C" fn likelihood<B: Plugin>(
         enter::<B>(instance, error, |i| {
             let (x, decision) = (Borrowed::new(context), &*decision);
             i.made.decision.take(decision.arm, slice(decision.point, decision.dim));
-            let Some((p, memo)) = i.base.likelihood(&x, &i.made.decision) else { return Ok(CORRAL_NONE) };
+            let Some((p, memo)) = i.base.likelihood(&x, &i.made.decision) else { return CORRAL_NONE };
             *probability = p;
-            put_memo(memo.numbers(), &mut *out)?;
-            Ok(CORRAL_OK)
+            told(error, put_memo(memo.numbers(), &mut *out))
         })
     }
 }
@@ -302,7 +334,7 @@ unsafe fn answer<B: Plugin>(
     let mut answer = otherwise;
     let body = |i: &mut Instance<B>| {
         answer = ask(&i.base);
-        Ok(CORRAL_OK)
+        CORRAL_OK
     };
     // SAFETY: the caller's promise.
     unsafe { enter::<B>(instance, std::ptr::null_mut(), body) };
@@ -322,14 +354,16 @@ unsafe extern "C" fn rerange<B: Plugin>(
     let status = unsafe {
         enter::<B>(instance, error, |i| {
             if poisoned.is_some() {
-                let fresh = build::<B>(&i.params, &i.setup)?;
+                let fresh = match build::<B>(&i.params, &i.setup) {
+                    Ok(fresh) => fresh,
+                    Err(why) => return failed(error, why),
+                };
                 let broken = std::mem::replace(&mut i.base, fresh);
                 // What a panic left behind may well panic again when it is dropped.
                 let _ = catch(|| drop(broken));
                 (i.snapshot, i.made) = (None, Proposal::new(B::Decision::default()));
             }
-            i.base.rerange(range, remaining)?;
-            Ok(CORRAL_OK)
+            told(error, i.base.rerange(range, remaining))
         })
     };
     if status != CORRAL_OK && poisoned.is_some() {
@@ -362,7 +396,7 @@ unsafe extern "C" fn save<B: Plugin>(
             } else {
                 i.snapshot = Some(state);
             }
-            Ok(CORRAL_OK)
+            CORRAL_OK
         })
     }
 }
@@ -374,12 +408,7 @@ unsafe extern "C" fn load<B: Plugin>(
     error: *mut CorralText,
 ) -> i32 {
     // SAFETY: the host keeps the rules of the table.
-    unsafe {
-        enter::<B>(instance, error, |i| {
-            i.base.load(slice(bytes, len))?;
-            Ok(CORRAL_OK)
-        })
-    }
+    unsafe { enter::<B>(instance, error, |i| told(error, i.base.load(slice(bytes, len)))) }
 }
 
 unsafe extern "C" fn extension(_id: u64) -> *const c_void {

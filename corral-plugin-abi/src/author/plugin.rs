@@ -132,7 +132,10 @@ pub trait Decision: sealed::Sealed + Default + Send + 'static {
     fn given(&self) -> (u32, &[f64]);
     /// Whether it can be played.
     #[doc(hidden)]
-    fn check(&self, space: &Space, x: &Context) -> Result<(), BaseError>;
+    fn admitted(&self, space: &Space, x: &Context) -> bool;
+    /// Why it cannot be played.
+    #[doc(hidden)]
+    fn refused(&self, space: &Space, x: &Context) -> BaseError;
 }
 
 mod sealed {
@@ -161,12 +164,13 @@ impl Decision for Arm {
         (self.0, &[])
     }
     #[inline]
-    fn check(&self, space: &Space, x: &Context) -> Result<(), BaseError> {
-        if space.admits_arm(x, *self) {
-            return Ok(());
-        }
+    fn admitted(&self, space: &Space, x: &Context) -> bool {
+        space.admits_arm(x, *self)
+    }
+    #[cold]
+    fn refused(&self, space: &Space, x: &Context) -> BaseError {
         let playable = if let Space::Arms(actions) = space { (*actions).min(x.actions()) } else { 0 };
-        Err(BaseError::Proposal(format!("arm {} of {playable}", self.0)))
+        BaseError::Proposal(format!("arm {} of {playable}", self.0))
     }
 }
 
@@ -192,12 +196,13 @@ impl Decision for Point {
     fn given(&self) -> (u32, &[f64]) {
         (0, &self.0)
     }
-    fn check(&self, space: &Space, _x: &Context) -> Result<(), BaseError> {
-        if space.admits_point(self) {
-            return Ok(());
-        }
+    fn admitted(&self, space: &Space, _x: &Context) -> bool {
+        space.admits_point(self)
+    }
+    #[cold]
+    fn refused(&self, _space: &Space, _x: &Context) -> BaseError {
         let shown = &self.0[..self.0.len().min(4)];
         let more = if self.0.len() > shown.len() { " and more" } else { "" };
-        Err(BaseError::Proposal(format!("the point {shown:?}{more} lies outside the set")))
+        BaseError::Proposal(format!("the point {shown:?}{more} lies outside the set"))
     }
 }

@@ -15,10 +15,10 @@ use crate::abi::{
 /// A slice of the host.
 ///
 /// # Safety
-/// Where `len` is not 0, `ptr` is valid for that many reads during `'a`.
+/// `ptr` is null, or valid for `len` reads of `T` during `'a`, in which nobody writes there.
 #[inline]
 pub(super) unsafe fn slice<'a, T>(ptr: *const T, len: usize) -> &'a [T] {
-    if len == 0 || ptr.is_null() {
+    if ptr.is_null() {
         &[]
     } else {
         // SAFETY: the caller's promise.
@@ -56,25 +56,30 @@ pub(super) unsafe fn write_error(out: *mut CorralText, message: &str) {
     }
 }
 
-/// A context whose numbers stay in the host's memory.
+/// A context whose numbers stay in the host's memory. It has nothing to drop.
 pub(super) struct Borrowed(ManuallyDrop<Context>);
 
 impl Borrowed {
     /// Looks at the host's context without a copy.
     ///
     /// # Safety
-    /// `context` and what it points to are valid for reads as long as the result lives, and nobody writes them.
+    /// `context` and what it points to are valid for reads as long as the result lives, and nobody writes them; no
+    /// pointer in it is null.
     #[inline]
     pub(super) unsafe fn new(context: *const CorralContext) -> Self {
         // SAFETY: the caller's promise.
         let c = unsafe { &*context };
-        // SAFETY: the caller's promise.
-        let features = unsafe { borrowed_vec(c.features, c.features_len) };
-        let mut x = if c.rows_len > 0 {
-            // SAFETY: the caller's promise.
-            Context::with_rows(features, unsafe { borrowed_vec(c.rows, c.rows_len) }, c.row_dim as usize)
+        // The slices are not really for ever, but for as long as the result lives. That is enough: only references to
+        // the context leave it, a context hands its numbers out for no longer than it is borrowed itself, and its
+        // clones own copies (`Context::lent`).
+        // SAFETY: the caller's promise, and the above.
+        let features = unsafe { std::slice::from_raw_parts(c.features, c.features_len) };
+        let mut x = if c.rows_len == 0 {
+            Context::lent(features, c.actions as usize, &[], 0)
         } else {
-            Context::shared(features, c.actions as usize)
+            // SAFETY: as above.
+            let rows = unsafe { std::slice::from_raw_parts(c.rows, c.rows_len) };
+            Context::lent(features, c.actions as usize, rows, c.row_dim as usize)
         };
         x.set_cell(usize::try_from(c.cell).ok());
         Self(ManuallyDrop::new(x))
@@ -86,21 +91,6 @@ impl Deref for Borrowed {
     #[inline]
     fn deref(&self) -> &Context {
         &self.0
-    }
-}
-
-/// A vector over memory that is not its own. It ends in a [`Borrowed`], which hands out shared references only and is
-/// never dropped: nothing grows, shrinks, writes or frees it, which is all that a foreign pointer would harm.
-///
-/// # Safety
-/// As for [`Borrowed::new`]; the result must not be dropped or changed.
-#[inline]
-unsafe fn borrowed_vec(ptr: *const f64, len: usize) -> Vec<f64> {
-    if len == 0 || ptr.is_null() {
-        Vec::new()
-    } else {
-        // SAFETY: valid and aligned for `len` reads; never reallocated, freed or written, see above.
-        unsafe { Vec::from_raw_parts(ptr.cast_mut(), len, len) }
     }
 }
 

@@ -42,9 +42,12 @@ pub struct ForeignBase<D> {
     decision: std::marker::PhantomData<D>,
 }
 
+/// What is lent to the plugin in a call.
 struct Room {
-    error: Box<[u8]>,
+    error: Box<[u8; ERROR_ROOM]>,
     memo: Box<[f64]>,
+    /// The call-backs; each proposal sets whose numbers they are.
+    rng: CorralRng,
 }
 
 // SAFETY: the table's rules let instances move between threads; nothing else here is bound to one.
@@ -91,8 +94,9 @@ impl<D: Decision> ForeignBase<D> {
             horizon: setup.horizon.unwrap_or(CORRAL_UNKNOWN),
         };
         let mut room = Room {
-            error: vec![0; ERROR_ROOM].into_boxed_slice(),
+            error: Box::new([0; ERROR_ROOM]),
             memo: vec![0.0; memo_room(&setup.space)].into_boxed_slice(),
+            rng: CorralRng { state: std::ptr::null_mut(), next_u32, next_u64, fill_bytes },
         };
         let mut instance = std::ptr::null_mut();
         let mut error = room.text();
@@ -101,9 +105,7 @@ impl<D: Decision> ForeignBase<D> {
             let params = CorralStr { ptr: params.as_ptr(), len: params.len() };
             (table.calls.create)(&told, params, &mut instance, &mut error)
         };
-        if status != CORRAL_OK {
-            return Err(failure(&table, "create", status, error));
-        }
+        room.status(&table, "create", status, &error)?;
         if instance.is_null() {
             return Err(BaseError::Failed(format!("{}: create gave no instance", table.name)));
         }
@@ -128,13 +130,8 @@ impl<D: Decision> ForeignBase<D> {
     fn sound(&mut self) -> Result<(), BaseError> {
         match self.fault.get_mut() {
             None => Ok(()),
-            Some(fault) => Err(fault.clone()),
+            Some(fault) => Err(again(fault)),
         }
-    }
-
-    #[inline]
-    fn status(&self, entry: &str, status: i32, error: CorralText) -> Result<(), BaseError> {
-        if status == CORRAL_OK { Ok(()) } else { Err(failure(&self.table, entry, status, error)) }
     }
 
     fn snapshot(&self) -> Result<Vec<u8>, BaseError> {
@@ -148,7 +145,7 @@ impl<D: Decision> ForeignBase<D> {
         let status = unsafe {
             (self.table.calls.save)(self.instance, std::ptr::null_mut(), 0, &mut announced, &mut error)
         };
-        self.status("save", status, error)?;
+        room.status(&self.table, "save", status, &error)?;
         if announced > SNAPSHOT_MOST {
             return Err(self.wrong(format!("a snapshot of {announced} bytes was announced")));
         }
@@ -160,7 +157,7 @@ impl<D: Decision> ForeignBase<D> {
             let status = unsafe {
                 (self.table.calls.save)(self.instance, bytes.as_mut_ptr(), announced, &mut needed, &mut error)
             };
-            self.status("save", status, error)?;
+            room.status(&self.table, "save", status, &error)?;
         }
         if needed != announced {
             return Err(self.wrong(format!("a snapshot of {needed} bytes where {announced} were announced")));
@@ -176,8 +173,42 @@ impl<D: Decision> ForeignBase<D> {
 impl Room {
     #[inline]
     fn text(&mut self) -> CorralText {
-        CorralText { ptr: self.error.as_mut_ptr(), capacity: self.error.len(), len: 0 }
+        CorralText { ptr: self.error.as_mut_ptr(), capacity: ERROR_ROOM, len: 0 }
     }
+
+    /// What an entry says by its status, and by what it wrote to the text that was lent to it.
+    #[inline]
+    fn status(
+        &mut self,
+        table: &Table,
+        entry: &str,
+        status: i32,
+        text: &CorralText,
+    ) -> Result<(), BaseError> {
+        if status == CORRAL_OK { Ok(()) } else { Err(self.failure(table, entry, status, text.len)) }
+    }
+
+    /// Of the text only the length is the plugin's to set: it may have overwritten the pointer. A length that is too
+    /// large ends with the text, as in C.
+    #[cold]
+    fn failure(&mut self, table: &Table, entry: &str, status: i32, len: usize) -> BaseError {
+        let Table { name, .. } = table;
+        let text = String::from_utf8_lossy(&self.error[..len.min(ERROR_ROOM)]);
+        let text = text.split('\0').next().unwrap_or_default().to_owned();
+        // So that the next failure does not repeat it.
+        self.error.fill(0);
+        let text = match (status, &*text) {
+            (CORRAL_ERROR | CORRAL_PANICKED, "") => "no reason was given",
+            (CORRAL_ERROR | CORRAL_PANICKED, text) => text,
+            _ => return BaseError::Failed(format!("{name}: {entry} returned the unknown status {status}")),
+        };
+        BaseError::Failed(format!("{name}: {entry}: {text}"))
+    }
+}
+
+#[cold]
+fn again(fault: &BaseError) -> BaseError {
+    fault.clone()
 }
 
 fn set_code(set: &Set) -> u32 {
@@ -188,25 +219,6 @@ fn set_code(set: &Set) -> u32 {
         #[allow(unreachable_patterns)]
         _ => CORRAL_SET_OTHER,
     }
-}
-
-/// What a plugin that did not return `CORRAL_OK` says.
-#[cold]
-fn failure(table: &Table, entry: &str, status: i32, error: CorralText) -> BaseError {
-    let len = error.len.min(error.capacity);
-    // SAFETY: the buffer is ours, initialised, and still borrowed by the caller.
-    let text = String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(error.ptr, len) });
-    let text = match (status, &*text) {
-        (CORRAL_ERROR | CORRAL_PANICKED, "") => "no reason was given",
-        (CORRAL_ERROR | CORRAL_PANICKED, text) => text,
-        _ => {
-            return BaseError::Failed(format!(
-                "{}: {entry} returned the unknown status {status}",
-                table.name
-            ));
-        }
-    };
-    BaseError::Failed(format!("{}: {entry}: {text}", table.name))
 }
 
 /// The context in place.
@@ -240,15 +252,23 @@ fn decision<D: Decision>(decision: &D, memo: &[f64]) -> CorralDecision {
 /// The numbers of a memo that a plugin says it wrote.
 #[inline]
 fn written(memo: &[f64], len: usize) -> Result<&[f64], BaseError> {
-    let Some(numbers) = memo.get(..len) else {
-        return Err(BaseError::Proposal(format!("a memo of {len} numbers where {} fit", memo.len())));
-    };
-    check_memo(numbers)?;
-    Ok(numbers)
+    match memo.get(..len) {
+        // The usual memo is not worth a loop.
+        Some(numbers @ [number]) if !number.is_nan() => Ok(numbers),
+        Some(numbers) if !numbers.iter().any(|n| n.is_nan()) => Ok(numbers),
+        _ => Err(unusable(memo, len)),
+    }
+}
+
+#[cold]
+fn unusable(memo: &[f64], len: usize) -> BaseError {
+    match memo.get(..len).map(check_memo) {
+        Some(Err(why)) => why,
+        _ => BaseError::Proposal(format!("a memo of {len} numbers where {} fit", memo.len())),
+    }
 }
 
 /// A memo has no NaN: it would come back as an estimate.
-#[inline]
 pub(super) fn check_memo(numbers: &[f64]) -> Result<(), BaseError> {
     match numbers.iter().position(|n| n.is_nan()) {
         None => Ok(()),
@@ -297,7 +317,7 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
     ) -> Result<(), BaseError> {
         self.sound()?;
         let room = self.room.get_mut();
-        let call_backs = CorralRng { state: (&raw mut rng).cast(), next_u32, next_u64, fill_bytes };
+        room.rng.state = (&raw mut rng).cast();
         let mut out = CorralProposal {
             arm: u32::MAX,
             reserved: 0,
@@ -310,14 +330,14 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
         let mut error = room.text();
         // SAFETY: a checked table and our instance; everything lives during the call.
         let status =
-            unsafe { (self.table.calls.propose)(self.instance, &view(x), &call_backs, &mut out, &mut error) };
-        if status != CORRAL_OK {
-            return Err(failure(&self.table, "propose", status, error));
-        }
+            unsafe { (self.table.calls.propose)(self.instance, &view(x), &room.rng, &mut out, &mut error) };
+        room.status(&self.table, "propose", status, &error)?;
         if !D::POINT {
             made.decision.take(out.arm, &[]);
         }
-        made.decision.check(&self.space, x)?;
+        if !made.decision.admitted(&self.space, x) {
+            return Err(made.decision.refused(&self.space, x));
+        }
         made.memo.set(written(&room.memo, out.memo_len)?);
         Ok(())
     }
@@ -327,21 +347,23 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
         let feedback = feedback.check(f64::MAX)?;
         let made = decision(&made.decision, made.memo.numbers());
         let loss = feedback.observed().unwrap_or(0.0);
-        let mut error = self.room.get_mut().text();
+        let room = self.room.get_mut();
+        let mut error = room.text();
         // SAFETY: a checked table and our instance; everything lives during the call.
         let status = unsafe {
             (self.table.calls.learn)(self.instance, &view(x), &made, loss, feedback.weight(), &mut error)
         };
-        self.status("learn", status, error)
+        room.status(&self.table, "learn", status, &error)
     }
 
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
         self.sound()?;
         let Some(pass) = self.table.calls.pass else { return Ok(()) };
-        let mut error = self.room.get_mut().text();
+        let room = self.room.get_mut();
+        let mut error = room.text();
         // SAFETY: a checked table and our instance; everything lives during the call.
         let status = unsafe { pass(self.instance, &view(x), &mut error) };
-        self.status("pass", status, error)
+        room.status(&self.table, "pass", status, &error)
     }
 
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
@@ -368,7 +390,7 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
         if status == CORRAL_NONE {
             return None;
         }
-        let answer = self.status("likelihood", status, error).and_then(|()| {
+        let answer = room.status(&self.table, "likelihood", status, &error).and_then(|()| {
             Ok((check_probability(probability)?, Memo::from(written(&room.memo, out.memo_len)?)))
         });
         answer.map_err(|fault| *self.fault.borrow_mut() = Some(fault)).ok()
@@ -387,11 +409,12 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
 
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
         BaseError::check_range(range)?;
-        let mut error = self.room.get_mut().text();
+        let room = self.room.get_mut();
+        let mut error = room.text();
         let remaining = remaining.unwrap_or(CORRAL_UNKNOWN);
         // SAFETY: a checked table and our instance; everything lives during the call.
         let status = unsafe { (self.table.calls.rerange)(self.instance, range, remaining, &mut error) };
-        self.status("rerange", status, error)?;
+        room.status(&self.table, "rerange", status, &error)?;
         *self.fault.get_mut() = None;
         Ok(())
     }
@@ -409,17 +432,19 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         self.sound()?;
         let state: Vec<u8> = open(&snapshot_label(&self.table), FRAME, state)?;
-        let mut error = self.room.get_mut().text();
+        let room = self.room.get_mut();
+        let mut error = room.text();
         // SAFETY: a checked table and our instance; everything lives during the call.
         let status =
             unsafe { (self.table.calls.load)(self.instance, state.as_ptr(), state.len(), &mut error) };
-        self.status("load", status, error)
+        room.status(&self.table, "load", status, &error)
     }
 }
 
 impl<D> Drop for ForeignBase<D> {
     fn drop(&mut self) {
-        let mut error = self.room.get_mut().text();
+        let room = self.room.get_mut();
+        let mut error = room.text();
         // SAFETY: a checked table, our instance, and the last call on it. There is nobody to tell of a failure.
         unsafe { (self.table.calls.destroy)(self.instance, &mut error) };
     }

@@ -64,8 +64,8 @@ impl std::fmt::Debug for CorralBaseV1 {
 }
 
 impl Table {
-    /// Reads and checks the table at `at`. Words are read as numbers first: no function pointer is formed before it
-    /// is known not to be null.
+    /// Reads and checks the table at `at`. Functions are read as plain pointers first: no function pointer is formed
+    /// before it is known not to be null.
     ///
     /// # Errors
     /// Says what is wrong with it.
@@ -76,9 +76,9 @@ impl Table {
         if !at.is_aligned() {
             return Err(TableError::Address(at.addr()));
         }
-        let word = |offset: usize| {
+        let null = |offset: usize| {
             // SAFETY: within the bytes that the caller promised, and aligned.
-            unsafe { at.cast::<u8>().add(offset).cast::<usize>().read() }
+            unsafe { at.cast::<u8>().add(offset).cast::<*const ()>().read() }.is_null()
         };
         // SAFETY: as above; magic and size are the first 16 bytes.
         let (magic, size) =
@@ -98,7 +98,7 @@ impl Table {
             ("save", offset_of!(CorralBaseV1, save)),
             ("load", offset_of!(CorralBaseV1, load)),
         ] {
-            if word(offset) == 0 {
+            if null(offset) {
                 return Err(TableError::Null(name));
             }
         }

@@ -285,7 +285,9 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
         answer.numbers(&mut self.point).ok_or_else(|| short(&self.name))?;
         answer.numbers(&mut self.memo).ok_or_else(|| short(&self.name))?;
         made.decision.take(arm, &self.point);
-        made.decision.check(&self.space, x)?;
+        if !made.decision.admitted(&self.space, x) {
+            return Err(made.decision.refused(&self.space, x));
+        }
         if self.memo.len() > memo_room(&self.space) {
             return Err(BaseError::Proposal(format!("a memo of {} numbers", self.memo.len())));
         }
