@@ -28,10 +28,13 @@ section() { printf '\n## %s\n' "$1"; }
 
 section "Quickstart";                                            block run quickstart
 section "The hardness theorem";                                  block run paper/hardness
+section "The theorem, run by run";                               block run paper/theorem-main
 section "Starvation";                                            block run paper/starvation
 section "Contextual bandits";                                    block run paper/contextual-hybrid
+section "Contextual bandits: trees of growing depth";            block run paper/contextual-classes
 section "Convex bandits";                                        block run paper/convex
 section "Thompson samplers with different priors";               block run paper/priors
+section "Several representations";                               block run paper/representations
 section "Sparse linear bandits";                                 block run paper/sparsity
 section "Generalised linear links";                              block run paper/links
 section "The remark: credit by decision";                        block run paper/remark

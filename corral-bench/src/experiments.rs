@@ -9,14 +9,17 @@ macro_rules! built_in {
 /// Name and text of each.
 pub const ALL: &[(&str, &str)] = &[
     built_in!("quickstart"),
+    built_in!("paper/contextual-classes"),
     built_in!("paper/contextual-hybrid"),
     built_in!("paper/convex"),
     built_in!("paper/hardness"),
     built_in!("paper/links"),
     built_in!("paper/priors"),
     built_in!("paper/remark"),
+    built_in!("paper/representations"),
     built_in!("paper/sparsity"),
     built_in!("paper/starvation"),
+    built_in!("paper/theorem-main"),
     built_in!("published/experiment-7"),
     built_in!("compare/masters"),
     built_in!("data/contextual"),

@@ -95,24 +95,26 @@ pub fn gaps(gaps: &[Gap]) -> String {
         + &aligned(&header, "lrrl", &rows)
 }
 
-/// What was claimed, what was measured, and whether it holds.
+/// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.
 pub fn claims(held: &[Held]) -> String {
     let mut out = String::new();
-    for h in held {
-        let verdict = verdict(h.verdict);
-        out.push_str(&format!("\n{verdict:10}  {}\n", h.text));
-        out.push_str(&format!(
-            "            {}, {}: {} = {} [{}, {}], claimed {}\n",
-            h.environment,
-            h.learner,
-            h.figure,
-            number(h.measured),
-            number(h.low),
-            number(h.high),
-            h.bound
-        ));
-        if let Some(why) = &h.unlikely {
-            out.push_str(&format!("            not expected to show here: {why}\n"));
+    for claim in held.chunk_by(|a, b| (&a.text, &a.unlikely) == (&b.text, &b.unlikely)) {
+        out.push_str(&format!("\n{}\n", claim[0].text));
+        for h in claim {
+            out.push_str(&format!(
+                "  {:10}  {}, {}: {} = {} [{}, {}], claimed {}\n",
+                verdict(h.verdict),
+                h.environment,
+                h.learner,
+                h.figure,
+                number(h.measured),
+                number(h.low),
+                number(h.high),
+                h.bound
+            ));
+        }
+        if let Some(why) = &claim[0].unlikely {
+            out.push_str(&format!("  not expected to show here: {why}\n"));
         }
     }
     out
