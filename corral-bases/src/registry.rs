@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use corral_core::catalog::{Entry, Unknown};
-use corral_core::{Arm, Base, BaseError, Context, Point, Setup, Space};
+use corral_core::{Arm, Base, BaseError, Context, LossDomain, Point, Setup, Space};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -87,6 +87,9 @@ const GROUPS: &[&[Row]] = &[
     crate::hardness::ROWS,
 ];
 
+/// The bases that take losses outside [0, 1] too: they only keep means, or regress.
+const DEFINED_FOR_REAL_LOSSES: &[&str] = &["ucb1", "random", "fixed", "greedy", "linucb", "lints"];
+
 fn rows() -> impl Iterator<Item = &'static Row> {
     GROUPS.iter().flat_map(|group| group.iter())
 }
@@ -109,7 +112,11 @@ pub fn entries() -> &'static [Entry] {
 /// An unknown name or key (with the nearest known ones), a value that cannot be used, or a world that the base does
 /// not fit.
 pub fn build(name: &str, params: &toml::Table, setup: &Setup) -> Result<Learner, BuildError> {
-    (find(name)?.build)(params, setup)
+    let row = find(name)?;
+    if setup.losses == LossDomain::Real && !DEFINED_FOR_REAL_LOSSES.contains(&name) {
+        return Err(unfit(&row.entry, "losses in [0, 1]: it is not defined for losses outside"));
+    }
+    (row.build)(params, setup)
 }
 
 /// The base's regret bound R(n) = scale * n^exponent at range 1 in the world of `setup`, with its stability
@@ -201,6 +208,9 @@ pub(crate) fn bound_horizon(setup: &Setup) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use corral_core::Feedback;
+    use rand::SeedableRng;
+
     use super::*;
 
     fn table(text: &str) -> toml::Table {
@@ -259,5 +269,38 @@ mod tests {
         let setup = Setup::new(Space::Points(corral_core::Set::Ball { dim: 2 }), Some(100));
         let refused = build("exp3", &toml::Table::new(), &setup);
         assert!(matches!(refused, Err(BuildError::Unfit { needs: "an environment with arms", .. })));
+    }
+
+    #[test]
+    fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
+        let mut setup = Setup::arms(3, Some(100));
+        setup.context.row_features = 2;
+        setup.losses = LossDomain::Real;
+        let x = Context::with_rows(vec![], vec![1.0, 0.0, 0.0, 1.0, 0.6, -0.8], 2);
+        let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+        for entry in entries() {
+            let built = build(entry.name, &toml::Table::new(), &setup);
+            if !DEFINED_FOR_REAL_LOSSES.contains(&entry.name) {
+                let needs = "losses in [0, 1]: it is not defined for losses outside";
+                assert!(
+                    matches!(built, Err(BuildError::Unfit { needs: n, .. }) if n == needs),
+                    "{}",
+                    entry.name
+                );
+                continue;
+            }
+            let mut base = built.unwrap().into_arms().unwrap();
+            for loss in [-3.5, 7.0, 0.4, 1e3] {
+                let made = base.propose(&x, &mut rng).unwrap();
+                base.learn(&x, &made, Feedback::plain(loss)).unwrap();
+            }
+            let (made, before) = (base.propose(&x, &mut rng).unwrap(), base.save());
+            for loss in [f64::NAN, f64::NEG_INFINITY, 1e101] {
+                let refused = base.learn(&x, &made, Feedback::plain(loss));
+                assert!(matches!(refused, Err(BaseError::Loss(_))), "{}: {loss}", entry.name);
+            }
+            assert_eq!(base.save(), before, "{}", entry.name);
+            base.load(&before).unwrap();
+        }
     }
 }

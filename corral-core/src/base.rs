@@ -4,7 +4,7 @@ use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::set::SetError;
-use crate::{Commons, Memo, ParamError, SnapshotError};
+use crate::{Commons, LossDomain, Memo, ParamError, SnapshotError};
 
 /// A base algorithm: it proposes decisions and learns from losses that a master passes on.
 ///
@@ -196,8 +196,18 @@ impl Feedback {
     ///
     /// # Errors
     /// Names the value that is out of bounds.
+    #[inline]
     pub fn check(self, range: f64) -> Result<Self, BaseError> {
-        if !(0.0..=1.0).contains(&self.loss) {
+        self.check_in(LossDomain::Unit, range)
+    }
+
+    /// As [`check`](Feedback::check), for losses of `domain`: for bases that are defined there.
+    ///
+    /// # Errors
+    /// Names the value that is out of bounds.
+    #[inline]
+    pub fn check_in(self, domain: LossDomain, range: f64) -> Result<Self, BaseError> {
+        if !domain.contains(self.loss) {
             return Err(BaseError::Loss(self.loss));
         }
         // The range is 2/pbar computed once, the weight 1/pbar computed again: allow their rounding.
@@ -215,7 +225,7 @@ pub enum BaseError {
     /// A parameter that the algorithm is not defined for.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// A loss outside [0, 1].
+    /// A loss outside [0, 1] (or, where losses may leave it, no number).
     #[error("a loss must be in [0, 1], but is {0}")]
     Loss(f64),
     /// A weight that is negative, not finite or above the range.

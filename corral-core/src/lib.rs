@@ -88,7 +88,7 @@ pub use prior::Prior;
 pub use rand_core::Rng;
 pub use sample::{beta, normal, sample_index, uniform};
 pub use set::Set;
-pub use setup::Setup;
+pub use setup::{LossDomain, Setup};
 pub use snapshot::SnapshotError;
 pub use space::Space;
 pub use ticket::Ticket;

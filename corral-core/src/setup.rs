@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{ContextSampler, ContextShape, Policy, Space};
 
 /// What a learner is told about the world before the first round. Constructors of bases take it, environments fill it.
@@ -12,6 +14,8 @@ pub struct Setup {
     pub space: Space,
     /// What contexts look like.
     pub context: ContextShape,
+    /// Where losses lie.
+    pub losses: LossDomain,
     /// The number of rounds, where it is known.
     pub horizon: Option<u64>,
     /// The policy class that comes with the environment, where there is one.
@@ -28,7 +32,14 @@ impl Setup {
 
     /// Decisions in `space`, no side information.
     pub fn new(space: Space, horizon: Option<u64>) -> Self {
-        Self { space, context: ContextShape::default(), horizon, policies: None, sampler: None }
+        Self {
+            space,
+            context: ContextShape::default(),
+            losses: LossDomain::Unit,
+            horizon,
+            policies: None,
+            sampler: None,
+        }
     }
 
     /// The number of actions; 0 where decisions are points.
@@ -45,9 +56,33 @@ impl fmt::Debug for Setup {
         f.debug_struct("Setup")
             .field("space", &self.space)
             .field("context", &self.context)
+            .field("losses", &self.losses)
             .field("horizon", &self.horizon)
             .field("policies", &self.policies.as_ref().map(|p| p.len()))
             .field("sampler", &self.sampler.is_some())
             .finish()
+    }
+}
+
+/// Where losses lie. An environment says it, and learners that are not defined there refuse to be built.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDomain {
+    /// In [0, 1], as everywhere in the paper.
+    #[default]
+    Unit,
+    /// Anywhere (up to 1e100 in size, so that squares stay finite): no guarantee of the paper holds. For reproducing
+    /// published experiments that did not clip their losses.
+    Real,
+}
+
+impl LossDomain {
+    /// Whether `loss` lies there. Written so that NaN does not.
+    #[inline]
+    pub fn contains(self, loss: f64) -> bool {
+        match self {
+            Self::Unit => (0.0..=1.0).contains(&loss),
+            Self::Real => loss.abs() <= 1e100,
+        }
     }
 }

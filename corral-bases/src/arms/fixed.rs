@@ -1,7 +1,7 @@
 //! Always the same arm. No learning; regret is that of the arm, alpha = 0 in any environment.
 
 use corral_core::catalog::{Entry, Field};
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, ParamError, Proposal, Rng, Setup};
+use corral_core::{Arm, Base, BaseError, Feedback, LossDomain, Memo, ParamError, Proposal, Rng, Setup};
 use serde::{Deserialize, Serialize};
 
 use crate::common::{Clock, arm_count, check_arm, reopen, seal};
@@ -45,7 +45,8 @@ impl FixedParams {
         if self.arm >= actions {
             return Err(ParamError::new("arm", self.arm, "below the number of actions").into());
         }
-        Ok(Fixed { params: self, actions, clock: Clock { horizon: None, ..Clock::new(setup) } })
+        let clock = Clock { horizon: None, ..Clock::new(setup) };
+        Ok(Fixed { params: self, actions, losses: setup.losses, clock })
     }
 }
 
@@ -54,6 +55,7 @@ impl FixedParams {
 pub struct Fixed {
     params: FixedParams,
     actions: usize,
+    losses: LossDomain,
     clock: Clock,
 }
 
@@ -63,7 +65,7 @@ impl<X: ?Sized> Base<X, Arm> for Fixed {
     }
 
     fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        feedback.check(self.clock.range)?;
+        feedback.check_in(self.losses, self.clock.range)?;
         check_arm(made.decision, self.actions)?;
         self.clock.tick();
         Ok(())

@@ -5,7 +5,7 @@
 //! form without restarts.
 
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, Proposal, Rng, uniform};
+use corral_core::{Arm, Base, BaseError, Feedback, LossDomain, Memo, Proposal, Rng, Setup, uniform};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +102,7 @@ pub trait Rule: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'stati
 #[derive(Debug, Clone)]
 pub struct IndexBase<R> {
     rule: R,
+    losses: LossDomain,
     state: State,
     /// The index of every arm, kept up to date.
     indices: Vec<f64>,
@@ -118,9 +119,14 @@ impl<R: Rule> IndexBase<R> {
     /// The base with `rule` over `actions` arms.
     pub(crate) fn new(rule: R, actions: usize, clock: Clock) -> Self {
         let state = State { clock, seen: 0.0, tallies: vec![Tally::default(); actions] };
-        let mut base = Self { rule, state, indices: vec![0.0; actions] };
+        let mut base = Self { rule, losses: LossDomain::Unit, state, indices: vec![0.0; actions] };
         base.refresh();
         base
+    }
+
+    /// The same, for losses where `setup` says that they lie: for rules that are defined there.
+    pub(crate) fn with_losses(self, setup: &Setup) -> Self {
+        Self { losses: setup.losses, ..self }
     }
 
     /// What was seen of each arm.
@@ -195,7 +201,7 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
     }
 
     fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
+        let feedback = feedback.check_in(self.losses, self.state.clock.range)?;
         let arm = check_arm(made.decision, self.indices.len())?;
         if self.rule.counts_estimates() {
             self.add(arm, feedback.estimate());
@@ -261,8 +267,11 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
             let found = state.tallies.len();
             return Err(SnapshotError::state(format_args!("{found} arms, not {}", self.indices.len())).into());
         }
-        let range = if self.rule.counts_estimates() { f64::MAX } else { 1.0 };
-        let sound = |t: &Tally| t.count >= 0.0 && (0.0..=range).contains(&t.mean) && t.spread >= -1e-9;
+        let possible = |mean: f64| match self.rule.counts_estimates() {
+            true => (0.0..=f64::MAX).contains(&mean),
+            false => self.losses.contains(mean),
+        };
+        let sound = |t: &Tally| t.count >= 0.0 && possible(t.mean) && t.spread >= -1e-9;
         let seen: f64 = state.tallies.iter().map(|t| t.count).sum();
         if !(state.tallies.iter().all(sound) && seen == state.seen) {
             return Err(SnapshotError::state("tallies that no losses can give").into());

@@ -1,7 +1,7 @@
 //! A uniformly random arm in every round. No learning; alpha = 0 in any environment.
 
 use corral_core::catalog::Entry;
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, Proposal, Rng, Setup, uniform};
+use corral_core::{Arm, Base, BaseError, Feedback, LossDomain, Memo, Proposal, Rng, Setup, uniform};
 use serde::{Deserialize, Serialize};
 
 use crate::common::{Clock, arm_count, check_arm, reopen, seal};
@@ -39,7 +39,8 @@ impl RandomParams {
     /// There are no arms.
     pub fn check(self, setup: &Setup) -> Result<Random, BaseError> {
         let actions = arm_count(setup)?;
-        Ok(Random { params: self, actions, clock: Clock { horizon: None, ..Clock::new(setup) } })
+        let clock = Clock { horizon: None, ..Clock::new(setup) };
+        Ok(Random { params: self, actions, losses: setup.losses, clock })
     }
 }
 
@@ -48,6 +49,7 @@ impl RandomParams {
 pub struct Random {
     params: RandomParams,
     actions: usize,
+    losses: LossDomain,
     clock: Clock,
 }
 
@@ -57,7 +59,7 @@ impl<X: ?Sized> Base<X, Arm> for Random {
     }
 
     fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        feedback.check(self.clock.range)?;
+        feedback.check_in(self.losses, self.clock.range)?;
         check_arm(made.decision, self.actions)?;
         self.clock.tick();
         Ok(())

@@ -92,7 +92,7 @@ impl Ucb1Params {
         let actions = arm_count(setup)?;
         non_negative("scale", self.scale)?;
         keep_or_restart(self.range_change)?;
-        Ok(IndexBase::new(self, actions, Clock::new(setup)))
+        Ok(IndexBase::new(self, actions, Clock::new(setup)).with_losses(setup))
     }
 }
 

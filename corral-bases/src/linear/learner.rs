@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
-    Arm, Base, BaseError, Commons, Context, Feedback, Memo, Proposal, Rng, Setup, sample_index,
+    Arm, Base, BaseError, Commons, Context, Feedback, LossDomain, Memo, Proposal, Rng, Setup, sample_index,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -114,12 +114,13 @@ pub struct Linear<C: Choice> {
 #[derive(Debug, Clone)]
 pub(crate) struct State<M: Regressor> {
     pub clock: Clock,
+    losses: LossDomain,
     pub held: Held<M>,
 }
 
 impl<M: Regressor> State<M> {
     pub(crate) fn new(setup: &Setup, model: M, layout: &Layout) -> Self {
-        Self { clock: Clock::new(setup), held: Held::new(model, layout.actions) }
+        Self { clock: Clock::new(setup), losses: setup.losses, held: Held::new(model, layout.actions) }
     }
 
     /// Learns an observed loss, and lets the round go by.
@@ -131,7 +132,7 @@ impl<M: Regressor> State<M> {
         arm: Arm,
         feedback: Feedback,
     ) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.clock.range)?;
+        let feedback = feedback.check_in(self.losses, self.clock.range)?;
         let action = check_arm(arm, layout.check(x)?)?;
         if let Some(loss) = feedback.observed() {
             let weight = if weighted { feedback.weight() } else { 1.0 };

@@ -4,7 +4,9 @@ use std::fmt;
 
 use corral_bases::Learner;
 use corral_core::masters::{self, MasterSetup, RegretBound};
-use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, Master, Point, Setup};
+use corral_core::{
+    Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup,
+};
 use corral_envs::{Environment, World};
 
 use super::plugins::Plugins;
@@ -114,6 +116,9 @@ fn base<D: Decides>(
 ) -> Result<Box<dyn Base<Context, D>>, BuildError> {
     let at = BuildError::at(spec.line);
     let learner = if spec.name.contains('/') {
+        if setup.losses == LossDomain::Real {
+            return Err(at(&format!("base {:?} needs losses in [0, 1]: plugins are given no others", spec.name)));
+        }
         plugins.build(spec, setup).map_err(|e| at(&e))?
     } else if spec.isolate {
         return Err(at(&format!("base {:?} is built in: only plugins can be isolated", spec.name)));
@@ -137,10 +142,15 @@ fn band<D: Decides>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result
         bases.push(built);
         bounds.push(bound.map(|(scale, exponent, alpha)| RegretBound { scale, exponent, alpha }));
     }
-    let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds);
+    let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds).with_losses(setup.losses);
     let master = masters::build(&spec.master, spec.params.clone(), &told).map_err(|e| at(&e))?;
-    let params =
-        EnsembleParams { credit: spec.credit, feed: spec.feed, horizon: setup.horizon, ..Default::default() };
+    let params = EnsembleParams {
+        credit: spec.credit,
+        feed: spec.feed,
+        losses: setup.losses,
+        horizon: setup.horizon,
+        ..Default::default()
+    };
     let ensemble = Ensemble::with_params(master, bases, params).map_err(|e| at(&e))?;
     Ok(ensemble.with_space(setup.space.clone()))
 }

@@ -238,7 +238,7 @@ impl Corral {
     /// Whether a loss and its credit can be learned. Comparisons are written so that NaN fails.
     #[inline]
     fn check(&self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
-        if !(0.0..=1.0).contains(&loss) {
+        if !self.params.losses.contains(loss) {
             return Err(MasterError::Loss(loss));
         }
         let bases = self.params.bases;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ParamError;
+use crate::{LossDomain, ParamError};
 
 /// Parameters of [`Corral`](crate::Corral).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,12 +19,14 @@ pub struct CorralParams {
     /// Whether losses are estimated around their running mean m, by m + (f - m) weight_i: estimates are signed then,
     /// and the theorem does not cover them.
     pub baseline: bool,
+    /// Where losses lie. Outside [0, 1] the step is defined, and the theorem is not about it.
+    pub losses: LossDomain,
 }
 
 impl CorralParams {
     /// The paper's algorithm over `bases` bases, with the default rate.
     pub fn new(bases: usize, horizon: Horizon) -> Self {
-        Self { bases, horizon, rate: Rate::default(), prior: None, baseline: false }
+        Self { bases, horizon, rate: Rate::default(), prior: None, baseline: false, losses: LossDomain::Unit }
     }
 
     /// Passes the parameters on when the algorithm is defined for them.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Clock, Corral, CorralParams, FIRST_EPOCH, Horizon, SLACK};
-use crate::{MasterError, SnapshotError, snapshot};
+use crate::{LossDomain, MasterError, SnapshotError, snapshot};
 
 const NAME: &str = "corral";
 const VERSION: u16 = 1;
@@ -85,7 +85,11 @@ impl State {
         if !close(self.rate, clock.rate) {
             return Err(format!("its rate is {}, not {}", self.rate, clock.rate));
         }
-        if !(self.losses.1 >= 1.0 && self.losses.0 >= 0.5 && self.losses.0 <= self.losses.1) {
+        let possible = match params.losses {
+            LossDomain::Unit => self.losses.0 >= 0.5 && self.losses.0 <= self.losses.1,
+            LossDomain::Real => self.losses.0.is_finite(),
+        };
+        if !(self.losses.1 >= 1.0 && possible) {
             return Err(format!("losses of {} in {} rounds", self.losses.0, self.losses.1));
         }
         let (mut sum, mut active) = (0.0, 0);

@@ -15,7 +15,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ) -> Result<Outcome, EnsembleError> {
         let (loss, above) = (feedback.observed().unwrap_or(0.0), feedback.weight());
         // Written so that NaN fails.
-        if !(0.0..=1.0).contains(&loss) {
+        if !self.params.losses.contains(loss) {
             return Err(EnsembleError::Loss(loss));
         }
         if trace.ensemble != self.id {

@@ -30,7 +30,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     }
 
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.range)?;
+        let feedback = feedback.check_in(self.params.losses, self.range)?;
         let mut inner = match self.spare.pop() {
             Some(mut room) => {
                 room.decision.clone_from(&made.decision);

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::LossDomain;
+
 /// How the master credits a loss: base i's loss is estimated by `loss * weight_i`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -38,6 +40,8 @@ pub struct EnsembleParams {
     pub credit: Crediting,
     /// What the bases learn.
     pub feed: Feed,
+    /// Where losses lie; outside [0, 1] the master and the bases must be built for it too.
+    pub losses: LossDomain,
     /// The number of rounds, told to the bases where the master does not know it.
     pub horizon: Option<u64>,
     /// Tells the tickets of this ensemble from those of others. By default it is derived from the master and the

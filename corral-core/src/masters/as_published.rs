@@ -3,7 +3,7 @@
 //!
 //! | `rules` | follows | leaves the paper by |
 //! |---|---|---|
-//! | `as-modelselection` | github.com/pacchiano/modelselection, the Corral baseline of the D3RB papers | p replaced by pbar each round; ranges cut to integers; lambda by bisection to 1e-5, then renormalised; losses of Gaussian rewards not clipped (`unclipped = true`); use with feed raw |
+//! | `as-modelselection` | github.com/pacchiano/modelselection, the Corral baseline of the D3RB papers | p replaced by pbar each round; ranges cut to integers; lambda by bisection to 1e-5, then renormalised; losses of Gaussian rewards not clipped (it takes losses outside [0, 1]); use with feed raw |
 //! | `as-coba` | github.com/VowpalWabbit/coba | rates *shrink* by beta; a sum of p within 5e-5 of 1 is accepted; T not known means gamma = 0 and beta = 1; rate 0.075. Its feed of importance-weighted *rewards* to the bases is not reproduced; use with credit likelihood |
 //! | `as-smpybandits` | github.com/SMPyBandits/SMPyBandits | lambda minimises the squared residual over [min l, max l], which finds spurious roots; negative results are shifted until they are not; rate sqrt(M/T); use with feed raw |
 //! | `as-adversarial-master-h` | a C++ header for smoothed bases (repository not identified) | *gains* fed as losses; p replaced by pbar; lambda minimises the squared residual (where that gives a negative probability the true root is taken, which is ours) |
@@ -42,8 +42,6 @@ pub struct AsPublishedParams {
     pub rules: CorralProgram,
     /// The learning rate; `None`: the program's own default.
     pub rate: Option<f64>,
-    /// Accepts losses outside [0, 1]; only with `as-modelselection`.
-    pub unclipped: bool,
 }
 
 /// The rule of Corral as published by others.
@@ -241,9 +239,6 @@ impl Rule for AsPublishedRule {
         if params.rules == CorralProgram::Paper {
             return Err(ParamError::new("rules", "paper", "those of a public program"));
         }
-        if params.unclipped && params.rules != CorralProgram::AsModelselection {
-            return Err(ParamError::new("unclipped", true, "false but for as-modelselection"));
-        }
         let bases = setup.bases;
         let (gamma, grow) = match setup.horizon {
             Some(rounds) => {
@@ -271,8 +266,8 @@ impl Rule for AsPublishedRule {
         })
     }
 
-    fn unclipped(params: &AsPublishedParams) -> bool {
-        params.unclipped
+    fn takes_real_losses(params: &AsPublishedParams) -> bool {
+        params.rules == CorralProgram::AsModelselection
     }
 
     fn learn(

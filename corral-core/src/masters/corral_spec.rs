@@ -23,8 +23,6 @@ pub struct CorralSpec {
     pub audit: bool,
     /// Whose rules to follow.
     pub rules: CorralProgram,
-    /// Accepts losses outside [0, 1]; only with `as-modelselection`.
-    pub unclipped: bool,
 }
 
 pub(super) const ENTRY: Entry = Entry {
@@ -62,11 +60,6 @@ pub(super) const ENTRY: Entry = Entry {
             doc: "\"paper\", or a public program's, which are not: as-modelselection, as-coba, as-smpybandits, \
                   as-adversarial-master-h",
         },
-        Field {
-            name: "unclipped",
-            default: "false",
-            doc: "accept losses outside [0, 1]; only with rules = \"as-modelselection\"",
-        },
     ],
 };
 
@@ -82,13 +75,11 @@ impl CorralSpec {
             (None, None) => Horizon::Unknown,
         };
         if self.rules == CorralProgram::Paper {
-            if self.unclipped {
-                return Err(ParamError::new("unclipped", true, "false where the rules are the paper's"));
-            }
             let mut corral = Corral::new(CorralParams {
                 rate: self.rate.unwrap_or_default(),
                 prior: self.prior.clone(),
                 baseline: self.baseline,
+                losses: setup.losses,
                 ..CorralParams::new(setup.bases, horizon)
             })?;
             if setup.range > 1.0 {
@@ -120,7 +111,7 @@ impl CorralSpec {
                 return Err(ParamError::new("rate", "a formula of T", "a number where T is not known"));
             }
         };
-        let params = AsPublishedParams { rules: self.rules, rate, unclipped: self.unclipped };
+        let params = AsPublishedParams { rules: self.rules, rate };
         let setup = MasterSetup { horizon: rounds, ..setup.clone() };
         Ok(Box::new(Ruled::<AsPublishedRule>::new(params, &setup)?))
     }

@@ -54,14 +54,11 @@ pub struct D3rbParams {
     pub least_rate: f64,
     /// Whose rules to follow.
     pub rules: BalancingRules,
-    /// Accepts losses outside [0, 1], as the published experiments with Gaussian rewards have them. Only with the
-    /// published code's rules.
-    pub unclipped: bool,
 }
 
 impl Default for D3rbParams {
     fn default() -> Self {
-        Self { scale: 1.0, delta: 0.01, least_rate: 1.0, rules: BalancingRules::Paper, unclipped: false }
+        Self { scale: 1.0, delta: 0.01, least_rate: 1.0, rules: BalancingRules::Paper }
     }
 }
 
@@ -77,11 +74,6 @@ const FIELDS: &[Field] = &[
     Field { name: "delta", default: "0.01", doc: "the confidence" },
     Field { name: "least-rate", default: "1", doc: "the smallest regret rate d_min" },
     Field { name: "rules", default: "\"paper\"", doc: "\"paper\" or \"published-code\"" },
-    Field {
-        name: "unclipped",
-        default: "false",
-        doc: "accept losses outside [0, 1]; only with rules = \"published-code\"",
-    },
 ];
 
 /// D3RB: regret rates are doubled when refuted.
@@ -121,9 +113,6 @@ impl Balance {
         ParamError::positive("scale", params.scale)?;
         let rate = ParamError::positive("least-rate", params.least_rate)?;
         let published = params.rules == BalancingRules::PublishedCode;
-        if params.unclipped && !published {
-            return Err(ParamError::new("unclipped", true, "false where the rules are the paper's"));
-        }
         let bases = setup.bases;
         Ok(Self {
             params: *params,
@@ -214,8 +203,8 @@ impl Rule for D3rbRule {
         Balance::new(params, setup).map(Self)
     }
 
-    fn unclipped(params: &D3rbParams) -> bool {
-        params.unclipped
+    fn takes_real_losses(_: &D3rbParams) -> bool {
+        true
     }
 
     fn learn(
@@ -265,8 +254,8 @@ impl Rule for Ed2rbRule {
         Balance::new(params, setup).map(Self)
     }
 
-    fn unclipped(params: &D3rbParams) -> bool {
-        params.unclipped
+    fn takes_real_losses(_: &D3rbParams) -> bool {
+        true
     }
 
     fn learn(

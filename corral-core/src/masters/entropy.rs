@@ -18,13 +18,15 @@ pub(super) struct ExponentialWeights {
 
 /// When the heaviest weights have lost this much, they are anchored anew: exponents stay small and exact.
 const FADED: f64 = 1e-6;
+/// And so they are when they have grown this much, as negative losses make them; others never do.
+const GROWN: f64 = 1e30;
 
 impl ExponentialWeights {
     pub(super) fn new(bases: usize, rate: f64) -> Self {
         Self { sums: vec![0.0; bases], weights: vec![1.0; bases], anchor: 0.0, rate }
     }
 
-    /// S_i += estimate, which is not negative.
+    /// S_i += estimate.
     #[inline]
     pub(super) fn add(&mut self, base: usize, estimate: f64) {
         self.sums[base] += estimate;
@@ -48,7 +50,8 @@ impl ExponentialWeights {
 
     /// pbar = (1 - mixing) q + mixing/M over the roster.
     pub(super) fn distribute(&mut self, roster: &Roster, mixing: f64, out: &mut [f64]) {
-        if self.total(roster) < FADED {
+        let total = self.total(roster);
+        if !(FADED..GROWN).contains(&total) {
             self.refresh(roster, self.rate);
         }
         let scale = (1.0 - mixing) / self.total(roster);

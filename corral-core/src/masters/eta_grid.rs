@@ -155,6 +155,10 @@ impl Rule for EtaGridRule {
         Ok(rule)
     }
 
+    fn takes_real_losses(_: &EtaGridParams) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

@@ -87,6 +87,10 @@ impl Rule for Exp3Rule {
         })
     }
 
+    fn takes_real_losses(_: &Exp3Params) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

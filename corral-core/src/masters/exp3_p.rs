@@ -115,6 +115,10 @@ impl Rule for Exp3PRule {
         Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), rate, bonus, mixing })
     }
 
+    fn takes_real_losses(_: &Exp3PParams) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

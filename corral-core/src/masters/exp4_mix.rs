@@ -103,6 +103,10 @@ impl Rule for Exp4MixRule {
         Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), mixing })
     }
 
+    fn takes_real_losses(_: &Exp4MixParams) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

@@ -51,6 +51,10 @@ impl Rule for FixedRule {
         }
     }
 
+    fn takes_real_losses(_: &FixedParams) -> bool {
+        true
+    }
+
     fn learn(&mut self, _: f64, _: Credit<'_>, _: &Roster, _: &[f64]) -> Result<(), MasterError> {
         Ok(())
     }

@@ -60,7 +60,7 @@ pub use ucb::{Ucb, UcbParams, UcbRule};
 pub use uniform::{Uniform, UniformParams, UniformRule};
 
 use crate::catalog::{Entry, Unknown};
-use crate::{Master, ParamError};
+use crate::{LossDomain, Master, ParamError};
 
 /// What a master is told before the first round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,17 +74,24 @@ pub struct MasterSetup {
     pub bounds: Vec<Option<RegretBound>>,
     /// The largest weight that the losses themselves carry: 1, but for a master that is a base of another.
     pub range: f64,
+    /// Where losses lie. Masters that are not defined outside [0, 1] refuse to be built for more.
+    pub losses: LossDomain,
 }
 
 impl MasterSetup {
     /// `bases` bases of which nothing is known, for `horizon` rounds.
     pub fn new(bases: usize, horizon: Option<u64>) -> Self {
-        Self { bases, horizon, bounds: Vec::new(), range: 1.0 }
+        Self { bases, horizon, bounds: Vec::new(), range: 1.0, losses: LossDomain::Unit }
     }
 
     /// The same, with what is known of each base's regret.
     pub fn with_bounds(self, bounds: Vec<Option<RegretBound>>) -> Self {
         Self { bounds, ..self }
+    }
+
+    /// The same, for losses that lie in `losses`.
+    pub fn with_losses(self, losses: LossDomain) -> Self {
+        Self { losses, ..self }
     }
 
     fn check(&self) -> Result<(), ParamError> {

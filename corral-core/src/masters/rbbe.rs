@@ -99,6 +99,10 @@ impl Rule for RbbeRule {
         })
     }
 
+    fn takes_real_losses(_: &RbbeParams) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

@@ -75,6 +75,10 @@ impl Rule for RegretBalancingRule {
         Ok(Self { tally: Tally::new(setup.bases), target, upper: vec![f64::INFINITY; setup.bases] })
     }
 
+    fn takes_real_losses(_: &RegretBalancingParams) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Credit, MasterError, SnapshotError};
+use crate::{Credit, LossDomain, MasterError, SnapshotError};
 
 /// Weights beyond this are refused: sums of their squares would leave the range of f64.
 const LARGEST_WEIGHT: f64 = 1e100;
@@ -66,11 +66,9 @@ impl Roster {
         }
     }
 
-    /// A loss in [0, 1] (any finite loss where `unclipped`), known bases, weights that are numbers. Written so that
-    /// NaN fails.
-    pub(super) fn check(&self, loss: f64, credit: Credit<'_>, unclipped: bool) -> Result<(), MasterError> {
-        let fits = if unclipped { loss.abs() <= LARGEST_WEIGHT } else { (0.0..=1.0).contains(&loss) };
-        if !fits {
+    /// A loss of `domain`, known bases, weights that are numbers. Written so that NaN fails.
+    pub(super) fn check(&self, loss: f64, credit: Credit<'_>, domain: LossDomain) -> Result<(), MasterError> {
+        if !domain.contains(loss) {
             return Err(MasterError::Loss(loss));
         }
         let bases = self.bases();

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{MasterSetup, Roster};
-use crate::{Credit, Master, MasterError, ParamError, Rerange, SnapshotError, catalog::Entry, snapshot};
+use crate::{
+    Credit, LossDomain, Master, MasterError, ParamError, Rerange, SnapshotError, catalog::Entry, snapshot,
+};
 
 /// How losses become a distribution over bases: what distinguishes one master from the next. [`Ruled`] makes a
 /// [`Master`] of it, with the checks, retirement and snapshots that all share.
@@ -25,8 +27,8 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// A parameter that the rule is not defined for.
     fn new(params: &Self::Params, setup: &MasterSetup) -> Result<Self, ParamError>;
 
-    /// Whether losses outside [0, 1] are accepted: only in presets that follow published programs.
-    fn unclipped(_params: &Self::Params) -> bool {
+    /// Whether the rule is defined for losses outside [0, 1]. What it guarantees is about losses inside.
+    fn takes_real_losses(_params: &Self::Params) -> bool {
         false
     }
 
@@ -90,7 +92,7 @@ struct State<R: Rule> {
     probabilities: Vec<f64>,
 }
 
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 impl<R: Rule> Ruled<R> {
     /// A master over the bases of `setup`.
@@ -99,6 +101,9 @@ impl<R: Rule> Ruled<R> {
     /// A parameter that the algorithm is not defined for.
     pub fn new(params: R::Params, setup: &MasterSetup) -> Result<Self, ParamError> {
         setup.check()?;
+        if setup.losses == LossDomain::Real && !R::takes_real_losses(&params) {
+            return Err(ParamError::new("losses", "unbounded", "in [0, 1]: this master is not defined elsewhere"));
+        }
         let mut rule = R::new(&params, setup)?;
         let roster = Roster::new(setup.bases);
         let mut probabilities = vec![0.0; setup.bases];
@@ -128,7 +133,7 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError> {
-        self.roster.check(loss, credit, R::unclipped(&self.params))?;
+        self.roster.check(loss, credit, self.setup.losses)?;
         self.rule.learn(loss, credit, &self.roster, &self.probabilities)?;
         self.rule.distribute(&self.roster, &mut self.probabilities);
         Ok(&[])
@@ -168,7 +173,8 @@ impl<R: Rule> Master for Ruled<R> {
         if read.params != self.params {
             return Err(SnapshotError::state("its parameters are others than this master's").into());
         }
-        if read.setup.bases != self.setup.bases || read.setup.bounds != self.setup.bounds {
+        let band = |s: &MasterSetup| (s.bases, s.bounds.clone(), s.losses);
+        if band(&read.setup) != band(&self.setup) {
             return Err(SnapshotError::state("it is of another band of bases").into());
         }
         let fresh = Self::new(read.params, &read.setup).map_err(SnapshotError::state)?;

@@ -170,6 +170,10 @@ impl Rule for TsallisInfRule {
         Ok(Self { reduced, rate, round: 1, sums: vec![0.0; setup.bases], normaliser: 0.0 })
     }
 
+    fn takes_real_losses(_: &TsallisInfParams) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

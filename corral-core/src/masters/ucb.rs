@@ -86,6 +86,10 @@ impl Rule for UcbRule {
         })
     }
 
+    fn takes_real_losses(_: &UcbParams) -> bool {
+        true
+    }
+
     fn learn(
         &mut self,
         loss: f64,

@@ -43,6 +43,10 @@ impl Rule for UniformRule {
         Ok(Self { bases: setup.bases })
     }
 
+    fn takes_real_losses(_: &UniformParams) -> bool {
+        true
+    }
+
     fn learn(&mut self, _: f64, _: Credit<'_>, _: &Roster, _: &[f64]) -> Result<(), MasterError> {
         Ok(())
     }

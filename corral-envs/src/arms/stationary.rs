@@ -1,6 +1,6 @@
 //! Arms whose losses are independent draws from laws that never change.
 
-use corral_core::{Arm, Context, Feedback, Rng, Setup};
+use corral_core::{Arm, Context, Feedback, LossDomain, Rng, Setup};
 
 use crate::{Draw, EnvError, Environment};
 
@@ -14,6 +14,11 @@ pub trait Law: Send {
 
     /// The loss of an arm below `arms` in the round of `draw`.
     fn loss(&self, arm: usize, draw: Draw) -> f64;
+
+    /// Where the losses lie.
+    fn losses(&self) -> LossDomain {
+        LossDomain::Unit
+    }
 }
 
 /// A stochastic multi-armed bandit: the paper's "stochastic environment" of its multi-armed example.
@@ -57,7 +62,7 @@ impl<L: Law> Stationary<L> {
 
 impl<L: Law> Environment<Context, Arm> for Stationary<L> {
     fn setup(&self) -> Setup {
-        Setup::arms(self.law.arms(), Some(self.horizon))
+        Setup { losses: self.law.losses(), ..Setup::arms(self.law.arms(), Some(self.horizon)) }
     }
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {

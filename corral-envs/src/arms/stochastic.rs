@@ -1,6 +1,6 @@
 //! Stochastic arms: fixed laws, one draw a round.
 
-use corral_core::ParamError;
+use corral_core::{LossDomain, ParamError};
 use rand_distr::Distribution;
 use serde::Deserialize;
 
@@ -124,6 +124,10 @@ impl Law for Gaussian {
     fn loss(&self, arm: usize, draw: Draw) -> f64 {
         let loss = self.means[arm] + self.sd * draw.normal(arm as u64);
         if self.clip { loss.clamp(0.0, 1.0) } else { loss }
+    }
+
+    fn losses(&self) -> LossDomain {
+        if self.clip { LossDomain::Unit } else { LossDomain::Real }
     }
 }
 
@@ -314,7 +318,7 @@ pub(super) const GAUSSIAN: Row = Row {
         &[
             field("means", "", "mean LOSS per arm, before clipping"),
             field("sd", "0.1", "standard deviation, before clipping"),
-            field("clip", "true", "whether losses are clipped to [0, 1]; false: losses may lie outside"),
+            field("clip", "true", "whether losses are clipped to [0, 1]; false: they may lie outside, for reproducing published figures with the learners that take such losses"),
         ],
     ),
     example: "means = [0.5, 0.0, 0.8, 0.9, 0.4]\nsd = 1.0",

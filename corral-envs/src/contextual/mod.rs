@@ -5,6 +5,7 @@ mod linear;
 mod reference;
 mod representations;
 mod sequence;
+mod sphere;
 mod tabular;
 mod tree;
 
@@ -13,6 +14,7 @@ pub use linear::{LinearParams, LinearWorld, Link};
 pub use reference::reference_class;
 pub use representations::{Representations, RepresentationsParams};
 pub use sequence::{Contexts, Features, Sequence};
+pub use sphere::{Sphere, SphereParams};
 pub use tabular::{PlantedParams, Tabular, TabularLosses};
 pub use tree::{TreeParams, TreeWorld};
 
@@ -24,6 +26,7 @@ pub(crate) const ROWS: &[Row] = &[
     reference::REFERENCE,
     tree::PLANTED_TREE,
     linear::LINEAR,
+    sphere::SPHERE,
     representations::REPRESENTATIONS,
     advice::ADVICE,
 ];

@@ -1,0 +1,195 @@
+//! Rewards that are linear in features on a sphere, with normal noise, not clipped: the contextual worlds of published
+//! model-selection experiments.
+
+use corral_core::{Arm, Context, ContextShape, Feedback, LossDomain, ParamError, Rng, Setup, Space};
+use rand_distr::{Distribution, StandardNormal};
+use serde::Deserialize;
+
+use super::sequence::dot;
+use crate::registry::{Row, entry, field};
+use crate::{Draw, EnvError, Environment};
+
+/// Parameters of [`Sphere`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SphereParams {
+    /// The parameter vector of the reward; its length is the number of features of an action.
+    pub theta: Vec<f64>,
+    /// The number of actions.
+    #[serde(default = "ten")]
+    pub arms: usize,
+    /// The mean of the noise.
+    #[serde(default)]
+    pub offset: f64,
+    /// The standard deviation of the noise.
+    #[serde(default = "one")]
+    pub sd: f64,
+}
+
+fn ten() -> usize {
+    10
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl SphereParams {
+    /// The world, for a run of `rounds` rounds.
+    ///
+    /// # Errors
+    /// There are no features or no actions, or a number is not finite.
+    pub fn check(self, rounds: u64) -> Result<Sphere, ParamError> {
+        if self.theta.is_empty() {
+            return Err(ParamError::new("theta", "an empty list", "at least one number"));
+        }
+        if let Some(i) = self.theta.iter().position(|w| !w.is_finite()) {
+            return Err(ParamError::new("theta", format!("{} at index {i}", self.theta[i]), "finite"));
+        }
+        if self.arms == 0 || self.arms.saturating_mul(self.theta.len()) > 1 << 24 {
+            return Err(ParamError::new("arms", self.arms, "at least 1, and at most 2^24 features in all"));
+        }
+        if !self.offset.is_finite() {
+            return Err(ParamError::new("offset", self.offset, "finite"));
+        }
+        ParamError::positive("sd", self.sd)?;
+        let dim = self.theta.len();
+        Ok(Sphere {
+            context: Context::with_rows(Vec::new(), vec![0.0; self.arms * dim], dim),
+            means: vec![0.0; self.arms],
+            horizon: rounds,
+            draw: Draw::none(),
+            best: 0.0,
+            params: self,
+        })
+    }
+}
+
+/// Each round the features z of every action are uniform on the unit sphere of R^d; the reward is
+/// <theta, z> + N(offset, sd^2), and the loss 1 - reward, which may lie outside [0, 1].
+#[derive(Debug, Clone)]
+pub struct Sphere {
+    params: SphereParams,
+    horizon: u64,
+    context: Context,
+    means: Vec<f64>,
+    draw: Draw,
+    best: f64,
+}
+
+impl Environment<Context, Arm> for Sphere {
+    fn setup(&self) -> Setup {
+        Setup {
+            context: ContextShape { features: 0, row_features: self.params.theta.len(), cells: None },
+            losses: LossDomain::Real,
+            ..Setup::new(Space::Arms(self.params.arms), Some(self.horizon))
+        }
+    }
+
+    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+        self.draw = Draw::new(rng);
+        let mut stream = self.draw.stream(0);
+        let Self { params, context, means, .. } = self;
+        let dim = params.theta.len();
+        context.refill_rows(dim, |rows| {
+            for mean in means.iter_mut() {
+                let start = rows.len();
+                // A normal vector, divided by its length.
+                rows.extend((0..dim).map(|_| -> f64 { StandardNormal.sample(&mut stream) }));
+                let row = &mut rows[start..];
+                let length = libm::sqrt(dot(row, row)).max(f64::MIN_POSITIVE);
+                row.iter_mut().for_each(|z| *z /= length);
+                *mean = 1.0 - params.offset - dot(&params.theta, row);
+            }
+        });
+        self.best += self.means.iter().copied().fold(f64::INFINITY, f64::min);
+        Ok(())
+    }
+
+    fn context(&self) -> &Context {
+        &self.context
+    }
+
+    fn loss(&self, decision: &Arm) -> f64 {
+        self.mean_loss(decision) - self.params.sd * self.draw.normal(1 + u64::from(decision.0))
+    }
+
+    fn mean_loss(&self, decision: &Arm) -> f64 {
+        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
+    }
+
+    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
+        EnvError::check_arm(*decision, self.means.len())?;
+        Ok(Feedback::plain(self.loss(decision)))
+    }
+
+    fn best_so_far(&self) -> f64 {
+        self.best
+    }
+}
+
+pub(super) const SPHERE: Row = Row {
+    entry: entry(
+        "sphere",
+        "contextual",
+        "rewards linear in features that are uniform on a sphere, with normal noise; losses are not clipped",
+        "experiments 4 and 6 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
+        "i.i.d. contexts, stochastic losses that may lie outside [0, 1]: for the learners that take them",
+        "O(K d)",
+        &[
+            field("theta", "", "parameter vector of the REWARD; its length is the number of features"),
+            field("arms", "10", "number of actions"),
+            field("offset", "0.0", "mean of the noise"),
+            field("sd", "1.0", "standard deviation of the noise"),
+        ],
+    ),
+    example: "theta = [0.0, 1.0, 2.0]\narms = 4",
+    build: |request, _| {
+        let params: SphereParams = request.read()?;
+        request.arms(params.check(request.rounds))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    /// 20,000 rounds, five standard errors: each comparison fails by chance with probability below 1e-6.
+    #[test]
+    fn rows_are_uniform_on_the_sphere_and_rewards_have_their_law() {
+        let theta = vec![0.5, -1.0, 2.0];
+        let mut world =
+            SphereParams { theta: theta.clone(), arms: 2, offset: 1.0, sd: 0.5 }.check(10).unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(4);
+        let n = 20_000;
+        let (mut moments, mut off, mut square, mut best) = ([[0.0; 3]; 3], 0.0, 0.0, 0.0);
+        for _ in 0..n {
+            world.next(&mut rng).unwrap();
+            let row = world.context().row(1).unwrap();
+            assert!((dot(row, row) - 1.0).abs() < 1e-12);
+            for (i, a) in row.iter().enumerate() {
+                for (j, b) in row.iter().enumerate() {
+                    moments[i][j] += a * b / f64::from(n);
+                }
+            }
+            let mean = -dot(&theta, row);
+            assert!((world.mean_loss(&Arm(1)) - mean).abs() < 1e-12);
+            best += world.mean_loss(&Arm(0)).min(mean);
+            let noise = (mean - world.loss(&Arm(1))) / 0.5;
+            off += noise / f64::from(n);
+            square += noise * noise / f64::from(n);
+        }
+        let root = f64::from(n).sqrt();
+        for (i, row) in moments.iter().enumerate() {
+            for (j, found) in row.iter().enumerate() {
+                // E z_i z_j = 1{i = j}/d, and |z_i z_j| <= 1.
+                let expected = if i == j { 1.0 / 3.0 } else { 0.0 };
+                assert!((found - expected).abs() < 5.0 * 0.3 / root, "{i} {j}: {found}");
+            }
+        }
+        assert!(off.abs() < 5.0 / root && (square - 1.0).abs() < 5.0 * 2f64.sqrt() / root, "{off} {square}");
+        assert_eq!(world.best_so_far(), best);
+    }
+}
