@@ -38,6 +38,10 @@ section "Several representations";                               block run paper
 section "Sparse linear bandits";                                 block run paper/sparsity
 section "Generalised linear links";                              block run paper/links
 section "The remark: credit by decision";                        block run paper/remark
+section "Published experiment 1";                                block run published/experiment-1
+section "Published experiment 2";                                block run published/experiment-2
+section "Published experiment 4";                                block run published/experiment-4
+section "Published experiment 6";                                block run published/experiment-6
 section "Published experiment 7";                                block run published/experiment-7
 section "Masters compared";                                     block run compare/masters
 section "Table 1: stability, measured"

@@ -47,11 +47,31 @@ pub struct Held {
     pub high: f64,
     /// The bound: "<= 2".
     pub bound: String,
+    /// Beside which published figure it was held, if so.
+    pub published: Option<Published>,
     /// Whether it holds.
     pub verdict: Verdict,
     /// Why it is not expected to show at this length, if so.
     pub unlikely: Option<String>,
 }
+
+/// A published figure beside one's own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Published {
+    /// The horizon.
+    pub rounds: u64,
+    /// The published mean.
+    pub mean: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// The standard error of the measured mean.
+    pub own_error: f64,
+    /// (measured - published)/sqrt(sum of the squared errors): within 3 they agree.
+    pub z: f64,
+}
+
+/// The largest |z| at which two means agree. For equal laws it is exceeded with probability 0.0027.
+const AGREES: f64 = 3.0;
 
 /// Holds every claim of `spec` against `cells`; a claim that names no environment is held in each.
 pub fn hold(spec: &Spec, cells: &[CellRecord]) -> Vec<Held> {
@@ -59,7 +79,8 @@ pub fn hold(spec: &Spec, cells: &[CellRecord]) -> Vec<Held> {
     for claim in &spec.claims {
         for environment in &spec.environments {
             let named = |list: &[String], label: &str| list.is_empty() || list.iter().any(|l| l == label);
-            if !named(&claim.environments, &environment.label) {
+            let runs = claim.rounds.is_none_or(|t| spec.rounds.contains(&t));
+            if !runs || !named(&claim.environments, &environment.label) {
                 continue;
             }
             for learner in &claim.learners {
@@ -74,9 +95,12 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     if claim.measure == Measure::Audit {
         return audited(claim, environment, learner, cells);
     }
-    let table = |label: &str| regrets(spec, environment, label, cells);
+    // Up to the horizon that the claim is about, the last one where it says nothing.
+    let upto = claim.rounds.and_then(|t| spec.rounds.iter().position(|r| *r == t)).map(|i| i + 1);
+    let horizons = &spec.rounds[..upto.unwrap_or(spec.rounds.len())];
+    let table = |label: &str| regrets(horizons, spec.seeds, environment, label, cells);
     let (mine, theirs) = (table(learner), claim.than.as_deref().map(table));
-    let horizons: Vec<f64> = spec.rounds.iter().map(|t| *t as f64).collect();
+    let horizons: Vec<f64> = horizons.iter().map(|t| *t as f64).collect();
     let value = |pick: &[usize]| -> Option<f64> {
         let own = mean_at(&mine, pick)?;
         let last = *own.last()?;
@@ -107,6 +131,12 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let below = claim.at_most.is_none_or(|b| high <= b);
     let above = claim.at_least.is_none_or(|b| low >= b);
     let refuted = claim.at_most.is_some_and(|b| low > b) || claim.at_least.is_some_and(|b| high < b);
+    let published = claim.published.map(|(mean, error)| {
+        let own_error = standard_error(mine.last().map_or(&[][..], Vec::as_slice));
+        let z = (measured - mean) / own_error.hypot(error);
+        Published { rounds: horizons.last().map_or(0, |t| *t as u64), mean, error, own_error, z }
+    });
+    let refuted = refuted || published.is_some_and(|p| p.z.abs() > AGREES);
     let verdict = match () {
         () if !(measured.is_finite() && low.is_finite() && high.is_finite()) => Verdict::Unmeasured,
         () if refuted => Verdict::Fails,
@@ -131,7 +161,11 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         measured,
         low,
         high,
-        bound: bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "),
+        bound: match published {
+            Some(p) => format!("{} ± {} (standard error), published", p.mean, p.error),
+            None => bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "),
+        },
+        published,
         verdict,
         unlikely: claim.unlikely.clone(),
     }
@@ -163,6 +197,7 @@ fn audited(claim: &ClaimSpec, environment: &str, learner: &str, cells: &[CellRec
         low,
         high,
         bound: format!("<= {bound}"),
+        published: None,
         verdict: match () {
             () if !high.is_finite() => Verdict::Unmeasured,
             () if beyond == 0 => Verdict::Holds,
@@ -173,11 +208,17 @@ fn audited(claim: &ClaimSpec, environment: &str, learner: &str, cells: &[CellRec
 }
 
 /// Regret per horizon and seed; `None` where the cell is missing or failed.
-fn regrets(spec: &Spec, environment: &str, learner: &str, cells: &[CellRecord]) -> Vec<Vec<Option<f64>>> {
-    spec.rounds
+fn regrets(
+    horizons: &[u64],
+    seeds: u64,
+    environment: &str,
+    learner: &str,
+    cells: &[CellRecord],
+) -> Vec<Vec<Option<f64>>> {
+    horizons
         .iter()
         .map(|rounds| {
-            let mut by_seed = vec![None; spec.seeds as usize];
+            let mut by_seed = vec![None; seeds as usize];
             let here = cells.iter().filter(|c| {
                 c.rounds == *rounds
                     && c.environment == environment
@@ -192,6 +233,16 @@ fn regrets(spec: &Spec, environment: &str, learner: &str, cells: &[CellRecord]) 
             by_seed
         })
         .collect()
+}
+
+/// The standard error of a mean over all seeds; NaN where one is missing or alone.
+fn standard_error(by_seed: &[Option<f64>]) -> f64 {
+    let values: Option<Vec<f64>> = by_seed.iter().copied().collect();
+    let values = values.unwrap_or_default();
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let spread: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
+    (spread / (n - 1.0) / n).sqrt()
 }
 
 /// The mean per horizon over the picked seeds.
@@ -266,6 +317,10 @@ mod tests {
             ("measure = \"regret\"\nat-most = 20", 20.0, Verdict::Undecided),
             ("measure = \"per-round\"\nat-least = 0.01", 0.05, Verdict::Holds),
             ("measure = \"difference\"\nthan = \"b\"\nat-most = 0", -20.0, Verdict::Holds),
+            ("rounds = 100\nat-most = 11", 10.0, Verdict::Holds),
+            ("published = 20.5\nerror = 0.1", 20.0, Verdict::Holds),
+            ("published = 20.7\nerror = 0.1", 20.0, Verdict::Fails),
+            ("published = 10.4\nerror = 0.1\nrounds = 100", 10.0, Verdict::Holds),
         ];
         for (claim, value, verdict) in cases {
             let held = hold(&spec(claim), &cells());
@@ -292,6 +347,17 @@ mod tests {
         assert_eq!(held([Some(0.25), Some(1.01)]).verdict, Verdict::Fails);
         assert_eq!(held([Some(0.25), Some(f64::NAN)]).verdict, Verdict::Unmeasured);
         assert_eq!(held([Some(0.25), None]).verdict, Verdict::Unmeasured);
+    }
+
+    #[test]
+    fn a_published_mean_is_held_within_three_combined_standard_errors() {
+        // Eight regrets 20 (1 + .01 (seed - 3.5)): their standard error is .2 sqrt(6/8) = .1732.
+        let held = hold(&spec("published = 20.5\nerror = 0.1"), &cells());
+        let p = held[0].published.unwrap();
+        assert!((p.own_error - 0.2 * 0.75f64.sqrt()).abs() < 1e-12, "{p:?}");
+        assert!((p.z + 0.5 / 0.04f64.sqrt()).abs() < 1e-9, "{p:?}");
+        // A horizon that is not run is not held: a fast preset may be shorter.
+        assert!(hold(&spec("published = 1\nerror = 1\nrounds = 7"), &cells()).is_empty());
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use corral_core::masters::{self, BuildError, CorralSpec, MasterSetup, RegretBound, Ruled};
 use corral_core::masters::{
-    BalancingRules, CorralProgram, D3rb, D3rbParams, Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P,
-    Exp3PParams, Exp3Params, Exp4Mix, Exp4MixParams, Fixed, FixedParams, Rbbe, RbbeParams, RegretBalancing,
-    Rule, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams, Ucb, UcbParams, Uniform,
+    CorralProgram, D3rb, D3rbParams, Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P, Exp3PParams,
+    Exp3Params, Exp4Mix, Exp4MixParams, Fixed, FixedParams, Rbbe, RbbeParams, RegretBalancing, Rule,
+    Rulebook, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams, Ucb, UcbParams, Uniform,
 };
 use corral_core::{Credit, LossDomain, Master, MasterError, Rate, Rng, uniform};
 use proptest::prelude::*;
@@ -30,7 +30,11 @@ fn corral(rules: CorralProgram, rate: Option<f64>, setup: &MasterSetup) -> Box<d
 }
 
 fn published() -> D3rbParams {
-    D3rbParams { scale: 0.5, rules: BalancingRules::PublishedCode, ..D3rbParams::default() }
+    D3rbParams { scale: 0.5, rules: Rulebook::PublishedCode, ..D3rbParams::default() }
+}
+
+fn rb_grid() -> RbbeParams {
+    RbbeParams { scale: 1.0, rules: Rulebook::PublishedCode, ..RbbeParams::default() }
 }
 
 /// Every registered master with its defaults, and the variants that have code of their own.
@@ -42,12 +46,25 @@ const TABLE: &[(&str, Build)] = &[
     ("corral/as-adversarial-master-h", |s| corral(CorralProgram::AsAdversarialMasterH, None, s)),
     ("exp3", |s| by_name("exp3", s).unwrap()),
     ("exp3/mixing", |s| Box::new(Exp3::new(Exp3Params { mixing: 0.1, ..Exp3Params::default() }, s).unwrap())),
+    ("exp3/published", |s| {
+        let params = Exp3Params { mixing: 1.0, rules: Rulebook::PublishedCode, ..Exp3Params::default() };
+        Box::new(Exp3::new(params, s).unwrap())
+    }),
     ("exp3/anytime", |s| by_name("exp3", &MasterSetup { horizon: None, ..s.clone() }).unwrap()),
     ("exp3-p", |s| by_name("exp3-p", s).unwrap()),
     ("exp4-mix", |s| by_name("exp4-mix", s).unwrap()),
     ("ucb", |s| by_name("ucb", s).unwrap()),
+    ("ucb/published", |s| {
+        let params = UcbParams { scale: 2.0, rules: Rulebook::PublishedCode, ..UcbParams::default() };
+        Box::new(Ucb::new(params, s).unwrap())
+    }),
+    ("ucb/published-greedy", |s| {
+        let params = UcbParams { scale: 0.0, rules: Rulebook::PublishedCode, ..UcbParams::default() };
+        Box::new(Ucb::new(params, s).unwrap())
+    }),
     ("regret-balancing", |s| by_name("regret-balancing", s).unwrap()),
     ("rbbe", |s| by_name("rbbe", s).unwrap()),
+    ("rbbe/published", |s| Box::new(Rbbe::new(rb_grid(), s).unwrap())),
     ("d3rb", |s| by_name("d3rb", s).unwrap()),
     ("d3rb/published", |s| Box::new(D3rb::new(published(), s).unwrap())),
     ("ed2rb", |s| by_name("ed2rb", s).unwrap()),
@@ -403,7 +420,7 @@ fn distributions_agree_with_fifty_digits() {
         }
         seen += 1;
     }
-    assert_eq!(seen, 16);
+    assert_eq!(seen, 17);
 }
 
 /// What deterministic masters choose in 120 rounds, against tests/reference/masters.py.
@@ -416,10 +433,15 @@ fn choices_agree_with_fifty_digits() {
     let cases: Vec<(&str, Box<dyn Master>)> = vec![
         ("ucb", ruled::<masters::UcbRule>(UcbParams::default(), &s)),
         ("regret-balancing", Box::new(RegretBalancing::new(Default::default(), &s).unwrap())),
-        (
-            "rbbe",
-            Box::new(Rbbe::new(RbbeParams { bounds: Some(bounds), scale: 0.3, delta: 0.1 }, &s).unwrap()),
-        ),
+        ("rbbe", {
+            let bounds = Some(bounds);
+            let params = RbbeParams { bounds, scale: 0.3, delta: 0.1, ..RbbeParams::default() };
+            Box::new(Rbbe::new(params, &s).unwrap())
+        }),
+        ("rbbe/published", {
+            let bounds = Some([0.01, 0.02, 0.04].map(|d| RegretBound::new(d, 0.5)).to_vec());
+            Box::new(Rbbe::new(RbbeParams { bounds, scale: 0.1, delta: 0.1, ..rb_grid() }, &s).unwrap())
+        }),
         ("d3rb", Box::new(D3rb::new(formula, &s).unwrap())),
         ("d3rb/published", Box::new(D3rb::new(published(), &s).unwrap())),
         ("ed2rb", Box::new(Ed2rb::new(formula, &s).unwrap())),
@@ -462,8 +484,17 @@ fn adversary(master: &mut dyn Master, rounds: u64, seed: u64) -> f64 {
 /// randomness, no error rate.
 #[test]
 fn deterministic_masters_lose_linearly_to_an_adversary_that_sees_p() {
-    let deterministic =
-        ["ucb", "regret-balancing", "rbbe", "d3rb", "d3rb/published", "ed2rb", "ed2rb/published", "fixed"];
+    let deterministic = [
+        "ucb",
+        "regret-balancing",
+        "rbbe",
+        "rbbe/published",
+        "d3rb",
+        "d3rb/published",
+        "ed2rb",
+        "ed2rb/published",
+        "fixed",
+    ];
     for (name, build) in TABLE.iter().filter(|(name, _)| deterministic.contains(name)) {
         for bases in [2, 5] {
             let rounds = 2000;
@@ -548,13 +579,13 @@ fn the_adversary_costs_what_the_reference_measured() {
 fn parameters_are_checked() {
     let s = setup(2);
     let unknown = MasterSetup::new(2, None);
-    assert!(Exp3::new(Exp3Params { rate: Some(0.0), mixing: 0.0 }, &s).is_err());
+    assert!(Exp3::new(Exp3Params { rate: Some(0.0), ..Exp3Params::default() }, &s).is_err());
     assert!(Exp3P::new(Exp3PParams::default(), &unknown).is_err());
     assert!(Exp3P::new(Exp3PParams { exponent: Some(0.5), ..Exp3PParams::default() }, &s).is_ok());
     assert!(Exp4Mix::new(Exp4MixParams { actions: Some(0), ..Exp4MixParams::default() }, &s).is_err());
     let bounds = Some(vec![RegretBound::new(1.0, 0.5)]);
     assert!(Exp4Mix::new(Exp4MixParams { bounds, ..Exp4MixParams::default() }, &s).is_err());
-    assert!(Ucb::new(UcbParams { scale: -1.0, delta: 0.1 }, &s).is_err());
+    assert!(Ucb::new(UcbParams { scale: -1.0, ..UcbParams::default() }, &s).is_err());
     assert!(Rbbe::new(RbbeParams { delta: 1.0, ..RbbeParams::default() }, &s).is_err());
     assert!(EtaGrid::new(EtaGridParams { rates: vec![], hedge: 1.0 }, &s).is_err());
     assert!(EtaGrid::new(EtaGridParams::default(), &unknown).is_err());
@@ -568,11 +599,8 @@ fn parameters_are_checked() {
 #[test]
 fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
     let real = setup(4).with_losses(LossDomain::Real);
-    let refused: Vec<&str> = masters::entries()
-        .iter()
-        .filter(|e| by_name(e.name, &real).is_err())
-        .map(|e| e.name)
-        .collect();
+    let refused: Vec<&str> =
+        masters::entries().iter().filter(|e| by_name(e.name, &real).is_err()).map(|e| e.name).collect();
     assert_eq!(refused, ["trim"]);
     assert_eq!(
         by_name("trim", &real).err().map(|e| e.to_string()).as_deref(),
@@ -580,9 +608,7 @@ fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
             r#"master "trim": losses must be in [0, 1]: this master is not defined elsewhere, but is unbounded"#
         )
     );
-    for rules in
-        [CorralProgram::AsCoba, CorralProgram::AsSmpybandits, CorralProgram::AsAdversarialMasterH]
-    {
+    for rules in [CorralProgram::AsCoba, CorralProgram::AsSmpybandits, CorralProgram::AsAdversarialMasterH] {
         assert!(CorralSpec { rules, ..CorralSpec::default() }.master(&real).is_err(), "{rules:?}");
     }
     let odd = ["trim", "corral/as-coba", "corral/as-smpybandits", "corral/as-adversarial-master-h"];
@@ -613,4 +639,71 @@ fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
             assert!(build(&setup(4)).load(&before).is_err(), "{name}");
         }
     }
+}
+
+/// The published code's rules of UCB, by hand: two random plays, indices cut at 1, random among equals.
+#[test]
+fn ucb_by_the_published_code_ties_at_one() {
+    let build = |scale: f64| {
+        let params = UcbParams { scale, rules: Rulebook::PublishedCode, ..UcbParams::default() };
+        Ucb::new(params, &setup(3)).unwrap()
+    };
+    let run = |scale: f64, rounds: &[(usize, f64)]| {
+        let mut master = build(scale);
+        for (base, loss) in rounds {
+            master.update(*loss, Credit::Chosen { base: *base, weight: 1.0 }).unwrap();
+        }
+        master.probabilities().to_vec()
+    };
+    let third = [1.0 / 3.0; 3];
+    assert_eq!(run(0.1, &[]), third);
+    assert_eq!(run(0.1, &[(0, 0.7)]), third);
+    // .3 + .1 sqrt(ln 30) = .484, and .984 for base 2; base 1 has no play, and is cut at 1.
+    assert_eq!(run(0.1, &[(0, 0.7), (2, 0.2)]), [0.0, 1.0, 0.0]);
+    // .3 and .8 and 0, each + .1 sqrt(ln 40) = .192
+    assert_eq!(run(0.1, &[(0, 0.7), (2, 0.2), (1, 1.0)]), [0.0, 0.0, 1.0]);
+    // + 2 sqrt(ln 40) = 3.84: everybody is cut.
+    assert_eq!(run(2.0, &[(0, 0.7), (2, 0.2), (1, 1.0)]), third);
+    // Greedy: means .3, 0 (no play), .8; then .8/3; then .5 for base 1; then .5 for base 0 too.
+    let rounds = [(0, 0.7), (2, 0.2), (2, 1.0), (2, 1.0), (1, 1.0), (1, 0.0), (0, 0.3)];
+    assert_eq!(run(0.0, &rounds[..2]), [0.0, 0.0, 1.0]);
+    assert_eq!(run(0.0, &rounds[..4]), [1.0, 0.0, 0.0]);
+    assert_eq!(run(0.0, &rounds[..6]), [0.0, 1.0, 0.0]);
+    assert_eq!(run(0.0, &rounds), [0.5, 0.5, 0.0]);
+}
+
+/// Gains, and exponents cut at 100: e^100 against 1, and then a tie.
+#[test]
+fn exp3_by_the_published_code_ties_beyond_its_largest_exponent() {
+    let params = Exp3Params { rate: Some(60.0), rules: Rulebook::PublishedCode, ..Exp3Params::default() };
+    let mut master = Exp3::new(params, &setup(2)).unwrap();
+    // eta S = 60 * 2
+    master.update(0.0, Credit::Chosen { base: 0, weight: 2.0 }).unwrap();
+    assert!((master.probabilities()[1] - (-100f64).exp()).abs() < 1e-50, "{:?}", master.probabilities());
+    master.update(0.0, Credit::Chosen { base: 1, weight: 5.0 }).unwrap();
+    assert_eq!(master.probabilities(), [0.5, 0.5]);
+    assert!(Exp3::new(params, &MasterSetup::new(2, None)).is_err());
+    // gamma = min(1, mixing/sqrt(T))
+    let mixed = Exp3::new(Exp3Params { mixing: 1e9, ..params }, &setup(2)).unwrap();
+    assert_eq!(mixed.probabilities(), [0.5, 0.5]);
+    assert!(Exp3::new(Exp3Params { mixing: -0.1, ..params }, &setup(2)).is_err());
+}
+
+/// Six copies at T = 1000: the bounds are 1, 2, 4, 8, 16, 32, and again from 1.
+#[test]
+fn the_published_grid_doubles_its_bounds_copy_by_copy() {
+    assert_eq!(masters::copies_of_grid(1000), 6);
+    assert_eq!(masters::copies_of_grid(20_000), 9);
+    let s = setup(8);
+    let mut master = Rbbe::new(rb_grid(), &s).unwrap();
+    let mut order = Vec::new();
+    for _ in 0..3 {
+        let base = master.probabilities().iter().position(|p| *p == 1.0).unwrap();
+        order.push(base);
+        master.update(0.5, Credit::Chosen { base, weight: 1.0 }).unwrap();
+    }
+    // phi: 1 2 4 8 16 32 1 2; after a play sqrt(ln 100) = 2.15 of the first copies.
+    assert_eq!(order, [0, 6, 1]);
+    assert!(Rbbe::new(RbbeParams { copies: Some(3), ..RbbeParams::default() }, &s).is_err());
+    assert!(Rbbe::new(RbbeParams { copies: Some(0), ..rb_grid() }, &s).is_err());
 }

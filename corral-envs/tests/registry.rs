@@ -1,6 +1,6 @@
 //! One table over every registered environment.
 
-use corral_core::{Arm, Context};
+use corral_core::{Arm, Context, LossDomain};
 use corral_envs::{Environment, World, build, entries, example};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -129,11 +129,7 @@ fn losses_are_in_range_and_repeatable() {
             |_, env| {
                 for a in 0..env.context().actions() {
                     let (loss, mean) = (env.loss(&Arm::from(a)), env.mean_loss(&Arm::from(a)));
-                    assert!(
-                        losses.contains(loss) && losses.contains(mean),
-                        "{}: {loss} {mean}",
-                        entry.name
-                    );
+                    assert!(losses.contains(loss) && losses.contains(mean), "{}: {loss} {mean}", entry.name);
                     assert_eq!(loss, env.loss(&Arm::from(a)));
                 }
                 let outside = Arm::from(env.context().actions());

@@ -58,19 +58,31 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
             Some(entry) => print(&one(entry, args.format)),
             None => Err(Failure::usage(Unknown::new(singular, name, entries.iter().map(|e| e.name)))),
         },
-        None => print(&many(entries, args.format)),
+        None => {
+            let note = match (what, args.format) {
+                (What::Bases, Format::Table) => format!("\n{KEYS_OF_ALL_BASES}\n"),
+                _ => String::new(),
+            };
+            print(&(many(entries, args.format) + &note))
+        }
     }
 }
+
+/// What every base of a spec takes beside its own keys.
+const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in reports), smoothed = true (stochastic Corral's \
+    smoothing: every second round of its own it plays as it used to play; with feed raw) and, if it is a plugin, \
+    isolate = true (a process of its own).";
 
 fn overview() -> Result<(), Failure> {
     let names = |entries: &[Entry]| entries.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
     print(&format!(
         "masters       {}\n\nbases         {}\n\nenvironments  {}\n\nexperiments   {}\n\n\
-         corral list bases exp3 shows one with its parameters.\n",
+         corral list bases exp3 shows one with its parameters. {}\n",
         names(corral_core::masters::entries()),
         names(corral_bases::entries()),
         names(corral_envs::entries()),
         experiments::ALL.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", "),
+        KEYS_OF_ALL_BASES,
     ))
 }
 

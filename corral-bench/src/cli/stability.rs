@@ -67,6 +67,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
             name: args.base.clone(),
             params: params(&args.set)?,
             isolate: false,
+            smoothed: false,
             line: 0,
         },
         world,

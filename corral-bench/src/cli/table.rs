@@ -97,8 +97,9 @@ pub fn gaps(gaps: &[Gap]) -> String {
 
 /// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.
 pub fn claims(held: &[Held]) -> String {
-    let mut out = String::new();
-    for claim in held.chunk_by(|a, b| (&a.text, &a.unlikely) == (&b.text, &b.unlikely)) {
+    let mut out = published(held);
+    let others: Vec<&Held> = held.iter().filter(|h| h.published.is_none()).collect();
+    for claim in others.chunk_by(|a, b| (&a.text, &a.unlikely) == (&b.text, &b.unlikely)) {
         out.push_str(&format!("\n{}\n", claim[0].text));
         for h in claim {
             out.push_str(&format!(
@@ -118,6 +119,41 @@ pub fn claims(held: &[Held]) -> String {
         }
     }
     out
+}
+
+/// Measured beside published means.
+fn published(held: &[Held]) -> String {
+    let mut rows = Vec::new();
+    let mut notes = String::new();
+    for h in held {
+        let Some(p) = &h.published else { continue };
+        rows.push(vec![
+            h.learner.clone(),
+            p.rounds.to_string(),
+            format!("{} ± {}", number(h.measured), number(p.own_error)),
+            format!("{} ± {}", p.mean, p.error),
+            format!("{:+.1}", p.z),
+            match h.verdict {
+                Verdict::Holds => "agrees",
+                Verdict::Fails => "DIFFERS",
+                other => verdict(other),
+            }
+            .to_owned(),
+        ]);
+        if let Some(why) = &h.unlikely {
+            notes.push_str(&format!("{}, T = {}: {why}\n", h.learner, p.rounds));
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = ["learner", "T", "measured", "published", "z", ""];
+    let agree = rows.iter().filter(|r| r[5] == "agrees").count();
+    format!(
+        "\nregret beside published means, ± one standard error: {agree} of {} within 3 combined ones\n",
+        rows.len()
+    ) + &aligned(&header, "lrrrrl", &rows)
+        + &notes
 }
 
 /// A verdict in words.

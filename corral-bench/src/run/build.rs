@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use corral_bases::Learner;
+use corral_bases::{Learner, Smoothed};
 use corral_core::masters::{self, MasterSetup, RegretBound};
-use corral_core::{
-    Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup,
-};
+use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
 
 use super::plugins::Plugins;
@@ -114,10 +112,26 @@ fn base<D: Decides>(
     setup: &Setup,
     plugins: &Plugins,
 ) -> Result<Box<dyn Base<Context, D>>, BuildError> {
+    let base = plain_base(spec, setup, plugins)?;
+    if !spec.smoothed {
+        return Ok(base);
+    }
+    if setup.losses == LossDomain::Real {
+        let why = format!("base {:?} is smoothed, and smoothing needs losses in [0, 1]", spec.name);
+        return Err(BuildError { line: Some(spec.line), why });
+    }
+    Ok(Box::new(Smoothed::new(base, plain_base(spec, setup, plugins)?)))
+}
+
+fn plain_base<D: Decides>(
+    spec: &BaseSpec,
+    setup: &Setup,
+    plugins: &Plugins,
+) -> Result<Box<dyn Base<Context, D>>, BuildError> {
     let at = BuildError::at(spec.line);
     let learner = if spec.name.contains('/') {
         if setup.losses == LossDomain::Real {
-            return Err(at(&format!("base {:?} needs losses in [0, 1]: plugins are given no others", spec.name)));
+            return Err(at(&format!("base {:?} needs losses in [0, 1]: plugins take no others", spec.name)));
         }
         plugins.build(spec, setup).map_err(|e| at(&e))?
     } else if spec.isolate {
@@ -135,12 +149,18 @@ fn band<D: Decides>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result
     let mut bases: Vec<Box<dyn Base<Context, D>>> = Vec::with_capacity(spec.bases.len());
     let mut bounds = Vec::with_capacity(spec.bases.len());
     for member in &spec.bases {
-        let (built, bound) = match member {
-            LearnerSpec::Base(b) => (base(b, setup, plugins)?, corral_bases::regret_bound(&b.name, setup)),
-            LearnerSpec::Band(b) => (Box::new(band(b, setup, plugins)?) as Box<dyn Base<Context, D>>, None),
-        };
-        bases.push(built);
-        bounds.push(bound.map(|(scale, exponent, alpha)| RegretBound { scale, exponent, alpha }));
+        for _ in 0..spec.copies.of(setup.horizon.unwrap_or(1)) {
+            let (built, bound) = match member {
+                LearnerSpec::Base(b) => {
+                    (base(b, setup, plugins)?, corral_bases::regret_bound(&b.name, setup))
+                }
+                LearnerSpec::Band(b) => {
+                    (Box::new(band(b, setup, plugins)?) as Box<dyn Base<Context, D>>, None)
+                }
+            };
+            bases.push(built);
+            bounds.push(bound.map(|(scale, exponent, alpha)| RegretBound { scale, exponent, alpha }));
+        }
     }
     let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds).with_losses(setup.losses);
     let master = masters::build(&spec.master, spec.params.clone(), &told).map_err(|e| at(&e))?;

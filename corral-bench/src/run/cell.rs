@@ -216,7 +216,8 @@ impl Run<'_> {
                 self.play(env, &mut Alone { base: &mut *base, spare: Vec::new() }, delay.as_ref())
             }
             Runner::Band(mut band) => {
-                self.record.band = Some(BandRecord { bases: labels(learner), ..Default::default() });
+                self.record.band =
+                    Some(BandRecord { bases: labels(learner, setup.horizon), ..Default::default() });
                 if weighted {
                     self.play(env, &mut Weighted(&mut band), delay.as_ref())
                 } else {
@@ -304,11 +305,17 @@ impl Run<'_> {
 }
 
 /// The labels of a band's members.
-fn labels(learner: &LearnerSpec) -> Vec<String> {
-    match learner {
-        LearnerSpec::Base(base) => vec![base.label.clone()],
-        LearnerSpec::Band(band) => band.bases.iter().map(|b| b.label().to_owned()).collect(),
-    }
+fn labels(learner: &LearnerSpec, horizon: Option<u64>) -> Vec<String> {
+    let band = match learner {
+        LearnerSpec::Base(base) => return vec![base.label.clone()],
+        LearnerSpec::Band(band) => band,
+    };
+    let copies = band.copies.of(horizon.unwrap_or(1));
+    let of = |base: &LearnerSpec, copy: usize| match copies {
+        1 => base.label().to_owned(),
+        _ => format!("{} ({copy})", base.label()),
+    };
+    band.bases.iter().flat_map(|base| (1..=copies).map(move |copy| of(base, copy))).collect()
 }
 
 /// What was seen of a band at the last checkpoint.

@@ -76,6 +76,8 @@ pub struct BaseSpec {
     pub params: toml::Table,
     /// Whether a plugin runs in a process of its own.
     pub isolate: bool,
+    /// Whether every second round of its own is played as it used to play: `corral_bases::Smoothed`.
+    pub smoothed: bool,
     /// Where it stands in the file.
     pub line: usize,
 }
@@ -93,8 +95,29 @@ pub struct BandSpec {
     pub feed: Feed,
     /// The band.
     pub bases: Vec<LearnerSpec>,
+    /// How many of each there are, side by side.
+    pub copies: Copies,
     /// Where it stands in the file.
     pub line: usize,
+}
+
+/// How many copies of each base a band holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copies {
+    /// So many.
+    Count(usize),
+    /// ln T, rounded down: the grid of published experiments.
+    LogRounds,
+}
+
+impl Copies {
+    /// How many there are in a run of `rounds` rounds.
+    pub fn of(self, rounds: u64) -> usize {
+        match self {
+            Self::Count(copies) => copies,
+            Self::LogRounds => corral_core::masters::copies_of_grid(rounds) as usize,
+        }
+    }
 }
 
 /// A claim about learners, to be held against what was measured.
@@ -114,6 +137,11 @@ pub struct ClaimSpec {
     pub at_most: Option<f64>,
     /// The measured figure is at least this.
     pub at_least: Option<f64>,
+    /// The measured figure agrees with a published mean and its standard error: it is within 3 combined standard
+    /// errors.
+    pub published: Option<(f64, f64)>,
+    /// The horizon it is about, where it is not the longest; not held in runs without that horizon.
+    pub rounds: Option<u64>,
     /// Why it is not expected to show at this length, if so.
     pub unlikely: Option<String>,
 }

@@ -7,7 +7,8 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::located::{Node, Table, Value};
 use super::{
-    BandSpec, BaseSpec, ClaimSpec, EnvironmentSpec, LearnerSpec, Measure, NamedLearner, Spec, SpecError,
+    BandSpec, BaseSpec, ClaimSpec, Copies, EnvironmentSpec, LearnerSpec, Measure, NamedLearner, Spec,
+    SpecError,
 };
 
 const SPEC_KEYS: &[&str] = &[
@@ -122,6 +123,7 @@ impl Bands {
                         name: name.clone(),
                         params: toml::Table::new(),
                         isolate: false,
+                        smoothed: false,
                         line: node.line,
                     })),
                 },
@@ -153,9 +155,10 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
     let mut found = Vec::new();
     for node in nodes {
         let table = node.table("learner")?;
-        table.only(&["label", "base", "master", "bases", "alone"])?;
+        table.only(&["label", "base", "master", "bases", "copies", "alone"])?;
         if table.get("alone").is_some() {
-            if let Some(other) = ["label", "base", "master", "bases"].iter().find(|k| table.get(k).is_some())
+            if let Some(other) =
+                ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
             {
                 return Err(SpecError::at(
                     table.line,
@@ -167,11 +170,11 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
         }
         let learner = match (table.get("base"), table.get("master")) {
             (Some(base), None) => {
-                if let Some(bases) = table.get("bases") {
-                    return Err(SpecError::at(
-                        bases.line,
-                        "bases needs a master; a learner with base has none",
-                    ));
+                for key in ["bases", "copies"] {
+                    if let Some(node) = table.get(key) {
+                        let why = format!("{key} needs a master; a learner with base has none");
+                        return Err(SpecError::at(node.line, why));
+                    }
                 }
                 learner(base.table("base")?, &bands)?
             }
@@ -206,8 +209,19 @@ fn claims(
 }
 
 fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> Result<ClaimSpec, SpecError> {
-    const KEYS: &[&str] =
-        &["text", "measure", "learner", "than", "environment", "at-most", "at-least", "unlikely"];
+    const KEYS: &[&str] = &[
+        "text",
+        "measure",
+        "learner",
+        "than",
+        "environment",
+        "at-most",
+        "at-least",
+        "published",
+        "error",
+        "rounds",
+        "unlikely",
+    ];
     table.only(KEYS)?;
     let known = |what: &str, label: String, among: &[&str], line: usize| match among.contains(&label.as_str())
     {
@@ -249,6 +263,18 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
             "an exponent needs at least two horizons: rounds = [1000, 4000]",
         ));
     }
+    let published = match (bound("published")?, bound("error")?) {
+        (Some(mean), Some(error)) if error > 0.0 && measure == Measure::Regret => Some((mean, error)),
+        (None, None) => None,
+        _ => {
+            let why = "a published mean is one of regret, and goes with its standard error: published = 614, error = 10";
+            return Err(SpecError::at(table.line, why));
+        }
+    };
+    let rounds = table.get("rounds").map(|node| node.count("rounds", 1)).transpose()?;
+    if rounds.is_some() && measure == Measure::Exponent {
+        return Err(SpecError::at(table.line, "an exponent is about all horizons"));
+    }
     let claim = ClaimSpec {
         text: table.text("text")?.unwrap_or_default(),
         measure,
@@ -257,15 +283,18 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
         environments: labels("environment", worlds)?,
         at_most: bound("at-most")?,
         at_least: bound("at-least")?,
+        published,
+        rounds,
         unlikely: table.text("unlikely")?,
     };
     if claim.learners.is_empty() {
         return Err(SpecError::at(table.line, "a claim needs a learner"));
     }
-    if claim.at_most.is_none() && claim.at_least.is_none() {
-        return Err(SpecError::at(table.line, "a claim needs at-most or at-least"));
+    match (claim.at_most.is_some() || claim.at_least.is_some(), claim.published.is_some()) {
+        (false, false) => Err(SpecError::at(table.line, "a claim needs at-most, at-least or published")),
+        (true, true) => Err(SpecError::at(table.line, "published goes without at-most and at-least")),
+        _ => Ok(claim),
     }
-    Ok(claim)
 }
 
 /// A base by name, or a nested band.
@@ -278,7 +307,8 @@ fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
         label: table.text("label")?.unwrap_or_else(|| name.clone()),
         name,
         isolate: table.flag("isolate")?.unwrap_or(false),
-        params: table.params(&["name", "label", "isolate"]),
+        smoothed: table.flag("smoothed")?.unwrap_or(false),
+        params: table.params(&["name", "label", "isolate", "smoothed"]),
         line: table.line,
     }))
 }
@@ -304,7 +334,17 @@ fn band(table: &Table, bands: &Bands) -> Result<BandSpec, SpecError> {
     }
     let mut bases = bands.expand(nodes)?;
     number_repeated_labels(&mut bases);
-    Ok(BandSpec { master, params, credit, feed, bases, line: table.line })
+    let copies = match table.get("copies") {
+        None => Copies::Count(1),
+        Some(Node { value: Value::Scalar(toml::Value::String(text)), .. }) if text == "log-rounds" => {
+            Copies::LogRounds
+        }
+        Some(node) => match node.count("copies", 1) {
+            Ok(copies @ 1..=1024) => Copies::Count(copies as usize),
+            _ => return Err(SpecError::at(node.line, "copies must be \"log-rounds\", or from 1 to 1024")),
+        },
+    };
+    Ok(BandSpec { master, params, credit, feed, bases, copies, line: table.line })
 }
 
 /// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.

@@ -27,20 +27,9 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
 use super::tally::{Tally, follow, iterated_width};
-use super::{MasterSetup, Roster};
+use super::{MasterSetup, Roster, Rulebook};
 use crate::catalog::{Entry, Field};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
-
-/// Whose rules to follow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum BalancingRules {
-    /// The paper's formulas.
-    #[default]
-    Paper,
-    /// The authors' program.
-    PublishedCode,
-}
 
 /// Parameters of [`D3rb`] and [`Ed2rb`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -53,19 +42,19 @@ pub struct D3rbParams {
     /// The smallest regret rate d_min.
     pub least_rate: f64,
     /// Whose rules to follow.
-    pub rules: BalancingRules,
+    pub rules: Rulebook,
 }
 
 impl Default for D3rbParams {
     fn default() -> Self {
-        Self { scale: 1.0, delta: 0.01, least_rate: 1.0, rules: BalancingRules::Paper }
+        Self { scale: 1.0, delta: 0.01, least_rate: 1.0, rules: Rulebook::Paper }
     }
 }
 
 impl D3rbParams {
     /// The rules and constants of the authors' program.
     pub fn as_published_code() -> Self {
-        Self { rules: BalancingRules::PublishedCode, ..Self::default() }
+        Self { rules: Rulebook::PublishedCode, ..Self::default() }
     }
 }
 
@@ -112,7 +101,7 @@ impl Balance {
         }
         ParamError::positive("scale", params.scale)?;
         let rate = ParamError::positive("least-rate", params.least_rate)?;
-        let published = params.rules == BalancingRules::PublishedCode;
+        let published = params.rules == Rulebook::PublishedCode;
         let bases = setup.bases;
         Ok(Self {
             params: *params,
@@ -132,7 +121,7 @@ impl Balance {
         revise: impl Fn(&D3rbParams, Played<'_>),
     ) {
         let Self { params, tally, rates, potential, lower } = self;
-        let published = params.rules == BalancingRules::PublishedCode;
+        let published = params.rules == Rulebook::PublishedCode;
         let bases = roster.bases() as f64;
         tally.count(loss, credit, roster, |tally, i| {
             let (plays, reward) = (tally.plays[i], tally.rewards[i]);
@@ -217,8 +206,8 @@ impl Rule for D3rbRule {
         self.0.learn(loss, credit, roster, |params, base| {
             let root = base.plays.sqrt();
             match params.rules {
-                BalancingRules::Paper if base.gap > *base.rate / root => *base.rate *= 2.0,
-                BalancingRules::PublishedCode if base.plays * base.gap > *base.rate * root => {
+                Rulebook::Paper if base.gap > *base.rate / root => *base.rate *= 2.0,
+                Rulebook::PublishedCode if base.plays * base.gap > *base.rate * root => {
                     *base.rate = (2.0 * *base.rate).min(LARGEST_RATE);
                 }
                 _ => {}
@@ -268,11 +257,11 @@ impl Rule for Ed2rbRule {
         self.0.learn(loss, credit, roster, |params, base| {
             let (root, before) = (base.plays.sqrt(), *base.potential);
             match params.rules {
-                BalancingRules::Paper => {
+                Rulebook::Paper => {
                     *base.rate = (root * base.gap).max(params.least_rate);
                     *base.potential = (*base.rate * root).clamp(before, 2.0 * before);
                 }
-                BalancingRules::PublishedCode => {
+                Rulebook::PublishedCode => {
                     let estimate = (base.plays * base.gap).min(2.0 * before);
                     *base.potential = estimate.max(before).max(params.least_rate * root);
                 }

@@ -61,6 +61,23 @@ impl ExponentialWeights {
         }
     }
 
+    /// As [`distribute`](Self::distribute), with every exponent -rate * S_i cut at `cap`.
+    pub(super) fn distribute_capped(&mut self, roster: &Roster, cap: f64, mixing: f64, out: &mut [f64]) {
+        let Self { sums, weights, anchor, rate } = self;
+        let exponent = |sum: f64| (-*rate * sum).min(cap);
+        let largest = roster.iter().map(|i| exponent(sums[i])).fold(f64::NEG_INFINITY, f64::max);
+        for (weight, sum) in weights.iter_mut().zip(sums.iter()) {
+            // Less the largest: the weights are the same but for a factor, and do not overflow.
+            *weight = (exponent(*sum) - largest).exp();
+        }
+        *anchor = 0.0;
+        let scale = (1.0 - mixing) / self.total(roster);
+        let floor = mixing / roster.left() as f64;
+        for (i, (p, weight)) in out.iter_mut().zip(&self.weights).enumerate() {
+            *p = if roster.has(i) { scale * weight + floor } else { 0.0 };
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.sums.len()
     }

@@ -7,6 +7,14 @@
 //! eta     = sqrt(2 ln M/(T M)); T not known: eta_t = sqrt(ln M/(t M))
 //! ```
 //!
+//! With `rules = "published-code"` they are those of the program behind the published figures, over *gains* r = 1 - f:
+//!
+//! ```text
+//! S_i    += r w_i,  q_i ~ exp(min(eta S_i, 100)),  eta = sqrt(ln M/(T M)),  gamma = min(1, mixing/sqrt(T))
+//! ```
+//!
+//! (mixing is .1 in its "EXP3" and 1 in its "high mix".) The cut at 100 ties all bases that reach it.
+//!
 //! Feed: raw or weighted. Guarantees ln M/eta + eta M T/2 + gamma T against each base's *actual* run, for any losses.
 //! It does not guarantee anything against the base run alone, which is why Corral exists: 1/pbar can grow
 //! exponentially, so a base that learns from weighted losses can be starved or drowned ("EXP3 induces probabilities
@@ -16,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entropy::ExponentialWeights;
 use super::rule::{Rule, Ruled};
-use super::{MasterSetup, Roster};
+use super::{MasterSetup, Roster, Rulebook};
 use crate::catalog::{Entry, Field};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
@@ -26,8 +34,10 @@ use crate::{Credit, MasterError, ParamError, SnapshotError};
 pub struct Exp3Params {
     /// The learning rate eta; `None`: the formula of the horizon.
     pub rate: Option<f64>,
-    /// The uniform share gamma, in [0, 1].
+    /// The uniform share gamma, in [0, 1]; by the published code's rules in units of 1/sqrt(T).
     pub mixing: f64,
+    /// Whose rules to follow.
+    pub rules: Rulebook,
 }
 
 /// EXP3 over bases.
@@ -41,8 +51,12 @@ pub struct Exp3Rule {
     /// M times the outer range: the second moment of an estimate.
     moment: f64,
     anytime: bool,
+    published: bool,
     round: u64,
 }
+
+/// The largest exponent of the published code.
+const LARGEST_EXPONENT: f64 = 100.0;
 
 impl Exp3Rule {
     /// eta_t = sqrt(ln M/(t M)) of round t.
@@ -66,23 +80,45 @@ impl Rule for Exp3Rule {
         status: "standard",
         fields: &[
             Field { name: "rate", default: "sqrt(2 ln M/(T M))", doc: "the learning rate eta" },
-            Field { name: "mixing", default: "0", doc: "the uniform share gamma" },
+            Field {
+                name: "mixing",
+                default: "0",
+                doc: "the uniform share gamma; in units of 1/sqrt(T) by the published code's rules",
+            },
+            Field {
+                name: "rules",
+                default: "\"paper\"",
+                doc: "\"paper\", or \"published-code\": gains, eta = sqrt(ln M/(T M)), exponents cut at 100",
+            },
         ],
     };
 
     fn new(params: &Exp3Params, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases as f64;
         let moment = bases * setup.range;
+        let published = params.rules == Rulebook::PublishedCode;
         let rate = match (params.rate, setup.horizon) {
             (Some(rate), _) => ParamError::positive("rate", rate)?,
+            (None, Some(horizon)) if published => (bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, Some(horizon)) => (2.0 * bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, None) => (bases.ln() / moment).sqrt(),
         };
+        let mixing = match (published, setup.horizon) {
+            (false, _) => ParamError::unit("mixing", params.mixing)?,
+            (true, None) => {
+                return Err(ParamError::new("horizon", "not known", "known by the published code's rules"));
+            }
+            (true, Some(horizon)) if params.mixing >= 0.0 => {
+                (params.mixing / (horizon as f64).sqrt()).min(1.0)
+            }
+            (true, _) => return Err(ParamError::new("mixing", params.mixing, "at least 0")),
+        };
         Ok(Self {
             weights: ExponentialWeights::new(setup.bases, rate),
-            mixing: ParamError::unit("mixing", params.mixing)?,
+            mixing,
             moment,
             anytime: params.rate.is_none() && setup.horizon.is_none(),
+            published,
             round: 1,
         })
     }
@@ -98,9 +134,14 @@ impl Rule for Exp3Rule {
         roster: &Roster,
         _: &[f64],
     ) -> Result<(), MasterError> {
+        self.round += 1;
+        if self.published {
+            // S_{i_t} += r/pbar_{i_t}; the sums hold -S.
+            roster.credited(credit, |i, weight| self.weights.add_lazily(i, -(1.0 - loss) * weight));
+            return Ok(());
+        }
         // S_{i_t} += f/pbar_{i_t}
         roster.credited(credit, |i, weight| self.weights.add(i, loss * weight));
-        self.round += 1;
         if self.anytime {
             let rate = self.anytime_rate(roster.bases());
             self.weights.refresh(roster, rate);
@@ -109,7 +150,11 @@ impl Rule for Exp3Rule {
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        self.weights.distribute(roster, self.mixing, out);
+        if self.published {
+            self.weights.distribute_capped(roster, LARGEST_EXPONENT, self.mixing, out);
+        } else {
+            self.weights.distribute(roster, self.mixing, out);
+        }
     }
 
     fn weight_range(&self) -> f64 {
@@ -119,9 +164,8 @@ impl Rule for Exp3Rule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         state.weights.validate(self.weights.len())?;
-        if (state.mixing, state.moment, state.anytime) != (self.mixing, self.moment, self.anytime)
-            || state.round == 0
-        {
+        let constants = |r: &Self| (r.mixing, r.moment, r.anytime, r.published);
+        if constants(state) != constants(self) || state.round == 0 {
             return Err(SnapshotError::state("its constants do not follow from its parameters"));
         }
         Ok(())

@@ -44,13 +44,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub use as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
 pub use bound::RegretBound;
 pub use corral_spec::CorralSpec;
-pub use d3rb::{BalancingRules, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
+pub use d3rb::{D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
 pub use eta_grid::{EtaGrid, EtaGridParams, EtaGridRule};
 pub use exp3::{Exp3, Exp3Params, Exp3Rule};
 pub use exp3_p::{Exp3P, Exp3PParams, Exp3PRule};
 pub use exp4_mix::{Exp4Mix, Exp4MixParams, Exp4MixRule};
 pub use fixed::{Fixed, FixedParams, FixedRule};
-pub use rbbe::{Rbbe, RbbeParams, RbbeRule};
+pub use rbbe::{Rbbe, RbbeParams, RbbeRule, copies_of_grid};
 pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
 pub use roster::Roster;
 pub use rule::{Rule, Ruled};
@@ -61,6 +61,18 @@ pub use uniform::{Uniform, UniformParams, UniformRule};
 
 use crate::catalog::{Entry, Unknown};
 use crate::{LossDomain, Master, ParamError};
+
+/// Whose rules a master follows: its paper's, or those of the program behind published figures, so that these can be
+/// reproduced (github.com/pacchiano/modelselection, of Pacchiano, Dann, Gentile 2024). Never the latter by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rulebook {
+    /// The paper's formulas.
+    #[default]
+    Paper,
+    /// The published program's.
+    PublishedCode,
+}
 
 /// What a master is told before the first round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

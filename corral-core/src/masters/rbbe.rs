@@ -8,6 +8,15 @@
 //!
 //! with n_i plays and u_i rewards of base i and A all bases at first; ln n is guarded by max(1, .), which is ours.
 //!
+//! With `rules = "published-code"` they are those of the grid in the program behind the published figures (scale 1), where
+//! every base stands k times in the band (`copies` of a spec) and its copies are given the bounds d = 1, 2, 4, ..., 2^(k-1):
+//!
+//! ```text
+//! play argmin_i phi_i, at first d_i;  then for the played base, with s_i = c sqrt(n_i ln((n_i + 1)/delta)),
+//! phi_i = d_i sqrt(n_i ln(n_i/delta)), but for ever infinite once
+//! (u_i + s_i)/sqrt(n_i) + d_i sqrt(n_i ln(n_i/delta)) < max_j (u_j - s_j)/sqrt(max(n_j, 1))
+//! ```
+//!
 //! Feed: raw. For stochastic losses and candidate bounds R_i = d_i sqrt(n), about M d sqrt(T) + d^2 sqrt(M T) for the
 //! best base whose bound holds (from memory). A base is dropped for good, so one that starts slowly beyond its
 //! candidate bound is lost; deterministic, so its regret is linear against losses that depend on its choice.
@@ -16,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
 use super::tally::{Tally, follow, iterated_width};
-use super::{MasterSetup, RegretBound, Roster};
+use super::{MasterSetup, RegretBound, Roster, Rulebook};
 use crate::catalog::{Entry, Field};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
@@ -30,11 +39,15 @@ pub struct RbbeParams {
     pub scale: f64,
     /// The confidence delta.
     pub delta: f64,
+    /// Whose rules to follow.
+    pub rules: Rulebook,
+    /// By the published code's rules: the number k of copies of each base; `None`: ln T, rounded down.
+    pub copies: Option<u32>,
 }
 
 impl Default for RbbeParams {
     fn default() -> Self {
-        Self { bounds: None, scale: 2.0, delta: 0.01 }
+        Self { bounds: None, scale: 2.0, delta: 0.01, rules: Rulebook::Paper, copies: None }
     }
 }
 
@@ -48,6 +61,7 @@ pub struct RbbeRule {
     bounds: Vec<RegretBound>,
     scale: f64,
     delta: f64,
+    published: bool,
     active: Vec<bool>,
     /// R_i(n_i), u_i/n_i + R_i(n_i)/n_i + b(n_i) and u_i/n_i - b(n_i), of the tally.
     potential: Vec<f64>,
@@ -55,7 +69,38 @@ pub struct RbbeRule {
     lower: Vec<f64>,
 }
 
+/// d = 2^0, ..., 2^(k-1) for the k copies of each base, which stand side by side.
+fn grid(params: &RbbeParams, setup: &MasterSetup) -> Result<Vec<RegretBound>, ParamError> {
+    let copies = match (params.copies, setup.horizon) {
+        (Some(copies), _) if (1..=64).contains(&copies) => copies,
+        (Some(copies), _) => return Err(ParamError::new("copies", copies, "from 1 to 64")),
+        (None, Some(rounds)) => copies_of_grid(rounds),
+        (None, None) => return Err(ParamError::new("horizon", "not known", "known, or copies given")),
+    };
+    let bound = |i: usize| RegretBound::new(f64::from(i as u32 % copies).exp2(), 0.5);
+    Ok((0..setup.bases).map(bound).collect())
+}
+
+/// The number of copies of each base in the published grid: ln T, rounded down, and at least 1.
+pub fn copies_of_grid(rounds: u64) -> u32 {
+    ((rounds.max(1) as f64).ln() as u32).max(1)
+}
+
 impl RbbeRule {
+    fn learn_as_published(&mut self, loss: f64, credit: Credit<'_>, roster: &Roster) {
+        let Self { tally, bounds, scale, delta, active, potential, upper, lower, .. } = self;
+        tally.count(loss, credit, roster, |tally, i| {
+            let (plays, reward) = (tally.plays[i], tally.rewards[i]);
+            let width = *scale * (plays * ((plays + 1.0) / *delta).ln()).sqrt();
+            lower[i] = (reward - width) / plays.max(1.0).sqrt();
+            // A fraction of a play, which other credit rules count, may be below delta.
+            potential[i] = bounds[i].scale * (plays * (plays / *delta).ln().max(0.0)).sqrt();
+            upper[i] = (reward + width) / plays.sqrt() + potential[i];
+            let best = lower.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            active[i] = !(upper[i] < best);
+        });
+    }
+
     /// Whether `base` is still a candidate.
     pub fn active(&self, base: usize) -> bool {
         self.active.get(base).copied().unwrap_or(false)
@@ -79,6 +124,16 @@ impl Rule for RbbeRule {
             Field { name: "bounds", default: "the bases' own", doc: "{ scale, exponent } per base" },
             Field { name: "scale", default: "2", doc: "the factor c of the width" },
             Field { name: "delta", default: "0.01", doc: "the confidence" },
+            Field {
+                name: "rules",
+                default: "\"paper\"",
+                doc: "\"paper\", or \"published-code\": a grid of bounds over copies, and the program's test",
+            },
+            Field {
+                name: "copies",
+                default: "ln T, rounded down",
+                doc: "by the published code's rules: how many copies of each base the band holds",
+            },
         ],
     };
 
@@ -87,15 +142,26 @@ impl Rule for RbbeRule {
             return Err(ParamError::new("delta", params.delta, "in (0, 1)"));
         }
         let bases = setup.bases;
+        let published = params.rules == Rulebook::PublishedCode;
+        if params.copies.is_some() && !published {
+            return Err(ParamError::new("copies", "given", "left out where the rules are the paper's"));
+        }
+        let bounds = if published && params.bounds.is_none() {
+            grid(params, setup)?
+        } else {
+            setup.bounds_or(params.bounds.as_deref())?
+        };
+        let potential = if published { bounds.iter().map(|b| b.scale).collect() } else { vec![0.0; bases] };
         Ok(Self {
             tally: Tally::new(bases),
-            bounds: setup.bounds_or(params.bounds.as_deref())?,
+            bounds,
             scale: ParamError::positive("scale", params.scale)?,
             delta: params.delta,
+            published,
             active: vec![true; bases],
-            potential: vec![0.0; bases],
+            potential,
             upper: vec![f64::INFINITY; bases],
-            lower: vec![f64::NEG_INFINITY; bases],
+            lower: vec![if published { 0.0 } else { f64::NEG_INFINITY }; bases],
         })
     }
 
@@ -110,7 +176,11 @@ impl Rule for RbbeRule {
         roster: &Roster,
         _: &[f64],
     ) -> Result<(), MasterError> {
-        let Self { tally, bounds, scale, delta, active, potential, upper, lower } = self;
+        if self.published {
+            self.learn_as_published(loss, credit, roster);
+            return Ok(());
+        }
+        let Self { tally, bounds, scale, delta, active, potential, upper, lower, .. } = self;
         let bases = roster.bases() as f64;
         tally.count(loss, credit, roster, |tally, i| {
             let plays = tally.plays[i];
@@ -129,7 +199,7 @@ impl Rule for RbbeRule {
     }
 
     fn retired(&mut self, _: usize, roster: &Roster) {
-        if !roster.iter().any(|i| self.active[i]) {
+        if !self.published && !roster.iter().any(|i| self.active[i]) {
             self.active.fill(true);
         }
     }
@@ -150,8 +220,9 @@ impl Rule for RbbeRule {
         all("potentials", &state.potential, bases, |x| (0.0..f64::INFINITY).contains(&x))?;
         all("upper bounds", &state.upper, bases, |x| !x.is_nan())?;
         all("lower bounds", &state.lower, bases, |x| !x.is_nan())?;
-        let constants = |r: &Self| (r.bounds.clone(), r.scale, r.delta, r.active.len());
-        if constants(state) != constants(self) || !state.active.contains(&true) {
+        let constants = |r: &Self| (r.bounds.clone(), r.scale, r.delta, r.published, r.active.len());
+        let someone = self.published || state.active.contains(&true);
+        if constants(state) != constants(self) || !someone {
             return Err(SnapshotError::state("its constants do not follow from its parameters"));
         }
         Ok(())

@@ -102,7 +102,11 @@ impl<R: Rule> Ruled<R> {
     pub fn new(params: R::Params, setup: &MasterSetup) -> Result<Self, ParamError> {
         setup.check()?;
         if setup.losses == LossDomain::Real && !R::takes_real_losses(&params) {
-            return Err(ParamError::new("losses", "unbounded", "in [0, 1]: this master is not defined elsewhere"));
+            return Err(ParamError::new(
+                "losses",
+                "unbounded",
+                "in [0, 1]: this master is not defined elsewhere",
+            ));
         }
         let mut rule = R::new(&params, setup)?;
         let roster = Roster::new(setup.bases);

@@ -7,6 +7,14 @@
 //! with n_i plays and u_i rewards (r = 1 - f) of base i. The width is that of the published experiments of Pacchiano,
 //! Dann, Gentile 2024; c = 1/2 did best of these masters on stochastic problems held out from tuning.
 //!
+//! With `rules = "published-code"` ties and unplayed bases go as in the program behind the published figures (scale 2; its
+//! greedy master is scale 0):
+//!
+//! ```text
+//! a random base in the first two rounds; then a random one of those with the highest
+//! min(1, u_i/n_i + c sqrt(ln((t+1)/delta)/(n_i + 1e-10))),  where u_i/n_i = 0 without a play
+//! ```
+//!
 //! Feed: raw. Where each base's rewards are i.i.d. the regret is logarithmic in T. Bases learn, so they are not: it
 //! guarantees nothing for a base that starts slowly, and its regret is linear against losses that depend on its
 //! choice (it is deterministic).
@@ -15,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
 use super::tally::{Tally, follow};
-use super::{MasterSetup, Roster};
+use super::{MasterSetup, Roster, Rulebook};
 use crate::catalog::{Entry, Field};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
@@ -27,11 +35,13 @@ pub struct UcbParams {
     pub scale: f64,
     /// The confidence delta.
     pub delta: f64,
+    /// Whose rules to follow.
+    pub rules: Rulebook,
 }
 
 impl Default for UcbParams {
     fn default() -> Self {
-        Self { scale: 1.0, delta: 0.1 }
+        Self { scale: 1.0, delta: 0.1, rules: Rulebook::Paper }
     }
 }
 
@@ -44,10 +54,36 @@ pub struct UcbRule {
     tally: Tally,
     scale: f64,
     delta: f64,
+    published: bool,
     round: u64,
     /// u_i/n_i and 1/sqrt(n_i), of the tally.
     means: Vec<f64>,
     roots: Vec<f64>,
+}
+
+impl UcbRule {
+    /// Evenly over the bases with the highest index, cut at 1; over all of them in the first two rounds.
+    fn distribute_as_published(&self, roster: &Roster, out: &mut [f64]) {
+        let log = ((self.round + 1) as f64 / self.delta).ln();
+        let (mut highest, mut equals) = (f64::NEG_INFINITY, 0.0);
+        for i in roster.iter() {
+            // min(1, u_i/n_i + c sqrt(ln((t+1)/delta)/(n_i + 1e-10)))
+            let index = if self.round <= 1 {
+                1.0
+            } else {
+                (self.means[i] + self.scale * (log / (self.tally.plays[i] + 1e-10)).sqrt()).min(1.0)
+            };
+            out[i] = index;
+            if index > highest {
+                (highest, equals) = (index, 1.0);
+            } else if index == highest {
+                equals += 1.0;
+            }
+        }
+        for (i, p) in out.iter_mut().enumerate() {
+            *p = if roster.has(i) && *p == highest { 1.0 / equals } else { 0.0 };
+        }
+    }
 }
 
 impl Rule for UcbRule {
@@ -66,6 +102,11 @@ impl Rule for UcbRule {
         fields: &[
             Field { name: "scale", default: "1", doc: "the factor c of the width" },
             Field { name: "delta", default: "0.1", doc: "the confidence in ln((t+1)/delta)" },
+            Field {
+                name: "rules",
+                default: "\"paper\"",
+                doc: "\"paper\", or \"published-code\": indices cut at 1, random among equals, two random plays",
+            },
         ],
     };
 
@@ -80,6 +121,7 @@ impl Rule for UcbRule {
             tally: Tally::new(setup.bases),
             scale: params.scale,
             delta: params.delta,
+            published: params.rules == Rulebook::PublishedCode,
             round: 0,
             means: vec![0.0; setup.bases],
             roots: vec![f64::INFINITY; setup.bases],
@@ -107,6 +149,9 @@ impl Rule for UcbRule {
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        if self.published {
+            return self.distribute_as_published(roster, out);
+        }
         let width = self.scale * ((self.round + 1) as f64 / self.delta).ln().sqrt();
         // argmax_i u_i/n_i + c sqrt(ln((t+1)/delta)/n_i)
         let base = roster.least(|i| {
@@ -120,7 +165,8 @@ impl Rule for UcbRule {
     }
 
     fn weight_range(&self) -> f64 {
-        1.0
+        // Among M equals each has probability 1/M.
+        if self.published { self.means.len() as f64 } else { 1.0 }
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
@@ -128,7 +174,8 @@ impl Rule for UcbRule {
         state.tally.validate(bases)?;
         all("means", &state.means, bases, f64::is_finite)?;
         all("roots", &state.roots, bases, |r| r > 0.0)?;
-        if (state.scale, state.delta) != (self.scale, self.delta) {
+        let constants = |r: &Self| (r.scale, r.delta, r.published);
+        if constants(state) != constants(self) {
             return Err(SnapshotError::state("its constants do not follow from its parameters"));
         }
         Ok(())

@@ -59,6 +59,16 @@ def exp3(name, eta, gamma, anytime=False):
         show(name, p)
 
 
+def exp3_published():
+    s, eta, gamma = [mpf(0)] * M, sqrt(log(M) / (T * M)), 1 / sqrt(T)
+    p = [mpf(1) / M] * M
+    for k, f in ROUNDS:
+        s[k] += (1 - f) / p[k]
+        w = [exp(min(eta * x, mpf(100))) for x in s]
+        p = [(1 - gamma) * x / sum(w) + gamma / M for x in w]
+        show("exp3/published", p)
+
+
 def exp3p():
     delta = mpf(5) / 100
     b = sqrt(log(M / delta) / (T * M))
@@ -224,6 +234,22 @@ def rbbe():
     print("rbbe active", *sorted(active))
 
 
+def rb_grid():
+    s = Sums()
+    d = [mpf(1) / 100, mpf(2) / 100, mpf(4) / 100]
+    phi = list(d)
+    c, delta = mpf(1) / 10, mpf(1) / 10
+    bonus = lambda i: c * sqrt(s.n[i] * log((s.n[i] + 1) / delta))
+
+    def learn(b, r):
+        s.add(b, r)
+        low = max((s.u[j] - bonus(j)) / sqrt(max(s.n[j], 1)) for j in range(M))
+        bound = d[b] * sqrt(s.n[b] * log(s.n[b] / delta))
+        phi[b] = mp.inf if (s.u[b] + bonus(b)) / sqrt(s.n[b]) + bound < low else bound
+
+    choices("rbbe/published", lambda t: first_least(lambda i: phi[i]), learn)
+
+
 def d3rb(name, estimate, published):
     s = Sums()
     c, delta, least = (mpf(5) / 10, mpf(1) / 100, mpf(1)) if published else (mpf(2) / 10, mpf(1) / 100, mpf(3) / 10)
@@ -259,6 +285,7 @@ eta = sqrt(2 * log(M) / (T * M))
 exp3("exp3", eta, mpf(0))
 exp3("exp3/mixing", eta, mpf(1) / 10)
 exp3("exp3/anytime", sqrt(log(M) / mpf(M)), mpf(0), True)
+exp3_published()
 exp3p()
 # alpha = 1/2, R = sqrt(T): gamma = (alpha M^alpha R/T)^(1/(1+alpha))
 exp3("exp4-mix", eta, (sqrt(mpf(M)) / 2 * sqrt(T) / T) ** (mpf(2) / 3))
@@ -276,6 +303,7 @@ corral("corral/as-adversarial-master-h", mpf(1) / 2, overwrite=True, gains=True)
 ucb()
 balancing()
 rbbe()
+rb_grid()
 d3rb("d3rb", False, False)
 d3rb("d3rb/published", False, True)
 d3rb("ed2rb", True, False)

@@ -318,7 +318,11 @@ pub(super) const GAUSSIAN: Row = Row {
         &[
             field("means", "", "mean LOSS per arm, before clipping"),
             field("sd", "0.1", "standard deviation, before clipping"),
-            field("clip", "true", "whether losses are clipped to [0, 1]; false: they may lie outside, for reproducing published figures with the learners that take such losses"),
+            field(
+                "clip",
+                "true",
+                "whether losses are clipped to [0, 1]; false: they may lie outside, for reproducing published figures with the learners that take such losses",
+            ),
         ],
     ),
     example: "means = [0.5, 0.0, 0.8, 0.9, 0.4]\nsd = 1.0",
