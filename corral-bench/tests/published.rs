@@ -13,7 +13,7 @@
 #![allow(missing_docs)]
 
 use corral_core::masters::{CorralProgram, CorralSpec, D3rb, D3rbParams, Ed2rb, MasterSetup};
-use corral_core::{Credit, Master, Rate, Rng, uniform};
+use corral_core::{Credit, LossDomain, Master, Rate, Rng, uniform};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -138,9 +138,8 @@ fn compare(name: &str, runs: &[f64], published: f64, twice_error: f64) {
 /// Corral by the published program's rules, with eta = rate/sqrt(T).
 fn corral(e: Experiment, rate: f64, rounds: u64) -> Box<dyn Master> {
     let rate = Some(Rate::Fixed(rate / (rounds as f64).sqrt()));
-    let spec =
-        CorralSpec { rules: CorralProgram::AsModelselection, unclipped: true, rate, ..CorralSpec::default() };
-    spec.master(&setup(e, rounds)).expect("the spec is valid")
+    let spec = CorralSpec { rules: CorralProgram::AsModelselection, rate, ..CorralSpec::default() };
+    spec.master(&setup(e, rounds).with_losses(LossDomain::Real)).expect("the spec is valid")
 }
 
 fn faithful(e: Experiment, rate: f64, rounds: u64) -> Box<dyn Master> {
@@ -153,7 +152,7 @@ fn setup(e: Experiment, rounds: u64) -> MasterSetup {
 }
 
 fn balancing() -> D3rbParams {
-    D3rbParams { unclipped: true, ..D3rbParams::as_published_code() }
+    D3rbParams::as_published_code()
 }
 
 fn check(
@@ -169,7 +168,7 @@ fn check(
 }
 
 fn check_balancing(name: &str, e: Experiment, rounds: u64, d3rb: (f64, f64), ed2rb: Option<(f64, f64)>) {
-    let s = setup(e, rounds);
+    let s = setup(e, rounds).with_losses(LossDomain::Real);
     let doubling = || -> Box<dyn Master> { Box::new(D3rb::new(balancing(), &s).expect("valid")) };
     check(&format!("{name}, d3rb"), e, rounds, &doubling, d3rb.0, d3rb.1);
     if let Some((mean, twice)) = ed2rb {

@@ -345,6 +345,7 @@ fn values_are_stable() {
         ("reference-contextual", 1100.0),
         ("planted-tree", 1033.0),
         ("linear", 7110.0),
+        ("sphere", 4894.463615663827),
         ("representations", 4014.0),
         ("expert-advice", 2495.0),
         ("dataset", 1976.0),
