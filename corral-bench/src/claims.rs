@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use crate::report::curves::slope;
 use crate::run::{AuditRecord, CellRecord};
-use crate::spec::{ClaimSpec, Measure, Spec};
+use crate::spec::{ClaimSpec, LearnerSpec, Measure, Spec};
 use crate::streams::stream;
 use crate::summary::percentile_95;
 
 const RESAMPLES: usize = 1000;
+const ALL_WORLDS: &str = "all worlds";
 
 /// What became of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -77,13 +78,19 @@ const AGREES: f64 = 3.0;
 pub fn hold(spec: &Spec, cells: &[CellRecord]) -> Vec<Held> {
     let mut held = Vec::new();
     for claim in &spec.claims {
+        if matches!(claim.measure, Measure::MeanGap | Measure::WorstGap) {
+            held.extend(claim.learners.iter().map(|learner| one(spec, claim, ALL_WORLDS, learner, cells)));
+            continue;
+        }
         for environment in &spec.environments {
             let named = |list: &[String], label: &str| list.is_empty() || list.iter().any(|l| l == label);
             let runs = claim.rounds.is_none_or(|t| spec.rounds.contains(&t));
             if !runs || !named(&claim.environments, &environment.label) {
                 continue;
             }
-            for learner in &claim.learners {
+            let here =
+                |label: &&String| spec.learners.iter().any(|l| l.label == **label && l.plays_in(environment));
+            for learner in claim.learners.iter().filter(here) {
                 held.push(one(spec, claim, &environment.label, learner, cells));
             }
         }
@@ -101,7 +108,15 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let table = |label: &str| regrets(horizons, spec.seeds, environment, label, cells);
     let (mine, theirs) = (table(learner), claim.than.as_deref().map(table));
     let horizons: Vec<f64> = horizons.iter().map(|t| *t as f64).collect();
+    let worlds = losses(spec, claim, learner, cells);
     let value = |pick: &[usize]| -> Option<f64> {
+        if matches!(claim.measure, Measure::MeanGap | Measure::WorstGap) {
+            let gaps = worlds.iter().map(|world| gap(world, pick)).collect::<Option<Vec<f64>>>()?;
+            return match claim.measure {
+                Measure::MeanGap => Some(gaps.iter().sum::<f64>() / gaps.len() as f64),
+                _ => gaps.into_iter().max_by(f64::total_cmp),
+            };
+        }
         let own = mean_at(&mine, pick)?;
         let last = *own.last()?;
         match claim.measure {
@@ -117,7 +132,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
                     horizons.iter().zip(&own).map(|(t, r)| (*r > 0.0).then(|| (t.ln(), r.ln()))).collect();
                 slope(&points?)
             }
-            Measure::Audit => None,
+            Measure::Audit | Measure::MeanGap | Measure::WorstGap => None,
         }
     };
     let seeds = spec.seeds as usize;
@@ -151,6 +166,8 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         Measure::Difference => format!("regret - regret of {than}"),
         Measure::Exponent => "growth exponent in T".to_owned(),
         Measure::Audit => String::new(),
+        Measure::MeanGap => "loss per round above the best base, mean".to_owned(),
+        Measure::WorstGap => "loss per round above the best base, worst".to_owned(),
     };
     let bounds = [claim.at_least.map(|b| format!(">= {b}")), claim.at_most.map(|b| format!("<= {b}"))];
     Held {
@@ -205,6 +222,49 @@ fn audited(claim: &ClaimSpec, environment: &str, learner: &str, cells: &[CellRec
         },
         unlikely: claim.unlikely.clone(),
     }
+}
+
+/// Loss per round in one world at the longest horizon, by seed: that of a learner, and those of the bases alone.
+struct Losses {
+    own: Vec<Option<f64>>,
+    alone: Vec<Vec<Option<f64>>>,
+}
+
+/// The losses of the claim's worlds; none where the claim does not ask for them.
+fn losses(spec: &Spec, claim: &ClaimSpec, learner: &str, cells: &[CellRecord]) -> Vec<Losses> {
+    if !matches!(claim.measure, Measure::MeanGap | Measure::WorstGap) {
+        return Vec::new();
+    }
+    let rounds = spec.rounds.iter().max().copied().unwrap_or(0);
+    let by_seed = |world: &str, label: &str| {
+        let mut table = vec![None; spec.seeds as usize];
+        let here = |c: &&CellRecord| c.rounds == rounds && c.environment == world && c.learner == label;
+        for cell in cells.iter().filter(here).filter(|c| c.failed.is_none()) {
+            if let Some(slot) = table.get_mut(cell.seed as usize) {
+                *slot = Some(cell.loss / cell.seen.max(1) as f64);
+            }
+        }
+        table
+    };
+    let named = |label: &String| claim.environments.is_empty() || claim.environments.contains(label);
+    let worlds = spec.environments.iter().filter(|e| named(&e.label));
+    worlds
+        .map(|world| {
+            let bases = spec.learners.iter().filter(|l| matches!(l.learner, LearnerSpec::Base(_)));
+            let alone = bases.filter(|l| l.plays_in(world)).map(|l| by_seed(&world.label, &l.label));
+            Losses { own: by_seed(&world.label, learner), alone: alone.collect() }
+        })
+        .collect()
+}
+
+/// The learner's mean loss over the picked seeds, less the least mean of a base alone.
+fn gap(world: &Losses, pick: &[usize]) -> Option<f64> {
+    let mean = |by_seed: &[Option<f64>]| -> Option<f64> {
+        let values: Option<Vec<f64>> = pick.iter().map(|s| by_seed[*s]).collect();
+        values.map(|v| v.iter().sum::<f64>() / v.len() as f64)
+    };
+    let alone = world.alone.iter().map(|b| mean(b)).collect::<Option<Vec<f64>>>()?;
+    Some(mean(&world.own)? - alone.into_iter().min_by(f64::total_cmp)?)
 }
 
 /// Regret per horizon and seed; `None` where the cell is missing or failed.
@@ -298,7 +358,7 @@ mod tests {
                         played: rounds,
                         seen: rounds,
                         regret,
-                        loss: 0.0,
+                        loss: regret,
                         curve: Vec::new(),
                         band: None,
                     });
@@ -321,6 +381,8 @@ mod tests {
             ("published = 20.5\nerror = 0.1", 20.0, Verdict::Holds),
             ("published = 20.7\nerror = 0.1", 20.0, Verdict::Fails),
             ("published = 10.4\nerror = 0.1\nrounds = 100", 10.0, Verdict::Holds),
+            ("measure = \"mean-gap\"\nat-most = 0.01", 0.0, Verdict::Holds),
+            ("measure = \"worst-gap\"\nat-least = 0.01", 0.0, Verdict::Fails),
         ];
         for (claim, value, verdict) in cases {
             let held = hold(&spec(claim), &cells());

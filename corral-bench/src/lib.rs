@@ -5,7 +5,9 @@
 pub mod advice;
 pub mod claims;
 pub mod cli;
+pub mod duels;
 pub mod experiments;
+pub mod ranks;
 pub mod report;
 pub mod run;
 pub mod spec;

@@ -187,7 +187,7 @@ fn under(
             induced.insert("schedule".to_owned(), toml::Value::String(schedule.to_owned()));
             induced.insert("range".to_owned(), toml::Value::Float(range));
             let label = format!("{range}/{gap}");
-            EnvironmentSpec { label, name, params, induced: Some(induced), delay: None, line: 0 }
+            EnvironmentSpec { label, name, params, induced: Some(induced), delay: None, band: None, line: 0 }
         })
         .collect();
     let spec = Spec {
@@ -199,6 +199,7 @@ fn under(
         learners: vec![NamedLearner {
             label: what.base.name.clone(),
             learner: LearnerSpec::Base(what.base.clone()),
+            band: None,
         }],
         claims: Vec::new(),
         text: String::new(),

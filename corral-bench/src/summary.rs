@@ -85,6 +85,8 @@ pub struct Row {
     pub regret: Figure,
     /// Observed loss per round.
     pub loss: Figure,
+    /// Rounds whose loss was seen; of the seed that saw the fewest.
+    pub played: u64,
     /// Whether this is a base alone.
     pub alone: bool,
     /// Mean regret over that of the best base alone in the same world, where there is one.
@@ -101,7 +103,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
     for &rounds in &spec.rounds {
         for environment in &spec.environments {
             let from = rows.len();
-            for learner in &spec.learners {
+            for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
                 let group: Vec<&CellRecord> = cells
                     .iter()
                     .filter(|c| {
@@ -125,6 +127,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                     seeds: ended.len() as u64,
                     regret: Figure::of(&regret).unwrap_or(Figure::NOTHING),
                     loss: Figure::of(&loss).unwrap_or(Figure::NOTHING),
+                    played: ended.iter().map(|c| c.seen).min().unwrap_or(0),
                     alone: matches!(learner.learner, LearnerSpec::Base(_)),
                     ratio_to_best_base: None,
                     rounds_per_second: speed(rounds, &environment.label, &learner.label),
@@ -175,8 +178,11 @@ pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {
     if best.len() < 2 {
         return Vec::new();
     }
-    let mut gaps = Vec::new();
+    let mut gaps: Vec<Gap> = Vec::new();
     for learner in &spec.learners {
+        if gaps.iter().any(|g| g.label == learner.label) {
+            continue;
+        }
         let found: Vec<(f64, &str)> = rows
             .iter()
             .filter(|r| r.label == learner.label && r.loss.mean.is_finite())

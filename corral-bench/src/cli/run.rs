@@ -10,7 +10,9 @@ use clap::{Args, ValueEnum};
 use super::progress::Reporter;
 use super::{Failure, Format, PluginDir, emit, parse_pair, parse_shard, print, table};
 use crate::claims::{Held, hold};
+use crate::duels::duels;
 use crate::experiments;
+use crate::ranks::ranks;
 use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
 use crate::spec::{Spec, SpecError, overridden};
@@ -178,12 +180,14 @@ fn answer(
         Format::Table => {
             print(&table::results(spec, &rows))?;
             print(&table::gaps(&gaps(spec, &rows)))?;
+            print(&table::ranks(&ranks(spec, cells, &rows)))?;
+            print(&table::duels(&duels(spec, &rows)))?;
             print(&table::claims(&held))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
             }
         }
-        Format::Json => print(&json(spec, &rows, &held, &html))?,
+        Format::Json => print(&json(spec, cells, &rows, &held, &html))?,
         Format::Csv => print(&String::from_utf8_lossy(&results_csv(cells)))?,
     }
     let failed: usize = rows.iter().map(|r| r.failed.len()).sum();
@@ -195,7 +199,7 @@ fn answer(
     Ok(())
 }
 
-fn json(spec: &Spec, rows: &[Row], held: &[Held], report: &Path) -> String {
+fn json(spec: &Spec, cells: &[CellRecord], rows: &[Row], held: &[Held], report: &Path) -> String {
     let rounds = match spec.rounds.as_slice() {
         [one] => serde_json::json!(one),
         many => serde_json::json!(many),
@@ -206,6 +210,8 @@ fn json(spec: &Spec, rows: &[Row], held: &[Held], report: &Path) -> String {
         "seeds": spec.seeds,
         "learners": rows,
         "gaps": gaps(spec, rows),
+        "ranks": ranks(spec, cells, rows),
+        "duels": duels(spec, rows),
         "claims": held,
         "report": report.display().to_string(),
     });

@@ -1,6 +1,8 @@
 //! Tables for people.
 
 use crate::claims::{Held, Verdict};
+use crate::duels::Duels;
+use crate::ranks::Rank;
 use crate::spec::Spec;
 use crate::summary::{Gap, Row};
 
@@ -93,6 +95,59 @@ pub fn gaps(gaps: &[Gap]) -> String {
     let header = ["learner", "mean gap", "worst gap", "in"];
     format!("\nloss per round above the best base alone, over {} worlds\n", gaps[0].worlds)
         + &aligned(&header, "lrrl", &rows)
+}
+
+/// Wins and losses on data sets.
+pub fn duels(duels: &[Duels]) -> String {
+    if duels.is_empty() {
+        return String::new();
+    }
+    let numbers: Vec<String> = (1..=duels.len()).map(|n| n.to_string()).collect();
+    let mut header = vec!["", "learner", "wins", "losses", "best base"];
+    header.extend(numbers.iter().map(String::as_str));
+    let rows: Vec<Vec<String>> = duels
+        .iter()
+        .enumerate()
+        .map(|(i, d)| {
+            let best = format!("{}-{}", d.wins_over_best, d.losses_to_best);
+            let mut row =
+                vec![numbers[i].clone(), d.label.clone(), d.wins.to_string(), d.losses.to_string(), best];
+            let net = d.net.iter().enumerate();
+            row.extend(net.map(|(j, n)| if i == j { "·".to_owned() } else { n.to_string() }));
+            row
+        })
+        .collect();
+    let align: String = "rl".chars().chain("r".repeat(header.len() - 2).chars()).collect();
+    String::from(
+        "\nwins and losses at 0.05 by the bake-off's z-test, over data sets; against the best base of each set; wins less \
+         losses against each learner\n",
+    ) + &aligned(&header, &align, &rows)
+}
+
+/// The masters, best first.
+pub fn ranks(ranks: &[Rank]) -> String {
+    let Some(first) = ranks.first() else { return String::new() };
+    let mut header = vec!["master", "mean rank", "95%", "near best"];
+    header.extend(first.by_band.iter().map(|(band, _)| band.as_str()));
+    header.push("ns/round");
+    let rows: Vec<Vec<String>> = ranks
+        .iter()
+        .map(|r| {
+            let mut row = vec![
+                r.label.clone(),
+                format!("{:.1}", r.mean),
+                format!("[{:.1}, {:.1}]", r.low, r.high),
+                format!("{} of {}", r.near_best, r.worlds),
+            ];
+            row.extend(r.by_band.iter().map(|(_, mean)| format!("{mean:.1}")));
+            row.push(r.nanoseconds.map_or("-".to_owned(), |ns| format!("{ns:.0}")));
+            row
+        })
+        .collect();
+    let align: String = "l".chars().chain("r".repeat(header.len() - 1).chars()).collect();
+    let over = if first.by_band.is_empty() { "" } else { ", and over those of each band" };
+    format!("\nmasters by mean rank of their regret over {} worlds{over}\n", first.worlds)
+        + &aligned(&header, &align, &rows)
 }
 
 /// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.

@@ -32,12 +32,10 @@ impl CellSpec {
     /// The cell of this number: horizons first, then environments, learners, seeds.
     pub fn of(spec: &Spec, cell: u64) -> Self {
         let (rest, seed) = (cell / spec.seeds, cell % spec.seeds);
-        let learners = spec.learners.len() as u64;
-        let (rest, learner) = (rest / learners, rest % learners);
-        let environments = spec.environments.len() as u64;
-        let (horizon, environment) = (rest / environments, rest % environments);
-        let rounds = spec.rounds[horizon as usize];
-        Self { cell, rounds, environment: environment as usize, learner: learner as usize, seed }
+        let pairs = spec.pairs().count() as u64;
+        let (horizon, pair) = (rest / pairs, rest % pairs);
+        let (environment, learner) = spec.pairs().nth(pair as usize).unwrap_or_default();
+        Self { cell, rounds: spec.rounds[horizon as usize], environment, learner, seed }
     }
 }
 

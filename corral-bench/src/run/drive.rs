@@ -74,7 +74,7 @@ pub fn check(spec: &Spec, plugins: &Plugins) -> Result<(), SpecError> {
     for &rounds in &spec.rounds {
         for environment in &spec.environments {
             let world = build::world(environment, rounds, 0)?;
-            for learner in &spec.learners {
+            for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
                 build::probe(&world, &learner.learner, rounds, plugins)?;
             }
         }

@@ -43,6 +43,8 @@ pub struct EnvironmentSpec {
     pub induced: Option<toml::Table>,
     /// When losses arrive, if not at once.
     pub delay: Option<toml::Table>,
+    /// The band that masters without bases of their own are over here.
+    pub band: Option<String>,
     /// Where it stands in the file.
     pub line: usize,
 }
@@ -54,6 +56,15 @@ pub struct NamedLearner {
     pub label: String,
     /// What it is.
     pub learner: LearnerSpec,
+    /// Where it is run: only in worlds with this band; none: in all.
+    pub band: Option<String>,
+}
+
+impl NamedLearner {
+    /// Whether it is run in `world`.
+    pub fn plays_in(&self, world: &EnvironmentSpec) -> bool {
+        self.band.is_none() || self.band == world.band
+    }
 }
 
 /// A base, or a master over learners.
@@ -163,6 +174,10 @@ pub enum Measure {
     Exponent,
     /// Not of regret: the largest left side over right side of the pathwise theorem, in any audited run.
     Audit,
+    /// The loss per round above the best base alone, mean over worlds.
+    MeanGap,
+    /// The loss per round above the best base alone, in the world where it is largest.
+    WorstGap,
 }
 
 impl LearnerSpec {
@@ -192,9 +207,17 @@ impl Spec {
         read::spec(text)
     }
 
+    /// Who is run where: indices of (environment, learner), world by world.
+    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.environments.iter().enumerate().flat_map(move |(e, world)| {
+            let here = self.learners.iter().enumerate().filter(move |(_, l)| l.plays_in(world));
+            here.map(move |(l, _)| (e, l))
+        })
+    }
+
     /// How many (horizon, environment, learner, seed) there are.
     pub fn cells(&self) -> u64 {
-        self.rounds.len() as u64 * self.environments.len() as u64 * self.learners.len() as u64 * self.seeds
+        self.rounds.len() as u64 * self.pairs().count() as u64 * self.seeds
     }
 }
 

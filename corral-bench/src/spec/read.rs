@@ -41,8 +41,9 @@ pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
         Some(node) => node.count("seeds", 1)?,
         None => return Err(SpecError::whole("seeds is missing: how many times to repeat each run")),
     };
-    let environments = environments(&table)?;
-    let learners = learners(&table)?;
+    let bands = Bands::read(&table)?;
+    let environments = environments(&table, &bands)?;
+    let learners = learners(&table, &bands, &environments)?;
     let claims = claims(&table, &environments, &learners, rounds.len())?;
     let name = table.text("name")?.unwrap_or_else(|| "unnamed".to_owned());
     Ok(Spec {
@@ -57,7 +58,7 @@ pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
     })
 }
 
-fn environments(spec: &Table) -> Result<Vec<EnvironmentSpec>, SpecError> {
+fn environments(spec: &Table, bands: &Bands) -> Result<Vec<EnvironmentSpec>, SpecError> {
     let Some(node) = spec.get("environment") else {
         return Err(SpecError::whole(
             "environment is missing: a table with a name, or [[environment]] tables",
@@ -78,7 +79,8 @@ fn environments(spec: &Table) -> Result<Vec<EnvironmentSpec>, SpecError> {
         found.push(EnvironmentSpec {
             label,
             name,
-            params: table.params(&["name", "label", "induced", "delay"]),
+            params: table.params(&["name", "label", "band", "induced", "delay"]),
+            band: table.get("band").map(|_| bands.find(table, "band").map(|(name, _)| name)).transpose()?,
             induced: around(table, "induced")?,
             delay: around(table, "delay")?,
             line: table.line,
@@ -133,8 +135,8 @@ impl Bands {
         Ok(bases)
     }
 
-    /// The members of the band that `key` names, each a learner of its own.
-    fn alone(&self, table: &Table, key: &str) -> Result<Vec<NamedLearner>, SpecError> {
+    /// The band that `key` names, and its members.
+    fn find(&self, table: &Table, key: &str) -> Result<(String, Vec<LearnerSpec>), SpecError> {
         let name = table.text(key)?.unwrap_or_default();
         let Some(band) = self.get(&name) else {
             let known = self.0.iter().map(|(n, _)| n.as_str());
@@ -142,12 +144,22 @@ impl Bands {
         };
         let mut band = band.to_vec();
         number_repeated_labels(&mut band);
-        Ok(band.into_iter().map(|l| NamedLearner { label: l.label().to_owned(), learner: l }).collect())
+        Ok((name, band))
     }
 }
 
-fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
-    let bands = Bands::read(spec)?;
+fn learners(
+    spec: &Table,
+    bands: &Bands,
+    environments: &[EnvironmentSpec],
+) -> Result<Vec<NamedLearner>, SpecError> {
+    // The bands of the worlds, each once.
+    let mut worlds: Vec<&str> = Vec::new();
+    for band in environments.iter().filter_map(|e| e.band.as_deref()) {
+        if !worlds.contains(&band) {
+            worlds.push(band);
+        }
+    }
     let nodes = spec.get("learner").map(Node::one_or_many).unwrap_or_default();
     if nodes.is_empty() {
         return Err(SpecError::whole("there is no learner: add at least one [[learner]]"));
@@ -165,7 +177,28 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
                     format!("alone names a band and goes without {other}"),
                 ));
             }
-            found.extend(bands.alone(table, "alone")?.into_iter().map(|l| (l, table.line)));
+            let (name, members) = bands.find(table, "alone")?;
+            let band = (!worlds.is_empty()).then_some(name);
+            found.extend(members.into_iter().map(|learner| {
+                let label = learner.label().to_owned();
+                (NamedLearner { label, learner, band: band.clone() }, table.line)
+            }));
+            continue;
+        }
+        if table.get("master").is_some() && table.get("base").is_none() && table.get("bases").is_none() {
+            if environments.iter().any(|e| e.band.is_none()) {
+                return Err(SpecError::at(
+                    table.line,
+                    "a master needs bases: its own, or a band in every environment",
+                ));
+            }
+            for world in &worlds {
+                let mut bases = bands.get(world).unwrap_or_default().to_vec();
+                number_repeated_labels(&mut bases);
+                let learner = LearnerSpec::Band(band_over(table, bases)?);
+                let label = table.text("label")?.unwrap_or_else(|| learner.label().to_owned());
+                found.push((NamedLearner { label, learner, band: Some((*world).to_owned()) }, table.line));
+            }
             continue;
         }
         let learner = match (table.get("base"), table.get("master")) {
@@ -176,9 +209,9 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
                         return Err(SpecError::at(node.line, why));
                     }
                 }
-                learner(base.table("base")?, &bands)?
+                learner(base.table("base")?, bands)?
             }
-            (None, Some(_)) => LearnerSpec::Band(band(table, &bands)?),
+            (None, Some(_)) => LearnerSpec::Band(band(table, bands)?),
             (Some(_), Some(master)) => {
                 return Err(SpecError::at(
                     master.line,
@@ -190,9 +223,12 @@ fn learners(spec: &Table) -> Result<Vec<NamedLearner>, SpecError> {
             }
         };
         let label = table.text("label")?.unwrap_or_else(|| learner.label().to_owned());
-        found.push((NamedLearner { label, learner }, table.line));
+        found.push((NamedLearner { label, learner, band: None }, table.line));
     }
-    distinct("learner", found.iter().map(|(l, line)| (l.label.as_str(), *line)))?;
+    for environment in environments {
+        let here = found.iter().filter(|(l, _)| l.plays_in(environment));
+        distinct("learner", here.map(|(l, line)| (l.label.as_str(), *line)))?;
+    }
     Ok(found.into_iter().map(|(l, _)| l).collect())
 }
 
@@ -248,8 +284,9 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
             })
             .transpose()
     };
-    let measure: Measure =
-        named(table, "measure", &["regret", "per-round", "ratio", "difference", "exponent", "audit"])?;
+    const MEASURES: &[&str] =
+        &["regret", "per-round", "ratio", "difference", "exponent", "audit", "mean-gap", "worst-gap"];
+    let measure: Measure = named(table, "measure", MEASURES)?;
     let than = table.text("than")?.map(|l| known("than", l, players, table.line)).transpose()?;
     if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {
         return Err(SpecError::at(
@@ -314,6 +351,13 @@ fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
 }
 
 fn band(table: &Table, bands: &Bands) -> Result<BandSpec, SpecError> {
+    let nodes = table.get("bases").map(Node::one_or_many).unwrap_or_default();
+    let mut bases = bands.expand(nodes)?;
+    number_repeated_labels(&mut bases);
+    band_over(table, bases)
+}
+
+fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecError> {
     let Some(node) = table.get("master") else {
         return Err(SpecError::at(table.line, "a band needs a master"));
     };
@@ -328,12 +372,9 @@ fn band(table: &Table, bands: &Bands) -> Result<BandSpec, SpecError> {
             (required_name(m, "master")?, m.params(&["name", "credit", "feed"]), credit, feed)
         }
     };
-    let nodes = table.get("bases").map(Node::one_or_many).unwrap_or_default();
-    if nodes.is_empty() {
+    if bases.is_empty() {
         return Err(SpecError::at(table.line, "a master needs bases: at least one"));
     }
-    let mut bases = bands.expand(nodes)?;
-    number_repeated_labels(&mut bases);
     let copies = match table.get("copies") {
         None => Copies::Count(1),
         Some(Node { value: Value::Scalar(toml::Value::String(text)), .. }) if text == "log-rounds" => {

@@ -1,0 +1,234 @@
+//! Masters ranked over the worlds of a spec.
+//!
+//! In every world masters are ordered by mean regret, 1 for the least, ties sharing their mean place. A rank does not
+//! care by how much, so that no world outweighs the others. The interval of a mean rank is a 95% percentile bootstrap
+//! over seeds, resampled jointly in every world: it speaks of these worlds, and of no others.
+
+use rand::RngExt;
+use serde::Serialize;
+
+use crate::run::CellRecord;
+use crate::spec::{LearnerSpec, Spec};
+use crate::streams::stream;
+use crate::summary::{Row, percentile_95};
+
+const RESAMPLES: usize = 500;
+
+/// The place of a master among the masters of a spec.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rank {
+    /// Its label.
+    pub label: String,
+    /// Mean rank over all worlds.
+    pub mean: f64,
+    /// 2.5% quantile.
+    pub low: f64,
+    /// 97.5% quantile.
+    pub high: f64,
+    /// Mean rank over the worlds of each band, where worlds name one.
+    pub by_band: Vec<(String, f64)>,
+    /// Worlds in which it is within two standard errors of the best.
+    pub near_best: usize,
+    /// How many worlds.
+    pub worlds: usize,
+    /// Nanoseconds a round with its bases, the median over worlds that this process ran.
+    pub nanoseconds: Option<f64>,
+}
+
+/// The ranks of the masters at the longest horizon, best first; empty with fewer than three masters or worlds.
+pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
+    let mut labels: Vec<&str> = Vec::new();
+    for learner in spec.learners.iter().filter(|l| matches!(l.learner, LearnerSpec::Band(_))) {
+        if !labels.contains(&learner.label.as_str()) {
+            labels.push(&learner.label);
+        }
+    }
+    let Some(&rounds) = spec.rounds.iter().max() else { return Vec::new() };
+    // Regret by world, master and seed.
+    let worlds: Vec<Vec<Vec<f64>>> =
+        spec.environments.iter().filter_map(|e| regrets(spec, cells, &labels, rounds, &e.label)).collect();
+    if labels.len() < 3 || worlds.len() < 3 || worlds.len() < spec.environments.len() {
+        return Vec::new();
+    }
+    let seeds = spec.seeds as usize;
+    let all: Vec<usize> = (0..seeds).collect();
+    let measured = table(&worlds, &all);
+    let mut rng = stream(0, "ranks");
+    let drawn: Vec<Vec<f64>> = (0..RESAMPLES)
+        .map(|_| {
+            let pick: Vec<usize> = (0..seeds).map(|_| rng.random_range(0..seeds)).collect();
+            let ranks = table(&worlds, &pick);
+            (0..labels.len()).map(|m| mean(ranks.iter().map(|r| r[m]))).collect()
+        })
+        .collect();
+    let mut bands: Vec<&str> = Vec::new();
+    for band in spec.environments.iter().filter_map(|e| e.band.as_deref()) {
+        if !bands.contains(&band) {
+            bands.push(band);
+        }
+    }
+    let mut found: Vec<Rank> = labels
+        .iter()
+        .enumerate()
+        .map(|(m, label)| {
+            let (low, high) = percentile_95(drawn.iter().map(|d| d[m]).collect());
+            let in_band = |band: &str| {
+                let here = spec.environments.iter().zip(&measured);
+                mean(here.filter(|(e, _)| e.band.as_deref() == Some(band)).map(|(_, ranks)| ranks[m]))
+            };
+            Rank {
+                label: (*label).to_owned(),
+                mean: mean(measured.iter().map(|ranks| ranks[m])),
+                low,
+                high,
+                by_band: bands.iter().map(|b| ((*b).to_owned(), in_band(b))).collect(),
+                near_best: worlds.iter().filter(|w| near_best(w, m)).count(),
+                worlds: worlds.len(),
+                nanoseconds: nanoseconds(rows, rounds, label),
+            }
+        })
+        .collect();
+    found.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+    found
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(s, n), v| (s + v, n + 1.0));
+    sum / count
+}
+
+/// The regrets of the masters in a world, by seed; `None` where a cell is missing or failed.
+fn regrets(
+    spec: &Spec,
+    cells: &[CellRecord],
+    labels: &[&str],
+    rounds: u64,
+    world: &str,
+) -> Option<Vec<Vec<f64>>> {
+    let mut table = vec![vec![f64::NAN; spec.seeds as usize]; labels.len()];
+    let here = cells.iter().filter(|c| c.rounds == rounds && c.environment == world && c.failed.is_none());
+    for cell in here {
+        if let Some(m) = labels.iter().position(|l| *l == cell.learner)
+            && let Some(slot) = table[m].get_mut(cell.seed as usize)
+        {
+            *slot = cell.regret;
+        }
+    }
+    table.iter().flatten().all(|r| r.is_finite()).then_some(table)
+}
+
+/// The rank of every master in every world, by its mean over the picked seeds.
+fn table(worlds: &[Vec<Vec<f64>>], pick: &[usize]) -> Vec<Vec<f64>> {
+    worlds
+        .iter()
+        .map(|world| {
+            let means: Vec<f64> = world.iter().map(|seeds| mean(pick.iter().map(|s| seeds[*s]))).collect();
+            let place = |own: &f64| {
+                let below = means.iter().filter(|r| *r < own).count() as f64;
+                let equal = means.iter().filter(|r| *r == own).count() as f64;
+                below + (equal + 1.0) / 2.0
+            };
+            means.iter().map(place).collect()
+        })
+        .collect()
+}
+
+/// Whether a master's regret is within two standard errors of the least, seed by seed.
+fn near_best(world: &[Vec<f64>], m: usize) -> bool {
+    let means: Vec<f64> = world.iter().map(|seeds| mean(seeds.iter().copied())).collect();
+    let Some(best) = (0..means.len()).min_by(|a, b| means[*a].total_cmp(&means[*b])) else { return false };
+    let gaps: Vec<f64> = world[m].iter().zip(&world[best]).map(|(a, b)| a - b).collect();
+    crate::summary::Figure::of(&gaps).is_some_and(|gap| gap.mean <= 2.0 * gap.se)
+}
+
+fn nanoseconds(rows: &[Row], rounds: u64, label: &str) -> Option<f64> {
+    let mine = rows.iter().filter(|r| r.label == label && r.rounds == rounds);
+    let mut found: Vec<f64> = mine.filter_map(|r| r.rounds_per_second.map(|s| 1e9 / s)).collect();
+    found.sort_by(f64::total_cmp);
+    found.get(found.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_share_ties_and_follow_the_seeds() {
+        let world = vec![vec![1.0, 9.0], vec![2.0, 2.0], vec![1.0, 9.0]];
+        assert_eq!(table(&[world.clone()], &[0, 1]), [[2.5, 1.0, 2.5]]);
+        assert_eq!(table(&[world.clone()], &[0]), [[1.5, 3.0, 1.5]]);
+        assert!(near_best(&world, 1) && near_best(&world, 0));
+    }
+
+    #[test]
+    fn masters_are_ranked_over_three_worlds() {
+        let spec = Spec::parse(
+            r#"
+            rounds = 10
+            seeds = 2
+            [[environment]]
+            label = "a"
+            name = "bernoulli"
+            band = "x"
+            [[environment]]
+            label = "b"
+            name = "bernoulli"
+            band = "x"
+            [[environment]]
+            label = "c"
+            name = "bernoulli"
+            band = "y"
+            [bands]
+            x = ["moss", "ucb1"]
+            y = ["moss"]
+            [[learner]]
+            master = "corral"
+            [[learner]]
+            master = "exp3"
+            [[learner]]
+            master = "uniform"
+            [[learner]]
+            alone = "x"
+            "#,
+        )
+        .unwrap();
+        // Three masters in three worlds, two bases alone in two of them.
+        assert_eq!(spec.pairs().count(), 3 * 3 + 2 * 2);
+        let mut cells = Vec::new();
+        for number in 0..spec.cells() {
+            let cell = crate::run::CellSpec::of(&spec, number);
+            let (world, learner) = (&spec.environments[cell.environment], &spec.learners[cell.learner]);
+            let regret = match learner.label.as_str() {
+                "corral" => 1.0,
+                "exp3" => {
+                    if world.label == "c" {
+                        0.5
+                    } else {
+                        2.0
+                    }
+                }
+                _ => 3.0,
+            } + cell.seed as f64;
+            cells.push(CellRecord {
+                cell: number,
+                rounds: 10,
+                environment: world.label.clone(),
+                learner: learner.label.clone(),
+                seed: cell.seed,
+                failed: None,
+                played: 10,
+                seen: 10,
+                regret,
+                loss: 0.0,
+                curve: Vec::new(),
+                band: None,
+            });
+        }
+        let found = ranks(&spec, &cells, &[]);
+        let names: Vec<&str> = found.iter().map(|r| r.label.as_str()).collect();
+        assert_eq!(names, ["corral", "exp3", "uniform"]);
+        assert!((found[0].mean - 4.0 / 3.0).abs() < 1e-12 && (found[2].mean - 3.0).abs() < 1e-12);
+        assert_eq!(found[0].by_band, [("x".to_owned(), 1.0), ("y".to_owned(), 2.0)]);
+        assert_eq!((found[0].near_best, found[0].worlds), (2, 3));
+    }
+}
