@@ -27,6 +27,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("published/experiment-7"),
     built_in!("compare/masters"),
     built_in!("data/contextual"),
+    built_in!("data/iltcb"),
 ];
 
 /// The text of the experiment `name`.

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Sites};
+use super::estimates::{Estimates, Estimator, Seen};
 use super::op::{History, Op, OpInfo, OpParams};
 use super::workspace::Workspace;
 use super::{POLICIES, default_ln_size, over_policies, propensity};
@@ -56,6 +57,11 @@ pub(crate) const ROW: Row = Row {
                 name: "mu_scale",
                 default: "\"auto\"",
                 doc: "Multiplies the smoothing mu; auto: by the preset.",
+            },
+            Field {
+                name: "estimates",
+                default: "\"importance-weighted\"",
+                doc: "importance-weighted (the paper), or doubly-robust: around a ridge regression of the losses, with far less variance.",
             },
             Field {
                 name: "delta",
@@ -102,6 +108,8 @@ pub struct IltcbParams {
     pub psi: Setting,
     /// Multiplies the smoothing mu.
     pub mu_scale: Setting,
+    /// How the costs of actions that were not played are estimated.
+    pub estimates: Estimates,
     /// Probability that the confidence of the analysis fails, in (0, 1).
     pub delta: f64,
     /// Whether (OP) starts from the last solution.
@@ -115,6 +123,7 @@ impl Default for IltcbParams {
             preset: IltcbPreset::Practical,
             psi: Setting::Auto,
             mu_scale: Setting::Auto,
+            estimates: Estimates::ImportanceWeighted,
             delta: 0.05,
             warm_start: false,
         }
@@ -137,7 +146,8 @@ impl IltcbParams {
         }
         let class = self.policies.class(setup)?;
         let first = first_leader(&class)?;
-        let state = State::new(Clock::new(setup), &class, &first);
+        let estimator = Estimator::new(self.estimates, &class.reads())?;
+        let state = State::new(Clock::new(setup), &class, &first, estimator);
         let mut base = Iltcb {
             params: self,
             state,
@@ -187,6 +197,7 @@ struct State {
     counts: Vec<f64>,
     /// Sums of v at each site and action.
     losses: Costs,
+    estimator: Estimator,
     /// Q, without the weight that is left over.
     support: Vec<(Arc<Policy>, f64)>,
     /// Gets the weight that is left over.
@@ -199,13 +210,14 @@ struct State {
 
 impl State {
     /// Q_0 = 0, mu_0 = 1/(2K), tau_1 = 1.
-    fn new(clock: Clock, class: &PolicyClass, leader: &Arc<Policy>) -> Self {
+    fn new(clock: Clock, class: &PolicyClass, leader: &Arc<Policy>, estimator: Estimator) -> Self {
         let reads = class.reads();
         let sites = Sites::new(reads);
         let counts = vec![0.0; sites.len()];
         let mu = 0.5 / reads.actions as f64;
         let losses = Costs::new(reads.actions);
-        Self { clock, sites, counts, losses, support: Vec::new(), leader: Arc::clone(leader), mu, ends: 1 }
+        let leader = Arc::clone(leader);
+        Self { clock, sites, counts, losses, estimator, support: Vec::new(), leader, mu, ends: 1 }
     }
 }
 
@@ -221,16 +233,15 @@ impl Iltcb {
         (self.params.mu_scale() * mu).min(0.5 / k)
     }
 
-    /// A round at `x` is over, with the importance-weighted loss of `arm` where it was seen.
-    fn record(&mut self, x: &Context, seen: Option<(usize, f64)>) -> Result<(), BaseError> {
+    /// A round at `x` is over.
+    fn record(&mut self, x: &Context, seen: Option<Seen>) -> Result<(), BaseError> {
         let state = &mut self.state;
         let site = state.sites.enter(x)?;
         state.counts.resize(state.sites.len(), 0.0);
         state.counts[site] += 1.0;
-        let block = state.losses.block(&state.sites);
-        if let Some((arm, v)) = seen {
-            block[site * self.class.reads().actions + arm] += v;
-        }
+        let k = self.class.reads().actions;
+        let row = &mut state.losses.block(&state.sites)[site * k..(site + 1) * k];
+        state.estimator.add(x, seen, row)?;
         state.clock.tick();
         if state.clock.rounds >= state.ends {
             self.optimise()?;
@@ -307,9 +318,13 @@ impl Base<Context, Arm> for Iltcb {
     fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
         let feedback = feedback.check(self.state.clock.range)?;
         let arm = check_arm(made.decision, self.class.reads().actions)?;
-        let estimate = feedback.estimate();
         // c'' = s c/Q(a)
-        let seen = if estimate > 0.0 { Some((arm, estimate / propensity(&made.memo)?)) } else { None };
+        let seen = match feedback.observed() {
+            Some(loss) => {
+                Some(Seen { arm, loss, weight: feedback.weight(), probability: propensity(&made.memo)? })
+            }
+            None => None,
+        };
         self.record(x, seen)
     }
 
@@ -336,7 +351,9 @@ impl Base<Context, Arm> for Iltcb {
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
         let mut clock = self.state.clock;
         clock.restart(range, remaining)?;
-        self.state = State::new(clock, &self.class, &self.first);
+        let mut estimator = self.state.estimator.clone();
+        estimator.reset();
+        self.state = State::new(clock, &self.class, &self.first, estimator);
         self.work.clear();
         Ok(())
     }
@@ -346,8 +363,9 @@ impl Base<Context, Arm> for Iltcb {
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(NAME, &self.params, state)?;
+        let mut state: State = reopen(NAME, &self.params, state)?;
         state.clock.valid()?;
+        state.estimator.restore(&Estimator::new(self.params.estimates, &self.class.reads())?)?;
         state.sites.valid(&self.class.reads())?;
         state.losses.valid(&state.sites)?;
         check_numbers("counts", &state.counts, state.sites.len())?;

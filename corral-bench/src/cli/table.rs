@@ -40,6 +40,11 @@ pub fn number(x: f64) -> String {
     }
 }
 
+/// Rounds a second.
+fn speed(rounds: f64) -> String {
+    if rounds >= 1e6 { format!("{:.2} M", rounds / 1e6) } else { format!("{:.1} k", rounds / 1e3) }
+}
+
 /// The verdict of a run.
 pub fn results(spec: &Spec, rows: &[Row]) -> String {
     let mut out = format!("{}\n", spec.name);
@@ -65,7 +70,7 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
                         number(r.regret.max),
                         number(r.loss.mean),
                         r.ratio_to_best_base.map_or("-".to_owned(), |x| format!("{x:.2}")),
-                        r.rounds_per_second.map_or("-".to_owned(), |s| format!("{:.2} M", s / 1e6)),
+                        r.rounds_per_second.map_or("-".to_owned(), speed),
                         if r.failed.is_empty() {
                             String::new()
                         } else {
