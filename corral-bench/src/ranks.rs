@@ -155,8 +155,8 @@ mod tests {
     #[test]
     fn ranks_share_ties_and_follow_the_seeds() {
         let world = vec![vec![1.0, 9.0], vec![2.0, 2.0], vec![1.0, 9.0]];
-        assert_eq!(table(&[world.clone()], &[0, 1]), [[2.5, 1.0, 2.5]]);
-        assert_eq!(table(&[world.clone()], &[0]), [[1.5, 3.0, 1.5]]);
+        assert_eq!(table(std::slice::from_ref(&world), &[0, 1]), [[2.5, 1.0, 2.5]]);
+        assert_eq!(table(std::slice::from_ref(&world), &[0]), [[1.5, 3.0, 1.5]]);
         assert!(near_best(&world, 1) && near_best(&world, 0));
     }
 
