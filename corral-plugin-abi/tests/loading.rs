@@ -157,6 +157,11 @@ fn files_that_are_no_libraries_are_refused_with_their_reason() {
     assert!(say("half.so", &whole[..whole.len() / 2]).starts_with("cut short: "));
     assert!(say("end.so", &whole[..whole.len() - 1]).starts_with("cut short: "));
 
+    // A damaged header: no segments, which the system's loader would look for at the file's beginning.
+    let mut none = whole.clone();
+    none[32..40].fill(0);
+    assert_eq!(say("none.so", &none), "not a library: damaged: it has no segments to load");
+
     let mut arm = whole.clone();
     arm[18..20].copy_from_slice(&183u16.to_le_bytes());
     assert_eq!(say("arm.so", &arm), format!("built for Aarch64, this host is {}", std::env::consts::ARCH));

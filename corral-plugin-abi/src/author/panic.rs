@@ -38,8 +38,10 @@ fn told(payload: Box<dyn Any + Send>) -> String {
     let kept =
         LAST.try_with(|last| last.try_borrow_mut().ok().and_then(|mut last| last.take())).ok().flatten();
     let text = kept.unwrap_or_else(|| text_of(&*payload).to_owned());
-    // The payload's Drop may panic in turn: leaked, it cannot.
-    std::mem::forget(payload);
+    // The Drop of a payload that is not text may panic in turn: leaked, it cannot.
+    if !payload.is::<String>() && !payload.is::<&str>() {
+        std::mem::forget(payload);
+    }
     text
 }
 

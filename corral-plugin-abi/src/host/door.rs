@@ -1,5 +1,6 @@
 //! The two doors of a library, and the tables behind them.
 
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -36,12 +37,12 @@ pub(super) unsafe fn open(path: &Path, door: Door) -> Result<Opened, LoadError> 
     // SAFETY: the caller's promise.
     let library = unsafe { open_library(&path) }.map_err(not_opened)?;
     // Never unloaded: tables, texts and thread-locals of the plugin live as long as the process.
-    let library: &'static Library = Box::leak(Box::new(library));
+    let library = ManuallyDrop::new(library);
     // SAFETY: the caller's promise.
     let opened = unsafe {
         match door {
-            Door::Rust => rust_door(library),
-            Door::C => c_door(library),
+            Door::Rust => rust_door(&library),
+            Door::C => c_door(&library),
         }
     }?;
     if opened.tables.is_empty() {
@@ -82,7 +83,7 @@ unsafe fn open_library(path: &Path) -> Result<Library, libloading::Error> {
 
 /// # Safety
 /// The library exports what the pre-flight found.
-unsafe fn rust_door(library: &'static Library) -> Result<Opened, LoadError> {
+unsafe fn rust_door(library: &Library) -> Result<Opened, LoadError> {
     // SAFETY: the symbol is a header of abi_stable; whether it is one of this version is looked at first.
     let header = unsafe { library.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes()) };
     let header = *header.map_err(not_opened)?;
@@ -118,7 +119,7 @@ unsafe fn rust_door(library: &'static Library) -> Result<Opened, LoadError> {
 
 /// # Safety
 /// The library exports what the pre-flight found.
-unsafe fn c_door(library: &'static Library) -> Result<Opened, LoadError> {
+unsafe fn c_door(library: &Library) -> Result<Opened, LoadError> {
     // SAFETY: the name is that of a function of this type.
     let entry = unsafe { library.get::<CorralEntryV1>(CORRAL_ENTRY.as_bytes()) };
     let entry = entry.map_err(not_opened)?;

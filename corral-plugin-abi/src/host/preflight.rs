@@ -119,8 +119,15 @@ fn elf_door(data: &[u8]) -> Result<Door, LoadError> {
         header.e_shoff(endian),
         entries(header.e_shnum(endian), header.e_shentsize(endian)),
     )?;
-    for segment in header.program_headers(endian, data).map_err(damaged)? {
+    let segments = header.program_headers(endian, data).map_err(damaged)?;
+    for segment in segments {
         ends("segments", segment.p_offset(endian), segment.p_filesz(endian))?;
+    }
+    // The system's loader takes their number and place as they stand, whatever that means elsewhere.
+    if segments.len() != usize::from(header.e_phnum(endian))
+        || !segments.iter().any(|s| s.p_type(endian) == elf::PT_LOAD)
+    {
+        return Err(LoadError::NotALibrary("damaged: it has no segments to load".into()));
     }
     for section in header.section_headers(endian, data).map_err(damaged)? {
         if section.sh_type(endian) != elf::SHT_NOBITS {
