@@ -20,10 +20,6 @@ const REASONS: &[(&str, &str)] = &[
          in one place and is solved in two",
     ),
     ("eta-grid", "five rates: five steps of Corral, and a hedge"),
-    (
-        "exp3-p",
-        "every base's gain moves each round: M exponentials, for which the standard library has no vector code",
-    ),
 ];
 
 struct Game {

