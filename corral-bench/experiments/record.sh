@@ -51,5 +51,6 @@ for base in exp4 iltcb bistro epoch-greedy scrible bgd thompson; do
   block stability "$base" --seeds 10 --rounds "$rounds" --ranges 1,2,4,8,16 --schedules constant
 done
 if [ -n "${CORRAL_DATA:-}" ]; then
-  section "Real data";                                           block run data/contextual --seeds "${DATA_SEEDS:-1}"
+  section "Real data";                                           block run data/contextual
+  section "Real data, policies with an oracle";                  block run data/iltcb
 fi

@@ -139,7 +139,8 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                 .filter(|r| r.alone && r.regret.mean.is_finite())
                 .map(|r| r.regret.mean)
                 .fold(f64::INFINITY, f64::min);
-            if best.is_finite() && best > 0.0 {
+            // Nothing is so many times a regret that is rounding.
+            if best.is_finite() && best > 1e-9 * rounds as f64 {
                 for row in &mut rows[from..] {
                     row.ratio_to_best_base = Some(row.regret.mean / best);
                 }
