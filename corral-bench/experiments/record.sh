@@ -44,12 +44,7 @@ section "Published experiment 4";                                block run publi
 section "Published experiment 6";                                block run published/experiment-6
 section "Published experiment 7";                                block run published/experiment-7
 section "Masters compared";                                     block run compare/masters
-section "Table 1: stability, measured"
-printf '\nFitted alpha under E'"'"' beside the claimed one. Hold the claim against the minimax curve.\n'
-for base in exp4 iltcb bistro epoch-greedy scrible bgd thompson; do
-  rounds=5000; [ "$base" = bistro ] && rounds=1000
-  block stability "$base" --seeds 10 --rounds "$rounds" --ranges 1,2,4,8,16 --schedules constant
-done
+section "Table 1: stability, measured";                          block run paper/table-1
 if [ -n "${CORRAL_DATA:-}" ]; then
   section "Real data";                                           block run data/contextual
   section "Real data, policies with an oracle";                  block run data/iltcb

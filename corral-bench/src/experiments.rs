@@ -19,6 +19,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("paper/representations"),
     built_in!("paper/sparsity"),
     built_in!("paper/starvation"),
+    built_in!("paper/table-1"),
     built_in!("paper/theorem-main"),
     built_in!("published/experiment-1"),
     built_in!("published/experiment-2"),

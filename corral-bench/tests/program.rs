@@ -478,7 +478,7 @@ fn stability_prints_the_fitted_alpha_beside_the_claim() {
         "constant",
     ];
     let text = succeeded(&corral(dir.path(), &args));
-    for part in ["minimax", "fixed gap", "alpha, claimed    0.50"] {
+    for part in ["worst regret", "alpha, worst gap", "alpha, claimed      0.50"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     refused(&corral(dir.path(), &["stability", "exp33"]), 2, &["unknown base"]);

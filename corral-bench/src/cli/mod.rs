@@ -1,6 +1,7 @@
 //! The `corral` program: what can be said on the command line, and what answers it.
 
 mod emit;
+mod exponents;
 mod list;
 mod plugin;
 mod progress;

@@ -8,14 +8,14 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 
 use super::progress::Reporter;
-use super::{Failure, Format, PluginDir, emit, parse_pair, parse_shard, print, table};
+use super::{Failure, Format, PluginDir, emit, exponents, parse_pair, parse_shard, print, table};
 use crate::claims::{Held, hold};
 use crate::duels::duels;
 use crate::experiments;
 use crate::ranks::ranks;
 use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
-use crate::spec::{Spec, SpecError, overridden};
+use crate::spec::{Spec, SpecError, StabilitySpec, overridden};
 use crate::store::{self, Shard, results_csv};
 use crate::summary::{Row, gaps, rows};
 
@@ -114,6 +114,9 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     pairs.extend(args.rounds.map(|n| ("rounds".to_owned(), n.to_string())));
     pairs.extend(args.seeds.map(|n| ("seeds".to_owned(), n.to_string())));
     let text = overridden(&text, args.fast, &pairs).map_err(named)?;
+    if let Some(spec) = StabilitySpec::parse(&text).map_err(named)? {
+        return run_stability(&args, &spec);
+    }
     let spec = Spec::parse(&text).map_err(named)?;
     if let Some(system) = args.emit {
         return print(&emit::script(
@@ -122,7 +125,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
             &pairs,
             args.fast,
             args.parts,
-            &out_dir(&args, &spec),
+            &out_dir(&args, &spec.name, &spec.text),
         ));
     }
     let plugins = load_plugins(&args.plugins, args.quiet)?;
@@ -135,15 +138,8 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         check(&spec, &plugins).map_err(named)?;
         return print(&format!("{}: fine; {} cells of {:?} rounds\n", args.spec, spec.cells(), spec.rounds));
     }
-    let dir = out_dir(&args, &spec);
-    let cancel = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&cancel);
-    // A second Ctrl-C finds the flag set already, and ends at once.
-    let _ = ctrlc::set_handler(move || {
-        if handler.swap(true, std::sync::atomic::Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    });
+    let dir = out_dir(&args, &spec.name, &spec.text);
+    let cancel = interruptible();
     let jobs = args.jobs.map_or_else(default_jobs, |n| n as usize);
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     let reporter = Reporter::new(&spec, shard, args.quiet);
@@ -151,6 +147,36 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     reporter.finish();
     let (cells, timings) = outcome.map_err(|e| failure(&args.spec, e))?;
     answer(&spec, &cells, &timings, &dir, args.format, args.quiet)
+}
+
+/// A spec that measures stability: its runs are many small specs, each in a folder of its own.
+fn run_stability(args: &RunArgs, spec: &StabilitySpec) -> Result<(), Failure> {
+    if args.shard.is_some() || args.emit.is_some() {
+        return Err(Failure::usage(format!("{}: a table of stability is not run in parts", args.spec)));
+    }
+    let plugins = load_plugins(&args.plugins, args.quiet)?;
+    if args.check {
+        let cells =
+            exponents::checked(spec, &plugins).map_err(|e| Failure::usage(format!("{}: {e}", args.spec)))?;
+        return print(&format!("{}: fine; {cells} cells\n", args.spec));
+    }
+    let dir = out_dir(args, &spec.name, &spec.text);
+    let jobs = args.jobs.map_or_else(default_jobs, |n| n as usize);
+    let answer = exponents::run(spec, &plugins, &dir, jobs, &interruptible(), args.format, args.quiet)
+        .map_err(|e| failure(&args.spec, e))?;
+    print(&answer)
+}
+
+/// A flag that Ctrl-C sets. The second one finds it set already, and ends at once.
+fn interruptible() -> Arc<AtomicBool> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let handler = Arc::clone(&cancel);
+    let _ = ctrlc::set_handler(move || {
+        if handler.swap(true, std::sync::atomic::Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    });
+    cancel
 }
 
 fn failure(spec: &str, e: RunError) -> Failure {
@@ -247,7 +273,7 @@ fn spec_text(name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn out_dir(args: &RunArgs, spec: &Spec) -> PathBuf {
+fn out_dir(args: &RunArgs, name: &str, text: &str) -> PathBuf {
     if let Some(dir) = &args.out {
         return dir.clone();
     }
@@ -256,12 +282,12 @@ fn out_dir(args: &RunArgs, spec: &Spec) -> PathBuf {
     } else {
         Path::new(&args.spec)
             .file_stem()
-            .map_or_else(|| spec.name.clone(), |s| s.to_string_lossy().into_owned())
+            .map_or_else(|| name.to_owned(), |s| s.to_string_lossy().into_owned())
     };
     let mut slug: String =
         stem.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
     // Another spec text is another run: its folder says so, and never gets in the way of the first.
-    slug.push_str(&format!("-{:08x}", fingerprint(&spec.text)));
+    slug.push_str(&format!("-{:08x}", fingerprint(text)));
     if let Some(shard) = args.shard {
         slug.push_str(&format!(".{}-of-{}", shard.index, shard.of));
     }

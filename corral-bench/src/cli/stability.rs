@@ -10,7 +10,7 @@ use super::run::load_plugins;
 use super::table::{aligned, number};
 use super::{Failure, Format, PluginDir, parse_pair, print};
 use crate::spec::{BaseSpec, value_of};
-use crate::stability::{Fit, Stability, UnderSchedule, World, measure, total_rounds};
+use crate::stability::{Fit, Stability, UnderSchedule, World, kind_and_alpha};
 
 /// Arguments of `corral stability`.
 #[derive(Debug, Args)]
@@ -48,18 +48,7 @@ pub struct StabilityArgs {
 /// An unknown base or parameter, or one that fails.
 pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
     let plugins = load_plugins(&args.plugins, args.quiet)?;
-    let (kind, claimed) = match corral_bases::entries().iter().find(|e| e.name == args.base) {
-        Some(entry) => (entry.kind.to_owned(), entry.alpha),
-        None => match plugins.kind_and_alpha(&args.base) {
-            Some(found) => found,
-            None => {
-                let keys = plugins.keys();
-                let known =
-                    corral_bases::entries().iter().map(|e| e.name).chain(keys.iter().map(String::as_str));
-                return Err(Failure::usage(corral_core::catalog::Unknown::new("base", &args.base, known)));
-            }
-        },
-    };
+    let (kind, claimed) = kind_and_alpha(&args.base, &plugins).map_err(Failure::usage)?;
     let world = World::of_kind(&kind);
     let what = Stability {
         base: BaseSpec {
@@ -71,16 +60,22 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
             line: 0,
         },
         world,
+        claimed,
         rounds: args.rounds.unwrap_or(if world == World::Arms { 5_000 } else { 20_000 }),
         seeds: args.seeds,
         ranges: args.ranges,
-        schedules: args.schedules,
     };
     let stop = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&stop);
     let _ = ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed));
-    let bar = if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(total_rounds(&what)) };
-    let measured = measure(&what, &plugins, &stop, &|n| bar.inc(n)).map_err(Failure::usage)?;
+    let total = what.total_rounds() * args.schedules.len() as u64;
+    let bar = if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(total) };
+    let measured = args
+        .schedules
+        .iter()
+        .map(|schedule| what.measure(schedule, &plugins, &stop, &|n| bar.inc(n)))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Failure::usage)?;
     bar.finish_and_clear();
     if stop.load(Ordering::Relaxed) {
         return Err(Failure { code: 130, message: "interrupted".to_owned() });
@@ -90,7 +85,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
             "{:#}\n",
             serde_json::json!({ "base": args.base, "claimed_alpha": claimed, "rounds": what.rounds, "seeds": what.seeds, "schedules": measured })
         ))?,
-        Format::Table | Format::Csv => print(&text(&what, claimed, &measured))?,
+        Format::Table | Format::Csv => print(&text(&what, &measured))?,
     }
     match measured.iter().find_map(|m| m.failed.as_ref()) {
         Some(why) => Err(Failure::running(format!("some runs failed: {why}"))),
@@ -105,7 +100,7 @@ fn params(pairs: &[(String, String)]) -> Result<toml::Table, Failure> {
         .collect()
 }
 
-fn text(what: &Stability, claimed: Option<f64>, measured: &[UnderSchedule]) -> String {
+fn text(what: &Stability, measured: &[UnderSchedule]) -> String {
     let mut out = format!(
         "{} under E': {} rounds, {} seeds, {:?}\n",
         what.base.name, what.rounds, what.seeds, what.world
@@ -114,38 +109,36 @@ fn text(what: &Stability, claimed: Option<f64>, measured: &[UnderSchedule]) -> S
         Some(f) => format!("{:.2} [{:.2}, {:.2}] from {} points", f.alpha, f.low, f.high, f.points),
         None => "cannot be fitted".to_owned(),
     };
-    let claim = claimed.map_or("none".to_owned(), |a| format!("{a:.2}"));
+    let claim = what.claimed.map_or("none".to_owned(), |a| format!("{a:.2}"));
     for m in measured {
         out.push_str(&format!("\nschedule {}\n", m.schedule));
         let rows: Vec<Vec<String>> = m
             .curve
             .iter()
             .map(|p| {
-                let figure = |f: &crate::summary::Figure| {
-                    vec![number(f.mean), format!("± {}", number(f.half_width(what.seeds)))]
-                };
-                let mut row = vec![number(p.range)];
-                row.extend(figure(&p.fixed));
-                row.extend(figure(&p.minimax));
-                row.push(if p.fixed_saturated { "fixed gap saturated".to_owned() } else { String::new() });
-                row
+                vec![
+                    number(p.range),
+                    number(p.worst.mean),
+                    format!("± {}", number(p.worst.half_width(what.seeds))),
+                    number(p.gap),
+                    format!("{:.0}%", 100.0 * p.share),
+                    number(p.fixed.mean),
+                    if p.saturated { "saturated".to_owned() } else { String::new() },
+                ]
             })
             .collect();
-        out.push_str(&aligned(&["rho", "fixed gap", "95%", "minimax", "95%", ""], "rrrrrl", &rows));
-        out.push_str(&format!("alpha, minimax    {}\n", exponent(&m.minimax)));
-        out.push_str(&format!("alpha, fixed gap  {}\n", exponent(&m.fixed)));
-        out.push_str(&format!("alpha, claimed    {claim}\n"));
-        if m.curve.iter().any(|p| p.minimax_saturated) {
+        let header = ["rho", "worst regret", "95%", "at gap", "of blind play", "at the largest gap", ""];
+        out.push_str(&aligned(&header, "rrrrrrl", &rows));
+        out.push_str(&format!("alpha, worst gap    {}\n", exponent(&m.worst)));
+        out.push_str(&format!("alpha, largest gap  {}\n", exponent(&m.fixed)));
+        out.push_str(&format!("alpha, claimed      {claim}\n"));
+        if m.curve.iter().any(|p| p.saturated) {
             out.push_str(
-                "warning: on the minimax curve the base is near blind play; the slope there is that of the gaps\n",
-            );
-        }
-        if m.curve.iter().any(|p| p.fixed_saturated) {
-            out.push_str(
-                "warning: points above half of uniform play's regret are left out; longer runs would keep them\n",
+                "warning: ranges where the worst gap is the largest, and regret more than half of blind play's, are \
+                 left out; longer runs would keep them\n",
             );
         }
     }
-    out.push_str("\nThe claim is about the worst instance: hold it against the minimax curve.\n");
+    out.push_str("\nThe claim is about the worst instance: hold it against the worst gap.\n");
     out
 }

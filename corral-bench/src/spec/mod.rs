@@ -2,12 +2,14 @@
 
 mod located;
 mod read;
+mod stability;
 
 use std::fmt;
 
 use corral_core::{Crediting, Feed};
 
 pub use read::{overridden, value_of};
+pub use stability::{StabilityRow, StabilitySpec};
 
 /// A run, as its file says it.
 #[derive(Debug, Clone)]

@@ -336,6 +336,20 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
     }
 }
 
+/// One base, by its name or as a table.
+pub(super) fn one_base(node: &Node) -> Result<BaseSpec, SpecError> {
+    let found = match &node.value {
+        Value::Scalar(toml::Value::String(_)) | Value::Table(_) => {
+            Bands(Vec::new()).expand(std::slice::from_ref(node))?.pop()
+        }
+        other => return Err(node.wrong("base", "a name or a table", other)),
+    };
+    match found {
+        Some(LearnerSpec::Base(base)) => Ok(base),
+        _ => Err(SpecError::at(node.line, "a base is wanted here, not a master over bases")),
+    }
+}
+
 /// A base by name, or a nested band.
 fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
     if table.get("master").is_some() {

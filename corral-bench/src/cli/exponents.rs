@@ -1,0 +1,170 @@
+//! `corral run` of a spec that measures stability.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::Format;
+use super::progress::Reporter;
+use super::table::{aligned, number, verdict};
+use crate::claims::Held;
+use crate::run::{Plugins, RunError, check, run as drive};
+use crate::spec::{SpecError, StabilityRow, StabilitySpec};
+use crate::stability::{Stability, UnderSchedule, World, kind_and_alpha};
+use crate::store::Shard;
+
+/// One base, measured.
+struct Measured {
+    what: Stability,
+    found: UnderSchedule,
+    held: Held,
+}
+
+/// Builds every run once: is the spec well formed?
+///
+/// # Errors
+/// The line of the spec, and what is wrong there.
+pub fn checked(spec: &StabilitySpec, plugins: &Plugins) -> Result<u64, SpecError> {
+    let mut cells = 0;
+    for row in &spec.rows {
+        let at_row = |e: SpecError| SpecError::at(row.base.line, e.why);
+        let runs = stability(spec, row, plugins)?.spec(&spec.schedule).map_err(at_row)?;
+        check(&runs, plugins).map_err(at_row)?;
+        cells += runs.cells();
+    }
+    Ok(cells)
+}
+
+/// Measures every base, its runs kept in a folder of its own below `dir`, and answers in `format`.
+///
+/// # Errors
+/// A base cannot be built, a folder fails, or the user interrupts. What was finished is kept.
+pub fn run(
+    spec: &StabilitySpec,
+    plugins: &Plugins,
+    dir: &Path,
+    jobs: usize,
+    cancel: &AtomicBool,
+    format: Format,
+    quiet: bool,
+) -> Result<String, RunError> {
+    checked(spec, plugins)?;
+    let mut all = Vec::new();
+    for row in &spec.rows {
+        let what = stability(spec, row, plugins)?;
+        let runs = what.spec(&spec.schedule)?;
+        let reporter = Reporter::new(&runs, Shard::WHOLE, quiet);
+        let folder = dir.join(what.base.label.replace(['/', ' ', ','], "-"));
+        let outcome = drive(&runs, plugins, &folder, Shard::WHOLE, jobs, cancel, &reporter);
+        reporter.finish();
+        let found = what.analyse(&spec.schedule, &outcome?.0);
+        let held = what.hold(&found);
+        all.push(Measured { what, found, held });
+    }
+    Ok(match format {
+        Format::Table => text(spec, &all),
+        Format::Json => json(spec, &all),
+        Format::Csv => csv(&all),
+    })
+}
+
+fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Result<Stability, SpecError> {
+    let (kind, alpha) =
+        kind_and_alpha(&row.base.name, plugins).map_err(|e| SpecError::at(row.base.line, e))?;
+    Ok(Stability {
+        base: row.base.clone(),
+        world: World::of_kind(&kind),
+        claimed: row.alpha.or(alpha),
+        rounds: ((spec.rounds as f64 * row.rounds_times) as u64).max(2),
+        seeds: spec.seeds.saturating_mul(row.seeds_times),
+        ranges: spec.ranges.clone(),
+    })
+}
+
+fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
+    let mut out = format!("{}\n", spec.name);
+    if let Some(asks) = &spec.asks {
+        out.push_str(&format!("{asks}\n"));
+    }
+    let (first, last) = (spec.ranges[0], spec.ranges[spec.ranges.len() - 1]);
+    out.push_str(&format!("\nschedule {}\n", spec.schedule));
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|m| {
+            let ends = [m.found.curve.first(), m.found.curve.last()].map(|p| p.map(|p| p.worst.mean));
+            let fitted = m.found.worst;
+            let mut row = vec![m.held.learner.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
+            row.push(m.what.seeds.to_string());
+            row.extend(ends.map(|mean| mean.map_or("-".to_owned(), number)));
+            row.push(fitted.map_or("-".to_owned(), |f| format!("{:.3}", f.alpha)));
+            row.push(fitted.map_or("-".to_owned(), |f| format!("[{:.3}, {:.3}]", f.low, f.high)));
+            row.push(fitted.map_or("0".to_owned(), |f| f.points.to_string()));
+            row.push(m.what.claimed.map_or("-".to_owned(), |a| format!("{a:.3}")));
+            row.push(verdict(m.held.verdict).to_owned());
+            row
+        })
+        .collect();
+    let (at_first, at_last) = (format!("regret, rho {first}"), format!("rho {last}"));
+    let header = [
+        "base", "world", "rounds", "seeds", &at_first, &at_last, "alpha", "95%", "ranges", "table 1",
+        "verdict",
+    ];
+    out.push_str(&aligned(&header, "llrrrrrrrrl", &rows));
+    for m in all {
+        if let Some(why) = &m.held.unlikely {
+            out.push_str(&format!("\n{}: {why}\n", m.held.learner));
+        }
+    }
+    if let Some(m) = all.first() {
+        let (_, tolerance) = m.held.bound.split_once("+ ").unwrap_or_default();
+        out.push_str(&format!(
+            "\nRegret is that of the worst gap. Holds: the whole interval is below the table's alpha + {tolerance}.\n"
+        ));
+    }
+    out
+}
+
+fn json(spec: &StabilitySpec, all: &[Measured]) -> String {
+    let bases: Vec<_> = all
+        .iter()
+        .map(|m| {
+            serde_json::json!({
+                "label": m.what.base.label,
+                "world": m.what.world,
+                "rounds": m.what.rounds,
+                "claimed_alpha": m.what.claimed,
+                "measured": m.found,
+            })
+        })
+        .collect();
+    let claims: Vec<&Held> = all.iter().map(|m| &m.held).collect();
+    let object = serde_json::json!({
+        "name": spec.name,
+        "rounds": spec.rounds,
+        "seeds": spec.seeds,
+        "schedule": spec.schedule,
+        "bases": bases,
+        "claims": claims,
+    });
+    format!("{object:#}\n")
+}
+
+fn csv(all: &[Measured]) -> String {
+    let mut out = "base,world,rounds,rho,regret,se,gap,share_of_blind_play,saturated\n".to_owned();
+    for m in all {
+        for p in &m.found.curve {
+            out.push_str(&format!(
+                "{:?},{},{},{},{},{},{},{},{}\n",
+                m.what.base.label,
+                m.held.environment,
+                m.what.rounds,
+                p.range,
+                p.worst.mean,
+                p.worst.se,
+                p.gap,
+                p.share,
+                p.saturated
+            ));
+        }
+    }
+    out
+}

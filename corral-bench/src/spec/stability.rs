@@ -1,0 +1,139 @@
+//! Specs that measure stability instead of regret: a list of bases, each under E' at several ranges.
+
+use super::located::{Node, Table, Value};
+use super::read::one_base;
+use super::{BaseSpec, SpecError};
+
+const KEYS: &[&str] = &["name", "asks", "rounds", "seeds", "ranges", "schedule", "stability", "fast"];
+
+/// A table of stability exponents to be measured.
+#[derive(Debug, Clone)]
+pub struct StabilitySpec {
+    /// The title.
+    pub name: String,
+    /// The question it asks.
+    pub asks: Option<String>,
+    /// Rounds of a run.
+    pub rounds: u64,
+    /// Seeds 0 to `seeds` - 1.
+    pub seeds: u64,
+    /// The ranges rho.
+    pub ranges: Vec<f64>,
+    /// The schedule of E'.
+    pub schedule: String,
+    /// The bases.
+    pub rows: Vec<StabilityRow>,
+    /// The text it was read from, after every override.
+    pub text: String,
+}
+
+/// A base whose exponent is measured.
+#[derive(Debug, Clone)]
+pub struct StabilityRow {
+    /// The base.
+    pub base: BaseSpec,
+    /// The alpha that is claimed, where it is not that of the catalogue.
+    pub alpha: Option<f64>,
+    /// What multiplies the rounds for it.
+    pub rounds_times: f64,
+    /// What multiplies the seeds for it.
+    pub seeds_times: u64,
+}
+
+impl StabilitySpec {
+    /// Reads a spec of this kind; `None` where it is not one.
+    ///
+    /// # Errors
+    /// Names the line and what is wrong there.
+    pub fn parse(text: &str) -> Result<Option<Self>, SpecError> {
+        let table = Table::parse(text)?;
+        let Some(rows) = table.get("stability") else { return Ok(None) };
+        table.only(KEYS)?;
+        let count = |key: &str, least: u64, default: u64| {
+            table.get(key).map_or(Ok(default), |node| node.count(key, least))
+        };
+        let ranges = match table.get("ranges") {
+            Some(node) => node.one_or_many().iter().map(range).collect::<Result<Vec<_>, _>>()?,
+            None => vec![1.0, 2.0, 4.0, 8.0, 16.0],
+        };
+        let rows = rows.one_or_many().iter().map(row).collect::<Result<Vec<_>, _>>()?;
+        if ranges.len() < 2 || rows.is_empty() {
+            return Err(SpecError::whole("stability needs at least one base and two ranges"));
+        }
+        Ok(Some(Self {
+            name: table.text("name")?.unwrap_or_else(|| "stability".to_owned()),
+            asks: table.text("asks")?,
+            rounds: count("rounds", 2, 20_000)?,
+            seeds: count("seeds", 2, 20)?,
+            ranges,
+            schedule: table.text("schedule")?.unwrap_or_else(|| "constant".to_owned()),
+            rows,
+            text: text.to_owned(),
+        }))
+    }
+}
+
+fn range(node: &Node) -> Result<f64, SpecError> {
+    match &node.value {
+        Value::Scalar(toml::Value::Integer(n)) if *n >= 1 => Ok(*n as f64),
+        Value::Scalar(toml::Value::Float(x)) if *x >= 1.0 && x.is_finite() => Ok(*x),
+        other => Err(node.wrong("ranges", "numbers of at least 1", other)),
+    }
+}
+
+fn row(node: &Node) -> Result<StabilityRow, SpecError> {
+    let table = node.table("stability")?;
+    table.only(&["base", "alpha", "rounds-times", "seeds-times"])?;
+    let Some(base) = table.get("base") else {
+        return Err(SpecError::at(table.line, "the base is missing: base = { name = \"exp3\" }"));
+    };
+    let number = |key: &str, most: f64, must: &str| -> Result<Option<f64>, SpecError> {
+        let Some(node) = table.get(key) else { return Ok(None) };
+        let found = match &node.value {
+            Value::Scalar(toml::Value::Float(x)) => *x,
+            Value::Scalar(toml::Value::Integer(n)) => *n as f64,
+            _ => f64::NAN,
+        };
+        if found > 0.0 && found <= most { Ok(Some(found)) } else { Err(node.wrong(key, must, &node.value)) }
+    };
+    Ok(StabilityRow {
+        base: one_base(base)?,
+        alpha: number("alpha", 1.0, "in (0, 1]")?,
+        rounds_times: number("rounds-times", 1e6, "a positive number")?.unwrap_or(1.0),
+        seeds_times: table.get("seeds-times").map_or(Ok(1), |node| node.count("seeds-times", 1))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_of_bases_is_read_and_checked() {
+        let read = StabilitySpec::parse;
+        let text = "rounds = 100\nranges = [1, 2.5]\n[[stability]]\nbase = \"exp4\"\n[[stability]]\n\
+                    base = { name = \"bgd\", label = \"slow\", rate = 0.1 }\nalpha = 0.25\nrounds-times = 10\n";
+        let spec = read(text).unwrap().unwrap();
+        assert_eq!((spec.rounds, spec.seeds, spec.ranges), (100, 20, vec![1.0, 2.5]));
+        let [first, second] = spec.rows.as_slice() else { panic!("{:?}", spec.rows) };
+        assert_eq!((first.base.label.as_str(), first.alpha, first.rounds_times), ("exp4", None, 1.0));
+        assert_eq!(
+            (second.base.label.as_str(), second.alpha, second.rounds_times),
+            ("slow", Some(0.25), 10.0)
+        );
+        assert_eq!(second.base.params.len(), 1);
+        assert!(read("rounds = 3").unwrap().is_none());
+        for (wrong, line, part) in [
+            ("[[stability]]\nbase = 3", Some(2), "base"),
+            ("[[stability]]\nalpha = 0.5", Some(1), "base is missing"),
+            ("[[stability]]\nbase = \"exp4\"\nalpha = 2.0", Some(3), "in (0, 1]"),
+            ("[[stability]]\nbase = \"exp4\"\nrounds-times = 0", Some(3), "positive"),
+            ("ranges = [0]\n[[stability]]\nbase = \"exp4\"", Some(1), "at least 1"),
+            ("ranges = [2]\n[[stability]]\nbase = \"exp4\"", None, "two ranges"),
+            ("learner = 1\n[[stability]]\nbase = \"exp4\"", Some(1), "learner"),
+        ] {
+            let error = read(wrong).unwrap_err();
+            assert!(error.line == line && error.why.contains(part), "{wrong}: {error}");
+        }
+    }
+}
