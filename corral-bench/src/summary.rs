@@ -95,6 +95,8 @@ pub struct Row {
     pub rounds_per_second: Option<f64>,
     /// Cells that failed, with their reason.
     pub failed: Vec<String>,
+    /// Bases that failed while their run went on over the others: seed, round, base and reason.
+    pub benched: Vec<String>,
 }
 
 /// The rows of a spec, in its order. `speed` gives rounds a second per (horizon, environment, learner).
@@ -117,6 +119,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                     .iter()
                     .filter_map(|c| c.failed.as_ref().map(|w| format!("seed {}: {w}", c.seed)))
                     .collect();
+                let benched = group.iter().flat_map(|c| c.benched()).collect();
                 if group.is_empty() {
                     continue;
                 }
@@ -132,6 +135,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                     ratio_to_best_base: None,
                     rounds_per_second: speed(rounds, &environment.label, &learner.label),
                     failed,
+                    benched,
                 });
             }
             let best = rows[from..]

@@ -47,7 +47,7 @@ pub fn plugin(args: PluginArgs) -> Result<(), Failure> {
             let folder = scaffold(&name, &dir).map_err(Failure::usage)?;
             let library = format!("target/release/lib{}.so", name.replace('-', "_"));
             print(&format!(
-                "wrote {0}\n\n  cd {0} && cargo build --release\n  corral plugin check {0}/{library}\n",
+                "wrote {0}\n\n  cd {0}\n  cargo build --release\n  corral plugin check {library}\n",
                 folder.display()
             ))
         }

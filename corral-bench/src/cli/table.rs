@@ -81,6 +81,16 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
                 .collect();
             let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "rounds/s", ""];
             out.push_str(&aligned(&header, "lrrrrrrl", &lines));
+            for row in &group {
+                if let Some(first) = row.benched.first() {
+                    let times =
+                        if row.benched.len() == 1 { "once" } else { &format!("{} times", row.benched.len()) };
+                    out.push_str(&format!(
+                        "{}: {times} a base was benched and the run went on over the others; {first}\n",
+                        row.label
+                    ));
+                }
+            }
         }
     }
     out

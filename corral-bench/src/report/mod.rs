@@ -236,13 +236,8 @@ fn claims(held: &[Held]) -> Markup {
 
 fn failures(cells: &[CellRecord]) -> Markup {
     let failed: Vec<&CellRecord> = cells.iter().filter(|c| c.failed.is_some()).collect();
-    let benched: Vec<(&CellRecord, &(u64, usize, String), &str)> = cells
-        .iter()
-        .filter_map(|c| c.band.as_ref().map(|b| (c, b)))
-        .flat_map(|(c, b)| {
-            b.benched.iter().map(move |e| (c, e, b.bases.get(e.1).map_or("?", String::as_str)))
-        })
-        .collect();
+    let benched: Vec<(&CellRecord, String)> =
+        cells.iter().flat_map(|c| c.benched().map(move |what| (c, what))).collect();
     const SHOWN: usize = 20;
     html! {
         h2 { "What failed" }
@@ -256,8 +251,8 @@ fn failures(cells: &[CellRecord]) -> Markup {
         }
         @if !benched.is_empty() {
             p { (benched.len()) " times a base was benched and the run went on over the others." }
-            ul { @for (c, (round, _, why), base) in benched.iter().take(SHOWN) {
-                li { (base) " of " (c.learner) " in " (c.environment) ", seed " (c.seed) ", round " (round) ": " (why) }
+            ul { @for (c, what) in benched.iter().take(SHOWN) {
+                li { (c.learner) " in " (c.environment) ", " (what) }
             } }
         }
     }

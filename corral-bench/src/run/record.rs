@@ -50,6 +50,18 @@ pub struct CellRecord {
     pub band: Option<BandRecord>,
 }
 
+impl CellRecord {
+    /// The bases that were benched, in words.
+    pub fn benched(&self) -> impl Iterator<Item = String> + '_ {
+        self.band.iter().flat_map(|band| {
+            band.benched.iter().map(|(round, base, why)| {
+                let base = band.bases.get(*base).map_or("?", String::as_str);
+                format!("seed {}, round {round}: {base}: {why}", self.seed)
+            })
+        })
+    }
+}
+
 /// What happened inside a band.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BandRecord {
