@@ -95,6 +95,8 @@ fn over_trees_and_linear_policies() {
             law_abiding(name, &format!("policies = {class}"), &square(), OnRange::Restart, rounds);
         }
     }
+    let robust = "policies = { linear = {} }\nestimates = \"doubly-robust\"";
+    law_abiding("iltcb", robust, &square(), OnRange::Restart, 300);
     let epochs = "variant = \"epochs\"\npolicies = { trees = { depth = 2, search = \"exact\", bins = 6 } }";
     law_abiding("epoch-greedy", epochs, &square(), OnRange::Restart, 300);
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Arm, Base, BaseError, Corral, CorralParams, Credit, Crediting, Ensemble, EnsembleParams, Feed, Feedback,
-    Horizon, Master, Memo, Proposal, Rng,
+    Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Credit, Crediting, Ensemble,
+    EnsembleParams, Feed, Feedback, Horizon, Master, Memo, Proposal, Rng, Setup, uniform,
 };
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
@@ -119,7 +119,88 @@ fn rules(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, chosen, driven, rules);
+/// A contextual base that keeps its regression to itself.
+struct Apart(Box<dyn Base<Context, Arm>>);
+
+impl Base<Context, Arm> for Apart {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.0.propose(x, rng)
+    }
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        self.0.learn(x, made, feedback)
+    }
+    fn heeds_passes(&self) -> bool {
+        false
+    }
+    fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
+        self.0.likelihood(x, arm)
+    }
+    fn learns_from_others(&self) -> bool {
+        true
+    }
+    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+        self.0.rerange(range, remaining)
+    }
+    fn save(&self) -> Vec<u8> {
+        self.0.save()
+    }
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.0.load(state)
+    }
+}
+
+// What does it save that bases with the same regression keep it once? The band of the real data, with as many features
+// and classes as adult and as pendigits have.
+fn shared(c: &mut Criterion) {
+    let mut group = c.benchmark_group("round of 8 contextual bases, everyone, likelihood");
+    let rules = [
+        ("greedy", ""),
+        ("epsilon-greedy", "epsilon = 0.05"),
+        ("linucb", "alpha = 0.1"),
+        ("linucb", "alpha = 1.0"),
+        ("regcb", ""),
+        ("squarecb", "gamma = 10.0"),
+        ("lints", "scale = 0.25\ndraw = \"independent\""),
+        ("nlms", ""),
+    ];
+    for (dim, actions) in [(109, 2), (17, 10)] {
+        for (name, together) in [("together", true), ("apart", false)] {
+            let mut setup = Setup::arms(actions, Some(100_000_000));
+            setup.context = ContextShape { features: dim, ..ContextShape::default() };
+            let build = |(name, params): &(&str, &str)| {
+                let table = params.parse().expect("the parameters are TOML");
+                let learner = corral_bases::build(name, &table, &setup).expect("the parameters are good");
+                let base = learner.into_arms().expect("it decides on arms");
+                if together { base } else { Box::new(Apart(base)) as Box<dyn Base<Context, Arm>> }
+            };
+            let params = EnsembleParams {
+                credit: Crediting::Likelihood,
+                feed: Feed::Everyone,
+                ..EnsembleParams::default()
+            };
+            let bases = rules.iter().map(build).collect();
+            let mut band =
+                Ensemble::with_params(corral(rules.len()), bases, params).expect("the bases are good");
+            let mut rng = Pcg64Dxsm::seed_from_u64(1);
+            let xs: Vec<Context> = (0..64)
+                .map(|_| Context::shared((0..dim).map(|_| uniform(&mut rng) - 0.5).collect(), actions))
+                .collect();
+            let mut at = 0;
+            group.bench_function(BenchmarkId::new(name, format!("{dim} features, {actions} actions")), |b| {
+                b.iter(|| {
+                    let x = &xs[at % xs.len()];
+                    at += 1;
+                    let ticket = band.choose(x, &mut rng).expect("the bases never fail");
+                    let loss = f64::from(u8::from(ticket.decision.index() != at % actions));
+                    black_box(band.learn(x, ticket, loss).expect("the loss is good"));
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, chosen, driven, rules, shared);
 
 /// Nanoseconds of one call: the least of many short measurements.
 fn least(mut call: impl FnMut()) -> f64 {

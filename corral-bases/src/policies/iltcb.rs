@@ -154,6 +154,7 @@ impl IltcbParams {
             first,
             work: Workspace::default(),
             probabilities: vec![0.0; class.reads().actions],
+            estimates: vec![0.0; class.reads().actions],
             info: OpInfo::default(),
             class,
         };
@@ -186,6 +187,8 @@ pub struct Iltcb {
     work: Workspace,
     /// q(a) at the context at hand.
     probabilities: Vec<f64>,
+    /// v of the round at hand.
+    estimates: Vec<f64>,
     info: OpInfo,
 }
 
@@ -235,13 +238,16 @@ impl Iltcb {
 
     /// A round at `x` is over.
     fn record(&mut self, x: &Context, seen: Option<Seen>) -> Result<(), BaseError> {
+        let k = self.class.reads().actions;
+        self.class.reads().check(x)?;
+        self.estimates.fill(0.0);
         let state = &mut self.state;
+        state.estimator.add(x, seen, &mut self.estimates)?;
         let site = state.sites.enter(x)?;
         state.counts.resize(state.sites.len(), 0.0);
         state.counts[site] += 1.0;
-        let k = self.class.reads().actions;
         let row = &mut state.losses.block(&state.sites)[site * k..(site + 1) * k];
-        state.estimator.add(x, seen, row)?;
+        row.iter_mut().zip(&self.estimates).for_each(|(sum, v)| *sum += v);
         state.clock.tick();
         if state.clock.rounds >= state.ends {
             self.optimise()?;
