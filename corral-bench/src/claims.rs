@@ -147,7 +147,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let above = claim.at_least.is_none_or(|b| low >= b);
     let refuted = claim.at_most.is_some_and(|b| low > b) || claim.at_least.is_some_and(|b| high < b);
     let published = claim.published.map(|(mean, error)| {
-        let own_error = standard_error(mine.last().map_or(&[][..], Vec::as_slice));
+        let own_error = standard_error(&by_seed(&mine, theirs.as_deref()));
         let error = error.unwrap_or(own_error);
         let z = (measured - mean) / own_error.hypot(error);
         Published { rounds: horizons.last().map_or(0, |t| *t as u64), mean, error, own_error, z }
@@ -155,6 +155,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let refuted = refuted || published.is_some_and(|p| p.z.abs() > AGREES);
     let verdict = match () {
         () if !(measured.is_finite() && low.is_finite() && high.is_finite()) => Verdict::Unmeasured,
+        () if published.is_some_and(|p| !p.z.is_finite()) => Verdict::Unmeasured,
         () if refuted => Verdict::Fails,
         () if below && above => Verdict::Holds,
         () => Verdict::Undecided,
@@ -180,7 +181,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         low,
         high,
         bound: match published {
-            Some(p) => format!("{} ± {:.4} (standard error), published", p.mean, p.error),
+            Some(p) => format!("{} ± {:.4} (standard error), published: z = {:+.1}", p.mean, p.error, p.z),
             None => bounds.into_iter().flatten().collect::<Vec<_>>().join(" and "),
         },
         published,
@@ -294,6 +295,15 @@ fn regrets(
             by_seed
         })
         .collect()
+}
+
+/// The regret at the last horizon of each seed, or how much it is above the other's of that seed.
+fn by_seed(mine: &[Vec<Option<f64>>], theirs: Option<&[Vec<Option<f64>>]>) -> Vec<Option<f64>> {
+    let own = mine.last().map_or(&[][..], Vec::as_slice);
+    match theirs.and_then(<[_]>::last) {
+        None => own.to_vec(),
+        Some(other) => own.iter().zip(other).map(|(a, b)| Some((*a)? - (*b)?)).collect(),
+    }
 }
 
 /// The standard error of a mean over all seeds; NaN where one is missing or alone.
@@ -419,6 +429,10 @@ mod tests {
         let p = held[0].published.unwrap();
         assert!((p.own_error - 0.2 * 0.75f64.sqrt()).abs() < 1e-12, "{p:?}");
         assert!((p.z + 0.5 / 0.04f64.sqrt()).abs() < 1e-9, "{p:?}");
+        // Differences are taken seed by seed: -20 (1 + .01 (seed - 3.5)) has the same error.
+        let claim = "measure = \"difference\"\nthan = \"b\"\npublished = -20.5\nerror = 0.1";
+        let p = hold(&spec(claim), &cells())[0].published.unwrap();
+        assert!((p.own_error - 0.2 * 0.75f64.sqrt()).abs() < 1e-12 && (p.z - 2.5).abs() < 1e-9, "{p:?}");
         // Where no error was published: sqrt(2) times one's own.
         let p = hold(&spec("published = 20.5"), &cells())[0].published.unwrap();
         assert!((p.z + 0.5 / (2.0 * 0.03f64).sqrt()).abs() < 1e-9, "{p:?}");

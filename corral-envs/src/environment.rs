@@ -11,7 +11,7 @@ use corral_core::{Arm, Feedback, ParamError, Rng, Setup};
 /// - The loss function f_t is fixed by `next`, before the decision is seen; adaptive ones see past decisions only.
 /// - `next` draws the same amount from the generator whatever was played, so that every learner of a seed faces the
 ///   same world (adaptive environments react to the past, but draw the same).
-/// - Losses are in [0, 1], but for environments whose documentation says otherwise.
+/// - Losses lie where `setup` says: in [0, 1], but for worlds of published experiments that did not clip them.
 /// - No allocation in a round once the first rounds are over.
 pub trait Environment<X: ?Sized, D>: Send {
     /// What a learner is told before the first round.

@@ -197,8 +197,12 @@ fn published(held: &[Held]) -> String {
     let mut notes = String::new();
     for h in held {
         let Some(p) = &h.published else { continue };
+        let figure = match h.figure.strip_prefix("regret - regret of ") {
+            Some(than) => format!("{} - {than}", h.learner),
+            None => h.learner.clone(),
+        };
         rows.push(vec![
-            h.learner.clone(),
+            figure,
             p.rounds.to_string(),
             format!("{} ± {}", number(h.measured), number(p.own_error)),
             format!("{} ± {}", p.mean, number(p.error)),

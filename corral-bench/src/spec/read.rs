@@ -301,12 +301,17 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
         ));
     }
     let published = match (bound("published")?, bound("error")?) {
-        (Some(mean), error) if measure == Measure::Regret && error.is_none_or(|e| e > 0.0) => {
+        (Some(mean), error)
+            if matches!(
+                (measure, than.is_some()),
+                (Measure::Regret, false) | (Measure::Difference, true)
+            ) && error.is_none_or(|e| e > 0.0) =>
+        {
             Some((mean, error))
         }
         (None, None) => None,
         _ => {
-            let why = "a published mean is one of regret, and may come with its standard error: published = 614, error = 10";
+            let why = "a published mean is one of regret, or of a difference of regrets, and may come with its standard error: published = 614, error = 10";
             return Err(SpecError::at(table.line, why));
         }
     };
