@@ -33,10 +33,7 @@ fn summary(errors: &AbiInstabilityErrors) -> String {
                 more += 1;
                 continue;
             }
-            let place = match error.stack_trace.iter().rev().find_map(|at| named(&at.expected)) {
-                Some(place) => place,
-                None => "the root module".into(),
-            };
+            let place = place(&error.stack_trace, one);
             lines.push(format!("  {place}: {}", told(one)));
         }
     }
@@ -47,10 +44,23 @@ fn summary(errors: &AbiInstabilityErrors) -> String {
     lines.join("\n")
 }
 
-fn named(at: &TLFieldOrFunction) -> Option<String> {
-    match at {
-        TLFieldOrFunction::Field(field) => Some(format!("field `{}`", field.name())),
-        TLFieldOrFunction::Function(function) => Some(format!("function `{}`", function.name)),
+/// Where it is: a field of a type, or, where the fields themselves differ, the type.
+fn place(path: &[ExpectedFound<TLFieldOrFunction>], error: &AbiInstability) -> String {
+    use AbiInstability as A;
+    // The outermost types are abi_stable's own wrappings of the root and of tables.
+    let owner = |path: &[ExpectedFound<TLFieldOrFunction>]| match path.last().map(|at| &at.expected) {
+        Some(TLFieldOrFunction::Field(field)) => format!("`{}`", field.layout().name()),
+        Some(TLFieldOrFunction::Function(function)) => format!("the function `{}`", function.name),
+        None => "the root module".into(),
+    };
+    match (path.split_last(), error) {
+        (None, _) | (_, A::UnexpectedField(_) | A::FieldCountMismatch(_) | A::MismatchedPrefixSize(_)) => {
+            owner(path)
+        }
+        (Some((last, before)), _) => match &last.expected {
+            TLFieldOrFunction::Field(field) => format!("field `{}` of {}", field.name(), owner(before)),
+            TLFieldOrFunction::Function(function) => format!("function `{}`", function.name),
+        },
     }
 }
 

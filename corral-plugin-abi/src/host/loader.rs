@@ -14,7 +14,7 @@ use super::foreign::ForeignBase;
 #[cfg(unix)]
 use super::isolated::{IsolatedBase, Isolation};
 use super::policy::Policy;
-use super::preflight::{Preflight, preflight, regular};
+use super::preflight::{Preflight, preflight, regular, unreadable};
 use super::table::Table;
 use crate::author::Kind;
 
@@ -215,7 +215,7 @@ impl Seen {
     }
 
     fn try_load(&mut self, path: &Path, policy: &Policy) -> Result<Loaded, LoadError> {
-        let about = std::fs::metadata(path)?;
+        let about = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
         regular(&about)?;
         let id = identity(&about);
         if let Some(other) = id.and_then(|id| self.files.get(&id)) {

@@ -32,7 +32,7 @@ pub struct Preflight {
 /// # Errors
 /// The reason why it cannot be a plugin for this host.
 pub fn preflight(path: &Path) -> Result<Preflight, LoadError> {
-    let about = std::fs::metadata(path)?;
+    let about = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
     regular(&about)?;
     if about.len() > MOST_BYTES {
         return Err(LoadError::NotALibrary(format!("it has {} bytes", about.len())));
@@ -70,6 +70,16 @@ pub(super) fn regular(about: &std::fs::Metadata) -> Result<(), LoadError> {
         }
     }
     Err(LoadError::NotRegular(if kind.is_dir() { "a folder" } else { "a device" }))
+}
+
+/// Why nothing is known of the file at `path`: a link in the folder may lead nowhere, or to itself.
+pub(super) fn unreadable(path: &Path, error: std::io::Error) -> LoadError {
+    match std::fs::symlink_metadata(path) {
+        Ok(about) if about.is_symlink() && error.kind() != std::io::ErrorKind::PermissionDenied => {
+            LoadError::NotRegular("a link that leads to none")
+        }
+        _ => error.into(),
+    }
 }
 
 fn not_a_library(data: &[u8]) -> LoadError {
