@@ -46,7 +46,8 @@ fn homes(quick: bool, dir: &Path) -> Vec<(&'static str, Boxed)> {
     let isolation = Isolation { time_limit: Duration::from_secs(20), program: None };
     let apart = Policy { isolation: Some(isolation), ..Policy::default() };
     let mut homes = vec![("boxed", Box::new(native()) as Boxed), ("loaded", load(&rust, &Policy::default()))];
-    let flags = [common::SHARED, &["-O2"]].concat();
+    // As hard as cargo optimises the others.
+    let flags = [common::SHARED, &["-O3"]].concat();
     if let Some(c) = common::c("linear.c", &dir.join("linear.so"), &flags) {
         homes.push(("loaded C", load(&c, &Policy::default())));
     }
