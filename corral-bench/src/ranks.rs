@@ -231,4 +231,26 @@ mod tests {
         assert_eq!(found[0].by_band, [("x".to_owned(), 1.0), ("y".to_owned(), 2.0)]);
         assert_eq!((found[0].near_best, found[0].worlds), (2, 3));
     }
+    #[test]
+    fn a_world_without_a_band_has_nobody_for_a_master_without_bases() {
+        let spec = |worlds: &str, learners: &str| {
+            let text = format!(
+                "rounds = 10\nseeds = 1\n{worlds}\n[bands]\nx = [\"moss\"]\ny = [\"moss\"]\n{learners}"
+            );
+            Spec::parse(&text).map(|spec| spec.pairs().count()).map_err(|e| e.to_string())
+        };
+        let world = |label: &str, band: &str| {
+            format!("[[environment]]\nlabel = \"{label}\"\nname = \"bernoulli\"\n{band}\n")
+        };
+        let (with, without) = (world("a", "band = \"x\""), world("b", ""));
+        let corral = "[[learner]]\nmaster = \"corral\"";
+        assert_eq!(spec(&with, corral), Ok(1));
+        let lacking = spec(&(with.clone() + &without), corral).unwrap_err();
+        assert!(lacking.contains("a band in every environment"), "{lacking}");
+        // Bases of its own go everywhere, members alone go where their band is.
+        let learners = "[[learner]]\nmaster = \"corral\"\nbases = \"y\"\n[[learner]]\nalone = \"x\"";
+        assert_eq!(spec(&(with + &without), learners), Ok(3));
+        let unknown = spec(&world("a", "band = \"z\""), corral).unwrap_err();
+        assert!(unknown.contains("unknown band \"z\""), "{unknown}");
+    }
 }

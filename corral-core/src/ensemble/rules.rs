@@ -28,7 +28,8 @@ pub enum Feed {
     Weighted,
     /// The observed loss with weight 1, where the credit rule gives a weight: for stochastic bases.
     Raw,
-    /// As `Raw`, and every base that learns from others sees every round, whoever proposed: outside the theorem.
+    /// As `Raw`, and every base that learns from others sees every round, whoever proposed: outside the theorem. Bases
+    /// that then have the same model of the loss keep it once ([`Base::share`](crate::Base::share)).
     Everyone,
 }
 
