@@ -31,8 +31,9 @@ pub struct Rank {
     pub near_best: usize,
     /// How many worlds.
     pub worlds: usize,
-    /// Nanoseconds a round with its bases, the median over worlds that this process ran.
-    pub nanoseconds: Option<f64>,
+    /// The time of a round with its bases over that of the quickest master in the same world, the median over worlds
+    /// that this process ran.
+    pub cost: Option<f64>,
 }
 
 /// The ranks of the masters at the longest horizon, best first; empty with fewer than three masters or worlds.
@@ -84,7 +85,7 @@ pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
                 by_band: bands.iter().map(|b| ((*b).to_owned(), in_band(b))).collect(),
                 near_best: worlds.iter().filter(|w| near_best(w, m)).count(),
                 worlds: worlds.len(),
-                nanoseconds: nanoseconds(rows, rounds, label),
+                cost: cost(rows, rounds, &labels, label),
             }
         })
         .collect();
@@ -141,9 +142,15 @@ fn near_best(world: &[Vec<f64>], m: usize) -> bool {
     crate::summary::Figure::of(&gaps).is_some_and(|gap| gap.mean <= 2.0 * gap.se)
 }
 
-fn nanoseconds(rows: &[Row], rounds: u64, label: &str) -> Option<f64> {
-    let mine = rows.iter().filter(|r| r.label == label && r.rounds == rounds);
-    let mut found: Vec<f64> = mine.filter_map(|r| r.rounds_per_second.map(|s| 1e9 / s)).collect();
+fn cost(rows: &[Row], rounds: u64, masters: &[&str], label: &str) -> Option<f64> {
+    let here = |r: &&Row| r.rounds == rounds && masters.contains(&r.label.as_str());
+    let quickest = |world: &str| {
+        let speeds = rows.iter().filter(here).filter(|r| r.environment == world);
+        speeds.filter_map(|r| r.rounds_per_second).fold(0.0, f64::max)
+    };
+    let mine = rows.iter().filter(here).filter(|r| r.label == label);
+    let mut found: Vec<f64> =
+        mine.filter_map(|r| r.rounds_per_second.map(|s| quickest(&r.environment) / s)).collect();
     found.sort_by(f64::total_cmp);
     found.get(found.len() / 2).copied()
 }

@@ -144,7 +144,7 @@ pub fn ranks(ranks: &[Rank]) -> String {
     let Some(first) = ranks.first() else { return String::new() };
     let mut header = vec!["master", "mean rank", "95%", "near best"];
     header.extend(first.by_band.iter().map(|(band, _)| band.as_str()));
-    header.push("ns/round");
+    header.push("cost");
     let rows: Vec<Vec<String>> = ranks
         .iter()
         .map(|r| {
@@ -155,14 +155,16 @@ pub fn ranks(ranks: &[Rank]) -> String {
                 format!("{} of {}", r.near_best, r.worlds),
             ];
             row.extend(r.by_band.iter().map(|(_, mean)| format!("{mean:.1}")));
-            row.push(r.nanoseconds.map_or("-".to_owned(), |ns| format!("{ns:.0}")));
+            row.push(r.cost.map_or("-".to_owned(), |cost| format!("{cost:.2}")));
             row
         })
         .collect();
     let align: String = "l".chars().chain("r".repeat(header.len() - 1).chars()).collect();
     let over = if first.by_band.is_empty() { "" } else { ", and over those of each band" };
-    format!("\nmasters by mean rank of their regret over {} worlds{over}\n", first.worlds)
-        + &aligned(&header, &align, &rows)
+    format!(
+        "\nmasters by mean rank of their regret over {} worlds{over}; cost is time a round to the quickest master's\n",
+        first.worlds
+    ) + &aligned(&header, &align, &rows)
 }
 
 /// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.
