@@ -15,7 +15,7 @@
 //! - A past policy is a snapshot that only proposes. What a base changes by proposing alone stays changed until the
 //!   slot is filled anew.
 //!
-//! Use it with the feed `raw`. A round in which the slot is filled takes a snapshot (ln T of T rounds do), and allocates;
+//! Use it with the feed `raw`; in a spec every base takes the key `smoothed = true`. A round in which the slot is filled takes a snapshot (ln T of T rounds do), and allocates;
 //! points are copied once when they are learned.
 
 use corral_core::{Base, BaseError, Feedback, Memo, Proposal, Rng, SnapshotError, snapshot, uniform};

@@ -10,6 +10,10 @@
 //! ```
 //!
 //! p and pbar are two vectors. T = 1 has ln T = 0: beta is 1 there.
+//!
+//! Feed: weighted, which is the theorem's: against a base that is (alpha, R)-stable the regret is that of the base run alone,
+//! up to the master's M ln T/eta + T eta ([`Corral::bound`]). Raw feed suits stochastic bases, and is outside the theorem; so
+//! are bases that are not stable, delayed feedback, rounds beyond T, and losses outside [0, 1].
 
 pub mod audit;
 mod bound;
