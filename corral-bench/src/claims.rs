@@ -78,14 +78,16 @@ const AGREES: f64 = 3.0;
 pub fn hold(spec: &Spec, cells: &[CellRecord]) -> Vec<Held> {
     let mut held = Vec::new();
     for claim in &spec.claims {
+        if !claim.rounds.is_none_or(|t| spec.rounds.contains(&t)) {
+            continue;
+        }
         if matches!(claim.measure, Measure::MeanGap | Measure::WorstGap) {
             held.extend(claim.learners.iter().map(|learner| one(spec, claim, ALL_WORLDS, learner, cells)));
             continue;
         }
         for environment in &spec.environments {
             let named = |list: &[String], label: &str| list.is_empty() || list.iter().any(|l| l == label);
-            let runs = claim.rounds.is_none_or(|t| spec.rounds.contains(&t));
-            if !runs || !named(&claim.environments, &environment.label) {
+            if !named(&claim.environments, &environment.label) {
                 continue;
             }
             let here =
@@ -226,7 +228,7 @@ fn audited(claim: &ClaimSpec, environment: &str, learner: &str, cells: &[CellRec
     }
 }
 
-/// Loss per round in one world at the longest horizon, by seed: that of a learner, and those of the bases alone.
+/// Loss per round in one world at the claim's horizon, the longest where it says nothing, by seed: that of a learner, and those of the bases alone.
 struct Losses {
     own: Vec<Option<f64>>,
     alone: Vec<Vec<Option<f64>>>,
@@ -237,7 +239,7 @@ fn losses(spec: &Spec, claim: &ClaimSpec, learner: &str, cells: &[CellRecord]) -
     if !matches!(claim.measure, Measure::MeanGap | Measure::WorstGap) {
         return Vec::new();
     }
-    let rounds = spec.rounds.iter().max().copied().unwrap_or(0);
+    let rounds = claim.rounds.or(spec.rounds.iter().max().copied()).unwrap_or(0);
     let by_seed = |world: &str, label: &str| {
         let mut table = vec![None; spec.seeds as usize];
         let here = |c: &&CellRecord| c.rounds == rounds && c.environment == world && c.learner == label;
@@ -394,6 +396,7 @@ mod tests {
             ("published = 10.3\nerror = 0.1\nrounds = 100", 10.0, Verdict::Holds),
             ("measure = \"mean-gap\"\nat-most = 0.01", 0.0, Verdict::Holds),
             ("measure = \"worst-gap\"\nat-least = 0.01", 0.0, Verdict::Fails),
+            ("measure = \"worst-gap\"\nat-most = 0.01\nrounds = 100", 0.0, Verdict::Holds),
         ];
         for (claim, value, verdict) in cases {
             let held = hold(&spec(claim), &cells());
