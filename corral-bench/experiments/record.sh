@@ -15,7 +15,9 @@ cat <<HEAD
 Written by \`corral-bench/experiments/record.sh\` on $(date -u +%Y-%m-%d), $(nproc) cores, corral $("$corral" --version | cut -d' ' -f2). Regret is pseudo-regret against the best
 fixed decision, mean over seeds with its 95% interval; seeds, rounds and parameters stand in the spec of each experiment
 (\`corral-bench/experiments\`). Figures but the speed are the same on every run. A claim \`holds\` when its whole 95% bootstrap interval is on
-the claimed side, \`FAILS\` when all of it is on the other side, and is \`undecided\` otherwise.
+the claimed side, \`FAILS\` when all of it is on the other side, and is \`undecided\` otherwise; a published mean is held within three
+combined standard errors. Worlds, lengths and bounds were fixed after pilot runs, and so was the mark "not expected to show here": a verdict
+describes these runs, it is not a blind test.
 HEAD
 
 block() { # command line, shown and run
