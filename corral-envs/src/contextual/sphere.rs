@@ -24,6 +24,10 @@ pub struct SphereParams {
     /// The standard deviation of the noise.
     #[serde(default = "one")]
     pub sd: f64,
+    /// What regret is held against, before the offset: `None` for the best action of each round. Published programs
+    /// take a constant, their estimate of E max <theta, z>, whose error is in their figures.
+    #[serde(default)]
+    pub optimum: Option<f64>,
 }
 
 fn ten() -> usize {
@@ -53,6 +57,9 @@ impl SphereParams {
             return Err(ParamError::new("offset", self.offset, "finite"));
         }
         ParamError::positive("sd", self.sd)?;
+        if let Some(optimum) = self.optimum.filter(|o| !o.is_finite()) {
+            return Err(ParamError::new("optimum", optimum, "finite"));
+        }
         let dim = self.theta.len();
         Ok(Sphere {
             context: Context::with_rows(Vec::new(), vec![0.0; self.arms * dim], dim),
@@ -102,7 +109,10 @@ impl Environment<Context, Arm> for Sphere {
                 *mean = 1.0 - params.offset - dot(&params.theta, row);
             }
         });
-        self.best += self.means.iter().copied().fold(f64::INFINITY, f64::min);
+        self.best += match self.params.optimum {
+            Some(optimum) => 1.0 - self.params.offset - optimum,
+            None => self.means.iter().copied().fold(f64::INFINITY, f64::min),
+        };
         Ok(())
     }
 
@@ -141,6 +151,7 @@ pub(super) const SPHERE: Row = Row {
             field("arms", "10", "number of actions"),
             field("offset", "0.0", "mean of the noise"),
             field("sd", "1.0", "standard deviation of the noise"),
+            field("optimum", "the round's best", "mean reward, less the offset, that regret is held against"),
         ],
     ),
     example: "theta = [0.0, 1.0, 2.0]\narms = 4",
@@ -160,8 +171,9 @@ mod tests {
     #[test]
     fn rows_are_uniform_on_the_sphere_and_rewards_have_their_law() {
         let theta = vec![0.5, -1.0, 2.0];
-        let mut world =
-            SphereParams { theta: theta.clone(), arms: 2, offset: 1.0, sd: 0.5 }.check(10).unwrap();
+        let mut world = SphereParams { theta: theta.clone(), arms: 2, offset: 1.0, sd: 0.5, optimum: None }
+            .check(10)
+            .unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(4);
         let n = 20_000;
         let (mut moments, mut off, mut square, mut best) = ([[0.0; 3]; 3], 0.0, 0.0, 0.0);
@@ -191,5 +203,16 @@ mod tests {
         }
         assert!(off.abs() < 5.0 / root && (square - 1.0).abs() < 5.0 * 2f64.sqrt() / root, "{off} {square}");
         assert_eq!(world.best_so_far(), best);
+    }
+
+    #[test]
+    fn regret_may_be_held_against_a_constant() {
+        let params = SphereParams { theta: vec![3.0], arms: 2, offset: 1.0, sd: 1.0, optimum: Some(2.0) };
+        let mut world = params.clone().check(10).unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(4);
+        (0..10).for_each(|_| world.next(&mut rng).unwrap());
+        assert_eq!(world.best_so_far(), -20.0);
+        let error = SphereParams { optimum: Some(f64::NAN), ..params }.check(10).unwrap_err();
+        assert!(error.to_string().contains("optimum"), "{error}");
     }
 }
