@@ -2,6 +2,7 @@
 
 mod chart;
 pub mod curves;
+mod overall;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -29,6 +30,7 @@ pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], held: &[Held]) -> S
                 h1 { (spec.name) }
                 @if let Some(asks) = &spec.asks { p { (asks) } }
                 p { (cells.len()) " of " (spec.cells()) " cells, " (spec.seeds) " seeds, corral " (env!("CARGO_PKG_VERSION")) }
+                (overall::overall(spec, cells, rows))
                 @for (rounds, environment) in worlds {
                     @let here: Vec<&CellRecord> = cells.iter().filter(|c| c.rounds == rounds && c.environment == *environment).collect();
                     @let lines: Vec<&Row> = rows.iter().filter(|r| r.rounds == rounds && r.environment == *environment).collect();
@@ -60,7 +62,7 @@ fn world(rounds: u64, environment: &str, cells: &[&CellRecord], rows: &[&Row]) -
         (legend(rows.iter().map(|r| r.label.as_str()), false))
         @for row in rows {
             @let bands: Vec<&BandRecord> = of(&row.label).iter().filter_map(|c| c.band.as_ref()).collect();
-            @if !bands.is_empty() { (band(&row.label, rounds, &bands)) }
+            @if !bands.is_empty() { (inside(&row.label, rounds, &bands, rows.len() > OPEN)) }
         }
     }
 }
@@ -130,14 +132,27 @@ fn legend<'a>(labels: impl Iterator<Item = &'a str>, filled: bool) -> Markup {
     html! { ul class="legend" { @for (i, label) in labels.enumerate() { li { (key(i, filled)) (label) } } } }
 }
 
+/// Among more learners than these, what happened inside a band is folded away.
+const OPEN: usize = 8;
+
+fn inside(label: &str, rounds: u64, bands: &[&BandRecord], folded: bool) -> Markup {
+    html! {
+        @if folded {
+            details { summary { "Inside " (label) } (band(rounds, bands)) }
+        } @else {
+            h3 { "Inside " (label) }
+            (band(rounds, bands))
+        }
+    }
+}
+
 /// What happened inside one band: probabilities, rates, ranges, weights.
-fn band(label: &str, rounds: u64, bands: &[&BandRecord]) -> Markup {
+fn band(rounds: u64, bands: &[&BandRecord]) -> Markup {
     let x: Vec<f64> = checkpoints(rounds).iter().map(|t| *t as f64).collect();
     let names = &bands[0].bases;
     let probabilities = mean_trace(bands, |b| &b.probabilities);
     let one = bands.iter().find(|b| !b.probabilities.is_empty());
     html! {
-        h3 { "Inside " (label) }
         (legend(names.iter().map(String::as_str), true))
         div class="charts" {
             (figure(

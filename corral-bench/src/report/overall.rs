@@ -1,0 +1,61 @@
+//! What holds over all worlds of a spec: gaps to the best base, ranks of masters, wins on data sets.
+
+use maud::{Markup, html};
+
+use crate::duels::duels;
+use crate::ranks::ranks;
+use crate::run::CellRecord;
+use crate::spec::Spec;
+use crate::summary::{Row, gaps};
+
+/// The tables over all worlds, where there are several.
+pub fn overall(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Markup {
+    let (gaps, ranks, duels) = (gaps(spec, rows), ranks(spec, cells, rows), duels(spec, rows));
+    html! {
+        @if let Some(first) = gaps.first() {
+            h2 { "Over " (first.worlds) " worlds" }
+            p { "Loss per round above that of the best base of each world alone." }
+            div class="scroll" { table {
+                thead { tr { th { "learner" } th { "mean gap" } th { "worst gap" } th { "in" } } }
+                tbody { @for g in &gaps {
+                    tr { td { (g.label) } td { (format!("{:.4}", g.mean)) } td { (format!("{:.4}", g.worst)) } td { (g.worst_in) } }
+                } }
+            } }
+        }
+        @if let Some(first) = ranks.first() {
+            h2 { "Masters ranked" }
+            p { "Mean rank of the regret over " (first.worlds) " worlds, 1 for the least; the interval is a 95% bootstrap over seeds. "
+                "Near best: within two standard errors of the best master of a world." }
+            div class="scroll" { table {
+                thead { tr {
+                    th { "master" } th { "mean rank" } th { "95% interval" } th { "near best" }
+                    @for (band, _) in &first.by_band { th { (band) } }
+                } }
+                tbody { @for r in &ranks {
+                    tr {
+                        td { (r.label) } td { (format!("{:.1}", r.mean)) } td { (format!("[{:.1}, {:.1}]", r.low, r.high)) }
+                        td { (r.near_best) " of " (r.worlds) }
+                        @for (_, mean) in &r.by_band { td { (format!("{mean:.1}")) } }
+                    }
+                } }
+            } }
+        }
+        @if !duels.is_empty() {
+            h2 { "Wins and losses on data sets" }
+            p { "At 0.05, by the z-test of the contextual bandit bake-off; the numbered columns are wins less losses against that learner." }
+            div class="scroll" { table {
+                thead { tr {
+                    th { "learner" } th { "wins" } th { "losses" } th { "against the best base" }
+                    @for n in 1..=duels.len() { th { (n) } }
+                } }
+                tbody { @for (i, d) in duels.iter().enumerate() {
+                    tr {
+                        td { (i + 1) " · " (d.label) } td { (d.wins) } td { (d.losses) }
+                        td { (d.wins_over_best) "–" (d.losses_to_best) }
+                        @for (j, net) in d.net.iter().enumerate() { td { @if i == j { "·" } @else { (net) } } }
+                    }
+                } }
+            } }
+        }
+    }
+}
