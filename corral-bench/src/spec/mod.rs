@@ -1,6 +1,8 @@
 //! What a run is: environments, learners, rounds and seeds, read from TOML.
 
+mod claim;
 mod located;
+mod overrides;
 mod read;
 mod stability;
 
@@ -8,7 +10,7 @@ use std::fmt;
 
 use corral_core::{Crediting, Feed};
 
-pub use read::{overridden, value_of};
+pub use overrides::{overridden, value_of};
 pub use stability::{StabilityRow, StabilitySpec};
 
 /// A run, as its file says it.

@@ -5,11 +5,9 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 
+use super::claim::claims;
 use super::located::{Node, Table, Value};
-use super::{
-    BandSpec, BaseSpec, ClaimSpec, Copies, EnvironmentSpec, LearnerSpec, Measure, NamedLearner, Spec,
-    SpecError,
-};
+use super::{BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, Spec, SpecError};
 
 const SPEC_KEYS: &[&str] = &[
     "name",
@@ -232,115 +230,6 @@ fn learners(
     Ok(found.into_iter().map(|(l, _)| l).collect())
 }
 
-fn claims(
-    spec: &Table,
-    environments: &[EnvironmentSpec],
-    learners: &[NamedLearner],
-    horizons: usize,
-) -> Result<Vec<ClaimSpec>, SpecError> {
-    let worlds: Vec<&str> = environments.iter().map(|e| e.label.as_str()).collect();
-    let players: Vec<&str> = learners.iter().map(|l| l.label.as_str()).collect();
-    let nodes = spec.get("claim").map(Node::one_or_many).unwrap_or_default();
-    nodes.iter().map(|node| claim(node.table("claim")?, &worlds, &players, horizons)).collect()
-}
-
-fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> Result<ClaimSpec, SpecError> {
-    const KEYS: &[&str] = &[
-        "text",
-        "measure",
-        "learner",
-        "than",
-        "environment",
-        "at-most",
-        "at-least",
-        "published",
-        "error",
-        "rounds",
-        "unlikely",
-    ];
-    table.only(KEYS)?;
-    let known = |what: &str, label: String, among: &[&str], line: usize| match among.contains(&label.as_str())
-    {
-        true => Ok(label),
-        false => Err(SpecError::at(line, Unknown::new(what, &label, among.iter().copied()))),
-    };
-    let labels = |key: &str, among: &[&str]| -> Result<Vec<String>, SpecError> {
-        let nodes = table.get(key).map(Node::one_or_many).unwrap_or_default();
-        nodes
-            .iter()
-            .map(|node| match &node.value {
-                Value::Scalar(toml::Value::String(label)) => known(key, label.clone(), among, node.line),
-                other => Err(node.wrong(key, "a label", other)),
-            })
-            .collect()
-    };
-    let bound = |key: &str| -> Result<Option<f64>, SpecError> {
-        table
-            .get(key)
-            .map(|node| match &node.value {
-                Value::Scalar(toml::Value::Float(x)) => Ok(*x),
-                Value::Scalar(toml::Value::Integer(n)) => Ok(*n as f64),
-                other => Err(node.wrong(key, "a number", other)),
-            })
-            .transpose()
-    };
-    const MEASURES: &[&str] =
-        &["regret", "per-round", "ratio", "difference", "exponent", "audit", "mean-gap", "worst-gap"];
-    let measure: Measure = named(table, "measure", MEASURES)?;
-    let than = table.text("than")?.map(|l| known("than", l, players, table.line)).transpose()?;
-    if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {
-        return Err(SpecError::at(
-            table.line,
-            "a claim that compares needs `than`, the learner to compare with",
-        ));
-    }
-    if measure == Measure::Exponent && horizons < 2 {
-        return Err(SpecError::at(
-            table.line,
-            "an exponent needs at least two horizons: rounds = [1000, 4000]",
-        ));
-    }
-    let published = match (bound("published")?, bound("error")?) {
-        (Some(mean), error)
-            if matches!(
-                (measure, than.is_some()),
-                (Measure::Regret, false) | (Measure::Difference, true)
-            ) && error.is_none_or(|e| e > 0.0) =>
-        {
-            Some((mean, error))
-        }
-        (None, None) => None,
-        _ => {
-            let why = "a published mean is one of regret, or of a difference of regrets, and may come with its standard error: published = 614, error = 10";
-            return Err(SpecError::at(table.line, why));
-        }
-    };
-    let rounds = table.get("rounds").map(|node| node.count("rounds", 1)).transpose()?;
-    if rounds.is_some() && measure == Measure::Exponent {
-        return Err(SpecError::at(table.line, "an exponent is about all horizons"));
-    }
-    let claim = ClaimSpec {
-        text: table.text("text")?.unwrap_or_default(),
-        measure,
-        learners: labels("learner", players)?,
-        than,
-        environments: labels("environment", worlds)?,
-        at_most: bound("at-most")?,
-        at_least: bound("at-least")?,
-        published,
-        rounds,
-        unlikely: table.text("unlikely")?,
-    };
-    if claim.learners.is_empty() {
-        return Err(SpecError::at(table.line, "a claim needs a learner"));
-    }
-    match (claim.at_most.is_some() || claim.at_least.is_some(), claim.published.is_some()) {
-        (false, false) => Err(SpecError::at(table.line, "a claim needs at-most, at-least or published")),
-        (true, true) => Err(SpecError::at(table.line, "published goes without at-most and at-least")),
-        _ => Ok(claim),
-    }
-}
-
 /// One base, by its name or as a table.
 pub(super) fn one_base(node: &Node) -> Result<BaseSpec, SpecError> {
     let found = match &node.value {
@@ -429,7 +318,11 @@ fn required_name(table: &Table, what: &str) -> Result<String, SpecError> {
 }
 
 /// An enum of the core by its name in a spec file.
-fn named<'a, T: Default + Deserialize<'a>>(table: &Table, key: &str, known: &[&str]) -> Result<T, SpecError> {
+pub(super) fn named<'a, T: Default + Deserialize<'a>>(
+    table: &Table,
+    key: &str,
+    known: &[&str],
+) -> Result<T, SpecError> {
     let Some(node) = table.get(key) else { return Ok(T::default()) };
     let text = table.text(key)?.unwrap_or_default();
     let Some(name) = known.iter().find(|k| **k == text) else {
@@ -451,54 +344,4 @@ fn distinct<'a>(what: &str, labels: impl Iterator<Item = (&'a str, usize)>) -> R
         seen.push(label);
     }
     Ok(())
-}
-
-/// The spec's text after overrides: its `fast` table if asked for, then `key=value` pairs, whose keys are dotted
-/// paths (`environment.means=[0.1,0.2]`, `learner.0.master.rate="fast"`) and whose values are TOML.
-///
-/// # Errors
-/// A pair without `=`, a value that is not TOML, a path that leads nowhere.
-pub fn overridden(text: &str, fast: bool, pairs: &[(String, String)]) -> Result<String, SpecError> {
-    if !fast && pairs.is_empty() {
-        return Ok(text.to_owned());
-    }
-    Table::parse(text)?; // For its line numbers.
-    let mut root: toml::Table = toml::from_str(text).map_err(|e| SpecError::whole(e.message()))?;
-    if fast && let Some(toml::Value::Table(faster)) = root.remove("fast") {
-        root.extend(faster);
-    }
-    for (key, value) in pairs {
-        let new = value_of(key, value)?;
-        let mut steps = key.split('.').peekable();
-        let mut at =
-            root.entry(steps.next().unwrap_or_default()).or_insert(toml::Value::Table(toml::Table::new()));
-        for step in steps {
-            at = descend(at, step)
-                .ok_or_else(|| SpecError::whole(format!("--set {key}: there is no {step:?} on this path")))?;
-        }
-        *at = new;
-    }
-    toml::to_string(&root).map_err(SpecError::whole)
-}
-
-/// The value of a `key=value` pair: TOML, or else the text itself.
-///
-/// # Errors
-/// Neither.
-pub fn value_of(key: &str, value: &str) -> Result<toml::Value, SpecError> {
-    let parsed: Option<toml::Table> =
-        toml::from_str(&format!("v = {value}")).or_else(|_| toml::from_str(&format!("v = {value:?}"))).ok();
-    parsed
-        .and_then(|mut table| table.remove("v"))
-        .ok_or_else(|| SpecError::whole(format!("--set {key}={value}: the value is not TOML")))
-}
-
-fn descend<'a>(at: &'a mut toml::Value, step: &str) -> Option<&'a mut toml::Value> {
-    match at {
-        toml::Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
-        toml::Value::Table(table) => {
-            Some(table.entry(step).or_insert(toml::Value::Table(toml::Table::new())))
-        }
-        _ => None,
-    }
 }

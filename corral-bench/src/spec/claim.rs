@@ -1,0 +1,116 @@
+//! What a spec claims of its outcome.
+
+use corral_core::catalog::Unknown;
+
+use super::located::{Node, Table, Value};
+use super::read::named;
+use super::{ClaimSpec, EnvironmentSpec, Measure, NamedLearner, SpecError};
+
+pub(super) fn claims(
+    spec: &Table,
+    environments: &[EnvironmentSpec],
+    learners: &[NamedLearner],
+    horizons: usize,
+) -> Result<Vec<ClaimSpec>, SpecError> {
+    let worlds: Vec<&str> = environments.iter().map(|e| e.label.as_str()).collect();
+    let players: Vec<&str> = learners.iter().map(|l| l.label.as_str()).collect();
+    let nodes = spec.get("claim").map(Node::one_or_many).unwrap_or_default();
+    nodes.iter().map(|node| claim(node.table("claim")?, &worlds, &players, horizons)).collect()
+}
+
+fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> Result<ClaimSpec, SpecError> {
+    const KEYS: &[&str] = &[
+        "text",
+        "measure",
+        "learner",
+        "than",
+        "environment",
+        "at-most",
+        "at-least",
+        "published",
+        "error",
+        "rounds",
+        "unlikely",
+    ];
+    table.only(KEYS)?;
+    let known = |what: &str, label: String, among: &[&str], line: usize| match among.contains(&label.as_str())
+    {
+        true => Ok(label),
+        false => Err(SpecError::at(line, Unknown::new(what, &label, among.iter().copied()))),
+    };
+    let labels = |key: &str, among: &[&str]| -> Result<Vec<String>, SpecError> {
+        let nodes = table.get(key).map(Node::one_or_many).unwrap_or_default();
+        nodes
+            .iter()
+            .map(|node| match &node.value {
+                Value::Scalar(toml::Value::String(label)) => known(key, label.clone(), among, node.line),
+                other => Err(node.wrong(key, "a label", other)),
+            })
+            .collect()
+    };
+    let bound = |key: &str| -> Result<Option<f64>, SpecError> {
+        table
+            .get(key)
+            .map(|node| match &node.value {
+                Value::Scalar(toml::Value::Float(x)) => Ok(*x),
+                Value::Scalar(toml::Value::Integer(n)) => Ok(*n as f64),
+                other => Err(node.wrong(key, "a number", other)),
+            })
+            .transpose()
+    };
+    const MEASURES: &[&str] =
+        &["regret", "per-round", "ratio", "difference", "exponent", "audit", "mean-gap", "worst-gap"];
+    let measure: Measure = named(table, "measure", MEASURES)?;
+    let than = table.text("than")?.map(|l| known("than", l, players, table.line)).transpose()?;
+    if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {
+        return Err(SpecError::at(
+            table.line,
+            "a claim that compares needs `than`, the learner to compare with",
+        ));
+    }
+    if measure == Measure::Exponent && horizons < 2 {
+        return Err(SpecError::at(
+            table.line,
+            "an exponent needs at least two horizons: rounds = [1000, 4000]",
+        ));
+    }
+    let published = match (bound("published")?, bound("error")?) {
+        (Some(mean), error)
+            if matches!(
+                (measure, than.is_some()),
+                (Measure::Regret, false) | (Measure::Difference, true)
+            ) && error.is_none_or(|e| e > 0.0) =>
+        {
+            Some((mean, error))
+        }
+        (None, None) => None,
+        _ => {
+            let why = "a published mean is one of regret, or of a difference of regrets, and may come with its standard error: published = 614, error = 10";
+            return Err(SpecError::at(table.line, why));
+        }
+    };
+    let rounds = table.get("rounds").map(|node| node.count("rounds", 1)).transpose()?;
+    if rounds.is_some() && measure == Measure::Exponent {
+        return Err(SpecError::at(table.line, "an exponent is about all horizons"));
+    }
+    let claim = ClaimSpec {
+        text: table.text("text")?.unwrap_or_default(),
+        measure,
+        learners: labels("learner", players)?,
+        than,
+        environments: labels("environment", worlds)?,
+        at_most: bound("at-most")?,
+        at_least: bound("at-least")?,
+        published,
+        rounds,
+        unlikely: table.text("unlikely")?,
+    };
+    if claim.learners.is_empty() {
+        return Err(SpecError::at(table.line, "a claim needs a learner"));
+    }
+    match (claim.at_most.is_some() || claim.at_least.is_some(), claim.published.is_some()) {
+        (false, false) => Err(SpecError::at(table.line, "a claim needs at-most, at-least or published")),
+        (true, true) => Err(SpecError::at(table.line, "published goes without at-most and at-least")),
+        _ => Ok(claim),
+    }
+}
