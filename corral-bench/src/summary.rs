@@ -180,7 +180,7 @@ pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {
             None => best.push((world, row.loss.mean)),
         }
     }
-    if best.len() < 2 {
+    if best.len() < 2 || spec.environments.len() < 2 {
         return Vec::new();
     }
     let mut gaps: Vec<Gap> = Vec::new();
