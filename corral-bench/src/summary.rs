@@ -169,8 +169,8 @@ pub struct Gap {
     pub worlds: usize,
 }
 
-/// The gap of every learner, in the order of the spec; empty where no base is run alone, or there is one world only.
-/// The best base is picked per world after the fact: an oracle that nobody has.
+/// The gap of every learner that was run in all worlds where bases are run alone, in the order of the spec; empty where
+/// there is one world only. The best base is picked per world after the fact: an oracle that nobody has.
 pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {
     let mut best: Vec<((u64, &str), f64)> = Vec::new();
     for row in rows.iter().filter(|r| r.alone && r.loss.mean.is_finite()) {
@@ -196,6 +196,10 @@ pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {
                 best.iter().find(|(w, _)| *w == world).map(|(_, least)| (r.loss.mean - least, world.1))
             })
             .collect();
+        // Elsewhere it was not tried: its mean would be over other worlds than the others'.
+        if found.len() < best.len() {
+            continue;
+        }
         let Some((worst, worst_in)) = found.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         gaps.push(Gap {
             label: learner.label.clone(),

@@ -12,16 +12,6 @@ use crate::summary::{Row, gaps};
 pub fn overall(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Markup {
     let (gaps, ranks, duels) = (gaps(spec, rows), ranks(spec, cells, rows), duels(spec, rows));
     html! {
-        @if let Some(first) = gaps.first() {
-            h2 { "Over " (first.worlds) " worlds" }
-            p { "Loss per round above that of the best base of each world alone." }
-            div class="scroll" { table {
-                thead { tr { th { "learner" } th { "mean gap" } th { "worst gap" } th { "in" } } }
-                tbody { @for g in &gaps {
-                    tr { td { (g.label) } td { (format!("{:.4}", g.mean)) } td { (format!("{:.4}", g.worst)) } td { (g.worst_in) } }
-                } }
-            } }
-        }
         @if let Some(first) = ranks.first() {
             h2 { "Masters ranked" }
             p { "Mean rank of the regret over " (first.worlds) " worlds, 1 for the least; the interval is a 95% bootstrap over seeds. "
@@ -37,6 +27,16 @@ pub fn overall(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Markup {
                         td { (r.near_best) " of " (r.worlds) }
                         @for (_, mean) in &r.by_band { td { (format!("{mean:.1}")) } }
                     }
+                } }
+            } }
+        }
+        @if let Some(first) = gaps.first() {
+            h2 { "Over " (first.worlds) " worlds" }
+            p { "Loss per round above that of the best base of each world alone." }
+            div class="scroll" { table {
+                thead { tr { th { "learner" } th { "mean gap" } th { "worst gap" } th { "in" } } }
+                tbody { @for g in &gaps {
+                    tr { td { (g.label) } td { (format!("{:.4}", g.mean)) } td { (format!("{:.4}", g.worst)) } td { (g.worst_in) } }
                 } }
             } }
         }
