@@ -151,7 +151,11 @@ pub(super) const SPHERE: Row = Row {
             field("arms", "10", "number of actions"),
             field("offset", "0.0", "mean of the noise"),
             field("sd", "1.0", "standard deviation of the noise"),
-            field("optimum", "the round's best", "mean reward, less the offset, that regret is held against"),
+            field(
+                "optimum",
+                "unset",
+                "mean reward, less the offset, that regret is held against; the best of each round where it is not given",
+            ),
         ],
     ),
     example: "theta = [0.0, 1.0, 2.0]\narms = 4",
