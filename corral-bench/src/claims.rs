@@ -10,7 +10,7 @@ use crate::report::curves::slope;
 use crate::run::{AuditRecord, CellRecord};
 use crate::spec::{ClaimSpec, LearnerSpec, Measure, Spec};
 use crate::streams::stream;
-use crate::summary::percentile_95;
+use crate::summary::{Figure, percentile_95};
 
 const RESAMPLES: usize = 1000;
 const ALL_WORLDS: &str = "all worlds";
@@ -311,11 +311,10 @@ fn by_seed(mine: &[Vec<Option<f64>>], theirs: Option<&[Vec<Option<f64>>]>) -> Ve
 /// The standard error of a mean over all seeds; NaN where one is missing or alone.
 fn standard_error(by_seed: &[Option<f64>]) -> f64 {
     let values: Option<Vec<f64>> = by_seed.iter().copied().collect();
-    let values = values.unwrap_or_default();
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let spread: f64 = values.iter().map(|v| (v - mean).powi(2)).sum();
-    (spread / (n - 1.0) / n).sqrt()
+    match values.as_deref() {
+        Some(values @ [_, _, ..]) => Figure::of(values).map_or(f64::NAN, |f| f.se),
+        _ => f64::NAN,
+    }
 }
 
 /// The mean per horizon over the picked seeds.

@@ -3,7 +3,21 @@
 //! A claim is refuted when its whole 95% interval lies on the wrong side of the bound: for a claim that is true at the
 //! bound itself that happens with probability 0.025. Seeds are fixed, so a run that passed once passes again.
 
+use std::path::Path;
 use std::process::Command;
+
+/// What an experiment found, run below `dir`.
+fn results(dir: &Path, name: &str, args: &[&str]) -> serde_json::Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_corral"))
+        .args(["run", name, "--quiet", "--format", "json"])
+        .args(args)
+        .current_dir(dir)
+        .env_remove("CORRAL_PLUGINS")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
 
 #[test]
 fn every_experiment_runs_fast_and_refutes_none_of_its_claims() {
@@ -13,14 +27,7 @@ fn every_experiment_runs_fast_and_refutes_none_of_its_claims() {
         if name.starts_with("data/") {
             continue;
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_corral"))
-            .args(["run", name, "--fast", "--quiet", "--format", "json"])
-            .current_dir(dir.path())
-            .env_remove("CORRAL_PLUGINS")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let json = results(dir.path(), name, &["--fast"]);
         for claim in json["claims"].as_array().unwrap() {
             let expected = claim["unlikely"].is_null();
             assert!(claim["verdict"] != "unmeasured", "{name}: {claim}");
@@ -44,15 +51,7 @@ fn masters_by_the_published_rules_agree_with_published_means() {
         ("published/experiment-7", ["--seeds", "30"], 12),
     ] {
         let dir = tempfile::TempDir::new().unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_corral"))
-            .args(["run", name, "--quiet", "--format", "json"])
-            .args(args)
-            .current_dir(dir.path())
-            .env_remove("CORRAL_PLUGINS")
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let json = results(dir.path(), name, &args);
         let claims = json["claims"].as_array().unwrap();
         let ours = |c: &&serde_json::Value| c["learner"].as_str().unwrap().ends_with("published rules");
         assert_eq!(claims.iter().filter(ours).count(), comparisons, "{name}");
