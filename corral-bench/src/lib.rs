@@ -7,6 +7,7 @@ pub mod claims;
 pub mod cli;
 pub mod duels;
 pub mod experiments;
+pub mod overall;
 pub mod ranks;
 pub mod report;
 pub mod run;

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::{Failure, print};
 use crate::claims::hold;
+use crate::overall::Overall;
 use crate::report;
 use crate::spec::Spec;
 use crate::store;
@@ -31,7 +32,9 @@ pub fn report(args: ReportArgs) -> Result<(), Failure> {
     let spec =
         Spec::parse(&manifest.spec).map_err(|e| Failure::usage(format!("{}: {e}", args.dir.display())))?;
     let path = args.output.unwrap_or_else(|| args.dir.join("report.html"));
-    let html = report::html(&spec, &cells, &rows(&spec, &cells, &|_, _, _| None), &hold(&spec, &cells));
+    let rows = rows(&spec, &cells, &|_, _, _| None);
+    let overall = Overall::of(&spec, &cells, &rows);
+    let html = report::html(&spec, &cells, &rows, &overall, &hold(&spec, &cells));
     store::write_whole(&path, html.as_bytes()).map_err(Failure::running)?;
     print(&format!("{}\n", path.display()))
 }

@@ -10,14 +10,13 @@ use clap::{Args, ValueEnum};
 use super::progress::Reporter;
 use super::{Failure, Format, PluginDir, emit, exponents, parse_pair, parse_shard, print, table};
 use crate::claims::{Held, hold};
-use crate::duels::duels;
 use crate::experiments;
-use crate::ranks::ranks;
+use crate::overall::Overall;
 use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
 use crate::spec::{Spec, SpecError, StabilitySpec, overridden};
 use crate::store::{self, Shard, results_csv};
-use crate::summary::{Row, gaps, rows};
+use crate::summary::{Row, rows};
 
 /// The largest spec that is read: a spec is written by hand.
 const LARGEST_SPEC: u64 = 16 << 20;
@@ -198,22 +197,22 @@ fn answer(
     quiet: bool,
 ) -> Result<(), Failure> {
     let rows = rows(spec, cells, &|rounds, e, l| timings.speed(rounds, e, l));
-    let held = hold(spec, cells);
+    let (overall, held) = (Overall::of(spec, cells, &rows), hold(spec, cells));
     let html = dir.join("report.html");
-    store::write_whole(&html, report::html(spec, cells, &rows, &held).as_bytes())
+    store::write_whole(&html, report::html(spec, cells, &rows, &overall, &held).as_bytes())
         .map_err(Failure::running)?;
     match format {
         Format::Table => {
             print(&table::results(spec, &rows))?;
-            print(&table::gaps(&gaps(spec, &rows)))?;
-            print(&table::ranks(&ranks(spec, cells, &rows)))?;
-            print(&table::duels(&duels(spec, &rows)))?;
+            print(&table::gaps(&overall.gaps))?;
+            print(&table::ranks(&overall.ranks))?;
+            print(&table::duels(&overall.duels))?;
             print(&table::claims(&held))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
             }
         }
-        Format::Json => print(&json(spec, cells, &rows, &held, &html))?,
+        Format::Json => print(&json(spec, &rows, &overall, &held, &html))?,
         Format::Csv => print(&String::from_utf8_lossy(&results_csv(cells)))?,
     }
     let failed: usize = rows.iter().map(|r| r.failed.len()).sum();
@@ -225,7 +224,7 @@ fn answer(
     Ok(())
 }
 
-fn json(spec: &Spec, cells: &[CellRecord], rows: &[Row], held: &[Held], report: &Path) -> String {
+fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Path) -> String {
     let rounds = match spec.rounds.as_slice() {
         [one] => serde_json::json!(one),
         many => serde_json::json!(many),
@@ -235,9 +234,9 @@ fn json(spec: &Spec, cells: &[CellRecord], rows: &[Row], held: &[Held], report: 
         "rounds": rounds,
         "seeds": spec.seeds,
         "learners": rows,
-        "gaps": gaps(spec, rows),
-        "ranks": ranks(spec, cells, rows),
-        "duels": duels(spec, rows),
+        "gaps": overall.gaps,
+        "ranks": overall.ranks,
+        "duels": overall.duels,
         "claims": held,
         "report": report.display().to_string(),
     });

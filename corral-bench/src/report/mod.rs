@@ -7,6 +7,7 @@ mod overall;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::claims::{Held, Verdict};
+use crate::overall::Overall;
 use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::spec::Spec;
 use crate::summary::Row;
@@ -14,7 +15,7 @@ use chart::{Axis, COLOURS, Line, Scale, Stack};
 use curves::Curve;
 
 /// The page for `cells` of `spec`.
-pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], held: &[Held]) -> String {
+pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], overall: &Overall, held: &[Held]) -> String {
     let worlds =
         spec.rounds.iter().flat_map(|rounds| spec.environments.iter().map(move |e| (*rounds, &e.label)));
     let page = html! {
@@ -30,7 +31,7 @@ pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], held: &[Held]) -> S
                 h1 { (spec.name) }
                 @if let Some(asks) = &spec.asks { p { (asks) } }
                 p { (cells.len()) " of " (spec.cells()) " cells, " (spec.seeds) " seeds, corral " (env!("CARGO_PKG_VERSION")) }
-                (overall::overall(spec, cells, rows))
+                (overall::overall(overall))
                 @for (rounds, environment) in worlds {
                     @let here: Vec<&CellRecord> = cells.iter().filter(|c| c.rounds == rounds && c.environment == *environment).collect();
                     @let lines: Vec<&Row> = rows.iter().filter(|r| r.rounds == rounds && r.environment == *environment).collect();

@@ -2,15 +2,10 @@
 
 use maud::{Markup, html};
 
-use crate::duels::duels;
-use crate::ranks::ranks;
-use crate::run::CellRecord;
-use crate::spec::Spec;
-use crate::summary::{Row, gaps};
+use crate::overall::Overall;
 
 /// The tables over all worlds, where there are several.
-pub fn overall(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Markup {
-    let (gaps, ranks, duels) = (gaps(spec, rows), ranks(spec, cells, rows), duels(spec, rows));
+pub fn overall(Overall { gaps, ranks, duels }: &Overall) -> Markup {
     html! {
         @if let Some(first) = ranks.first() {
             h2 { "Masters ranked" }
@@ -21,7 +16,7 @@ pub fn overall(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Markup {
                     th { "master" } th { "mean rank" } th { "95% interval" } th { "near best" }
                     @for (band, _) in &first.by_band { th { (band) } }
                 } }
-                tbody { @for r in &ranks {
+                tbody { @for r in ranks {
                     tr {
                         td { (r.label) } td { (format!("{:.1}", r.mean)) } td { (format!("[{:.1}, {:.1}]", r.low, r.high)) }
                         td { (r.near_best) " of " (r.worlds) }
@@ -35,7 +30,7 @@ pub fn overall(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Markup {
             p { "Loss per round above that of the best base of each world alone." }
             div class="scroll" { table {
                 thead { tr { th { "learner" } th { "mean gap" } th { "worst gap" } th { "in" } } }
-                tbody { @for g in &gaps {
+                tbody { @for g in gaps {
                     tr { td { (g.label) } td { (format!("{:.4}", g.mean)) } td { (format!("{:.4}", g.worst)) } td { (g.worst_in) } }
                 } }
             } }
