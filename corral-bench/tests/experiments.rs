@@ -3,18 +3,15 @@
 //! A claim is refuted when its whole 95% interval lies on the wrong side of the bound: for a claim that is true at the
 //! bound itself that happens with probability 0.025. Seeds are fixed, so a run that passed once passes again.
 
+mod launch;
+
 use std::path::Path;
-use std::process::Command;
+
+use launch::corral;
 
 /// What an experiment found, run below `dir`.
 fn results(dir: &Path, name: &str, args: &[&str]) -> serde_json::Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_corral"))
-        .args(["run", name, "--quiet", "--format", "json"])
-        .args(args)
-        .current_dir(dir)
-        .env_remove("CORRAL_PLUGINS")
-        .output()
-        .unwrap();
+    let output = corral(dir, &[&["run", name, "--quiet", "--format", "json"], args].concat());
     assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -4,23 +4,14 @@
 
 #[path = "../../corral-plugin-abi/tests/common/mod.rs"]
 mod common;
+mod launch;
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use common::{SHARED, c, compile, folder, workspace};
+use launch::corral;
 use tempfile::TempDir;
-
-fn corral(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_corral"))
-        .args(args)
-        .current_dir(dir)
-        .env_remove("CORRAL_PLUGINS")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program starts")
-}
 
 fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()

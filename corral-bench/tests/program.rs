@@ -1,10 +1,13 @@
 //! The program as a user meets it: exit codes, messages, and results that do not depend on how they were made.
 
+mod launch;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use launch::corral;
 use tempfile::TempDir;
 
 const SPEC: &str = r#"
@@ -36,16 +39,6 @@ bases  = [ { name = "exp3" }, { master = "exp3", bases = ["ucb1", "random"] } ]
 label = "exp3 alone"
 base  = { name = "exp3" }
 "#;
-
-fn corral(dir: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_corral"))
-        .args(args)
-        .current_dir(dir)
-        .env_remove("CORRAL_PLUGINS")
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program starts")
-}
 
 fn folder_with(spec: &str) -> TempDir {
     let dir = TempDir::new().unwrap();
