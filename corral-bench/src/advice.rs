@@ -38,10 +38,7 @@ fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
             } else {
                 ""
             };
-            notes.push(format!(
-                "{label:?} has the base {:?} twice (also line {}){worse}",
-                base.name, twin.line
-            ));
+            notes.push(format!("{label:?} has the base {:?} twice (also {}){worse}", base.name, twin.place));
             break;
         }
     }

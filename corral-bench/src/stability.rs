@@ -360,7 +360,7 @@ mod tests {
             params: toml::Table::new(),
             isolate: false,
             smoothed: false,
-            line: 0,
+            place: crate::spec::Place::Line(1),
         };
         let (world, claimed, ranges) = (World::Arms, Some(0.5), ranges.to_vec());
         Stability { base, world, claimed, rounds: 10_000, seeds: 4, ranges }

@@ -4,10 +4,10 @@ mod launch;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use launch::corral;
+use launch::{corral, folder_with, refused, run, succeeded};
 use tempfile::TempDir;
 
 const SPEC: &str = r#"
@@ -39,32 +39,6 @@ bases  = [ { name = "exp3" }, { master = "exp3", bases = ["ucb1", "random"] } ]
 label = "exp3 alone"
 base  = { name = "exp3" }
 "#;
-
-fn folder_with(spec: &str) -> TempDir {
-    let dir = TempDir::new().unwrap();
-    fs::write(dir.path().join("spec.toml"), spec).unwrap();
-    dir
-}
-
-fn run(dir: &TempDir, args: &[&str]) -> Output {
-    corral(dir.path(), &[&["run", "spec.toml", "--quiet"], args].concat())
-}
-
-#[track_caller]
-fn succeeded(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-/// The exit code, and the message on stderr.
-#[track_caller]
-fn refused(output: &Output, code: i32, parts: &[&str]) {
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{stderr}");
-    for part in parts {
-        assert!(stderr.contains(part), "{part:?} is not in: {stderr}");
-    }
-}
 
 fn bytes(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     ["manifest.json", "results.csv", "cells.jsonl", "report.html"]
@@ -213,7 +187,7 @@ fn what_is_wrong_with_a_spec_is_named_with_its_line() {
             &["line 19", "unknown base", "exp3"],
         ),
         ("scale = 0.1", "scael = 0.1", &["line 19", "scale"]),
-        ("name = \"corral\", rate = \"fast\"", "name = \"coral\"", &["line 16", "corral"]),
+        ("name = \"corral\", rate = \"fast\"", "name = \"coral\"", &["line 18", "corral"]),
         ("rate = \"fast\"", "feed = \"evryone\"", &["line 18", "everyone"]),
         ("base  = { name = \"exp3\" }", "base  = { name = \"scrible\" }", &["line 28", "scrible"]),
         ("base  = { name = \"exp3\" }", "", &["line 26", "needs a base, or a master"]),

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use super::Format;
 use super::progress::Reporter;
-use super::table::{aligned, number, verdict};
+use super::stability::{CURVE_HEADER, curve_row};
+use super::table::{self, aligned, number, verdict};
 use crate::claims::Held;
 use crate::run::{Plugins, RunError, check, run as drive};
 use crate::spec::{SpecError, StabilityRow, StabilitySpec};
@@ -26,7 +27,7 @@ struct Measured {
 pub fn checked(spec: &StabilitySpec, plugins: &Plugins) -> Result<u64, SpecError> {
     let mut cells = 0;
     for row in &spec.rows {
-        let at_row = |e: SpecError| SpecError::at(row.base.line, e.why);
+        let at_row = |e: SpecError| SpecError::at(&row.base.place, e.why);
         let runs = stability(spec, row, plugins)?.spec(&spec.schedule).map_err(at_row)?;
         check(&runs, plugins).map_err(at_row)?;
         cells += runs.cells();
@@ -69,7 +70,7 @@ pub fn run(
 
 fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Result<Stability, SpecError> {
     let (kind, alpha) =
-        kind_and_alpha(&row.base.name, plugins).map_err(|e| SpecError::at(row.base.line, e))?;
+        kind_and_alpha(&row.base.name, plugins).map_err(|e| SpecError::at(&row.base.place, e))?;
     Ok(Stability {
         base: row.base.clone(),
         world: World::of_kind(&kind),
@@ -149,22 +150,13 @@ fn json(spec: &StabilitySpec, all: &[Measured]) -> String {
 }
 
 fn csv(all: &[Measured]) -> String {
-    let mut out = "base,world,rounds,rho,regret,se,gap,share_of_blind_play,saturated\n".to_owned();
-    for m in all {
-        for p in &m.found.curve {
-            out.push_str(&format!(
-                "{:?},{},{},{},{},{},{},{},{}\n",
-                m.what.base.label,
-                m.held.environment,
-                m.what.rounds,
-                p.range,
-                p.worst.mean,
-                p.worst.se,
-                p.gap,
-                p.share,
-                p.saturated
-            ));
-        }
-    }
-    out
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .flat_map(|m| m.found.curve.iter().map(move |p| (m, p)))
+        .map(|(m, p)| {
+            let of = [m.what.base.label.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
+            of.into_iter().chain(curve_row(p)).collect()
+        })
+        .collect();
+    table::csv(&[&["base", "world", "rounds"], CURVE_HEADER].concat(), &rows)
 }

@@ -4,7 +4,8 @@ use clap::{Args, ValueEnum};
 use corral_core::catalog::{Entry, Unknown};
 
 use super::run::load_plugins;
-use super::{Failure, Format, PluginDir, print, table::aligned};
+use super::table::{aligned, csv};
+use super::{Failure, Format, PluginDir, print};
 use crate::experiments;
 
 /// Arguments of `corral list`.
@@ -40,12 +41,12 @@ enum What {
 /// # Errors
 /// An unknown name.
 pub fn list(args: ListArgs) -> Result<(), Failure> {
-    let Some(what) = args.what else { return overview() };
+    let Some(what) = args.what else { return overview(args.format) };
     let entries = match what {
         What::Masters => corral_core::masters::entries(),
         What::Bases => corral_bases::entries(),
         What::Environments => corral_envs::entries(),
-        What::Experiments => return list_experiments(args.format),
+        What::Experiments => return list_experiments(&args),
         What::Plugins => return list_plugins(&args),
     };
     let singular = match what {
@@ -73,17 +74,31 @@ const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in report
     smoothing: every second round of its own it plays as it used to play; with feed raw) and, if it is a plugin, \
     isolate = true (a process of its own).";
 
-fn overview() -> Result<(), Failure> {
-    let names = |entries: &[Entry]| entries.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
-    print(&format!(
-        "masters       {}\n\nbases         {}\n\nenvironments  {}\n\nexperiments   {}\n\n\
-         corral list bases exp3 shows one with its parameters. {}\n",
-        names(corral_core::masters::entries()),
-        names(corral_bases::entries()),
-        names(corral_envs::entries()),
-        experiments::ALL.iter().map(|(n, _)| *n).collect::<Vec<_>>().join(", "),
-        KEYS_OF_ALL_BASES,
-    ))
+fn overview(format: Format) -> Result<(), Failure> {
+    let names = |entries: &[Entry]| entries.iter().map(|e| e.name).collect::<Vec<_>>();
+    let all = [
+        ("masters", names(corral_core::masters::entries())),
+        ("bases", names(corral_bases::entries())),
+        ("environments", names(corral_envs::entries())),
+        ("experiments", experiments::ALL.iter().map(|(n, _)| *n).collect()),
+    ];
+    print(&match format {
+        Format::Json => {
+            let pairs = all.into_iter().map(|(kind, names)| (kind.to_owned(), serde_json::json!(names)));
+            format!("{:#}\n", serde_json::Value::Object(pairs.collect()))
+        }
+        Format::Csv => {
+            let row = |kind: &str, name: &str| vec![kind.to_owned(), name.to_owned()];
+            let rows: Vec<_> =
+                all.iter().flat_map(|(kind, names)| names.iter().map(|n| row(kind, n))).collect();
+            csv(&["kind", "name"], &rows)
+        }
+        Format::Table => {
+            let lists: String =
+                all.iter().map(|(kind, names)| format!("{kind:12}  {}\n\n", names.join(", "))).collect();
+            format!("{lists}corral list bases exp3 shows one with its parameters. {KEYS_OF_ALL_BASES}\n")
+        }
+    })
 }
 
 fn many(entries: &[Entry], format: Format) -> String {
@@ -148,51 +163,48 @@ fn one(e: &Entry, format: Format) -> String {
     out
 }
 
-fn list_experiments(format: Format) -> Result<(), Failure> {
-    let rows: Vec<Vec<String>> = experiments::ALL
+fn list_experiments(args: &ListArgs) -> Result<(), Failure> {
+    let mut rows: Vec<Vec<String>> = experiments::ALL
         .iter()
         .map(|(name, text)| vec![(*name).to_owned(), experiments::asks(text)])
         .collect();
-    print(&match format {
+    only(&mut rows, "experiment", args.name.as_deref())?;
+    print(&rendered(&["name", "asks"], &rows, args.format))
+}
+
+/// Leaves the row of `name`, if one is asked for.
+fn only(rows: &mut Vec<Vec<String>>, what: &str, name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return Ok(()) };
+    if !rows.iter().any(|r| r[0] == name) {
+        return Err(Failure::usage(Unknown::new(what, name, rows.iter().map(|r| r[0].as_str()))));
+    }
+    rows.retain(|r| r[0] == name);
+    Ok(())
+}
+
+fn rendered(header: &[&str], rows: &[Vec<String>], format: Format) -> String {
+    match format {
         Format::Json => {
-            let items: Vec<_> =
-                rows.iter().map(|r| serde_json::json!({ "name": r[0], "asks": r[1] })).collect();
-            format!("{:#}\n", serde_json::json!(items))
+            let item = |r: &Vec<String>| {
+                let pairs = header.iter().zip(r).map(|(h, v)| ((*h).to_owned(), serde_json::json!(v)));
+                serde_json::Value::Object(pairs.collect())
+            };
+            format!("{:#}\n", serde_json::Value::Array(rows.iter().map(item).collect()))
         }
-        Format::Csv => csv(&["name", "asks"], &rows),
-        Format::Table => aligned(&["name", "asks"], "ll", &rows),
-    })
+        Format::Csv => csv(header, rows),
+        Format::Table => aligned(header, &"l".repeat(header.len()), rows),
+    }
 }
 
 fn list_plugins(args: &ListArgs) -> Result<(), Failure> {
     let plugins = load_plugins(&args.plugins, false)?;
-    let rows = plugins.described();
+    let mut rows = plugins.described();
+    only(&mut rows, "plugin", args.name.as_deref())?;
     let header = ["key", "kind", "alpha", "version", "what it is"];
     print(&match args.format {
-        Format::Json => {
-            let items: Vec<_> = rows
-                .iter()
-                .map(|r| {
-                    let pairs = header.iter().zip(r).map(|(h, v)| ((*h).to_owned(), serde_json::json!(v)));
-                    serde_json::Value::Object(pairs.collect())
-                })
-                .collect();
-            format!("{:#}\n", serde_json::json!(items))
-        }
-        Format::Csv => csv(&header, &rows),
         Format::Table if rows.is_empty() => {
             "no plugins; drop a compiled one into plugins/, or name a folder with --plugins\n".to_owned()
         }
-        Format::Table => aligned(&header, "lllll", &rows),
+        format => rendered(&header, &rows, format),
     })
-}
-
-fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    // Writing into a vector cannot fail.
-    let _ = out.write_record(header);
-    rows.iter().for_each(|r| {
-        let _ = out.write_record(r);
-    });
-    String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
 }

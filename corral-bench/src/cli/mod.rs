@@ -36,7 +36,7 @@ const EXAMPLES: &str = "Examples:
   corral run quickstart --set rounds=5000     override any key of a spec
   corral list bases exp3                      what a base is and which parameters it takes
   corral stability exp3                       regret under importance weighting, fitted alpha
-  corral report corral-out/quickstart         write the HTML report again";
+  corral report DIR                           write the HTML report of a results folder again";
 
 #[derive(Debug, Subcommand)]
 enum Command {

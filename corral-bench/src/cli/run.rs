@@ -14,7 +14,7 @@ use crate::experiments;
 use crate::overall::Overall;
 use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
-use crate::spec::{Spec, SpecError, StabilitySpec, overridden};
+use crate::spec::{Source, Spec, SpecError, StabilitySpec};
 use crate::store::{self, Shard, results_csv};
 use crate::summary::{Row, rows};
 
@@ -48,7 +48,7 @@ pub struct RunArgs {
     /// Run only part i of n, to be joined by `corral merge`
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
-    /// Folder for results and report [default: corral-out/NAME]
+    /// Folder for results and report [default: one in corral-out/ that is named after the spec and its values]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub struct RunArgs {
     #[arg(long, short)]
     quiet: bool,
     /// Print a job script that runs this spec in parts, and stop
-    #[arg(long, value_enum, value_name = "SYSTEM")]
+    #[arg(long, value_enum, value_name = "SYSTEM", conflicts_with_all = ["shard", "check"])]
     emit: Option<Emit>,
     /// How many parts the job script has
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
@@ -112,11 +112,11 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let mut pairs = args.set.clone();
     pairs.extend(args.rounds.map(|n| ("rounds".to_owned(), n.to_string())));
     pairs.extend(args.seeds.map(|n| ("seeds".to_owned(), n.to_string())));
-    let text = overridden(&text, args.fast, &pairs).map_err(named)?;
-    if let Some(spec) = StabilitySpec::parse(&text).map_err(named)? {
+    let source = Source::parse(&text).and_then(|s| s.overridden(args.fast, &pairs)).map_err(named)?;
+    if let Some(spec) = StabilitySpec::of(&source).map_err(named)? {
         return run_stability(&args, &spec);
     }
-    let spec = Spec::parse(&text).map_err(named)?;
+    let spec = Spec::of(&source).map_err(named)?;
     if let Some(system) = args.emit {
         return print(&emit::script(
             system,
@@ -167,7 +167,7 @@ fn run_stability(args: &RunArgs, spec: &StabilitySpec) -> Result<(), Failure> {
 }
 
 /// A flag that Ctrl-C sets. The second one finds it set already, and ends at once.
-fn interruptible() -> Arc<AtomicBool> {
+pub(super) fn interruptible() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&cancel);
     let _ = ctrlc::set_handler(move || {

@@ -1,16 +1,15 @@
 //! `corral stability`.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use clap::Args;
 use indicatif::ProgressBar;
 
-use super::run::load_plugins;
-use super::table::{aligned, number};
+use super::run::{interruptible, load_plugins};
+use super::table::{aligned, csv, number};
 use super::{Failure, Format, PluginDir, parse_pair, print};
-use crate::spec::{BaseSpec, value_of};
-use crate::stability::{Fit, Stability, UnderSchedule, World, kind_and_alpha};
+use crate::spec::{BaseSpec, Place, value_of};
+use crate::stability::{AtRange, Fit, Stability, UnderSchedule, World, kind_and_alpha};
 
 /// Arguments of `corral stability`.
 #[derive(Debug, Args)]
@@ -57,7 +56,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
             params: params(&args.set)?,
             isolate: false,
             smoothed: false,
-            line: 0,
+            place: Place::Argument(args.base.as_str().into()),
         },
         world,
         claimed,
@@ -65,9 +64,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
         seeds: args.seeds,
         ranges: args.ranges,
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&stop);
-    let _ = ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed));
+    let stop = interruptible();
     let total = what.total_rounds() * args.schedules.len() as u64;
     let bar = if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(total) };
     let measured = args
@@ -85,12 +82,26 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
             "{:#}\n",
             serde_json::json!({ "base": args.base, "claimed_alpha": claimed, "rounds": what.rounds, "seeds": what.seeds, "schedules": measured })
         ))?,
-        Format::Table | Format::Csv => print(&text(&what, &measured))?,
+        Format::Csv => {
+            let row = |m: &UnderSchedule, p| [m.schedule.clone()].into_iter().chain(curve_row(p)).collect();
+            let rows: Vec<_> = measured.iter().flat_map(|m| m.curve.iter().map(move |p| row(m, p))).collect();
+            print(&csv(&[&["schedule"], CURVE_HEADER].concat(), &rows))?;
+        }
+        Format::Table => print(&text(&what, &measured))?,
     }
     match measured.iter().find_map(|m| m.failed.as_ref()) {
         Some(why) => Err(Failure::running(format!("some runs failed: {why}"))),
         None => Ok(()),
     }
+}
+
+/// The columns of [`curve_row`].
+pub(super) const CURVE_HEADER: &[&str] = &["rho", "regret", "se", "gap", "share_of_blind_play", "saturated"];
+
+/// One point of regret against rho, for CSV.
+pub(super) fn curve_row(p: &AtRange) -> Vec<String> {
+    let numbers = [p.range, p.worst.mean, p.worst.se, p.gap, p.share];
+    numbers.iter().map(f64::to_string).chain([p.saturated.to_string()]).collect()
 }
 
 fn params(pairs: &[(String, String)]) -> Result<toml::Table, Failure> {

@@ -29,6 +29,17 @@ pub fn aligned(header: &[&str], align: &str, rows: &[Vec<String>]) -> String {
     out
 }
 
+/// The same table as CSV.
+pub fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    // Writing into a vector cannot fail.
+    let _ = out.write_record(header);
+    rows.iter().for_each(|r| {
+        let _ = out.write_record(r);
+    });
+    String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
 /// A number with about four significant digits, as people write it.
 pub fn number(x: f64) -> String {
     match x.abs() {

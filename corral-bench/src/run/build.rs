@@ -8,21 +8,21 @@ use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDo
 use corral_envs::{Environment, World};
 
 use super::plugins::Plugins;
-use crate::spec::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec};
+use crate::spec::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, Place};
 use crate::streams::stream;
 
 /// What of a spec could not be built, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildError {
-    /// The line of the spec.
-    pub line: Option<usize>,
+    /// Where in the spec.
+    pub place: Place,
     /// What is wrong.
     pub why: String,
 }
 
 impl BuildError {
-    fn at(line: usize) -> impl Fn(&dyn fmt::Display) -> Self {
-        move |why| Self { line: Some(line), why: why.to_string() }
+    fn at(place: &Place) -> impl Fn(&dyn fmt::Display) -> Self {
+        move |why| Self { place: place.clone(), why: why.to_string() }
     }
 }
 
@@ -62,9 +62,9 @@ pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
 /// Builds the world of `spec` for `rounds` rounds of `seed`.
 ///
 /// # Errors
-/// Names the line of the spec.
+/// Names the place in the spec.
 pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, BuildError> {
-    let at = BuildError::at(spec.line);
+    let at = BuildError::at(&spec.place);
     let world = corral_envs::build(&spec.name, &spec.params, rounds, &mut stream(seed, "world"))
         .map_err(|e| at(&e))?;
     match &spec.induced {
@@ -76,7 +76,7 @@ pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, Bu
 /// Builds `spec` once for `world` and lets it go: is it well formed?
 ///
 /// # Errors
-/// Names the line of the spec.
+/// Names the place in the spec.
 pub fn probe(world: &World, spec: &LearnerSpec, rounds: u64, plugins: &Plugins) -> Result<(), BuildError> {
     match world {
         World::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds), plugins).map(drop),
@@ -95,7 +95,7 @@ pub fn told<D>(env: &dyn Environment<Context, D>, rounds: u64) -> Setup {
 /// Builds a learner for the world of `setup`.
 ///
 /// # Errors
-/// Names the line of the spec.
+/// Names the place in the spec.
 pub fn runner<D: Decides>(
     spec: &LearnerSpec,
     setup: &Setup,
@@ -118,7 +118,7 @@ fn base<D: Decides>(
     }
     if setup.losses == LossDomain::Real {
         let why = format!("base {:?} is smoothed, and smoothing needs losses in [0, 1]", spec.name);
-        return Err(BuildError { line: Some(spec.line), why });
+        return Err(BuildError { place: spec.place.clone(), why });
     }
     Ok(Box::new(Smoothed::new(base, plain_base(spec, setup, plugins)?)))
 }
@@ -128,7 +128,7 @@ fn plain_base<D: Decides>(
     setup: &Setup,
     plugins: &Plugins,
 ) -> Result<Box<dyn Base<Context, D>>, BuildError> {
-    let at = BuildError::at(spec.line);
+    let at = BuildError::at(&spec.place);
     let learner = if spec.name.contains('/') {
         if setup.losses == LossDomain::Real {
             return Err(at(&format!("base {:?} needs losses in [0, 1]: plugins take no others", spec.name)));
@@ -145,7 +145,7 @@ fn plain_base<D: Decides>(
 }
 
 fn band<D: Decides>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, BuildError> {
-    let at = BuildError::at(spec.line);
+    let at = BuildError::at(&spec.place);
     let mut bases: Vec<Box<dyn Base<Context, D>>> = Vec::with_capacity(spec.bases.len());
     let mut bounds = Vec::with_capacity(spec.bases.len());
     for member in &spec.bases {

@@ -84,7 +84,7 @@ pub fn check(spec: &Spec, plugins: &Plugins) -> Result<(), SpecError> {
 
 impl From<BuildError> for SpecError {
     fn from(e: BuildError) -> Self {
-        Self { line: e.line, why: e.why }
+        Self { place: Some(e.place), why: e.why }
     }
 }
 

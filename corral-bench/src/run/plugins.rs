@@ -57,6 +57,18 @@ impl Plugins {
             .collect()
     }
 
+    /// Why the file that would have the base `key` was refused, if it was.
+    fn refusal(&self, key: &str) -> Option<String> {
+        if self.registry.find(key).is_some() {
+            return None;
+        }
+        let stem = key.split('/').next()?;
+        let library = format!("{}{stem}", std::env::consts::DLL_PREFIX);
+        let of = |path: &Path| path.is_dir() || path.file_stem().is_some_and(|s| s == stem || s == &*library);
+        let refused = self.registry.refused().iter().find(|r| of(&r.path))?;
+        Some(format!("plugin refused: {refused}"))
+    }
+
     /// Builds the base that `spec` names.
     ///
     /// # Errors
@@ -65,7 +77,7 @@ impl Plugins {
         let mut params = spec.params.clone();
         params.insert("isolate".to_owned(), toml::Value::Boolean(spec.isolate));
         let built = self.registry.build(&spec.name, &params, setup);
-        match built.map_err(|e| e.to_string())? {
+        match built.map_err(|e| self.refusal(&spec.name).unwrap_or_else(|| e.to_string()))? {
             PluginBase::Arms(base) => Ok(Learner::Arms(base)),
             PluginBase::Points(base) => Ok(Learner::Points(base)),
         }

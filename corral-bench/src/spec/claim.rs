@@ -2,7 +2,7 @@
 
 use corral_core::catalog::Unknown;
 
-use super::located::{Node, Table, Value};
+use super::located::{Node, Place, Table, Value};
 use super::read::named;
 use super::{ClaimSpec, EnvironmentSpec, Measure, NamedLearner, SpecError};
 
@@ -33,17 +33,17 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
         "unlikely",
     ];
     table.only(KEYS)?;
-    let known = |what: &str, label: String, among: &[&str], line: usize| match among.contains(&label.as_str())
-    {
-        true => Ok(label),
-        false => Err(SpecError::at(line, Unknown::new(what, &label, among.iter().copied()))),
-    };
+    let known =
+        |what: &str, label: String, among: &[&str], place: &Place| match among.contains(&label.as_str()) {
+            true => Ok(label),
+            false => Err(SpecError::at(place, Unknown::new(what, &label, among.iter().copied()))),
+        };
     let labels = |key: &str, among: &[&str]| -> Result<Vec<String>, SpecError> {
         let nodes = table.get(key).map(Node::one_or_many).unwrap_or_default();
         nodes
             .iter()
             .map(|node| match &node.value {
-                Value::Scalar(toml::Value::String(label)) => known(key, label.clone(), among, node.line),
+                Value::Scalar(toml::Value::String(label)) => known(key, label.clone(), among, &node.place),
                 other => Err(node.wrong(key, "a label", other)),
             })
             .collect()
@@ -61,16 +61,19 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
     const MEASURES: &[&str] =
         &["regret", "per-round", "ratio", "difference", "exponent", "audit", "mean-gap", "worst-gap"];
     let measure: Measure = named(table, "measure", MEASURES)?;
-    let than = table.text("than")?.map(|l| known("than", l, players, table.line)).transpose()?;
+    let than = match (table.text("than")?, table.get("than")) {
+        (Some(label), Some(node)) => Some(known("than", label, players, &node.place)?),
+        _ => None,
+    };
     if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {
         return Err(SpecError::at(
-            table.line,
+            &table.place,
             "a claim that compares needs `than`, the learner to compare with",
         ));
     }
     if measure == Measure::Exponent && horizons < 2 {
         return Err(SpecError::at(
-            table.line,
+            &table.place,
             "an exponent needs at least two horizons: rounds = [1000, 4000]",
         ));
     }
@@ -86,12 +89,12 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
         (None, None) => None,
         _ => {
             let why = "a published mean is one of regret, or of a difference of regrets, and may come with its standard error: published = 614, error = 10";
-            return Err(SpecError::at(table.line, why));
+            return Err(SpecError::at(&table.place, why));
         }
     };
     let rounds = table.get("rounds").map(|node| node.count("rounds", 1)).transpose()?;
     if rounds.is_some() && measure == Measure::Exponent {
-        return Err(SpecError::at(table.line, "an exponent is about all horizons"));
+        return Err(SpecError::at(&table.place, "an exponent is about all horizons"));
     }
     let claim = ClaimSpec {
         text: table.text("text")?.unwrap_or_default(),
@@ -106,11 +109,11 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
         unlikely: table.text("unlikely")?,
     };
     if claim.learners.is_empty() {
-        return Err(SpecError::at(table.line, "a claim needs a learner"));
+        return Err(SpecError::at(&table.place, "a claim needs a learner"));
     }
     match (claim.at_most.is_some() || claim.at_least.is_some(), claim.published.is_some()) {
-        (false, false) => Err(SpecError::at(table.line, "a claim needs at-most, at-least or published")),
-        (true, true) => Err(SpecError::at(table.line, "published goes without at-most and at-least")),
+        (false, false) => Err(SpecError::at(&table.place, "a claim needs at-most, at-least or published")),
+        (true, true) => Err(SpecError::at(&table.place, "published goes without at-most and at-least")),
         _ => Ok(claim),
     }
 }

@@ -1,20 +1,41 @@
-//! TOML that remembers its lines, so that an error can name the place.
+//! TOML that remembers where it stands, so that an error can name the place.
+
+use std::fmt;
+use std::sync::Arc;
 
 use corral_core::catalog::Unknown;
 use toml::de::{DeTable, DeValue};
 
 use super::SpecError;
 
-/// A value and the line it stands on.
+/// Where a part of a spec stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// On this line of its file, counted from 1.
+    Line(usize),
+    /// In this argument of the command line: `--set rounds=0`.
+    Argument(Arc<str>),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Argument(argument) => f.write_str(argument),
+        }
+    }
+}
+
+/// A value and where it stands.
 #[derive(Debug, Clone)]
 pub struct Node {
-    /// Counted from 1.
-    pub line: usize,
+    /// Where it begins.
+    pub place: Place,
     /// The value.
     pub value: Value,
 }
 
-/// A TOML value whose parts remember their lines.
+/// A TOML value whose parts remember their places.
 #[derive(Debug, Clone)]
 pub enum Value {
     /// Anything that is neither an array nor a table.
@@ -25,14 +46,14 @@ pub enum Value {
     Table(Table),
 }
 
-/// A table whose keys remember their lines.
+/// A table whose keys remember their places.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// The line on which the table begins.
-    pub line: usize,
+    /// Where the table begins.
+    pub place: Place,
     /// What it is called in messages: "the spec", "learner 2".
     pub called: String,
-    entries: Vec<(String, usize, Node)>,
+    entries: Vec<(String, Place, Node)>,
 }
 
 impl Table {
@@ -43,10 +64,10 @@ impl Table {
     pub fn parse(text: &str) -> Result<Self, SpecError> {
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|e| SpecError {
-            line: e.span().map(|s| lines.at(s.start)),
+            place: e.span().map(|s| lines.at(s.start)),
             why: e.message().to_owned(),
         })?;
-        Ok(lines.table(table.get_ref(), 1, "the spec"))
+        Ok(lines.table(table.get_ref(), Place::Line(1), "the spec"))
     }
 
     /// The value of `key`.
@@ -65,9 +86,9 @@ impl Table {
     /// Names the first unknown key.
     pub fn only(&self, known: &[&str]) -> Result<(), SpecError> {
         match self.entries.iter().find(|(k, ..)| !known.contains(&k.as_str())) {
-            Some((key, line, _)) => {
+            Some((key, place, _)) => {
                 let unknown = Unknown::new(format!("key of {}", self.called), key, known.iter().copied());
-                Err(SpecError::at(*line, unknown))
+                Err(SpecError::at(place, unknown))
             }
             None => Ok(()),
         }
@@ -107,6 +128,44 @@ impl Table {
         self.get(key).map(|node| node.table(key)).transpose()
     }
 
+    /// Puts `node` at the end of `path`, whose steps are keys of tables and, in arrays, numbers counted from 0 or labels;
+    /// a key that is not there is made.
+    ///
+    /// # Errors
+    /// The step that leads nowhere.
+    pub fn put<'a>(&mut self, path: &[&'a str], node: Node) -> Result<(), &'a str> {
+        let [key, rest @ ..] = path else { return Err("") };
+        let at = match self.entries.iter().position(|(k, ..)| k == key) {
+            Some(at) => at,
+            None => {
+                let empty =
+                    Self { place: node.place.clone(), called: (*key).to_owned(), entries: Vec::new() };
+                let made = Node { place: node.place.clone(), value: Value::Table(empty) };
+                self.entries.push(((*key).to_owned(), node.place.clone(), made));
+                self.entries.len() - 1
+            }
+        };
+        let (_, place, found) = &mut self.entries[at];
+        if rest.is_empty() {
+            *place = node.place.clone();
+        }
+        found.put(rest, node, key)
+    }
+
+    /// Takes `key` out.
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
+        let at = self.entries.iter().position(|(k, ..)| k == key)?;
+        Some(self.entries.remove(at).2)
+    }
+
+    /// Takes over the entries of `other`.
+    pub fn extend(&mut self, other: Table) {
+        for (key, place, node) in other.entries {
+            self.remove(&key);
+            self.entries.push((key, place, node));
+        }
+    }
+
     /// The keys but those in `without`, as plain TOML for a registry.
     pub fn params(&self, without: &[&str]) -> toml::Table {
         self.entries
@@ -118,6 +177,56 @@ impl Table {
 }
 
 impl Node {
+    /// `value` of a key `called`, all of it at `place`.
+    pub fn at(place: &Place, value: toml::Value, called: &str) -> Self {
+        let value = match value {
+            toml::Value::Array(items) => {
+                let numbered = items.into_iter().enumerate();
+                Value::Array(
+                    numbered.map(|(i, v)| Self::at(place, v, &format!("{called} {}", i + 1))).collect(),
+                )
+            }
+            toml::Value::Table(table) => {
+                let entry = |(key, value): (String, toml::Value)| {
+                    let node = Self::at(place, value, &key);
+                    (key, place.clone(), node)
+                };
+                let entries = table.into_iter().map(entry).collect();
+                Value::Table(Table { place: place.clone(), called: called.to_owned(), entries })
+            }
+            scalar => Value::Scalar(scalar),
+        };
+        Self { place: place.clone(), value }
+    }
+
+    fn put<'a>(&mut self, path: &[&'a str], mut node: Node, called: &str) -> Result<(), &'a str> {
+        let [step, rest @ ..] = path else {
+            if let Value::Table(table) = &mut node.value {
+                table.called = called.to_owned();
+            }
+            *self = node;
+            return Ok(());
+        };
+        match &mut self.value {
+            Value::Table(table) => table.put(path, node),
+            Value::Array(items) => {
+                let labelled = |n: &Node| match &n.value {
+                    Value::Table(t) => {
+                        ["label", "name"].iter().any(|k| t.text(k).is_ok_and(|l| l.as_deref() == Some(step)))
+                    }
+                    _ => false,
+                };
+                let at = match step.parse::<usize>() {
+                    Ok(at) => at,
+                    Err(_) => items.iter().position(labelled).ok_or(*step)?,
+                };
+                let item = items.get_mut(at).ok_or(*step)?;
+                item.put(rest, node, &format!("{called} {}", at + 1))
+            }
+            Value::Scalar(_) => Err(step),
+        }
+    }
+
     /// This node as a table; `key` is its name in a message.
     ///
     /// # Errors
@@ -157,7 +266,7 @@ impl Node {
             Value::Array(_) => "an array".to_owned(),
             Value::Table(_) => "a table".to_owned(),
         };
-        SpecError::at(self.line, format!("{key} must be {must}, but is {found}"))
+        SpecError::at(&self.place, format!("{key} must be {must}, but is {found}"))
     }
 
     fn plain(&self) -> toml::Value {
@@ -177,24 +286,23 @@ impl Lines {
         Self(std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect())
     }
 
-    fn at(&self, offset: usize) -> usize {
-        self.0.partition_point(|start| *start <= offset).max(1)
+    fn at(&self, offset: usize) -> Place {
+        Place::Line(self.0.partition_point(|start| *start <= offset).max(1))
     }
 
-    fn table(&self, table: &DeTable<'_>, line: usize, called: &str) -> Table {
+    fn table(&self, table: &DeTable<'_>, place: Place, called: &str) -> Table {
         let entries = table
             .iter()
             .map(|(key, value)| {
                 let name = key.get_ref().to_string();
-                let line = self.at(key.span().start);
                 let node = self.node(value.get_ref(), self.at(value.span().start), &name);
-                (name, line, node)
+                (name, self.at(key.span().start), node)
             })
             .collect();
-        Table { line, called: called.to_owned(), entries }
+        Table { place, called: called.to_owned(), entries }
     }
 
-    fn node(&self, value: &DeValue<'_>, line: usize, called: &str) -> Node {
+    fn node(&self, value: &DeValue<'_>, place: Place, called: &str) -> Node {
         let value = match value {
             DeValue::Array(items) => Value::Array(
                 items
@@ -206,7 +314,7 @@ impl Lines {
                     })
                     .collect(),
             ),
-            DeValue::Table(table) => Value::Table(self.table(table, line, called)),
+            DeValue::Table(table) => Value::Table(self.table(table, place.clone(), called)),
             DeValue::String(s) => Value::Scalar(toml::Value::String(s.to_string())),
             DeValue::Boolean(b) => Value::Scalar(toml::Value::Boolean(*b)),
             DeValue::Datetime(d) => Value::Scalar(toml::Value::Datetime(*d)),
@@ -220,6 +328,6 @@ impl Lines {
                 Err(_) => toml::Value::String(x.as_str().to_owned()),
             }),
         };
-        Node { line, value }
+        Node { place, value }
     }
 }

@@ -10,7 +10,8 @@ use std::fmt;
 
 use corral_core::{Crediting, Feed};
 
-pub use overrides::{overridden, value_of};
+pub use located::Place;
+pub use overrides::{Source, value_of};
 pub use stability::{StabilityRow, StabilitySpec};
 
 /// A run, as its file says it.
@@ -49,8 +50,8 @@ pub struct EnvironmentSpec {
     pub delay: Option<toml::Table>,
     /// The band that masters without bases of their own are over here.
     pub band: Option<String>,
-    /// Where it stands in the file.
-    pub line: usize,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// A learner and what the report calls it.
@@ -93,8 +94,8 @@ pub struct BaseSpec {
     pub isolate: bool,
     /// Whether every second round of its own is played as it used to play: `corral_bases::Smoothed`.
     pub smoothed: bool,
-    /// Where it stands in the file.
-    pub line: usize,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// A master over a band of learners.
@@ -112,8 +113,8 @@ pub struct BandSpec {
     pub bases: Vec<LearnerSpec>,
     /// How many of each there are, side by side.
     pub copies: Copies,
-    /// Where it stands in the file.
-    pub line: usize,
+    /// Where it stands.
+    pub place: Place,
 }
 
 /// How many copies of each base a band holds.
@@ -193,11 +194,11 @@ impl LearnerSpec {
         }
     }
 
-    /// Where it stands in the file.
-    pub fn line(&self) -> usize {
+    /// Where it stands.
+    pub fn place(&self) -> &Place {
         match self {
-            Self::Base(base) => base.line,
-            Self::Band(band) => band.line,
+            Self::Base(base) => &base.place,
+            Self::Band(band) => &band.place,
         }
     }
 }
@@ -208,7 +209,15 @@ impl Spec {
     /// # Errors
     /// Names the line and what is wrong there.
     pub fn parse(text: &str) -> Result<Self, SpecError> {
-        read::spec(text)
+        Self::of(&Source::parse(text)?)
+    }
+
+    /// Reads a spec with what the command line says instead.
+    ///
+    /// # Errors
+    /// Names the line or the argument, and what is wrong there.
+    pub fn of(source: &Source) -> Result<Self, SpecError> {
+        read::spec(source)
     }
 
     /// Who is run where: indices of (environment, learner), world by world.
@@ -228,28 +237,28 @@ impl Spec {
 /// What is wrong with a spec, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpecError {
-    /// The line, where one is to blame.
-    pub line: Option<usize>,
+    /// Where, if a part of it is to blame.
+    pub place: Option<Place>,
     /// What is wrong.
     pub why: String,
 }
 
 impl SpecError {
-    /// `why` at `line`.
-    pub fn at(line: usize, why: impl fmt::Display) -> Self {
-        Self { line: Some(line), why: why.to_string() }
+    /// `why` at `place`.
+    pub fn at(place: &Place, why: impl fmt::Display) -> Self {
+        Self { place: Some(place.clone()), why: why.to_string() }
     }
 
     /// `why`, about the spec as a whole.
     pub fn whole(why: impl fmt::Display) -> Self {
-        Self { line: None, why: why.to_string() }
+        Self { place: None, why: why.to_string() }
     }
 }
 
 impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.why),
+        match &self.place {
+            Some(place) => write!(f, "{place}: {}", self.why),
             None => f.write_str(&self.why),
         }
     }

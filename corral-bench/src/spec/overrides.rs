@@ -1,34 +1,55 @@
 //! A spec's text with other values in it.
 
-use super::SpecError;
-use super::located::Table;
+use std::sync::Arc;
 
-/// The spec's text after overrides: its `fast` table if asked for, then `key=value` pairs, whose keys are dotted
-/// paths (`environment.means=[0.1,0.2]`, `learner.0.master.rate="fast"`) and whose values are TOML.
-///
-/// # Errors
-/// A pair without `=`, a value that is not TOML, a path that leads nowhere.
-pub fn overridden(text: &str, fast: bool, pairs: &[(String, String)]) -> Result<String, SpecError> {
-    if !fast && pairs.is_empty() {
-        return Ok(text.to_owned());
+use super::SpecError;
+use super::located::{Node, Place, Table};
+
+/// The text of a spec, read as TOML, with what the command line says instead.
+#[derive(Debug, Clone)]
+pub struct Source {
+    text: String,
+    pub(super) table: Table,
+}
+
+impl Source {
+    /// Reads TOML.
+    ///
+    /// # Errors
+    /// It is not TOML.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        Ok(Self { text: text.to_owned(), table: Table::parse(text)? })
     }
-    Table::parse(text)?; // For its line numbers.
-    let mut root: toml::Table = toml::from_str(text).map_err(|e| SpecError::whole(e.message()))?;
-    if fast && let Some(toml::Value::Table(faster)) = root.remove("fast") {
-        root.extend(faster);
+
+    /// The text: as it was read, or after overrides as TOML that says the same as they do.
+    pub fn text(&self) -> &str {
+        &self.text
     }
-    for (key, value) in pairs {
-        let new = value_of(key, value)?;
-        let mut steps = key.split('.').peekable();
-        let mut at =
-            root.entry(steps.next().unwrap_or_default()).or_insert(toml::Value::Table(toml::Table::new()));
-        for step in steps {
-            at = descend(at, step)
-                .ok_or_else(|| SpecError::whole(format!("--set {key}: there is no {step:?} on this path")))?;
+
+    /// With the values of its `fast` table, if asked for, and then of `key=value` pairs, whose keys are dotted paths
+    /// (`environment.means=[0.1,0.2]`, `learner.0.master.rate="fast"`) and whose values are TOML. What is not overridden
+    /// keeps its line.
+    ///
+    /// # Errors
+    /// A value that is not TOML, a path that leads nowhere.
+    pub fn overridden(mut self, fast: bool, pairs: &[(String, String)]) -> Result<Self, SpecError> {
+        if !fast && pairs.is_empty() {
+            return Ok(self);
         }
-        *at = new;
+        if fast && let Some(faster) = self.table.remove("fast") {
+            self.table.extend(faster.table("fast")?.clone());
+        }
+        for (key, value) in pairs {
+            let place = Place::Argument(Arc::from(format!("--set {key}={value}")));
+            let node = Node::at(&place, value_of(key, value)?, key);
+            let path: Vec<&str> = key.split('.').collect();
+            self.table
+                .put(&path, node)
+                .map_err(|step| SpecError::at(&place, format!("there is no {step:?} on this path")))?;
+        }
+        self.text = toml::to_string(&self.table.params(&[])).map_err(SpecError::whole)?;
+        Ok(self)
     }
-    toml::to_string(&root).map_err(SpecError::whole)
 }
 
 /// The value of a `key=value` pair: TOML, or else the text itself.
@@ -41,14 +62,4 @@ pub fn value_of(key: &str, value: &str) -> Result<toml::Value, SpecError> {
     parsed
         .and_then(|mut table| table.remove("v"))
         .ok_or_else(|| SpecError::whole(format!("--set {key}={value}: the value is not TOML")))
-}
-
-fn descend<'a>(at: &'a mut toml::Value, step: &str) -> Option<&'a mut toml::Value> {
-    match at {
-        toml::Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
-        toml::Value::Table(table) => {
-            Some(table.entry(step).or_insert(toml::Value::Table(toml::Table::new())))
-        }
-        _ => None,
-    }
 }

@@ -6,8 +6,10 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::claim::claims;
-use super::located::{Node, Table, Value};
-use super::{BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, Spec, SpecError};
+use super::located::{Node, Place, Table, Value};
+use super::{
+    BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, Source, Spec, SpecError,
+};
 
 const SPEC_KEYS: &[&str] = &[
     "name",
@@ -23,8 +25,8 @@ const SPEC_KEYS: &[&str] = &[
     "fast",
 ];
 
-pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
-    let table = Table::parse(text)?;
+pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
+    let table = &source.table;
     table.only(SPEC_KEYS)?;
     let rounds = match table.get("rounds") {
         Some(node) => {
@@ -39,10 +41,10 @@ pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
         Some(node) => node.count("seeds", 1)?,
         None => return Err(SpecError::whole("seeds is missing: how many times to repeat each run")),
     };
-    let bands = Bands::read(&table)?;
-    let environments = environments(&table, &bands)?;
-    let learners = learners(&table, &bands, &environments)?;
-    let claims = claims(&table, &environments, &learners, rounds.len())?;
+    let bands = Bands::read(table)?;
+    let environments = environments(table, &bands)?;
+    let learners = learners(table, &bands, &environments)?;
+    let claims = claims(table, &environments, &learners, rounds.len())?;
     let name = table.text("name")?.unwrap_or_else(|| "unnamed".to_owned());
     Ok(Spec {
         name,
@@ -52,7 +54,7 @@ pub(super) fn spec(text: &str) -> Result<Spec, SpecError> {
         environments,
         learners,
         claims,
-        text: text.to_owned(),
+        text: source.text().to_owned(),
     })
 }
 
@@ -81,13 +83,13 @@ fn environments(spec: &Table, bands: &Bands) -> Result<Vec<EnvironmentSpec>, Spe
             band: table.get("band").map(|_| bands.find(table, "band").map(|(name, _)| name)).transpose()?,
             induced: around(table, "induced")?,
             delay: around(table, "delay")?,
-            line: table.line,
+            place: table.place.clone(),
         });
     }
     if found.is_empty() {
         return Err(SpecError::whole("environment is an empty list"));
     }
-    distinct("environment", found.iter().map(|e| (e.label.as_str(), e.line)))?;
+    distinct("environment", found.iter().map(|e| (e.label.as_str(), &e.place)))?;
     Ok(found)
 }
 
@@ -100,7 +102,7 @@ impl Bands {
         for (name, node) in spec.table("bands")?.map(Table::nodes).into_iter().flatten() {
             let bases = none.expand(node.one_or_many())?;
             if bases.is_empty() {
-                return Err(SpecError::at(node.line, format!("the band {name:?} has no bases")));
+                return Err(SpecError::at(&node.place, format!("the band {name:?} has no bases")));
             }
             bands.push((name.to_owned(), bases));
         }
@@ -124,7 +126,7 @@ impl Bands {
                         params: toml::Table::new(),
                         isolate: false,
                         smoothed: false,
-                        line: node.line,
+                        place: node.place.clone(),
                     })),
                 },
                 _ => bases.push(learner(node.table("bases")?, self)?),
@@ -138,7 +140,7 @@ impl Bands {
         let name = table.text(key)?.unwrap_or_default();
         let Some(band) = self.get(&name) else {
             let known = self.0.iter().map(|(n, _)| n.as_str());
-            return Err(SpecError::at(table.line, Unknown::new("band", &name, known)));
+            return Err(SpecError::at(&table.place, Unknown::new("band", &name, known)));
         };
         let mut band = band.to_vec();
         number_repeated_labels(&mut band);
@@ -171,7 +173,7 @@ fn learners(
                 ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
             {
                 return Err(SpecError::at(
-                    table.line,
+                    &table.place,
                     format!("alone names a band and goes without {other}"),
                 ));
             }
@@ -179,14 +181,14 @@ fn learners(
             let band = (!worlds.is_empty()).then_some(name);
             found.extend(members.into_iter().map(|learner| {
                 let label = learner.label().to_owned();
-                (NamedLearner { label, learner, band: band.clone() }, table.line)
+                (NamedLearner { label, learner, band: band.clone() }, table.place.clone())
             }));
             continue;
         }
         if table.get("master").is_some() && table.get("base").is_none() && table.get("bases").is_none() {
             if environments.iter().any(|e| e.band.is_none()) {
                 return Err(SpecError::at(
-                    table.line,
+                    &table.place,
                     "a master needs bases: its own, or a band in every environment",
                 ));
             }
@@ -195,7 +197,10 @@ fn learners(
                 number_repeated_labels(&mut bases);
                 let learner = LearnerSpec::Band(band_over(table, bases)?);
                 let label = table.text("label")?.unwrap_or_else(|| learner.label().to_owned());
-                found.push((NamedLearner { label, learner, band: Some((*world).to_owned()) }, table.line));
+                found.push((
+                    NamedLearner { label, learner, band: Some((*world).to_owned()) },
+                    table.place.clone(),
+                ));
             }
             continue;
         }
@@ -204,7 +209,7 @@ fn learners(
                 for key in ["bases", "copies"] {
                     if let Some(node) = table.get(key) {
                         let why = format!("{key} needs a master; a learner with base has none");
-                        return Err(SpecError::at(node.line, why));
+                        return Err(SpecError::at(&node.place, why));
                     }
                 }
                 learner(base.table("base")?, bands)?
@@ -212,20 +217,20 @@ fn learners(
             (None, Some(_)) => LearnerSpec::Band(band(table, bands)?),
             (Some(_), Some(master)) => {
                 return Err(SpecError::at(
-                    master.line,
+                    &master.place,
                     "a learner is a base or a master over bases, not both",
                 ));
             }
             (None, None) => {
-                return Err(SpecError::at(table.line, "a learner needs a base, or a master with bases"));
+                return Err(SpecError::at(&table.place, "a learner needs a base, or a master with bases"));
             }
         };
         let label = table.text("label")?.unwrap_or_else(|| learner.label().to_owned());
-        found.push((NamedLearner { label, learner, band: None }, table.line));
+        found.push((NamedLearner { label, learner, band: None }, table.place.clone()));
     }
     for environment in environments {
         let here = found.iter().filter(|(l, _)| l.plays_in(environment));
-        distinct("learner", here.map(|(l, line)| (l.label.as_str(), *line)))?;
+        distinct("learner", here.map(|(l, place)| (l.label.as_str(), place)))?;
     }
     Ok(found.into_iter().map(|(l, _)| l).collect())
 }
@@ -240,7 +245,7 @@ pub(super) fn one_base(node: &Node) -> Result<BaseSpec, SpecError> {
     };
     match found {
         Some(LearnerSpec::Base(base)) => Ok(base),
-        _ => Err(SpecError::at(node.line, "a base is wanted here, not a master over bases")),
+        _ => Err(SpecError::at(&node.place, "a base is wanted here, not a master over bases")),
     }
 }
 
@@ -256,7 +261,7 @@ fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
         isolate: table.flag("isolate")?.unwrap_or(false),
         smoothed: table.flag("smoothed")?.unwrap_or(false),
         params: table.params(&["name", "label", "isolate", "smoothed"]),
-        line: table.line,
+        place: table.place.clone(),
     }))
 }
 
@@ -269,7 +274,7 @@ fn band(table: &Table, bands: &Bands) -> Result<BandSpec, SpecError> {
 
 fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecError> {
     let Some(node) = table.get("master") else {
-        return Err(SpecError::at(table.line, "a band needs a master"));
+        return Err(SpecError::at(&table.place, "a band needs a master"));
     };
     let (master, params, credit, feed) = match &node.value {
         Value::Scalar(toml::Value::String(name)) => {
@@ -283,7 +288,7 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
         }
     };
     if bases.is_empty() {
-        return Err(SpecError::at(table.line, "a master needs bases: at least one"));
+        return Err(SpecError::at(&table.place, "a master needs bases: at least one"));
     }
     let copies = match table.get("copies") {
         None => Copies::Count(1),
@@ -292,10 +297,10 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
         }
         Some(node) => match node.count("copies", 1) {
             Ok(copies @ 1..=1024) => Copies::Count(copies as usize),
-            _ => return Err(SpecError::at(node.line, "copies must be \"log-rounds\", or from 1 to 1024")),
+            _ => return Err(SpecError::at(&node.place, "copies must be \"log-rounds\", or from 1 to 1024")),
         },
     };
-    Ok(BandSpec { master, params, credit, feed, bases, copies, line: table.line })
+    Ok(BandSpec { master, params, credit, feed, bases, copies, place: node.place.clone() })
 }
 
 /// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.
@@ -313,7 +318,7 @@ fn number_repeated_labels(bases: &mut [LearnerSpec]) {
 fn required_name(table: &Table, what: &str) -> Result<String, SpecError> {
     match table.text("name")? {
         Some(name) => Ok(name),
-        None => Err(SpecError::at(table.line, format!("the {what} has no name"))),
+        None => Err(SpecError::at(&table.place, format!("the {what} has no name"))),
     }
 }
 
@@ -326,18 +331,18 @@ pub(super) fn named<'a, T: Default + Deserialize<'a>>(
     let Some(node) = table.get(key) else { return Ok(T::default()) };
     let text = table.text(key)?.unwrap_or_default();
     let Some(name) = known.iter().find(|k| **k == text) else {
-        return Err(SpecError::at(node.line, Unknown::new(key, &text, known.iter().copied())));
+        return Err(SpecError::at(&node.place, Unknown::new(key, &text, known.iter().copied())));
     };
     let name: StrDeserializer<'_, ValueError> = (*name).into_deserializer();
-    T::deserialize(name).map_err(|e| SpecError::at(node.line, e))
+    T::deserialize(name).map_err(|e| SpecError::at(&node.place, e))
 }
 
-fn distinct<'a>(what: &str, labels: impl Iterator<Item = (&'a str, usize)>) -> Result<(), SpecError> {
+fn distinct<'a>(what: &str, labels: impl Iterator<Item = (&'a str, &'a Place)>) -> Result<(), SpecError> {
     let mut seen: Vec<&str> = Vec::new();
-    for (label, line) in labels {
+    for (label, place) in labels {
         if seen.contains(&label) {
             return Err(SpecError::at(
-                line,
+                place,
                 format!("two {what}s are labelled {label:?}: give each its own label"),
             ));
         }

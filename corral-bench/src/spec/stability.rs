@@ -1,8 +1,8 @@
 //! Specs that measure stability instead of regret: a list of bases, each under E' at several ranges.
 
-use super::located::{Node, Table, Value};
+use super::located::{Node, Value};
 use super::read::one_base;
-use super::{BaseSpec, SpecError};
+use super::{BaseSpec, Source, SpecError};
 
 const KEYS: &[&str] = &["name", "asks", "rounds", "seeds", "ranges", "schedule", "stability", "fast"];
 
@@ -44,9 +44,9 @@ impl StabilitySpec {
     /// Reads a spec of this kind; `None` where it is not one.
     ///
     /// # Errors
-    /// Names the line and what is wrong there.
-    pub fn parse(text: &str) -> Result<Option<Self>, SpecError> {
-        let table = Table::parse(text)?;
+    /// Names the place and what is wrong there.
+    pub fn of(source: &Source) -> Result<Option<Self>, SpecError> {
+        let table = &source.table;
         let Some(rows) = table.get("stability") else { return Ok(None) };
         table.only(KEYS)?;
         let count = |key: &str, least: u64, default: u64| {
@@ -68,7 +68,7 @@ impl StabilitySpec {
             ranges,
             schedule: table.text("schedule")?.unwrap_or_else(|| "constant".to_owned()),
             rows,
-            text: text.to_owned(),
+            text: source.text().to_owned(),
         }))
     }
 }
@@ -85,7 +85,7 @@ fn row(node: &Node) -> Result<StabilityRow, SpecError> {
     let table = node.table("stability")?;
     table.only(&["base", "alpha", "rounds-times", "seeds-times"])?;
     let Some(base) = table.get("base") else {
-        return Err(SpecError::at(table.line, "the base is missing: base = { name = \"exp3\" }"));
+        return Err(SpecError::at(&table.place, "the base is missing: base = { name = \"exp3\" }"));
     };
     let number = |key: &str, most: f64, must: &str| -> Result<Option<f64>, SpecError> {
         let Some(node) = table.get(key) else { return Ok(None) };
@@ -107,10 +107,11 @@ fn row(node: &Node) -> Result<StabilityRow, SpecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Place;
 
     #[test]
     fn a_table_of_bases_is_read_and_checked() {
-        let read = StabilitySpec::parse;
+        let read = |text: &str| StabilitySpec::of(&Source::parse(text).unwrap());
         let text = "rounds = 100\nranges = [1, 2.5]\n[[stability]]\nbase = \"exp4\"\n[[stability]]\n\
                     base = { name = \"bgd\", label = \"slow\", rate = 0.1 }\nalpha = 0.25\nrounds-times = 10\n";
         let spec = read(text).unwrap().unwrap();
@@ -133,7 +134,7 @@ mod tests {
             ("learner = 1\n[[stability]]\nbase = \"exp4\"", Some(1), "learner"),
         ] {
             let error = read(wrong).unwrap_err();
-            assert!(error.line == line && error.why.contains(part), "{wrong}: {error}");
+            assert!(error.place == line.map(Place::Line) && error.why.contains(part), "{wrong}: {error}");
         }
     }
 }
