@@ -6,7 +6,7 @@
 use rand::RngExt;
 use serde::Serialize;
 
-use crate::report::curves::slope;
+use crate::curves::slope;
 use crate::run::{AuditRecord, CellRecord};
 use crate::spec::{ClaimSpec, LearnerSpec, Measure, Spec};
 use crate::streams::stream;
@@ -27,6 +27,17 @@ pub enum Verdict {
     Undecided,
     /// There is nothing to measure: cells failed, or the figure is not defined.
     Unmeasured,
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Holds => "holds",
+            Self::Fails => "FAILS",
+            Self::Undecided => "undecided",
+            Self::Unmeasured => "unmeasured",
+        })
+    }
 }
 
 /// A claim and what was measured.

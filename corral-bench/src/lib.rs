@@ -5,6 +5,7 @@
 pub mod advice;
 pub mod claims;
 pub mod cli;
+pub mod curves;
 pub mod duels;
 pub mod experiments;
 pub mod overall;
@@ -13,6 +14,7 @@ pub mod report;
 pub mod run;
 pub mod spec;
 pub mod stability;
+pub mod standing;
 pub mod store;
 pub mod streams;
 pub mod summary;

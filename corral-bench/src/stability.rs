@@ -14,7 +14,7 @@ use serde::Serialize;
 use toml::Value;
 
 use crate::claims::{Held, Verdict};
-use crate::report::curves::slope;
+use crate::curves::slope;
 use crate::run::{CellRecord, CellSpec, Plugins, run_cell};
 use crate::spec::{BaseSpec, Spec, SpecError};
 use crate::streams::stream;

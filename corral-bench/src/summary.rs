@@ -45,6 +45,17 @@ impl Figure {
     }
 }
 
+/// A number with about four significant digits, as people write it.
+pub fn number(x: f64) -> String {
+    match x.abs() {
+        _ if x.is_nan() => "-".to_owned(),
+        a if a >= 1000.0 => format!("{x:.0}"),
+        a if a >= 100.0 => format!("{x:.1}"),
+        a if a >= 10.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
 /// The 97.5% quantile of Student's t, by the expansion of Cornish and Fisher around the normal's; the first five
 /// degrees of freedom from the table.
 pub fn student_95(freedom: u64) -> f64 {
@@ -89,14 +100,27 @@ pub struct Row {
     pub played: u64,
     /// Whether this is a base alone.
     pub alone: bool,
-    /// Mean regret over that of the best base alone in the same world, where there is one.
+    /// Mean regret over that of the best base alone in the same world, where that is positive.
     pub ratio_to_best_base: Option<f64>,
+    /// Mean regret above that of the best base alone in the same world, where there is one.
+    pub above_best_base: Option<f64>,
     /// Rounds a second on one core, where this process ran it.
     pub rounds_per_second: Option<f64>,
     /// Cells that failed, with their reason.
     pub failed: Vec<String>,
     /// Bases that failed while their run went on over the others: seed, round, base and reason.
     pub benched: Vec<String>,
+}
+
+impl Row {
+    /// The regret against the best base's: how many times as much, or how much more where that means nothing.
+    pub fn to_best_base(&self) -> Option<String> {
+        match (self.ratio_to_best_base, self.above_best_base?) {
+            (Some(ratio), _) => Some(format!("× {ratio:.2}")),
+            (None, 0.0) => Some("+ 0".to_owned()),
+            (None, more) => Some(format!("{} {}", if more < 0.0 { "-" } else { "+" }, number(more.abs()))),
+        }
+    }
 }
 
 /// The rows of a spec, in its order. `speed` gives rounds a second per (horizon, environment, learner).
@@ -133,6 +157,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                     played: ended.iter().map(|c| c.seen).min().unwrap_or(0),
                     alone: matches!(learner.learner, LearnerSpec::Base(_)),
                     ratio_to_best_base: None,
+                    above_best_base: None,
                     rounds_per_second: speed(rounds, &environment.label, &learner.label),
                     failed,
                     benched,
@@ -143,10 +168,12 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                 .filter(|r| r.alone && r.regret.mean.is_finite())
                 .map(|r| r.regret.mean)
                 .fold(f64::INFINITY, f64::min);
-            // Nothing is so many times a regret that is rounding.
-            if best.is_finite() && best > 1e-9 * rounds as f64 {
+            if best.is_finite() {
+                // Nothing is so many times a regret that is rounding, or negative.
+                let ratio = best > 1e-9 * rounds as f64;
                 for row in &mut rows[from..] {
-                    row.ratio_to_best_base = Some(row.regret.mean / best);
+                    row.ratio_to_best_base = ratio.then_some(row.regret.mean / best);
+                    row.above_best_base = Some(row.regret.mean - best);
                 }
             }
         }
@@ -233,5 +260,12 @@ mod tests {
         {
             assert!((student_95(freedom) - t).abs() < 2e-3, "{freedom}: {}", student_95(freedom));
         }
+    }
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        assert_eq!(number(12345.6), "12346");
+        assert_eq!(number(0.12345), "0.123");
+        assert_eq!(number(f64::NAN), "-");
     }
 }

@@ -6,12 +6,13 @@ use std::sync::atomic::AtomicBool;
 use super::Format;
 use super::progress::Reporter;
 use super::stability::{CURVE_HEADER, curve_row};
-use super::table::{self, aligned, number, verdict};
+use super::table::{self, aligned};
 use crate::claims::Held;
 use crate::run::{Plugins, RunError, check, run as drive};
 use crate::spec::{SpecError, StabilityRow, StabilitySpec};
 use crate::stability::{Stability, UnderSchedule, World, kind_and_alpha};
 use crate::store::Shard;
+use crate::summary::number;
 
 /// One base, measured.
 struct Measured {
@@ -100,7 +101,7 @@ fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
             row.push(fitted.map_or("-".to_owned(), |f| format!("[{:.3}, {:.3}]", f.low, f.high)));
             row.push(fitted.map_or("0".to_owned(), |f| f.points.to_string()));
             row.push(m.what.claimed.map_or("-".to_owned(), |a| format!("{a:.3}")));
-            row.push(verdict(m.held.verdict).to_owned());
+            row.push(m.held.verdict.to_string());
             row
         })
         .collect();

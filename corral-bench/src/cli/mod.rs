@@ -143,8 +143,6 @@ impl Cli {
     }
 }
 
-pub use table::{number, verdict};
-
 fn parse_shard(text: &str) -> Result<Shard, String> {
     text.parse()
 }

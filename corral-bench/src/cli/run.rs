@@ -15,6 +15,7 @@ use crate::overall::Overall;
 use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
 use crate::spec::{Source, Spec, SpecError, StabilitySpec};
+use crate::standing::Standing;
 use crate::store::{self, Shard, results_csv};
 use crate::summary::{Row, rows};
 
@@ -203,11 +204,12 @@ fn answer(
         .map_err(Failure::running)?;
     match format {
         Format::Table => {
-            print(&table::results(spec, &rows))?;
+            print(&table::results(spec, &rows, &overall))?;
             print(&table::gaps(&overall.gaps))?;
             print(&table::ranks(&overall.ranks))?;
             print(&table::duels(&overall.duels))?;
             print(&table::claims(&held))?;
+            print(&table::answer(&overall))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
             }
@@ -238,6 +240,8 @@ fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Pa
         "ranks": overall.ranks,
         "duels": overall.duels,
         "claims": held,
+        "standings": overall.standings,
+        "answer": overall.standings.iter().map(Standing::words).collect::<Vec<_>>(),
         "report": report.display().to_string(),
     });
     format!("{object:#}\n")

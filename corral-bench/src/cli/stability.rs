@@ -6,10 +6,11 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use super::run::{interruptible, load_plugins};
-use super::table::{aligned, csv, number};
+use super::table::{aligned, csv};
 use super::{Failure, Format, PluginDir, parse_pair, print};
 use crate::spec::{BaseSpec, Place, value_of};
 use crate::stability::{AtRange, Fit, Stability, UnderSchedule, World, kind_and_alpha};
+use crate::summary::number;
 
 /// Arguments of `corral stability`.
 #[derive(Debug, Args)]

@@ -2,9 +2,11 @@
 
 use crate::claims::{Held, Verdict};
 use crate::duels::Duels;
+use crate::overall::Overall;
 use crate::ranks::Rank;
 use crate::spec::Spec;
-use crate::summary::{Gap, Row};
+use crate::standing::{Place, method};
+use crate::summary::{Gap, Row, number};
 
 /// A table with aligned columns; columns marked `'r'` in `align` are flushed right.
 pub fn aligned(header: &[&str], align: &str, rows: &[Vec<String>]) -> String {
@@ -40,24 +42,13 @@ pub fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
     String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// A number with about four significant digits, as people write it.
-pub fn number(x: f64) -> String {
-    match x.abs() {
-        _ if x.is_nan() => "-".to_owned(),
-        a if a >= 1000.0 => format!("{x:.0}"),
-        a if a >= 100.0 => format!("{x:.1}"),
-        a if a >= 10.0 => format!("{x:.2}"),
-        _ => format!("{x:.3}"),
-    }
-}
-
 /// Rounds a second.
 fn speed(rounds: f64) -> String {
     if rounds >= 1e6 { format!("{:.2} M", rounds / 1e6) } else { format!("{:.1} k", rounds / 1e3) }
 }
 
 /// The verdict of a run.
-pub fn results(spec: &Spec, rows: &[Row]) -> String {
+pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
     let mut out = format!("{}\n", spec.name);
     if let Some(asks) = &spec.asks {
         out.push_str(&format!("{asks}\n"));
@@ -80,7 +71,13 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
                         format!("± {}", number(r.regret.half_width(r.seeds))),
                         number(r.regret.max),
                         number(r.loss.mean),
-                        r.ratio_to_best_base.map_or("-".to_owned(), |x| format!("{x:.2}")),
+                        r.to_best_base().unwrap_or("-".to_owned()),
+                        match overall.place(r) {
+                            Some(Place::Best) => "best",
+                            Some(Place::Tied) => "tied",
+                            Some(Place::Behind) | None => "",
+                        }
+                        .to_owned(),
                         r.rounds_per_second.map_or("-".to_owned(), speed),
                         if r.failed.is_empty() {
                             String::new()
@@ -90,8 +87,9 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
                     ]
                 })
                 .collect();
-            let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "rounds/s", ""];
-            out.push_str(&aligned(&header, "lrrrrrrl", &lines));
+            let header =
+                ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
+            out.push_str(&aligned(&header, "lrrrrrlrl", &lines));
             for row in &group {
                 if let Some(first) = row.benched.first() {
                     let times =
@@ -105,6 +103,13 @@ pub fn results(spec: &Spec, rows: &[Row]) -> String {
         }
     }
     out
+}
+
+/// The answer in words: a line for each world.
+pub fn answer(overall: &Overall) -> String {
+    let Some(method) = method(&overall.standings) else { return String::new() };
+    let lines: String = overall.standings.iter().map(|s| format!("- {}\n", s.words())).collect();
+    format!("\nin words\n{lines}{method}\n")
 }
 
 /// How far each learner is from the best base of every world.
@@ -187,7 +192,7 @@ pub fn claims(held: &[Held]) -> String {
         for h in claim {
             out.push_str(&format!(
                 "  {:10}  {}, {}: {} = {} [{}, {}], claimed {}\n",
-                verdict(h.verdict),
+                h.verdict,
                 h.environment,
                 h.learner,
                 h.figure,
@@ -221,11 +226,10 @@ fn published(held: &[Held]) -> String {
             format!("{} ± {}", p.mean, number(p.error)),
             format!("{:+.1}", p.z),
             match h.verdict {
-                Verdict::Holds => "agrees",
-                Verdict::Fails => "DIFFERS",
-                other => verdict(other),
-            }
-            .to_owned(),
+                Verdict::Holds => "agrees".to_owned(),
+                Verdict::Fails => "DIFFERS".to_owned(),
+                other => other.to_string(),
+            },
             h.text.clone(),
         ]);
         if let Some(why) = &h.unlikely {
@@ -244,16 +248,6 @@ fn published(held: &[Held]) -> String {
         + &notes
 }
 
-/// A verdict in words.
-pub fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::Fails => "FAILS",
-        Verdict::Undecided => "undecided",
-        Verdict::Unmeasured => "unmeasured",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,12 +256,5 @@ mod tests {
     fn columns_line_up() {
         let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "22".to_owned()]];
         assert_eq!(aligned(&["x", "n"], "lr", &rows), "x      n\n----  --\na      1\nlong  22\n");
-    }
-
-    #[test]
-    fn numbers_keep_four_digits() {
-        assert_eq!(number(12345.6), "12346");
-        assert_eq!(number(0.12345), "0.123");
-        assert_eq!(number(f64::NAN), "-");
     }
 }

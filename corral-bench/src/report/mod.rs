@@ -1,18 +1,17 @@
 //! One self-contained HTML page: no network, no script.
 
 mod chart;
-pub mod curves;
 mod overall;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::claims::{Held, Verdict};
+use crate::curves::{self, Curve};
 use crate::overall::Overall;
 use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::spec::Spec;
-use crate::summary::Row;
+use crate::summary::{Row, number};
 use chart::{Axis, COLOURS, Line, Scale, Stack};
-use curves::Curve;
 
 /// The page for `cells` of `spec`.
 pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], overall: &Overall, held: &[Held]) -> String {
@@ -83,7 +82,7 @@ fn verdict(rows: &[&Row], curves: &[(usize, &str, Option<Curve>)]) -> Markup {
                     td { @let half = row.regret.half_width(row.seeds); "[" (number(row.regret.mean - half)) ", " (number(row.regret.mean + half)) "]" }
                     td { (number(row.regret.max)) }
                     td { (number(row.loss.mean)) }
-                    td { @if let Some(r) = row.ratio_to_best_base { (format!("{r:.2}")) } @else { "–" } }
+                    td { (row.to_best_base().as_deref().unwrap_or("–")) }
                     td { @match curve.as_ref().and_then(|c| c.slope) {
                         Some((s, lo, _)) if lo.is_nan() => { (format!("{s:.2}")) }
                         Some((s, lo, hi)) => { (format!("{s:.2} [{lo:.2}, {hi:.2}]")) }
@@ -242,7 +241,7 @@ fn claims(held: &[Held]) -> Markup {
                         td { (h.environment) ", " (h.learner) }
                         td { (h.figure) ": " (number(h.measured)) " [" (number(h.low)) ", " (number(h.high)) "]" }
                         td { (h.bound) }
-                        td class=[(h.verdict == Verdict::Fails).then_some("bad")] { (crate::cli::verdict(h.verdict)) }
+                        td class=[(h.verdict == Verdict::Fails).then_some("bad")] { (h.verdict) }
                     }
                 } }
             } }
@@ -272,8 +271,4 @@ fn failures(cells: &[CellRecord]) -> Markup {
             } }
         }
     }
-}
-
-fn number(x: f64) -> String {
-    crate::cli::number(x)
 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::overall::Overall;
 
 /// The tables over all worlds, where there are several.
-pub fn overall(Overall { gaps, ranks, duels }: &Overall) -> Markup {
+pub fn overall(Overall { gaps, ranks, duels, .. }: &Overall) -> Markup {
     html! {
         @if let Some(first) = ranks.first() {
             h2 { "Masters ranked" }
