@@ -200,7 +200,7 @@ mod tests {
         )
         .unwrap();
         // Three masters in three worlds, two bases alone in two of them.
-        assert_eq!(spec.pairs().count(), 3 * 3 + 2 * 2);
+        assert_eq!(spec.runs.len(), 3 * 3 + 2 * 2);
         let mut cells = Vec::new();
         for number in 0..spec.cells() {
             let cell = crate::run::CellSpec::of(&spec, number);
@@ -244,7 +244,7 @@ mod tests {
             let text = format!(
                 "rounds = 10\nseeds = 1\n{worlds}\n[bands]\nx = [\"moss\"]\ny = [\"moss\"]\n{learners}"
             );
-            Spec::parse(&text).map(|spec| spec.pairs().count()).map_err(|e| e.to_string())
+            Spec::parse(&text).map(|spec| spec.runs.len()).map_err(|e| e.to_string())
         };
         let world = |label: &str, band: &str| {
             format!("[[environment]]\nlabel = \"{label}\"\nname = \"bernoulli\"\n{band}\n")

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use launch::{corral, folder_with, refused, run, succeeded};
+use launch::{corral, folder_with, records, refused, run, succeeded};
 use tempfile::TempDir;
 
 const SPEC: &str = r#"
@@ -222,11 +222,7 @@ fn a_named_band_is_its_list_and_its_members_alone() {
     let cells = |spec: &str| {
         let dir = folder_with(spec);
         succeeded(&run(&dir, &["--out", "o"]));
-        let mut lines: Vec<String> = fs::read_to_string(dir.path().join("o/cells.jsonl"))
-            .unwrap()
-            .lines()
-            .map(str::to_owned)
-            .collect();
+        let mut lines = records(&dir.path().join("o"));
         lines.sort();
         lines
     };
@@ -278,7 +274,7 @@ fn bases_are_smoothed_and_copied_on_request() {
     let cells = |spec: &str| {
         let dir = folder_with(spec);
         succeeded(&run(&dir, &["--out", "o"]));
-        fs::read_to_string(dir.path().join("o/cells.jsonl")).unwrap()
+        records(&dir.path().join("o")).concat()
     };
     let plain = cells(&spec("", ""));
     assert_ne!(cells(&spec(", smoothed = true", "")), plain);

@@ -10,7 +10,7 @@ mod run;
 mod stability;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use corral_plugin_abi::host::Policy;
@@ -54,6 +54,9 @@ enum Command {
     Plugin(plugin::PluginArgs),
 }
 
+/// The largest spec or list that is read: they are written by hand.
+const LARGEST_TEXT: u64 = 16 << 20;
+
 /// How a command prints its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Format {
@@ -94,8 +97,7 @@ impl PluginDir {
         let allowed = match &self.allow_digests {
             None => None,
             Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+                let text = read_text(path)?;
                 // The output of sha256sum has the file's name behind the digest.
                 Some(text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect())
             }
@@ -141,6 +143,21 @@ impl Cli {
             Some(Command::Plugin(args)) => plugin::plugin(args),
         }
     }
+}
+
+/// The text of a regular file of at most [`LARGEST_TEXT`] bytes.
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{}: {why}", path.display()));
+    let meta = std::fs::metadata(path).map_err(|e| refuse(&e))?;
+    if !meta.is_file() {
+        return Err(refuse(&"not a regular file"));
+    }
+    if meta.len() > LARGEST_TEXT {
+        return Err(refuse(&format!("{} bytes; at most {LARGEST_TEXT} are read", meta.len())));
+    }
+    let bytes = std::fs::read(path).map_err(|e| refuse(&e))?;
+    String::from_utf8(bytes)
+        .map_err(|e| refuse(&format!("not UTF-8: byte {} is not text", e.utf8_error().valid_up_to())))
 }
 
 fn parse_shard(text: &str) -> Result<Shard, String> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::run::{CellRecord, Progress};
-use crate::spec::Spec;
+use crate::spec::{RunSpec, Spec};
 use crate::store::Shard;
 
 const LINE_EVERY: Duration = Duration::from_secs(5);
@@ -26,11 +26,11 @@ pub struct Reporter {
 impl Reporter {
     /// For a run of `spec`.
     pub fn new(spec: &Spec, shard: Shard, quiet: bool) -> Self {
-        let per_horizon = spec.cells() / spec.rounds.len() as u64;
-        let total: u64 = (0..spec.cells())
-            .filter(|c| shard.has(*c))
-            .map(|c| spec.rounds[(c / per_horizon) as usize])
-            .fold(0, u64::saturating_add);
+        let of_run = |(i, run): (u64, &RunSpec)| {
+            let cells = shard.count((i + 1) * spec.seeds) - shard.count(i * spec.seeds);
+            cells.saturating_mul(spec.rounds[run.horizon])
+        };
+        let total = (0..).zip(&spec.runs).map(of_run).fold(0, u64::saturating_add);
         let terminal = std::io::stderr().is_terminal();
         let bar = (!quiet && terminal).then(|| {
             let bar = ProgressBar::new(total);
@@ -71,6 +71,13 @@ impl Progress for Reporter {
                 "{percent:3.0}%  {done} of {} rounds, {:.2e} a second, {left:.0} s left",
                 self.total, speed
             );
+        }
+    }
+
+    fn note(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("note: {text}")),
+            None => eprintln!("note: {text}"),
         }
     }
 

@@ -1,14 +1,14 @@
 //! `corral run` and `corral merge`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
 use super::progress::Reporter;
-use super::{Failure, Format, PluginDir, emit, exponents, parse_pair, parse_shard, print, table};
+use super::{Failure, Format, PluginDir, emit, exponents, parse_pair, parse_shard, print, read_text, table};
 use crate::claims::{Held, hold};
 use crate::experiments;
 use crate::overall::Overall;
@@ -18,9 +18,6 @@ use crate::spec::{Source, Spec, SpecError, StabilitySpec};
 use crate::standing::Standing;
 use crate::store::{self, Shard, results_csv};
 use crate::summary::{Row, rows};
-
-/// The largest spec that is read: a spec is written by hand.
-const LARGEST_SPEC: u64 = 16 << 20;
 
 /// Arguments of `corral run`.
 #[derive(Debug, Args)]
@@ -167,7 +164,11 @@ fn run_stability(args: &RunArgs, spec: &StabilitySpec) -> Result<(), Failure> {
     print(&answer)
 }
 
-/// A flag that Ctrl-C sets. The second one finds it set already, and ends at once.
+/// How long a run may take to end when it is told to, before it is ended.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// A flag that Ctrl-C and SIGTERM set, for cells to end at their next round. What takes longer than that is ended where
+/// it is, and so is everything at the second signal: files are whole at any moment.
 pub(super) fn interruptible() -> Arc<AtomicBool> {
     let cancel = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&cancel);
@@ -175,6 +176,11 @@ pub(super) fn interruptible() -> Arc<AtomicBool> {
         if handler.swap(true, std::sync::atomic::Ordering::Relaxed) {
             std::process::exit(130);
         }
+        std::thread::spawn(|| {
+            std::thread::sleep(PATIENCE);
+            eprintln!("error: interrupted; the same command goes on from the cells that are done");
+            std::process::exit(130);
+        });
     });
     cancel
 }
@@ -259,19 +265,9 @@ fn spec_text(name: &str) -> Result<String, Failure> {
             corral_core::catalog::Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n));
         return Err(Failure::usage(format!("{unknown}; nor is there such a file")));
     }
-    let refuse = |why: &dyn std::fmt::Display| Failure::usage(format!("{name}: {why}"));
-    let meta = fs::metadata(path).map_err(|e| refuse(&e))?;
-    if !meta.is_file() {
-        return Err(refuse(&"not a regular file"));
-    }
-    if meta.len() > LARGEST_SPEC {
-        return Err(refuse(&format!("{} bytes; a spec has at most {LARGEST_SPEC}", meta.len())));
-    }
-    let bytes = fs::read(path).map_err(|e| refuse(&e))?;
-    let text = String::from_utf8(bytes)
-        .map_err(|e| refuse(&format!("not UTF-8: byte {} is not text", e.utf8_error().valid_up_to())))?;
+    let text = read_text(path)?;
     if text.trim().is_empty() {
-        return Err(refuse(&"the file is empty"));
+        return Err(Failure::usage(format!("{name}: the file is empty")));
     }
     Ok(text)
 }
@@ -339,7 +335,6 @@ pub struct MergeArgs {
 pub fn merge(args: MergeArgs) -> Result<(), Failure> {
     let cells = store::merge(&args.dirs, &args.out).map_err(Failure::usage)?;
     let manifest = store::read_manifest(&args.out).map_err(Failure::usage)?;
-    let spec =
-        Spec::parse(&manifest.spec).map_err(|e| Failure::usage(format!("{}: {e}", args.out.display())))?;
+    let spec = store::spec_of(&manifest, &args.out).map_err(Failure::usage)?;
     answer(&spec, &cells, &Timings::default(), &args.out, args.format, false)
 }

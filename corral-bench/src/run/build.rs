@@ -68,7 +68,9 @@ pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, Bu
     let world = corral_envs::build(&spec.name, &spec.params, rounds, &mut stream(seed, "world"))
         .map_err(|e| at(&e))?;
     match &spec.induced {
-        Some(params) => corral_envs::induce(world, params, rounds).map_err(|e| at(&e)),
+        Some(around) => {
+            corral_envs::induce(world, &around.params, rounds).map_err(|e| BuildError::at(&around.place)(&e))
+        }
         None => Ok(world),
     }
 }

@@ -10,7 +10,7 @@ use super::record::{BandRecord, CellRecord, TRACED_SEEDS, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;
 
-/// How often a cell looks up whether to go on, and tells how far it is.
+/// How often a cell tells how far it is. Whether to go on it asks in every round.
 const LOOK_UP: u64 = 8192;
 
 /// Which cell.
@@ -31,11 +31,10 @@ pub struct CellSpec {
 impl CellSpec {
     /// The cell of this number: horizons first, then environments, learners, seeds.
     pub fn of(spec: &Spec, cell: u64) -> Self {
-        let (rest, seed) = (cell / spec.seeds, cell % spec.seeds);
-        let pairs = spec.pairs().count() as u64;
-        let (horizon, pair) = (rest / pairs, rest % pairs);
-        let (environment, learner) = spec.pairs().nth(pair as usize).unwrap_or_default();
-        Self { cell, rounds: spec.rounds[horizon as usize], environment, learner, seed }
+        let run = spec.runs[(cell / spec.seeds) as usize];
+        let rounds = spec.rounds[run.horizon];
+        let (environment, learner, seed) = (run.environment, run.learner, cell % spec.seeds);
+        Self { cell, rounds, environment, learner, seed }
     }
 }
 
@@ -207,7 +206,7 @@ impl Run<'_> {
         let environment = &spec.environments[self.cell.environment];
         let learner = &spec.learners[self.cell.learner].learner;
         let setup = build::told(env, self.cell.rounds);
-        let delay = environment.delay.as_ref().map(corral_envs::delay).transpose()?;
+        let delay = environment.delay.as_ref().map(|d| corral_envs::delay(&d.params)).transpose()?;
         let weighted = environment.induced.is_some();
         match build::runner::<D>(learner, &setup, plugins)? {
             Runner::Alone(mut base) => {
@@ -280,9 +279,9 @@ impl Run<'_> {
                 }
                 if t % LOOK_UP == 0 {
                     (self.advance)(LOOK_UP);
-                    if (self.stop)() {
-                        return Err(End::Stopped);
-                    }
+                }
+                if (self.stop)() {
+                    return Err(End::Stopped);
                 }
             }
             Ok(())

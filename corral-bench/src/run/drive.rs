@@ -6,8 +6,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use super::cell::{CellSpec, run_cell};
 use super::{BuildError, CellRecord, Plugins, build};
 use crate::spec::{Spec, SpecError};
@@ -19,6 +17,8 @@ pub trait Progress: Sync {
     fn advance(&self, rounds: u64);
     /// A cell ended.
     fn cell(&self, cell: &CellRecord);
+    /// Something the user should know.
+    fn note(&self, text: &str);
 }
 
 /// Seconds and rounds spent per (horizon, environment, learner) in this process.
@@ -71,6 +71,11 @@ pub enum RunError {
 /// # Errors
 /// The line of the spec, and what is wrong there.
 pub fn check(spec: &Spec, plugins: &Plugins) -> Result<(), SpecError> {
+    for environment in &spec.environments {
+        if let Some(delay) = &environment.delay {
+            corral_envs::delay(&delay.params).map_err(|e| SpecError::at(&delay.place, e))?;
+        }
+    }
     for &rounds in &spec.rounds {
         for environment in &spec.environments {
             let world = build::world(environment, rounds, 0)?;
@@ -103,26 +108,21 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<(Vec<CellRecord>, Timings), RunError> {
     check(spec, plugins)?;
-    let store = Store::open(dir, Manifest::new(spec, shard, plugins.digests())).map_err(RunError::Folder)?;
-    let missing = store.missing();
-    for cell in store.cells() {
-        progress.advance(cell.rounds);
-    }
+    let manifest = Manifest::new(spec, shard, plugins.digests());
+    let store = Store::open(dir, manifest, spec).map_err(RunError::Folder)?;
+    store.changed().iter().for_each(|why| progress.note(&format!("{why}; this cell is computed again")));
+    progress.advance(store.played());
+    let (before, total) = (store.done().clone(), shard.count(spec.cells()));
+    // In order, one at a time, as threads ask for them: neighbours in the spec take about equally long.
+    let missing = Mutex::new(before.missing(total));
     let store = Mutex::new((store, Timings::default()));
     let failed: Mutex<Option<StoreError>> = Mutex::new(None);
     let stop = || cancel.load(Ordering::Relaxed);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .build()
-        .map_err(|e| RunError::Threads(e.to_string()))?;
-    pool.install(|| {
-        // One cell at a time per thread, in order: neighbours in the spec take about equally long.
-        missing.par_iter().with_max_len(1).for_each(|&number| {
-            if stop() {
-                return;
-            }
+    let next = || if stop() { None } else { missing.lock().ok()?.next() };
+    let work = || {
+        while let Some(place) = next() {
             let started = Instant::now();
-            let cell = CellSpec::of(spec, number);
+            let cell = CellSpec::of(spec, shard.cell(place));
             let Some(record) = run_cell(spec, &cell, plugins, &stop, &|n| progress.advance(n)) else {
                 return;
             };
@@ -130,15 +130,22 @@ pub fn run(
             if let Ok(mut guard) = store.lock() {
                 let (store, timings) = &mut *guard;
                 timings.add(&record, started.elapsed());
-                if let Err(e) = store.append(record) {
+                if let Err(e) = store.append(&record) {
                     cancel.store(true, Ordering::Relaxed);
                     if let Ok(mut slot) = failed.lock() {
                         slot.get_or_insert(e);
                     }
                 }
             }
-        });
-    });
+        }
+    };
+    std::thread::scope(|scope| -> std::io::Result<()> {
+        for _ in 0..total.saturating_sub(before.len()).min(jobs as u64) {
+            std::thread::Builder::new().spawn_scoped(scope, work)?;
+        }
+        Ok(())
+    })
+    .map_err(|e| RunError::Threads(e.to_string()))?;
     if let Ok(Some(e)) = failed.into_inner() {
         return Err(e.into());
     }
@@ -146,10 +153,9 @@ pub fn run(
         Ok(inner) => inner,
         Err(poisoned) => poisoned.into_inner(),
     };
-    let left = store.missing().len() as u64;
-    if left > 0 {
-        let done = store.cells().len() as u64;
-        return Err(RunError::Interrupted { done, cells: done + left });
+    let done = store.done().len();
+    if done < total {
+        return Err(RunError::Interrupted { done, cells: total });
     }
     Ok((store.finish()?, timings))
 }

@@ -1,6 +1,6 @@
 //! What a cell leaves behind. Memory does not grow with rounds: curves are kept at fixed checkpoints.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// How many seeds keep the traces of their band (probabilities, rates, ranges); all keep the regret curve.
 pub const TRACED_SEEDS: u64 = 8;
@@ -40,10 +40,13 @@ pub struct CellRecord {
     /// Rounds whose loss was seen: all of them, but for E' and for logs.
     pub seen: u64,
     /// Pseudo-regret: the sum of mean losses of the decisions less that of the best fixed decision in hindsight.
+    #[serde(deserialize_with = "numbers")]
     pub regret: f64,
     /// The sum of the losses that were observed.
+    #[serde(deserialize_with = "numbers")]
     pub loss: f64,
     /// Pseudo-regret after each of the [`checkpoints`].
+    #[serde(deserialize_with = "numbers")]
     pub curve: Vec<f64>,
     /// What happened inside the band, for a master over bases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,6 +65,30 @@ impl CellRecord {
     }
 }
 
+/// JSON has no word for numbers that are not finite: it writes `null`, which is read as NaN.
+fn numbers<'de, D: Deserializer<'de>, T: Numbers>(from: D) -> Result<T, D::Error> {
+    T::Written::deserialize(from).map(T::read)
+}
+
+trait Numbers {
+    type Written: for<'de> Deserialize<'de>;
+    fn read(written: Self::Written) -> Self;
+}
+
+impl Numbers for f64 {
+    type Written = Option<f64>;
+    fn read(written: Option<f64>) -> Self {
+        written.unwrap_or(f64::NAN)
+    }
+}
+
+impl<T: Numbers> Numbers for Vec<T> {
+    type Written = Vec<T::Written>;
+    fn read(written: Vec<T::Written>) -> Self {
+        written.into_iter().map(T::read).collect()
+    }
+}
+
 /// What happened inside a band.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BandRecord {
@@ -70,18 +97,23 @@ pub struct BandRecord {
     /// How often each was followed.
     pub plays: Vec<u64>,
     /// The largest weight that each was fed.
+    #[serde(deserialize_with = "numbers")]
     pub max_weight: Vec<f64>,
     /// Effective samples of each: (sum of weights)^2 / sum of squared weights.
+    #[serde(deserialize_with = "numbers")]
     pub effective: Vec<f64>,
     /// Changes of a base's range: (round, base).
     pub range_changes: Vec<(u64, usize)>,
     /// Bases that were benched: (round, base, why).
     pub benched: Vec<(u64, usize, String)>,
     /// pbar per checkpoint and base; empty for seeds that are not traced.
+    #[serde(deserialize_with = "numbers")]
     pub probabilities: Vec<Vec<f64>>,
     /// The learning rate per checkpoint and base; empty where there is none.
+    #[serde(deserialize_with = "numbers")]
     pub rates: Vec<Vec<f64>>,
     /// The range per checkpoint and base; empty where there is none.
+    #[serde(deserialize_with = "numbers")]
     pub ranges: Vec<Vec<f64>>,
     /// What an audit found, for a master that was asked for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,8 +124,10 @@ pub struct BandRecord {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditRecord {
     /// The pathwise theorem: the largest left side over right side, of all bases and checkpoints. Above 1: refuted.
+    #[serde(deserialize_with = "numbers")]
     pub share: f64,
     /// The identities: the largest relative gap.
+    #[serde(deserialize_with = "numbers")]
     pub gap: f64,
 }
 

@@ -29,10 +29,24 @@ pub struct Spec {
     pub environments: Vec<EnvironmentSpec>,
     /// Who is run in each of them.
     pub learners: Vec<NamedLearner>,
+    /// Who is run where and how long: horizons first, then environments, then learners. Together with the seeds these
+    /// are the cells.
+    pub runs: Vec<RunSpec>,
     /// What is claimed of the outcome.
     pub claims: Vec<ClaimSpec>,
     /// The text it was read from, after every override: what a results folder is tied to.
     pub text: String,
+}
+
+/// One learner in one environment for so many rounds, by their indices in the spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunSpec {
+    /// Index of the horizon.
+    pub horizon: usize,
+    /// Index of the environment.
+    pub environment: usize,
+    /// Index of the learner.
+    pub learner: usize,
 }
 
 /// One world, with what surrounds it.
@@ -45,11 +59,20 @@ pub struct EnvironmentSpec {
     /// Its keys.
     pub params: toml::Table,
     /// E' around it, if any.
-    pub induced: Option<toml::Table>,
+    pub induced: Option<Surrounding>,
     /// When losses arrive, if not at once.
-    pub delay: Option<toml::Table>,
+    pub delay: Option<Surrounding>,
     /// The band that masters without bases of their own are over here.
     pub band: Option<String>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What is put around a world: E', or a delay.
+#[derive(Debug, Clone)]
+pub struct Surrounding {
+    /// Its keys.
+    pub params: toml::Table,
     /// Where it stands.
     pub place: Place,
 }
@@ -220,17 +243,9 @@ impl Spec {
         read::spec(source)
     }
 
-    /// Who is run where: indices of (environment, learner), world by world.
-    pub fn pairs(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.environments.iter().enumerate().flat_map(move |(e, world)| {
-            let here = self.learners.iter().enumerate().filter(move |(_, l)| l.plays_in(world));
-            here.map(move |(l, _)| (e, l))
-        })
-    }
-
     /// How many (horizon, environment, learner, seed) there are.
     pub fn cells(&self) -> u64 {
-        self.rounds.len() as u64 * self.pairs().count() as u64 * self.seeds
+        self.runs.len() as u64 * self.seeds
     }
 }
 

@@ -8,7 +8,8 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 use super::claim::claims;
 use super::located::{Node, Place, Table, Value};
 use super::{
-    BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, Source, Spec, SpecError,
+    BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, RunSpec, Source, Spec, SpecError,
+    Surrounding,
 };
 
 const SPEC_KEYS: &[&str] = &[
@@ -45,6 +46,7 @@ pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
     let environments = environments(table, &bands)?;
     let learners = learners(table, &bands, &environments)?;
     let claims = claims(table, &environments, &learners, rounds.len())?;
+    let runs = runs(&rounds, seeds, &environments, &learners)?;
     let name = table.text("name")?.unwrap_or_else(|| "unnamed".to_owned());
     Ok(Spec {
         name,
@@ -53,9 +55,46 @@ pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
         seeds,
         environments,
         learners,
+        runs,
         claims,
         text: source.text().to_owned(),
     })
+}
+
+/// The most combinations of horizon, environment and learner: the table of results has a row for each.
+const MOST_RUNS: usize = 1_000_000;
+
+/// Who is run where and how long, when all of it can be counted.
+fn runs(
+    rounds: &[u64],
+    seeds: u64,
+    environments: &[EnvironmentSpec],
+    learners: &[NamedLearner],
+) -> Result<Vec<RunSpec>, SpecError> {
+    let mut runs = Vec::new();
+    let mut total = 0u64;
+    for (horizon, t) in rounds.iter().enumerate() {
+        for (environment, world) in environments.iter().enumerate() {
+            for (learner, _) in learners.iter().enumerate().filter(|(_, l)| l.plays_in(world)) {
+                if runs.len() == MOST_RUNS {
+                    let why = format!(
+                        "{} horizons, {} environments and {} learners are more than {MOST_RUNS} combinations",
+                        rounds.len(),
+                        environments.len(),
+                        learners.len()
+                    );
+                    return Err(SpecError::whole(why));
+                }
+                total = t.checked_mul(seeds).and_then(|n| n.checked_add(total)).ok_or_else(|| {
+                    SpecError::whole(format!(
+                        "{t} rounds and {seeds} seeds of every learner are more than 2^64 rounds altogether"
+                    ))
+                })?;
+                runs.push(RunSpec { horizon, environment, learner });
+            }
+        }
+    }
+    Ok(runs)
 }
 
 fn environments(spec: &Table, bands: &Bands) -> Result<Vec<EnvironmentSpec>, SpecError> {
@@ -64,12 +103,12 @@ fn environments(spec: &Table, bands: &Bands) -> Result<Vec<EnvironmentSpec>, Spe
             "environment is missing: a table with a name, or [[environment]] tables",
         ));
     };
-    let around = |own: &Table, key: &str| -> Result<Option<toml::Table>, SpecError> {
+    let around = |own: &Table, key: &str| -> Result<Option<Surrounding>, SpecError> {
         let table = match own.table(key)? {
             Some(table) => Some(table),
             None => spec.table(key)?,
         };
-        Ok(table.map(|t| t.params(&[])))
+        Ok(table.map(|t| Surrounding { params: t.params(&[]), place: t.place.clone() }))
     };
     let mut found = Vec::new();
     for node in node.one_or_many() {

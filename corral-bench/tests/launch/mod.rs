@@ -48,3 +48,9 @@ pub fn refused(output: &Output, code: i32, parts: &[&str]) {
         assert!(stderr.contains(part), "{part:?} is not in: {stderr}");
     }
 }
+
+/// The records of a results folder, without their digests.
+pub fn records(dir: &Path) -> Vec<String> {
+    let text = fs::read_to_string(dir.join("cells.jsonl")).unwrap();
+    text.lines().map(|l| l.split_once("\",").unwrap().1.to_owned()).collect()
+}

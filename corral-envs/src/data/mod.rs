@@ -14,6 +14,7 @@ pub use encode::Encoding;
 pub use logged::{Logged, LoggedParams, Replay};
 pub use rows::Format;
 pub use source::DATA_FOLDER;
+pub(crate) use source::open;
 
 use crate::registry::{Row, entry, field};
 

@@ -23,10 +23,11 @@ pub fn resolve(file: &str) -> PathBuf {
 /// Opens a file for reading; gzip is recognised by its first bytes.
 pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, EnvError> {
     let failed = |e: io::Error| broken(path, None, &e);
-    let mut file = File::open(path).map_err(failed)?;
-    if !file.metadata().map_err(failed)?.is_file() {
+    // Before it is opened: opening a pipe waits for somebody who writes.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err(at(path, None, "not a regular file"));
     }
+    let mut file = File::open(path).map_err(failed)?;
     let mut magic = [0; 2];
     let read = file.read(&mut magic).map_err(failed)?;
     file.rewind().map_err(failed)?;

@@ -186,7 +186,8 @@ fn probabilities(params: InducedParams) -> Result<Vec<f64>, EnvError> {
     }
     let file = params.file;
     let fail = |line: Option<u64>, why: String| EnvError::Data { file: file.clone(), line, why };
-    let text = std::fs::read_to_string(&file).map_err(|e| fail(None, e.to_string()))?;
+    let reader = crate::data::open(std::path::Path::new(&file))?;
+    let text = std::io::read_to_string(reader).map_err(|e| fail(None, e.to_string()))?;
     let mut numbers = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let cell = line.trim();

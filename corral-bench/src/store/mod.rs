@@ -1,0 +1,586 @@
+//! The results folder. Cells are appended as they finish, so a killed run resumes; when the last one is there, the
+//! files get their final names and an order that does not depend on who finished first. Every record has its digest and
+//! is held against the spec when it is read; a folder has one writer at a time.
+
+mod done;
+mod seal;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::run::{CellRecord, CellSpec};
+use crate::spec::Spec;
+
+pub use done::Done;
+use seal::Seal;
+
+const FORMAT: u32 = 2;
+const WHOLE_FILE: &str = "cells.jsonl";
+const LOG_FILE: &str = "cells.partial.jsonl";
+
+/// One part of a run that was split over machines: the cells whose number is `index` modulo `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    /// Counted from 1.
+    pub index: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
+impl Shard {
+    /// The whole run.
+    pub const WHOLE: Self = Self { index: 1, of: 1 };
+
+    /// How many of the cells from 0 to `cells` - 1 belong to this part.
+    pub fn count(self, cells: u64) -> u64 {
+        if cells < self.index { 0 } else { (cells - self.index) / self.of + 1 }
+    }
+
+    /// The cell at `place` of this part, counted from 0.
+    pub fn cell(self, place: u64) -> u64 {
+        place * self.of + (self.index - 1)
+    }
+
+    /// The place of `cell` in this part, if it belongs to it.
+    fn place(self, cell: u64) -> Option<u64> {
+        (cell % self.of == self.index - 1).then_some(cell / self.of)
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+        match parts {
+            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
+            _ => Err(format!("a shard is i/n with 1 <= i <= n, as in 2/8, but is {text:?}")),
+        }
+    }
+}
+
+/// What a results folder holds, apart from the results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this layout.
+    pub format: u32,
+    /// Version of the program.
+    pub corral: String,
+    /// The spec's name.
+    pub name: String,
+    /// How many cells the whole spec has.
+    pub cells: u64,
+    /// How many seeds.
+    pub seeds: u64,
+    /// Which part this folder holds.
+    pub shard: Shard,
+    /// The plugins that were loaded: key and SHA-256 of the file.
+    pub plugins: Vec<(String, String)>,
+    /// The spec itself, after every override.
+    pub spec: String,
+}
+
+impl Manifest {
+    /// Of a run of `spec`.
+    pub fn new(spec: &Spec, shard: Shard, plugins: Vec<(String, String)>) -> Self {
+        Self {
+            format: FORMAT,
+            corral: env!("CARGO_PKG_VERSION").to_owned(),
+            name: spec.name.clone(),
+            cells: spec.cells(),
+            seeds: spec.seeds,
+            shard,
+            plugins,
+            spec: spec.text.clone(),
+        }
+    }
+}
+
+/// Why a results folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Where.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+    /// It belongs to something else.
+    #[error("{} holds results of {why}; choose another folder with --out, or remove it", dir.display())]
+    Other {
+        /// The folder.
+        dir: PathBuf,
+        /// Of what.
+        why: String,
+    },
+    /// Somebody else is writing to it.
+    #[error("{}: another run is writing to this folder", .0.display())]
+    Busy(PathBuf),
+    /// Two folders have different records of one cell.
+    #[error("cell {cell} has one outcome in {} and another in {}: results of one spec cannot differ", first.display(), second.display())]
+    Contradiction {
+        /// The cell.
+        cell: u64,
+        /// One folder.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// It is not a results folder, or a damaged one.
+    #[error("{}: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
+    move |source| StoreError::Io { path: path.to_owned(), source }
+}
+
+/// A results folder that is being filled. What is in memory does not grow with the cells that are done.
+pub struct Store<'a> {
+    dir: PathBuf,
+    manifest: Manifest,
+    spec: &'a Spec,
+    seal: Seal,
+    log: File,
+    done: Done,
+    played: u64,
+    changed: Vec<String>,
+    _lock: File,
+}
+
+impl<'a> Store<'a> {
+    /// Opens `dir` for the run of `spec` that `manifest` describes, making it if need be, and takes up what an earlier
+    /// run left there.
+    ///
+    /// # Errors
+    /// The folder cannot be written, another run writes to it, or it holds another run.
+    pub fn open(dir: &Path, manifest: Manifest, spec: &'a Spec) -> Result<Self, StoreError> {
+        fs::create_dir_all(dir).map_err(at(dir))?;
+        let lock = lock(dir)?;
+        let path = dir.join("manifest.json");
+        if path.exists() {
+            let found = read_manifest(dir)?;
+            if found != manifest {
+                return Err(StoreError::Other { dir: dir.to_owned(), why: difference(&found, &manifest) });
+            }
+        } else {
+            let text = serde_json::to_string_pretty(&manifest)
+                .map_err(|e| StoreError::Damaged { path: path.clone(), why: e.to_string() })?;
+            write_whole(&path, (text + "\n").as_bytes())?;
+        }
+        // Start the log anew from the records that hold: a kill may have left half a line.
+        let partial = dir.join(LOG_FILE);
+        let seal = Seal::of(spec);
+        let (mut done, mut played, mut changed) = (Done::default(), 0u64, Vec::new());
+        write_with(&partial, |out| {
+            read_lines(dir, &seal, spec, &mut |line| match line {
+                Line::Record { record, bytes } => {
+                    let Some(place) = manifest.shard.place(record.cell) else { return Ok(()) };
+                    if done.insert(place) {
+                        played = played.saturating_add(record.rounds);
+                        out.write_all(bytes).map_err(at(&partial))?;
+                    }
+                    Ok(())
+                }
+                Line::Changed(why) => {
+                    changed.push(why);
+                    Ok(())
+                }
+            })
+        })?;
+        let log = OpenOptions::new().append(true).open(&partial).map_err(at(&partial))?;
+        Ok(Self { dir: dir.to_owned(), manifest, spec, seal, log, done, played, changed, _lock: lock })
+    }
+
+    /// How many cells of this shard are done.
+    pub fn done(&self) -> &Done {
+        &self.done
+    }
+
+    /// The rounds of the cells that were there when it was opened.
+    pub fn played(&self) -> u64 {
+        self.played
+    }
+
+    /// The records that were there and did not hold, in words: their cells are missing now.
+    pub fn changed(&self) -> &[String] {
+        &self.changed
+    }
+
+    /// Appends a finished cell.
+    ///
+    /// # Errors
+    /// It could not be written: the disk is full.
+    pub fn append(&mut self, record: &CellRecord) -> Result<(), StoreError> {
+        let path = self.dir.join(LOG_FILE);
+        let line = sealed(&self.seal, record, &path)?;
+        self.log.write_all(&line).map_err(at(&path))?;
+        if let Some(place) = self.manifest.shard.place(record.cell) {
+            self.done.insert(place);
+        }
+        Ok(())
+    }
+
+    /// Gives the files their final names and order, when no cell is missing.
+    ///
+    /// # Errors
+    /// A file could not be written.
+    pub fn finish(self) -> Result<Vec<CellRecord>, StoreError> {
+        let mut cells = Vec::new();
+        read_lines(&self.dir, &self.seal, self.spec, &mut |line| {
+            // Files of an earlier run come first, and what did not hold in them was computed again.
+            if let Line::Record { record, .. } = line {
+                cells.push(*record);
+            }
+            Ok(())
+        })?;
+        cells.sort_by_key(|c| c.cell);
+        cells.dedup_by_key(|c| c.cell);
+        self.write_final(&cells)?;
+        Ok(cells)
+    }
+
+    /// Writes `results.csv` and `cells.jsonl`, and takes the log away.
+    fn write_final(&self, cells: &[CellRecord]) -> Result<(), StoreError> {
+        write_whole(&self.dir.join("results.csv"), &results_csv(cells))?;
+        let path = self.dir.join(WHOLE_FILE);
+        write_with(&path, |out| {
+            cells
+                .iter()
+                .try_for_each(|cell| out.write_all(&sealed(&self.seal, cell, &path)?).map_err(at(&path)))
+        })?;
+        let log = self.dir.join(LOG_FILE);
+        fs::remove_file(&log).map_err(at(&log))
+    }
+}
+
+/// One writer at a time. Where the file system has no locks, nobody is kept out.
+fn lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(".lock");
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(StoreError::Busy(dir.to_owned())),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
+}
+
+fn sealed(seal: &Seal, record: &CellRecord, path: &Path) -> Result<Vec<u8>, StoreError> {
+    seal.line(record).map_err(|e| StoreError::Damaged { path: path.to_owned(), why: e.to_string() })
+}
+
+/// One row per cell.
+pub fn results_csv(cells: &[CellRecord]) -> Vec<u8> {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    // Writing into a vector cannot fail.
+    let _ =
+        out.write_record(["cell", "rounds", "environment", "learner", "seed", "regret", "loss", "failed"]);
+    for c in cells {
+        let _ = out.write_record([
+            &c.cell.to_string(),
+            &c.rounds.to_string(),
+            &c.environment,
+            &c.learner,
+            &c.seed.to_string(),
+            &c.regret.to_string(),
+            &c.loss.to_string(),
+            c.failed.as_deref().unwrap_or_default(),
+        ]);
+    }
+    out.into_inner().unwrap_or_default()
+}
+
+/// Reads a folder's manifest.
+///
+/// # Errors
+/// There is none, or it is not one.
+pub fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
+    let path = dir.join("manifest.json");
+    let text = io::read_to_string(open_regular(&path)?).map_err(at(&path))?;
+    let manifest: Manifest = serde_json::from_str(&text)
+        .map_err(|e| StoreError::Damaged { path: path.clone(), why: e.to_string() })?;
+    if manifest.format != FORMAT {
+        let why = format!("layout {} is not the {FORMAT} that this program reads", manifest.format);
+        return Err(StoreError::Damaged { path, why });
+    }
+    Ok(manifest)
+}
+
+/// What stands on a line of a file of records.
+enum Line<'a> {
+    /// A record that holds, and the bytes of its line.
+    Record { record: Box<CellRecord>, bytes: &'a [u8] },
+    /// One that does not: where, and why not.
+    Changed(String),
+}
+
+/// Hands every line of a folder's records to `each`; a last line that was cut short is left out.
+fn read_lines(
+    dir: &Path,
+    seal: &Seal,
+    spec: &Spec,
+    each: &mut dyn FnMut(Line<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    for name in [WHOLE_FILE, LOG_FILE] {
+        let path = dir.join(name);
+        let file = match open_regular(&path) {
+            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue,
+            other => other?,
+        };
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        for number in 1u64.. {
+            line.clear();
+            if reader.read_until(b'\n', &mut line).map_err(at(&path))? == 0 {
+                break;
+            }
+            match seal.open(&line, spec) {
+                Ok(record) => each(Line::Record { record: Box::new(record), bytes: &line })?,
+                Err(_) if line.last() != Some(&b'\n') => break,
+                Err(why) => each(Line::Changed(format!("{}, line {number}: {why}", path.display())))?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Opens a file for reading that is neither a pipe nor a device.
+fn open_regular(path: &Path) -> Result<File, StoreError> {
+    if !fs::metadata(path).map_err(at(path))?.is_file() {
+        return Err(StoreError::Damaged { path: path.to_owned(), why: "not a regular file".to_owned() });
+    }
+    File::open(path).map_err(at(path))
+}
+
+/// The spec that the results of a folder are of.
+///
+/// # Errors
+/// The manifest has none that can be read.
+pub fn spec_of(manifest: &Manifest, dir: &Path) -> Result<Spec, StoreError> {
+    Spec::parse(&manifest.spec)
+        .map_err(|e| StoreError::Damaged { path: dir.join("manifest.json"), why: format!("its spec, {e}") })
+}
+
+/// Reads the cells of a folder, finished or not, sorted; a last line that was cut short is left out.
+///
+/// # Errors
+/// A file cannot be read, or a record was changed after it was written.
+pub fn read_cells(dir: &Path) -> Result<Vec<CellRecord>, StoreError> {
+    let spec = spec_of(&read_manifest(dir)?, dir)?;
+    let mut cells: Vec<CellRecord> = Vec::new();
+    read_lines(dir, &Seal::of(&spec), &spec, &mut |line| match line {
+        Line::Record { record, .. } => {
+            cells.push(*record);
+            Ok(())
+        }
+        Line::Changed(why) => Err(StoreError::Damaged {
+            path: dir.to_owned(),
+            why: format!("{why}; run the spec again, and this cell is computed again"),
+        }),
+    })?;
+    cells.sort_by_key(|c| c.cell);
+    cells.dedup_by_key(|c| c.cell);
+    Ok(cells)
+}
+
+/// Joins the folders of shards of one spec into `out`.
+///
+/// # Errors
+/// They are not of one spec, they contradict each other, a cell is missing, or `out` cannot be written.
+pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Vec<CellRecord>, StoreError> {
+    let joined = Some(out.to_owned()).filter(|dir| dir.join("manifest.json").exists() && !dirs.contains(dir));
+    let mut whole: Option<Manifest> = None;
+    let mut cells: Vec<(CellRecord, &Path)> = Vec::new();
+    for dir in dirs.iter().chain(&joined) {
+        let mut manifest = read_manifest(dir)?;
+        manifest.shard = Shard::WHOLE;
+        match &whole {
+            Some(first) if *first != manifest => {
+                return Err(StoreError::Other { dir: dir.clone(), why: difference(&manifest, first) });
+            }
+            Some(_) => {}
+            None => whole = Some(manifest),
+        }
+        cells.extend(read_cells(dir)?.into_iter().map(|cell| (cell, dir.as_path())));
+    }
+    let Some(manifest) = whole else {
+        return Err(StoreError::Damaged {
+            path: out.to_owned(),
+            why: "there is nothing to merge".to_owned(),
+        });
+    };
+    cells.sort_by_key(|(c, _)| c.cell);
+    let same = |a: &CellRecord, b: &CellRecord| serde_json::to_vec(a).ok() == serde_json::to_vec(b).ok();
+    for pair in cells.windows(2) {
+        let [(a, first), (b, second)] = pair else { continue };
+        if a.cell == b.cell && !same(a, b) {
+            let (first, second) = (first.to_path_buf(), second.to_path_buf());
+            return Err(StoreError::Contradiction { cell: a.cell, first, second });
+        }
+    }
+    let mut cells: Vec<CellRecord> = cells.into_iter().map(|(c, _)| c).collect();
+    cells.dedup_by_key(|c| c.cell);
+    let mut done = Done::default();
+    cells.iter().for_each(|c| {
+        done.insert(c.cell);
+    });
+    let spec = spec_of(&manifest, out)?;
+    if let Some(first) = done.missing(manifest.cells).next() {
+        let cell = CellSpec::of(&spec, first);
+        let (world, learner) =
+            (&spec.environments[cell.environment].label, &spec.learners[cell.learner].label);
+        let why = format!(
+            "{} cells are missing, the first is cell {first} ({learner} in {world}, seed {})",
+            manifest.cells - done.len(),
+            cell.seed
+        );
+        return Err(StoreError::Damaged { path: out.to_owned(), why });
+    }
+    Store::open(out, manifest, &spec)?.write_final(&cells)?;
+    Ok(cells)
+}
+
+fn difference(found: &Manifest, wanted: &Manifest) -> String {
+    if found.spec != wanted.spec {
+        format!("another spec ({:?})", found.name)
+    } else if found.shard != wanted.shard {
+        format!("shard {}/{}", found.shard.index, found.shard.of)
+    } else if found.plugins != wanted.plugins {
+        "the same spec with other plugins".to_owned()
+    } else {
+        format!("the same spec, run by corral {}", found.corral)
+    }
+}
+
+/// Writes a file so that its final name never holds half of it.
+///
+/// # Errors
+/// The file system said no.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write_with(path, |out| out.write_all(bytes).map_err(at(path)))
+}
+
+/// Like [`write_whole`], bit by bit.
+fn write_with(
+    path: &Path,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".tmp");
+    let temporary = path.with_file_name(name);
+    let write = || -> Result<(), StoreError> {
+        let mut out = BufWriter::new(File::create(&temporary).map_err(at(path))?);
+        fill(&mut out)?;
+        let file = out.into_inner().map_err(|e| at(path)(e.into_error()))?;
+        file.sync_data().map_err(at(path))?;
+        fs::rename(&temporary, path).map_err(at(path))
+    };
+    write().inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Plugins, run_cell};
+
+    const SPEC: &str = "rounds = 20\nseeds = 2\nenvironment = { name = \"bernoulli\", means = [0.5, 0.3] }\n\
+                        [[learner]]\nmaster = \"corral\"\nbases = [\"ucb1\", \"exp3\"]\n";
+
+    fn record(spec: &Spec, cell: u64) -> CellRecord {
+        run_cell(spec, &CellSpec::of(spec, cell), &Plugins::none(), &|| false, &|_| ()).unwrap()
+    }
+
+    /// Leaves `records` in a folder of shard `index` of 2.
+    fn shard(dir: &Path, spec: &Spec, index: u64, records: &[CellRecord]) -> PathBuf {
+        let dir = dir.join(format!("part-{index}"));
+        let mut store =
+            Store::open(&dir, Manifest::new(spec, Shard { index, of: 2 }, Vec::new()), spec).unwrap();
+        records.iter().for_each(|r| store.append(r).unwrap());
+        dir
+    }
+
+    #[test]
+    fn shards_that_contradict_each_other_are_not_merged() {
+        let spec = Spec::parse(SPEC).unwrap();
+        let records = [record(&spec, 0), record(&spec, 1)];
+        let forged = CellRecord { regret: 0.125, ..records[0].clone() };
+        let dir = tempfile::TempDir::new().unwrap();
+        let first = shard(dir.path(), &spec, 1, &records[..1]);
+        let second = shard(dir.path(), &spec, 2, &[forged, records[1].clone()]);
+        let out = dir.path().join("out");
+        let error = merge(&[first.clone(), second.clone()], &out).unwrap_err();
+        assert!(matches!(&error, StoreError::Contradiction { cell: 0, .. }), "{error}");
+        assert!(error.to_string().contains("part-1") && error.to_string().contains("part-2"), "{error}");
+        assert!(!out.exists(), "nothing is half-written");
+        // The same record twice is no contradiction.
+        let second = shard(dir.path(), &spec, 2, &[records[1].clone(), records[1].clone()]);
+        fs::remove_file(second.join(LOG_FILE)).unwrap();
+        let second = shard(dir.path(), &spec, 2, &records);
+        assert_eq!(merge(&[first, second], &out).unwrap(), records);
+    }
+
+    /// A forger who knows the digest still cannot hand the report figures of another shape.
+    #[test]
+    fn records_of_another_shape_are_refused() {
+        type Change = fn(&mut CellRecord);
+        let changes: &[(Change, &str)] = &[
+            (|r| r.cell = 2, "has 2 cells"),
+            (|r| r.seed = 1, "something else"),
+            (|r| r.learner.push('x'), "something else"),
+            (|r| r.played = 21, "21 of 20 rounds"),
+            (|r| r.curve.truncate(3), "3 points"),
+            (|r| r.band = None, "only a master"),
+            (|r| r.band.as_mut().unwrap().plays.push(1), "of 2 bases"),
+            (|r| r.band.as_mut().unwrap().probabilities[1].truncate(1), "of 2 bases"),
+            (|r| r.band.as_mut().unwrap().ranges[0].push(1.0), "of 2 bases"),
+            (|r| r.band.as_mut().unwrap().range_changes.push((1, 2)), "of 2 bases"),
+            (|r| r.band.as_mut().unwrap().benched.push((1, 7, String::new())), "of 2 bases"),
+        ];
+        let spec = Spec::parse(SPEC).unwrap();
+        let seal = Seal::of(&spec);
+        let whole = record(&spec, 0);
+        assert_eq!(seal.open(&seal.line(&whole).unwrap(), &spec).unwrap(), whole);
+        for (change, says) in changes {
+            let mut forged = whole.clone();
+            change(&mut forged);
+            let why = seal.open(&seal.line(&forged).unwrap(), &spec).unwrap_err();
+            assert!(why.contains(says), "{says:?}: {why}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_come_back_as_nan() {
+        let spec = Spec::parse(SPEC).unwrap();
+        let seal = Seal::of(&spec);
+        let mut record = record(&spec, 0);
+        record.failed = Some("the regret is NaN".to_owned());
+        (record.regret, record.curve[0]) = (f64::NAN, f64::INFINITY);
+        let read = seal.open(&seal.line(&record).unwrap(), &spec).unwrap();
+        assert!(read.regret.is_nan() && read.curve[0].is_nan() && read.curve[1] == record.curve[1]);
+    }
+
+    #[test]
+    fn shards_part_the_cells() {
+        for (cells, of) in [(0, 3), (1, 3), (7, 3), (9, 3), (5, 1), (3, 10)] {
+            let mut all: Vec<u64> = (1..=of)
+                .map(|index| Shard { index, of })
+                .flat_map(|s| (0..s.count(cells)).map(move |place| s.cell(place)))
+                .collect();
+            all.sort_unstable();
+            assert_eq!(all, (0..cells).collect::<Vec<_>>());
+        }
+        assert_eq!(Shard { index: 1, of: u64::MAX }.count(u64::MAX), 1);
+    }
+}
