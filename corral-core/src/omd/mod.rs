@@ -18,8 +18,13 @@
 //! [min l, min(max l, min_j(l_j + (w_j - 1)/eta_j))] guards Newton's method on 1/F - 1. Two probabilities
 //! have a closed form. The sum is restored by each step; nothing is ever renormalised.
 
+#[allow(dead_code)]
+mod flat;
 mod kernel;
 
+pub use flat::FlatBarrier;
+#[allow(unused_imports)]
+pub(crate) use flat::FlatState;
 pub(crate) use kernel::{Block, Sink, WIDTH, blocks};
 use kernel::{Sums, commit, evaluate};
 
@@ -159,6 +164,29 @@ pub fn step(
     Ok(info)
 }
 
+/// Whether `inverse` is 1/p of a distribution, and every rate one.
+fn check_start(inverse: &[f64], rates: &[f64]) -> Result<(), OmdError> {
+    let expected = inverse.len();
+    if expected == 0 {
+        return Err(OmdError::Empty);
+    }
+    if rates.len() != expected {
+        return Err(OmdError::Length { what: "rates", found: rates.len(), expected });
+    }
+    // Every comparison is written so that NaN fails.
+    if let Some((index, &value)) = inverse.iter().enumerate().find(|(_, w)| !(**w >= 1.0 - 1e-9)) {
+        return Err(OmdError::Inverse { index, value });
+    }
+    if let Some((index, &value)) = rates.iter().enumerate().find(|(_, r)| !(**r > 0.0 && r.is_finite())) {
+        return Err(OmdError::Rate { index, value });
+    }
+    let sum: f64 = inverse.iter().map(|w| 1.0 / w).sum();
+    if !((sum - 1.0).abs() <= 1e-6) {
+        return Err(OmdError::Sum(sum));
+    }
+    Ok(())
+}
+
 /// A distribution that moves by steps of Algorithm 2.
 #[derive(Debug, Clone)]
 pub struct LogBarrier {
@@ -191,24 +219,8 @@ impl LogBarrier {
     /// An inverse is below 1, the probabilities do not sum to 1 (within 1e-6), a rate is not positive and finite, or
     /// the lengths differ.
     pub fn new(inverse: &[f64], rates: &[f64]) -> Result<Self, OmdError> {
+        check_start(inverse, rates)?;
         let expected = inverse.len();
-        if expected == 0 {
-            return Err(OmdError::Empty);
-        }
-        if rates.len() != expected {
-            return Err(OmdError::Length { what: "rates", found: rates.len(), expected });
-        }
-        // Every comparison is written so that NaN fails.
-        if let Some((index, &value)) = inverse.iter().enumerate().find(|(_, w)| !(**w >= 1.0 - 1e-9)) {
-            return Err(OmdError::Inverse { index, value });
-        }
-        if let Some((index, &value)) = rates.iter().enumerate().find(|(_, r)| !(**r > 0.0 && r.is_finite())) {
-            return Err(OmdError::Rate { index, value });
-        }
-        let sum: f64 = inverse.iter().map(|w| 1.0 / w).sum();
-        if !((sum - 1.0).abs() <= 1e-6) {
-            return Err(OmdError::Sum(sum));
-        }
         let mut barrier = Self {
             params: OmdParams::default(),
             size: expected,
