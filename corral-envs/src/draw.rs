@@ -25,6 +25,11 @@ impl Draw {
         Self(rng.next_u64())
     }
 
+    /// The draw of a given seed.
+    pub(crate) fn at(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// The round before the first.
     pub fn none() -> Self {
         Self(0)

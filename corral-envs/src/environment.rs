@@ -3,6 +3,8 @@
 use corral_core::set::SetError;
 use corral_core::{Arm, Feedback, ParamError, Rng, Setup};
 
+use crate::data::Table;
+
 /// A world: each round it shows side information and takes a decision.
 ///
 /// A round is `next`, then `context`, any number of `loss` and `mean_loss`, then `play`.
@@ -54,6 +56,11 @@ pub trait Environment<X: ?Sized, D>: Send {
     fn facts(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
+
+    /// The columns that the world is made of, where it comes from a file.
+    fn table(&self) -> Option<&Table> {
+        None
+    }
 }
 
 impl<X: ?Sized, D, E: Environment<X, D> + ?Sized> Environment<X, D> for Box<E> {
@@ -83,6 +90,9 @@ impl<X: ?Sized, D, E: Environment<X, D> + ?Sized> Environment<X, D> for Box<E> {
     }
     fn facts(&self) -> Vec<(&'static str, f64)> {
         (**self).facts()
+    }
+    fn table(&self) -> Option<&Table> {
+        (**self).table()
     }
 }
 

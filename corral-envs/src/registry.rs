@@ -26,6 +26,14 @@ impl World {
             Self::Points(world) => world.setup(),
         }
     }
+
+    /// The columns that it is made of, where it comes from a file.
+    pub fn table(&self) -> Option<&crate::data::Table> {
+        match self {
+            Self::Arms(world) => world.table(),
+            Self::Points(world) => world.table(),
+        }
+    }
 }
 
 impl std::fmt::Debug for World {

@@ -280,7 +280,11 @@ fn bad_tables_are_refused_with_a_reason() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "# pbar\n0.5\n\n1.5\n").unwrap();
     let text = format!("schedule = \"recorded\"\nfile = {:?}", file.path().to_str().unwrap());
-    assert!(said(&text).ends_with(r#":4: "1.5" is no probability in (0, 1]"#), "{}", said(&text));
+    assert!(
+        said(&text).ends_with(r#":4: column 0 holds "1.5", no probability in (0, 1]"#),
+        "{}",
+        said(&text)
+    );
     std::fs::write(file.path(), "0.5\n0.25\n").unwrap();
     let World::Arms(world) = induce(plain(), &table(&text), 100).unwrap() else { unreachable!() };
     assert_eq!(world.range(), 4.0);

@@ -47,6 +47,38 @@ fn speed(rounds: f64) -> String {
     if rounds >= 1e6 { format!("{:.2} M", rounds / 1e6) } else { format!("{:.1} k", rounds / 1e3) }
 }
 
+/// The columns of a data set.
+pub fn columns(table: &corral_envs::data::Table) -> String {
+    let lines: Vec<Vec<String>> = table
+        .columns
+        .iter()
+        .map(|c| {
+            vec![
+                c.name.clone(),
+                c.kind.to_owned(),
+                c.range.map_or("-".to_owned(), |(low, high)| format!("{} to {}", number(low), number(high))),
+                c.missing.to_string(),
+                c.categories.map_or("many".to_owned(), |n| n.to_string()),
+                c.features.to_string(),
+            ]
+        })
+        .collect();
+    let dropped = if table.dropped > 0 {
+        format!(", {} more passed over for missing cells", table.dropped)
+    } else {
+        String::new()
+    };
+    let mut out = format!(
+        "{}: {} rows{dropped}, {} actions, {} features\n",
+        table.file, table.rows, table.actions, table.features
+    );
+    let header = ["column", "type", "range", "missing", "values", "features"];
+    out.push_str(&aligned(&header, "lllrrr", &lines));
+    table.warnings().iter().for_each(|w| out.push_str(&format!("warning: {w}\n")));
+    out.push('\n');
+    out
+}
+
 /// The verdict of a run.
 pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
     let mut out = format!("{}\n", spec.name);

@@ -1,10 +1,9 @@
 //! A loss matrix played back: one row per round, one column per arm.
 
-use std::path::Path as FilePath;
-
 use corral_core::{Arm, Context, Feedback, ParamError, Rng, Setup};
 use serde::Deserialize;
 
+use crate::data::{matrix, resolve};
 use crate::registry::{Row, entry, field};
 use crate::{ArmSums, EnvError, Environment};
 
@@ -33,7 +32,8 @@ impl ReplayParams {
         let (rows, file) = if self.file.is_empty() {
             (self.losses, None)
         } else if self.losses.is_empty() {
-            (read_matrix(FilePath::new(&self.file))?, Some(self.file))
+            let unit = |loss: f64| (0.0..=1.0).contains(&loss);
+            (matrix(&resolve(&self.file), "loss in [0, 1]", unit)?, Some(self.file))
         } else {
             return Err(ParamError::new("losses", "given beside a file", "given once").into());
         };
@@ -68,51 +68,6 @@ impl ReplayParams {
             round: 0,
             sums: ArmSums::new(arms),
         })
-    }
-}
-
-/// Reads a matrix of numbers separated by commas; every row names its line when it is wrong.
-fn read_matrix(path: &FilePath) -> Result<Vec<Vec<f64>>, EnvError> {
-    let name = path.display().to_string();
-    let fail = |line: Option<u64>, why: String| EnvError::Data { file: name.clone(), line, why };
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .trim(csv::Trim::All)
-        .comment(Some(b'#'))
-        .from_path(path)
-        .map_err(|e| fail(None, e.to_string()))?;
-    let mut rows: Vec<Vec<f64>> = Vec::new();
-    let mut record = csv::StringRecord::new();
-    loop {
-        let line = reader.position().line();
-        match reader.read_record(&mut record) {
-            Ok(false) => return Ok(rows),
-            Ok(true) => {}
-            Err(e) => return Err(fail(Some(line), e.to_string())),
-        }
-        let line = record.position().map_or(line, csv::Position::line);
-        let mut row = Vec::with_capacity(record.len());
-        for (column, cell) in record.iter().enumerate() {
-            match cell.parse::<f64>() {
-                Ok(loss) if (0.0..=1.0).contains(&loss) => row.push(loss),
-                _ => {
-                    return Err(fail(
-                        Some(line),
-                        format!("column {column} holds {cell:?}, no loss in [0, 1]"),
-                    ));
-                }
-            }
-        }
-        if let Some(first) = rows.first()
-            && first.len() != row.len()
-        {
-            return Err(fail(
-                Some(line),
-                format!("{} cells, where the first row has {}", row.len(), first.len()),
-            ));
-        }
-        rows.push(row);
     }
 }
 

@@ -1,11 +1,13 @@
-//! A supervised data set as a bandit: the class is hidden, and an action costs 0 if it is the class, else 1.
+//! A supervised data set as a bandit: what a row costs is hidden, and an action shows its own loss.
 
 use corral_core::{Arm, Context, ContextShape, Feedback, ParamError, Rng, Setup, Space};
 use serde::Deserialize;
 
-use super::encode::{Encoding, Schema, Wishes};
-use super::rows::{Format, Rows, Source};
+use super::columns::{Missing, PerColumn, Table};
+use super::encode::{Encoding, Scaling, Schema, Wishes};
+use super::rows::{File, Format, Rows, Source};
 use super::source::resolve;
+use super::target::Target;
 use crate::{EnvError, Environment};
 
 /// Parameters of [`DataSet`].
@@ -17,24 +19,48 @@ pub struct DataSetParams {
     /// How it is written.
     #[serde(default)]
     pub format: Format,
-    /// The column of the class; the last where it is not given.
+    /// What stands between the cells of a CSV.
+    #[serde(default = "comma")]
+    pub separator: char,
+    /// Whether the first line of a CSV names the columns; else they are called 1, 2, 3, ...
+    #[serde(default = "yes")]
+    pub header: bool,
+    /// The column of the class (or the number); the last where it is not given.
     #[serde(default)]
     pub class: Option<String>,
     /// The number of classes; more are an error.
     #[serde(default)]
     pub classes: Option<usize>,
+    /// The class is a number: so many answers lie evenly in its range, and cost their distance from it.
+    #[serde(default)]
+    pub levels: usize,
+    /// Instead of a class: the columns of the actions' losses.
+    #[serde(default)]
+    pub losses: Vec<String>,
     /// Columns that are categorical though they look like numbers.
     #[serde(default)]
     pub categorical: Vec<String>,
     /// Columns that are no features.
     #[serde(default)]
     pub ignore: Vec<String>,
+    /// What becomes of missing cells.
+    #[serde(default)]
+    pub missing: PerColumn<Missing>,
     /// How categories become numbers.
     #[serde(default)]
     pub encoding: Encoding,
     /// Buckets of the hashed encoding.
     #[serde(default = "buckets")]
     pub buckets: usize,
+    /// How numbers are scaled.
+    #[serde(default)]
+    pub scaling: Scaling,
+    /// Into how many bins of equal count numbers are cut; 0: they stay numbers.
+    #[serde(default)]
+    pub bins: usize,
+    /// How many features are made of products of two others, hashed where the pairs are more.
+    #[serde(default)]
+    pub interactions: usize,
     /// Begin again at the end of the file.
     #[serde(default)]
     pub repeat: bool,
@@ -44,75 +70,92 @@ fn buckets() -> usize {
     256
 }
 
+fn comma() -> char {
+    ','
+}
+
+fn yes() -> bool {
+    true
+}
+
 impl DataSetParams {
     /// Reads the file once to learn its columns, and checks every row; for a run of at most `rounds` rounds.
     ///
     /// # Errors
     /// Names file, line and value.
     pub fn check(self, rounds: u64) -> Result<DataSet, EnvError> {
-        if self.buckets == 0 {
-            return Err(ParamError::new("buckets", 0, "at least 1").into());
-        }
-        let path = resolve(&self.file);
+        let target = if !self.losses.is_empty() {
+            for (key, given) in [("class", self.class.is_some()), ("levels", self.levels > 0)] {
+                if given {
+                    return Err(ParamError::new(key, "given beside losses", "given without them").into());
+                }
+            }
+            Target::Losses(self.losses)
+        } else if self.levels > 0 {
+            Target::Levels { column: self.class, levels: self.levels }
+        } else {
+            Target::Class { column: self.class, most: self.classes }
+        };
         let wishes = Wishes {
-            class: self.class.as_deref(),
-            categorical: &self.categorical,
-            ignore: &self.ignore,
+            target,
+            categorical: self.categorical,
+            ignore: self.ignore,
             encoding: self.encoding,
             buckets: self.buckets,
-            classes: self.classes,
+            missing: self.missing,
+            scaling: self.scaling,
+            bins: self.bins,
+            interactions: self.interactions,
         };
-        let schema = Schema::learn(&path, &mut Rows::open(&path, self.format)?, &wishes)?;
-        let source = Source::new(path, self.format, self.repeat)?;
-        let context = Context::shared(Vec::new(), schema.classes());
-        let horizon = if self.repeat { rounds } else { rounds.min(schema.rows) };
-        Ok(DataSet { source, schema, horizon, context, class: 0, round: 0 })
+        let separator = u8::try_from(self.separator).ok().filter(u8::is_ascii);
+        let separator =
+            separator.ok_or_else(|| ParamError::new("separator", self.separator, "an ASCII character"))?;
+        let path = resolve(&self.file);
+        let file = File { path, format: self.format, separator, header: self.header };
+        let schema = Schema::learn(&file.path, &mut Rows::open(&file)?, &wishes)?;
+        let horizon = if self.repeat { rounds } else { rounds.min(schema.table.rows) };
+        Ok(DataSet {
+            source: Source::new(file, self.repeat)?,
+            context: Context::shared(Vec::new(), schema.table.actions),
+            losses: Vec::with_capacity(schema.table.actions),
+            schema,
+            horizon,
+            round: 0,
+            best: 0.0,
+        })
     }
 }
 
 /// A supervised data set as a bandit, streamed in the order of the file: memory does not grow with it.
 ///
-/// Numbers are standardised, categories are one-hot or hashed, and the first feature is the constant 1. Regret is
-/// against the policy that knows the class: the number of mistakes.
+/// The first feature is the constant 1. Regret is against the policy that knows the row: the number of mistakes, where
+/// the target is a class.
 pub struct DataSet {
     source: Source,
     schema: Schema,
     horizon: u64,
     context: Context,
-    class: usize,
+    losses: Vec<f64>,
     round: u64,
-}
-
-impl DataSet {
-    /// Rows of the file.
-    pub fn len(&self) -> u64 {
-        self.schema.rows
-    }
-
-    /// Never: an empty file is refused.
-    pub fn is_empty(&self) -> bool {
-        self.schema.rows == 0
-    }
-
-    /// The class of this round, hidden from learners.
-    pub fn class(&self) -> usize {
-        self.class
-    }
+    best: f64,
 }
 
 impl Environment<Context, Arm> for DataSet {
     fn setup(&self) -> Setup {
         Setup {
             context: ContextShape { features: self.schema.features(), row_features: 0, cells: None },
-            ..Setup::new(Space::Arms(self.schema.classes()), Some(self.horizon))
+            ..Setup::new(Space::Arms(self.schema.table.actions), Some(self.horizon))
         }
     }
 
     fn next(&mut self, _rng: &mut dyn Rng) -> Result<(), EnvError> {
-        if !self.source.advance()? {
+        if !self.source.advance(|row| self.schema.drops(row))? {
             return Err(EnvError::Ended(self.round));
         }
-        self.class = self.schema.encode(&self.source, self.context.features_mut())?;
+        let (path, row) = (self.source.path(), &self.source.row);
+        self.schema.losses.write(path, row, &mut self.losses)?;
+        self.schema.encode(path, row, self.context.features_mut())?;
+        self.best += self.losses.iter().copied().fold(f64::INFINITY, f64::min);
         self.round += 1;
         Ok(())
     }
@@ -122,11 +165,7 @@ impl Environment<Context, Arm> for DataSet {
     }
 
     fn loss(&self, decision: &Arm) -> f64 {
-        match decision.index() {
-            a if a == self.class => 0.0,
-            a if a < self.schema.classes() => 1.0,
-            _ => f64::NAN,
-        }
+        self.losses.get(decision.index()).copied().unwrap_or(f64::NAN)
     }
 
     fn mean_loss(&self, decision: &Arm) -> f64 {
@@ -134,13 +173,15 @@ impl Environment<Context, Arm> for DataSet {
     }
 
     fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        if decision.index() >= self.schema.classes() {
-            return Err(EnvError::Decision(decision.index().to_string()));
-        }
+        EnvError::check_arm(*decision, self.losses.len())?;
         Ok(Feedback::plain(self.loss(decision)))
     }
 
     fn best_so_far(&self) -> f64 {
-        0.0
+        self.best
+    }
+
+    fn table(&self) -> Option<&Table> {
+        Some(&self.schema.table)
     }
 }

@@ -1,20 +1,26 @@
-//! From rows to features and classes: a first pass learns the columns, later ones encode with them.
+//! From rows to features and losses: a first pass learns the columns, later ones encode with them.
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
+use corral_core::ParamError;
 use serde::Deserialize;
 
-use super::rows::{Row, Rows, Source, finite, number};
+use super::cells::missing;
+use super::columns::{ColumnInfo, MOST_BYTES, Missing, Moments, PerColumn, Seen, Table, inverse};
+use super::rows::{Row, Rows};
 use super::source::at;
+use super::target::{Losses, Target, ordered, value};
 use crate::EnvError;
 
-/// A column with more distinct values than this is hashed, so that memory does not grow with the file.
-const MOST_CATEGORIES: usize = 4096;
+/// A file of features with more names than this is hashed.
+const MOST_NAMES: usize = 4096;
 
-/// More classes than this is a number, not a class.
-const MOST_CLASSES: usize = 65_536;
+/// More features than this are refused.
+pub const MOST_FEATURES: usize = 1 << 20;
+
+/// Products of features are cut here, so that one odd row does not outweigh all others.
+const LARGEST_PRODUCT: f64 = 5.0;
 
 /// How categories become numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -27,206 +33,291 @@ pub enum Encoding {
     Hashed,
 }
 
-/// What is learned from the first pass over a file.
-#[derive(Debug, Clone)]
-pub struct Schema {
-    columns: Vec<Column>,
-    /// Where the label stands, in formats with columns.
-    class: Option<usize>,
-    classes: HashMap<String, usize>,
-    /// The slot of every named feature, in formats without columns, while they are few.
-    named: HashMap<String, usize>,
-    buckets: usize,
-    first_bucket: usize,
-    features: usize,
-    /// Rows of the file.
-    pub rows: u64,
-}
-
-#[derive(Debug, Clone)]
-enum Column {
-    /// The class, or a column that is left out.
-    Skipped,
-    Numeric {
-        slot: usize,
-        mean: f64,
-        inverse_sd: f64,
-    },
-    OneHot {
-        slots: HashMap<Vec<u8>, usize>,
-    },
-    Hashed,
-}
-
-/// What the first pass sees of a column.
-#[derive(Default)]
-struct Seen {
-    nominal: bool,
-    categories: HashSet<Vec<u8>>,
-    overflow: bool,
-    n: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Seen {
-    fn add(&mut self, cell: &[u8]) -> Result<(), String> {
-        if cell.is_empty() {
-            return Err("the cell is empty".to_owned());
-        }
-        if !self.overflow && !self.categories.contains(cell) {
-            self.overflow = self.categories.len() == MOST_CATEGORIES;
-            self.categories.insert(cell.to_owned());
-        }
-        if self.nominal || cell == b"?" {
-            return Ok(());
-        }
-        match number(cell) {
-            Some(x) if x.is_finite() => {
-                // Welford's running mean and sum of squares.
-                self.n += 1.0;
-                let before = x - self.mean;
-                self.mean += before / self.n;
-                self.squares += before * (x - self.mean);
-            }
-            Some(x) => return Err(format!("{x} is not finite")),
-            // Not a number: then all of the column is categorical.
-            None => self.nominal = true,
-        }
-        Ok(())
-    }
+/// How numbers are scaled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scaling {
+    /// Less the mean, divided by the standard deviation, both of the whole file.
+    #[default]
+    Standard,
+    /// To [0, 1], by the smallest and the largest number of the whole file.
+    Range,
+    /// Less the mean, divided by the standard deviation, both of the rows so far (this one included): no row tells of
+    /// a later one.
+    Running,
+    /// As they stand.
+    None,
 }
 
 /// What a user may say about columns.
-pub struct Wishes<'a> {
-    /// The class's column; `None`: the last.
-    pub class: Option<&'a str>,
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// What the losses are made of.
+    pub target: Target,
     /// Columns that are categorical whatever they look like.
-    pub categorical: &'a [String],
+    pub categorical: Vec<String>,
     /// Columns that are no features.
-    pub ignore: &'a [String],
+    pub ignore: Vec<String>,
     /// How categories become numbers.
     pub encoding: Encoding,
     /// Buckets of the hashed encoding.
     pub buckets: usize,
-    /// The number of classes, where more are a mistake.
-    pub classes: Option<usize>,
+    /// What becomes of missing cells.
+    pub missing: PerColumn<Missing>,
+    /// How numbers are scaled.
+    pub scaling: Scaling,
+    /// Into how many bins numbers are cut; 0: they stay numbers.
+    pub bins: usize,
+    /// How many features are made of products of two others.
+    pub interactions: usize,
+}
+
+/// What is learned from the first pass over a file.
+pub struct Schema {
+    columns: Vec<Column>,
+    /// What a row costs.
+    pub losses: Losses,
+    /// The slot of every named feature, in formats without columns, while they are few.
+    named: HashMap<String, usize>,
+    buckets: usize,
+    first_bucket: usize,
+    /// Where products begin, and how many there are.
+    products: (usize, usize),
+    features: usize,
+    strict: bool,
+    /// Columns whose missing cells drop the row.
+    dropping: Vec<usize>,
+    // The features of a row that are not 0.
+    present: Vec<usize>,
+    /// What was found.
+    pub table: Table,
+}
+
+enum Column {
+    /// The target, or a column that is left out.
+    Skipped,
+    Number {
+        slot: usize,
+        scale: Scale,
+        fill: f64,
+        missing: Option<usize>,
+    },
+    Bins {
+        slot: usize,
+        cuts: Vec<f64>,
+        missing: usize,
+    },
+    OneHot {
+        slots: HashMap<Vec<u8>, usize>,
+        missing: usize,
+    },
+    Hashed {
+        missing: Vec<u8>,
+    },
+}
+
+enum Scale {
+    Fixed { offset: f64, factor: f64 },
+    Running(Moments),
 }
 
 impl Schema {
     /// Reads the whole file once: every row is checked, so that nothing is half-loaded.
-    pub fn learn(path: &Path, rows: &mut Rows, wishes: &Wishes<'_>) -> Result<Self, EnvError> {
-        let find = |name: &str| {
-            rows.columns.iter().position(|c| c == name).ok_or_else(|| {
-                let known = rows.columns.iter().map(String::as_str);
-                at(path, None, corral_core::catalog::Unknown::new("column", name, known).to_string())
+    pub fn learn(path: &Path, rows: &mut Rows, wishes: &Wishes) -> Result<Self, EnvError> {
+        for (name, size) in [("buckets", wishes.buckets), ("interactions", wishes.interactions)] {
+            let least = usize::from(name == "buckets");
+            if !(least..=MOST_FEATURES).contains(&size) {
+                let must = if least == 0 { "at most 2^20" } else { "in 1..=2^20" };
+                return Err(ParamError::new(name, size, must).into());
+            }
+        }
+        if wishes.bins > 4096 || wishes.bins == 1 {
+            return Err(ParamError::new("bins", wishes.bins, "0, or in 2..=4096").into());
+        }
+        let policies: Vec<Missing> = rows.columns.iter().map(|c| wishes.missing.of(c)).collect();
+        if wishes.scaling == Scaling::Running && policies.contains(&Missing::Median) {
+            let must = "another than median where scaling is running: the median is that of the whole file";
+            return Err(ParamError::new("missing", "median", must).into());
+        }
+        for name in wishes.missing.names() {
+            rows.find(name)?;
+        }
+        let strict = rows.strict();
+        let mut roles = vec!["feature"; rows.columns.len()];
+        for name in &wishes.ignore {
+            roles[rows.find(name)?] = "ignored";
+        }
+        let mut losses = Losses::prepare(rows, &wishes.target)?;
+        losses.columns(|column, role| roles[column] = role);
+        let wants_values = |c: usize| wishes.bins > 0 || policies[c] == Missing::Median;
+        let mut seen: Vec<Seen> = (0..roles.len())
+            .map(|c| Seen {
+                nominal: rows.nominal[c],
+                sample: (roles[c] == "feature" && wants_values(c)).then(Vec::new),
+                ..Seen::default()
             })
-        };
-        let class = match wishes.class {
-            Some(name) => Some(find(name)?),
-            None => rows.columns.len().checked_sub(1),
-        };
-        let mut seen: Vec<Seen> =
-            rows.nominal.iter().map(|nominal| Seen { nominal: *nominal, ..Seen::default() }).collect();
-        for name in wishes.categorical {
-            seen[find(name)?].nominal = true;
+            .collect();
+        for name in &wishes.categorical {
+            seen[rows.find(name)?].nominal = true;
         }
-        let mut skipped = vec![false; seen.len()];
-        for name in wishes.ignore {
-            skipped[find(name)?] = true;
+        for (seen, role) in seen.iter_mut().zip(&roles) {
+            seen.nominal = match *role {
+                "target" | "loss" => false,
+                "class" => true,
+                _ => seen.nominal,
+            };
         }
-        if let Some(class) = class {
-            skipped[class] = true;
-        }
-        let mut labels: HashSet<String> = HashSet::new();
-        let mut named: BTreeSet<String> = BTreeSet::new();
-        let mut too_many_names = false;
-        let mut count = 0;
+        let dropping: Vec<usize> =
+            (0..roles.len()).filter(|c| policies[*c] == Missing::DropRow && roles[*c] != "ignored").collect();
+        let mut names = Names::default();
+        let (mut count, mut dropped, mut bytes) = (0, 0, MOST_BYTES);
         let mut row = Row::default();
         while rows.next(&mut row)? {
-            count += 1;
-            let refuse = |column: usize, why: String| {
-                at(path, Some(row.line), format!("column {:?}: {why}", rows.columns[column]))
-            };
-            for (column, seen) in seen.iter_mut().enumerate().filter(|(c, _)| !skipped[*c]) {
-                seen.add(&row.cells[column]).map_err(|why| refuse(column, why))?;
-            }
-            for (name, _) in &row.features {
-                let name = &row.text[name.clone()];
-                if !too_many_names && !named.contains(name) {
-                    too_many_names = named.len() == MOST_CATEGORIES;
-                    named.insert(name.to_owned());
-                }
-            }
-            let label = label(&row, class);
-            if labels.contains(&*label) {
+            if drops(&dropping, &row, strict) {
+                dropped += 1;
                 continue;
             }
-            if label.trim().is_empty() {
-                return Err(at(path, Some(row.line), "the class is empty"));
+            count += 1;
+            for (column, seen) in seen.iter_mut().enumerate().filter(|(c, _)| roles[*c] != "ignored") {
+                seen.add(&row.cells[column], row.line, strict, &mut bytes).map_err(|why| {
+                    at(path, Some(row.line), format!("column {:?}: {why}", rows.columns[column]))
+                })?;
             }
-            let most = wishes.classes.unwrap_or(MOST_CLASSES);
-            if labels.len() == most {
-                let why = format!("class {label:?} is out of range: there are {most} others already");
-                return Err(at(path, Some(row.line), why));
-            }
-            labels.insert(label.into_owned());
+            names.add(&row);
+            losses.see(&row, &wishes.target, strict).map_err(|why| at(path, Some(row.line), why))?;
         }
         if count == 0 {
-            return Err(at(path, None, "the data set is empty"));
+            let passed = if dropped > 0 { ": every row has a missing cell" } else { "" };
+            return Err(at(path, None, format!("the data set is empty{passed}")));
         }
+        refuse_missing(path, &rows.columns, &seen, &roles, &policies)?;
+        losses.settle(&seen).map_err(|why| at(path, None, why))?;
         let mut schema = Self {
-            columns: Vec::new(),
-            class,
-            classes: ordered(labels.into_iter().collect()).into_iter().zip(0..).collect(),
+            columns: Vec::with_capacity(roles.len()),
+            losses,
             named: HashMap::new(),
-            buckets: wishes.buckets.max(1),
+            buckets: wishes.buckets,
             first_bucket: 0,
+            products: (0, 0),
             features: 1, // The first feature is the constant 1.
-            rows: count,
+            strict,
+            dropping,
+            present: Vec::new(),
+            table: Table {
+                file: path.display().to_string(),
+                rows: count,
+                dropped,
+                features: 0,
+                actions: 0,
+                columns: Vec::new(),
+            },
         };
-        schema.lay_out(seen, &skipped, wishes.encoding);
-        if !named.is_empty() || rows.columns.is_empty() {
-            schema.lay_out_names(named, too_many_names || wishes.encoding == Encoding::Hashed);
+        for (c, mut seen) in seen.into_iter().enumerate() {
+            let name = &rows.columns[c];
+            let refuse = |why: String| at(path, None, format!("column {name:?}: {why}"));
+            schema.lay_out(name, roles[c], &mut seen, policies[c], wishes).map_err(refuse)?;
         }
+        if rows.columns.is_empty() {
+            schema.lay_out_names(names, wishes.encoding == Encoding::Hashed);
+        }
+        if schema.columns.iter().any(|c| matches!(c, Column::Hashed { .. })) {
+            schema.first_bucket = schema.take(schema.buckets);
+        }
+        let products = (wishes.interactions as u64).min(pairs(schema.features)) as usize;
+        schema.products = (schema.take(products), products);
+        if schema.features > MOST_FEATURES {
+            let why = format!("{} features; at most {MOST_FEATURES} are made", schema.features);
+            return Err(at(path, None, why));
+        }
+        (schema.table.features, schema.table.actions) = (schema.features, schema.losses.actions());
         Ok(schema)
     }
 
-    fn lay_out(&mut self, seen: Vec<Seen>, skipped: &[bool], encoding: Encoding) {
-        let mut hashed = false;
-        for (seen, skipped) in seen.into_iter().zip(skipped) {
-            let column = if *skipped {
-                Column::Skipped
-            } else if !seen.nominal && seen.n > 0.0 {
-                let sd = (seen.squares / seen.n).sqrt();
-                let inverse_sd = if sd > 0.0 { 1.0 / sd } else { 0.0 };
-                Column::Numeric { slot: self.take(1), mean: seen.mean, inverse_sd }
-            } else if encoding == Encoding::Hashed || seen.overflow {
-                hashed = true;
-                Column::Hashed
+    fn lay_out(
+        &mut self,
+        name: &str,
+        role: &'static str,
+        seen: &mut Seen,
+        policy: Missing,
+        wishes: &Wishes,
+    ) -> Result<(), String> {
+        let before = self.features;
+        let mut kind = role;
+        // A feature for cells that are missing, where there are any.
+        let own = seen.missing > 0 && matches!(policy, Missing::Category | Missing::Indicator);
+        let column = if role != "feature" {
+            Column::Skipped
+        } else if seen.numeric()? {
+            kind = "number";
+            let values = seen.values();
+            let median = values.get(values.len() / 2).copied().unwrap_or(0.0);
+            let fill = if policy == Missing::Median { median } else { seen.moments.mean };
+            if wishes.bins > 0 {
+                let mut cuts: Vec<f64> =
+                    (1..wishes.bins).map(|k| values[k * values.len() / wishes.bins]).collect();
+                cuts.dedup();
+                let slot = self.take(cuts.len() + 1);
+                let missing = if own { self.take(1) } else { slot + bin(&cuts, fill) };
+                Column::Bins { slot, cuts, missing }
             } else {
-                let first = self.take(seen.categories.len());
-                // Slots in the order of categories, so that they do not depend on the order of rows.
-                let mut sorted: Vec<Vec<u8>> = seen.categories.into_iter().collect();
-                sorted.sort_unstable();
-                Column::OneHot { slots: sorted.into_iter().zip(first..).collect() }
-            };
-            self.columns.push(column);
-        }
-        if hashed {
-            self.first_bucket = self.take(self.buckets);
-        }
+                let moments = seen.moments;
+                let scale = match wishes.scaling {
+                    Scaling::Standard => Scale::Fixed { offset: moments.mean, factor: moments.inverse_sd() },
+                    Scaling::Range => {
+                        Scale::Fixed { offset: moments.low, factor: inverse(moments.high - moments.low) }
+                    }
+                    Scaling::None => Scale::Fixed { offset: 0.0, factor: 1.0 },
+                    Scaling::Running => Scale::Running(Moments::default()),
+                };
+                let slot = self.take(1);
+                Column::Number { slot, scale, fill, missing: own.then(|| self.take(1)) }
+            }
+        } else if wishes.encoding == Encoding::Hashed || seen.overflow {
+            kind = "category";
+            let mode = if own { None } else { seen.mode() };
+            Column::Hashed { missing: mode.unwrap_or(b"?").to_owned() }
+        } else {
+            kind = "category";
+            let sorted = seen.sorted();
+            let first = self.take(sorted.len());
+            let slots: HashMap<Vec<u8>, usize> = sorted.into_iter().zip(first..).collect();
+            let mode = seen.mode().and_then(|mode| slots.get(mode)).copied();
+            let missing = if own { self.take(1) } else { mode.unwrap_or(first) };
+            Column::OneHot { slots, missing }
+        };
+        self.table.columns.push(ColumnInfo {
+            name: name.to_owned(),
+            kind,
+            range: (seen.moments.n > 0.0 && kind != "category")
+                .then_some((seen.moments.low, seen.moments.high)),
+            missing: seen.missing,
+            categories: if seen.overflow { None } else { Some(seen.categories.len()) },
+            features: self.features - before,
+        });
+        self.columns.push(column);
+        Ok(())
     }
 
-    fn lay_out_names(&mut self, named: BTreeSet<String>, hashed: bool) {
-        if hashed {
+    fn lay_out_names(&mut self, names: Names, hashed: bool) {
+        let before = self.features;
+        let many = names.too_many || hashed;
+        let count = names.names.len();
+        if many {
             self.first_bucket = self.take(self.buckets);
         } else {
             // Slots in the order of names, so that they do not depend on the order of rows.
-            let sorted = ordered(named.into_iter().collect());
+            let sorted = ordered(names.names.into_iter().collect());
             let first = self.take(sorted.len());
             self.named = sorted.into_iter().zip(first..).collect();
         }
+        self.table.columns.push(ColumnInfo {
+            name: String::new(),
+            kind: "named features",
+            range: None,
+            missing: 0,
+            categories: (!names.too_many).then_some(count),
+            features: self.features - before,
+        });
     }
 
     fn take(&mut self, slots: usize) -> usize {
@@ -240,85 +331,160 @@ impl Schema {
         self.features
     }
 
-    /// Number of classes.
-    pub fn classes(&self) -> usize {
-        self.classes.len()
+    /// Whether a row is passed over.
+    pub fn drops(&self, row: &Row) -> bool {
+        drops(&self.dropping, row, self.strict)
     }
 
-    /// Encodes the row of this round into `features` and returns its class.
-    pub fn encode(&self, source: &Source, features: &mut Vec<f64>) -> Result<usize, EnvError> {
-        let (path, row) = (&source.path, &source.row);
+    /// Encodes a row into `features`.
+    pub fn encode(&mut self, path: &Path, row: &Row, features: &mut Vec<f64>) -> Result<(), EnvError> {
         features.clear();
         features.resize(self.features, 0.0);
         features[0] = 1.0;
-        for (place, (column, cell)) in self.columns.iter().zip(row.cells.iter()).enumerate() {
+        for (place, (column, cell)) in self.columns.iter_mut().zip(row.cells.iter()).enumerate() {
+            let absent = !matches!(column, Column::Skipped) && missing(cell, self.strict);
             match column {
                 Column::Skipped => {}
-                Column::Numeric { slot, mean, inverse_sd } => {
-                    if cell != b"?" {
-                        let value = match number(cell).filter(|x| x.is_finite()) {
-                            Some(value) => value,
-                            None => finite(&String::from_utf8_lossy(cell))
-                                .map_err(|why| at(path, Some(row.line), why))?,
-                        };
-                        features[*slot] = (value - mean) * inverse_sd;
+                Column::Number { slot, scale, fill, missing } => {
+                    let value = if absent { *fill } else { value(path, row, cell)? };
+                    features[*slot] = match scale {
+                        Scale::Fixed { offset, factor } => (value - *offset) * *factor,
+                        Scale::Running(_) if absent => 0.0,
+                        Scale::Running(moments) => {
+                            moments.add(value);
+                            (value - moments.mean) * moments.inverse_sd()
+                        }
+                    };
+                    if let Some(slot) = missing.filter(|_| absent) {
+                        features[slot] = 1.0;
                     }
                 }
-                Column::OneHot { slots } => {
-                    if let Some(slot) = slots.get(cell) {
+                Column::Bins { slot, cuts, missing } => {
+                    let slot = if absent { *missing } else { *slot + bin(cuts, value(path, row, cell)?) };
+                    features[slot] = 1.0;
+                }
+                Column::OneHot { slots, missing } => {
+                    let slot = if absent { Some(&*missing) } else { slots.get(cell) };
+                    if let Some(slot) = slot {
                         features[*slot] = 1.0;
                     }
                 }
-                Column::Hashed => self.hash(place as u64, cell, 1.0, features),
+                Column::Hashed { missing } => {
+                    let cell = if absent { missing.as_slice() } else { cell };
+                    hash(place as u64, cell, 1.0, self.first_bucket, self.buckets, features);
+                }
             }
         }
         for (name, value) in &row.features {
             let name = &row.text[name.clone()];
             match self.named.get(name) {
                 Some(slot) => features[*slot] += value,
-                None => self.hash(0, name.as_bytes(), *value, features),
+                None if self.first_bucket > 0 => {
+                    hash(0, name.as_bytes(), *value, self.first_bucket, self.buckets, features);
+                }
+                None => {}
             }
         }
-        let label = label(row, self.class);
-        self.classes
-            .get(&*label)
-            .copied()
-            .ok_or_else(|| at(path, Some(row.line), format!("class {label:?} is out of range")))
+        self.multiply(features);
+        Ok(())
     }
 
-    /// Adds `value` to the bucket of a category, with the sign that its hash gives it.
-    fn hash(&self, salt: u64, name: &[u8], value: f64, features: &mut [f64]) {
-        if self.first_bucket == 0 {
+    /// Adds products of every two features but the constant: one feature each where there is room for them, else
+    /// hashed with signs and scaled by the root of how many share a bucket.
+    fn multiply(&mut self, features: &mut [f64]) {
+        let (first, count) = self.products;
+        if count == 0 {
             return;
         }
-        let mut h = 0xcbf2_9ce4_8422_2325 ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        for byte in name {
-            h = (h ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        let all = pairs(first);
+        let scale = (count as f64 / all as f64).sqrt();
+        self.present.clear();
+        self.present.extend((1..first).filter(|i| features[*i] != 0.0));
+        for (n, j) in self.present.iter().enumerate() {
+            for i in &self.present[..n] {
+                let product = (features[*i] * features[*j]).clamp(-LARGEST_PRODUCT, LARGEST_PRODUCT);
+                // The pair i < j of 1..first has the number (j - 1)(j - 2)/2 + i - 1.
+                let pair = pairs(*j) + *i as u64 - 1;
+                if all == count as u64 {
+                    features[first + pair as usize] = product;
+                } else {
+                    hash(1, &pair.to_le_bytes(), scale * product, first, count, features);
+                }
+            }
         }
-        h ^= h >> 29;
-        let bucket = self.first_bucket + (h as usize) % self.buckets;
-        features[bucket] += if h >> 63 == 0 { value } else { -value };
     }
 }
 
-/// The label of a row, where the format has columns in the column `class`.
-fn label(row: &Row, class: Option<usize>) -> Cow<'_, str> {
-    match class {
-        Some(class) => String::from_utf8_lossy(&row.cells[class]),
-        None => Cow::Borrowed(&row.label),
+/// The names of a format without columns.
+#[derive(Default)]
+struct Names {
+    names: BTreeSet<String>,
+    too_many: bool,
+}
+
+impl Names {
+    fn add(&mut self, row: &Row) {
+        for (name, _) in &row.features {
+            let name = &row.text[name.clone()];
+            if !self.too_many && !self.names.contains(name) {
+                self.too_many = self.names.len() == MOST_NAMES;
+                self.names.insert(name.to_owned());
+            }
+        }
     }
 }
 
-/// As numbers where all of them are, else as text.
-fn ordered(mut names: Vec<String>) -> Vec<String> {
-    let numeric = names.iter().all(|n| n.parse::<f64>().is_ok_and(f64::is_finite));
-    if numeric {
-        names.sort_by(|a, b| {
-            let value = |s: &str| s.parse::<f64>().unwrap_or(0.0);
-            value(a).total_cmp(&value(b)).then_with(|| a.cmp(b))
-        });
-    } else {
-        names.sort();
+/// Whether a cell of these columns is missing.
+fn drops(dropping: &[usize], row: &Row, strict: bool) -> bool {
+    dropping.iter().any(|c| row.cells.get(*c).is_some_and(|cell| missing(cell, strict)))
+}
+
+/// Refuses missing cells where nobody said what becomes of them.
+fn refuse_missing(
+    path: &Path,
+    names: &[String],
+    seen: &[Seen],
+    roles: &[&str],
+    policies: &[Missing],
+) -> Result<(), EnvError> {
+    let untold = |c: &usize| {
+        let never = ["class", "target", "loss"].contains(&roles[*c]);
+        seen[*c].missing > 0 && (never || policies[*c] == Missing::Error)
+    };
+    let columns: Vec<usize> = (0..seen.len()).filter(untold).collect();
+    let Some(first) = columns.first() else { return Ok(()) };
+    let others = match columns.len() - 1 {
+        0 => String::new(),
+        n => format!(", and cells of {n} other columns"),
+    };
+    let ways = match roles[*first] {
+        "feature" => "mean, median, category, indicator or drop-row",
+        _ => "drop-row",
+    };
+    let why = format!(
+        "column {:?}: {} cells are missing, this one first{others}; `missing` says what becomes of them: {ways}",
+        names[*first], seen[*first].missing
+    );
+    Err(at(path, Some(seen[*first].first_missing), why))
+}
+
+/// How many pairs there are of the features 1, 2, ..., `features` - 1.
+fn pairs(features: usize) -> u64 {
+    let others = features as u64 - 1;
+    others * others.saturating_sub(1) / 2
+}
+
+/// The bin of a number.
+fn bin(cuts: &[f64], x: f64) -> usize {
+    cuts.partition_point(|cut| *cut <= x)
+}
+
+/// Adds `value` to the bucket of a category, with the sign that its hash gives it.
+fn hash(salt: u64, name: &[u8], value: f64, first: usize, buckets: usize, features: &mut [f64]) {
+    let mut h = 0xcbf2_9ce4_8422_2325 ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for byte in name {
+        h = (h ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
-    names
+    h ^= h >> 29;
+    features[first + (h as usize) % buckets] += if h >> 63 == 0 { value } else { -value };
 }

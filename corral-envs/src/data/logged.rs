@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use corral_core::{Arm, Context, ContextShape, Feedback, ParamError, Rng, Setup, Space, uniform};
+use corral_core::{Arm, Context, ContextShape, Feedback, Rng, Setup, Space, uniform};
 use serde::Deserialize;
 
-use super::encode::{Encoding, Schema, Wishes};
-use super::rows::{Format, Row, Rows, Source, finite};
+use super::cells::finite;
+use super::columns::{Missing, PerColumn, Table};
+use super::encode::{Encoding, Scaling, Schema, Wishes};
+use super::rows::{File, Format, Row, Rows, Source};
 use super::source::{at, resolve};
 use crate::{EnvError, Environment};
 
@@ -40,6 +42,12 @@ pub struct LoggedParams {
     /// Columns that are no features.
     #[serde(default)]
     pub ignore: Vec<String>,
+    /// What becomes of missing cells.
+    #[serde(default)]
+    pub missing: PerColumn<Missing>,
+    /// How numbers are scaled.
+    #[serde(default)]
+    pub scaling: Scaling,
     /// Rounds on which learner and log disagree.
     #[serde(default)]
     pub replay: Replay,
@@ -95,17 +103,11 @@ struct Entry {
 }
 
 impl Columns {
-    fn find(path: &Path, rows: &Rows, params: &LoggedParams) -> Result<Self, EnvError> {
-        let find = |name: &str| {
-            rows.columns.iter().position(|c| c == name).ok_or_else(|| {
-                let known = rows.columns.iter().map(String::as_str);
-                at(path, None, corral_core::catalog::Unknown::new("column", name, known).to_string())
-            })
-        };
+    fn find(rows: &Rows, params: &LoggedParams) -> Result<Self, EnvError> {
         Ok(Self {
-            action: find(&params.action)?,
-            reward: find(&params.reward)?,
-            propensity: find(&params.propensity)?,
+            action: rows.find(&params.action)?,
+            reward: rows.find(&params.reward)?,
+            propensity: rows.find(&params.propensity)?,
         })
     }
 
@@ -138,30 +140,31 @@ impl LoggedParams {
     /// # Errors
     /// Names file, line and value.
     pub fn check(self, rounds: u64) -> Result<Logged, EnvError> {
-        if self.buckets == 0 {
-            return Err(ParamError::new("buckets", 0, "at least 1").into());
-        }
-        let path = resolve(&self.file);
-        let mut rows = Rows::open(&path, Format::Csv)?;
-        let columns = Columns::find(&path, &rows, &self)?;
-        let mut ignore = self.ignore.clone();
-        ignore.extend([self.reward.clone(), self.propensity.clone()]);
+        let file = File { path: resolve(&self.file), format: Format::Csv, separator: b',', header: true };
+        let path = &file.path;
+        let mut rows = Rows::open(&file)?;
+        let columns = Columns::find(&rows, &self)?;
+        let mut ignore = self.ignore;
+        ignore.extend([self.action, self.reward, self.propensity]);
         // The row's number and the time are no features.
         ignore.extend(rows.columns.iter().filter(|c| c.is_empty() || *c == "timestamp").cloned());
         let wishes = Wishes {
-            class: Some(&self.action),
-            categorical: &[],
-            ignore: &ignore,
+            ignore,
             encoding: Encoding::Hashed,
             buckets: self.buckets,
-            classes: None,
+            missing: self.missing,
+            scaling: self.scaling,
+            ..Wishes::default()
         };
-        let schema = Schema::learn(&path, &mut rows, &wishes)?;
+        let mut schema = Schema::learn(path, &mut rows, &wishes)?;
         let mut sums: Vec<(f64, f64)> = Vec::new();
-        let (mut rows, mut row) = (Rows::open(&path, Format::Csv)?, Row::default());
+        let (mut rows, mut row) = (Rows::open(&file)?, Row::default());
         let mut least: f64 = 1.0;
         while rows.next(&mut row)? {
-            let entry = columns.read(&path, &row)?;
+            let entry = columns.read(path, &row)?;
+            if schema.drops(&row) {
+                continue;
+            }
             if sums.len() <= entry.action {
                 sums.resize(entry.action + 1, (0.0, 0.0));
             }
@@ -172,9 +175,10 @@ impl LoggedParams {
         let estimates: Vec<f64> =
             sums.iter().map(|(loss, weight)| if *weight > 0.0 { loss / weight } else { 1.0 }).collect();
         let context = Context::shared(Vec::new(), estimates.len());
+        schema.table.actions = estimates.len();
         Ok(Logged {
-            source: Source::new(path, Format::Csv, self.repeat)?,
-            horizon: if self.repeat { rounds } else { rounds.min(schema.rows) },
+            source: Source::new(file, self.repeat)?,
+            horizon: if self.repeat { rounds } else { rounds.min(schema.table.rows) },
             schema,
             columns,
             replay: self.replay,
@@ -204,11 +208,12 @@ impl Environment<Context, Arm> for Logged {
     }
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        if !self.source.advance()? {
+        if !self.source.advance(|row| self.schema.drops(row))? {
             return Err(EnvError::Ended(self.round));
         }
-        self.now = self.columns.read(&self.source.path, &self.source.row)?;
-        self.schema.encode(&self.source, self.context.features_mut())?;
+        let (path, row) = (self.source.path(), &self.source.row);
+        self.now = self.columns.read(path, row)?;
+        self.schema.encode(path, row, self.context.features_mut())?;
         // Accept with probability least/propensity, so that every action is kept equally often.
         self.accepted = uniform(rng) * self.now.propensity < self.least;
         self.round += 1;
@@ -229,9 +234,7 @@ impl Environment<Context, Arm> for Logged {
     }
 
     fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        if decision.index() >= self.estimates.len() {
-            return Err(EnvError::Decision(decision.index().to_string()));
-        }
+        EnvError::check_arm(*decision, self.estimates.len())?;
         let agree = decision.index() == self.now.action;
         Ok(match self.replay {
             Replay::Rejection if agree && self.accepted => Feedback::plain(self.now.loss),
@@ -249,5 +252,9 @@ impl Environment<Context, Arm> for Logged {
 
     fn best_so_far(&self) -> f64 {
         self.round as f64 * self.estimates.iter().copied().fold(1.0, f64::min)
+    }
+
+    fn table(&self) -> Option<&Table> {
+        Some(&self.schema.table)
     }
 }

@@ -3,39 +3,68 @@
 //! Files are read twice: once, when the environment is built, to learn its columns and to check every row, and then as
 //! the rounds go. Memory does not grow with the file.
 
+mod arff;
+mod cells;
+mod columns;
 mod dataset;
 mod encode;
 mod logged;
 mod rows;
 mod source;
+mod target;
 
+pub use columns::{ColumnInfo, Missing, PerColumn, Table};
 pub use dataset::{DataSet, DataSetParams};
-pub use encode::Encoding;
+pub use encode::{Encoding, Scaling};
 pub use logged::{Logged, LoggedParams, Replay};
 pub use rows::Format;
-pub use source::DATA_FOLDER;
-pub(crate) use source::open;
+pub use source::{DATA_FOLDER, LONGEST_LINE};
+pub(crate) use source::{matrix, resolve};
 
 use crate::registry::{Row, entry, field};
+
+const MISSING: &str = "missing cells (empty, ?, NA, N/A, NaN, null): error, mean, median, category, indicator or drop-row; or a table of columns, { age = \"median\", \"*\" = \"mean\" }";
+
+const SCALING: &str = "numbers: standard (mean and deviation of the file), range (to [0, 1]), running (mean and deviation of the rows so far), none";
 
 pub(crate) const ROWS: &[Row] = &[
     Row {
         entry: entry(
             "dataset",
             "contextual",
-            "a supervised data set as a bandit: an action costs 0 if it is the row's class, else 1",
+            "a supervised data set as a bandit: an action costs 0 if it is the row's class, else 1; or its distance from a number, or what a column says",
             "CSV, ARFF, libsvm or Vowpal Wabbit text, also gzip",
             "contexts and losses as they come",
             "O(cells)",
             &[
                 field("file", "", "the file, here or in the folder that CORRAL_DATA names"),
                 field("format", "\"auto\"", "auto (by the file's name), csv, arff, libsvm or vw"),
-                field("class", "unset", "the column of the class; unset: the last"),
+                field("separator", "\",\"", "what stands between the cells of a CSV"),
+                field(
+                    "header",
+                    "true",
+                    "whether the first line of a CSV names the columns, else 1, 2, 3, ...",
+                ),
+                field("class", "unset", "the column of the class (or number); unset: the last"),
                 field("classes", "unset", "the number of classes, where more are a mistake"),
+                field(
+                    "levels",
+                    "0",
+                    "the class is a number: so many answers lie evenly in its range, and cost their distance from it",
+                ),
+                field("losses", "[]", "instead of a class: one column of losses per action"),
                 field("categorical", "[]", "columns that are categorical though they look like numbers"),
                 field("ignore", "[]", "columns that are no features"),
+                field("missing", "\"error\"", MISSING),
                 field("encoding", "\"one-hot\"", "how categories become numbers: one-hot or hashed"),
                 field("buckets", "256", "buckets of the hashed encoding"),
+                field("scaling", "\"standard\"", SCALING),
+                field("bins", "0", "into how many bins of equal count numbers are cut; 0: they stay numbers"),
+                field(
+                    "interactions",
+                    "0",
+                    "how many features are made of products of two others, hashed where the pairs are more",
+                ),
                 field("repeat", "false", "begin again at the end of the file"),
             ],
         ),
@@ -67,6 +96,8 @@ pub(crate) const ROWS: &[Row] = &[
                     "the column of the probability of the logged action",
                 ),
                 field("ignore", "[]", "columns that are no features"),
+                field("missing", "\"error\"", MISSING),
+                field("scaling", "\"standard\"", SCALING),
                 field("replay", "\"rejection\"", "rejection, or weighted: E' with the log's propensities"),
                 field("buckets", "64", "buckets for the categories"),
                 field("repeat", "false", "begin again at the end of the file"),

@@ -1,15 +1,20 @@
 //! Files, plain or compressed, and where they are looked for.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use super::cells::number;
 use crate::EnvError;
 
 /// The variable that names a folder in which data files are looked for when they are not here.
 pub const DATA_FOLDER: &str = "CORRAL_DATA";
+
+/// The most bytes that one line may have (one record, where a quoted cell holds line ends): a small compressed file
+/// can hold a line that no memory has room for.
+pub const LONGEST_LINE: usize = 16 << 20;
 
 /// Where `file` is: as it is written, or else in the folder that [`DATA_FOLDER`] names.
 pub fn resolve(file: &str) -> PathBuf {
@@ -20,22 +25,111 @@ pub fn resolve(file: &str) -> PathBuf {
     }
 }
 
-/// Opens a file for reading; gzip is recognised by its first bytes.
-pub fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, EnvError> {
+/// Opens a regular file for reading; gzip is recognised by its first bytes.
+pub fn open(path: &Path) -> Result<Lines, EnvError> {
     let failed = |e: io::Error| broken(path, None, &e);
-    // Before it is opened: opening a pipe waits for somebody who writes.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(at(path, None, "not a regular file"));
-    }
+    // Asked before it is opened, which waits on a pipe, and of the open file again.
+    let regular = |meta: fs::Metadata| match meta.is_file() {
+        true => Ok(()),
+        false => Err(at(path, None, "not a regular file")),
+    };
+    regular(fs::metadata(path).map_err(failed)?)?;
     let mut file = File::open(path).map_err(failed)?;
+    regular(file.metadata().map_err(failed)?)?;
     let mut magic = [0; 2];
     let read = file.read(&mut magic).map_err(failed)?;
     file.rewind().map_err(failed)?;
-    Ok(if read == 2 && magic == [0x1f, 0x8b] {
-        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
-    } else {
-        Box::new(BufReader::with_capacity(1 << 16, file))
-    })
+    let bytes: Box<dyn Read + Send> =
+        if read == 2 && magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    Ok(Lines { bytes: BufReader::with_capacity(1 << 16, bytes), spent: 0 })
+}
+
+/// The bytes of a file, of which no line is longer than [`LONGEST_LINE`].
+pub struct Lines {
+    bytes: BufReader<Box<dyn Read + Send>>,
+    spent: usize,
+}
+
+impl Lines {
+    /// A line (or record) begins.
+    pub fn begin(&mut self) {
+        self.spent = 0;
+    }
+
+    /// Reads a line into `line`, without its end; false at the end of the file.
+    pub fn read(&mut self, line: &mut Vec<u8>) -> io::Result<bool> {
+        self.begin();
+        line.clear();
+        if self.read_until(b'\n', line)? == 0 {
+            return Ok(false);
+        }
+        while line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
+            line.pop();
+        }
+        Ok(true)
+    }
+}
+
+impl BufRead for Lines {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.spent > LONGEST_LINE {
+            let why = format!("a line is longer than {} MiB", LONGEST_LINE >> 20);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        self.bytes.fill_buf()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.spent += bytes;
+        self.bytes.consume(bytes);
+    }
+}
+
+impl Read for Lines {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(room)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+/// The most numbers that a matrix may have: half a gigabyte.
+const MOST_NUMBERS: usize = 1 << 26;
+
+/// Reads rows of equally many numbers with commas between; blank lines and lines that begin with # are passed over. A
+/// number that is not `allowed` is no `what`.
+pub fn matrix(path: &Path, what: &str, allowed: impl Fn(f64) -> bool) -> Result<Vec<Vec<f64>>, EnvError> {
+    let (mut lines, mut text) = (open(path)?, Vec::new());
+    let mut rows: Vec<Vec<f64>> = Vec::new();
+    for line in 1.. {
+        if !lines.read(&mut text).map_err(|e| broken(path, Some(line), &e))? {
+            break;
+        }
+        let refuse = |why: String| Err(at(path, Some(line), why));
+        let cells = text.trim_ascii();
+        if cells.is_empty() || cells.starts_with(b"#") {
+            continue;
+        }
+        let mut row = Vec::new();
+        for (column, cell) in cells.split(|b| *b == b',').enumerate() {
+            match number(cell) {
+                Some(x) if allowed(x) => row.push(x),
+                _ => {
+                    let cell = String::from_utf8_lossy(cell.trim_ascii());
+                    return refuse(format!("column {column} holds {cell:?}, no {what}"));
+                }
+            }
+        }
+        let first = rows.first().map_or(row.len(), Vec::len);
+        if first != row.len() {
+            return refuse(format!("{} cells, where the first row has {first}", row.len()));
+        }
+        if rows.len() * first > MOST_NUMBERS {
+            return refuse(format!("more than {MOST_NUMBERS} numbers"));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 /// `why`, at a line of a file.

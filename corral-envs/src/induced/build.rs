@@ -8,6 +8,7 @@ use super::Substitute;
 use super::{
     Announce, Bursts, Constant, Decay, Half, Induced, Recorded, Schedule, Staircase, Starve, StarveWhat,
 };
+use crate::data::{matrix, resolve};
 use crate::registry::read;
 use crate::{BuildError, EnvError, World};
 
@@ -176,7 +177,7 @@ fn schedule(params: InducedParams) -> Result<Box<dyn Schedule>, EnvError> {
     })
 }
 
-/// The list, or the file's numbers, one per line; blank lines and lines that begin with # are skipped.
+/// The list, or the file's numbers.
 fn probabilities(params: InducedParams) -> Result<Vec<f64>, EnvError> {
     if params.file.is_empty() {
         return Ok(params.probabilities);
@@ -184,20 +185,7 @@ fn probabilities(params: InducedParams) -> Result<Vec<f64>, EnvError> {
     if !params.probabilities.is_empty() {
         return Err(ParamError::new("probabilities", "given beside a file", "given once").into());
     }
-    let file = params.file;
-    let fail = |line: Option<u64>, why: String| EnvError::Data { file: file.clone(), line, why };
-    let reader = crate::data::open(std::path::Path::new(&file))?;
-    let text = std::io::read_to_string(reader).map_err(|e| fail(None, e.to_string()))?;
-    let mut numbers = Vec::new();
-    for (i, line) in text.lines().enumerate() {
-        let cell = line.trim();
-        if cell.is_empty() || cell.starts_with('#') {
-            continue;
-        }
-        match cell.parse::<f64>() {
-            Ok(p) if p > 0.0 && p <= 1.0 => numbers.push(p),
-            _ => return Err(fail(Some(i as u64 + 1), format!("{cell:?} is no probability in (0, 1]"))),
-        }
-    }
-    Ok(numbers)
+    let probability = |p: f64| p > 0.0 && p <= 1.0;
+    let rows = matrix(&resolve(&params.file), "probability in (0, 1]", probability)?;
+    Ok(rows.into_iter().flatten().collect())
 }

@@ -296,6 +296,10 @@ impl<X: ?Sized, D: Decision<X>, E: Environment<X, D>, S: Schedule> Environment<X
     fn facts(&self) -> Vec<(&'static str, f64)> {
         self.world.facts()
     }
+
+    fn table(&self) -> Option<&crate::data::Table> {
+        self.world.table()
+    }
 }
 
 /// Keeps `decision`, in the room of the one before.

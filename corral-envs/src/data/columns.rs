@@ -1,0 +1,313 @@
+//! What a first pass over a file sees of its columns, and the table of them that is told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::{self, Deserialize, Deserializer};
+
+use super::cells::{missing, number};
+use crate::Draw;
+
+/// A column with more distinct values than this is hashed, so that memory does not grow with the file.
+const MOST_CATEGORIES: usize = 4096;
+
+/// Bytes that the values of all columns together may take before further ones are hashed.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// Values from which medians and bins are found: exact for files of so many rows, else of a sample of them.
+const MOST_VALUES: usize = 65_536;
+
+/// What becomes of a missing cell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Missing {
+    /// It is refused.
+    #[default]
+    Error,
+    /// The column's mean takes its place; of categories the most frequent one.
+    Mean,
+    /// The column's median takes its place; of categories the most frequent one.
+    Median,
+    /// It is a category of its own; in a column of numbers as `indicator`.
+    Category,
+    /// As `mean`, and one more feature is 1 where the cell is missing.
+    Indicator,
+    /// The row is passed over.
+    DropRow,
+}
+
+/// A choice for every column, or one per column, where `"*"` is for those that are not named.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PerColumn<T> {
+    /// The same for all.
+    All(T),
+    /// By name.
+    Each(BTreeMap<String, T>),
+}
+
+impl<T: Default> Default for PerColumn<T> {
+    fn default() -> Self {
+        Self::All(T::default())
+    }
+}
+
+impl<T: Copy + Default> PerColumn<T> {
+    /// The choice for a column.
+    pub fn of(&self, column: &str) -> T {
+        match self {
+            Self::All(choice) => *choice,
+            Self::Each(choices) => {
+                choices.get(column).or_else(|| choices.get("*")).copied().unwrap_or_default()
+            }
+        }
+    }
+
+    /// The columns that are named.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let choices = match self {
+            Self::All(_) => None,
+            Self::Each(choices) => Some(choices),
+        };
+        choices.into_iter().flat_map(|c| c.keys()).map(String::as_str).filter(|name| *name != "*")
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for PerColumn<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
+            type Value = PerColumn<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a word, or a table with a word per column")
+            }
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Self::Value, E> {
+                T::deserialize(de::value::StrDeserializer::new(word)).map(PerColumn::All)
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                BTreeMap::deserialize(de::value::MapAccessDeserializer::new(map)).map(PerColumn::Each)
+            }
+        }
+        deserializer.deserialize_any(Visitor(std::marker::PhantomData))
+    }
+}
+
+/// A running mean and sum of squares (Welford), with the range.
+#[derive(Debug, Clone, Copy)]
+pub struct Moments {
+    /// How many numbers.
+    pub n: f64,
+    /// Their mean.
+    pub mean: f64,
+    squares: f64,
+    /// The smallest.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+}
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self { n: 0.0, mean: 0.0, squares: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY }
+    }
+}
+
+impl Moments {
+    /// Takes in a number.
+    pub fn add(&mut self, x: f64) {
+        self.n += 1.0;
+        let before = x - self.mean;
+        self.mean += before / self.n;
+        self.squares += before * (x - self.mean);
+        self.low = self.low.min(x);
+        self.high = self.high.max(x);
+    }
+
+    /// 1 over the standard deviation; 0 where all numbers are the same.
+    pub fn inverse_sd(&self) -> f64 {
+        inverse((self.squares / self.n).sqrt())
+    }
+}
+
+/// 1/x, and 0 where x is not positive.
+pub fn inverse(x: f64) -> f64 {
+    if x > 0.0 { 1.0 / x } else { 0.0 }
+}
+
+/// What the first pass sees of one column.
+#[derive(Default)]
+pub struct Seen {
+    /// Whether it is categorical whatever it looks like.
+    pub nominal: bool,
+    /// Its numbers.
+    pub moments: Moments,
+    /// A sample of its numbers, where one is wanted.
+    pub sample: Option<Vec<f64>>,
+    /// Its values and how often they come, while they are few.
+    pub categories: HashMap<Vec<u8>, u64>,
+    /// Whether there are more.
+    pub overflow: bool,
+    /// How many cells are missing, and the first line with one.
+    pub missing: u64,
+    /// The first line with a missing cell.
+    pub first_missing: u64,
+    /// How many cells are words.
+    pub words: u64,
+    /// The first words that differ, and their lines.
+    pub first_words: Vec<(String, u64)>,
+}
+
+impl Seen {
+    /// Takes in a cell; `bytes` is the room that is left for values of all columns.
+    pub fn add(&mut self, cell: &[u8], line: u64, strict: bool, bytes: &mut usize) -> Result<(), String> {
+        if missing(cell, strict) {
+            self.missing += 1;
+            if self.missing == 1 {
+                self.first_missing = line;
+            }
+            return Ok(());
+        }
+        self.count(cell, bytes);
+        if self.nominal {
+            return Ok(());
+        }
+        match number(cell) {
+            Some(x) if x.is_finite() => {
+                self.moments.add(x);
+                if let Some(sample) = &mut self.sample {
+                    // Reservoir sampling: number n stays with probability MOST_VALUES/n.
+                    let n = self.moments.n as u64;
+                    if sample.len() < MOST_VALUES {
+                        sample.push(x);
+                    } else if let Some(place) = sample.get_mut(Draw::at(n).stream(0).index(n as usize)) {
+                        *place = x;
+                    }
+                }
+            }
+            Some(x) => return Err(format!("{x} is not finite")),
+            None => {
+                self.words += 1;
+                if self.first_words.len() < 3 {
+                    let word = String::from_utf8_lossy(cell).into_owned();
+                    if self.first_words.iter().all(|(known, _)| *known != word) {
+                        self.first_words.push((word, line));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, cell: &[u8], bytes: &mut usize) {
+        if self.overflow {
+            return;
+        }
+        if let Some(count) = self.categories.get_mut(cell) {
+            *count += 1;
+        } else if self.categories.len() == MOST_CATEGORIES || *bytes < cell.len() + 64 {
+            self.overflow = true;
+            self.categories = HashMap::new();
+        } else {
+            *bytes -= cell.len() + 64;
+            self.categories.insert(cell.to_owned(), 1);
+        }
+    }
+
+    /// Whether the column is one of numbers; an error where most cells are numbers and some are words.
+    pub fn numeric(&self) -> Result<bool, String> {
+        let numbers = self.moments.n as u64;
+        if self.nominal || numbers < self.words || numbers == 0 {
+            return Ok(false);
+        }
+        if self.words == 0 {
+            return Ok(true);
+        }
+        let words: Vec<String> =
+            self.first_words.iter().map(|(w, line)| format!("{w:?} on line {line}")).collect();
+        Err(format!(
+            "{} of {} cells are words where the others are numbers: {}{}; write NA for what is missing, or name the \
+             column in `categorical`",
+            self.words,
+            self.words + numbers,
+            words.join(", "),
+            if self.words > words.len() as u64 { ", ..." } else { "" }
+        ))
+    }
+
+    /// The values in order, so that they do not depend on the order of rows.
+    pub fn sorted(&self) -> Vec<Vec<u8>> {
+        let mut sorted: Vec<Vec<u8>> = self.categories.keys().cloned().collect();
+        sorted.sort_unstable();
+        sorted
+    }
+
+    /// The most frequent value, the first in order of equals.
+    pub fn mode(&self) -> Option<&[u8]> {
+        let best = self.categories.iter().max_by(|(a, m), (b, n)| m.cmp(n).then(b.cmp(a)));
+        best.map(|(value, _)| value.as_slice())
+    }
+
+    /// The sample in order.
+    pub fn values(&mut self) -> Vec<f64> {
+        let mut values = self.sample.take().unwrap_or_default();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    }
+}
+
+/// What a data set is made of: what `corral run --check` prints.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Table {
+    /// The file.
+    pub file: String,
+    /// Rows that are played.
+    pub rows: u64,
+    /// Rows that are passed over because a cell is missing.
+    pub dropped: u64,
+    /// Features of a context: the constant 1, those of the columns, buckets and interactions.
+    pub features: usize,
+    /// The number of actions.
+    pub actions: usize,
+    /// The columns, in the order of the file.
+    pub columns: Vec<ColumnInfo>,
+}
+
+/// One column of a [`Table`].
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColumnInfo {
+    /// Its name.
+    pub name: String,
+    /// "number", "category", "class", "target", "loss", "ignored" or "named features".
+    pub kind: &'static str,
+    /// The smallest and the largest number.
+    pub range: Option<(f64, f64)>,
+    /// How many cells are missing.
+    pub missing: u64,
+    /// How many different values there are; `None`: too many to tell.
+    pub categories: Option<usize>,
+    /// How many features are made of it; 0 where it is hashed into buckets that others share.
+    pub features: usize,
+}
+
+/// A table of more features than this is worth a warning.
+const MANY_FEATURES: usize = 1000;
+
+impl Table {
+    /// What is probably not meant.
+    pub fn warnings(&self) -> Vec<String> {
+        if self.features <= MANY_FEATURES {
+            return Vec::new();
+        }
+        let most = self.columns.iter().max_by_key(|c| c.features);
+        let most = most
+            .filter(|c| c.features > 1)
+            .map_or(String::new(), |c| format!(", {} of them from the {} {:?}", c.features, c.kind, c.name));
+        vec![format!(
+            "{} has {} features{most}: a learner that keeps a matrix of them holds {:.1} million numbers per action; \
+             encoding = \"hashed\" makes fewer",
+            self.file,
+            self.features,
+            (self.features as f64).powi(2) / 1e6
+        )]
+    }
+}

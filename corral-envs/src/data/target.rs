@@ -1,0 +1,218 @@
+//! What the losses of a data set are made of: a class, a number, or columns of losses.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::Path;
+
+use corral_core::ParamError;
+
+use super::cells::{finite, missing, number};
+use super::columns::Seen;
+use super::rows::{Row, Rows};
+use super::source::at;
+use crate::EnvError;
+
+/// More classes than this is a number, not a class.
+pub const MOST_CLASSES: usize = 65_536;
+
+/// What the losses of a row are made of.
+#[derive(Debug, Clone, Default)]
+pub enum Target {
+    /// None: they come from elsewhere.
+    #[default]
+    Absent,
+    /// A class: 0 for the action that is the class, else 1.
+    Class {
+        /// Its column; `None`: the last, or the label.
+        column: Option<String>,
+        /// The number of classes, where more are a mistake.
+        most: Option<usize>,
+    },
+    /// A number: action k is the answer low + k (high - low)/(levels - 1), and costs its distance from the number,
+    /// divided by high - low.
+    Levels {
+        /// Its column; `None`: the last.
+        column: Option<String>,
+        /// The number of answers.
+        levels: usize,
+    },
+    /// One column of losses per action; where one lies outside [0, 1] all are scaled to it by one map.
+    Losses(Vec<String>),
+}
+
+/// Where the losses of a row come from, once the file is known.
+pub enum Losses {
+    /// Nowhere.
+    Absent,
+    /// See [`Target::Class`].
+    Class { column: Option<usize>, classes: HashMap<String, usize> },
+    /// See [`Target::Levels`].
+    Levels { column: usize, low: f64, width: f64, levels: usize },
+    /// See [`Target::Losses`].
+    Columns { columns: Vec<usize>, low: f64, width: f64 },
+}
+
+impl Losses {
+    /// The columns that a target names.
+    pub fn prepare(rows: &Rows, target: &Target) -> Result<Self, EnvError> {
+        let last = |name: &Option<String>| match name {
+            Some(name) => rows.find(name).map(Some),
+            None => Ok(rows.columns.len().checked_sub(1)),
+        };
+        Ok(match target {
+            Target::Absent => Self::Absent,
+            Target::Class { column, .. } => Self::Class { column: last(column)?, classes: HashMap::new() },
+            Target::Levels { column, levels } => {
+                if !(2..=MOST_CLASSES).contains(levels) {
+                    return Err(ParamError::new("levels", *levels, "in 2..=65536").into());
+                }
+                let Some(column) = last(column)? else {
+                    return Err(ParamError::new("levels", *levels, "0 in a format without columns").into());
+                };
+                Self::Levels { column, low: 0.0, width: 1.0, levels: *levels }
+            }
+            Target::Losses(names) => {
+                let columns: Result<Vec<usize>, EnvError> = names.iter().map(|n| rows.find(n)).collect();
+                Self::Columns { columns: columns?, low: 0.0, width: 1.0 }
+            }
+        })
+    }
+
+    /// Tells which columns are no features.
+    pub fn columns(&self, mut tell: impl FnMut(usize, &'static str)) {
+        match self {
+            Self::Absent | Self::Class { column: None, .. } => {}
+            Self::Class { column: Some(column), .. } => tell(*column, "class"),
+            Self::Levels { column, .. } => tell(*column, "target"),
+            Self::Columns { columns, .. } => columns.iter().for_each(|c| tell(*c, "loss")),
+        }
+    }
+
+    /// Takes in the class of a row.
+    pub fn see(&mut self, row: &Row, target: &Target, strict: bool) -> Result<(), String> {
+        let (Self::Class { column, classes }, Target::Class { most, .. }) = (self, target) else {
+            return Ok(());
+        };
+        let label = label(row, *column);
+        if classes.contains_key(&*label) {
+            return Ok(());
+        }
+        if missing(label.as_bytes(), strict) {
+            return Err("the class is missing; missing = \"drop-row\" passes such rows over".to_owned());
+        }
+        let most = most.unwrap_or(MOST_CLASSES);
+        if classes.len() == most {
+            return Err(format!("class {label:?} is out of range: there are {most} others already"));
+        }
+        classes.insert(label.into_owned(), 0);
+        Ok(())
+    }
+
+    /// Numbers the classes, or finds the range of the numbers, once every row was seen.
+    pub fn settle(&mut self, seen: &[Seen]) -> Result<(), String> {
+        let numbers = |column: usize| match seen[column].numeric() {
+            Ok(true) => Ok(seen[column].moments),
+            Ok(false) => Err("a loss or a target is a column of numbers".to_owned()),
+            Err(why) => Err(why),
+        };
+        match self {
+            Self::Absent => {}
+            Self::Class { classes, .. } => {
+                let names = std::mem::take(classes).into_keys().collect();
+                *classes = ordered(names).into_iter().zip(0..).collect();
+            }
+            Self::Levels { column, low, width, .. } => {
+                let moments = numbers(*column)?;
+                (*low, *width) = (moments.low, moments.high - moments.low);
+                if !(*width > 0.0 && width.is_finite()) {
+                    return Err(format!("the target is {} in every row", moments.low));
+                }
+            }
+            Self::Columns { columns, low, width } => {
+                let mut range = (0.0f64, 1.0f64);
+                let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+                for column in columns {
+                    let moments = numbers(*column)?;
+                    (least, most) = (least.min(moments.low), most.max(moments.high));
+                }
+                if least < 0.0 || most > 1.0 {
+                    range = (least, most);
+                }
+                (*low, *width) = (range.0, range.1 - range.0);
+                if !(*width > 0.0 && width.is_finite()) {
+                    return Err(format!("every loss is {least}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of actions.
+    pub fn actions(&self) -> usize {
+        match self {
+            Self::Absent => 0,
+            Self::Class { classes, .. } => classes.len(),
+            Self::Levels { levels, .. } => *levels,
+            Self::Columns { columns, .. } => columns.len(),
+        }
+    }
+
+    /// Writes the loss of every action in a row.
+    pub fn write(&self, path: &Path, row: &Row, losses: &mut Vec<f64>) -> Result<(), EnvError> {
+        losses.clear();
+        match self {
+            Self::Absent => {}
+            Self::Class { column, classes } => {
+                let label = label(row, *column);
+                let class = classes.get(&*label).copied();
+                let class = class
+                    .ok_or_else(|| at(path, Some(row.line), format!("class {label:?} is out of range")))?;
+                losses.resize(classes.len(), 1.0);
+                losses[class] = 0.0;
+            }
+            Self::Levels { column, low, width, levels } => {
+                let y = (value(path, row, &row.cells[*column])? - low) / width;
+                let answer = |k: usize| k as f64 / (*levels - 1) as f64;
+                losses.extend((0..*levels).map(|k| (answer(k) - y).abs().min(1.0)));
+            }
+            Self::Columns { columns, low, width } => {
+                for column in columns {
+                    let loss = (value(path, row, &row.cells[*column])? - low) / width;
+                    losses.push(loss.clamp(0.0, 1.0));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The number of a cell, in a column of numbers.
+#[inline]
+pub fn value(path: &Path, row: &Row, cell: &[u8]) -> Result<f64, EnvError> {
+    match number(cell).filter(|x| x.is_finite()) {
+        Some(value) => Ok(value),
+        None => finite(&String::from_utf8_lossy(cell)).map_err(|why| at(path, Some(row.line), why)),
+    }
+}
+
+/// The label of a row, where the format has columns in the column `class`.
+fn label(row: &Row, class: Option<usize>) -> Cow<'_, str> {
+    match class {
+        Some(class) => String::from_utf8_lossy(&row.cells[class]),
+        None => Cow::Borrowed(&row.label),
+    }
+}
+
+/// As numbers where all of them are, else as text.
+pub fn ordered(mut names: Vec<String>) -> Vec<String> {
+    let numeric = names.iter().all(|n| n.parse::<f64>().is_ok_and(f64::is_finite));
+    if numeric {
+        names.sort_by(|a, b| {
+            let value = |s: &str| s.parse::<f64>().unwrap_or(0.0);
+            value(a).total_cmp(&value(b)).then_with(|| a.cmp(b))
+        });
+    } else {
+        names.sort();
+    }
+    names
+}
