@@ -225,7 +225,11 @@ fn bad_input_is_refused_with_the_value() {
         ("replay", "", "losses must be at least one row of one number, but is an empty list"),
         ("replay", "losses = [[0.1], [0.1, 0.2]]", "losses must be as many as in row 0, but is 2 in row 1"),
         ("replay", "losses = [[0.1], [7]]", "losses must be in [0, 1], but is 7 in row 1, column 0"),
-        ("replay", "file = \"no/such.csv\"", "no/such.csv: No such file or directory (os error 2)"),
+        (
+            "replay",
+            "file = \"no/such.csv\"",
+            "no/such.csv: no such file, neither here nor in the folder of CORRAL_DATA",
+        ),
     ];
     for (name, params, why) in cases {
         let built = build(name, &table(params), 100, &mut Pcg64Dxsm::seed_from_u64(1));

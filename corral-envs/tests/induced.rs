@@ -271,7 +271,7 @@ fn bad_tables_are_refused_with_a_reason() {
         ),
         (
             "schedule = \"recorded\"\nfile = \"no/such/file\"",
-            r#"environment "induced recorded": no/such/file: No such file or directory (os error 2)"#,
+            r#"environment "induced recorded": no/such/file: no such file, neither here nor in the folder of CORRAL_DATA"#,
         ),
     ];
     for (text, expected) in cases {

@@ -13,7 +13,7 @@ use crate::claims::{Held, hold};
 use crate::experiments;
 use crate::overall::Overall;
 use crate::report;
-use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive};
+use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive, tables};
 use crate::spec::{Source, Spec, SpecError, StabilitySpec};
 use crate::standing::Standing;
 use crate::store::{self, Shard, results_csv};
@@ -132,6 +132,9 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         }
     }
     if args.check {
+        for columns in tables(&spec).map_err(named)? {
+            print(&table::columns(&columns))?;
+        }
         check(&spec, &plugins).map_err(named)?;
         return print(&format!("{}: fine; {} cells of {:?} rounds\n", args.spec, spec.cells(), spec.rounds));
     }

@@ -87,6 +87,20 @@ pub fn check(spec: &Spec, plugins: &Plugins) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// The columns of every data set of `spec`.
+///
+/// # Errors
+/// The line of the spec, and what is wrong there.
+pub fn tables(spec: &Spec) -> Result<Vec<corral_envs::data::Table>, SpecError> {
+    let mut tables = Vec::new();
+    for environment in &spec.environments {
+        // Worlds of a file come from it whatever the rounds are.
+        let world = build::world(environment, spec.rounds.first().copied().unwrap_or(1), 0)?;
+        tables.extend(world.table().cloned());
+    }
+    Ok(tables)
+}
+
 impl From<BuildError> for SpecError {
     fn from(e: BuildError) -> Self {
         Self { place: Some(e.place), why: e.why }
