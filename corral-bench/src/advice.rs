@@ -34,7 +34,7 @@ fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
         let twin = bases[..i].iter().find(|b| b.name == base.name && b.params == base.params);
         if let Some(twin) = twin {
             let worse = if band.feed == Feed::Everyone {
-                "; fed everyone, copies of one greedy learner lock on the same wrong arm together"
+                "; with feed everyone, copies of one greedy learner all stay on the same wrong arm"
             } else {
                 ""
             };

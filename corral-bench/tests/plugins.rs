@@ -97,7 +97,7 @@ fn a_base_that_dies_is_benched_and_the_run_goes_on_and_says_so() {
         fs::write(dir.path().join("spec.toml"), spec(&base)).unwrap();
         let ran = corral(dir.path(), &["run", "spec.toml", "--quiet", "--out", fault]);
         assert!(ran.status.success(), "{}", err(&ran));
-        let said = "band: 2 times a base was benched and the run went on over the others; seed 0, round ";
+        let said = "band: 2 times a base was benched and the run continued with the others; seed 0, round ";
         assert!(out(&ran).contains(said) && out(&ran).contains(why), "{}", out(&ran));
         let again = corral(dir.path(), &["run", "spec.toml", "--quiet", "--out", fault, "--format", "json"]);
         let answer: serde_json::Value = serde_json::from_str(&out(&again)).unwrap();

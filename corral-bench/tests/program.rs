@@ -232,7 +232,7 @@ fn a_named_band_is_its_list_and_its_members_alone() {
     let none = named.replace(pair, "[]");
     refused(&run(&folder_with(&none), &[]), 2, &["line 5", "the band \"pair\" has no bases"]);
     let both = named.replace("alone = \"pair\"", "alone = \"pair\"\nbase = { name = \"exp3\" }");
-    refused(&run(&folder_with(&both), &[]), 2, &["line 9", "without base"]);
+    refused(&run(&folder_with(&both), &[]), 2, &["line 9", "cannot be given with base"]);
 }
 
 /// Losses outside [0, 1] are asked for by the environment; who is not defined there is refused with its line.

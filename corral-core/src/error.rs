@@ -2,22 +2,39 @@
 
 use std::fmt::Display;
 
-/// A parameter has a value that the algorithm is not defined for.
+/// Parameters that the algorithm is not defined for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} must be {must}, but is {value}")]
-pub struct ParamError {
-    /// Name of the parameter, as a spec file writes it.
-    pub name: &'static str,
-    /// The offending value.
-    pub value: String,
-    /// What it must be: "positive and finite".
-    pub must: &'static str,
+#[non_exhaustive]
+pub enum ParamError {
+    /// One has a value that it cannot have.
+    #[error("{name} must be {must}, but is {value}")]
+    Value {
+        /// Name of the parameter, as a spec file writes it.
+        name: &'static str,
+        /// The offending value.
+        value: String,
+        /// What it must be: "positive and finite".
+        must: &'static str,
+    },
+    /// One is missing, or does not go with the others.
+    #[error("{name}: {why}")]
+    Choice {
+        /// Name of the parameter, as a spec file writes it.
+        name: &'static str,
+        /// What to do about it: "give gap or scale, not both".
+        why: &'static str,
+    },
 }
 
 impl ParamError {
     /// `name` must be `must`, but is `value`.
     pub fn new(name: &'static str, value: impl Display, must: &'static str) -> Self {
-        Self { name, value: value.to_string(), must }
+        Self::Value { name, value: value.to_string(), must }
+    }
+
+    /// `name` is missing, or does not go with the others; `why` says what to do about it.
+    pub fn choice(name: &'static str, why: &'static str) -> Self {
+        Self::Choice { name, why }
     }
 
     /// Passes `value` on when it is positive and finite. Written so that NaN fails.

@@ -240,10 +240,7 @@ fn bad_tables_are_refused_with_a_reason() {
         ("", r#"environment "induced": missing field `schedule`"#),
         ("schedule = 3", r#"environment "induced": schedule must be a name, but is 3"#),
         ("schedule = \"constnt\"", r#"unknown schedule "constnt"; did you mean "constant"?"#),
-        (
-            "schedule = \"constant\"",
-            r#"environment "induced constant": range must be a number of at least 1, but is not given"#,
-        ),
+        ("schedule = \"constant\"", r#"environment "induced constant": range: give a number of at least 1"#),
         (
             "schedule = \"constant\"\nrange = 0.5",
             r#"environment "induced constant": range must be finite and at least 1, but is 0.5"#,

@@ -70,9 +70,9 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
 }
 
 /// What every base of a spec takes beside its own keys.
-const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in reports), smoothed = true (stochastic Corral's \
-    smoothing: every second round of its own it plays as it used to play; with feed raw) and, if it is a plugin, \
-    isolate = true (a process of its own).";
+const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in reports), smoothed = true (smoothing as in stochastic \
+    Corral: every second round of its own it plays a past policy; use feed raw) and, for plugins, isolate = true (a process of \
+    its own).";
 
 fn overview(format: Format) -> Result<(), Failure> {
     let names = |entries: &[Entry]| entries.iter().map(|e| e.name).collect::<Vec<_>>();

@@ -266,7 +266,7 @@ fn spec_text(name: &str) -> Result<String, Failure> {
     if !looks_like_a_file {
         let unknown =
             corral_core::catalog::Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n));
-        return Err(Failure::usage(format!("{unknown}; nor is there such a file")));
+        return Err(Failure::usage(format!("{unknown}, and there is no such file")));
     }
     let text = read_text(path)?;
     if text.trim().is_empty() {

@@ -127,7 +127,7 @@ pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
                     let times =
                         if row.benched.len() == 1 { "once" } else { &format!("{} times", row.benched.len()) };
                     out.push_str(&format!(
-                        "{}: {times} a base was benched and the run went on over the others; {first}\n",
+                        "{}: {times} a base was benched and the run continued with the others; {first}\n",
                         row.label
                     ));
                 }

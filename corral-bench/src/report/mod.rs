@@ -265,7 +265,7 @@ fn failures(cells: &[CellRecord]) -> Markup {
             } }
         }
         @if !benched.is_empty() {
-            p { (benched.len()) " times a base was benched and the run went on over the others." }
+            p { (benched.len()) " times a base was benched and the run continued with the others." }
             ul { @for (c, what) in benched.iter().take(SHOWN) {
                 li { (c.learner) " in " (c.environment) ", " (what) }
             } }

@@ -57,7 +57,7 @@ pub enum RunError {
     #[error("the threads could not be started: {0}")]
     Threads(String),
     /// The user stopped it.
-    #[error("interrupted with {done} of {cells} cells done; the same command goes on from there")]
+    #[error("interrupted with {done} of {cells} cells done; run the same command to resume")]
     Interrupted {
         /// Cells that are safe.
         done: u64,

@@ -113,7 +113,9 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
     }
     match (claim.at_most.is_some() || claim.at_least.is_some(), claim.published.is_some()) {
         (false, false) => Err(SpecError::at(&table.place, "a claim needs at-most, at-least or published")),
-        (true, true) => Err(SpecError::at(&table.place, "published goes without at-most and at-least")),
+        (true, true) => {
+            Err(SpecError::at(&table.place, "published cannot be given with at-most or at-least"))
+        }
         _ => Ok(claim),
     }
 }

@@ -213,7 +213,7 @@ fn learners(
             {
                 return Err(SpecError::at(
                     &table.place,
-                    format!("alone names a band and goes without {other}"),
+                    format!("alone names a band, and cannot be given with {other}"),
                 ));
             }
             let (name, members) = bands.find(table, "alone")?;
@@ -284,7 +284,7 @@ pub(super) fn one_base(node: &Node) -> Result<BaseSpec, SpecError> {
     };
     match found {
         Some(LearnerSpec::Base(base)) => Ok(base),
-        _ => Err(SpecError::at(&node.place, "a base is wanted here, not a master over bases")),
+        _ => Err(SpecError::at(&node.place, "this must be a base, not a master over bases")),
     }
 }
 

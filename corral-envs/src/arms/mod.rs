@@ -51,7 +51,7 @@ pub(crate) const ROWS: &[Row] = &[
 /// Passes `means` on when there is at least one and all lie in [0, 1]. Written so that NaN fails.
 pub(crate) fn check_means(name: &'static str, means: &[f64]) -> Result<(), ParamError> {
     if means.is_empty() {
-        return Err(ParamError::new(name, "an empty list", "at least one number"));
+        return Err(ParamError::choice(name, "give at least one number"));
     }
     match means.iter().position(|m| !(0.0..=1.0).contains(m)) {
         Some(i) => Err(ParamError::new(name, format!("{} at index {i}", means[i]), "in [0, 1]")),

@@ -30,7 +30,7 @@ impl SwitchingParams {
     /// increasing or not one fewer than the phases.
     pub fn check(self, rounds: u64) -> Result<Switching, ParamError> {
         let Some(first) = self.means.first() else {
-            return Err(ParamError::new("means", "an empty list", "at least one phase"));
+            return Err(ParamError::choice("means", "give at least one phase"));
         };
         let arms = first.len();
         for (phase, means) in self.means.iter().enumerate() {
@@ -462,7 +462,7 @@ pub(super) const CHANGE: Row = Row {
     entry: entry(
         "change",
         "arms",
-        "one change of the mean losses: a good arm turns bad; for masters over fixed bases",
+        "one change of the mean losses: a good arm becomes bad; for masters over fixed bases",
         "stress scenario: A costs 0.3 for the first half, then 0.9; B costs 0.5",
         "oblivious adversary",
         "O(K)",

@@ -35,7 +35,7 @@ impl ReplayParams {
             let unit = |loss: f64| (0.0..=1.0).contains(&loss);
             (matrix(&resolve(&self.file), "loss in [0, 1]", unit)?, Some(self.file))
         } else {
-            return Err(ParamError::new("losses", "given beside a file", "given once").into());
+            return Err(ParamError::choice("losses", "give a list or a file, not both").into());
         };
         let refuse = |value: String, must| match &file {
             Some(file) => EnvError::Data {
@@ -141,7 +141,7 @@ pub(super) const REPLAY: Row = Row {
         &[
             field("losses", "[]", "the matrix, row by row"),
             field("file", "\"\"", "instead: a file of numbers separated by commas, no header"),
-            field("repeat", "false", "whether to begin again when the rows are over"),
+            field("repeat", "false", "whether to start again at the first row after the last"),
         ],
     ),
     example: "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true",

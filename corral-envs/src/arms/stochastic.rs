@@ -78,7 +78,7 @@ impl GaussianParams {
     pub fn check(self) -> Result<Gaussian, ParamError> {
         ParamError::positive("sd", self.sd)?;
         if self.means.is_empty() {
-            return Err(ParamError::new("means", "an empty list", "at least one number"));
+            return Err(ParamError::choice("means", "give at least one number"));
         }
         if let Some(i) = self.means.iter().position(|m| !m.is_finite()) {
             return Err(ParamError::new("means", format!("{} at index {i}", self.means[i]), "finite"));
@@ -148,7 +148,7 @@ impl BetaParams {
     /// No arm is given, the lists have different lengths, or a parameter is not positive and finite.
     pub fn check(self) -> Result<Beta, ParamError> {
         if self.a.is_empty() {
-            return Err(ParamError::new("a", "an empty list", "at least one number"));
+            return Err(ParamError::choice("a", "give at least one number"));
         }
         if self.a.len() != self.b.len() {
             return Err(ParamError::new("b", format!("{} numbers", self.b.len()), "as many numbers as a"));
@@ -263,9 +263,9 @@ impl GapParams {
                     (ParamError::positive("scale", scale)?, ParamError::positive("range", self.range)?);
                 (scale * libm::sqrt(range * self.arms as f64 / rounds.max(1) as f64)).min(0.5)
             }
-            (None, None) => return Err(ParamError::new("gap", "not given", "given, or scale instead")),
+            (None, None) => return Err(ParamError::choice("gap", "give gap, or scale instead")),
             (Some(_), Some(_)) => {
-                return Err(ParamError::new("gap", "given beside scale", "given without it"));
+                return Err(ParamError::choice("gap", "give gap or scale, not both"));
             }
         };
         let best = self.best.unwrap_or(self.arms - 1);

@@ -276,7 +276,7 @@ pub(super) const LINEAR: Row = Row {
                 "\"gaussian\"",
                 "gaussian, cube (i.i.d.), sorted, cyclic, hide, evasive (adversarial)",
             ),
-            field("pool", "10", "how many contexts come again (cyclic, hide)"),
+            field("pool", "10", "how many contexts are repeated (cyclic, hide)"),
             field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean"),
             field(
                 "policies",

@@ -45,7 +45,7 @@ impl SphereParams {
     /// There are no features or no actions, or a number is not finite.
     pub fn check(self, rounds: u64) -> Result<Sphere, ParamError> {
         if self.theta.is_empty() {
-            return Err(ParamError::new("theta", "an empty list", "at least one number"));
+            return Err(ParamError::choice("theta", "give at least one number"));
         }
         if let Some(i) = self.theta.iter().position(|w| !w.is_finite()) {
             return Err(ParamError::new("theta", format!("{} at index {i}", self.theta[i]), "finite"));

@@ -15,7 +15,7 @@ use crate::{Draw, EnvError, Environment, Stream};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeParams {
-    /// The depth of the planted tree: 3, 8 and 15 make the ladder that separates classes of different depth.
+    /// The depth of the planted tree that separates classes of different depth.
     #[serde(default = "three")]
     pub depth: usize,
     /// The number of features.
@@ -256,7 +256,7 @@ pub(super) const PLANTED_TREE: Row = Row {
         "stochastic; offers its contexts' law, and a policy class where one is asked for",
         "O(d + depth)",
         &[
-            field("depth", "3", "depth of the planted tree: 3, 8 and 15 make the ladder"),
+            field("depth", "3", "depth of the planted tree"),
             field("features", "10", "number of features"),
             field("arms", "3", "number of actions"),
             field("gap", "0.3", "how much better the planted action is"),

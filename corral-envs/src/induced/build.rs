@@ -157,7 +157,7 @@ fn schedule(params: InducedParams) -> Result<Box<dyn Schedule>, EnvError> {
         return Ok(Box::new(Recorded::new(probabilities(params)?)?));
     }
     let Some(range) = params.range else {
-        return Err(ParamError::new("range", "not given", "a number of at least 1").into());
+        return Err(ParamError::choice("range", "give a number of at least 1").into());
     };
     if !(1.0..f64::INFINITY).contains(&range) {
         return Err(ParamError::new("range", range, "finite and at least 1").into());
@@ -183,7 +183,7 @@ fn probabilities(params: InducedParams) -> Result<Vec<f64>, EnvError> {
         return Ok(params.probabilities);
     }
     if !params.probabilities.is_empty() {
-        return Err(ParamError::new("probabilities", "given beside a file", "given once").into());
+        return Err(ParamError::choice("probabilities", "give a list or a file, not both").into());
     }
     let probability = |p: f64| p > 0.0 && p <= 1.0;
     let rows = matrix(&resolve(&params.file), "probability in (0, 1]", probability)?;

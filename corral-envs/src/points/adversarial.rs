@@ -1,4 +1,4 @@
-//! Linear losses that an oblivious adversary turns.
+//! Linear losses that an oblivious adversary chooses.
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{ParamError, Rng, Set};
@@ -66,7 +66,7 @@ pub(super) fn check_variant(variant: u8) -> Result<(), ParamError> {
 }
 
 /// f_t(x) = 1/2 + <c_t, x>/(2N), c_t = gap v_t + noise u_t, with u_t uniform on the sphere, v_t = e_1 (variant 1: -e_1 in the
-/// first third), and N a bound on |x|: section 7.6.
+/// first third), and N a bound on |x|.
 #[derive(Debug, Clone)]
 pub struct AdversarialLinear {
     scale: f64,
@@ -121,7 +121,7 @@ pub(super) const SET_FIELDS: [Field; 3] = [
 pub(super) const ROW: Row = Row {
     entry: Entry {
         name: "adversarial-linear",
-        summary: "linear losses on a set of points, turned by an oblivious adversary",
+        summary: "linear losses on a set of points, chosen by an oblivious adversary",
         source: "Abernethy, Hazan, Rakhlin 2012; the paper's convex-bandit example",
         regret: "",
         alpha: None,

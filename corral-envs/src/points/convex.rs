@@ -1,4 +1,4 @@
-//! Convex Lipschitz losses that an oblivious adversary moves.
+//! Convex Lipschitz losses that an oblivious adversary chooses.
 
 use std::f64::consts::PI;
 
@@ -70,7 +70,7 @@ const KNEE: f64 = 0.5;
 const RIPPLE: f64 = 0.05;
 
 /// f_t(x) = |x - z_t|/(2R), z_t = centre + r(-0.6 v_t + 0.2 u_t), with r and R the inner and outer radius, u_t uniform on the
-/// sphere and v_t a direction (variant 1: the opposite one in the first third): section 7.6. On the ball, where
+/// sphere and v_t a direction (variant 1: the opposite one in the first third). On the ball, where
 /// v_t = e_1, this is the reference instance. Huber's loss takes the place of the norm, or the largest coordinate of
 /// x - (centre - 0.6 r v_t) with additive noise.
 #[derive(Debug, Clone)]
@@ -231,7 +231,7 @@ fn golden_section(f: impl Fn(f64) -> f64, end: f64) -> f64 {
 pub(super) const ROW: Row = Row {
     entry: Entry {
         name: "adversarial-convex",
-        summary: "convex Lipschitz losses on a convex set, moved by an oblivious adversary",
+        summary: "convex Lipschitz losses on a convex set, chosen by an oblivious adversary",
         source: "Flaxman, Kalai, McMahan 2005; the paper's convex-bandit example",
         regret: "",
         alpha: None,

@@ -127,8 +127,8 @@ fn hidden(params: &StochasticLinearParams, dim: usize, rng: &mut dyn Rng) -> Res
     Ok(c)
 }
 
-/// f_t(x) = 1/2 + <c*, x>/(2N) + xi_t with xi_t uniform in [-noise, noise] and |c*| = 1 - 2 noise: section 7.7, never
-/// clipped.
+/// f_t(x) = 1/2 + <c*, x>/(2N) + xi_t with xi_t uniform in [-noise, noise] and |c*| = 1 - 2 noise: never
+/// clipped (docs/bases.md#worlds-for-tests).
 #[derive(Debug, Clone)]
 pub struct StochasticLinear {
     parameter: Vec<f64>,
