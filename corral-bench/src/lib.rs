@@ -3,11 +3,13 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod chart;
 pub mod claims;
 pub mod cli;
 pub mod curves;
 pub mod duels;
 pub mod experiments;
+pub mod figures;
 pub mod overall;
 pub mod ranks;
 pub mod report;

@@ -145,7 +145,7 @@ impl Standing {
         })
     }
 
-    /// Who is best, by how much, whether that is more than chance, and what a round costs.
+    /// Who is best, by how much, and whether that is more than chance.
     pub fn words(&self) -> String {
         let [best, others @ ..] = self.learners.as_slice() else { return String::new() };
         let (behind, tied): (Vec<&Placed>, Vec<&Placed>) = others.iter().partition(|l| l.p < LEVEL);
@@ -158,7 +158,7 @@ impl Standing {
             (_, false) => format!("{} has the least {}, {}", best.label, self.figure, number(best.mean)),
         };
         if self.seeds == 1 {
-            return out + "; whether by chance cannot be said of one seed" + &self.cost();
+            return out + "; whether by chance cannot be said of one seed.";
         }
         if !tied.is_empty() {
             let verb = if tied.len() == 1 { "is" } else { "are" };
@@ -175,11 +175,11 @@ impl Standing {
                 _ => format!("; worse are {} ({p})", list(&behind, more)),
             };
         }
-        out + &self.cost()
+        out + "."
     }
 
-    /// What a round costs: of the best, and of the cheapest where that is another.
-    fn cost(&self) -> String {
+    /// What a round costs in time: of the best, and of the quickest where that is another; empty where nothing was run.
+    pub fn cost(&self) -> String {
         let best = &self.learners[0];
         let cheapest =
             self.learners.iter().filter(|l| l.seconds_per_round.is_some()).min_by(|a, b| {
@@ -187,14 +187,14 @@ impl Standing {
             });
         match (best.seconds_per_round, cheapest) {
             (Some(own), Some(least)) if least.label != best.label => format!(
-                ". A round of {} takes {}, of {}, the quickest, {}.",
+                " A round of {} takes {}, of {}, the quickest, {}.",
                 best.label,
                 time(own),
                 least.label,
                 time(least.seconds_per_round.unwrap_or(0.0))
             ),
-            (Some(own), _) => format!(". A round of {} takes {}, the least of all.", best.label, time(own)),
-            _ => ".".to_owned(),
+            (Some(own), _) => format!(" A round of {} takes {}, the least of all.", best.label, time(own)),
+            _ => String::new(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod emit;
 mod exponents;
+mod folder;
 mod list;
 mod plugin;
 mod progress;

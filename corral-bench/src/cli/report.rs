@@ -4,19 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::folder::Folder;
 use super::{Failure, print};
-use crate::claims::hold;
-use crate::overall::Overall;
 use crate::report;
-use crate::spec::Spec;
 use crate::store;
-use crate::summary::rows;
 
 /// Arguments of `corral report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A results folder, finished or not
+    /// A results folder
     dir: PathBuf,
+    /// Report what is there of an unfinished run
+    #[arg(long)]
+    partial: bool,
     /// Where to write the report [default: DIR/report.html]
     #[arg(long, short)]
     output: Option<PathBuf>,
@@ -27,14 +27,9 @@ pub struct ReportArgs {
 /// # Errors
 /// The folder is not one of results, or the report cannot be written.
 pub fn report(args: ReportArgs) -> Result<(), Failure> {
-    let manifest = store::read_manifest(&args.dir).map_err(Failure::usage)?;
-    let cells = store::read_cells(&args.dir).map_err(Failure::usage)?;
-    let spec =
-        Spec::parse(&manifest.spec).map_err(|e| Failure::usage(format!("{}: {e}", args.dir.display())))?;
+    let folder = Folder::read(&args.dir, args.partial)?;
     let path = args.output.unwrap_or_else(|| args.dir.join("report.html"));
-    let rows = rows(&spec, &cells, &|_, _, _| None);
-    let overall = Overall::of(&spec, &cells, &rows);
-    let html = report::html(&spec, &cells, &rows, &overall, &hold(&spec, &cells));
+    let html = report::html(&folder.spec, &folder.cells, &folder.rows, &folder.overall(), &folder.held());
     store::write_whole(&path, html.as_bytes()).map_err(Failure::running)?;
     print(&format!("{}\n", path.display()))
 }

@@ -15,7 +15,6 @@ use crate::overall::Overall;
 use crate::report;
 use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive, tables};
 use crate::spec::{Source, Spec, SpecError, StabilitySpec};
-use crate::standing::Standing;
 use crate::store::{self, Shard, results_csv};
 use crate::summary::{Row, rows};
 
@@ -250,7 +249,7 @@ fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Pa
         "duels": overall.duels,
         "claims": held,
         "standings": overall.standings,
-        "answer": overall.standings.iter().map(Standing::words).collect::<Vec<_>>(),
+        "answer": overall.standings.iter().map(|s| s.words() + &s.cost()).collect::<Vec<_>>(),
         "report": report.display().to_string(),
     });
     format!("{object:#}\n")

@@ -140,7 +140,7 @@ pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
 /// The answer in words: a line for each world.
 pub fn answer(overall: &Overall) -> String {
     let Some(method) = method(&overall.standings) else { return String::new() };
-    let lines: String = overall.standings.iter().map(|s| format!("- {}\n", s.words())).collect();
+    let lines: String = overall.standings.iter().map(|s| format!("- {}{}\n", s.words(), s.cost())).collect();
     format!("\nin words\n{lines}{method}\n")
 }
 

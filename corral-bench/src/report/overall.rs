@@ -1,16 +1,18 @@
 //! What holds over all worlds of a spec: gaps to the best base, ranks of masters, wins on data sets.
 
-use maud::{Markup, html};
+use maud::html;
 
+use super::Page;
+use crate::figures;
 use crate::overall::Overall;
 
-/// The tables over all worlds, where there are several.
-pub fn overall(Overall { gaps, ranks, duels, .. }: &Overall) -> Markup {
-    html! {
-        @if let Some(first) = ranks.first() {
-            h2 { "Masters ranked" }
-            p { "Mean rank of the regret over " (first.worlds) " worlds, 1 for the least; the interval is a 95% bootstrap over seeds. "
-                "Near best: within two standard errors of the best master of a world." }
+/// The parts over all worlds, where there are several.
+pub fn parts(page: &mut Page, Overall { gaps, ranks, duels, .. }: &Overall) {
+    if let (Some(first), Some(chart)) = (ranks.first(), figures::ranks(ranks)) {
+        let chart = page.figure(&chart);
+        let body = html! {
+            div class="charts" { (chart) }
+            p { "The interval is a 95% bootstrap over seeds. Near best: within two standard errors of the best master of a world." }
             div class="scroll" { table {
                 thead { tr {
                     th { "master" } th { "mean rank" } th { "95% interval" } th { "near best" }
@@ -24,9 +26,11 @@ pub fn overall(Overall { gaps, ranks, duels, .. }: &Overall) -> Markup {
                     }
                 } }
             } }
-        }
-        @if let Some(first) = gaps.first() {
-            h2 { "Over " (first.worlds) " worlds" }
+        };
+        page.part("ranks", "Masters ranked", Some(body));
+    }
+    if let Some(first) = gaps.first() {
+        let body = html! {
             p { "Loss per round above that of the best base of each world alone." }
             div class="scroll" { table {
                 thead { tr { th { "learner" } th { "mean gap" } th { "worst gap" } th { "in" } } }
@@ -34,9 +38,11 @@ pub fn overall(Overall { gaps, ranks, duels, .. }: &Overall) -> Markup {
                     tr { td { (g.label) } td { (format!("{:.4}", g.mean)) } td { (format!("{:.4}", g.worst)) } td { (g.worst_in) } }
                 } }
             } }
-        }
-        @if !duels.is_empty() {
-            h2 { "Wins and losses on data sets" }
+        };
+        page.part("gaps", &format!("Over {} worlds", first.worlds), Some(body));
+    }
+    if !duels.is_empty() {
+        let body = html! {
             p { "At 0.05, by the z-test of the contextual bandit bake-off; the numbered columns are wins less losses against that learner." }
             div class="scroll" { table {
                 thead { tr {
@@ -51,6 +57,7 @@ pub fn overall(Overall { gaps, ranks, duels, .. }: &Overall) -> Markup {
                     }
                 } }
             } }
-        }
+        };
+        page.part("duels", "Wins and losses on data sets", Some(body));
     }
 }

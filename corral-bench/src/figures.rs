@@ -1,0 +1,299 @@
+//! The charts of a run, made once for the report and for `corral plot`.
+
+use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
+use crate::curves::{self, Curve};
+use crate::ranks::Rank;
+use crate::run::{BandRecord, CellRecord, checkpoints};
+use crate::spec::Spec;
+use crate::summary::Row;
+
+/// With more learners than these a chart has a panel for each.
+pub const CROWDED: usize = 6;
+/// So many panels at most; the others are grey lines in all of them.
+const PANELS: usize = 24;
+/// So many bases have a line of their own in a chart of probabilities; the others are added up.
+const BASES: usize = 7;
+
+/// One environment at one horizon, with what was run in it.
+pub struct World<'a> {
+    /// The environment's label.
+    pub environment: &'a str,
+    /// The horizon.
+    pub rounds: u64,
+    /// Its cells.
+    pub cells: Vec<&'a CellRecord>,
+    /// A row for each learner.
+    pub rows: Vec<&'a Row>,
+    /// Regret over time, for each row.
+    pub curves: Vec<Option<Curve>>,
+}
+
+impl<'a> World<'a> {
+    /// The worlds of a spec that have cells, in its order.
+    pub fn all(spec: &'a Spec, cells: &'a [CellRecord], rows: &'a [Row]) -> Vec<Self> {
+        let mut worlds = Vec::new();
+        for &rounds in &spec.rounds {
+            for environment in &spec.environments {
+                let cells: Vec<&CellRecord> = cells
+                    .iter()
+                    .filter(|c| c.rounds == rounds && c.environment == environment.label)
+                    .collect();
+                let rows: Vec<&Row> = rows
+                    .iter()
+                    .filter(|r| r.rounds == rounds && r.environment == environment.label)
+                    .collect();
+                if rows.is_empty() {
+                    continue;
+                }
+                let mut world =
+                    Self { environment: &environment.label, rounds, cells, rows, curves: Vec::new() };
+                world.curves = world
+                    .rows
+                    .iter()
+                    .map(|r| curves::regret(&world.of(&r.label).collect::<Vec<_>>()))
+                    .collect();
+                worlds.push(world);
+            }
+        }
+        worlds
+    }
+
+    /// The cells of a learner.
+    pub fn of<'s>(&'s self, label: &'s str) -> impl Iterator<Item = &'a CellRecord> + 's {
+        self.cells.iter().copied().filter(move |c| c.learner == label)
+    }
+
+    /// What happened inside the band of a learner, by seed; nothing for a base alone.
+    pub fn bands(&self, label: &str) -> Vec<&'a BandRecord> {
+        self.of(label).filter_map(|c| c.band.as_ref()).collect()
+    }
+
+    /// Whether there are too many learners for one chart.
+    pub fn crowded(&self) -> bool {
+        self.rows.len() > CROWDED
+    }
+}
+
+/// The style of a row's learner. A base alone has the colour that it has inside bands.
+pub fn style_of(row: &Row, palette: &mut Palette) -> Style {
+    if row.alone { base_style(&row.label, palette) } else { palette.style(&format!("learner {}", row.label)) }
+}
+
+/// The style of a base.
+pub fn base_style(label: &str, palette: &mut Palette) -> Style {
+    palette.style(&format!("base {label}"))
+}
+
+fn time(scale: Scale) -> Axis {
+    Axis::new("round t", scale)
+}
+
+/// Regret over time: lines of all learners, or a panel for each where they are many.
+pub fn regret(world: &World<'_>, scale: &Scale, palette: &mut Palette) -> Chart {
+    let lines: Vec<(&Row, Vec<Point>)> = world
+        .rows
+        .iter()
+        .zip(&world.curves)
+        .filter_map(|(row, curve)| {
+            let points = &curve.as_ref()?.points;
+            let point = |p: &(f64, f64, f64)| Point { x: p.0, y: p.1, low: p.1 - p.2, high: p.1 + p.2 };
+            Some((*row, points.iter().map(point).collect()))
+        })
+        .collect();
+    let mut chart = Chart {
+        title: "Regret".to_owned(),
+        caption: "Mean over seeds; the band is its 95% interval.".to_owned(),
+        x: time(scale.clone()),
+        y: Axis::new("pseudo-regret", scale.clone()),
+        panels: Vec::new(),
+        context: Vec::new(),
+    };
+    if *scale == Scale::Log {
+        chart.title = "Regret, both axes logarithmic".to_owned();
+        chart.caption = "A power of t is a straight line; the table has its fitted exponent.".to_owned();
+    }
+    if !world.crowded() {
+        let series =
+            lines.into_iter().map(|(row, points)| Series::line(&row.label, style_of(row, palette), points));
+        chart.panels = vec![Panel { name: String::new(), series: series.collect() }];
+        return chart;
+    }
+    let mean = |p: &Point| Point::new(p.x, p.y);
+    chart.context = lines
+        .iter()
+        .map(|(row, points)| Series::line(&row.label, Style::Context, points.iter().map(mean).collect()))
+        .collect();
+    let left_out = lines.len().saturating_sub(PANELS);
+    chart.panels = lines
+        .into_iter()
+        .take(PANELS)
+        .map(|(row, points)| Panel {
+            name: row.label.clone(),
+            series: vec![Series::line(&row.label, Style::Ink, points)],
+        })
+        .collect();
+    chart.caption += " Grey: the other learners.";
+    if left_out > 0 {
+        chart.caption += &format!(" {left_out} more are grey only; the table has them.");
+    }
+    chart
+}
+
+/// The distribution that bases are drawn from, averaged over the traced seeds: a panel for each of `labels`.
+pub fn probabilities(world: &World<'_>, labels: &[&str], palette: &mut Palette) -> Chart {
+    let x: Vec<f64> = checkpoints(world.rounds).iter().map(|t| *t as f64).collect();
+    let traced: Vec<_> = labels
+        .iter()
+        .filter_map(|label| {
+            let bands = world.bands(label);
+            let names = bands.first()?.bases.as_slice();
+            Some((*label, names, mean_trace(&bands, |b| &b.probabilities)))
+        })
+        .filter(|(.., trace)| !trace.is_empty())
+        .collect();
+    // The bases that are likely in any panel, the likeliest first.
+    let mut peaks: Vec<(&str, f64)> = Vec::new();
+    for (_, names, trace) in &traced {
+        for (i, name) in names.iter().enumerate() {
+            let peak = trace.iter().filter_map(|row| row.get(i)).fold(0.0, |a: f64, b| a.max(*b));
+            match peaks.iter_mut().find(|(known, _)| known == name) {
+                Some((_, highest)) => *highest = highest.max(peak),
+                None => peaks.push((name, peak)),
+            }
+        }
+    }
+    let own = |name: &str, among: &[(&str, f64)]| {
+        let higher =
+            among.iter().filter(|other| other.1 > among.iter().find(|o| o.0 == name).map_or(0.0, |o| o.1));
+        among.len() <= BASES + 1 || higher.count() < BASES
+    };
+    let panels = traced
+        .iter()
+        .map(|(label, names, trace)| {
+            let points = |share: &dyn Fn(&[f64]) -> f64| {
+                x.iter().zip(trace).map(|(x, row)| Point::new(*x, share(row))).collect::<Vec<_>>()
+            };
+            let (mut series, mut others) = (Vec::new(), Vec::new());
+            for (i, name) in names.iter().enumerate() {
+                if own(name, &peaks) {
+                    let line = points(&|row: &[f64]| row.get(i).copied().unwrap_or(0.0));
+                    series.push(Series::line(name, base_style(name, palette), line));
+                } else {
+                    others.push(i);
+                }
+            }
+            if !others.is_empty() {
+                let sum = |row: &[f64]| others.iter().filter_map(|i| row.get(*i)).sum();
+                series.push(Series::line(
+                    &format!("the other {}", others.len()),
+                    palette.style("other bases"),
+                    points(&sum),
+                ));
+            }
+            let name = if labels.len() > 1 { (*label).to_owned() } else { String::new() };
+            Panel { name, series }
+        })
+        .collect();
+    Chart {
+        title: "Probabilities".to_owned(),
+        caption: "The distribution that bases are drawn from, averaged over the traced seeds.".to_owned(),
+        x: time(Scale::Linear),
+        y: Axis::new("probability of each base", Scale::Linear),
+        panels,
+        context: Vec::new(),
+    }
+}
+
+fn mean_trace(bands: &[&BandRecord], of: impl Fn(&BandRecord) -> &Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let traced: Vec<&Vec<Vec<f64>>> = bands.iter().map(|b| of(b)).filter(|t| !t.is_empty()).collect();
+    let Some(first) = traced.first() else { return Vec::new() };
+    let same: Vec<_> = traced.iter().filter(|t| t.len() == first.len()).collect();
+    (0..first.len())
+        .map(|k| {
+            (0..first[k].len())
+                .map(|i| {
+                    same.iter().map(|t| t[k].get(i).copied().unwrap_or(0.0)).sum::<f64>() / same.len() as f64
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// The learning rates of a band, in the first traced seed.
+pub fn rates(world: &World<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
+    let bands = world.bands(label);
+    let one = bands.iter().find(|b| !b.rates.is_empty())?;
+    let caption = "One seed. A dot marks a change of the base's range.";
+    Some(steps(world, one, &one.rates, ("Learning rates", "learning rate eta", caption), palette))
+}
+
+/// The ranges of a band, in the first traced seed.
+pub fn ranges(world: &World<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
+    let bands = world.bands(label);
+    let one = bands.iter().find(|b| !b.ranges.is_empty())?;
+    let caption = "One seed: the largest weight promised to each base. A dot marks a change.";
+    Some(steps(world, one, &one.ranges, ("Ranges", "range rho", caption), palette))
+}
+
+fn steps(
+    world: &World<'_>,
+    band: &BandRecord,
+    trace: &[Vec<f64>],
+    (title, axis, caption): (&str, &str, &str),
+    palette: &mut Palette,
+) -> Chart {
+    let x: Vec<f64> = checkpoints(world.rounds).iter().map(|t| *t as f64).collect();
+    let bases = band.bases.iter().enumerate();
+    let series = bases
+        .map(|(i, name)| {
+            let at = |(x, row): (&f64, &Vec<f64>)| Some(Point::new(*x, *row.get(i)?));
+            let points: Vec<Point> = x.iter().zip(trace).filter_map(at).collect();
+            let changed = band.range_changes.iter().filter(|(_, base)| *base == i);
+            let dots = changed
+                .filter_map(|(t, _)| points.iter().find(|p| p.x >= *t as f64).map(|p| (*t as f64, p.y)))
+                .collect();
+            Series { name: name.clone(), style: base_style(name, palette), mark: Mark::Steps, points, dots }
+        })
+        .collect();
+    let (lo, hi) = trace.iter().flatten().fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(*v), b.max(*v)));
+    Chart {
+        title: title.to_owned(),
+        caption: caption.to_owned(),
+        x: time(Scale::Linear),
+        y: Axis::new(axis, if hi >= 10.0 * lo { Scale::Log } else { Scale::Linear }),
+        panels: vec![Panel { name: String::new(), series }],
+        context: Vec::new(),
+    }
+}
+
+/// The mean ranks of masters with their intervals, best on top.
+pub fn ranks(ranks: &[Rank]) -> Option<Chart> {
+    let first = ranks.first()?;
+    let names: Vec<String> = ranks.iter().rev().map(|r| r.label.clone()).collect();
+    let points = ranks.iter().rev().enumerate().map(|(i, r)| Point {
+        x: r.mean,
+        y: i as f64,
+        low: r.low,
+        high: r.high,
+    });
+    Some(Chart {
+        title: "Masters by mean rank".to_owned(),
+        caption: format!(
+            "Mean rank of the regret over {} worlds with its 95% interval; 1 is best.",
+            first.worlds
+        ),
+        x: Axis::new("mean rank", Scale::Linear),
+        y: Axis::new("master", Scale::Names(names)),
+        panels: vec![Panel {
+            name: String::new(),
+            series: vec![Series {
+                name: "mean rank".to_owned(),
+                style: Style::Ink,
+                mark: Mark::Whisker,
+                points: points.collect(),
+                dots: Vec::new(),
+            }],
+        }],
+        context: Vec::new(),
+    })
+}

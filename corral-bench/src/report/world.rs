@@ -1,0 +1,165 @@
+//! One world: who did how well in it, over time, and what happened inside the bands.
+
+use maud::{Markup, html};
+
+use super::{Page, key};
+use crate::chart::Scale;
+use crate::figures::{self, World};
+use crate::overall::Overall;
+use crate::run::BandRecord;
+use crate::standing::Place;
+use crate::summary::number;
+
+/// The part of the page about a world.
+pub fn world(page: &mut Page, world: &World<'_>, overall: &Overall) -> Markup {
+    let crowded = world.crowded();
+    let mut charts = vec![figures::regret(world, &Scale::Linear, &mut page.palette)];
+    if !crowded {
+        charts.push(figures::regret(world, &Scale::Log, &mut page.palette));
+    }
+    let drawn: Vec<Markup> = charts.iter().map(|c| page.figure(c)).collect();
+    let styles: Vec<Option<String>> = world
+        .rows
+        .iter()
+        .map(|r| (!crowded).then(|| figures::style_of(r, &mut page.palette).class()))
+        .collect();
+    let table = table(world, overall, &styles);
+    let names = world.rows.iter().zip(&styles).filter_map(|(r, s)| Some((r.label.as_str(), s.as_deref()?)));
+    let inside = if crowded { inside_all(page, world) } else { inside_each(page, world) };
+    html! {
+        (table)
+        @if crowded { @for chart in &drawn { (chart) } } @else {
+            div class="charts" { @for chart in &drawn { (chart) } }
+            (legend(names))
+        }
+        (inside)
+    }
+}
+
+fn legend<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
+    html! { ul class="legend" { @for (name, class) in names { li data-s=(class) { (key(class)) (name) } } } }
+}
+
+fn table(world: &World<'_>, overall: &Overall, styles: &[Option<String>]) -> Markup {
+    html! {
+        div class="scroll" { table {
+            thead { tr {
+                th { "learner" } th { "regret" } th { "95% interval" } th { "worst seed" } th { "loss per round" }
+                th { "to best base" } th { "exponent" } th { "" }
+            } }
+            tbody { @for ((row, curve), style) in world.rows.iter().zip(&world.curves).zip(styles) {
+                @let place = overall.place(row);
+                tr class=[(place == Some(Place::Best)).then_some("best")] {
+                    td { @if let Some(class) = style { (key(class)) } (row.label) @if row.alone { " (alone)" } }
+                    td { (number(row.regret.mean)) }
+                    td { @let half = row.regret.half_width(row.seeds); "[" (number(row.regret.mean - half)) ", " (number(row.regret.mean + half)) "]" }
+                    td { (number(row.regret.max)) }
+                    td { (number(row.loss.mean)) }
+                    td { (row.to_best_base().as_deref().unwrap_or("–")) }
+                    td { @match curve.as_ref().and_then(|c| c.slope) {
+                        Some((s, lo, _)) if lo.is_nan() => { (format!("{s:.2}")) }
+                        Some((s, lo, hi)) => { (format!("{s:.2} [{lo:.2}, {hi:.2}]")) }
+                        None => { "–" }
+                    } }
+                    td { @match place { Some(Place::Best) => "best", Some(Place::Tied) => "tied", _ => "" } }
+                }
+            } }
+        } }
+    }
+}
+
+/// A section for every band: probabilities, rates, ranges, weights.
+fn inside_each(page: &mut Page, world: &World<'_>) -> Markup {
+    let mut parts = Vec::new();
+    for row in &world.rows {
+        let bands = world.bands(&row.label);
+        let Some(first) = bands.first() else { continue };
+        let charts = [
+            Some(figures::probabilities(world, &[&row.label], &mut page.palette))
+                .filter(|c| !c.panels.is_empty()),
+            figures::rates(world, &row.label, &mut page.palette),
+            figures::ranges(world, &row.label, &mut page.palette),
+        ];
+        let drawn: Vec<Markup> = charts.iter().flatten().map(|c| page.figure(c)).collect();
+        let classes: Vec<String> =
+            first.bases.iter().map(|b| figures::base_style(b, &mut page.palette).class()).collect();
+        parts.push(html! {
+            div class="part" {
+                h3 { "Inside " (row.label) }
+                (legend(first.bases.iter().map(String::as_str).zip(classes.iter().map(String::as_str))))
+                div class="charts" { @for chart in &drawn { (chart) } }
+                (weights(&first.bases, &classes, &bands))
+            }
+        });
+    }
+    html! { @for part in &parts { (part) } }
+}
+
+/// All bands of a crowded world together: a panel of probabilities and a line of plays for each.
+fn inside_all(page: &mut Page, world: &World<'_>) -> Markup {
+    let bands: Vec<(&str, Vec<&BandRecord>)> = world
+        .rows
+        .iter()
+        .map(|r| (r.label.as_str(), world.bands(&r.label)))
+        .filter(|(_, bands)| !bands.is_empty())
+        .collect();
+    let Some((_, first)) = bands.first() else { return html! {} };
+    let names = first.first().map_or(&[][..], |b| b.bases.as_slice());
+    let labels: Vec<&str> = bands.iter().map(|(label, _)| *label).collect();
+    let chart = figures::probabilities(world, &labels, &mut page.palette);
+    let mut shown: Vec<(String, String)> = Vec::new();
+    for s in chart.panels.iter().flat_map(|p| &p.series) {
+        if !shown.iter().any(|(name, _)| *name == s.name) {
+            shown.push((s.name.clone(), s.style.class()));
+        }
+    }
+    let drawn = page.figure(&chart);
+    let share = |bands: &[&BandRecord], base: &str| {
+        let of = |b: &&BandRecord| {
+            let at = b.bases.iter().position(|name| name == base)?;
+            Some(*b.plays.get(at)? as f64 / b.plays.iter().sum::<u64>().max(1) as f64)
+        };
+        let found: Vec<f64> = bands.iter().filter_map(of).collect();
+        found.iter().sum::<f64>() / found.len() as f64
+    };
+    html! {
+        details class="part" {
+            summary { "Inside the bands" }
+            (legend(shown.iter().map(|(name, class)| (name.as_str(), class.as_str()))))
+            (drawn)
+            p { "Rounds in which each base was followed, in per cent. " code { "corral export --what bases" } " has weights, ranges and more." }
+            div class="scroll" { table {
+                thead { tr { th { "master" } @for name in names { th { (name) } } } }
+                tbody { @for (label, bands) in &bands {
+                    tr { td { (label) } @for name in names {
+                        @let share = 100.0 * share(bands, name);
+                        td { @if share.is_nan() { "–" } @else { (format!("{share:.0}")) } }
+                    } }
+                } }
+            } }
+        }
+    }
+}
+
+fn weights(names: &[String], classes: &[String], bands: &[&BandRecord]) -> Markup {
+    let n = bands.len() as f64;
+    let mean = |of: &dyn Fn(&BandRecord) -> f64| bands.iter().map(|b| of(b)).sum::<f64>() / n;
+    let at = |values: &[f64], i: usize| values.get(i).copied().unwrap_or(f64::NAN);
+    html! {
+        div class="scroll" { table {
+            thead { tr {
+                th { "base" } th { "plays" } th { "effective samples" } th { "largest weight" } th { "range changes" } th { "benched" }
+            } }
+            tbody { @for (i, (name, class)) in names.iter().zip(classes).enumerate() {
+                tr {
+                    td { (key(class)) (name) }
+                    td { (number(mean(&|b| b.plays.get(i).map_or(f64::NAN, |p| *p as f64)))) }
+                    td { (number(mean(&|b| at(&b.effective, i)))) }
+                    td { (number(bands.iter().map(|b| at(&b.max_weight, i)).fold(f64::NAN, f64::max))) }
+                    td { (number(mean(&|b| b.range_changes.iter().filter(|c| c.1 == i).count() as f64))) }
+                    td { (bands.iter().filter(|b| b.benched.iter().any(|c| c.1 == i)).count()) " of " (bands.len()) }
+                }
+            } }
+        } }
+    }
+}
