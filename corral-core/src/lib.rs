@@ -70,6 +70,7 @@ pub mod policy;
 pub mod prior;
 pub mod set;
 pub mod snapshot;
+pub mod text;
 
 pub use base::{Base, BaseError, Feedback, Proposal};
 pub use commons::Commons;
