@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use corral_bench::cli::Cli;
+use corral_bench::cli::{Cli, say};
 
 fn main() -> ExitCode {
     // A copy of this program that was started as the home of a plugin never returns from here.
@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     match Cli::parse().execute() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {}", failure.message);
+            say(&format!("error: {}", failure.message));
             ExitCode::from(failure.code)
         }
     }

@@ -1,26 +1,31 @@
 //! The host's side: everything that opens, checks and calls a plugin.
 
 mod check;
+#[cfg(target_os = "linux")]
 mod door;
 mod error;
+mod float;
 mod foreign;
-#[cfg(unix)]
 mod isolated;
+#[cfg(target_os = "linux")]
 mod layout;
+mod lender;
 mod loader;
 mod policy;
 mod preflight;
 mod registry;
 mod scaffold;
+mod sealed;
 mod table;
 
-pub use check::{Inspection, Verdict, check, check_base, inspect};
+pub use check::{Inspection, Verdict, inspect};
 pub use error::{LoadError, Refused};
 pub use foreign::ForeignBase;
-#[cfg(unix)]
-pub use isolated::{IsolatedBase, Isolation, isolated_main};
-pub use loader::{BaseInfo, Door, Loaded, PluginBase, load_dir, load_file};
-pub use policy::Policy;
+#[cfg(target_os = "linux")]
+pub use isolated::IsolatedBase;
+pub use isolated::{Isolation, isolated_main};
+pub use loader::{About, BaseInfo, Door, Library, PluginBase, load_dir, load_file};
+pub use policy::{Policy, RunIn};
 pub use preflight::{Preflight, preflight, preflight_bytes};
 pub use registry::{Listing, Registry, RegistryError};
 pub use scaffold::{ScaffoldError, scaffold};

@@ -6,18 +6,24 @@ use std::fs;
 use std::path::Path;
 
 use common::{cargo, compile, folder, rust, target, workspace};
-use corral_plugin_abi::host::{Policy, check, inspect, load_file, scaffold};
+use corral_plugin_abi::host::{Policy, Verdict, inspect, load_file, scaffold};
+
+/// What the laws say of every base.
+fn check(path: &Path) -> Vec<Verdict> {
+    let loaded = load_file(path, &Policy::in_this_process()).unwrap();
+    loaded.bases().iter().map(|base| loaded.examine(&base.name, "").unwrap()).collect()
+}
 
 /// Every law of every base is kept.
 fn keeps_the_contract(path: &Path) -> Vec<(String, Vec<String>)> {
-    let verdicts = check(path, &Policy::default()).unwrap();
+    let verdicts = check(path);
     for verdict in &verdicts {
         for (law, outcome) in &verdict.laws {
             assert!(outcome.is_ok(), "{} in {}: {law}: {outcome:?}", verdict.base, verdict.world);
         }
         assert!(verdict.holds() && verdict.laws.len() >= 10);
     }
-    let noted = |v: &corral_plugin_abi::host::Verdict| {
+    let noted = |v: &Verdict| {
         let notes = v
             .laws
             .iter()
@@ -47,8 +53,8 @@ fn the_rust_example_is_copied_out_built_and_keeps_the_contract() {
     rust("draws"); // builds the dependencies, once
     let made = cargo(&copy_out("zooming"), &["build", "--offline"]);
     let path = &made["zooming"];
-    let loaded = load_file(path, &Policy::default()).unwrap();
-    assert_eq!((loaded.bases[0].name.as_str(), loaded.bases[0].kind.as_str()), ("zooming", "points"));
+    let loaded = load_file(path, &Policy::in_this_process()).unwrap();
+    assert_eq!((loaded.bases()[0].name.as_str(), loaded.bases()[0].kind.as_str()), ("zooming", "points"));
     assert_eq!(keeps_the_contract(path), [("zooming".to_owned(), vec![])]);
 }
 
@@ -61,7 +67,7 @@ fn the_c_example_keeps_the_contract() {
     let out = dir.path().join("c-epsilon-greedy.so");
     let Some(path) = compile("cc", &abi, &source, &out, &flags) else { return };
     assert_eq!(keeps_the_contract(&path), [("epsilon-greedy".to_owned(), vec![])]);
-    let steps = inspect(&path, &Policy::default()).steps;
+    let steps = inspect(&path, &Policy::in_this_process()).steps;
     assert_eq!(steps[1].1.as_ref().unwrap(), "table version 1");
     assert_eq!(steps[2].1.as_ref().unwrap(), "bases: epsilon-greedy");
 }
@@ -85,22 +91,13 @@ fn a_plugin_that_is_begun_builds_loads_and_keeps_the_contract() {
 fn the_examination_names_what_a_base_is_and_what_it_breaks() {
     // The fixture counts rounds in `pass` and with weight 0: the laws leave it that choice, and the verdict says so.
     let path = rust("draws");
-    let notes = keeps_the_contract_of(&path, "draws");
+    let notes = keeps_the_contract(&path).remove(0).1;
     assert_eq!(notes, ["pass: counts rounds", "unseen: counts rounds"]);
-    let verdicts = check(&rust("faults"), &Policy::default()).unwrap();
+    let verdicts = check(&rust("faults"));
     let outside = verdicts.iter().find(|v| v.base == "outside").unwrap();
     assert!(!outside.holds());
     let (_, broken) = outside.laws.iter().find(|(law, _)| *law == "proposals").unwrap();
     assert!(broken.as_ref().unwrap_err().contains("lies outside the set"), "{broken:?}");
-    let steps = inspect(&rust("no_layout"), &Policy::default()).steps;
+    let steps = inspect(&rust("no_layout"), &Policy::in_this_process()).steps;
     assert!(matches!(&steps[..], [("pre-flight", Ok(_)), ("layout", Err(_))]), "{steps:?}");
-}
-
-fn keeps_the_contract_of(path: &Path, base: &str) -> Vec<String> {
-    let loaded = load_file(path, &Policy::default()).unwrap();
-    let info = loaded.bases.iter().find(|b| b.name == base).unwrap();
-    let verdict = corral_plugin_abi::host::check_base(&loaded, info, "");
-    assert!(verdict.holds(), "{verdict:?}");
-    let notes = verdict.laws.iter().filter_map(|(law, note)| Some((law, note.clone().ok()?)));
-    notes.filter(|(_, note)| !note.is_empty()).map(|(law, note)| format!("{law}: {note}")).collect()
 }

@@ -339,7 +339,7 @@ fn a_table_is_read_before_it_is_believed() {
             words.as_mut_ptr().cast::<u8>().add(field).cast::<usize>().write(0);
             Table::read(words.as_ptr())
         };
-        assert_eq!(refused.unwrap_err(), TableError::Null(name));
+        assert_eq!(refused.unwrap_err(), TableError::Null(name.into()));
     }
 }
 
@@ -363,7 +363,7 @@ fn registries_are_shared_between_threads_and_bases_move() {
     fn shared<T: Send + Sync>() {}
     fn moves<T: Send>() {}
     shared::<corral_plugin_abi::host::Registry>();
-    shared::<corral_plugin_abi::host::Loaded>();
+    shared::<corral_plugin_abi::host::Library>();
     moves::<ForeignBase<Arm>>();
     moves::<ForeignBase<Point>>();
 }

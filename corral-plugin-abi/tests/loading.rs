@@ -12,7 +12,7 @@ use std::path::Path;
 
 use common::{SHARED, c, folder, rust};
 use corral_plugin_abi::host::{
-    Door, LoadError, Loaded, PluginBase, Policy, Refused, Registry, load_dir, load_file,
+    Door, Library, LoadError, PluginBase, Policy, Refused, Registry, load_dir, load_file,
 };
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
@@ -25,17 +25,17 @@ fn world(actions: usize, features: usize) -> Setup {
 }
 
 fn refuse(path: &Path) -> LoadError {
-    load_file(path, &Policy::default()).expect_err("a refusal").why
+    load_file(path, &Policy::in_this_process()).expect_err("a refusal").why
 }
 
-fn arms(loaded: &Loaded, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
+fn arms(loaded: &Library, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
     match loaded.build(base, params, setup).unwrap() {
         PluginBase::Arms(base) => base,
         PluginBase::Points(_) => panic!("arms were asked for"),
     }
 }
 
-fn points(loaded: &Loaded, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Point>> {
+fn points(loaded: &Library, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Point>> {
     match loaded.build(base, params, setup).unwrap() {
         PluginBase::Points(base) => base,
         PluginBase::Arms(_) => panic!("points were asked for"),
@@ -44,9 +44,9 @@ fn points(loaded: &Loaded, base: &str, params: &str, setup: &Setup) -> Box<dyn B
 
 #[test]
 fn the_same_base_linked_and_loaded_gives_the_same_run() {
-    let loaded = load_file(&rust("draws"), &Policy::default()).unwrap();
-    assert_eq!((loaded.door, loaded.bases.len(), loaded.stem()), (Door::Rust, 2, "draws".into()));
-    assert_eq!(loaded.interface.as_deref(), Some("0.1.0"));
+    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
+    assert_eq!((loaded.door, loaded.bases().len(), loaded.stem()), (Door::Rust, 2, "draws".into()));
+    assert_eq!(loaded.about().unwrap().interface.as_deref(), Some("0.1.0"));
     let setup = world(5, 20);
     let mut linked: Box<dyn Base<Context, Arm>> =
         Box::new(draws::Draws::build(draws::DrawsParams { epsilon: 0.5, step: 0.1 }, &setup).unwrap());
@@ -88,7 +88,7 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
     fs::write(dir.path().join("bad.so"), "hello").unwrap();
     fs::write(dir.path().join("readme.txt"), "not looked at").unwrap();
 
-    let mut registry = Registry::new(Policy::default());
+    let mut registry = Registry::new(Policy::in_this_process());
     registry.add_dir(dir.path());
     let keys: Vec<String> = registry.list().into_iter().map(|l| l.key).collect();
     assert_eq!(keys, ["faults/faulty", "faults/outside", "one/draws", "one/walk", "two/draws", "two/walk"]);
@@ -118,7 +118,7 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
         registry.add_file(&other.path().join("one.so")).unwrap_err().why,
         LoadError::NameTaken { .. }
     ));
-    assert!(load_dir(&dir.path().join("nowhere"), &Policy::default())[0].is_err());
+    assert!(load_dir(&dir.path().join("nowhere"), &Policy::in_this_process())[0].is_err());
 }
 
 #[test]
@@ -127,11 +127,11 @@ fn two_c_plugins_do_not_share_their_globals() {
     let (one, two) = (dir.path().join("one.so"), dir.path().join("two.so"));
     let Some(one) = c("faulty.c", &one, SHARED) else { return };
     c("faulty.c", &two, SHARED).unwrap();
-    let loaded: Vec<Loaded> =
-        load_dir(dir.path(), &Policy::default()).into_iter().map(Result::unwrap).collect();
+    let loaded: Vec<Library> =
+        load_dir(dir.path(), &Policy::in_this_process()).into_iter().map(Result::unwrap).collect();
     assert_eq!((loaded[0].path.clone(), loaded[0].door), (one, Door::C));
     let (x, mut rng) = (Context::plain(9), Pcg64Dxsm::seed_from_u64(1));
-    let mut next = |l: &Loaded| {
+    let mut next = |l: &Library| {
         arms(l, "faulty", "fault = \"count\"", &world(9, 0)).propose(&x, &mut rng).unwrap().decision.0
     };
     assert_eq!([next(&loaded[0]), next(&loaded[0]), next(&loaded[1]), next(&loaded[0])], [0, 1, 0, 2]);
@@ -229,7 +229,7 @@ fn a_plugin_that_switched_its_layout_check_off_is_refused() {
 
 #[test]
 fn a_panic_in_a_plugin_is_an_error_with_text_and_place() {
-    let loaded = load_file(&rust("faults"), &Policy::default()).unwrap();
+    let loaded = load_file(&rust("faults"), &Policy::in_this_process()).unwrap();
     let (x, mut rng) = (Context::plain(3), Pcg64Dxsm::seed_from_u64(1));
     let build = |fault: &str| arms(&loaded, "faulty", &format!("fault = {fault:?}"), &world(3, 0));
     let made = Proposal::with_memo(Arm(0), Memo::one(1.0));
@@ -263,7 +263,7 @@ fn a_panic_in_a_plugin_is_an_error_with_text_and_place() {
 fn what_a_c_plugin_returns_is_checked() {
     let dir = folder();
     let Some(path) = c("faulty.c", &dir.path().join("faulty.so"), SHARED) else { return };
-    let loaded = load_file(&path, &Policy::default()).unwrap();
+    let loaded = load_file(&path, &Policy::in_this_process()).unwrap();
     let (x, mut rng) = (Context::plain(3), Pcg64Dxsm::seed_from_u64(1));
     let build = |fault: &str| arms(&loaded, "faulty", &format!("fault = {fault:?}"), &world(3, 0));
     let mut say = |fault: &str| build(fault).propose(&x, &mut rng).unwrap_err().to_string();
@@ -307,7 +307,7 @@ fn what_a_c_plugin_returns_is_checked() {
 
 #[test]
 fn a_snapshot_of_another_plugin_version_is_a_named_error() {
-    let loaded = load_file(&rust("draws"), &Policy::default()).unwrap();
+    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
     let mut base = arms(&loaded, "draws", "", &world(2, 1));
     let inner: Vec<u8> = snapshot::open("plugin base draws version 0.1.0", 1, &base.save()).unwrap();
     let foreign = snapshot::seal("plugin base draws version 0.0.9", 1, &inner);
@@ -337,7 +337,7 @@ mod unix {
         fs::copy(rust("draws"), dir.path().join("a.so")).unwrap();
         symlink("a.so", dir.path().join("b.so")).unwrap();
         fs::hard_link(dir.path().join("a.so"), dir.path().join("c.so")).unwrap();
-        let outcome = load_dir(dir.path(), &Policy::default());
+        let outcome = load_dir(dir.path(), &Policy::in_this_process());
         assert!(outcome[0].is_ok());
         for refused in &outcome[1..] {
             let Err(Refused { why: LoadError::Duplicate(of), .. }) = refused else { panic!("{refused:?}") };
@@ -346,7 +346,7 @@ mod unix {
         // A link from elsewhere loads.
         let other = folder();
         symlink(dir.path().join("a.so"), other.path().join("d.so")).unwrap();
-        assert!(load_dir(other.path(), &Policy::default())[0].is_ok());
+        assert!(load_dir(other.path(), &Policy::in_this_process())[0].is_ok());
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod unix {
         assert_eq!(refuse(&at("folder.so")).to_string(), "not a regular file, but a folder");
         assert_eq!(refuse(&at("fifo.so")).to_string(), "not a regular file, but a FIFO");
         assert_eq!(refuse(&at("socket.so")).to_string(), "not a regular file, but a socket");
-        assert_eq!(load_dir(dir.path(), &Policy::default()).len(), 5);
+        assert_eq!(load_dir(dir.path(), &Policy::in_this_process()).len(), 5);
     }
 
     #[test]
@@ -375,7 +375,7 @@ mod unix {
         for name in names {
             fs::copy(rust("draws"), dir.path().join(OsStr::from_bytes(name))).unwrap();
         }
-        let mut registry = Registry::new(Policy::default());
+        let mut registry = Registry::new(Policy::in_this_process());
         registry.add_dir(dir.path());
         assert!(registry.refused().is_empty(), "{:?}", registry.refused());
         let keys: Vec<String> =
@@ -391,28 +391,29 @@ mod unix {
         let dir = folder();
         let path = dir.path().join("a.so");
         fs::copy(rust("draws"), &path).unwrap();
-        let allowing = Policy { allow_world_writable: true, ..Policy::default() };
+        let allowing = Policy { allow_world_writable: true, ..Policy::in_this_process() };
         chmod(&path, 0o666);
         assert!(refuse(&path).to_string().starts_with("the file can be written by everybody (mode 666)"));
         assert!(load_file(&path, &allowing).is_ok());
         chmod(&path, 0o644);
         chmod(dir.path(), 0o777);
         assert!(refuse(&path).to_string().starts_with("its folder can be written by everybody (mode 777)"));
-        let outcome = load_dir(dir.path(), &Policy::default());
-        assert!(matches!(outcome[..], [Err(Refused { why: LoadError::Writable("its folder", 0o777), .. })]));
+        let outcome = load_dir(dir.path(), &Policy::in_this_process());
+        assert!(matches!(outcome[..], [Err(Refused { why: LoadError::Writable(_, 0o777), .. })]));
         assert!(load_dir(dir.path(), &allowing)[0].is_ok());
         // The sticky bit keeps others from replacing the file.
         chmod(dir.path(), 0o1777);
-        assert!(load_file(&path, &Policy::default()).is_ok());
+        assert!(load_file(&path, &Policy::in_this_process()).is_ok());
         chmod(dir.path(), 0o755);
     }
 }
 
 #[test]
 fn a_list_of_digests_decides_what_may_be_loaded() {
-    let loaded = load_file(&rust("draws"), &Policy::default()).unwrap();
+    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
     assert_eq!(loaded.sha256.len(), 64);
-    let only = |digest: String| Policy { allowed: Some(BTreeSet::from([digest])), ..Policy::default() };
+    let only =
+        |digest: String| Policy { allowed: Some(BTreeSet::from([digest])), ..Policy::in_this_process() };
     assert!(load_file(&rust("draws"), &only(loaded.sha256.to_uppercase())).is_ok());
     let refused = load_file(&rust("faults"), &only(loaded.sha256)).unwrap_err();
     assert!(matches!(refused.why, LoadError::NotAllowed(_)), "{refused}");
@@ -421,7 +422,7 @@ fn a_list_of_digests_decides_what_may_be_loaded() {
 #[test]
 fn an_ensemble_with_plugin_bases_restores_bit_for_bit() {
     use corral_core::{Corral, CorralParams, Ensemble, Horizon};
-    let loaded = load_file(&rust("draws"), &Policy::default()).unwrap();
+    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
     let setup = world(3, 2);
     let build = || {
         let base = |params: &str| arms(&loaded, "draws", params, &setup);

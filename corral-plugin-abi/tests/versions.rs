@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{cargo, target, workspace};
-use corral_plugin_abi::host::{LoadError, Loaded, PluginBase, Policy, load_file};
+use corral_plugin_abi::host::{Library, LoadError, PluginBase, Policy, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -103,7 +103,7 @@ fn plugin(name: &str, version: &str, edits: &[(&str, &str, &str)]) -> PathBuf {
     made.into_values().next().expect("a library")
 }
 
-fn runs(loaded: &Loaded) -> Box<dyn Base<Context, Arm>> {
+fn runs(loaded: &Library) -> Box<dyn Base<Context, Arm>> {
     let mut setup = Setup::arms(3, None);
     setup.context.features = 1;
     let PluginBase::Arms(mut base) = loaded.build("draws", "", &setup).unwrap() else { panic!("arms") };
@@ -115,7 +115,7 @@ fn runs(loaded: &Loaded) -> Box<dyn Base<Context, Arm>> {
 }
 
 fn refuse(path: &Path) -> LoadError {
-    load_file(path, &Policy::default()).expect_err("a refusal").why
+    load_file(path, &Policy::in_this_process()).expect_err("a refusal").why
 }
 
 const LAST: &str = "    pub extension: Option<unsafe extern \"C\" fn(id: u64) -> *const c_void>,\n";
@@ -131,8 +131,8 @@ fn a_newer_plugin_with_an_entry_more_loads() {
             ("author/export.rs", "extension: Some(extension),", "extension: Some(extension), flavour: None,"),
         ],
     );
-    let loaded = load_file(&newer, &Policy::default()).unwrap();
-    assert_eq!(loaded.interface.as_deref(), Some("0.1.1"));
+    let loaded = load_file(&newer, &Policy::in_this_process()).unwrap();
+    assert_eq!(loaded.about().unwrap().interface.as_deref(), Some("0.1.1"));
     assert!(runs(&loaded).learns_from_others());
 }
 
@@ -171,7 +171,7 @@ fn an_older_plugin_loads_and_what_it_lacks_has_defaults() {
             ("author/export.rs", "extension: Some(extension),", ""),
         ],
     );
-    let loaded = load_file(&older, &Policy::default()).unwrap();
+    let loaded = load_file(&older, &Policy::in_this_process()).unwrap();
     let base = runs(&loaded);
     assert!(!base.learns_from_others(), "the base would, but its table cannot say so");
     assert!(base.likelihood(&Context::shared(vec![1.0], 3), &Arm(0)).is_some());

@@ -5,7 +5,7 @@ use corral_core::catalog::{Entry, Unknown};
 
 use super::run::load_plugins;
 use super::table::{aligned, csv};
-use super::{Failure, Format, PluginDir, print};
+use super::{Failure, Format, PluginDir, print, say};
 use crate::experiments;
 
 /// Arguments of `corral list`.
@@ -197,8 +197,9 @@ fn rendered(header: &[&str], rows: &[Vec<String>], format: Format) -> String {
 }
 
 fn list_plugins(args: &ListArgs) -> Result<(), Failure> {
-    let plugins = load_plugins(&args.plugins, false)?;
+    let plugins = load_plugins(&args.plugins, true)?;
     let mut rows = plugins.described();
+    plugins.refused().iter().for_each(|why| say(&format!("plugin refused: {why}")));
     only(&mut rows, "plugin", args.name.as_deref())?;
     let header = ["key", "kind", "alpha", "version", "what it is"];
     print(&match args.format {

@@ -14,7 +14,8 @@ mod table;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use corral_plugin_abi::host::Policy;
+use corral_core::text::visible_lines;
+use corral_plugin_abi::host::{Policy, RunIn};
 
 use crate::store::Shard;
 
@@ -70,15 +71,32 @@ pub enum Format {
     Csv,
 }
 
-/// Where plugins come from.
-#[derive(Debug, Clone, Args)]
-pub struct PluginDir {
-    /// Folder of compiled plugins [default: plugins/ here, if it exists]
-    #[arg(long, value_name = "DIR", env = "CORRAL_PLUGINS")]
-    plugins: Option<PathBuf>,
+/// Which plugins are loaded that somebody else may have changed.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Trust {
     /// Also load plugins that everybody may write
     #[arg(long)]
     allow_world_writable: bool,
+    /// Also load plugins that belong to somebody other than you and root
+    #[arg(long)]
+    allow_other_owners: bool,
+}
+
+impl Trust {
+    fn policy(&self) -> Policy {
+        let Self { allow_world_writable, allow_other_owners } = *self;
+        Policy { allow_world_writable, allow_other_owners, ..Policy::default() }
+    }
+}
+
+/// Where plugins come from.
+#[derive(Debug, Clone, Args)]
+pub struct PluginDir {
+    /// Folder of compiled plugins [default: plugins/ here, if it exists, in a folder of yours]
+    #[arg(long, value_name = "DIR", env = "CORRAL_PLUGINS")]
+    plugins: Option<PathBuf>,
+    #[command(flatten)]
+    trust: Trust,
     /// Load only plugins whose SHA-256 stands in this file, one per line
     #[arg(long, value_name = "FILE")]
     allow_digests: Option<PathBuf>,
@@ -93,7 +111,7 @@ impl PluginDir {
         }
     }
 
-    /// What may be loaded.
+    /// What may be loaded. Only plugins that a spec uses without `isolate = true` run in this process.
     fn policy(&self) -> Result<Policy, Failure> {
         let allowed = match &self.allow_digests {
             None => None,
@@ -103,7 +121,7 @@ impl PluginDir {
                 Some(text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect())
             }
         };
-        Ok(Policy { allow_world_writable: self.allow_world_writable, allowed, ..Policy::default() })
+        Ok(Policy { allowed, run_in: RunIn::ChildrenUnlessUsed, ..self.trust.policy() })
     }
 }
 
@@ -172,11 +190,16 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// Prints a line to stderr. As everything that the program prints, it has no control characters but line breaks and tabs.
+pub fn say(text: &str) {
+    eprintln!("{}", visible_lines(text));
+}
+
 /// Prints to stdout; a closed pipe (`corral list | head`) ends quietly.
 fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(visible_lines(text).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::running(format!("stdout: {e}"))),
         _ => Ok(()),
     }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use corral_plugin_abi::host::{Policy, check_base, inspect, scaffold};
+use corral_plugin_abi::host::{Policy, inspect, scaffold};
 
-use super::{Failure, print};
+use super::{Failure, Trust, print};
 
 /// Arguments of `corral plugin`.
 #[derive(Debug, Args)]
@@ -31,9 +31,8 @@ enum PluginCommand {
         /// Parameters of its bases, as TOML: 'epsilon = 0.1'
         #[arg(long, default_value = "", value_name = "TOML")]
         params: String,
-        /// Also load a file that everybody may write
-        #[arg(long)]
-        allow_world_writable: bool,
+        #[command(flatten)]
+        trust: Trust,
     },
 }
 
@@ -51,12 +50,11 @@ pub fn plugin(args: PluginArgs) -> Result<(), Failure> {
                 folder.display()
             ))
         }
-        PluginCommand::Check { file, params, allow_world_writable } => {
-            check(&file, &params, &Policy { allow_world_writable, ..Policy::default() })
-        }
+        PluginCommand::Check { file, params, trust } => check(&file, &params, &trust.policy()),
     }
 }
 
+/// Every step runs in a child, and every base in one of its own: one that ends before its verdict is no good base.
 fn check(file: &Path, params: &str, policy: &Policy) -> Result<(), Failure> {
     let inspection = inspect(file, policy);
     for (step, found) in &inspection.steps {
@@ -72,12 +70,20 @@ fn check(file: &Path, params: &str, policy: &Policy) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{}: it was not loaded", file.display())));
     };
     let mut broken = 0;
-    for base in &loaded.bases {
-        let verdict = check_base(loaded, base, params);
-        print(&format!("\n{}/{} ({}), in {}\n", loaded.stem(), base.name, base.kind, verdict.world))?;
+    for base in loaded.bases() {
+        let name = format!("{}/{} ({})", loaded.stem(), base.name, base.kind);
+        let verdict = match loaded.examine(&base.name, params) {
+            Ok(verdict) => verdict,
+            Err(why) => {
+                broken += 1;
+                print(&format!("\n{name}\nBROKEN  it can be examined: {why}\n"))?;
+                continue;
+            }
+        };
+        print(&format!("\n{name}, in {}\n", verdict.world))?;
         for (law, outcome) in &verdict.laws {
             match outcome {
-                Ok("") => print(&format!("ok      {law}\n"))?,
+                Ok(note) if note.is_empty() => print(&format!("ok      {law}\n"))?,
                 Ok(note) => print(&format!("ok      {law} ({note})\n"))?,
                 Err(why) => {
                     broken += 1;

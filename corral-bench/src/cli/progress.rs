@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::say;
 use crate::run::{CellRecord, Progress};
 use crate::spec::{RunSpec, Spec};
 use crate::store::Shard;
@@ -76,14 +77,15 @@ impl Progress for Reporter {
 
     fn note(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("note: {text}")),
-            None => eprintln!("note: {text}"),
+            Some(bar) => bar.suspend(|| say(&format!("note: {text}"))),
+            None => say(&format!("note: {text}")),
         }
     }
 
     fn cell(&self, cell: &CellRecord) {
         if let (Some(why), Some(bar)) = (&cell.failed, &self.bar) {
-            bar.suspend(|| eprintln!("{} in {}, seed {}: {why}", cell.learner, cell.environment, cell.seed));
+            let told = format!("{} in {}, seed {}: {why}", cell.learner, cell.environment, cell.seed);
+            bar.suspend(|| say(&told));
         }
     }
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::progress::Reporter;
-use super::{Failure, Format, PluginDir, emit, exponents, parse_pair, parse_shard, print, read_text, table};
+use super::{
+    Failure, Format, PluginDir, Trust, emit, exponents, parse_pair, parse_shard, print, read_text, say, table,
+};
 use crate::claims::{Held, hold};
 use crate::experiments;
 use crate::overall::Overall;
@@ -88,7 +90,7 @@ impl RunArgs {
             out: None,
             plugins: PluginDir {
                 plugins: std::env::var_os("CORRAL_PLUGINS").map(PathBuf::from),
-                allow_world_writable: false,
+                trust: Trust::default(),
                 allow_digests: None,
             },
             format: Format::Table,
@@ -127,7 +129,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let plugins = load_plugins(&args.plugins, args.quiet)?;
     if !args.quiet {
         for warning in crate::advice::warnings(&spec) {
-            eprintln!("note: {warning}");
+            say(&format!("note: {warning}"));
         }
     }
     if args.check {
@@ -309,9 +311,9 @@ pub(super) fn load_plugins(from: &PluginDir, quiet: bool) -> Result<Plugins, Fai
     if !dir.is_dir() {
         return Err(Failure::usage(format!("{}: there is no such folder of plugins", dir.display())));
     }
-    let plugins = Plugins::load(&dir, from.policy()?);
+    let plugins = Plugins::load(&dir, from.plugins.is_none(), from.policy()?);
     if !quiet {
-        plugins.refused().for_each(|why| eprintln!("plugin refused: {why}"));
+        plugins.refused().iter().for_each(|why| say(&format!("plugin refused: {why}")));
     }
     Ok(plugins)
 }

@@ -122,7 +122,7 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<(Vec<CellRecord>, Timings), RunError> {
     check(spec, plugins)?;
-    let manifest = Manifest::new(spec, shard, plugins.digests());
+    let manifest = Manifest::new(spec, shard, plugins.used_by(spec));
     let store = Store::open(dir, manifest, spec).map_err(RunError::Folder)?;
     store.changed().iter().for_each(|why| progress.note(&format!("{why}; this cell is computed again")));
     progress.advance(store.played());

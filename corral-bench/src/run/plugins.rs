@@ -4,9 +4,9 @@ use std::path::Path;
 
 use corral_bases::Learner;
 use corral_core::Setup;
-use corral_plugin_abi::host::{PluginBase, Policy, Registry};
+use corral_plugin_abi::host::{Library, PluginBase, Policy, Registry};
 
-use crate::spec::BaseSpec;
+use crate::spec::{BaseSpec, LearnerSpec, Spec};
 
 /// The compiled plugins that a run may name.
 #[derive(Default)]
@@ -20,21 +20,31 @@ impl Plugins {
         Self::default()
     }
 
-    /// Those of a folder. One bad file never stops the others: see [`refused`](Plugins::refused).
-    pub fn load(dir: &Path, policy: Policy) -> Self {
+    /// Those of a folder, of which nothing is run before a spec names it. A folder that was `found` and not named must
+    /// lie in one that is as trustworthy. One bad file never stops the others: see [`refused`](Plugins::refused).
+    pub fn load(dir: &Path, found: bool, policy: Policy) -> Self {
         let mut registry = Registry::new(policy);
-        registry.add_dir(dir);
+        if found {
+            registry.add_found_dir(dir)
+        } else {
+            registry.add_dir(dir)
+        }
         Self { registry }
     }
 
     /// The files that were not loaded, and why.
-    pub fn refused(&self) -> impl Iterator<Item = String> + '_ {
-        self.registry.refused().iter().map(ToString::to_string)
+    pub fn refused(&self) -> Vec<String> {
+        self.registry.refused().iter().map(ToString::to_string).collect()
     }
 
-    /// Key and SHA-256 of every file.
-    pub fn digests(&self) -> Vec<(String, String)> {
-        self.registry.plugins().iter().map(|p| (p.stem(), p.sha256.clone())).collect()
+    /// Key and SHA-256 of every file that `spec` uses.
+    pub fn used_by(&self, spec: &Spec) -> Vec<(String, String)> {
+        let mut names = Vec::new();
+        spec.learners.iter().for_each(|l| base_names(&l.learner, &mut names));
+        let used = |plugin: &&Library| {
+            names.iter().any(|name| self.registry.find(name).is_some_and(|(by, _)| std::ptr::eq(by, *plugin)))
+        };
+        self.registry.plugins().iter().filter(used).map(|p| (p.stem(), p.sha256.clone())).collect()
     }
 
     /// Kind and claimed alpha of one base.
@@ -57,18 +67,6 @@ impl Plugins {
             .collect()
     }
 
-    /// Why the file that would have the base `key` was refused, if it was.
-    fn refusal(&self, key: &str) -> Option<String> {
-        if self.registry.find(key).is_some() {
-            return None;
-        }
-        let stem = key.split('/').next()?;
-        let library = format!("{}{stem}", std::env::consts::DLL_PREFIX);
-        let of = |path: &Path| path.is_dir() || path.file_stem().is_some_and(|s| s == stem || s == &*library);
-        let refused = self.registry.refused().iter().find(|r| of(&r.path))?;
-        Some(format!("plugin refused: {refused}"))
-    }
-
     /// Builds the base that `spec` names.
     ///
     /// # Errors
@@ -77,9 +75,18 @@ impl Plugins {
         let mut params = spec.params.clone();
         params.insert("isolate".to_owned(), toml::Value::Boolean(spec.isolate));
         let built = self.registry.build(&spec.name, &params, setup);
-        match built.map_err(|e| self.refusal(&spec.name).unwrap_or_else(|| e.to_string()))? {
+        match built.map_err(|e| e.to_string())? {
             PluginBase::Arms(base) => Ok(Learner::Arms(base)),
             PluginBase::Points(base) => Ok(Learner::Points(base)),
         }
+    }
+}
+
+/// The names of all plugin bases of a learner: those with a slash.
+fn base_names<'a>(learner: &'a LearnerSpec, names: &mut Vec<&'a str>) {
+    match learner {
+        LearnerSpec::Base(base) if base.name.contains('/') => names.push(&base.name),
+        LearnerSpec::Base(_) => {}
+        LearnerSpec::Band(band) => band.bases.iter().for_each(|b| base_names(b, names)),
     }
 }

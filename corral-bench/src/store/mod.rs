@@ -77,7 +77,7 @@ pub struct Manifest {
     pub seeds: u64,
     /// Which part this folder holds.
     pub shard: Shard,
-    /// The plugins that were loaded: key and SHA-256 of the file.
+    /// The plugins that the spec uses: key and SHA-256 of the file.
     pub plugins: Vec<(String, String)>,
     /// The spec itself, after every override.
     pub spec: String,

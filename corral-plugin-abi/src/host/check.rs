@@ -4,10 +4,11 @@ use std::path::Path;
 
 use corral_core::contract::{self, OnRange, Subject, Violation};
 use corral_core::set::Set;
-use corral_core::{Arm, Base, BaseError, Context, Point, Setup, Space};
+use corral_core::{BaseError, Context, Setup, Space};
+use serde::{Deserialize, Serialize};
 
-use super::error::{LoadError, Refused};
-use super::loader::{BaseInfo, Door, Loaded, PluginBase, load_file};
+use super::error::LoadError;
+use super::loader::{Door, Library, PluginBase, load_file};
 use super::policy::Policy;
 use super::preflight::preflight;
 use crate::author::Kind;
@@ -16,15 +17,15 @@ use crate::author::Kind;
 const ROUNDS: u64 = 20_000;
 
 /// What was found of one base.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The base.
     pub base: String,
     /// The world in which it was examined.
-    pub world: &'static str,
+    pub world: String,
     /// The laws, by name: kept (with what the base turned out to be, where a law leaves it the choice), or how it was
     /// broken.
-    pub laws: Vec<(&'static str, Result<&'static str, String>)>,
+    pub laws: Vec<(String, Result<String, String>)>,
 }
 
 impl Verdict {
@@ -34,32 +35,41 @@ impl Verdict {
     }
 }
 
-/// Loads a file and examines each of its bases, built with their default parameters.
-///
-/// # Errors
-/// The file is refused.
-pub fn check(path: &Path, policy: &Policy) -> Result<Vec<Verdict>, Refused> {
-    let loaded = load_file(path, policy)?;
-    Ok(loaded.bases.iter().map(|base| check_base(&loaded, base, "")).collect())
-}
-
-/// Examines one base, built from TOML text.
-pub fn check_base(loaded: &Loaded, base: &BaseInfo, params: &str) -> Verdict {
+/// Examines a base: builds it by `build` in the first world that it can be built in, and runs the laws.
+pub(super) fn examine(
+    base: &str,
+    kind: &str,
+    build: &dyn Fn(&Setup) -> Result<PluginBase, BaseError>,
+) -> Verdict {
     let mut refused = String::new();
-    for (world, setup) in worlds(&base.kind) {
-        match loaded.build(&base.name, params, &setup) {
-            Ok(_) => {
-                let laws = if base.decides_on_points() {
-                    examine(|| points(loaded, base, params, &setup))
-                } else {
-                    examine(|| arms(loaded, base, params, &setup))
+    for (world, setup) in worlds(kind) {
+        let laws = match build(&setup) {
+            Ok(PluginBase::Arms(_)) => laws(|| {
+                let fresh = || match build(&setup)? {
+                    PluginBase::Arms(base) => Ok(base),
+                    PluginBase::Points(_) => Err(BaseError::Failed("it decides on points".into())),
                 };
-                return Verdict { base: base.name.clone(), world, laws };
+                Subject::arms(base, &setup, fresh).rounds(ROUNDS)
+            }),
+            Ok(PluginBase::Points(_)) => laws(|| {
+                let fresh = || match build(&setup)? {
+                    PluginBase::Points(base) => Ok(base),
+                    PluginBase::Arms(_) => Err(BaseError::Failed("it decides on arms".into())),
+                };
+                Subject::points(base, &setup, fresh).rounds(ROUNDS)
+            }),
+            Err(why) => {
+                refused = why.to_string();
+                continue;
             }
-            Err(why) => refused = why.to_string(),
-        }
+        };
+        return Verdict { base: base.to_owned(), world: world.to_owned(), laws };
     }
-    Verdict { base: base.name.clone(), world: "none", laws: vec![("it can be built", Err(refused))] }
+    Verdict {
+        base: base.to_owned(),
+        world: "none".to_owned(),
+        laws: vec![("it can be built".to_owned(), Err(refused))],
+    }
 }
 
 /// Worlds to try, by kind: the first in which a base can be built is where it is examined.
@@ -90,46 +100,14 @@ fn worlds(kind: &str) -> Vec<(&'static str, Setup)> {
     ]
 }
 
-fn arms<'a>(
-    loaded: &'a Loaded,
-    base: &'a BaseInfo,
-    params: &'a str,
-    setup: &'a Setup,
-) -> Subject<'a, Context, Arm> {
-    let fresh = move || -> Result<Box<dyn Base<Context, Arm>>, BaseError> {
-        match loaded.build(&base.name, params, setup)? {
-            PluginBase::Arms(base) => Ok(base),
-            PluginBase::Points(_) => Err(BaseError::Failed("it decides on points".into())),
-        }
-    };
-    Subject::arms(&base.name, setup, fresh).rounds(ROUNDS)
-}
-
-fn points<'a>(
-    loaded: &'a Loaded,
-    base: &'a BaseInfo,
-    params: &'a str,
-    setup: &'a Setup,
-) -> Subject<'a, Context, Point> {
-    let fresh = move || -> Result<Box<dyn Base<Context, Point>>, BaseError> {
-        match loaded.build(&base.name, params, setup)? {
-            PluginBase::Points(base) => Ok(base),
-            PluginBase::Arms(_) => Err(BaseError::Failed("it decides on arms".into())),
-        }
-    };
-    Subject::points(&base.name, setup, fresh).rounds(ROUNDS)
-}
-
-type Laws = Vec<(&'static str, Result<&'static str, String>)>;
+type Laws = Vec<(String, Result<String, String>)>;
 
 /// Runs the laws. A plugin's table does not say what the base declares about itself, so where a law depends on that
 /// the strictest declaration under which it is kept is found out and named.
-fn examine<'a, D: Clone + PartialEq + std::fmt::Debug>(
-    subject: impl Fn() -> Subject<'a, Context, D>,
-) -> Laws {
+fn laws<'a, D: Clone + PartialEq + std::fmt::Debug>(subject: impl Fn() -> Subject<'a, Context, D>) -> Laws {
     let strict = contract::check_all(&subject());
-    let again = |law: &str, broken: Violation| -> Result<&'static str, String> {
-        let kept = |verdict: Result<(), Violation>, note| verdict.ok().map(|()| note);
+    let again = |law: &str, broken: Violation| {
+        let kept = |verdict: Result<(), Violation>, note: &str| verdict.ok().map(|()| note.to_owned());
         let choice = match law {
             "pass" => kept(contract::pass(&subject().counts_rounds()), "counts rounds"),
             "unseen" => kept(contract::unseen(&subject().counts_rounds()), "counts rounds"),
@@ -145,7 +123,9 @@ fn examine<'a, D: Clone + PartialEq + std::fmt::Debug>(
     };
     strict
         .into_iter()
-        .map(|(law, verdict)| (law, verdict.map_or_else(|v| again(law, v), |()| Ok(""))))
+        .map(|(law, verdict)| {
+            (law.to_owned(), verdict.map_or_else(|v| again(law, v), |()| Ok(String::new())))
+        })
         .collect()
 }
 
@@ -155,10 +135,13 @@ pub struct Inspection {
     /// The steps, in their order, with what was found; the last is the one that failed, if any.
     pub steps: Vec<(&'static str, Result<String, LoadError>)>,
     /// The plugin, when every step went well.
-    pub loaded: Option<Loaded>,
+    pub loaded: Option<Library>,
 }
 
 /// Goes through the steps of loading one by one: pre-flight, then version and layout.
+///
+/// # Safety
+/// As for [`load_file`].
 pub fn inspect(path: &Path, policy: &Policy) -> Inspection {
     let seen = match preflight(path) {
         Ok(seen) => seen,
@@ -172,12 +155,10 @@ pub fn inspect(path: &Path, policy: &Policy) -> Inspection {
         vec![("pre-flight", Ok(format!("{} bytes, {door} door, sha256 {}", seen.bytes, seen.sha256)))];
     let loaded = match load_file(path, policy) {
         Ok(loaded) => {
-            let version = match &loaded.interface {
-                Some(version) => format!("corral-plugin-abi {version}"),
-                None => "table version 1".into(),
-            };
+            let interface = loaded.about().ok().and_then(|about| about.interface.as_ref());
+            let version = interface.map_or("table version 1".into(), |v| format!("corral-plugin-abi {v}"));
             steps.push(("version", Ok(version)));
-            let names: Vec<&str> = loaded.bases.iter().map(|b| &*b.name).collect();
+            let names: Vec<&str> = loaded.bases().iter().map(|b| &*b.name).collect();
             steps.push(("layout", Ok(format!("bases: {}", names.join(", ")))));
             Some(loaded)
         }

@@ -1,13 +1,16 @@
 //! The two doors of a library, and the tables behind them.
 
 use std::mem::ManuallyDrop;
-use std::path::Path;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 use abi_stable::library::{AbiHeader, AbiHeaderRef, ROOT_MODULE_LOADER_NAME_WITH_NUL, RootModule};
 use abi_stable::sabi_types::VersionNumber;
+use corral_core::text::visible;
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
 use super::error::LoadError;
+use super::float::kept;
 use super::layout;
 use super::loader::Door;
 use super::table::Table;
@@ -16,28 +19,31 @@ use crate::abi::{CORRAL_ENTRY, CorralBaseV1, CorralEntryV1, CorralRootV1Ref};
 /// No library has more bases.
 const MOST_BASES: usize = 256;
 
-#[cfg(unix)]
-type Library = libloading::os::unix::Library;
-#[cfg(not(unix))]
-type Library = libloading::Library;
-
 /// The tables of a library, and the version of this crate that it was built with (C libraries have none).
 pub(super) struct Opened {
     pub(super) tables: Vec<Arc<Table>>,
     pub(super) interface: Option<String>,
 }
 
-/// Opens a file that passed the pre-flight, for ever.
+/// Opens a library that passed the pre-flight, for ever. The thread's floating-point state stays as it is.
 ///
 /// # Safety
-/// The library's initialisers and entry are run.
-pub(super) unsafe fn open(path: &Path, door: Door) -> Result<Opened, LoadError> {
-    // A path without a slash would be looked for in the system's folders.
-    let path = path.canonicalize()?;
+/// Foreign code is run in this process: the library's initialisers and its entry. They are trusted as linked code is.
+pub(super) unsafe fn open(library: OwnedFd, door: Door) -> Result<Opened, LoadError> {
     // SAFETY: the caller's promise.
-    let library = unsafe { open_library(&path) }.map_err(not_opened)?;
+    kept(|| unsafe { open_inside(library, door) })
+}
+
+/// # Safety
+/// As for [`open`].
+unsafe fn open_inside(library: OwnedFd, door: Door) -> Result<Opened, LoadError> {
+    // Never closed: the system's loader knows a library by this name.
+    let name = format!("/proc/self/fd/{}", ManuallyDrop::new(library).as_raw_fd());
+    // All symbols at once, so that a missing one is an error here and not a crash later; visible to nobody else.
+    // SAFETY: the caller's promise.
+    let library = unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_LOCAL) };
     // Never unloaded: tables, texts and thread-locals of the plugin live as long as the process.
-    let library = ManuallyDrop::new(library);
+    let library = ManuallyDrop::new(library.map_err(|e| not_opened(&e, &name))?);
     // SAFETY: the caller's promise.
     let opened = unsafe {
         match door {
@@ -57,28 +63,10 @@ pub(super) unsafe fn open(path: &Path, door: Door) -> Result<Opened, LoadError> 
 }
 
 /// What the system's loader said: the cause names the symbol or file.
-fn not_opened(error: libloading::Error) -> LoadError {
+fn not_opened(error: &libloading::Error, name: &str) -> LoadError {
     use std::error::Error;
-    LoadError::Open(error.source().map_or_else(|| error.to_string(), ToString::to_string))
-}
-
-/// All symbols at once, so that a missing one is an error here and not a crash later; visible to nobody else.
-///
-/// # Safety
-/// The library's initialisers are run.
-#[cfg(unix)]
-unsafe fn open_library(path: &Path) -> Result<Library, libloading::Error> {
-    use libloading::os::unix::{RTLD_LOCAL, RTLD_NOW};
-    // SAFETY: the caller's promise.
-    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }
-}
-
-/// # Safety
-/// The library's initialisers are run.
-#[cfg(not(unix))]
-unsafe fn open_library(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: the caller's promise.
-    unsafe { Library::new(path) }
+    let said = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    LoadError::Open(visible(&said.replace(&format!("{name}: "), "")).into_owned())
 }
 
 /// # Safety
@@ -86,7 +74,7 @@ unsafe fn open_library(path: &Path) -> Result<Library, libloading::Error> {
 unsafe fn rust_door(library: &Library) -> Result<Opened, LoadError> {
     // SAFETY: the symbol is a header of abi_stable; whether it is one of this version is looked at first.
     let header = unsafe { library.get::<AbiHeaderRef>(ROOT_MODULE_LOADER_NAME_WITH_NUL.as_bytes()) };
-    let header = *header.map_err(not_opened)?;
+    let header = *header.map_err(|e| not_opened(&e, ""))?;
     if header.magic_string != AbiHeader::VALUE.magic_string {
         return Err(LoadError::NotAPlugin);
     }
@@ -112,7 +100,7 @@ unsafe fn rust_door(library: &Library) -> Result<Opened, LoadError> {
         // SAFETY: the table is a static of the library; the raw pointer reaches beyond the first fields.
         let table = unsafe { (&raw const (*base.0.to_raw_ptr()).value).cast::<CorralBaseV1>() };
         // SAFETY: as above, of `struct_size` bytes by the layout check.
-        unsafe { Table::read(table) }.map(Arc::new).map_err(|source| LoadError::Table { index, source })
+        unsafe { Table::read(table) }.map(Arc::new).map_err(|why| LoadError::Table { index, why })
     });
     Ok(Opened { tables: tables.collect::<Result<_, _>>()?, interface: Some(found.to_string()) })
 }
@@ -122,7 +110,7 @@ unsafe fn rust_door(library: &Library) -> Result<Opened, LoadError> {
 unsafe fn c_door(library: &Library) -> Result<Opened, LoadError> {
     // SAFETY: the name is that of a function of this type.
     let entry = unsafe { library.get::<CorralEntryV1>(CORRAL_ENTRY.as_bytes()) };
-    let entry = entry.map_err(not_opened)?;
+    let entry = entry.map_err(|e| not_opened(&e, ""))?;
     let mut tables = Vec::new();
     for index in 0..=MOST_BASES {
         // SAFETY: the entry takes any number.
@@ -131,7 +119,7 @@ unsafe fn c_door(library: &Library) -> Result<Opened, LoadError> {
             return Ok(Opened { tables, interface: None });
         }
         // SAFETY: what the entry returns is a table, or at least its first 16 bytes.
-        let table = unsafe { Table::read(table) }.map_err(|source| LoadError::Table { index, source })?;
+        let table = unsafe { Table::read(table) }.map_err(|why| LoadError::Table { index, why })?;
         tables.push(Arc::new(table));
     }
     Err(LoadError::TooMany(MOST_BASES))

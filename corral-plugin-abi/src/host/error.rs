@@ -1,41 +1,50 @@
 //! Why a file is not loaded: a variant per stage.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
+
+use corral_core::text::visible;
+use serde::{Deserialize, Serialize};
 
 use super::table::TableError;
 
 /// A file that was not loaded, and why. The others are.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {why}", path.display())]
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{}: {why}", visible(&path.to_string_lossy()))]
 pub struct Refused {
     /// The file, or the folder where that is refused as a whole.
     pub path: PathBuf,
     /// The reason.
-    #[source]
     pub why: LoadError,
 }
 
 /// Why a file is not loaded.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum LoadError {
     /// It cannot be read.
     #[error("cannot be read: {0}")]
-    Read(#[from] std::io::Error),
+    Read(String),
+    /// Plugins are loaded on Linux only.
+    #[error("plugins are loaded on Linux only, and this is {}", std::env::consts::OS)]
+    Platform,
     /// It is no regular file.
     #[error("not a regular file, but {0}")]
-    NotRegular(&'static str),
+    NotRegular(Cow<'static, str>),
     /// Others may write it.
     #[error("{0} can be written by everybody (mode {1:o}); forbid that, or allow it in the policy")]
-    Writable(&'static str, u32),
+    Writable(Cow<'static, str>, u32),
+    /// It belongs to somebody else.
+    #[error("{0} belongs to user {1}, who is neither you nor root; take it over, or allow it in the policy")]
+    Owner(Cow<'static, str>, u32),
     /// The policy's list does not have it.
     #[error("its digest {0} is not on the list of allowed ones")]
     NotAllowed(String),
     /// It was loaded under another name.
-    #[error("the same file as {}, which is loaded", .0.display())]
+    #[error("the same file as {}, which is loaded", visible(&.0.to_string_lossy()))]
     Duplicate(PathBuf),
     /// Its name in the registry is that of another file.
-    #[error("its name {stem:?} is taken by {}", by.display())]
+    #[error("its name {stem:?} is taken by {}", visible(&by.to_string_lossy()))]
     NameTaken {
         /// The name.
         stem: String,
@@ -49,7 +58,7 @@ pub enum LoadError {
     #[error("cut short: {found} bytes, but its {what} end at byte {needed}")]
     CutShort {
         /// Which part is missing.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// Where that part ends.
         needed: u64,
         /// Length of the file.
@@ -85,12 +94,12 @@ pub enum LoadError {
     #[error("its table differs from this host's:\n{0}")]
     Layout(String),
     /// A table of it cannot be used.
-    #[error("base {index}: {source}")]
+    #[error("base {index}: {why}")]
     Table {
         /// Which of its bases.
         index: usize,
         /// Why.
-        source: TableError,
+        why: TableError,
     },
     /// It has no bases.
     #[error("it has no bases")]
@@ -101,7 +110,13 @@ pub enum LoadError {
     /// Two of its bases have the same name.
     #[error("two of its bases are called {0:?}")]
     SameName(String),
-    /// The child process that was to look at it failed.
-    #[error("its child process failed: {0}")]
-    Isolated(String),
+    /// The child that was to look at it could not be started, ended, or took too long.
+    #[error("a child process was to open it: {0}")]
+    Child(String),
+}
+
+impl From<std::io::Error> for LoadError {
+    fn from(e: std::io::Error) -> Self {
+        Self::Read(e.to_string())
+    }
 }

@@ -6,16 +6,19 @@ use std::sync::Arc;
 
 use corral_core::set::Set;
 use corral_core::snapshot::{open, seal};
+use corral_core::text::visible;
 use corral_core::{Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup, Space};
 
+use super::float::kept;
+use super::lender::Lender;
 use super::table::Table;
 use crate::abi::*;
 use crate::author::Decision;
 
 /// Room for an error's text.
-const ERROR_ROOM: usize = 1024;
+pub(super) const ERROR_ROOM: usize = 1024;
 /// No snapshot is longer.
-const SNAPSHOT_MOST: usize = 1 << 30;
+pub(super) const SNAPSHOT_MOST: usize = 1 << 28;
 /// Version of the frame around a plugin's snapshot.
 const FRAME: u16 = 1;
 
@@ -44,10 +47,11 @@ pub struct ForeignBase<D> {
 
 /// What is lent to the plugin in a call.
 struct Room {
+    table: Arc<Table>,
     error: Box<[u8; ERROR_ROOM]>,
     memo: Box<[f64]>,
-    /// The call-backs; each proposal sets whose numbers they are.
-    rng: CorralRng,
+    /// What it draws from.
+    lender: &'static Lender,
 }
 
 // SAFETY: the table's rules let instances move between threads; nothing else here is bound to one.
@@ -94,18 +98,15 @@ impl<D: Decision> ForeignBase<D> {
             horizon: setup.horizon.unwrap_or(CORRAL_UNKNOWN),
         };
         let mut room = Room {
+            table: table.clone(),
             error: Box::new([0; ERROR_ROOM]),
             memo: vec![0.0; memo_room(&setup.space)].into_boxed_slice(),
-            rng: CorralRng { state: std::ptr::null_mut(), next_u32, next_u64, fill_bytes },
+            lender: table.lenders.take(),
         };
         let mut instance = std::ptr::null_mut();
-        let mut error = room.text();
+        let params = CorralStr { ptr: params.as_ptr(), len: params.len() };
         // SAFETY: a checked table; everything lives during the call.
-        let status = unsafe {
-            let params = CorralStr { ptr: params.as_ptr(), len: params.len() };
-            (table.calls.create)(&told, params, &mut instance, &mut error)
-        };
-        room.status(&table, "create", status, &error)?;
+        room.call("create", |error| unsafe { (table.calls.create)(&told, params, &mut instance, error) })?;
         if instance.is_null() {
             return Err(BaseError::Failed(format!("{}: create gave no instance", table.name)));
         }
@@ -139,26 +140,20 @@ impl<D: Decision> ForeignBase<D> {
             return Err(fault.clone());
         }
         let room = &mut *self.room.borrow_mut();
-        let mut announced = 0;
-        let mut error = room.text();
-        // SAFETY: a checked table and our instance; a capacity of 0 only asks for the length.
-        let status = unsafe {
-            (self.table.calls.save)(self.instance, std::ptr::null_mut(), 0, &mut announced, &mut error)
+        let mut save = |bytes: *mut u8, capacity: usize| {
+            let mut needed = 0;
+            // SAFETY: a checked table and our instance; `capacity` bytes can be written, and 0 only asks for the length.
+            room.call("save", |error| unsafe {
+                (self.table.calls.save)(self.instance, bytes, capacity, &mut needed, error)
+            })
+            .map(|()| needed)
         };
-        room.status(&self.table, "save", status, &error)?;
+        let announced = save(std::ptr::null_mut(), 0)?;
         if announced > SNAPSHOT_MOST {
             return Err(self.wrong(format!("a snapshot of {announced} bytes was announced")));
         }
         let mut bytes = vec![0; announced];
-        let mut needed = announced;
-        if announced > 0 {
-            let mut error = room.text();
-            // SAFETY: as above; `bytes` has room for what was announced.
-            let status = unsafe {
-                (self.table.calls.save)(self.instance, bytes.as_mut_ptr(), announced, &mut needed, &mut error)
-            };
-            room.status(&self.table, "save", status, &error)?;
-        }
+        let needed = if announced > 0 { save(bytes.as_mut_ptr(), announced)? } else { 0 };
         if needed != announced {
             return Err(self.wrong(format!("a snapshot of {needed} bytes where {announced} were announced")));
         }
@@ -171,30 +166,40 @@ impl<D: Decision> ForeignBase<D> {
 }
 
 impl Room {
+    /// Calls an entry, and reads its status and the text that was lent to it.
     #[inline]
-    fn text(&mut self) -> CorralText {
-        CorralText { ptr: self.error.as_mut_ptr(), capacity: ERROR_ROOM, len: 0 }
+    fn call(&mut self, entry: &str, call: impl FnOnce(&mut CorralText) -> i32) -> Result<(), BaseError> {
+        let (status, len) = self.run(call);
+        self.status(entry, status, len)
     }
 
-    /// What an entry says by its status, and by what it wrote to the text that was lent to it.
+    /// Calls an entry: its status, and the length that it gave to its text.
     #[inline]
-    fn status(
-        &mut self,
-        table: &Table,
-        entry: &str,
-        status: i32,
-        text: &CorralText,
-    ) -> Result<(), BaseError> {
-        if status == CORRAL_OK { Ok(()) } else { Err(self.failure(table, entry, status, text.len)) }
+    fn run(&mut self, call: impl FnOnce(&mut CorralText) -> i32) -> (i32, usize) {
+        let mut text = CorralText { ptr: self.error.as_mut_ptr(), capacity: ERROR_ROOM, len: 0 };
+        (kept(|| call(&mut text)), text.len)
+    }
+
+    #[inline]
+    fn status(&mut self, entry: &str, status: i32, len: usize) -> Result<(), BaseError> {
+        if status == CORRAL_OK && !self.lender.misused() {
+            Ok(())
+        } else {
+            Err(self.failure(entry, status, len))
+        }
     }
 
     /// Of the text only the length is the plugin's to set: it may have overwritten the pointer. A length that is too
     /// large ends with the text, as in C.
     #[cold]
-    fn failure(&mut self, table: &Table, entry: &str, status: i32, len: usize) -> BaseError {
-        let Table { name, .. } = table;
+    fn failure(&mut self, entry: &str, status: i32, len: usize) -> BaseError {
+        let name = &self.table.name;
+        if status == CORRAL_OK {
+            let why = "the generator was used after the call that it was lent to, or by another thread";
+            return BaseError::Failed(format!("{name}: {entry}: {why}"));
+        }
         let text = String::from_utf8_lossy(&self.error[..len.min(ERROR_ROOM)]);
-        let text = text.split('\0').next().unwrap_or_default().to_owned();
+        let text = visible(text.split('\0').next().unwrap_or_default()).into_owned();
         // So that the next failure does not repeat it.
         self.error.fill(0);
         let text = match (status, &*text) {
@@ -203,6 +208,12 @@ impl Room {
             _ => return BaseError::Failed(format!("{name}: {entry} returned the unknown status {status}")),
         };
         BaseError::Failed(format!("{name}: {entry}: {text}"))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.table.lenders.give_back(self.lender);
     }
 }
 
@@ -281,27 +292,6 @@ pub(super) fn check_probability(p: f64) -> Result<f64, BaseError> {
     if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(BaseError::Proposal(format!("a probability of {p}"))) }
 }
 
-unsafe extern "C" fn next_u32(state: *mut c_void) -> u32 {
-    // SAFETY: `state` is the generator that `propose` put there, and nobody else uses it during the call.
-    unsafe { (*state.cast::<&mut dyn Rng>()).next_u32() }
-}
-
-unsafe extern "C" fn next_u64(state: *mut c_void) -> u64 {
-    // SAFETY: as above.
-    unsafe { (*state.cast::<&mut dyn Rng>()).next_u64() }
-}
-
-unsafe extern "C" fn fill_bytes(state: *mut c_void, bytes: *mut u8, len: usize) {
-    if len > 0 && !bytes.is_null() {
-        // The bytes may not be initialised: a C array on the stack.
-        // SAFETY: the plugin gives room for `len` bytes; zeroed, they are a slice.
-        unsafe {
-            bytes.write_bytes(0, len);
-            (*state.cast::<&mut dyn Rng>()).fill_bytes(std::slice::from_raw_parts_mut(bytes, len));
-        }
-    }
-}
-
 impl<D: Decision> Base<Context, D> for ForeignBase<D> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
         let mut made = Proposal::new(D::default());
@@ -312,12 +302,12 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
     fn propose_into(
         &mut self,
         x: &Context,
-        mut rng: &mut dyn Rng,
+        rng: &mut dyn Rng,
         made: &mut Proposal<D>,
     ) -> Result<(), BaseError> {
         self.sound()?;
         let room = self.room.get_mut();
-        room.rng.state = (&raw mut rng).cast();
+        let lender = room.lender;
         let mut out = CorralProposal {
             arm: u32::MAX,
             reserved: 0,
@@ -327,11 +317,11 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
             memo_capacity: room.memo.len(),
             memo_len: 0,
         };
-        let mut error = room.text();
+        let propose = self.table.calls.propose;
         // SAFETY: a checked table and our instance; everything lives during the call.
-        let status =
-            unsafe { (self.table.calls.propose)(self.instance, &view(x), &room.rng, &mut out, &mut error) };
-        room.status(&self.table, "propose", status, &error)?;
+        room.call("propose", |error| {
+            lender.lend(rng, |rng| unsafe { propose(self.instance, &view(x), rng, &mut out, error) })
+        })?;
         if !D::POINT {
             made.decision.take(out.arm, &[]);
         }
@@ -347,23 +337,18 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
         let feedback = feedback.check(f64::MAX)?;
         let made = decision(&made.decision, made.memo.numbers());
         let loss = feedback.observed().unwrap_or(0.0);
-        let room = self.room.get_mut();
-        let mut error = room.text();
+        let learn = self.table.calls.learn;
         // SAFETY: a checked table and our instance; everything lives during the call.
-        let status = unsafe {
-            (self.table.calls.learn)(self.instance, &view(x), &made, loss, feedback.weight(), &mut error)
-        };
-        room.status(&self.table, "learn", status, &error)
+        self.room.get_mut().call("learn", |error| unsafe {
+            learn(self.instance, &view(x), &made, loss, feedback.weight(), error)
+        })
     }
 
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
         self.sound()?;
         let Some(pass) = self.table.calls.pass else { return Ok(()) };
-        let room = self.room.get_mut();
-        let mut error = room.text();
         // SAFETY: a checked table and our instance; everything lives during the call.
-        let status = unsafe { pass(self.instance, &view(x), &mut error) };
-        room.status(&self.table, "pass", status, &error)
+        self.room.get_mut().call("pass", |error| unsafe { pass(self.instance, &view(x), error) })
     }
 
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
@@ -382,15 +367,15 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
             memo_len: 0,
         };
         let mut probability = f64::NAN;
-        let mut error = room.text();
         let asked = decision(asked, &[]);
         // SAFETY: a checked table and our instance; everything lives during the call.
-        let status =
-            unsafe { likelihood(self.instance, &view(x), &asked, &mut probability, &mut out, &mut error) };
+        let (status, len) = room.run(|error| unsafe {
+            likelihood(self.instance, &view(x), &asked, &mut probability, &mut out, error)
+        });
         if status == CORRAL_NONE {
             return None;
         }
-        let answer = room.status(&self.table, "likelihood", status, &error).and_then(|()| {
+        let answer = room.status("likelihood", status, len).and_then(|()| {
             Ok((check_probability(probability)?, Memo::from(written(&room.memo, out.memo_len)?)))
         });
         answer.map_err(|fault| *self.fault.borrow_mut() = Some(fault)).ok()
@@ -398,23 +383,24 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
 
     fn learns_from_others(&self) -> bool {
         // SAFETY: a checked table and our instance.
-        self.table.calls.learns_from_others.is_some_and(|f| unsafe { f(self.instance) } == 1)
+        self.table.calls.learns_from_others.is_some_and(|f| kept(|| unsafe { f(self.instance) }) == 1)
     }
 
     fn heeds_passes(&self) -> bool {
         let calls = &self.table.calls;
         // SAFETY: a checked table and our instance.
-        calls.pass.is_some() && calls.heeds_passes.is_none_or(|f| unsafe { f(self.instance) } != 0)
+        let heeds = |f: unsafe extern "C" fn(*mut c_void) -> u32| kept(|| unsafe { f(self.instance) }) != 0;
+        calls.pass.is_some() && calls.heeds_passes.is_none_or(heeds)
     }
 
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
         BaseError::check_range(range)?;
-        let room = self.room.get_mut();
-        let mut error = room.text();
         let remaining = remaining.unwrap_or(CORRAL_UNKNOWN);
+        let rerange = self.table.calls.rerange;
         // SAFETY: a checked table and our instance; everything lives during the call.
-        let status = unsafe { (self.table.calls.rerange)(self.instance, range, remaining, &mut error) };
-        room.status(&self.table, "rerange", status, &error)?;
+        self.room
+            .get_mut()
+            .call("rerange", |error| unsafe { rerange(self.instance, range, remaining, error) })?;
         *self.fault.get_mut() = None;
         Ok(())
     }
@@ -432,20 +418,18 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         self.sound()?;
         let state: Vec<u8> = open(&snapshot_label(&self.table), FRAME, state)?;
-        let room = self.room.get_mut();
-        let mut error = room.text();
+        let load = self.table.calls.load;
         // SAFETY: a checked table and our instance; everything lives during the call.
-        let status =
-            unsafe { (self.table.calls.load)(self.instance, state.as_ptr(), state.len(), &mut error) };
-        room.status(&self.table, "load", status, &error)
+        self.room
+            .get_mut()
+            .call("load", |error| unsafe { load(self.instance, state.as_ptr(), state.len(), error) })
     }
 }
 
 impl<D> Drop for ForeignBase<D> {
     fn drop(&mut self) {
-        let room = self.room.get_mut();
-        let mut error = room.text();
+        let destroy = self.table.calls.destroy;
         // SAFETY: a checked table, our instance, and the last call on it. There is nobody to tell of a failure.
-        unsafe { (self.table.calls.destroy)(self.instance, &mut error) };
+        let _ = self.room.get_mut().call("destroy", |error| unsafe { destroy(self.instance, error) });
     }
 }

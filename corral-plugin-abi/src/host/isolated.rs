@@ -1,28 +1,40 @@
-//! A base in a process of its own: what it does to itself, it does not do to the host.
+//! A plugin in a process of its own: what it does to itself, it does not do to the host.
 //!
 //! The host program runs itself again with a hidden argument; [`isolated_main`], called first thing in `main`, makes
 //! that copy the plugin's home. Requests and answers go over a socket pair, and so do the random numbers, which the
-//! host draws when the child asks: the run is the same, bit for bit.
+//! host draws when the child asks: the run is the same, bit for bit. The library is opened there and only there, from
+//! the bytes that passed the pre-flight, which the child inherits.
 
+#[cfg(target_os = "linux")]
 mod base;
+#[cfg(target_os = "linux")]
 mod child;
+#[cfg(target_os = "linux")]
+mod home;
+#[cfg(target_os = "linux")]
 mod wire;
 
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
 pub use base::IsolatedBase;
-pub(super) use base::describe;
+#[cfg(target_os = "linux")]
+pub(super) use base::build;
+#[cfg(target_os = "linux")]
+pub(super) use home::{describe, examine};
 
 /// The argument that makes a program the home of a plugin.
+#[cfg(target_os = "linux")]
 const ARGUMENT: &str = "--corral-isolated-plugin";
 
-/// How a base is isolated.
+/// How a plugin is isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {
-    /// How long one call may take, from request to answer. Starting the process and building the base may take ten
-    /// seconds whatever this says.
+    /// How much processor time the child may use for one call, all of its threads together. Time in which it uses none,
+    /// because it waits or because the machine is busy, counts sixty times less: a call may take sixty times as long
+    /// by the clock. Opening the library and building the base may take ten seconds of processor time, and a minute by
+    /// the clock, whatever this says; an examination by all laws may take 120 times as much.
     pub time_limit: Duration,
     /// A program that calls [`isolated_main`]; `None`: this one.
     pub program: Option<PathBuf>,
@@ -37,7 +49,52 @@ impl Default for Isolation {
 /// Makes this process the home of an isolated plugin when it was started as one, and never returns then; returns at
 /// once otherwise. A program that isolates plugins calls this before anything else.
 pub fn isolated_main() {
-    if std::env::args_os().nth(1).as_deref() == Some(OsStr::new(ARGUMENT)) {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).as_deref() == Some(std::ffi::OsStr::new(ARGUMENT)) {
         child::serve();
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) use elsewhere::{build, describe, examine};
+
+/// Where there is no isolation, no file passes the pre-flight either: these say why for completeness.
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    use corral_core::{BaseError, Setup};
+
+    use super::Isolation;
+    use crate::host::check::Verdict;
+    use crate::host::error::LoadError;
+    use crate::host::loader::{About, Door, PluginBase};
+    use crate::host::sealed::Sealed;
+
+    fn refused() -> BaseError {
+        BaseError::Failed(LoadError::Platform.to_string())
+    }
+
+    pub(in crate::host) fn describe(_: &Sealed, _: Door, _: &Isolation) -> Result<About, LoadError> {
+        Err(LoadError::Platform)
+    }
+
+    pub(in crate::host) fn build(
+        _: &Sealed,
+        _: Door,
+        _: &str,
+        _: &str,
+        _: &Setup,
+        _: &Isolation,
+    ) -> Result<PluginBase, BaseError> {
+        Err(refused())
+    }
+
+    pub(in crate::host) fn examine(
+        _: &Sealed,
+        _: Door,
+        _: &str,
+        _: &str,
+        _: &Isolation,
+    ) -> Result<Verdict, BaseError> {
+        Err(refused())
     }
 }

@@ -1,7 +1,7 @@
 //! What can be known of a file without running a byte of it. A library that is cut short kills the process at
 //! `dlopen`, and one that is no plugin has its initialisers run: both are found here.
 
-use std::fs::File;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::Read;
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use super::loader::Door;
 use crate::abi::CORRAL_ENTRY;
 
 /// No plugin is larger.
-const MOST_BYTES: u64 = 1 << 30;
+const MOST_BYTES: u64 = 1 << 28;
 
 /// What a file is, from its bytes alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,21 +27,39 @@ pub struct Preflight {
     pub sha256: String,
 }
 
-/// Reads the file and looks at it. Anything that is not a regular file is refused before it is opened.
+/// Reads the file and looks at it. Anything that is not a regular file is refused before it is read.
 ///
 /// # Errors
 /// The reason why it cannot be a plugin for this host.
 pub fn preflight(path: &Path) -> Result<Preflight, LoadError> {
-    let about = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
-    regular(&about)?;
-    if about.len() > MOST_BYTES {
-        return Err(LoadError::NotALibrary(format!("it has {} bytes", about.len())));
+    preflight_bytes(&read(&open(path)?.0)?)
+}
+
+/// Opens a regular file; what is said of it is said of what was opened. A FIFO does not make this wait.
+pub(super) fn open(path: &Path) -> Result<(File, Metadata), LoadError> {
+    // A device may do something when it is opened.
+    regular(&std::fs::metadata(path).map_err(|e| unreadable(path, e))?)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32);
     }
-    let file = File::open(path)?;
-    regular(&file.metadata()?)?;
-    let mut data = Vec::with_capacity(about.len() as usize);
-    file.take(MOST_BYTES).read_to_end(&mut data)?;
-    preflight_bytes(&data)
+    let file = options.open(path)?;
+    let about = file.metadata()?;
+    regular(&about)?;
+    Ok((file, about))
+}
+
+/// All of the file.
+pub(super) fn read(file: &File) -> Result<Vec<u8>, LoadError> {
+    let mut data = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut data)?;
+    if data.len() as u64 > MOST_BYTES {
+        return Err(LoadError::NotALibrary(format!("it has more than {MOST_BYTES} bytes")));
+    }
+    Ok(data)
 }
 
 /// As [`preflight`], of bytes that were read.
@@ -54,7 +72,7 @@ pub fn preflight_bytes(data: &[u8]) -> Result<Preflight, LoadError> {
     Ok(Preflight { door, bytes: data.len() as u64, sha256 })
 }
 
-pub(super) fn regular(about: &std::fs::Metadata) -> Result<(), LoadError> {
+pub(super) fn regular(about: &Metadata) -> Result<(), LoadError> {
     let kind = about.file_type();
     if kind.is_file() {
         return Ok(());
@@ -63,20 +81,20 @@ pub(super) fn regular(about: &std::fs::Metadata) -> Result<(), LoadError> {
     {
         use std::os::unix::fs::FileTypeExt;
         if kind.is_fifo() {
-            return Err(LoadError::NotRegular("a FIFO"));
+            return Err(LoadError::NotRegular("a FIFO".into()));
         }
         if kind.is_socket() {
-            return Err(LoadError::NotRegular("a socket"));
+            return Err(LoadError::NotRegular("a socket".into()));
         }
     }
-    Err(LoadError::NotRegular(if kind.is_dir() { "a folder" } else { "a device" }))
+    Err(LoadError::NotRegular(if kind.is_dir() { "a folder" } else { "a device" }.into()))
 }
 
 /// Why nothing is known of the file at `path`: a link in the folder may lead nowhere, or to itself.
 pub(super) fn unreadable(path: &Path, error: std::io::Error) -> LoadError {
     match std::fs::symlink_metadata(path) {
         Ok(about) if about.is_symlink() && error.kind() != std::io::ErrorKind::PermissionDenied => {
-            LoadError::NotRegular("a link that leads to none")
+            LoadError::NotRegular("a link that leads to none".into())
         }
         _ => error.into(),
     }
@@ -99,7 +117,11 @@ fn elf_door(data: &[u8]) -> Result<Door, LoadError> {
     if !data.starts_with(&elf::ELFMAG) {
         return Err(not_a_library(data));
     }
-    let short = |what, needed: u64| LoadError::CutShort { what, needed, found: data.len() as u64 };
+    let short = |what: &'static str, needed: u64| LoadError::CutShort {
+        what: what.into(),
+        needed,
+        found: data.len() as u64,
+    };
     let ends = |what, offset: u64, size: u64| match offset.checked_add(size) {
         Some(end) if end <= data.len() as u64 => Ok(()),
         end => Err(short(what, end.unwrap_or(u64::MAX))),

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use corral_core::catalog::Unknown;
+use corral_core::text::visible;
 use corral_core::{BaseError, Setup};
 use serde::Serialize;
 
 use super::error::Refused;
-use super::loader::{BaseInfo, Loaded, PluginBase, Seen};
+use super::loader::{BaseInfo, Library, PluginBase, Seen, stem, trusted_folder};
 use super::policy::Policy;
 
 /// The plugins of a program: bases by the key `file-stem/base`.
@@ -16,7 +17,7 @@ use super::policy::Policy;
 pub struct Registry {
     policy: Policy,
     seen: Seen,
-    plugins: Vec<Loaded>,
+    plugins: Vec<Library>,
     refused: Vec<Refused>,
 }
 
@@ -33,19 +34,22 @@ pub struct Listing {
 }
 
 /// Why a base could not be built.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
     /// No plugin has it; the nearest keys are named.
     #[error(transparent)]
     Unknown(#[from] Unknown),
+    /// Its file is refused.
+    #[error("plugin refused: {0}")]
+    Refused(Refused),
     /// The base said no.
-    #[error("base {key:?}: {source}")]
+    #[error("base {key:?}: {why}")]
     Base {
         /// Which.
         key: String,
         /// Why.
-        source: BaseError,
+        why: BaseError,
     },
     /// A value of another type than the key's.
     #[error("base {key:?}: {why}")]
@@ -63,63 +67,83 @@ impl Registry {
         Self { policy, ..Self::default() }
     }
 
-    /// Loads every library of a folder; those that are refused are kept in [`refused`](Registry::refused).
+    /// Examines every library of a folder; nothing of them is run before a base is asked for. Those that are refused
+    /// are kept in [`refused`](Registry::refused).
     pub fn add_dir(&mut self, path: &Path) {
-        for outcome in self.seen.load_dir(path, &self.policy) {
+        for outcome in self.seen.examine_dir(path, &self.policy) {
             match outcome {
-                Ok(loaded) => self.plugins.push(loaded),
+                Ok(library) => self.plugins.push(library),
                 Err(refused) => self.refused.push(refused),
             }
         }
     }
 
-    /// Loads one file.
+    /// As [`add_dir`](Registry::add_dir), of a folder that nobody named, such as `plugins` in the working directory:
+    /// the folder around it must be as trustworthy as itself.
+    pub fn add_found_dir(&mut self, path: &Path) {
+        let around = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match trusted_folder(around, &self.policy) {
+            Ok(()) => self.add_dir(path),
+            Err(why) => self.refused.push(Refused { path: around.to_owned(), why }),
+        }
+    }
+
+    /// Examines one file.
     ///
     /// # Errors
-    /// The reason why not.
-    pub fn add_file(&mut self, path: &Path) -> Result<&Loaded, Refused> {
-        let loaded = self.seen.load(path, &self.policy)?;
-        self.plugins.push(loaded);
+    /// The reason why it is refused.
+    pub fn add_file(&mut self, path: &Path) -> Result<&Library, Refused> {
+        let library = self.seen.examine(path, &self.policy)?;
+        self.plugins.push(library);
         Ok(&self.plugins[self.plugins.len() - 1])
     }
 
-    /// The plugins that were loaded.
-    pub fn plugins(&self) -> &[Loaded] {
+    /// The plugins that passed the pre-flight.
+    pub fn plugins(&self) -> &[Library] {
         &self.plugins
     }
 
-    /// The files of [`add_dir`](Registry::add_dir) that were not loaded.
-    pub fn refused(&self) -> &[Refused] {
-        &self.refused
+    /// The files that were refused, by the pre-flight or when they were opened.
+    pub fn refused(&self) -> Vec<Refused> {
+        let opened = self.plugins.iter().filter_map(Library::refused);
+        self.refused.iter().cloned().chain(opened).collect()
     }
 
-    /// Every base, in the order of files and of bases within them.
+    /// Every base, in the order of files and of bases within them. Every library is looked at for that: see
+    /// [`Library::about`].
     pub fn list(&self) -> Vec<Listing> {
-        let each = |plugin: &Loaded, base: &BaseInfo| Listing {
+        let each = |plugin: &Library, base: &BaseInfo| Listing {
             key: format!("{}/{}", plugin.stem(), base.name),
-            path: plugin.path.display().to_string(),
+            path: visible(&plugin.path.to_string_lossy()).into_owned(),
             base: base.clone(),
         };
-        self.plugins.iter().flat_map(|p| p.bases.iter().map(move |b| each(p, b))).collect()
+        self.plugins.iter().flat_map(|p| p.bases().iter().map(move |b| each(p, b))).collect()
     }
 
-    /// The plugin and base of a key. The file's whole stem (`libmine/base`) is understood as well.
-    pub fn find(&self, key: &str) -> Option<(&Loaded, &BaseInfo)> {
+    /// The plugin and base of a key. The file's whole stem (`libmine/base`) is understood as well. Only that library is
+    /// looked at.
+    pub fn find(&self, key: &str) -> Option<(&Library, &BaseInfo)> {
         let (stem, name) = key.rsplit_once('/')?;
-        let plugin = self.plugins.iter().find(|p| {
-            p.stem() == stem || p.path.file_stem().is_some_and(|whole| whole.to_string_lossy() == stem)
-        })?;
-        Some((plugin, plugin.bases.iter().find(|b| b.name == name)?))
+        let plugin = self.plugins.iter().find(|p| named(&p.path, stem))?;
+        Some((plugin, plugin.bases().iter().find(|b| b.name == name)?))
     }
 
     /// Builds the base `key` with the keys of `params` for the world of `setup`, with range 1. Two keys are the host's
     /// and not the plugin's: `isolate = true` runs the base in a process of its own, where a call may take
-    /// `time-limit` seconds (1.0).
+    /// `time-limit` seconds (1.0) of processor time.
+    ///
+    /// # Safety
+    /// Without `isolate = true`, and unless the policy says otherwise, foreign code runs in this process: see
+    /// [`Library::build`].
     ///
     /// # Errors
     /// An unknown key (with the nearest known ones), or what the plugin says.
     pub fn build(&self, key: &str, params: &toml::Table, setup: &Setup) -> Result<PluginBase, RegistryError> {
         let Some((plugin, base)) = self.find(key) else {
+            let file = key.rsplit_once('/').map_or("", |(stem, _)| stem);
+            if let Some(why) = self.refused().into_iter().find(|r| named(&r.path, file) || r.path.is_dir()) {
+                return Err(RegistryError::Refused(why));
+            }
             let known: Vec<String> = self.list().into_iter().map(|l| l.key).collect();
             return Err(Unknown::new("plugin base", key, known.iter().map(String::as_str)).into());
         };
@@ -142,36 +166,17 @@ impl Registry {
         };
         let text = toml::to_string(&params).map_err(|e| wrong(e.to_string()))?;
         let built = if isolate || time_limit.is_some() {
-            isolated(plugin, &base.name, &text, setup, &self.policy, time_limit)
+            let mut isolation = self.policy.isolation.clone();
+            isolation.time_limit = time_limit.unwrap_or(isolation.time_limit);
+            plugin.build_isolated(&base.name, &text, setup, &isolation)
         } else {
             plugin.build(&base.name, &text, setup)
         };
-        built.map_err(|source| RegistryError::Base { key: key.to_owned(), source })
+        built.map_err(|why| RegistryError::Base { key: key.to_owned(), why })
     }
 }
 
-#[cfg(unix)]
-fn isolated(
-    plugin: &Loaded,
-    base: &str,
-    params: &str,
-    setup: &Setup,
-    policy: &Policy,
-    time_limit: Option<Duration>,
-) -> Result<PluginBase, BaseError> {
-    let mut isolation = policy.isolation.clone().unwrap_or_default();
-    isolation.time_limit = time_limit.unwrap_or(isolation.time_limit);
-    plugin.build_isolated(base, params, setup, &isolation)
-}
-
-#[cfg(not(unix))]
-fn isolated(
-    _: &Loaded,
-    _: &str,
-    _: &str,
-    _: &Setup,
-    _: &Policy,
-    _: Option<Duration>,
-) -> Result<PluginBase, BaseError> {
-    Err(BaseError::Failed("bases can only be isolated on Unix".into()))
+/// Whether the bases of the file at `path` have keys that begin with `name`.
+fn named(path: &Path, name: &str) -> bool {
+    stem(path) == name || path.file_stem().is_some_and(|whole| whole.to_string_lossy() == name)
 }

@@ -1,8 +1,14 @@
 //! A table that was checked: what the host calls through.
 
+use std::borrow::Cow;
 use std::ffi::c_void;
 use std::mem::offset_of;
 
+use corral_core::text::visible;
+use serde::{Deserialize, Serialize};
+
+use super::float::kept;
+use super::lender::Lenders;
 use crate::abi::*;
 use crate::author::Kind;
 
@@ -12,7 +18,7 @@ const LEAST: usize = offset_of!(CorralBaseV1, pass);
 const MOST: usize = 4096;
 
 /// Why a table cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum TableError {
     /// The pointer to it is not one.
@@ -26,13 +32,13 @@ pub enum TableError {
     Size(usize),
     /// A function that every base has is missing.
     #[error("the table has no function `{0}`")]
-    Null(&'static str),
+    Null(Cow<'static, str>),
     /// Decisions of a kind that is not known.
     #[error("the base is of the unknown kind {0}")]
     Kind(u32),
     /// A name, description or version that is no text, or too long.
     #[error("the base's {0} is not usable text")]
-    Text(&'static str),
+    Text(Cow<'static, str>),
     /// An exponent outside [0, 1].
     #[error("the base's alpha must be in [0, 1], but is {0}")]
     Alpha(String),
@@ -40,7 +46,6 @@ pub enum TableError {
 
 /// A checked copy of a [`CorralBaseV1`]: functions are there, texts are text. Entries that an older plugin does not
 /// have are `None`.
-#[derive(Debug, Clone)]
 pub struct Table {
     /// Name of the base within its library.
     pub name: String,
@@ -55,11 +60,13 @@ pub struct Table {
     /// `abi_minor` of the plugin.
     pub abi_minor: u32,
     pub(super) calls: CorralBaseV1,
+    /// The generators that its bases are lent.
+    pub(super) lenders: Lenders,
 }
 
-impl std::fmt::Debug for CorralBaseV1 {
+impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CorralBaseV1").field("struct_size", &self.struct_size).finish_non_exhaustive()
+        f.debug_struct("Table").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -99,7 +106,7 @@ impl Table {
             ("load", offset_of!(CorralBaseV1, load)),
         ] {
             if null(offset) {
-                return Err(TableError::Null(name));
+                return Err(TableError::Null(name.into()));
             }
         }
         // Entries that the plugin is too old to have stay null, which is `None`.
@@ -124,16 +131,25 @@ impl Table {
             )
         };
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
-            return Err(TableError::Text("name"));
+            return Err(TableError::Text("name".into()));
         }
-        Ok(Self { name, description, version, kind, alpha, abi_minor: calls.abi_minor, calls })
+        Ok(Self {
+            name,
+            description,
+            version,
+            kind,
+            alpha,
+            abi_minor: calls.abi_minor,
+            calls,
+            lenders: Lenders::default(),
+        })
     }
 
     /// What the plugin answers to `extension(id)`; null where it knows nothing of it.
     pub fn extension(&self, id: u64) -> *const c_void {
         match self.calls.extension {
             // SAFETY: the entry takes any number.
-            Some(extension) => unsafe { extension(id) },
+            Some(extension) => kept(|| unsafe { extension(id) }),
             None => std::ptr::null(),
         }
     }
@@ -146,9 +162,11 @@ unsafe fn read_text(text: CorralStr, most: usize, what: &'static str) -> Result<
         return Ok(String::new());
     }
     if text.ptr.is_null() || text.len > most {
-        return Err(TableError::Text(what));
+        return Err(TableError::Text(what.into()));
     }
     // SAFETY: the caller's promise.
     let bytes = unsafe { std::slice::from_raw_parts(text.ptr, text.len) };
-    std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| TableError::Text(what))
+    std::str::from_utf8(bytes)
+        .map(|text| visible(text).into_owned())
+        .map_err(|_| TableError::Text(what.into()))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use corral_core::{Corral, CorralParams, Ensemble, Horizon};
-use corral_plugin_abi::host::{Isolation, Loaded, PluginBase, Policy, Registry, load_file};
+use corral_plugin_abi::host::{Isolation, Library, PluginBase, Policy, Registry, RunIn, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -27,7 +27,7 @@ pub const ALL: &[(&str, fn())] = &[
 
 fn apart(limit_ms: u64) -> Policy {
     let isolation = Isolation { time_limit: Duration::from_millis(limit_ms), program: None };
-    Policy { isolation: Some(isolation), ..Policy::default() }
+    Policy { isolation, ..Policy::default() }
 }
 
 /// Generous where nothing is late on purpose: the machine may be busy.
@@ -39,7 +39,7 @@ fn world(actions: usize, features: usize) -> Setup {
     setup
 }
 
-fn arms(loaded: &Loaded, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
+fn arms(loaded: &Library, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
     match loaded.build(base, params, setup).unwrap() {
         PluginBase::Arms(base) => base,
         PluginBase::Points(_) => panic!("arms were asked for"),
@@ -48,7 +48,7 @@ fn arms(loaded: &Loaded, base: &str, params: &str, setup: &Setup) -> Box<dyn Bas
 
 fn the_same_run_bit_for_bit() {
     let loaded = load_file(&rust("draws"), &apart(PATIENT)).unwrap();
-    assert_eq!((loaded.bases.len(), loaded.interface.as_deref()), (2, Some("0.1.0")));
+    assert_eq!((loaded.bases().len(), loaded.about().unwrap().interface.as_deref()), (2, Some("0.1.0")));
     let setup = world(4, 3);
     let mut linked = Draws::build(DrawsParams { epsilon: 0.5, step: 0.1 }, &setup).unwrap();
     let mut other = arms(&loaded, "draws", "epsilon = 0.5", &setup);
@@ -75,7 +75,7 @@ fn the_same_run_bit_for_bit() {
 }
 
 fn points_cross_as_well() {
-    let (here, there) = (Policy::default(), apart(PATIENT));
+    let (here, there) = (Policy::in_this_process(), apart(PATIENT));
     let setup = Setup::new(Space::Points(Set::Box { dim: 5 }), None);
     let build =
         |policy: &Policy| match load_file(&rust("draws"), policy).unwrap().build("walk", "", &setup).unwrap()
@@ -96,7 +96,7 @@ fn points_cross_as_well() {
 
 fn a_snapshot_moves_between_homes() {
     let (here, there) =
-        (load_file(&rust("draws"), &Policy::default()), load_file(&rust("draws"), &apart(PATIENT)));
+        (load_file(&rust("draws"), &Policy::in_this_process()), load_file(&rust("draws"), &apart(PATIENT)));
     let (here, there) = (here.unwrap(), there.unwrap());
     let setup = world(3, 1);
     let mut first = arms(&here, "draws", "", &setup);
@@ -143,9 +143,9 @@ fn what_kills_a_process_does_not_kill_the_host() {
     let dir = folder();
     let Some(path) = c("faulty.c", &dir.path().join("faulty.so"), SHARED) else { return };
     let loaded = load_file(&path, &apart(PATIENT)).unwrap();
-    let hasty = load_file(&path, &apart(1500)).unwrap();
+    let hasty = load_file(&path, &apart(100)).unwrap();
     let (x, mut rng) = (Context::plain(3), Pcg64Dxsm::seed_from_u64(1));
-    let mut say = |loaded: &Loaded, fault: &str| {
+    let mut say = |loaded: &Library, fault: &str| {
         let mut base = arms(loaded, "faulty", &format!("fault = {fault:?}"), &world(3, 0));
         base.pass(&x).unwrap();
         base.propose(&x, &mut rng).map(|made| made.decision.0).map_err(|e| e.to_string())
@@ -157,8 +157,16 @@ fn what_kills_a_process_does_not_kill_the_host() {
     // Rust's handler of its own stack says abort, the system's segmentation fault.
     let stack = say(&loaded, "stack").unwrap_err();
     assert!(stack.contains("signal 6") || stack.contains("signal 11"), "{stack}");
-    assert_eq!(say(&hasty, "loop"), Err("faulty: no answer within 1.5s; its process was ended".into()));
-    assert_eq!(say(&hasty, "draw-loop"), Err("faulty: no answer within 1.5s; its process was ended".into()));
+    assert_eq!(
+        say(&hasty, "loop"),
+        Err("faulty: no answer within 100ms of processor time, or 6s by the clock; its process was ended"
+            .into())
+    );
+    assert_eq!(
+        say(&hasty, "draw-loop"),
+        Err("faulty: no answer within 100ms of processor time, or 6s by the clock; its process was ended"
+            .into())
+    );
     // What a plugin prints or reads does not disturb the conversation.
     assert_eq!(say(&loaded, "print"), Ok(0));
     assert_eq!(say(&loaded, "read"), Ok(0));
@@ -171,7 +179,7 @@ fn a_library_that_crashes_when_opened_is_refused() {
     let flags = [SHARED, &["-DCRASH_AT_OPEN"]].concat();
     let Some(path) = c("faulty.c", &dir.path().join("crash.so"), &flags) else { return };
     let why = load_file(&path, &apart(PATIENT)).unwrap_err().why.to_string();
-    assert_eq!(why, "its child process failed: its process was ended by signal 6 (abort)");
+    assert_eq!(why, "a child process was to open it: its process was ended by signal 6 (abort)");
 }
 
 fn what_comes_back_is_checked() {
@@ -194,7 +202,7 @@ fn what_comes_back_is_checked() {
 }
 
 fn a_run_goes_on_without_the_base_that_died() {
-    let faults = load_file(&rust("faults"), &Policy::default()).unwrap();
+    let faults = load_file(&rust("faults"), &Policy::in_this_process()).unwrap();
     let dying = load_file(&aborting(), &apart(PATIENT)).unwrap();
     let setup = world(3, 0);
     let bases = vec![
@@ -219,7 +227,7 @@ fn a_run_goes_on_without_the_base_that_died() {
 }
 
 fn a_spec_isolates_one_base() {
-    let mut registry = Registry::new(Policy::default());
+    let mut registry = Registry::new(Policy { run_in: RunIn::ChildrenUnlessUsed, ..Policy::default() });
     registry.add_file(&rust("draws")).unwrap();
     let build = |params: &str| registry.build("draws/draws", &toml::from_str(params).unwrap(), &world(2, 1));
     build("isolate = true\ntime-limit = 20\nepsilon = 0.5").unwrap();

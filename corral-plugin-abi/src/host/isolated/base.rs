@@ -1,187 +1,35 @@
 //! The host: a base whose every call is a message, with a time limit.
 
 use std::cell::RefCell;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
-use corral_core::snapshot::{open, seal};
-use corral_core::{Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup, Space};
+use corral_core::snapshot::seal;
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Point, Proposal, Rng, Setup, Space};
 
-use super::wire::{Pen, Reader, Wire, tag};
-use super::{ARGUMENT, Isolation};
+use super::Isolation;
+use super::home::{Home, Limit};
+use super::wire::{Pen, tag};
 use crate::author::Decision;
-use crate::host::foreign::{check_memo, check_probability, memo_room};
-use crate::host::loader::BaseInfo;
+use crate::host::foreign::{SNAPSHOT_MOST, check_memo, check_probability, memo_room};
+use crate::host::loader::{Door, PluginBase};
+use crate::host::sealed::Sealed;
 
-/// To start a process, open a library and build a base may take this long at least: machines are busy at times.
-const START: Duration = Duration::from_secs(10);
-
-/// A child process and the wire to it.
-struct Home {
-    child: Child,
-    wire: Wire,
-    limit: Duration,
-    /// How it ended.
-    dead: Option<String>,
-}
-
-impl Home {
-    /// Starts a child and has it open the library.
-    fn open(path: &Path, sha256: &str, isolation: &Isolation) -> Result<(Self, Vec<u8>), String> {
-        let failed = |e: io::Error| format!("the child process cannot be started: {e}");
-        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let limit = isolation.time_limit.max(START);
-        ours.set_read_timeout(Some(limit)).map_err(failed)?;
-        ours.set_write_timeout(Some(limit)).map_err(failed)?;
-        let program = match &isolation.program {
-            Some(program) => program.clone(),
-            None => std::env::current_exe().map_err(failed)?,
-        };
-        // What the plugin prints must not end in the host's own output.
-        let prints = io::stderr().as_fd().try_clone_to_owned().map_err(failed)?;
-        let child = Command::new(program)
-            .arg(ARGUMENT)
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::from(prints))
-            .spawn()
-            .map_err(failed)?;
-        let mut home = Self { child, wire: Wire::new(ours), limit, dead: None };
-        let told = home.ask(tag::OPEN, |pen| {
-            pen.rest(sha256.as_bytes());
-            pen.rest(path.as_os_str().as_bytes());
-        })?;
-        match told {
-            Some(reader) => {
-                let about = reader.rest().to_vec();
-                Ok((home, about))
-            }
-            None => Err("an answer that is none".into()),
-        }
-    }
-
-    /// From now on a call may take `limit`.
-    fn hurry(&mut self, limit: Duration) -> Result<(), String> {
-        self.limit = limit.max(Duration::from_millis(1));
-        self.wire.set_timeout(self.limit).map_err(|e| e.to_string())
-    }
-
-    /// A request without draws; `None` is the answer that there is none.
-    fn ask(&mut self, tag: u8, fill: impl FnOnce(&mut Pen<'_>)) -> Result<Option<Reader<'_>>, String> {
-        self.ask_with(tag, fill, None)
-    }
-
-    /// A request during which the child may draw from `rng`.
-    fn ask_with(
-        &mut self,
-        tag: u8,
-        fill: impl FnOnce(&mut Pen<'_>),
-        mut rng: Option<&mut dyn Rng>,
-    ) -> Result<Option<Reader<'_>>, String> {
-        if let Some(dead) = &self.dead {
-            return Err(dead.clone());
-        }
-        let start = Instant::now();
-        if let Err(e) = self.wire.send(tag, fill) {
-            return Err(self.bury(&e));
-        }
-        let answer = loop {
-            let answer = match self.wire.receive() {
-                Ok((tag, mut payload)) => match (tag, &mut rng) {
-                    (tag::OK | tag::NONE | tag::FAILED, _) => break tag,
-                    // A plugin that draws for ever is as late as one that computes for ever.
-                    (tag::DRAW_U32 | tag::DRAW_U64 | tag::DRAW_BYTES, _) if start.elapsed() > self.limit => {
-                        Err(io::ErrorKind::TimedOut.into())
-                    }
-                    (tag::DRAW_U32, Some(rng)) => self.wire.send(tag::OK, |pen| pen.u32(rng.next_u32())),
-                    (tag::DRAW_U64, Some(rng)) => self.wire.send(tag::OK, |pen| pen.u64(rng.next_u64())),
-                    (tag::DRAW_BYTES, Some(rng)) => {
-                        let length = payload.u32().unwrap_or(0).min(1 << 16) as usize;
-                        let mut drawn = vec![0; length];
-                        rng.fill_bytes(&mut drawn);
-                        self.wire.send(tag::OK, |pen| pen.rest(&drawn))
-                    }
-                    _ => Err(io::Error::other(format!("an answer of the unknown kind {tag}"))),
-                },
-                Err(e) => Err(e),
-            };
-            if let Err(e) = answer {
-                return Err(self.bury(&e));
-            }
-        };
-        let payload = self.wire.last();
-        match answer {
-            tag::OK => Ok(Some(payload)),
-            tag::NONE => Ok(None),
-            _ => Err(String::from_utf8_lossy(payload.rest()).into_owned()),
-        }
-    }
-
-    /// Ends the child, and says how it ended.
-    #[cold]
-    fn bury(&mut self, error: &io::Error) -> String {
-        let late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-        let mut ended = None;
-        // A connection that broke is a process that is ending: leave it the time to say how.
-        for _ in 0..if late { 0 } else { 200 } {
-            ended = self.child.try_wait().ok().flatten();
-            if ended.is_some() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let told = match ended {
-            Some(status) => match (status.signal(), status.code()) {
-                (Some(signal), _) => {
-                    format!("its process was ended by signal {signal}{}", signal_name(signal))
-                }
-                (None, Some(code)) => format!("its process ended with exit code {code}"),
-                (None, None) => "its process ended".into(),
-            },
-            None if late => format!("no answer within {:?}; its process was ended", self.limit),
-            None => format!("its process was ended after an error: {error}"),
-        };
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        self.dead = Some(told.clone());
-        told
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        if self.dead.is_none() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
-    }
-}
-
-fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        4 => " (illegal instruction)",
-        6 => " (abort)",
-        7 => " (bus error)",
-        8 => " (arithmetic)",
-        9 => " (killed)",
-        11 => " (segmentation fault)",
-        _ => "",
-    }
-}
-
-/// What a library says of its bases, without opening it in this process: `(interface, bases)`.
-pub(crate) fn describe(
-    path: &Path,
-    sha256: &str,
+/// Starts a process for a base of the world's kind of decisions, and builds it there.
+pub(in crate::host) fn build(
+    bytes: &Sealed,
+    door: Door,
+    name: &str,
+    params: &str,
+    setup: &Setup,
     isolation: &Isolation,
-) -> Result<(Option<String>, Vec<BaseInfo>), String> {
-    let (_home, about) = Home::open(path, sha256, isolation)?;
-    open("bases", 1, &about).map_err(|e| e.to_string())
+) -> Result<PluginBase, BaseError> {
+    Ok(match setup.space {
+        Space::Arms(_) => PluginBase::Arms(Box::new(IsolatedBase::<Arm>::build(
+            bytes, door, name, params, setup, isolation,
+        )?)),
+        Space::Points(_) => PluginBase::Points(Box::new(IsolatedBase::<Point>::build(
+            bytes, door, name, params, setup, isolation,
+        )?)),
+    })
 }
 
 /// A base in a process of its own. What comes back is checked as a [`ForeignBase`](crate::host::ForeignBase) checks
@@ -198,27 +46,19 @@ pub struct IsolatedBase<D> {
 }
 
 impl<D: Decision> IsolatedBase<D> {
-    /// Starts a process for the base `name` of the library at `path` (whose digest is `sha256`), and builds it there.
-    ///
-    /// # Errors
-    /// The process does not start or ends, or what the plugin says.
-    pub fn build(
-        path: &Path,
-        sha256: &str,
+    fn build(
+        bytes: &Sealed,
+        door: Door,
         name: &str,
         params: &str,
         setup: &Setup,
         isolation: &Isolation,
     ) -> Result<Self, BaseError> {
-        let failed = |why: String| BaseError::Failed(format!("{name}: {why}"));
-        if D::POINT != matches!(setup.space, Space::Points(_)) {
-            return Err(failed("decisions of another kind than the world's".into()));
-        }
-        let path = path.canonicalize().map_err(|e| failed(e.to_string()))?;
-        let (mut home, _) = Home::open(&path, sha256, isolation).map_err(failed)?;
+        let (mut home, _) = Home::open(bytes, door, isolation).map_err(|e| failed(name, &e.to_string()))?;
         let world = (name, params, &setup.space, &setup.context, setup.horizon);
-        home.ask(tag::BUILD, |pen| pen.rest(&seal("build", 1, &world))).map_err(BaseError::Failed)?;
-        home.hurry(isolation.time_limit).map_err(BaseError::Failed)?;
+        home.ask(tag::BUILD, 0, |pen| pen.rest(&seal("build", 1, &world)))
+            .map_err(|why| failed(name, &why))?;
+        home.limit(Limit::call(isolation));
         Ok(Self {
             home: RefCell::new(home),
             name: name.to_owned(),
@@ -230,9 +70,15 @@ impl<D: Decision> IsolatedBase<D> {
         })
     }
 
+    /// Bytes that a proposal, or a probability with its memo, may take.
+    fn most(&self) -> usize {
+        let dim = if let Space::Points(set) = &self.space { set.dim() } else { 0 };
+        32 + 8 * (dim + memo_room(&self.space))
+    }
+
     /// Number of the process, for those who want to look at it.
     pub fn process(&self) -> u32 {
-        self.home.borrow().child.id()
+        self.home.borrow().process()
     }
 
     fn sound(&self) -> Result<(), BaseError> {
@@ -242,7 +88,7 @@ impl<D: Decision> IsolatedBase<D> {
     /// A request whose answer has nothing in it.
     fn tell(&mut self, tag: u8, fill: impl FnOnce(&mut Pen<'_>)) -> Result<(), BaseError> {
         self.sound()?;
-        self.home.get_mut().ask(tag, fill).map(|_| ()).map_err(|why| failed(&self.name, &why))
+        self.home.get_mut().ask(tag, 0, fill).map(|_| ()).map_err(|why| failed(&self.name, &why))
     }
 }
 
@@ -279,7 +125,8 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
         made: &mut Proposal<D>,
     ) -> Result<(), BaseError> {
         self.sound()?;
-        let told = self.home.get_mut().ask_with(tag::PROPOSE, |pen| pen.context(x), Some(rng));
+        let most = self.most();
+        let told = self.home.get_mut().ask_with(tag::PROPOSE, most, |pen| pen.context(x), Some(rng));
         let mut answer = told.map_err(|why| failed(&self.name, &why))?.ok_or_else(|| short(&self.name))?;
         let arm = answer.u32().ok_or_else(|| short(&self.name))?;
         answer.numbers(&mut self.point).ok_or_else(|| short(&self.name))?;
@@ -313,7 +160,7 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
         self.sound().ok()?;
         let mut home = self.home.borrow_mut();
-        let told = home.ask(tag::LIKELIHOOD, |pen| {
+        let told = home.ask(tag::LIKELIHOOD, self.most(), |pen| {
             pen.context(x);
             send_decision(pen, asked, &[]);
         });
@@ -332,11 +179,11 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
     }
 
     fn learns_from_others(&self) -> bool {
-        matches!(self.home.borrow_mut().ask(tag::LEARNS, |_| {}), Ok(Some(_)))
+        matches!(self.home.borrow_mut().ask(tag::LEARNS, 0, |_| {}), Ok(Some(_)))
     }
 
     fn heeds_passes(&self) -> bool {
-        !matches!(self.home.borrow_mut().ask(tag::HEEDS, |_| {}), Ok(None))
+        !matches!(self.home.borrow_mut().ask(tag::HEEDS, 0, |_| {}), Ok(None))
     }
 
     fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
@@ -349,7 +196,7 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
     }
 
     fn save(&self) -> Vec<u8> {
-        match self.home.borrow_mut().ask(tag::SAVE, |_| {}) {
+        match self.home.borrow_mut().ask(tag::SAVE, SNAPSHOT_MOST + 4096, |_| {}) {
             Ok(Some(answer)) => answer.rest().to_vec(),
             Ok(None) => Vec::new(),
             Err(why) => {

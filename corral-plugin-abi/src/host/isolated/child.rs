@@ -2,49 +2,63 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::Arc;
 
 use corral_core::snapshot::{open, seal};
-use corral_core::{Arm, Base, BaseError, Context, ContextShape, Feedback, Point, Proposal, Setup, Space};
+use corral_core::{Base, BaseError, Context, ContextShape, Feedback, Proposal, Setup, Space};
 use rand_core::TryRng;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Signal, kill_current_process_group};
+use rustix::stdio::{dup2_stdin, dup2_stdout};
 
-use super::wire::{Reader, Wire, tag};
+use super::wire::{Pen, REQUEST, Reader, Wire, tag};
 use crate::author::Decision;
+use crate::host::check;
 use crate::host::door;
-use crate::host::foreign::ForeignBase;
-use crate::host::loader::BaseInfo;
-use crate::host::preflight::preflight;
+use crate::host::loader::{About, Door, PluginBase};
 use crate::host::table::Table;
-
-unsafe extern "C" {
-    fn dup2(from: i32, to: i32) -> i32;
-}
 
 /// Serves the host at the other end of the standard input, then ends the process.
 pub(super) fn serve() -> ! {
     let code = match home() {
-        Some(wire) => {
-            run(wire);
+        Ok((wire, library)) => {
+            run(wire, library);
             0
         }
-        None => 1,
+        Err(_) => 1,
     };
     std::process::exit(code)
 }
 
-/// The stream that came as standard input, moved away from there: a plugin that reads its input finds it empty.
-fn home() -> Option<Wire> {
-    use std::os::fd::AsFd;
-    let stream = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
-    let null = File::open("/dev/null").ok()?;
-    // SAFETY: both descriptors are open; nothing of this process has read from the standard input.
-    (unsafe { dup2(null.as_raw_fd(), 0) } == 0).then(|| Wire::new(stream))
+/// The stream that came as standard input and the library that came as standard output, both moved away from there: a
+/// plugin that reads its input finds it empty, and what it prints goes to the standard error.
+fn home() -> io::Result<(Wire, OwnedFd)> {
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let library = io::stdout().as_fd().try_clone_to_owned()?;
+    dup2_stdin(File::open("/dev/null")?)?;
+    dup2_stdout(io::stderr())?;
+    let host = stream.try_clone()?;
+    // A host that ends leaves nothing behind: not a plugin that computes for ever, nor what it started.
+    std::thread::spawn(move || {
+        loop {
+            let mut gone = [PollFd::new(&host, PollFlags::empty())];
+            if poll(&mut gone, None).is_ok() && gone[0].revents().contains(PollFlags::HUP) {
+                let _ = kill_current_process_group(Signal::KILL);
+            }
+        }
+    });
+    let mut wire = Wire::new(stream, None)?;
+    wire.send(tag::HELLO, |_| {}, &mut wait)?;
+    Ok((wire, library))
+}
+
+/// The child waits for its host as long as that takes.
+fn wait() -> io::Result<()> {
+    Ok(())
 }
 
 /// Asks the host for numbers.
@@ -53,8 +67,11 @@ struct HostRng<'a>(&'a RefCell<Wire>);
 impl HostRng<'_> {
     fn ask<T>(&mut self, tag: u8, length: u32, read: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> T {
         let mut wire = self.0.borrow_mut();
-        let answer = match wire.send(tag, |pen| pen.u32(length)) {
-            Ok(()) => wire.receive().ok().and_then(|(_, mut payload)| read(&mut payload)),
+        let answer = match wire.send(tag, |pen| pen.u32(length), &mut wait) {
+            Ok(()) => {
+                let received = wire.receive(REQUEST, &mut wait).ok();
+                received.and_then(|(_, mut payload)| read(&mut payload))
+            }
             Err(_) => None,
         };
         // Without its host the child has nothing to live for.
@@ -81,30 +98,37 @@ impl TryRng for HostRng<'_> {
     }
 }
 
-fn run(wire: Wire) {
+fn run(wire: Wire, library: OwnedFd) {
     let wire = RefCell::new(wire);
+    let mut library = Some(library);
     let mut tables: Vec<Arc<Table>> = Vec::new();
     loop {
         // The frame is copied out, so that the wire is free for draws during the call.
-        let (asked, payload) = match wire.borrow_mut().receive() {
+        let (asked, payload) = match wire.borrow_mut().receive(REQUEST, &mut wait) {
             Ok((tag, payload)) => (tag, payload.rest().to_vec()),
             Err(_) => return,
         };
-        let answer = match asked {
-            tag::OPEN => open_library(&payload).map(|(opened, about)| {
-                tables = opened;
-                about
-            }),
-            tag::BUILD => match build(&tables, &payload) {
-                Ok(Built::Arms(base)) => return serve_base(&wire, base),
-                Ok(Built::Points(base)) => return serve_base(&wire, base),
+        let answer = match (asked, library.take()) {
+            (tag::OPEN, Some(library)) => {
+                let door = if Reader::new(&payload).u32() == Some(1) { Door::Rust } else { Door::C };
+                // SAFETY: this process is there to run the library.
+                let opened = unsafe { door::open(library, door) }.map(|opened| {
+                    tables = opened.tables;
+                    About::of(opened.interface, &tables)
+                });
+                Ok(seal("about", 1, &opened))
+            }
+            (tag::BUILD, None) => match build(&tables, &payload) {
+                Ok(PluginBase::Arms(base)) => return serve_base(&wire, base),
+                Ok(PluginBase::Points(base)) => return serve_base(&wire, base),
                 Err(why) => Err(why.to_string()),
             },
-            other => Err(format!("request {other} before there is a base")),
+            (tag::EXAMINE, None) => examine(&tables, &payload).map_err(|why| why.to_string()),
+            (other, _) => Err(format!("request {other} is out of turn")),
         };
         let sent = match answer {
-            Ok(about) => wire.borrow_mut().send(tag::OK, |pen| pen.rest(&about)),
-            Err(why) => wire.borrow_mut().send(tag::FAILED, |pen| pen.rest(why.as_bytes())),
+            Ok(about) => wire.borrow_mut().send(tag::OK, |pen| pen.rest(&about), &mut wait),
+            Err(why) => wire.borrow_mut().send(tag::FAILED, |pen| pen.rest(why.as_bytes()), &mut wait),
         };
         if sent.is_err() {
             return;
@@ -112,36 +136,24 @@ fn run(wire: Wire) {
     }
 }
 
-/// The file is opened only when it is the one that the host looked at.
-fn open_library(payload: &[u8]) -> Result<(Vec<Arc<Table>>, Vec<u8>), String> {
-    let (sha256, path) = payload.split_at_checked(64).ok_or("no digest")?;
-    let path = Path::new(OsStr::from_bytes(path));
-    let seen = preflight(path).map_err(|e| e.to_string())?;
-    if seen.sha256.as_bytes() != sha256 {
-        return Err("the file has changed since it was looked at".into());
-    }
-    // SAFETY: the user put the library there to be run, in this process.
-    let opened = unsafe { door::open(path, seen.door) }.map_err(|e| e.to_string())?;
-    let bases: Vec<BaseInfo> = opened.tables.iter().map(|t| BaseInfo::of(t)).collect();
-    Ok((opened.tables, seal("bases", 1, &(opened.interface, bases))))
+fn find(tables: &[Arc<Table>], name: &str) -> Result<Arc<Table>, BaseError> {
+    let table = tables.iter().find(|t| t.name == name).cloned();
+    table.ok_or_else(|| BaseError::Failed(format!("no base {name:?}")))
 }
 
-enum Built {
-    Arms(ForeignBase<Arm>),
-    Points(ForeignBase<Point>),
-}
-
-fn build(tables: &[Arc<Table>], payload: &[u8]) -> Result<Built, BaseError> {
+fn build(tables: &[Arc<Table>], payload: &[u8]) -> Result<PluginBase, BaseError> {
     let (name, params, space, context, horizon): (String, String, Space, ContextShape, Option<u64>) =
         open("build", 1, payload)?;
-    let table = tables.iter().find(|t| t.name == name).cloned();
-    let table = table.ok_or_else(|| BaseError::Failed(format!("no base {name:?}")))?;
     let mut setup = Setup::new(space, horizon);
     setup.context = context;
-    Ok(match setup.space {
-        Space::Arms(_) => Built::Arms(ForeignBase::build(table, &params, &setup)?),
-        Space::Points(_) => Built::Points(ForeignBase::build(table, &params, &setup)?),
-    })
+    PluginBase::here(find(tables, &name)?, &params, &setup)
+}
+
+fn examine(tables: &[Arc<Table>], payload: &[u8]) -> Result<Vec<u8>, BaseError> {
+    let (name, params): (String, String) = open("examine", 1, payload)?;
+    let table = find(tables, &name)?;
+    let build = |setup: &Setup| PluginBase::here(table.clone(), &params, setup);
+    Ok(seal("verdict", 1, &check::examine(&name, table.kind.name(), &build)))
 }
 
 /// What a base answered.
@@ -153,7 +165,7 @@ enum Answer {
     None,
 }
 
-fn serve_base<D: Decision>(wire: &RefCell<Wire>, mut base: ForeignBase<D>) {
+fn serve_base<D: Decision>(wire: &RefCell<Wire>, mut base: Box<dyn Base<Context, D>>) {
     let short = || BaseError::Failed("a message that is too short".into());
     let mut x = Context::default();
     let mut made = Proposal::new(D::default());
@@ -161,29 +173,35 @@ fn serve_base<D: Decision>(wire: &RefCell<Wire>, mut base: ForeignBase<D>) {
     let mut answer = Ok(Answer::Done);
     loop {
         let sent = match answer {
-            Ok(Answer::Done) => wire.borrow_mut().send(tag::OK, |_| {}),
-            Ok(Answer::None) => wire.borrow_mut().send(tag::NONE, |_| {}),
-            Ok(Answer::Bytes(bytes)) => wire.borrow_mut().send(tag::OK, |pen| pen.rest(&bytes)),
-            Ok(Answer::Number(number, memo)) => wire.borrow_mut().send(tag::OK, |pen| {
-                pen.f64(number);
-                pen.numbers(&memo);
-            }),
-            Ok(Answer::Proposed) => wire.borrow_mut().send(tag::OK, |pen| {
-                let (arm, point) = made.decision.given();
-                pen.u32(arm);
-                pen.numbers(point);
-                pen.numbers(made.memo.numbers());
-            }),
+            Ok(Answer::Done) => wire.borrow_mut().send(tag::OK, |_| {}, &mut wait),
+            Ok(Answer::None) => wire.borrow_mut().send(tag::NONE, |_| {}, &mut wait),
+            Ok(Answer::Bytes(bytes)) => wire.borrow_mut().send(tag::OK, |pen| pen.rest(&bytes), &mut wait),
+            Ok(Answer::Number(number, memo)) => {
+                let fill = |pen: &mut Pen<'_>| {
+                    pen.f64(number);
+                    pen.numbers(&memo);
+                };
+                wire.borrow_mut().send(tag::OK, fill, &mut wait)
+            }
+            Ok(Answer::Proposed) => {
+                let fill = |pen: &mut Pen<'_>| {
+                    let (arm, point) = made.decision.given();
+                    pen.u32(arm);
+                    pen.numbers(point);
+                    pen.numbers(made.memo.numbers());
+                };
+                wire.borrow_mut().send(tag::OK, fill, &mut wait)
+            }
             Err(why) => {
                 let why: BaseError = why;
-                wire.borrow_mut().send(tag::FAILED, |pen| pen.rest(why.to_string().as_bytes()))
+                wire.borrow_mut().send(tag::FAILED, |pen| pen.rest(why.to_string().as_bytes()), &mut wait)
             }
         };
         if sent.is_err() {
             return;
         }
         let mut guard = wire.borrow_mut();
-        let Ok((asked, mut payload)) = guard.receive() else { return };
+        let Ok((asked, mut payload)) = guard.receive(REQUEST, &mut wait) else { return };
         // Reads the decision and memo of a request.
         let mut decision = |payload: &mut Reader<'_>, made: &mut Proposal<D>| {
             let arm = payload.u32()?;

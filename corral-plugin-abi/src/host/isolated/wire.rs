@@ -7,8 +7,12 @@ use std::time::Duration;
 
 use corral_core::Context;
 
-/// No frame is longer.
-const MOST: usize = (1 << 30) + 4096;
+use crate::host::foreign::SNAPSHOT_MOST;
+
+/// No request is longer.
+pub(super) const REQUEST: usize = SNAPSHOT_MOST + (1 << 20);
+/// How often somebody who waits is asked whether to go on.
+pub(super) const SLICE: Duration = Duration::from_millis(20);
 /// Bytes before the payload.
 const HEAD: usize = 5;
 
@@ -25,7 +29,9 @@ pub(super) mod tag {
     pub(in super::super) const SAVE: u8 = 9;
     pub(in super::super) const LOAD: u8 = 10;
     pub(in super::super) const HEEDS: u8 = 11;
+    pub(in super::super) const EXAMINE: u8 = 12;
 
+    pub(in super::super) const HELLO: u8 = 63;
     pub(in super::super) const OK: u8 = 64;
     pub(in super::super) const FAILED: u8 = 65;
     pub(in super::super) const NONE: u8 = 66;
@@ -43,53 +49,72 @@ pub(super) struct Wire {
     length: usize,
 }
 
-impl Wire {
-    pub(super) fn new(stream: UnixStream) -> Self {
-        Self { stream, inbox: vec![0; 4096], outbox: Vec::with_capacity(4096), length: 0 }
-    }
+/// Asked now and then by somebody who waits; an error ends the waiting.
+type Look<'a> = &'a mut dyn FnMut() -> io::Result<()>;
 
-    /// How long a read or a write may take.
-    pub(super) fn set_timeout(&self, limit: Duration) -> io::Result<()> {
-        self.stream.set_read_timeout(Some(limit))?;
-        self.stream.set_write_timeout(Some(limit))
+impl Wire {
+    /// With a `slice`, reads and writes ask that often whether to go on waiting; without, they wait.
+    pub(super) fn new(stream: UnixStream, slice: Option<Duration>) -> io::Result<Self> {
+        stream.set_read_timeout(slice)?;
+        stream.set_write_timeout(slice)?;
+        Ok(Self { stream, inbox: vec![0; 4096], outbox: Vec::with_capacity(4096), length: 0 })
     }
 
     /// Sends a frame whose payload `fill` writes.
-    pub(super) fn send(&mut self, tag: u8, fill: impl FnOnce(&mut Pen<'_>)) -> io::Result<()> {
+    pub(super) fn send(
+        &mut self,
+        tag: u8,
+        fill: impl FnOnce(&mut Pen<'_>),
+        look: Look<'_>,
+    ) -> io::Result<()> {
         self.outbox.clear();
         self.outbox.extend_from_slice(&[0, 0, 0, 0, tag]);
         fill(&mut Pen(&mut self.outbox));
         let length = self.outbox.len() - HEAD;
-        if length > MOST {
+        if length > REQUEST {
             return Err(io::Error::other(format!("a message of {length} bytes")));
         }
         self.outbox[..4].copy_from_slice(&(length as u32).to_le_bytes());
-        self.stream.write_all(&self.outbox)
+        let mut sent = 0;
+        while sent < self.outbox.len() {
+            match patient(self.stream.write(&self.outbox[sent..]), look)? {
+                Some(0) => return Err(io::ErrorKind::BrokenPipe.into()),
+                Some(n) => sent += n,
+                None => {}
+            }
+        }
+        Ok(())
     }
 
-    /// Waits for a frame: its tag and payload.
-    pub(super) fn receive(&mut self) -> io::Result<(u8, Reader<'_>)> {
+    /// Waits for a frame of at most `most` bytes: its tag and payload. The time of the whole frame counts: bytes that
+    /// drip in are no answer.
+    pub(super) fn receive(&mut self, most: usize, look: Look<'_>) -> io::Result<(u8, Reader<'_>)> {
         let mut have = 0;
         let mut need = HEAD;
-        while have < need {
+        loop {
             if self.inbox.len() < need {
                 // Grows with what arrives, not with what is announced.
                 self.inbox.resize(need.min(2 * self.inbox.len()), 0);
             }
-            match self.stream.read(&mut self.inbox[have..]) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => have += n,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
+            match patient(self.stream.read(&mut self.inbox[have..]), look)? {
+                Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Some(n) => have += n,
+                None => continue,
             }
             if have >= HEAD {
                 let length =
                     u32::from_le_bytes([self.inbox[0], self.inbox[1], self.inbox[2], self.inbox[3]]) as usize;
-                if length > MOST {
-                    return Err(io::Error::other(format!("a message of {length} bytes")));
+                if length > most {
+                    return Err(io::Error::other(format!(
+                        "a message of {length} bytes where {most} are allowed"
+                    )));
                 }
                 need = HEAD + length;
             }
+            if have >= need {
+                break;
+            }
+            look()?;
         }
         if have > need {
             return Err(io::Error::other("a message that goes on after its end"));
@@ -101,6 +126,16 @@ impl Wire {
     /// The payload of the frame that was received last.
     pub(super) fn last(&self) -> Reader<'_> {
         Reader(&self.inbox[HEAD..HEAD + self.length])
+    }
+}
+
+/// How many bytes went; `None` where it was a slice of waiting.
+fn patient(moved: io::Result<usize>, look: Look<'_>) -> io::Result<Option<usize>> {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    match moved {
+        Ok(n) => Ok(Some(n)),
+        Err(e) if matches!(e.kind(), Interrupted | WouldBlock | TimedOut) => look().map(|()| None),
+        Err(e) => Err(e),
     }
 }
 
@@ -137,6 +172,9 @@ impl Pen<'_> {
 pub(super) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
+    pub(super) fn new(payload: &'a [u8]) -> Self {
+        Self(payload)
+    }
     fn take(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(n)?;
         self.0 = tail;
@@ -218,21 +256,48 @@ mod tests {
         }
     }
 
+    fn wait() -> io::Result<()> {
+        Ok(())
+    }
+
     #[test]
     fn frames_cross_and_damage_is_an_error() {
         let (a, b) = UnixStream::pair().unwrap();
-        let (mut a, mut b) = (Wire::new(a), Wire::new(b));
+        let (mut a, mut b) = (Wire::new(a, None).unwrap(), Wire::new(b, None).unwrap());
         let long = vec![7; 100_000];
         let sender = std::thread::spawn(move || {
-            a.send(tag::SAVE, |pen| pen.rest(&long)).unwrap();
-            assert_eq!(a.receive().unwrap().0, tag::OK);
+            a.send(tag::SAVE, |pen| pen.rest(&long), &mut wait).unwrap();
+            assert_eq!(a.receive(0, &mut wait).unwrap().0, tag::OK);
             a.stream.write_all(&[255; 9]).unwrap();
         });
-        let (tag, payload) = b.receive().unwrap();
+        let (tag, payload) = b.receive(REQUEST, &mut wait).unwrap();
         assert_eq!((tag, payload.rest().len()), (tag::SAVE, 100_000));
-        b.send(tag::OK, |_| {}).unwrap();
-        assert!(b.receive().is_err());
+        b.send(tag::OK, |_| {}, &mut wait).unwrap();
+        assert!(b.receive(REQUEST, &mut wait).is_err());
         sender.join().unwrap();
-        assert!(b.receive().is_err(), "the other end is gone");
+        assert!(b.receive(REQUEST, &mut wait).is_err(), "the other end is gone");
+    }
+
+    /// A frame that is longer than the call can need is refused when it is announced; one that drips in is asked about
+    /// with every byte.
+    #[test]
+    fn a_frame_is_bounded_in_bytes_and_in_time() {
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let mut a = Wire::new(a, None).unwrap();
+        b.write_all(&[101, 0, 0, 0, tag::OK]).unwrap();
+        let refused = a.receive(100, &mut wait).err().unwrap();
+        assert_eq!(refused.to_string(), "a message of 101 bytes where 100 are allowed");
+
+        let (a, mut b) = UnixStream::pair().unwrap();
+        let mut a = Wire::new(a, None).unwrap();
+        b.write_all(&[2, 0]).unwrap();
+        let mut asked = 0;
+        let mut look = || {
+            asked += 1;
+            b.write_all(&[0])?;
+            if asked < 4 { Ok(()) } else { Err(io::ErrorKind::TimedOut.into()) }
+        };
+        assert_eq!(a.receive(100, &mut look).err().unwrap().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(asked, 4);
     }
 }

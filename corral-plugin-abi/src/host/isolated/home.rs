@@ -1,0 +1,345 @@
+//! The host's end of a child process: starting it, asking it, and seeing to its end.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use corral_core::snapshot::{open, seal};
+use corral_core::text::visible;
+use corral_core::{BaseError, Rng};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+use super::wire::{Pen, Reader, SLICE, Wire, tag};
+use super::{ARGUMENT, Isolation};
+use crate::host::check::Verdict;
+use crate::host::error::LoadError;
+use crate::host::foreign::ERROR_ROOM;
+use crate::host::loader::{About, Door};
+use crate::host::sealed::Sealed;
+
+/// Set in children: a program that does not call `isolated_main` would start itself without end.
+const CHILD: &str = "CORRAL_ISOLATED_CHILD";
+/// Bytes that a description or a verdict may have: 256 bases with texts of 4 KiB.
+const MOST_TEXT: usize = 1 << 21;
+
+/// How long a call may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    /// Of processor time.
+    processor: Duration,
+    /// By the clock.
+    clock: Duration,
+}
+
+impl Limit {
+    /// Of a call.
+    pub(super) fn call(isolation: &Isolation) -> Self {
+        let processor = isolation.time_limit.max(Duration::from_millis(1));
+        Self { processor, clock: processor.saturating_mul(60) }
+    }
+
+    /// To start a process, open a library and build a base: machines are busy at times.
+    fn start(isolation: &Isolation) -> Self {
+        let Self { processor, clock } = Self::call(isolation);
+        Self { processor: processor.max(Duration::from_secs(10)), clock: clock.max(Duration::from_secs(60)) }
+    }
+
+    /// Of an examination by every law.
+    fn examination(isolation: &Isolation) -> Self {
+        let Self { processor, clock } = Self::call(isolation);
+        Self { processor: processor.saturating_mul(120), clock: clock.saturating_mul(120) }
+    }
+}
+
+/// A child process and the wire to it.
+pub(super) struct Home {
+    child: Child,
+    wire: Wire,
+    limit: Limit,
+    /// How it ended.
+    dead: Option<String>,
+    /// A call was begun and not ended: the host's generator panicked in it.
+    broken_off: bool,
+}
+
+/// Watches over a call: looks at the clocks now and then, and at whether the child lives.
+struct Watch {
+    pid: Pid,
+    limit: Limit,
+    /// Time that passed by the clock, of which a gap counts little: the host itself may have been stopped.
+    waited: Duration,
+    last: Instant,
+    /// What the child had used when this was looked at first.
+    used: Option<Duration>,
+}
+
+impl Watch {
+    fn new(pid: Pid, limit: Limit) -> Self {
+        Self { pid, limit, waited: Duration::ZERO, last: Instant::now(), used: None }
+    }
+
+    fn look(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        let passed = now - self.last;
+        if passed < SLICE {
+            return Ok(());
+        }
+        self.last = now;
+        self.waited += passed.min(10 * SLICE);
+        let used = processor_time(self.pid).unwrap_or_default();
+        let used = used.saturating_sub(*self.used.get_or_insert(used));
+        if used > self.limit.processor || self.waited > self.limit.clock {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        // Processes that it started may hold its end of the wire open.
+        if has_ended(self.pid) { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+}
+
+/// Processor time of a process, its threads, and its children that ended: `/proc/PID/stat`, fields 14 to 17.
+fn processor_time(pid: Pid) -> Option<Duration> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    // The name in parentheses may hold anything; the state, field 3, comes behind it.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: u64 = fields.split_whitespace().skip(11).take(4).filter_map(|f| f.parse::<u64>().ok()).sum();
+    Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
+}
+
+/// Whether a child has ended; it is not reaped, so that its number stays its own.
+fn has_ended(pid: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_)))
+}
+
+impl Home {
+    /// Starts a child and has it open the library.
+    pub(super) fn open(
+        bytes: &Sealed,
+        door: Door,
+        isolation: &Isolation,
+    ) -> Result<(Self, About), LoadError> {
+        let mut home = Self::start(bytes, isolation).map_err(LoadError::Child)?;
+        let told = home.ask(tag::OPEN, MOST_TEXT, |pen| pen.u32(u32::from(door == Door::Rust)));
+        let told = told.map_err(LoadError::Child)?.map(|answer| answer.rest().to_vec()).unwrap_or_default();
+        let about: Result<About, LoadError> =
+            open("about", 1, &told).map_err(|e| LoadError::Child(format!("its answer is {e}")))?;
+        about.map(|about| (home, about))
+    }
+
+    fn start(bytes: &Sealed, isolation: &Isolation) -> Result<Self, String> {
+        let failed = |e: io::Error| format!("it cannot be started: {e}");
+        if std::env::var_os(CHILD).is_some() {
+            return Err("this process is a child itself; `main` must call `isolated_main` first".into());
+        }
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let program = match &isolation.program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe().map_err(failed)?,
+        };
+        let child = Command::new(program)
+            .arg(ARGUMENT)
+            .env(CHILD, "1")
+            // The child moves both away before the plugin is opened: what that prints goes to the standard error.
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::from(bytes.descriptor().map_err(failed)?))
+            // A group of its own: what the plugin starts ends with it.
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let limit = Limit::start(isolation);
+        let wire = Wire::new(ours, Some(SLICE)).map_err(failed)?;
+        let mut home = Self { child, wire, limit, dead: None, broken_off: false };
+        let mut watch = Watch::new(home.pid(), limit);
+        match home.wire.receive(16, &mut || watch.look()) {
+            Ok((tag::HELLO, _)) => Ok(home),
+            Ok(_) => Err("it did not say hello: does its `main` call `isolated_main` first?".into()),
+            Err(e) => {
+                let why = home.bury(&e);
+                Err(format!(
+                    "it did not become the home of a plugin ({why}): does its `main` call `isolated_main` first?"
+                ))
+            }
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Number of the process.
+    pub(super) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// From now on a call may take `limit`.
+    pub(super) fn limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
+    /// A request without draws, whose answer has at most `most` bytes; `None` is the answer that there is none.
+    pub(super) fn ask(
+        &mut self,
+        tag: u8,
+        most: usize,
+        fill: impl FnOnce(&mut Pen<'_>),
+    ) -> Result<Option<Reader<'_>>, String> {
+        self.ask_with(tag, most, fill, None)
+    }
+
+    /// A request during which the child may draw from `rng`.
+    pub(super) fn ask_with(
+        &mut self,
+        tag: u8,
+        most: usize,
+        fill: impl FnOnce(&mut Pen<'_>),
+        mut rng: Option<&mut dyn Rng>,
+    ) -> Result<Option<Reader<'_>>, String> {
+        if let Some(dead) = &self.dead {
+            return Err(dead.clone());
+        }
+        if std::mem::replace(&mut self.broken_off, true) {
+            return Err(self.bury(&io::Error::other("a call was broken off")));
+        }
+        let mut watch = Watch::new(self.pid(), self.limit);
+        let mut look = || watch.look();
+        // An error's text has room as well.
+        let most = most.max(4 * ERROR_ROOM);
+        let mut sent = self.wire.send(tag, fill, &mut look);
+        let answer = loop {
+            let received = match sent {
+                Ok(()) => self.wire.receive(most, &mut look),
+                Err(e) => Err(e),
+            };
+            sent = match received {
+                Ok((tag @ (tag::OK | tag::NONE | tag::FAILED), _)) => break Ok(tag),
+                // A plugin that draws for ever is as late as one that computes for ever.
+                Ok((asked, mut payload)) => {
+                    let bytes = payload.u32().unwrap_or(0).min(1 << 16) as usize;
+                    look().and_then(|()| match (asked, &mut rng) {
+                        (tag::DRAW_U32, Some(rng)) => {
+                            let drawn = rng.next_u32();
+                            self.wire.send(tag::OK, |pen| pen.u32(drawn), &mut look)
+                        }
+                        (tag::DRAW_U64, Some(rng)) => {
+                            let drawn = rng.next_u64();
+                            self.wire.send(tag::OK, |pen| pen.u64(drawn), &mut look)
+                        }
+                        (tag::DRAW_BYTES, Some(rng)) => {
+                            let mut drawn = vec![0; bytes];
+                            rng.fill_bytes(&mut drawn);
+                            self.wire.send(tag::OK, |pen| pen.rest(&drawn), &mut look)
+                        }
+                        _ => Err(io::Error::other(format!("a message of the unknown kind {asked}"))),
+                    })
+                }
+                Err(e) => break Err(e),
+            };
+        };
+        match answer {
+            Ok(tag) => {
+                self.broken_off = false;
+                let payload = self.wire.last();
+                match tag {
+                    tag::OK => Ok(Some(payload)),
+                    tag::NONE => Ok(None),
+                    _ => Err(visible(&String::from_utf8_lossy(payload.rest())).into_owned()),
+                }
+            }
+            Err(e) => Err(self.bury(&e)),
+        }
+    }
+
+    /// Ends the child and what it started, and says how it ended.
+    #[cold]
+    fn bury(&mut self, error: &io::Error) -> String {
+        let late = error.kind() == io::ErrorKind::TimedOut;
+        // A connection that broke is a process that is ending: leave it the time to say how.
+        let gone = matches!(
+            error.kind(),
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+        );
+        let ended = has_ended(self.pid())
+            || gone
+                && (0..2000).any(|_| {
+                    std::thread::sleep(Duration::from_millis(1));
+                    has_ended(self.pid())
+                });
+        let status = self.end();
+        let told = match status {
+            Some(status) if ended => match (status.signal(), status.code()) {
+                (Some(signal), _) => {
+                    format!("its process was ended by signal {signal}{}", signal_name(signal))
+                }
+                (None, Some(code)) => format!("its process ended with exit code {code}"),
+                (None, None) => "its process ended".into(),
+            },
+            _ if late => {
+                let Limit { processor, clock } = self.limit;
+                format!(
+                    "no answer within {processor:?} of processor time, or {clock:?} by the clock; its process was ended"
+                )
+            }
+            _ => format!("its process was ended after an error: {error}"),
+        };
+        self.dead = Some(told.clone());
+        told
+    }
+
+    /// Ends the whole group, then reaps the child: as long as that is not done, its number is its own.
+    fn end(&mut self) -> Option<std::process::ExitStatus> {
+        let _ = kill_process_group(self.pid(), Signal::KILL);
+        self.child.wait().ok()
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if self.dead.is_none() {
+            let _ = self.end();
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (illegal instruction)",
+        6 => " (abort)",
+        7 => " (bus error)",
+        8 => " (arithmetic)",
+        9 => " (killed)",
+        11 => " (segmentation fault)",
+        _ => "",
+    }
+}
+
+/// What a library says of itself, without opening it in this process.
+pub(in crate::host) fn describe(
+    bytes: &Sealed,
+    door: Door,
+    isolation: &Isolation,
+) -> Result<About, LoadError> {
+    Home::open(bytes, door, isolation).map(|(_, about)| about)
+}
+
+/// What the laws say of a base, all of them in one child.
+pub(in crate::host) fn examine(
+    bytes: &Sealed,
+    door: Door,
+    base: &str,
+    params: &str,
+    isolation: &Isolation,
+) -> Result<Verdict, BaseError> {
+    let failed = |why: String| BaseError::Failed(format!("{base}: {why}"));
+    let (mut home, _) = Home::open(bytes, door, isolation).map_err(|e| failed(e.to_string()))?;
+    home.limit(Limit::examination(isolation));
+    let told = home.ask(tag::EXAMINE, MOST_TEXT, |pen| pen.rest(&seal("examine", 1, &(base, params))));
+    let told = told.map_err(failed)?.map(|answer| answer.rest().to_vec()).unwrap_or_default();
+    let mut verdict: Verdict = open("verdict", 1, &told).map_err(|e| failed(format!("its answer is {e}")))?;
+    for (_, Ok(text) | Err(text)) in &mut verdict.laws {
+        *text = visible(text).into_owned();
+    }
+    Ok(verdict)
+}
