@@ -1,4 +1,54 @@
-//! The runner behind the `corral` program: specs, cells, results, reports.
+//! The runner behind the `corral` program: specs, runs, claims, reports.
+//!
+//! ```
+//! use corral_bench::{claims, run, spec::Spec, summary};
+//!
+//! let spec = Spec::parse(
+//!     r#"
+//!     rounds = 1_000
+//!     seeds  = 8
+//!     environment = { name = "bernoulli", means = [0.8, 0.5, 0.2] }    # means of the LOSS
+//!
+//!     [[learner]]
+//!     label  = "band"
+//!     master = { name = "corral", rate = "fast" }
+//!     bases  = [{ name = "ucb1" }, { name = "random" }]
+//!
+//!     [[learner]]
+//!     base = { name = "random" }
+//!
+//!     [[claim]]
+//!     text    = "The band does better than playing at random"
+//!     learner = "band"
+//!     than    = "random"
+//!     measure = "ratio"
+//!     at-most = 0.9
+//!     "#,
+//! )?;
+//! let plugins = run::Plugins::none();
+//! run::check(&spec, &plugins)?;                                        // what is wrong, and in which line
+//! let cell = |i| run::run_cell(&spec, &run::CellSpec::of(&spec, i), &plugins, &|| false, &|_| {});
+//! let cells: Vec<_> = (0..spec.cells()).filter_map(cell).collect();
+//! let rows = summary::rows(&spec, &cells, &|_, _, _| None);
+//! assert!(rows[0].regret.mean < rows[1].regret.mean);
+//! assert_eq!(claims::hold(&spec, &cells)[0].verdict, claims::Verdict::Holds);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A *cell* is one learner in one environment with one seed: a pure function of the spec ([`run::run_cell`]), with
+//! generators that follow from its seed ([`streams`]). So results do not depend on threads, shards or order, to the
+//! last byte.
+//!
+//! | to | see |
+//! |---|---|
+//! | read a spec, with errors that name the line | [`spec`] |
+//! | run it on all cores, and resume it | [`run::run`] |
+//! | get means, intervals and gaps | [`summary`] |
+//! | hold claims against results | [`claims`] |
+//! | measure a base's stability | [`stability`] |
+//! | write the HTML report | [`report`] |
+//! | list the experiments that come with it | [`experiments`] |
+//! | call what the command line calls | [`cli`] |
 
 #![forbid(unsafe_code)]
 
