@@ -132,7 +132,7 @@ fn bad_files_are_refused_by_file_line_and_value() {
         ("a.csv", "x,y\n1,0\n2,red\n3,1\n", "levels = 3", &["1 of 3 cells are words", "\"red\" on line 3"]),
         ("a.csv", "x,y\n1,7\n2,7\n", "levels = 3", &["the target is 7 in every row"]),
         ("a.csv", "x,y\n1,7\n", "levels = 1", &["levels must be in 2..=65536, but is 1"]),
-        ("a.csv", "x,y\n1,7\n", "losses = ['y']\nclass = 'x'", &["class must be given without them"]),
+        ("a.csv", "x,y\n1,7\n", "losses = ['y']\nclass = 'x'", &["class: give it or losses, not both"]),
         ("a.csv", "x,y\n1,7\n", "losses = ['z']", &["unknown column \"z\""]),
         ("a.csv", "x,y\n1,?\n2,3\n", "levels = 2", &["a.csv:2", "\"y\": 1 cells are missing", "drop-row"]),
         ("a.csv", "x,y\nNA,0\n", "missing = 'drop-row'", &["every row has a missing cell"]),

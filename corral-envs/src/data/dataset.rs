@@ -87,7 +87,7 @@ impl DataSetParams {
         let target = if !self.losses.is_empty() {
             for (key, given) in [("class", self.class.is_some()), ("levels", self.levels > 0)] {
                 if given {
-                    return Err(ParamError::new(key, "given beside losses", "given without them").into());
+                    return Err(ParamError::choice(key, "give it or losses, not both").into());
                 }
             }
             Target::Losses(self.losses)
