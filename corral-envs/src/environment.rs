@@ -15,6 +15,57 @@ use crate::data::Table;
 ///   same world (adaptive environments react to the past, but draw the same).
 /// - Losses lie where `setup` says: in [0, 1], but for worlds of published experiments that did not clip them.
 /// - No allocation in a round once the first rounds are over.
+///
+/// ```
+/// use corral_core::{Arm, Context, Feedback, Rng, Setup};
+/// use corral_envs::{Draw, EnvError, Environment};
+/// # use rand::SeedableRng;
+///
+/// /// Arm 1 costs 1 with probability 1/4, arm 0 with probability 1/2.
+/// struct Coins {
+///     context: Context,
+///     draw: Draw,
+///     rounds: u64,
+/// }
+///
+/// impl Environment<Context, Arm> for Coins {
+///     fn setup(&self) -> Setup {
+///         Setup::arms(2, None)
+///     }
+///     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+///         self.draw = Draw::new(rng); // everything about this round follows from it
+///         self.rounds += 1;
+///         Ok(())
+///     }
+///     fn context(&self) -> &Context {
+///         &self.context
+///     }
+///     fn loss(&self, arm: &Arm) -> f64 {
+///         f64::from(self.draw.uniform(arm.index() as u64) < self.mean_loss(arm))
+///     }
+///     fn mean_loss(&self, arm: &Arm) -> f64 {
+///         [0.5, 0.25].get(arm.index()).copied().unwrap_or(f64::NAN)
+///     }
+///     fn play(&mut self, arm: &Arm) -> Result<Feedback, EnvError> {
+///         Ok(Feedback::plain(self.loss(arm)))
+///     }
+///     fn best_so_far(&self) -> f64 {
+///         0.25 * self.rounds as f64
+///     }
+/// }
+///
+/// let mut world = Coins { context: Context::plain(2), draw: Draw::none(), rounds: 0 };
+/// let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+/// let (mut paid, mut regret) = (0.0, 0.0);
+/// for _ in 0..1_000 {
+///     world.next(&mut rng)?;
+///     regret += world.mean_loss(&Arm(0));
+///     paid += world.play(&Arm(0))?.estimate();
+/// }
+/// regret -= world.best_so_far();
+/// assert!(regret == 250.0 && (paid - 500.0f64).abs() < 80.0);
+/// # Ok::<(), EnvError>(())
+/// ```
 pub trait Environment<X: ?Sized, D>: Send {
     /// What a learner is told before the first round.
     fn setup(&self) -> Setup;
