@@ -58,6 +58,15 @@ impl<'a> World<'a> {
         worlds
     }
 
+    /// Leaves the learners out that are not kept.
+    pub fn keep(&mut self, kept: impl Fn(&str) -> bool) {
+        let keep: Vec<bool> = self.rows.iter().map(|r| kept(&r.label)).collect();
+        let mut at = keep.iter();
+        self.rows.retain(|_| at.next() == Some(&true));
+        let mut at = keep.iter();
+        self.curves.retain(|_| at.next() == Some(&true));
+    }
+
     /// The cells of a learner.
     pub fn of<'s>(&'s self, label: &'s str) -> impl Iterator<Item = &'a CellRecord> + 's {
         self.cells.iter().copied().filter(move |c| c.learner == label)

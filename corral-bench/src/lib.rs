@@ -59,6 +59,7 @@ pub mod cli;
 pub mod curves;
 pub mod duels;
 pub mod experiments;
+pub mod export;
 pub mod figures;
 pub mod overall;
 pub mod ranks;

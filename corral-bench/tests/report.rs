@@ -85,3 +85,190 @@ fn a_report_answers_in_words_and_has_a_table_of_contents() {
     };
     assert_eq!(style_before("</svg>exp3 (alone)"), style_before("</svg>exp3</li>"));
 }
+
+/// The rows of a CSV table, by column.
+fn table(text: &str) -> Vec<std::collections::BTreeMap<String, String>> {
+    csv::Reader::from_reader(text.as_bytes()).deserialize().map(Result::unwrap).collect()
+}
+
+#[test]
+fn tables_have_a_row_for_every_observation() {
+    let dir = folder();
+    let export = |what: &str| succeeded(&corral(dir.path(), &["export", "o", "--what", what]));
+    let cells = table(&export("cells"));
+    assert_eq!(cells.len(), 2 * 2 * 5);
+    assert!(cells.iter().all(|c| (c["alone"] == "true") == (c["learner"] == "exp3") && c["played"] == "600"));
+    let curves = table(&export("curves"));
+    let first: Vec<u64> =
+        curves.iter().filter(|c| c["cell"] == "0").map(|c| c["round"].parse().unwrap()).collect();
+    assert!(
+        first.windows(2).all(|w| w[0] < w[1]) && first[0] == 1 && first.last() == Some(&600),
+        "{first:?}"
+    );
+    let ends: Vec<&String> = curves.iter().filter(|c| c["round"] == "600").map(|c| &c["regret"]).collect();
+    assert_eq!(ends, cells.iter().map(|c| &c["regret"]).collect::<Vec<_>>());
+    let bases = table(&export("bases"));
+    assert_eq!(bases.len(), 2 * 5 * 2);
+    for pair in bases.chunks(2) {
+        let plays: u64 = pair.iter().map(|b| b["plays"].parse::<u64>().unwrap()).sum();
+        assert_eq!(plays, 600);
+    }
+    let traces = table(&export("traces"));
+    assert_eq!(traces.len(), first.len() * bases.len());
+    let claims = table(&export("claims"));
+    assert_eq!(claims.len(), 2);
+    assert_eq!((claims[0]["verdict"].as_str(), claims[0]["bound"].as_str()), ("holds", "<= 0.5"));
+    assert_eq!(claims[0]["claim"], "a band learns \"something\", that is certain");
+    // The same in JSON, with its version.
+    let json = succeeded(&corral(dir.path(), &["export", "o", "--what", "curves", "--to", "json"]));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["version"], &json["what"]), (&serde_json::json!(1), &serde_json::json!("curves")));
+    assert_eq!(json["rows"].as_array().unwrap().len(), curves.len());
+    assert_eq!(json["rows"][0]["regret"].to_string(), curves[0]["regret"]);
+}
+
+#[test]
+fn what_cannot_be_exported_leaves_nothing_behind() {
+    let dir = folder();
+    let before = files(dir.path());
+    refused(&corral(dir.path(), &["export", "nowhere", "--out", "t.csv"]), 2, &["nowhere", "no such folder"]);
+    refused(&corral(dir.path(), &["export", "half", "--out", "t.csv"]), 2, &["unfinished, 13 of 20 cells"]);
+    refused(&corral(dir.path(), &["export", "o", "--out", "no/t.csv"]), 1, &["no/t.csv"]);
+    refused(&corral(dir.path(), &["export", "o", "--to", "parquet"]), 2, &["--out"]);
+    if !cfg!(feature = "parquet") {
+        let args = ["export", "o", "--to", "parquet", "--out", "t.parquet"];
+        refused(&corral(dir.path(), &args), 2, &["--features parquet"]);
+    }
+    assert_eq!(files(dir.path()), before);
+    let partial = succeeded(&corral(dir.path(), &["export", "half", "--partial"]));
+    assert_eq!(table(&partial).len(), 13);
+    succeeded(&corral(dir.path(), &["export", "o", "--what", "claims", "--out", "t.csv"]));
+    assert_eq!(table(&fs::read_to_string(dir.path().join("t.csv")).unwrap()).len(), 2);
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_has_the_same_rows() {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+    let dir = folder();
+    for what in ["cells", "curves", "bases", "traces", "claims"] {
+        succeeded(&corral(
+            dir.path(),
+            &["export", "o", "--what", what, "--to", "parquet", "--out", "t.parquet"],
+        ));
+        let expected = table(&succeeded(&corral(dir.path(), &["export", "o", "--what", what])));
+        let file = SerializedFileReader::new(fs::File::open(dir.path().join("t.parquet")).unwrap()).unwrap();
+        let mut rows = 0;
+        for (row, expected) in file.get_row_iter(None).unwrap().zip(&expected) {
+            for (name, field) in row.unwrap().get_column_iter() {
+                let text = match field {
+                    Field::Null => String::new(),
+                    Field::Str(text) => text.clone(),
+                    Field::Double(x) => x.to_string(),
+                    other => other.to_string(),
+                };
+                assert_eq!(text, expected[name], "{what}, {name}");
+            }
+            rows += 1;
+        }
+        assert_eq!(rows, expected.len(), "{what}");
+    }
+}
+
+#[test]
+fn every_column_and_every_measure_is_written_down() {
+    use corral_bench::export::What;
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let page = fs::read_to_string(docs.join("results-format.md")).unwrap();
+    for what in [What::Cells, What::Curves, What::Bases, What::Traces, What::Claims] {
+        let (_, section) = page.split_once(&format!("### {}: ", what.name())).unwrap();
+        let section = section.split("\n##").next().unwrap();
+        for (column, _) in what.columns().iter().skip(if what == What::Claims { 0 } else { 5 }) {
+            assert!(section.contains(&format!("`{column}`")), "{}: {column}", what.name());
+        }
+    }
+    let page = fs::read_to_string(docs.join("claims.md")).unwrap();
+    for word in [
+        "regret",
+        "per-round",
+        "ratio",
+        "difference",
+        "exponent",
+        "audit",
+        "mean-gap",
+        "worst-gap",
+        "text",
+        "learner",
+        "than",
+        "environment",
+        "rounds",
+        "at-most",
+        "at-least",
+        "published",
+        "error",
+        "unlikely",
+        "holds",
+        "FAILS",
+        "undecided",
+        "unmeasured",
+    ] {
+        assert!(page.contains(&format!("`{word}`")), "{word}");
+    }
+}
+
+#[test]
+fn figures_are_drawn_or_refused() {
+    let dir = folder();
+    let plot = |args: &[&str]| corral(dir.path(), &[&["plot", "o"], args].concat());
+    let still = ["--environment", "still"];
+    for (kind, part) in
+        [("regret", "pseudo-regret, linear scale"), ("probabilities", "probability of each base")]
+    {
+        let printed = succeeded(&plot(&[&["--kind", kind, "--out", "f.svg"], &still[..]].concat()));
+        assert_eq!(printed, "f.svg\nf.vl.json\n");
+        let svg = fs::read_to_string(dir.path().join("f.svg")).unwrap();
+        assert!(svg.starts_with("<svg") && svg.contains(part), "{kind}");
+        let vega = fs::read_to_string(dir.path().join("f.vl.json")).unwrap();
+        let vega: serde_json::Value = serde_json::from_str(&vega).unwrap();
+        assert!(vega["data"]["values"].as_array().unwrap().len() > 100, "{kind}");
+    }
+    fs::remove_file(dir.path().join("f.svg")).unwrap();
+    fs::remove_file(dir.path().join("f.vl.json")).unwrap();
+    let before = files(dir.path());
+    refused(&plot(&["--kind", "regret", "--out", "f.svg"]), 2, &["2 environments", "still, switching"]);
+    refused(
+        &plot(&["--kind", "regret", "--out", "f.svg", "--environment", "stil"]),
+        2,
+        &["unknown environment \"stil\"", "still"],
+    );
+    refused(
+        &plot(&[&["--kind", "regret", "--out", "f.gif"], &still[..]].concat()),
+        2,
+        &[".svg, .pdf or .png"],
+    );
+    refused(
+        &plot(&[&["--kind", "regret", "--out", "f.svg", "--rounds", "7"], &still[..]].concat()),
+        2,
+        &["[600]"],
+    );
+    refused(&plot(&["--kind", "ranks", "--out", "f.svg"]), 2, &["three masters and three worlds"]);
+    refused(&plot(&[&["--kind", "sweep", "--out", "f.svg"], &still[..]].concat()), 2, &["swept"]);
+    refused(
+        &corral(dir.path(), &["plot", "half", "--kind", "regret", "--out", "f.svg"]),
+        2,
+        &["unfinished, 13 of 20 cells"],
+    );
+    let pdf = plot(&[&["--kind", "regret", "--out", "f.pdf"], &still[..]].concat());
+    let png = plot(&[&["--kind", "regret", "--out", "f.png"], &still[..]].concat());
+    if cfg!(feature = "figures") {
+        for (output, name, magic) in [(pdf, "f.pdf", &b"%PDF"[..]), (png, "f.png", b"\x89PNG")] {
+            succeeded(&output);
+            assert!(fs::read(dir.path().join(name)).unwrap().starts_with(magic), "{name}");
+        }
+    } else {
+        refused(&pdf, 2, &["PDF", "--features figures"]);
+        refused(&png, 2, &["PNG", "--features figures"]);
+        assert_eq!(files(dir.path()), before);
+    }
+}

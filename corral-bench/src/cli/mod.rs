@@ -2,8 +2,10 @@
 
 mod emit;
 mod exponents;
+mod export;
 mod folder;
 mod list;
+mod plot;
 mod plugin;
 mod progress;
 mod report;
@@ -48,6 +50,10 @@ enum Command {
     List(list::ListArgs),
     /// Write the HTML report of a results folder again
     Report(report::ReportArgs),
+    /// Write results as tidy tables: CSV, JSON or Parquet
+    Export(export::ExportArgs),
+    /// Draw a chart for a paper: SVG, PDF or PNG, and Vega-Lite
+    Plot(plot::PlotArgs),
     /// Measure a base under importance weighting: regret against rho, fitted alpha
     Stability(stability::StabilityArgs),
     /// Join the results of shards of one spec
@@ -157,6 +163,8 @@ impl Cli {
             Some(Command::Run(args)) => run::run(args),
             Some(Command::List(args)) => list::list(args),
             Some(Command::Report(args)) => report::report(args),
+            Some(Command::Export(args)) => export::export(args),
+            Some(Command::Plot(args)) => plot::plot(args),
             Some(Command::Stability(args)) => stability::stability(args),
             Some(Command::Merge(args)) => run::merge(args),
             Some(Command::Plugin(args)) => plugin::plugin(args),

@@ -1,0 +1,153 @@
+//! `corral plot`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::folder::Folder;
+use super::{Failure, print};
+use crate::chart::paper::{self, Fonts};
+use crate::chart::svg::{self, Columns};
+use crate::chart::{Chart, Palette, Scale, vega};
+use crate::figures::{self, World};
+use crate::store;
+
+/// Arguments of `corral plot`.
+#[derive(Debug, Args)]
+pub struct PlotArgs {
+    /// A results folder
+    dir: PathBuf,
+    /// Which chart
+    #[arg(long, value_enum)]
+    kind: Kind,
+    /// Where to write it: .svg, or .pdf or .png where the program was built with them; a Vega-Lite .vl.json goes beside it
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+    /// In which environment, where there are several
+    #[arg(long, value_name = "LABEL")]
+    environment: Option<String>,
+    /// At which horizon [default: the longest]
+    #[arg(long)]
+    rounds: Option<u64>,
+    /// Only these learners
+    #[arg(long = "learner", value_name = "LABEL")]
+    learners: Vec<String>,
+    /// As wide as one column of a page (3.3 in), or as both (6.9 in)
+    #[arg(long, value_enum, default_value = "one")]
+    width: Width,
+    /// Scale of the axes of a chart of regret
+    #[arg(long, value_enum, default_value = "linear")]
+    scale: AxisScale,
+    /// Text as text, its font embedded in a PDF; or drawn as outlines
+    #[arg(long, value_enum, default_value = "text")]
+    fonts: Fonts,
+    /// Plot what is there of an unfinished run
+    #[arg(long)]
+    partial: bool,
+}
+
+/// Which chart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    /// Regret over time, a line or a panel for each learner
+    Regret,
+    /// The distribution of a master over its bases
+    Probabilities,
+    /// Regret against a swept key
+    Sweep,
+    /// Mean ranks of masters over worlds
+    Ranks,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Width {
+    /// 3.3 inches
+    One,
+    /// 6.9 inches
+    Two,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AxisScale {
+    /// Equal steps
+    Linear,
+    /// Equal ratios, both axes
+    Log,
+}
+
+/// `corral plot`.
+///
+/// # Errors
+/// The folder has no such chart, or it cannot be written.
+pub fn plot(args: PlotArgs) -> Result<(), Failure> {
+    let form = paper::Form::of(&args.out).map_err(Failure::usage)?;
+    let folder = Folder::read(&args.dir, args.partial)?;
+    let refuse = |why: String| Failure::usage(format!("{}: {why}", args.dir.display()));
+    let chart = chart(&args, &folder).map_err(refuse)?;
+    let columns = if args.width == Width::One { Columns::One } else { Columns::Two };
+    let svg = svg::paper(&chart, columns).ok_or_else(|| refuse("there is nothing to draw".to_owned()))?;
+    let bytes = form.render(svg, args.fonts).map_err(Failure::usage)?;
+    let beside = args.out.with_extension("vl.json");
+    let vega = format!("{:#}\n", vega::vega(&chart));
+    let write = |path: &Path, bytes: &[u8]| store::write_whole(path, bytes).map_err(Failure::running);
+    write(&args.out, &bytes)?;
+    write(&beside, vega.as_bytes())?;
+    print(&format!("{}\n{}\n", args.out.display(), beside.display()))
+}
+
+fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
+    let mut palette = Palette::default();
+    if args.kind == Kind::Ranks {
+        let none = "there are no ranks: they need three masters and three worlds, all finished";
+        return figures::ranks(&folder.overall().ranks).ok_or_else(|| none.to_owned());
+    }
+    let known = |what: &str, label: &str, among: Vec<&str>| {
+        let unknown = || corral_core::catalog::Unknown::new(what, label, among.iter().copied()).to_string();
+        if among.contains(&label) { Ok(()) } else { Err(unknown()) }
+    };
+    let spec = &folder.spec;
+    let environments: Vec<&str> = spec.environments.iter().map(|e| e.label.as_str()).collect();
+    let environment = match (&args.environment, environments.as_slice()) {
+        (Some(label), _) => label.as_str(),
+        (None, [one]) => one,
+        (None, all) => {
+            return Err(format!(
+                "there are {} environments; name one with --environment: {}",
+                all.len(),
+                all.join(", ")
+            ));
+        }
+    };
+    known("environment", environment, environments)?;
+    let rounds = args.rounds.or(spec.rounds.iter().max().copied()).unwrap_or(0);
+    if !spec.rounds.contains(&rounds) {
+        return Err(format!("{rounds} rounds were not run, but {:?}", spec.rounds));
+    }
+    let mut worlds = World::all(spec, &folder.cells, &folder.rows);
+    worlds.retain(|w| w.environment == environment && w.rounds == rounds);
+    let Some(mut world) = worlds.pop() else {
+        return Err(format!("no cell of {environment} with {rounds} rounds has ended"));
+    };
+    for label in &args.learners {
+        known("learner", label, world.rows.iter().map(|r| r.label.as_str()).collect())?;
+    }
+    if !args.learners.is_empty() {
+        world.keep(|label| args.learners.iter().any(|l| l == label));
+    }
+    match args.kind {
+        Kind::Regret => {
+            let scale = if args.scale == AxisScale::Log { Scale::Log } else { Scale::Linear };
+            Ok(figures::regret(&world, &scale, &mut palette))
+        }
+        Kind::Probabilities => {
+            let masters = world.rows.iter().map(|r| r.label.as_str());
+            let masters: Vec<&str> = masters.filter(|label| !world.bands(label).is_empty()).collect();
+            match masters.as_slice() {
+                [] => Err(format!("no master over bases in {environment}")),
+                masters => Ok(figures::probabilities(&world, masters, &mut palette)),
+            }
+        }
+        Kind::Sweep => Err("nothing was swept".to_owned()),
+        Kind::Ranks => Err(String::new()),
+    }
+}
