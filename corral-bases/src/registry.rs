@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use corral_core::catalog::{Entry, Unknown};
-use corral_core::{Arm, Base, BaseError, Context, LossDomain, Point, Setup, Space};
+use corral_core::{Arm, Base, BaseError, Context, LossDomain, Point, Setup, Space, memory};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -170,6 +170,9 @@ where
     }
 }
 
+/// Bases over points whose room grows as the dimension, and not as its square.
+const WITHOUT_MATRICES: &[&str] = &["bgd", "scrible"];
+
 /// Builds a base over points: reads its parameters and hands them to `check`.
 pub(crate) fn points<P, B>(
     entry: &Entry,
@@ -182,12 +185,16 @@ where
     B: Base<Context, Point> + 'static,
 {
     let params = params(entry, table)?;
-    if !matches!(setup.space, Space::Points(_)) {
+    let Space::Points(set) = &setup.space else {
         return Err(unfit(entry, "an environment with points"));
-    }
+    };
+    let base = |source: BaseError| BuildError::Base { name: entry.name.to_owned(), source };
+    let (dim, matrices) = (set.dim() as u128, !WITHOUT_MATRICES.contains(&entry.name));
+    memory::claim("the dimension", dim, if matrices { dim * dim } else { dim })
+        .map_err(|e| base(e.into()))?;
     match check(params, setup) {
-        Ok(base) => Ok(Learner::Points(Box::new(base))),
-        Err(source) => Err(BuildError::Base { name: entry.name.to_owned(), source }),
+        Ok(built) => Ok(Learner::Points(Box::new(built))),
+        Err(source) => Err(base(source)),
     }
 }
 

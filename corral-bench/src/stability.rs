@@ -8,6 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use corral_core::catalog::Unknown;
+use corral_core::memory;
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -184,7 +185,7 @@ impl Stability {
         advance: &(dyn Fn(u64) + Sync),
     ) -> Result<UnderSchedule, SpecError> {
         let spec = self.spec(schedule)?;
-        crate::run::check(&spec, plugins).map_err(|e| SpecError::whole(e.why))?;
+        crate::run::check(&spec, plugins, memory::DEFAULT).map_err(|e| SpecError::whole(e.why))?;
         let cells: Vec<CellRecord> = (0..spec.cells())
             .into_par_iter()
             .filter_map(|n| {

@@ -167,3 +167,65 @@ fn a_delay_is_examined_by_check() {
     let dir = folder_with(&SPEC.replace("0.3] }", "0.3], delay = { name = \"geometric\", mean = -1.0 } }"));
     refused(&run(&dir, &["--check"]), 2, &["line 4", "mean", "-1"]);
 }
+
+/// Every size is bounded before memory is asked for: the process may have 3 GB of addresses, and none of these abort it.
+#[test]
+fn sizes_that_no_machine_has_are_refused_with_what_they_take() {
+    let data = "file = 'data.csv'";
+    let linucb = |keys: &str| format!("{{ name = 'linucb', {keys} }}");
+    let cases = [
+        (
+            "{ name = 'reference-simplex', arms = 9223372036854775807 }",
+            "{ name = 'bgd' }",
+            ["arms must be smaller", "EB"],
+        ),
+        (
+            "{ name = 'adversarial-linear', set = { ball = { dim = 1000000000 } } }",
+            "{ name = 'bgd' }",
+            ["dim must be smaller", "32.0 GB"],
+        ),
+        (
+            "{ name = 'adversarial-linear', dim = 1000000 }",
+            "{ name = 'oful' }",
+            ["the dimension must be smaller, but is 1000000", "8.0 TB"],
+        ),
+        (
+            "{ name = 'stochastic-linear', set = 'sphere', dim = 1000000, points = 60000 }",
+            "{ name = 'oful' }",
+            ["points must be smaller", "GB"],
+        ),
+        (
+            &format!("{{ name = 'dataset', {data}, encoding = 'hashed', buckets = 100000 }}"),
+            &linucb(""),
+            ["the number of features must be smaller, but is 1000", "GB"],
+        ),
+        (
+            &format!("{{ name = 'dataset', {data} }}"),
+            &linucb("features = { hashed = { dims = 100000, seed = 1 } }"),
+            ["the number of features must be smaller, but is 100000", "GB"],
+        ),
+        (
+            "{ name = 'linear', features = 'shared', dim = 6000, arms = 1000, policies = 60000 }",
+            "{ name = 'exp4' }",
+            ["policies must be smaller", "TB"],
+        ),
+    ];
+    for (environment, base, parts) in cases {
+        let dir = folder_with("rounds = 10\nseeds = 1\nenvironment = 0\nlearner = [{ base = 0 }]\n");
+        fs::write(dir.path().join("data.csv"), "x,c,y\n1,a,0\n2,b,1\n3,a,0\n").unwrap();
+        let script = format!(
+            "ulimit -v 3000000; exec {} run spec.toml --memory 2GB --jobs 1 --set \"environment={environment}\" --set \"learner.0.base={base}\"",
+            env!("CARGO_BIN_EXE_corral")
+        );
+        for more in ["--check", "--quiet"] {
+            let output = Command::new("sh")
+                .args(["-c", &format!("{script} {more}")])
+                .current_dir(dir.path())
+                .output()
+                .unwrap();
+            refused(&output, 2, &[&parts[..], &["where 2.0 GB may be used"]].concat());
+        }
+    }
+    let dir = folder_with(SPEC);
+    refused(&run(&dir, &["--memory", "lots"]), 2, &["a size is as in 500MB or 8GB, but is \"lots\""]);
+}

@@ -65,6 +65,7 @@ pub mod catalog;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod masters;
+pub mod memory;
 pub mod omd;
 pub mod policy;
 pub mod prior;

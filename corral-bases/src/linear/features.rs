@@ -77,7 +77,7 @@ impl Map {
         let output = match kind {
             Features::Raw | Features::OneHot => input,
             Features::Bias => input + 1,
-            Features::Polynomial => 1 + input + input * (input + 1) / 2,
+            Features::Polynomial => input.saturating_mul(input).saturating_add(3 * input) / 2 + 1,
             Features::Block { from, to } => {
                 if !(from < to && *to <= input) {
                     return Err(ParamError::new(

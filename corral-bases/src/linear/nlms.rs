@@ -111,7 +111,7 @@ impl NlmsParams {
             return Err(ParamError::new("centre", self.centre, "finite").into());
         }
         keep_or_restart(self.range_change)?;
-        let layout = Layout::new(self.parameters, setup)?;
+        let layout = Layout::without_matrices(self.parameters, setup)?;
         Ok(Linear::new(self, layout, setup))
     }
 }

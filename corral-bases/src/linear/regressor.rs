@@ -1,7 +1,7 @@
 //! What a linear base needs of its model of the loss, and how contexts become examples.
 
 use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, Context, ParamError, Setup};
+use corral_core::{BaseError, Context, ParamError, Setup, memory};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::ridge::Parameters;
@@ -55,8 +55,17 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout for the world of `setup`.
+    /// The layout for the world of `setup`, for models with a matrix per parameter vector.
     pub(crate) fn new(parameters: Parameters, setup: &Setup) -> Result<Self, BaseError> {
+        let layout = Self::without_matrices(parameters, setup)?;
+        let (models, dim) = (layout.models() as u128, layout.dim as u128);
+        // The packed Gram matrix and its inverse.
+        memory::claim("the number of features", layout.dim, models * dim * (dim + 1))?;
+        Ok(layout)
+    }
+
+    /// The layout for the world of `setup`, for models that are no more than their parameter vectors.
+    pub(crate) fn without_matrices(parameters: Parameters, setup: &Setup) -> Result<Self, BaseError> {
         let actions = arm_count(setup)?;
         let (features, row_features) = (setup.context.features, setup.context.row_features);
         let shared = match parameters {
@@ -73,6 +82,7 @@ impl Layout {
         if dim == 0 {
             return Err(ParamError::new("the number of features", 0, "at least 1").into());
         }
+        memory::claim("the number of features", dim, (actions as u128) * (dim as u128))?;
         Ok(Self { shared, rows, actions, dim })
     }
 

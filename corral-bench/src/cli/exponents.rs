@@ -8,7 +8,7 @@ use super::progress::Reporter;
 use super::stability::{CURVE_HEADER, curve_row};
 use super::table::{self, aligned};
 use crate::claims::Held;
-use crate::run::{Plugins, RunError, check, run as drive};
+use crate::run::{Plugins, Resources, RunError, check, run as drive};
 use crate::spec::{SpecError, StabilityRow, StabilitySpec};
 use crate::stability::{Stability, UnderSchedule, World, kind_and_alpha};
 use crate::store::Shard;
@@ -25,12 +25,12 @@ struct Measured {
 ///
 /// # Errors
 /// The line of the spec, and what is wrong there.
-pub fn checked(spec: &StabilitySpec, plugins: &Plugins) -> Result<u64, SpecError> {
+pub fn checked(spec: &StabilitySpec, plugins: &Plugins, memory: u64) -> Result<u64, SpecError> {
     let mut cells = 0;
     for row in &spec.rows {
         let at_row = |e: SpecError| SpecError::at(&row.base.place, e.why);
         let runs = stability(spec, row, plugins)?.spec(&spec.schedule).map_err(at_row)?;
-        check(&runs, plugins).map_err(at_row)?;
+        check(&runs, plugins, memory).map_err(at_row)?;
         cells += runs.cells();
     }
     Ok(cells)
@@ -44,19 +44,19 @@ pub fn run(
     spec: &StabilitySpec,
     plugins: &Plugins,
     dir: &Path,
-    jobs: usize,
+    resources: Resources,
     cancel: &AtomicBool,
     format: Format,
     quiet: bool,
 ) -> Result<String, RunError> {
-    checked(spec, plugins)?;
+    checked(spec, plugins, resources.memory_of_a_cell())?;
     let mut all = Vec::new();
     for row in &spec.rows {
         let what = stability(spec, row, plugins)?;
         let runs = what.spec(&spec.schedule)?;
         let reporter = Reporter::new(&runs, Shard::WHOLE, quiet);
         let folder = dir.join(what.base.label.replace(['/', ' ', ','], "-"));
-        let outcome = drive(&runs, plugins, &folder, Shard::WHOLE, jobs, cancel, &reporter);
+        let outcome = drive(&runs, plugins, &folder, Shard::WHOLE, resources, cancel, &reporter);
         reporter.finish();
         let found = what.analyse(&spec.schedule, &outcome?.0);
         let held = what.hold(&found);

@@ -191,6 +191,21 @@ fn parse_shard(text: &str) -> Result<Shard, String> {
     text.parse()
 }
 
+/// A size as people write it: 500MB, 8GB, or bytes.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let times = match text[digits.len()..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => Some(1u64),
+        "KB" | "K" => Some(1_000),
+        "MB" | "M" => Some(1_000_000),
+        "GB" | "G" => Some(1_000_000_000),
+        "TB" | "T" => Some(1_000_000_000_000),
+        _ => None,
+    };
+    let bytes = digits.parse::<u64>().ok().zip(times).and_then(|(n, times)| n.checked_mul(times));
+    bytes.filter(|n| *n > 0).ok_or_else(|| format!("a size is as in 500MB or 8GB, but is {text:?}"))
+}
+
 fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),

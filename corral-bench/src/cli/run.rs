@@ -9,13 +9,14 @@ use clap::{Args, ValueEnum};
 
 use super::progress::Reporter;
 use super::{
-    Failure, Format, PluginDir, Trust, emit, exponents, parse_pair, parse_shard, print, read_text, say, table,
+    Failure, Format, PluginDir, Trust, emit, exponents, parse_bytes, parse_pair, parse_shard, print,
+    read_text, say, table,
 };
 use crate::claims::{Held, hold};
 use crate::experiments;
 use crate::overall::Overall;
 use crate::report;
-use crate::run::{CellRecord, Plugins, RunError, Timings, check, run as drive, tables};
+use crate::run::{CellRecord, Plugins, Resources, RunError, Timings, check, run as drive, tables};
 use crate::spec::{Source, Spec, SpecError, StabilitySpec};
 use crate::store::{self, Shard, results_csv};
 use crate::summary::{Row, rows};
@@ -44,6 +45,9 @@ pub struct RunArgs {
     /// Cells to run at once [default: one per core]
     #[arg(long, short, value_parser = clap::value_parser!(u64).range(1..=1024))]
     jobs: Option<u64>,
+    /// Memory that worlds and learners may take, as in 500MB or 8GB [default: half of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    memory: Option<u64>,
     /// Run only part i of n, to be joined by `corral merge`
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
@@ -86,6 +90,7 @@ impl RunArgs {
             seeds: None,
             set: Vec::new(),
             jobs: None,
+            memory: None,
             shard: None,
             out: None,
             plugins: PluginDir {
@@ -97,6 +102,16 @@ impl RunArgs {
             quiet: false,
             emit: None,
             parts: 16,
+        }
+    }
+}
+
+impl RunArgs {
+    /// What the run may use of the machine.
+    fn resources(&self) -> Resources {
+        Resources {
+            jobs: self.jobs.map_or_else(default_jobs, |n| n as usize),
+            memory: self.memory.unwrap_or_else(half_of_the_memory),
         }
     }
 }
@@ -133,18 +148,18 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         }
     }
     if args.check {
-        for columns in tables(&spec).map_err(named)? {
+        let memory = args.resources().memory_of_a_cell();
+        for columns in corral_core::memory::within(memory, || tables(&spec)).map_err(named)? {
             print(&table::columns(&columns))?;
         }
-        check(&spec, &plugins).map_err(named)?;
+        check(&spec, &plugins, memory).map_err(named)?;
         return print(&format!("{}: fine; {} cells of {:?} rounds\n", args.spec, spec.cells(), spec.rounds));
     }
     let dir = out_dir(&args, &spec.name, &spec.text);
     let cancel = interruptible();
-    let jobs = args.jobs.map_or_else(default_jobs, |n| n as usize);
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     let reporter = Reporter::new(&spec, shard, args.quiet);
-    let outcome = drive(&spec, &plugins, &dir, shard, jobs, &cancel, &reporter);
+    let outcome = drive(&spec, &plugins, &dir, shard, args.resources(), &cancel, &reporter);
     reporter.finish();
     let (cells, timings) = outcome.map_err(|e| failure(&args.spec, e))?;
     answer(&spec, &cells, &timings, &dir, args.format, args.quiet)
@@ -157,14 +172,14 @@ fn run_stability(args: &RunArgs, spec: &StabilitySpec) -> Result<(), Failure> {
     }
     let plugins = load_plugins(&args.plugins, args.quiet)?;
     if args.check {
-        let cells =
-            exponents::checked(spec, &plugins).map_err(|e| Failure::usage(format!("{}: {e}", args.spec)))?;
+        let cells = exponents::checked(spec, &plugins, args.resources().memory_of_a_cell())
+            .map_err(|e| Failure::usage(format!("{}: {e}", args.spec)))?;
         return print(&format!("{}: fine; {cells} cells\n", args.spec));
     }
     let dir = out_dir(args, &spec.name, &spec.text);
-    let jobs = args.jobs.map_or_else(default_jobs, |n| n as usize);
-    let answer = exponents::run(spec, &plugins, &dir, jobs, &interruptible(), args.format, args.quiet)
-        .map_err(|e| failure(&args.spec, e))?;
+    let answer =
+        exponents::run(spec, &plugins, &dir, args.resources(), &interruptible(), args.format, args.quiet)
+            .map_err(|e| failure(&args.spec, e))?;
     print(&answer)
 }
 
@@ -299,6 +314,15 @@ fn out_dir(args: &RunArgs, name: &str, text: &str) -> PathBuf {
 
 fn fingerprint(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193))
+}
+
+/// Half of the machine's memory; where that cannot be found out, what a library may take.
+fn half_of_the_memory() -> u64 {
+    let total = || -> Option<u64> {
+        let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+        text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().strip_suffix(" kB")?.parse().ok()
+    };
+    total().map_or(corral_core::memory::DEFAULT, |kilobytes| kilobytes * 512)
 }
 
 fn default_jobs() -> usize {

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use corral_core::memory;
+
 use super::cell::{CellSpec, run_cell};
 use super::{BuildError, CellRecord, Plugins, build};
 use crate::spec::{Spec, SpecError};
@@ -66,11 +68,12 @@ pub enum RunError {
     },
 }
 
-/// Builds every environment and every learner once, so that what is wrong is said before anything runs.
+/// Builds every environment and every learner once, each pair within `memory` bytes, so that what is wrong is said
+/// before anything runs.
 ///
 /// # Errors
 /// The line of the spec, and what is wrong there.
-pub fn check(spec: &Spec, plugins: &Plugins) -> Result<(), SpecError> {
+pub fn check(spec: &Spec, plugins: &Plugins, memory: u64) -> Result<(), SpecError> {
     for environment in &spec.environments {
         if let Some(delay) = &environment.delay {
             corral_envs::delay(&delay.params).map_err(|e| SpecError::at(&delay.place, e))?;
@@ -78,10 +81,14 @@ pub fn check(spec: &Spec, plugins: &Plugins) -> Result<(), SpecError> {
     }
     for &rounds in &spec.rounds {
         for environment in &spec.environments {
-            let world = build::world(environment, rounds, 0)?;
-            for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
-                build::probe(&world, &learner.learner, rounds, plugins)?;
-            }
+            memory::within(memory, || {
+                let world = build::world(environment, rounds, 0)?;
+                for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
+                    memory::within(memory, || build::probe(&world, &learner.learner, rounds, plugins))?;
+                }
+                Ok(())
+            })
+            .map_err(|e: BuildError| SpecError::from(e))?;
         }
     }
     Ok(())
@@ -101,14 +108,30 @@ pub fn tables(spec: &Spec) -> Result<Vec<corral_envs::data::Table>, SpecError> {
     Ok(tables)
 }
 
+/// What a run may use of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resources {
+    /// Cells that run at once.
+    pub jobs: usize,
+    /// Bytes that all of them together may ask for when they are built.
+    pub memory: u64,
+}
+
+impl Resources {
+    /// Of one cell, when as many run as may.
+    pub fn memory_of_a_cell(self) -> u64 {
+        self.memory / self.jobs.max(1) as u64
+    }
+}
+
 impl From<BuildError> for SpecError {
     fn from(e: BuildError) -> Self {
         Self { place: Some(e.place), why: e.why }
     }
 }
 
-/// Runs the cells of `spec` that belong to `shard` and are not yet in `dir`, `jobs` at a time, and returns all cells
-/// that are there then, in order.
+/// Runs the cells of `spec` that belong to `shard` and are not yet in `dir`, and returns all cells that are there then,
+/// in order.
 ///
 /// # Errors
 /// The spec cannot be built, the folder fails, or the user interrupts. What was finished is kept.
@@ -117,11 +140,12 @@ pub fn run(
     plugins: &Plugins,
     dir: &Path,
     shard: Shard,
-    jobs: usize,
+    resources: Resources,
     cancel: &AtomicBool,
     progress: &dyn Progress,
 ) -> Result<(Vec<CellRecord>, Timings), RunError> {
-    check(spec, plugins)?;
+    let memory = resources.memory_of_a_cell();
+    check(spec, plugins, memory)?;
     let manifest = Manifest::new(spec, shard, plugins.used_by(spec));
     let store = Store::open(dir, manifest, spec).map_err(RunError::Folder)?;
     store.changed().iter().for_each(|why| progress.note(&format!("{why}; this cell is computed again")));
@@ -137,9 +161,8 @@ pub fn run(
         while let Some(place) = next() {
             let started = Instant::now();
             let cell = CellSpec::of(spec, shard.cell(place));
-            let Some(record) = run_cell(spec, &cell, plugins, &stop, &|n| progress.advance(n)) else {
-                return;
-            };
+            let play = || run_cell(spec, &cell, plugins, &stop, &|n| progress.advance(n));
+            let Some(record) = memory::within(memory, play) else { return };
             progress.cell(&record);
             if let Ok(mut guard) = store.lock() {
                 let (store, timings) = &mut *guard;
@@ -154,7 +177,7 @@ pub fn run(
         }
     };
     std::thread::scope(|scope| -> std::io::Result<()> {
-        for _ in 0..total.saturating_sub(before.len()).min(jobs as u64) {
+        for _ in 0..total.saturating_sub(before.len()).min(resources.jobs as u64) {
             std::thread::Builder::new().spawn_scoped(scope, work)?;
         }
         Ok(())

@@ -8,6 +8,6 @@ mod record;
 
 pub use build::BuildError;
 pub use cell::{CellSpec, run_cell};
-pub use drive::{Progress, RunError, Timings, check, run, tables};
+pub use drive::{Progress, Resources, RunError, Timings, check, run, tables};
 pub use plugins::Plugins;
 pub use record::{AuditRecord, BandRecord, CellRecord, checkpoints};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corral_core::policy::Linear;
 use corral_core::{
-    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space,
+    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space, memory,
 };
 use serde::Deserialize;
 
@@ -121,6 +121,8 @@ impl LinearParams {
             &mut stream,
         )?;
         let vectors = if self.features == Features::Rows { 1 } else { self.arms };
+        let numbers = (self.policies as u128 + 1) * vectors as u128 * (self.dim as u128 + 1);
+        memory::claim("policies", self.policies, numbers)?;
         let mut parameters = || {
             (0..vectors).flat_map(|_| self.link.theta(self.scale, self.dim, &mut stream)).collect::<Vec<_>>()
         };

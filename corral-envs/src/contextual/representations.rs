@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use corral_core::{Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Rng, Setup, Space};
+use corral_core::{
+    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Rng, Setup, Space, memory,
+};
 use serde::Deserialize;
 
 use super::sequence::{HALF, dot, unit_vector};
@@ -50,6 +52,7 @@ impl RepresentationsParams {
         if fitting >= self.maps {
             return Err(ParamError::new("fitting", fitting, "one of the maps"));
         }
+        memory::claim("maps", self.maps, (self.maps as u128) * (self.dim as u128 + 1) * (self.arms as u128))?;
         let w = unit_vector(self.dim, &mut Draw::new(rng).stream(0));
         let theta = std::iter::once(HALF).chain(w.into_iter().map(|w| HALF * w)).collect();
         let maps = Maps { maps: self.maps, fitting, dim: self.dim, arms: self.arms };

@@ -1,7 +1,7 @@
 //! The instances over points on which reference regrets are published, by name.
 
 use corral_core::catalog::{Entry, Field};
-use corral_core::{Rng, Set};
+use corral_core::{Rng, Set, memory};
 use serde::{Deserialize, Serialize};
 
 use super::adversarial::{AdversarialLinear, AdversarialLinearParams, check_variant};
@@ -86,6 +86,7 @@ impl ReferenceSimplexParams {
     /// There are fewer than 2 vertices, or the variant is none.
     pub fn check(self, rounds: u64) -> Result<PointWorld<ReferenceSimplex>, EnvError> {
         check_variant(self.variant)?;
+        memory::claim("arms", self.arms, self.arms as u128 * 4)?;
         let set = Set::simplex(self.arms)?;
         let losses = ReferenceSimplex {
             variant: self.variant,

@@ -1,7 +1,7 @@
 //! The set of decisions as a spec names it.
 
 use corral_core::set::SetError;
-use corral_core::{ParamError, Rng, Set};
+use corral_core::{ParamError, Rng, Set, memory};
 use serde::{Deserialize, Serialize};
 
 use super::fill_sphere;
@@ -53,6 +53,7 @@ impl SetSpec {
         let kind = match self {
             Self::Given(set) => {
                 set.check()?;
+                memory::claim("dim", set.dim(), set.dim() as u128 * 4)?;
                 return Ok(set.clone());
             }
             Self::Named(kind) => *kind,
@@ -63,6 +64,7 @@ impl SetSpec {
         if points > MOST_POINTS {
             return Err(ParamError::new("points", points, "at most 65536").into());
         }
+        memory::claim("dim", dim, dim as u128 * 4)?;
         Ok(match kind {
             Kind::Ball => Set::ball(dim)?,
             Kind::Box => Set::cube(dim)?,
@@ -75,6 +77,7 @@ impl SetSpec {
                 if dim == 0 {
                     return Err(SetError::ZeroDimension.into());
                 }
+                memory::claim("points", points, 2 * points as u128 * dim as u128)?;
                 let mut u = vec![0.0; dim];
                 let drawn: Vec<Vec<f64>> = (0..points)
                     .map(|_| {
