@@ -3,7 +3,7 @@
 use std::fmt;
 
 use corral_core::snapshot::{self, SnapshotError};
-use corral_core::{Arm, BaseError, ParamError, Setup};
+use corral_core::{Arm, BaseError, Order, ParamError, Setup};
 use serde::de::{self, DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -94,13 +94,12 @@ impl<'de> Deserialize<'de> for Setting {
     }
 }
 
-/// Rounds that went by, and the horizon that the base was tuned for; how wide its feedback may be.
+/// Rounds that went by, and the horizon that the base was tuned for; how wide its feedback may be. Beyond the horizon a
+/// base goes on with the rates of its last round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     /// Rounds that are over: learned from, or passed where the base heeds that.
     pub rounds: u64,
-    /// Rounds in which the base was asked: at most one proposal a round, whatever else the base is told.
-    pub asked: u64,
     /// The rounds that the base was tuned for, where they are known.
     pub horizon: Option<u64>,
     /// The largest weight that feedback may carry.
@@ -110,53 +109,24 @@ pub struct Clock {
 impl Clock {
     /// At the first round of `setup`, with range 1.
     pub fn new(setup: &Setup) -> Self {
-        Self { rounds: 0, asked: 0, horizon: setup.horizon, range: 1.0 }
+        Self { rounds: 0, horizon: setup.horizon, range: 1.0 }
     }
 
-    /// Starts over with `range` and `remaining` rounds.
+    /// Does what `order` says to the clock. `true`: the base has to forget what it learned, by the order or because
+    /// that is what `change` says of a wider range. A range that is no wider changes nothing.
     ///
     /// # Errors
     /// The range is not a number of at least 1.
-    pub fn restart(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        *self = Self { rounds: 0, asked: 0, horizon: remaining, range: BaseError::check_range(range)? };
-        Ok(())
-    }
-
-    /// Sets the range, and goes on counting.
-    ///
-    /// # Errors
-    /// The range is not a number of at least 1.
-    pub fn widen(&mut self, range: f64) -> Result<(), BaseError> {
-        self.range = BaseError::check_range(range)?;
-        Ok(())
-    }
-
-    /// Whether there is a round left.
-    ///
-    /// # Errors
-    /// The horizon is over.
-    #[inline]
-    pub fn check(&self) -> Result<(), BaseError> {
-        match self.horizon {
-            Some(horizon) if self.rounds >= horizon => Err(BaseError::Horizon(horizon)),
-            _ => Ok(()),
+    pub fn obey(&mut self, order: Order, change: RangeChange) -> Result<bool, BaseError> {
+        let (range, remaining) = (order.check()?.range(), order.remaining());
+        let wider = range > self.range;
+        let forget = order.starts_over() || (wider && change == RangeChange::Restart);
+        if forget {
+            *self = Self { rounds: 0, horizon: remaining, range };
+        } else if wider {
+            self.range = range;
         }
-    }
-
-    /// Counts a proposal, when there is a round left for it: for bases that learn from others, and may be told more
-    /// than once of a round.
-    ///
-    /// # Errors
-    /// The horizon is over.
-    #[inline]
-    pub fn ask(&mut self) -> Result<(), BaseError> {
-        match self.horizon {
-            Some(horizon) if self.asked >= horizon => Err(BaseError::Horizon(horizon)),
-            _ => {
-                self.asked = self.asked.saturating_add(1);
-                Ok(())
-            }
-        }
+        Ok(forget)
     }
 
     /// A round is over.
@@ -225,9 +195,12 @@ pub fn check_arm(arm: Arm, actions: usize) -> Result<usize, BaseError> {
     if index < actions { Ok(index) } else { Err(BaseError::Proposal(format!("arm {index} of {actions}"))) }
 }
 
+/// The version of the snapshots of bases.
+const VERSION: u16 = 2;
+
 /// Seals parameters and state together, so that [`reopen`] can tell whose they are.
 pub fn seal<P: Serialize, S: Serialize>(algorithm: &str, params: &P, state: &S) -> Vec<u8> {
-    snapshot::seal(algorithm, 1, &(params, state))
+    snapshot::seal(algorithm, VERSION, &(params, state))
 }
 
 /// The state that [`seal`] wrote, when it was written with the same parameters.
@@ -239,7 +212,7 @@ where
     P: DeserializeOwned + PartialEq,
     S: DeserializeOwned,
 {
-    let (theirs, state): (P, S) = snapshot::open(algorithm, 1, bytes)?;
+    let (theirs, state): (P, S) = snapshot::open(algorithm, VERSION, bytes)?;
     if theirs != *params {
         return Err(SnapshotError::state("it was saved with other parameters").into());
     }

@@ -9,11 +9,11 @@
 
 use corral_core::catalog::Entry;
 use corral_core::{
-    Arm, Base, BaseError, Feedback, Memo, ParamError, Proposal, Rng, Setup, SnapshotError, uniform,
+    Arm, Base, BaseError, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, SnapshotError, uniform,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::common::{Clock, check_arm, reopen, seal};
+use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
 use crate::registry::{Row, arms, defaults};
 
 const FIRST: &str = "hardness-first";
@@ -174,8 +174,8 @@ impl<X: ?Sized> Base<X, Arm> for Hardness {
     }
 
     /// Keeps: "for the rest of the game".
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        self.clock.widen(range)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.clock.obey(order, RangeChange::Keep).map(drop)
     }
 
     fn save(&self) -> Vec<u8> {
@@ -215,7 +215,7 @@ mod tests {
     fn after(second: bool, feedback: Option<Feedback>) -> Vec<u32> {
         let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
         let mut base = built(second);
-        Base::<(), Arm>::rerange(&mut base, 4.0, None).unwrap();
+        Base::<(), Arm>::obey(&mut base, Order::Widen { range: 4.0, remaining: None }).unwrap();
         let made = play(&mut base, &mut rng);
         assert_eq!(made.decision, Arm(if second { 2 } else { 0 }));
         match feedback {

@@ -60,7 +60,6 @@
 
 mod registry;
 
-pub mod adapters;
 pub mod arms;
 pub mod common;
 pub mod hardness;
@@ -69,5 +68,6 @@ pub mod points;
 pub mod policies;
 pub mod smoothed;
 
-pub use registry::{BuildError, Learner, build, default_params, entries, regret_bound};
+pub use corral_core::Learner;
+pub use registry::{BuildError, build, default_params, entries, regret_bound};
 pub use smoothed::Smoothed;

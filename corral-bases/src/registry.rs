@@ -3,35 +3,9 @@
 use std::sync::LazyLock;
 
 use corral_core::catalog::{Entry, Unknown};
-use corral_core::{Arm, Base, BaseError, Context, LossDomain, Point, Setup, Space, memory};
+use corral_core::{Arm, Base, BaseError, Context, Learner, LossDomain, Point, Setup, Space, memory};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-/// A base of either kind of decision, ready to be run alone or corralled.
-pub enum Learner {
-    /// It decides on arms.
-    Arms(Box<dyn Base<Context, Arm>>),
-    /// It decides on points.
-    Points(Box<dyn Base<Context, Point>>),
-}
-
-impl Learner {
-    /// The base, if it decides on arms.
-    pub fn into_arms(self) -> Option<Box<dyn Base<Context, Arm>>> {
-        match self {
-            Self::Arms(base) => Some(base),
-            Self::Points(_) => None,
-        }
-    }
-
-    /// The base, if it decides on points.
-    pub fn into_points(self) -> Option<Box<dyn Base<Context, Point>>> {
-        match self {
-            Self::Points(base) => Some(base),
-            Self::Arms(_) => None,
-        }
-    }
-}
 
 /// Why a base could not be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -18,7 +18,9 @@
 //! Use it with the feed `raw`; in a spec every base takes the key `smoothed = true`. A round in which the slot is filled takes a snapshot (ln T of T rounds do), and allocates;
 //! points are copied once when they are learned.
 
-use corral_core::{Base, BaseError, Feedback, Memo, Proposal, Rng, SnapshotError, snapshot, uniform};
+use corral_core::{
+    Abilities, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, SnapshotError, snapshot, uniform,
+};
 
 /// A base that alternates between its current policy and one of its past policies. See the [module](self).
 pub struct Smoothed<B> {
@@ -96,10 +98,6 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         self.base.pass(x)
     }
 
-    fn heeds_passes(&self) -> bool {
-        self.base.heeds_passes()
-    }
-
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
         let (asked, step) = if self.second { (&self.past, SECOND) } else { (&self.base, FIRST) };
         let (probability, mut memo) = asked.likelihood(x, decision)?;
@@ -108,9 +106,13 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         Some((probability, memo))
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.base.rerange(range, remaining)?;
-        self.past.rerange(range, remaining)?;
+    fn abilities(&self) -> Abilities {
+        Abilities { learns_from_others: false, ..self.base.abilities() }
+    }
+
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.base.obey(order)?;
+        self.past.obey(order)?;
         (self.steps, self.second) = (0, false);
         Ok(())
     }

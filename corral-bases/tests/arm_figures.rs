@@ -5,7 +5,7 @@
 //! Seeds are fixed.
 
 use corral_bases::{Learner, build, regret_bound};
-use corral_core::{Context, Feedback, Setup, uniform};
+use corral_core::{Context, Feedback, Order, Setup, uniform};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -58,7 +58,7 @@ impl Run {
             panic!("{name} is not built");
         };
         if range > 1.0 && !matches!(schedule, Schedule::Staircase) {
-            base.rerange(range, Some(rounds)).unwrap();
+            base.obey(Order::Widen { range, remaining: Some(rounds) }).unwrap();
         }
         let mut nature = Pcg64Dxsm::seed_from_u64(1_000_000 + seed);
         let mut rng = Pcg64Dxsm::seed_from_u64(seed);
@@ -82,7 +82,7 @@ impl Run {
             };
             if matches!(schedule, Schedule::Staircase) && 1.0 / p > told {
                 told = 1.0 / p;
-                base.rerange(told, Some(rounds - t)).unwrap();
+                base.obey(Order::Widen { range: told, remaining: Some(rounds - t) }).unwrap();
             }
             let draw = uniform(&mut nature);
             let seen = uniform(&mut nature) < p;

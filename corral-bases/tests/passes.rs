@@ -44,7 +44,7 @@ fn observe<D>(mut base: Box<dyn Base<Context, D>>, x: &Context) -> (bool, bool) 
         base.pass(x).unwrap();
         changed |= base.save() != before;
     }
-    (base.heeds_passes(), changed)
+    (base.abilities().heeds_passes, changed)
 }
 
 #[test]

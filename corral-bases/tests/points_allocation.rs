@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use corral_bases::points::{BgdParams, ScribleParams};
-use corral_core::{Base, Feedback, Point, Proposal, Set, Setup, Space};
+use corral_core::{Base, Feedback, Order, Point, Proposal, Set, Setup, Space};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -54,10 +54,10 @@ fn a_round_allocates_nothing() {
     for set in [Set::Ball { dim: 20 }, Set::Box { dim: 20 }, Set::Simplex { vertices: 20 }] {
         let setup = Setup::new(Space::Points(set.clone()), Some(10_000));
         let mut base = ScribleParams::default().check(&setup).unwrap();
-        Base::<(), Point>::rerange(&mut base, 2.0, Some(10_000)).unwrap();
+        Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "scrible on a {}", set.kind());
         let mut base = BgdParams::default().check(&setup).unwrap();
-        Base::<(), Point>::rerange(&mut base, 2.0, Some(10_000)).unwrap();
+        Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "bgd on a {}", set.kind());
     }
 }

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use corral_bases::{Learner, build};
-use corral_core::{Base, Context, ContextSampler, ContextShape, Feedback, Policy, Rng, Setup, uniform};
+use corral_core::{
+    Base, Context, ContextSampler, ContextShape, Feedback, Order, Policy, Rng, Setup, uniform,
+};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -72,7 +74,7 @@ fn run(name: &str, params: &str, hybrid: bool, range: f64, schedule: Schedule, s
         panic!("{name} is not built")
     };
     if range > 1.0 {
-        base.rerange(range, Some(ROUNDS as u64)).unwrap();
+        base.obey(Order::Widen { range, remaining: Some(ROUNDS as u64) }).unwrap();
     }
     let mut world = Pcg64Dxsm::seed_from_u64(1_000 + seed);
     let mut rng = Pcg64Dxsm::seed_from_u64(seed);

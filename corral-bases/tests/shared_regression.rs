@@ -1,8 +1,8 @@
 //! Under `everyone`, bases with the same regression keep it once: nothing else may change, to the last bit.
 
 use corral_core::{
-    Arm, Base, BaseError, Commons, Context, ContextShape, Corral, CorralParams, Crediting, Ensemble,
-    EnsembleParams, Feed, Feedback, Horizon, Memo, Proposal, Rng, Setup, Ticket, uniform,
+    Abilities, Arm, Base, BaseError, Commons, Context, ContextShape, Corral, CorralParams, Crediting,
+    Ensemble, EnsembleParams, Feed, Feedback, Horizon, Memo, Order, Proposal, Rng, Setup, Ticket, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -41,18 +41,15 @@ impl Base<Context, Arm> for Apart {
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
         self.0.pass(x)
     }
-    fn heeds_passes(&self) -> bool {
-        self.0.heeds_passes()
+    fn abilities(&self) -> Abilities {
+        self.0.abilities()
     }
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         self.0.likelihood(x, decision)
     }
-    fn learns_from_others(&self) -> bool {
-        self.0.learns_from_others()
-    }
     fn share(&mut self, _commons: &mut Commons) {}
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.0.rerange(range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.0.obey(order)
     }
     fn save(&self) -> Vec<u8> {
         self.0.save()
@@ -183,7 +180,7 @@ fn a_new_range_from_above_restarts_those_that_restart_and_no_others() {
         (Play::new(band(Crediting::Likelihood, true)), Play::new(band(Crediting::Likelihood, false)));
     for play in [&mut together, &mut apart] {
         play.go(50);
-        Base::rerange(&mut play.band, 1.0, Some(ROUNDS)).unwrap();
+        Base::obey(&mut play.band, Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap();
         play.flying.clear();
         play.go(300);
     }

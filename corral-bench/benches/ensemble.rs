@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Credit, Crediting, Ensemble,
-    EnsembleParams, Feed, Feedback, Horizon, Master, Memo, Proposal, Rng, Setup, uniform,
+    Abilities, Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Credit, Crediting,
+    Ensemble, EnsembleParams, Feed, Feedback, Horizon, Master, Memo, Order, Proposal, Rng, Setup, uniform,
 };
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
@@ -22,13 +22,13 @@ impl Base<(), Arm> for Cheap {
     fn learn(&mut self, _x: &(), _made: &Proposal<Arm>, _feedback: Feedback) -> Result<(), BaseError> {
         Ok(())
     }
-    fn heeds_passes(&self) -> bool {
-        false
+    fn abilities(&self) -> Abilities {
+        Abilities::OWN
     }
     fn likelihood(&self, _x: &(), arm: &Arm) -> Option<(f64, Memo)> {
         Some((f64::from(u8::from(arm.0 == self.0)), Memo::one(1.0)))
     }
-    fn rerange(&mut self, _range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
+    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -129,17 +129,14 @@ impl Base<Context, Arm> for Apart {
     fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
         self.0.learn(x, made, feedback)
     }
-    fn heeds_passes(&self) -> bool {
-        false
+    fn abilities(&self) -> Abilities {
+        Abilities::MODEL
     }
     fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
         self.0.likelihood(x, arm)
     }
-    fn learns_from_others(&self) -> bool {
-        true
-    }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.0.rerange(range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.0.obey(order)
     }
     fn save(&self) -> Vec<u8> {
         self.0.save()

@@ -62,7 +62,7 @@ fn rounds(c: &mut Criterion) {
     let mut group = c.benchmark_group("masters/round");
     group.sample_size(20).warm_up_time(std::time::Duration::from_millis(300));
     group.measurement_time(std::time::Duration::from_millis(700));
-    for entry in masters::entries() {
+    for entry in masters::REGISTRY.entries() {
         for bases in SIZES {
             let mut game = Game::named(entry.name, bases);
             group.bench_function(BenchmarkId::new(entry.name, bases), |b| b.iter(|| game.round()));
@@ -106,7 +106,7 @@ fn beside_corral(name: &str, bases: usize) -> (f64, f64) {
 /// Which master costs more than three rounds of Corral, and why?
 fn ratios() {
     println!("{:<18}{:>12}{:>8}{:>12}{:>8}", "master", "M = 8, ns", "ratio", "M = 128, ns", "ratio");
-    for entry in masters::entries() {
+    for entry in masters::REGISTRY.entries() {
         let [(few, few_corral), (many, many_corral)] = SIZES.map(|m| beside_corral(entry.name, m));
         let ratio = [few / few_corral, many / many_corral];
         let reason = REASONS.iter().find(|(name, _)| *name == entry.name).map_or("", |(_, why)| why);

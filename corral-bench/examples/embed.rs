@@ -6,7 +6,7 @@ use std::error::Error;
 
 use corral_bases::arms::{Exp3Params, ThompsonParams, Ucb1Params};
 use corral_core::{
-    Arm, Base, Context, Corral, CorralParams, Ensemble, Expiry, Horizon, Pending, Rate, Setup, Space, uniform,
+    Arm, Base, Context, Corral, CorralParams, Ensemble, Expiry, Horizon, Pending, Rate, Setup, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -26,7 +26,7 @@ fn build() -> Result<Band, Box<dyn Error>> {
         Box::new(ThompsonParams::default().check(&setup)?),
     ];
     let params = CorralParams { rate: Rate::Fast, ..CorralParams::new(bases.len(), Horizon::Known(ROUNDS)) };
-    Ok(Band::new(Corral::new(params)?, bases)?.with_space(Space::Arms(CLICKS.len())))
+    Ok(Band::new(Corral::new(params)?, bases)?.with_setup(&setup))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -7,8 +7,8 @@ use std::error::Error;
 use corral_bases::arms::Exp3Params;
 use corral_core::contract::{self, OnRange, Subject};
 use corral_core::{
-    Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Proposal, Rng, Setup,
-    SnapshotError, snapshot, uniform,
+    Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Order,
+    Proposal, Rng, Setup, SnapshotError, snapshot, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -50,17 +50,13 @@ impl<X: ?Sized> Base<X, Arm> for Curious {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        false
-    }
-
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities::MODEL
     }
 
     /// It does not look at weights, so a new range is nothing to it.
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        BaseError::check_range(range).map(drop)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        order.check().map(drop)
     }
 
     fn save(&self) -> Vec<u8> {

@@ -7,8 +7,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use corral_core::catalog::Unknown;
 use corral_core::memory;
+use corral_core::registry::Unknown;
 use rand::RngExt;
 use rayon::prelude::*;
 use serde::Serialize;

@@ -69,7 +69,7 @@ fn slope(master: &str, feed: Feed, rounds: u64) -> f64 {
 /// 0.005 have a standard error of 0.0004, so chance alone breaks this never.
 #[test]
 fn every_master_has_linear_regret() {
-    for entry in masters::entries() {
+    for entry in masters::REGISTRY.entries() {
         for feed in [Feed::Raw, Feed::Weighted] {
             let slopes = [1000, 4000].map(|rounds| slope(entry.name, feed, rounds));
             assert!(slopes.iter().all(|s| *s >= 0.02), "{} with {feed:?}: {slopes:?}", entry.name);

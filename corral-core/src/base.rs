@@ -4,7 +4,7 @@ use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::set::SetError;
-use crate::{Commons, LossDomain, Memo, ParamError, SnapshotError};
+use crate::{Benched, Commons, LossDomain, Memo, Order, ParamError, SnapshotError};
 
 /// A base algorithm: it proposes decisions and learns from losses that a master passes on.
 ///
@@ -13,7 +13,7 @@ use crate::{Commons, LossDomain, Memo, ParamError, SnapshotError};
 ///
 /// # What an implementation owes
 /// - `learn` with weight 0 advances the round and nothing else; so does `pass`.
-/// - After `rerange(r, n)` a base that restarts behaves as a new one built with range `r` and horizon `n`.
+/// - After [`Order::StartOver`] it behaves as a new one built with that range and horizon.
 /// - All randomness comes from `rng`; the same calls with the same generator give the same proposals.
 /// - Proposed decisions lie in the declared space, and are finite.
 /// - `propose` never depends on feedback that was not given; several proposals may be outstanding, and feedback may
@@ -55,22 +55,15 @@ pub trait Base<X: ?Sized, D>: Send {
         Ok(())
     }
 
-    /// Whether [`pass`](Base::pass) does anything. A base for which a round without it is nothing may answer `false`,
-    /// and is spared the call; asked when an ensemble is built, loaded or told a new range.
-    fn heeds_passes(&self) -> bool {
-        true
-    }
-
     /// The probability with which this base would propose `decision` now (a density is not one: continuous bases
     /// return `None`), and the memo that such a proposal would carry.
     fn likelihood(&self, _x: &X, _decision: &D) -> Option<(f64, Memo)> {
         None
     }
 
-    /// Whether the base can learn from the observed loss of a decision that it did not propose: true of bases that
-    /// model the loss.
-    fn learns_from_others(&self) -> bool {
-        false
+    /// What the base can do beyond the required methods; asked when an ensemble is built, loaded or gives an order.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
     }
 
     /// An ensemble with [`Feed::Everyone`](crate::Feed::Everyone) introduces its bases to each other, before their first
@@ -79,12 +72,17 @@ pub trait Base<X: ?Sized, D>: Send {
     /// losses may keep it once. What a base proposes and saves must not depend on it.
     fn share(&mut self, _commons: &mut Commons) {}
 
-    /// From now on weights are at most `range`, and `remaining` rounds are left (`None`: not known). Each base says
-    /// whether it restarts, re-tunes or keeps.
+    /// The bases that are benched inside this one, where it is an ensemble itself.
+    fn benched(&self) -> Vec<Benched> {
+        Vec::new()
+    }
+
+    /// Does what the master orders. On [`Order::Widen`] each base says whether it starts over, re-tunes or keeps; after
+    /// [`Order::StartOver`] nothing is left of the past.
     ///
     /// # Errors
-    /// The range is not a number of at least 1.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError>;
+    /// The range is not a number of at least 1; nothing changed then.
+    fn obey(&mut self, order: Order) -> Result<(), BaseError>;
 
     /// Everything that decides the future but the generator, as a framed snapshot ([`crate::snapshot`]).
     fn save(&self) -> Vec<u8>;
@@ -109,26 +107,51 @@ impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
     fn pass(&mut self, x: &X) -> Result<(), BaseError> {
         (**self).pass(x)
     }
-    fn heeds_passes(&self) -> bool {
-        (**self).heeds_passes()
-    }
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
         (**self).likelihood(x, decision)
     }
-    fn learns_from_others(&self) -> bool {
-        (**self).learns_from_others()
+    fn abilities(&self) -> Abilities {
+        (**self).abilities()
     }
     fn share(&mut self, commons: &mut Commons) {
         (**self).share(commons);
     }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        (**self).rerange(range, remaining)
+    fn benched(&self) -> Vec<Benched> {
+        (**self).benched()
+    }
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        (**self).obey(order)
     }
     fn save(&self) -> Vec<u8> {
         (**self).save()
     }
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         (**self).load(state)
+    }
+}
+
+/// What a base can do beyond what every base must.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abilities {
+    /// Whether [`Base::pass`] does anything. A base for which a round without it is nothing is spared the call.
+    pub heeds_passes: bool,
+    /// Whether it can learn from the observed loss of a decision that it did not propose: true of bases that model the
+    /// loss. A base that divides the loss by its own probability of the decision cannot, and is given the weight of
+    /// the credit rule whenever the decision was not its own.
+    pub learns_from_others: bool,
+}
+
+impl Abilities {
+    /// A base that models the loss of decisions: it learns from others, and a round without it is nothing.
+    pub const MODEL: Self = Self { heeds_passes: false, learns_from_others: true };
+    /// A base that learns from its own proposals alone, and for which a round without it is nothing.
+    pub const OWN: Self = Self { heeds_passes: false, learns_from_others: false };
+}
+
+impl Default for Abilities {
+    /// Nothing is taken for granted: it hears of every round, and learns from its own proposals alone.
+    fn default() -> Self {
+        Self { heeds_passes: true, learns_from_others: false }
     }
 }
 
@@ -159,6 +182,13 @@ impl<D> Proposal<D> {
 pub struct Feedback {
     loss: f64,
     weight: f64,
+}
+
+impl From<f64> for Feedback {
+    /// A loss that counts as it is.
+    fn from(loss: f64) -> Self {
+        Self::plain(loss)
+    }
 }
 
 impl Feedback {
@@ -226,7 +256,7 @@ pub enum BaseError {
     #[error(transparent)]
     Param(#[from] ParamError),
     /// A loss outside [0, 1] (or, where losses may leave it, no number).
-    #[error("a loss must be in [0, 1], but is {0}")]
+    #[error("{}", loss_text(*.0))]
     Loss(f64),
     /// A weight that is negative, not finite or above the range.
     #[error("a weight must be in [0, {range}], but is {weight}")]
@@ -260,9 +290,6 @@ pub enum BaseError {
     /// A decision or memo that this base cannot have made.
     #[error("not a proposal of this base: {0}")]
     Proposal(String),
-    /// More rounds were played than the horizon the base was tuned for.
-    #[error("the horizon of {0} rounds is over")]
-    Horizon(u64),
     /// A set, or a point of one, that cannot be used.
     #[error(transparent)]
     Set(#[from] SetError),
@@ -274,7 +301,21 @@ pub enum BaseError {
     Failed(String),
 }
 
+/// How an error speaks of a loss that is none.
+pub(crate) fn loss_text(loss: f64) -> String {
+    if loss.is_finite() && loss.abs() <= 1e100 {
+        format!("a loss must be in [0, 1], but is {loss}")
+    } else {
+        format!("a loss must be a number, but is {loss}")
+    }
+}
+
 impl BaseError {
+    /// Whether whoever called is to blame, and not the base: the context is none that the base was built for.
+    pub fn is_the_callers(&self) -> bool {
+        matches!(self, Self::Context { .. } | Self::Feature { .. })
+    }
+
     /// Passes `range` on when it is finite and at least 1.
     ///
     /// # Errors

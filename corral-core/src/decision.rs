@@ -1,6 +1,91 @@
 //! Decisions: what an environment consumes. Policies stay inside their base.
 
+use std::fmt::Debug;
+
 use serde::{Deserialize, Serialize};
+
+use crate::registry::Kind;
+use crate::{Base, Context, Space};
+
+/// What can be decided: an arm or a point. A base and an environment that decide on different things do not meet: in Rust
+/// that is a type error, in a spec a named one.
+pub trait Decision: Clone + Default + PartialEq + Debug + Send + 'static {
+    /// [`Kind::Arms`] or [`Kind::Points`].
+    const KIND: Kind;
+
+    /// Whether it may be played in `space`, in a round that offers `offered` actions (where it says how many).
+    fn lies_in(&self, space: &Space, offered: Option<usize>) -> bool;
+
+    /// How an error names it.
+    fn describe(&self) -> String;
+
+    /// The base, if it decides on this.
+    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>>;
+}
+
+/// A base of either kind of decision, ready to be run alone or corralled.
+pub enum Learner {
+    /// It decides on arms.
+    Arms(Box<dyn Base<Context, Arm>>),
+    /// It decides on points.
+    Points(Box<dyn Base<Context, Point>>),
+}
+
+impl Learner {
+    /// The base, if it decides on arms.
+    pub fn into_arms(self) -> Option<Box<dyn Base<Context, Arm>>> {
+        Arm::pick(self)
+    }
+
+    /// The base, if it decides on points.
+    pub fn into_points(self) -> Option<Box<dyn Base<Context, Point>>> {
+        Point::pick(self)
+    }
+}
+
+impl Decision for Arm {
+    const KIND: Kind = Kind::Arms;
+
+    #[inline]
+    fn lies_in(&self, space: &Space, offered: Option<usize>) -> bool {
+        match space {
+            Space::Arms(actions) => self.index() < offered.map_or(*actions, |n| n.min(*actions)),
+            Space::Points(_) => false,
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("arm {}", self.0)
+    }
+
+    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
+        match learner {
+            Learner::Arms(base) => Some(base),
+            Learner::Points(_) => None,
+        }
+    }
+}
+
+impl Decision for Point {
+    const KIND: Kind = Kind::Points;
+
+    fn lies_in(&self, space: &Space, _offered: Option<usize>) -> bool {
+        space.admits_point(self)
+    }
+
+    fn describe(&self) -> String {
+        let shown = &self.0[..self.0.len().min(4)];
+        let more = if self.0.len() > shown.len() { " and more" } else { "" };
+        format!("the point {shown:?}{more}")
+    }
+
+    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
+        match learner {
+            Learner::Points(base) => Some(base),
+            Learner::Arms(_) => None,
+        }
+    }
+}
 
 /// One of finitely many actions, counted from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

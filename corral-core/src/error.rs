@@ -1,5 +1,6 @@
 //! The error of a parameter that cannot be used.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 /// Parameters that the algorithm is not defined for.
@@ -10,31 +11,35 @@ pub enum ParamError {
     #[error("{name} must be {must}, but is {value}")]
     Value {
         /// Name of the parameter, as a spec file writes it.
-        name: &'static str,
+        name: Cow<'static, str>,
         /// The offending value.
         value: String,
         /// What it must be: "positive and finite".
-        must: &'static str,
+        must: Cow<'static, str>,
     },
     /// One is missing, or does not go with the others.
     #[error("{name}: {why}")]
     Choice {
         /// Name of the parameter, as a spec file writes it.
-        name: &'static str,
+        name: Cow<'static, str>,
         /// What to do about it: "give gap or scale, not both".
-        why: &'static str,
+        why: Cow<'static, str>,
     },
 }
 
 impl ParamError {
     /// `name` must be `must`, but is `value`.
-    pub fn new(name: &'static str, value: impl Display, must: &'static str) -> Self {
-        Self::Value { name, value: value.to_string(), must }
+    pub fn new(
+        name: impl Into<Cow<'static, str>>,
+        value: impl Display,
+        must: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Value { name: name.into(), value: value.to_string(), must: must.into() }
     }
 
     /// `name` is missing, or does not go with the others; `why` says what to do about it.
-    pub fn choice(name: &'static str, why: &'static str) -> Self {
-        Self::Choice { name, why }
+    pub fn choice(name: impl Into<Cow<'static, str>>, why: impl Into<Cow<'static, str>>) -> Self {
+        Self::Choice { name: name.into(), why: why.into() }
     }
 
     /// Passes `value` on when it is positive and finite. Written so that NaN fails.

@@ -13,7 +13,7 @@
 //! #         Ok(Proposal::new(Arm(self.0)))
 //! #     }
 //! #     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-//! #     fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), BaseError> { Ok(()) }
+//! #     fn obey(&mut self, _: corral_core::Order) -> Result<(), BaseError> { Ok(()) }
 //! #     fn save(&self) -> Vec<u8> { Vec::new() }
 //! #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
 //! # }
@@ -45,6 +45,7 @@
 //! calls with the same generator give the same run.
 #![forbid(unsafe_code)]
 
+pub mod audit;
 mod base;
 mod commons;
 mod context;
@@ -55,6 +56,7 @@ mod error;
 mod guard;
 mod master;
 mod memo;
+mod order;
 mod pending;
 mod sample;
 mod setup;
@@ -67,24 +69,28 @@ pub mod contract;
 pub mod masters;
 pub mod memory;
 pub mod omd;
+pub mod params;
 pub mod policy;
 pub mod prior;
+pub mod registry;
 pub mod set;
 pub mod snapshot;
 pub mod text;
 
-pub use base::{Base, BaseError, Feedback, Proposal};
+pub use base::{Abilities, Base, BaseError, Feedback, Proposal};
 pub use commons::Commons;
 pub use context::{Context, ContextSampler, ContextShape};
-pub use corral::{Corral, CorralParams, Horizon, Rate, audit, restart_factor};
-pub use decision::{Arm, Point};
+pub use corral::{Corral, CorralParams, Horizon, Rate, restart_factor};
+pub use decision::{Arm, Decision, Learner, Point};
 pub use ensemble::{
-    Benched, Crediting, Decision, Ensemble, EnsembleError, EnsembleParams, Feed, Outcome, Tally,
+    Benched, Crediting, Duty, Ensemble, EnsembleError, EnsembleParams, Feed, Observation, Outcome,
+    Propensities, Refused, Tally,
 };
 pub use error::ParamError;
-pub use master::{Credit, Master, MasterError, Rerange};
+pub use master::{Credit, Master, MasterError, Telemetry};
 pub use memo::Memo;
-pub use pending::{Expired, Expiry, Pending, PendingCounts, PendingError};
+pub use order::Order;
+pub use pending::{Expired, Expiry, Full, Pending, PendingCounts, PendingError};
 pub use policy::Policy;
 pub use prior::Prior;
 pub use rand_core::Rng;
@@ -93,4 +99,4 @@ pub use set::Set;
 pub use setup::{LossDomain, Setup};
 pub use snapshot::SnapshotError;
 pub use space::Space;
-pub use ticket::Ticket;
+pub use ticket::{Ticket, TicketId};

@@ -1,10 +1,9 @@
 //! The role of a master.
 
 use rand_core::Rng;
-use serde::{Deserialize, Serialize};
 
 use crate::audit::Audit;
-use crate::{ParamError, SnapshotError, sample_index};
+use crate::{Order, ParamError, SnapshotError, sample_index};
 
 /// A master: a distribution over bases, moved by the losses of the decisions that were played. A state machine over
 /// indices; what it wants done comes back as a value.
@@ -13,24 +12,29 @@ use crate::{ParamError, SnapshotError, sample_index};
 /// - `probabilities` is a distribution: finite, non-negative, summing to 1 within rounding.
 /// - `update` and `retire` that fail leave the state as it was.
 /// - Credit may come late and out of order: the weight is that of the round in which the decision was made.
-/// - A retired base has probability 0 for ever, until `rerange` starts over.
+/// - A retired base has probability 0 until the master starts over or takes it back.
 /// - `load(save())` continues bit for bit; no allocation in a round.
 pub trait Master: Send {
     /// The distribution pbar_t from which the base of this round is drawn.
     fn probabilities(&self) -> &[f64];
+
+    /// The probability of one base; 0 where there is no such base.
+    fn probability(&self, base: usize) -> f64 {
+        self.probabilities().get(base).copied().unwrap_or(0.0)
+    }
 
     /// Draws a base from [`probabilities`](Master::probabilities): one number of the generator.
     fn sample(&self, rng: &mut dyn Rng) -> usize {
         sample_index(self.probabilities(), 1.0, rng).unwrap_or(0)
     }
 
-    /// Learns the loss of a decision that was played, credited to the bases. Returns the bases whose range changed,
-    /// to be told before the next round.
+    /// Learns the loss of a decision that was played, credited to the bases. Returns the orders to its bases, to be
+    /// told before the next round.
     ///
     /// # Errors
     /// The loss is outside [0, 1], a weight is negative, not finite or above its base's range, an index is out of
     /// bounds, or the step could not be solved. Nothing changed then.
-    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError>;
+    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError>;
 
     /// Takes a base out for good: the distribution is restricted to the others and renormalised.
     ///
@@ -38,16 +42,37 @@ pub trait Master: Send {
     /// No such base, or it is the last one.
     fn retire(&mut self, base: usize) -> Result<(), MasterError>;
 
-    /// Starts over as a master whose own losses carry weights up to `range` (it is a base of another master).
+    /// Takes another base in, behind the others, with probability `share`; the probabilities of the others are
+    /// multiplied by 1 - share.
+    ///
+    /// # Errors
+    /// The share is not in (0, 1), or this master takes no bases while it runs.
+    fn admit(&mut self, share: f64) -> Result<(), MasterError> {
+        let _ = share;
+        Err(MasterError::Fixed)
+    }
+
+    /// Takes a retired base back, with probability `share`; the probabilities of the others are multiplied by 1 - share.
+    ///
+    /// # Errors
+    /// No such base, it is not retired, the share is not in (0, 1), or this master takes nobody back.
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<(), MasterError> {
+        let _ = (base, share);
+        Err(MasterError::Fixed)
+    }
+
+    /// Starts over, with all its bases back, as a master whose own losses carry weights up to `range` (it is a base of
+    /// another master).
     ///
     /// # Errors
     /// The range is not a number of at least 1.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
 
-    /// The largest weight that feedback to `base` may carry at present, the range that [`rerange`](Master::rerange)
-    /// was told included (ranges multiply). Infinite: the master knows none, and the ensemble doubles them itself.
-    fn range(&self, _base: usize) -> f64 {
-        f64::INFINITY
+    /// The largest weight that feedback to `base` may carry at present, the range that
+    /// [`start_over`](Master::start_over) was told included (ranges multiply). `None`: not known; the ensemble then widens
+    /// ranges as they are needed.
+    fn range(&self, _base: usize) -> Option<f64> {
+        None
     }
 
     /// The rounds that are left, where the master knows them.
@@ -55,14 +80,9 @@ pub trait Master: Send {
         None
     }
 
-    /// The learning rate per base, for those that have one; else empty.
-    fn rates(&self) -> &[f64] {
-        &[]
-    }
-
-    /// What is proved of every run, checked on this one, by masters that were asked to.
-    fn audit(&self) -> Option<Audit> {
-        None
+    /// What can be looked at from outside, for reports.
+    fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry::default()
     }
 
     /// Everything that decides the future, as a framed snapshot ([`crate::snapshot`]).
@@ -82,26 +102,32 @@ impl<M: Master + ?Sized> Master for Box<M> {
     fn sample(&self, rng: &mut dyn Rng) -> usize {
         (**self).sample(rng)
     }
-    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError> {
+    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
         (**self).update(loss, credit)
     }
     fn retire(&mut self, base: usize) -> Result<(), MasterError> {
         (**self).retire(base)
     }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
-        (**self).rerange(range, remaining)
+    fn admit(&mut self, share: f64) -> Result<(), MasterError> {
+        (**self).admit(share)
     }
-    fn range(&self, base: usize) -> f64 {
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<(), MasterError> {
+        (**self).reinstate(base, share)
+    }
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+        (**self).start_over(range, remaining)
+    }
+    fn range(&self, base: usize) -> Option<f64> {
         (**self).range(base)
+    }
+    fn probability(&self, base: usize) -> f64 {
+        (**self).probability(base)
     }
     fn remaining(&self) -> Option<u64> {
         (**self).remaining()
     }
-    fn rates(&self) -> &[f64] {
-        (**self).rates()
-    }
-    fn audit(&self) -> Option<Audit> {
-        (**self).audit()
+    fn telemetry(&self) -> Telemetry<'_> {
+        (**self).telemetry()
     }
     fn save(&self) -> Vec<u8> {
         (**self).save()
@@ -125,15 +151,13 @@ pub enum Credit<'a> {
     Shared(&'a [f64]),
 }
 
-/// From now on feedback to `base` carries weights up to `range`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Rerange {
-    /// The base.
-    pub base: usize,
-    /// Its new range: that of the weights which reach the base, so the master's own range included.
-    pub range: f64,
-    /// The rounds that are left, where that is known.
-    pub remaining: Option<u64>,
+/// What a master shows of itself beside its distribution.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Telemetry<'a> {
+    /// The learning rate per base, for masters that have one; else empty.
+    pub rates: &'a [f64],
+    /// What is proved of every run, checked on this one, by masters that were asked to.
+    pub audit: Option<Audit>,
 }
 
 /// Why a master could not do what it was asked.
@@ -178,6 +202,12 @@ pub enum MasterError {
     /// The last base cannot be retired.
     #[error("base {0} is the last one left")]
     LastBase(usize),
+    /// The master takes no bases while it runs.
+    #[error("this master takes no bases while it runs")]
+    Fixed,
+    /// A share that is not in (0, 1).
+    #[error("a share must be in (0, 1), but is {0}")]
+    Share(f64),
     /// A range below 1 or not finite.
     #[error("a range must be finite and at least 1, but is {0}")]
     Range(f64),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::snapshot::{self, SnapshotError};
-use crate::{Ensemble, EnsembleError, Master, Outcome, Ticket};
+use crate::{Ensemble, EnsembleError, Feedback, Master, Outcome, Refused, Ticket};
 
 const NAME: &str = "pending";
 const VERSION: u16 = 1;
@@ -17,7 +17,7 @@ const MEMORY: usize = 8;
 ///
 /// ```
 /// # use corral_core::{Pending, PendingError};
-/// # fn demo(ticket: corral_core::Ticket<u8>) -> Result<(), PendingError> {
+/// # fn demo(ticket: corral_core::Ticket<u8>) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut pending = Pending::new(1_000);
 /// let id = pending.insert("context", ticket, 17)?;         // at time 17; hand `id` out with the decision
 /// let (context, ticket) = pending.take(id)?;               // its loss has come
@@ -83,13 +83,22 @@ pub struct Expired<X, D> {
     pub loss: f64,
 }
 
-/// Why a ticket could not be stored or taken.
+/// The store is full: what could not be stored is given back.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("{capacity} tickets are waiting, and no more may")]
+pub struct Full<X, D> {
+    /// How many tickets may wait.
+    pub capacity: usize,
+    /// The context.
+    pub context: X,
+    /// The ticket.
+    pub ticket: Ticket<D>,
+}
+
+/// Why a ticket could not be taken or learned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PendingError {
-    /// As many tickets wait as may.
-    #[error("{0} tickets are waiting, and no more may")]
-    Full(usize),
     /// No ticket ever had this id.
     #[error("no ticket has the id {0}")]
     Unknown(u64),
@@ -102,8 +111,8 @@ pub enum PendingError {
     /// The ticket was taken or expired so long ago that it is not remembered which.
     #[error("ticket {0} was settled long ago")]
     Settled(u64),
-    /// A loss outside [0, 1].
-    #[error("a loss must be in [0, 1], but is {0}")]
+    /// A default loss that is no number.
+    #[error("a loss must be a number, but is {0}")]
     Loss(f64),
     /// The ensemble refused the ticket.
     #[error(transparent)]
@@ -128,11 +137,10 @@ impl<X, D> Pending<X, D> {
     /// Stores a ticket at time `now`, and names the id under which it can be taken. Ids count up from 0.
     ///
     /// # Errors
-    /// The store is full; make room with [`expire`](Pending::expire). The ticket is lost then, as one that is dropped:
-    /// ask [`is_full`](Pending::is_full) before choosing.
-    pub fn insert(&mut self, context: X, ticket: Ticket<D>, now: u64) -> Result<u64, PendingError> {
+    /// The store is full; make room with [`expire`](Pending::expire). The ticket and its context are given back.
+    pub fn insert(&mut self, context: X, ticket: Ticket<D>, now: u64) -> Result<u64, Box<Full<X, D>>> {
         if self.is_full() {
-            return Err(PendingError::Full(self.capacity));
+            return Err(Box::new(Full { capacity: self.capacity, context, ticket }));
         }
         let id = self.next;
         self.next += 1;
@@ -161,10 +169,12 @@ impl<X, D> Pending<X, D> {
     /// learned; dropped ones are only counted.
     ///
     /// # Errors
-    /// The default loss is outside [0, 1]; nothing expired then.
+    /// The default loss is no number; nothing expired then.
     pub fn expire(&mut self, before: u64, expiry: Expiry) -> Result<Vec<Expired<X, D>>, PendingError> {
-        if let Expiry::Loss(loss) = expiry {
-            check_loss(loss)?;
+        if let Expiry::Loss(loss) = expiry
+            && !loss.is_finite()
+        {
+            return Err(PendingError::Loss(loss));
         }
         let late: Vec<u64> =
             self.waiting.iter().filter(|(_, w)| w.since < before).map(|(id, _)| *id).collect();
@@ -224,26 +234,33 @@ impl<X, D> Pending<X, D> {
 }
 
 impl<X, D: Clone + PartialEq> Pending<X, D> {
-    /// Brings a loss home: takes the ticket `id`, and has `ensemble` learn. A loss that cannot be one leaves the
-    /// ticket waiting.
+    /// Brings a loss home: takes the ticket `id`, and has `ensemble` learn. Where the ensemble refuses, the ticket goes on
+    /// waiting.
     ///
     /// # Errors
-    /// A bad loss, an id that does not wait, or an ensemble that refuses the ticket.
+    /// An id that does not wait, or what the ensemble says: a loss that is none, a ticket of another ensemble.
     pub fn reward<M: Master>(
         &mut self,
         id: u64,
-        loss: f64,
+        loss: impl Into<Feedback>,
         ensemble: &mut Ensemble<X, D, M>,
     ) -> Result<Outcome, PendingError> {
-        check_loss(loss)?;
-        let (context, ticket) = self.take(id)?;
-        Ok(ensemble.learn(&context, ticket, loss)?)
+        let Some(Waiting { since, context, ticket }) = self.waiting.remove(&id) else {
+            return Err(self.missing(id));
+        };
+        match ensemble.learn(&context, ticket, loss) {
+            Ok(outcome) => {
+                self.settle(id, Fate::Rewarded);
+                self.counts.rewarded += 1;
+                Ok(outcome)
+            }
+            Err(refused) => {
+                let Refused { ticket, error } = *refused;
+                self.waiting.insert(id, Waiting { since, context, ticket });
+                Err(error.into())
+            }
+        }
     }
-}
-
-/// Passes over a loss in [0, 1]. Written so that NaN fails.
-fn check_loss(loss: f64) -> Result<(), PendingError> {
-    if (0.0..=1.0).contains(&loss) { Ok(()) } else { Err(PendingError::Loss(loss)) }
 }
 
 #[derive(Serialize)]

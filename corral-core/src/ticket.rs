@@ -14,9 +14,53 @@ pub struct Ticket<D> {
     pub(crate) trace: Trace,
 }
 
+/// What tells a ticket from every other: the band, which of its copies made it, and the round of that copy.
+///
+/// A decision can be reproduced when the generator of its round follows from its id:
+///
+/// ```
+/// use corral_core::TicketId;
+/// let id = TicketId { band: 7, copy: 2, round: 1_000 };
+/// assert_eq!(id.to_string(), "0000000000000007-2-1000");
+/// assert_ne!(id.seed(42), TicketId { round: 1_001, ..id }.seed(42));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TicketId {
+    /// The band.
+    pub band: u64,
+    /// Which of the copies of the band that choose side by side.
+    pub copy: u32,
+    /// The round of that copy, counted from 0.
+    pub round: u64,
+}
+
+impl TicketId {
+    /// A seed that follows from the id and a secret of the service: whoever draws each decision with a generator of its
+    /// own can draw it again.
+    pub fn seed(self, secret: u64) -> u64 {
+        let mut bytes = [0; 28];
+        bytes[..8].copy_from_slice(&secret.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.band.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.copy.to_le_bytes());
+        bytes[20..].copy_from_slice(&self.round.to_le_bytes());
+        crate::snapshot::checksum(&bytes)
+    }
+}
+
+impl std::fmt::Display for TicketId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}-{}-{}", self.band, self.copy, self.round)
+    }
+}
+
 impl<D> Ticket<D> {
     pub(crate) fn new(made: Proposal<D>, trace: Trace) -> Self {
         Self { decision: made.decision, memo: made.memo, trace }
+    }
+
+    /// What tells it from every other ticket.
+    pub fn id(&self) -> TicketId {
+        TicketId { band: self.trace.ensemble, copy: self.trace.copy, round: self.trace.round }
     }
 
     /// The round it was made in, counted from 0.
@@ -29,9 +73,35 @@ impl<D> Ticket<D> {
         self.trace.base as usize
     }
 
-    /// The probability pbar_{t,i_t} with which that base was drawn.
+    /// The probability pbar_{t,i_t} with which that base was drawn. That of the decision is
+    /// [`propensity`](Ticket::propensity).
     pub fn probability(&self) -> f64 {
         self.trace.probability
+    }
+
+    /// The probability with which the decision was made, sum_i pbar_i pi_i(decision | x): what a log must keep for
+    /// policies to be evaluated from it. `None` where it was not asked for
+    /// ([`EnsembleParams::propensities`](crate::EnsembleParams)), where decisions are points of a continuum, and where a base
+    /// cannot say its own probability: see [`without_likelihood`](Ticket::without_likelihood).
+    pub fn propensity(&self) -> Option<f64> {
+        match self.trace.propensity {
+            Propensity::Exact(probability) => Some(probability),
+            _ => None,
+        }
+    }
+
+    /// The first base that could not say with which probability it would have made the decision.
+    pub fn without_likelihood(&self) -> Option<usize> {
+        match self.trace.propensity {
+            Propensity::Unknown { base } => Some(base as usize),
+            _ => None,
+        }
+    }
+
+    /// Every base's own probability of the decision, where that was asked for; NaN for a base that cannot say it or
+    /// cannot be drawn.
+    pub fn likelihoods(&self) -> &[f64] {
+        &self.trace.likelihoods
     }
 
     /// The bases that failed and were benched while this ticket was made: another one stood in for them.
@@ -40,11 +110,24 @@ impl<D> Ticket<D> {
     }
 }
 
+/// What is known of the probability of a decision.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Propensity {
+    #[default]
+    NotAsked,
+    Exact(f64),
+    /// This base cannot say its own.
+    Unknown {
+        base: u32,
+    },
+}
+
 /// Where a loss has to go: fixed when the decision is made, whatever happens until the loss is known.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trace {
-    /// The ensemble that it belongs to.
+    /// The ensemble that it belongs to, and which copy of it.
     pub ensemble: u64,
+    pub copy: u32,
     /// How often that ensemble's master had started over.
     pub era: u64,
     pub round: u64,
@@ -52,6 +135,9 @@ pub(crate) struct Trace {
     /// The instance of the base: it may be restarted before the loss arrives.
     pub epoch: u64,
     pub probability: f64,
+    pub propensity: Propensity,
+    #[serde(deserialize_with = "crate::snapshot::untrusted")]
+    pub likelihoods: Vec<f64>,
     /// The other bases that the loss is credited or told to.
     #[serde(deserialize_with = "crate::snapshot::untrusted")]
     pub shares: Vec<Share>,
@@ -77,13 +163,25 @@ const SHARE: usize = 4;
 
 impl Trace {
     /// Whether every index and weight can be that of an ensemble of `bases`. Written so that NaN fails.
-    pub fn fits(&self, bases: usize) -> bool {
+    ///
+    /// # Errors
+    /// Says what cannot be.
+    pub fn check(&self, bases: usize) -> Result<(), &'static str> {
         let weight = |w: f64| (0.0..f64::INFINITY).contains(&w);
-        (self.base as usize) < bases
-            && self.probability > 0.0
-            && self.probability <= 1.0 + 1e-9
-            && weight(self.weight)
-            && self.shares.iter().all(|s| (s.base as usize) < bases && weight(s.weight))
+        let exists = |base: u32| (base as usize) < bases;
+        if !exists(self.base) || !self.benched.iter().all(|b| exists(*b)) {
+            return Err("it names a base that does not exist");
+        }
+        if !(self.probability > 0.0 && self.probability <= 1.0 + 1e-9) {
+            return Err("its probability is none");
+        }
+        if self.shares.len() >= bases || !self.shares.iter().all(|s| exists(s.base)) {
+            return Err("it has shares of bases that do not exist");
+        }
+        if !weight(self.weight) || !self.shares.iter().all(|s| weight(s.weight)) {
+            return Err("its weights are none");
+        }
+        Ok(())
     }
 
     /// Whether the loss will be told to `base`.
@@ -151,6 +249,9 @@ mod tests {
         let share = |base, weight, memo: &[f64]| Share { base, epoch: 3, weight, memo: Memo::from(memo) };
         Trace {
             ensemble: 0xfedc_ba98_7654_3210,
+            copy: 0,
+            propensity: Propensity::NotAsked,
+            likelihoods: vec![],
             era: 2,
             round: 0,
             base: 1,
@@ -184,17 +285,17 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_trace_does_not_fit() {
-        assert!(trace().fits(4));
-        assert!(!trace().fits(3), "share 3 of 3 bases");
+    fn what_cannot_be_a_trace_is_refused() {
+        assert_eq!(trace().check(4), Ok(()));
+        assert!(trace().check(3).is_err(), "share 3 of 3 bases");
         for bad in [f64::NAN, f64::INFINITY, -1.0] {
-            assert!(!Trace { weight: bad, ..trace() }.fits(4));
-            assert!(!Trace { probability: bad, ..trace() }.fits(4));
+            assert!(Trace { weight: bad, ..trace() }.check(4).is_err());
+            assert!(Trace { probability: bad, ..trace() }.check(4).is_err());
             let mut shared = trace();
             shared.shares[1].weight = bad;
-            assert!(!shared.fits(4));
+            assert!(shared.check(4).is_err());
         }
-        assert!(!Trace { probability: 0.0, ..trace() }.fits(4));
-        assert!(!Trace { base: 4, ..trace() }.fits(4));
+        assert!(Trace { probability: 0.0, ..trace() }.check(4).is_err());
+        assert!(Trace { base: 4, ..trace() }.check(4).is_err());
     }
 }

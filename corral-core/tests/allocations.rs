@@ -8,8 +8,8 @@ use std::cell::Cell;
 
 use common::*;
 use corral_core::{
-    Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Memo, Pending, Point,
-    Proposal, Rng, Set, Space, Ticket, uniform,
+    Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Memo, Order, Pending,
+    Point, Proposal, Rng, Set, Setup, Space, Ticket, uniform,
 };
 
 thread_local! {
@@ -72,7 +72,7 @@ impl Base<Context, Point> for Walker {
     fn learn(&mut self, _: &Context, made: &Proposal<Point>, _: Feedback) -> Result<(), BaseError> {
         if made.memo.numbers() == made.decision.coordinates() { Ok(()) } else { Err(BaseError::Loss(0.0)) }
     }
-    fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), BaseError> {
+    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -93,7 +93,7 @@ fn a_round_allocates_nothing() {
     let mut rng = generator(1);
     let mut band = Ensemble::new(corral(5), (0..5).map(|_| Soft::boxed(3, 0.01)).collect())
         .unwrap()
-        .with_space(Space::Arms(3));
+        .with_setup(&Setup::arms(3, None));
     let mut play = |rounds: usize| {
         for _ in 0..rounds {
             let ticket: Ticket<Arm> = band.choose(&x, &mut rng).unwrap();
@@ -111,8 +111,9 @@ fn a_round_of_points_allocates_nothing_with_tickets_outstanding() {
     let x = Context::plain(0);
     let mut rng = generator(2);
     let walkers = (0..4).map(|_| Box::new(Walker(20, vec![0.0; 20])) as Box<dyn Base<_, _>>).collect();
-    let mut band =
-        Ensemble::new(corral(4), walkers).unwrap().with_space(Space::Points(Set::ball(20).unwrap()));
+    let mut band = Ensemble::new(corral(4), walkers)
+        .unwrap()
+        .with_setup(&Setup::new(Space::Points(Set::ball(20).unwrap()), None));
     let mut waiting: Vec<Ticket<Point>> = Vec::with_capacity(16);
     let mut play = |rounds: usize| {
         for _ in 0..rounds {

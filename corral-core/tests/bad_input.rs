@@ -10,7 +10,7 @@ enum Call {
     Honest { loss: f64, base: usize },
     Shared { loss: f64, weights: Vec<f64> },
     Retire(usize),
-    Rerange(f64, Option<u64>),
+    StartOver(f64, Option<u64>),
     Load { at: usize, bit: u8 },
 }
 
@@ -29,14 +29,14 @@ fn call() -> impl Strategy<Value = Call> {
         3 => (number(), 0usize..7, number()).prop_map(|(loss, base, weight)| Call::Chosen { loss, base, weight }),
         2 => (number(), prop::collection::vec(number(), 4..7)).prop_map(|(loss, weights)| Call::Shared { loss, weights }),
         1 => (0usize..7).prop_map(Call::Retire),
-        1 => (number(), prop::option::of(0u64..100)).prop_map(|(range, left)| Call::Rerange(range, left)),
+        1 => (number(), prop::option::of(0u64..100)).prop_map(|(range, left)| Call::StartOver(range, left)),
         1 => (0usize..1_000, 0u8..8).prop_map(|(at, bit)| Call::Load { at, bit }),
     ]
 }
 
 /// Whether the call must succeed, as the documentation has it.
 fn is_valid(corral: &Corral, call: &Call) -> bool {
-    let within = |base: usize, weight: f64| weight >= 0.0 && weight <= corral.range(base);
+    let within = |base: usize, weight: f64| weight >= 0.0 && weight <= corral.range(base).unwrap_or(0.0);
     let unit = |loss: f64| (0.0..=1.0).contains(&loss);
     match call {
         Call::Chosen { loss, base, weight } => unit(*loss) && *base < 5 && within(*base, *weight),
@@ -48,7 +48,7 @@ fn is_valid(corral: &Corral, call: &Call) -> bool {
             let left = corral.probabilities().iter().filter(|p| **p > 0.0).count();
             *base < 5 && corral.probabilities()[*base] > 0.0 && left > 1
         }
-        Call::Rerange(range, _) => *range >= 1.0 && range.is_finite(),
+        Call::StartOver(range, _) => *range >= 1.0 && range.is_finite(),
         Call::Load { .. } => false,
     }
 }
@@ -80,7 +80,7 @@ proptest! {
                 }
                 Call::Shared { loss, weights } => corral.update(*loss, Credit::Shared(weights)).map(drop),
                 Call::Retire(base) => corral.retire(*base),
-                Call::Rerange(range, remaining) => corral.rerange(*range, *remaining),
+                Call::StartOver(range, remaining) => corral.start_over(*range, *remaining),
                 Call::Load { at, bit } => {
                     let mut bytes = before.clone();
                     let at = at % bytes.len();

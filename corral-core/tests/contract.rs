@@ -9,8 +9,8 @@ use common::*;
 use corral_core::contract::{self, OnRange, Subject};
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Memo, Proposal, Rng,
-    Setup,
+    Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, EnsembleParams, Feedback,
+    Horizon, Memo, Order, Proposal, Rng, Setup,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,8 +97,8 @@ impl Base<Context, Arm> for Crooked {
         }
         Ok(())
     }
-    fn heeds_passes(&self) -> bool {
-        self.vice != Vice::HiddenCounter
+    fn abilities(&self) -> Abilities {
+        Abilities { heeds_passes: self.vice != Vice::HiddenCounter, learns_from_others: false }
     }
     fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
         let (q, memo) = self.inner.likelihood(x, arm)?;
@@ -108,9 +108,10 @@ impl Base<Context, Arm> for Crooked {
             _ => Some((q, memo)),
         }
     }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        let range = if self.vice == Vice::AcceptsAnyRange && !(range >= 1.0) { 1.0 } else { range };
-        Base::<Context, Arm>::rerange(&mut self.inner, range, remaining)?;
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let anything = self.vice == Vice::AcceptsAnyRange && order.check().is_err();
+        let order = if anything { Order::Widen { range: 1.0, remaining: None } } else { order };
+        Base::<Context, Arm>::obey(&mut self.inner, order)?;
         self.rounds = 0;
         if self.vice != Vice::RemembersAfterRestart {
             self.kept = 0.0;
@@ -162,7 +163,8 @@ fn an_ensemble_passes_as_a_base() {
     let subject = Subject::arms("ensemble", &setup, || {
         let master = Corral::new(CorralParams::new(3, Horizon::Known(1_000)))?;
         let bases = (0..3).map(|i| Soft::boxed(3, 0.05 + 0.1 * f64::from(i))).collect();
-        Ok(Box::new(Ensemble::new(master, bases).map_err(BaseError::from)?))
+        let params = EnsembleParams { id: Some(1), ..Default::default() };
+        Ok(Box::new(Ensemble::with_params(master, bases, params).map_err(BaseError::from)?))
     });
     let subject = subject.counts_rounds().own_memos().range(8.0).rounds(20_000);
     for (law, verdict) in contract::check_all(&subject) {
@@ -184,8 +186,8 @@ fn each_vice_is_found_by_its_law() {
         (Vice::WrongSum, "likelihoods"),
         (Vice::WrongFrequencies, "likelihoods"),
         (Vice::OtherMemo, "likelihoods"),
-        (Vice::RemembersAfterRestart, "restart"),
-        (Vice::AcceptsAnyRange, "restart"),
+        (Vice::RemembersAfterRestart, "start over"),
+        (Vice::AcceptsAnyRange, "widen"),
         (Vice::ForgetsInSnapshot, "continuation"),
         (Vice::LoadsAnything, "bad snapshots"),
         (Vice::PanicsOnTamperedState, "bad snapshots"),
@@ -218,8 +220,12 @@ fn a_base_that_keeps_may_say_so() {
         fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
             self.0.likelihood(x, arm)
         }
-        fn rerange(&mut self, range: f64, _: Option<u64>) -> Result<(), BaseError> {
-            BaseError::check_range(range).map(drop)
+        fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+            if order.starts_over() {
+                Base::<Context, Arm>::obey(&mut self.0, order)
+            } else {
+                order.check().map(drop)
+            }
         }
         fn save(&self) -> Vec<u8> {
             Base::<Context, Arm>::save(&self.0)
@@ -234,5 +240,5 @@ fn a_base_that_keeps_may_say_so() {
     let keeps = Subject::arms("keeps", &setup, build).counts_rounds().on_range(OnRange::Keep).rounds(2_000);
     assert_eq!(contract::check(&keeps), Ok(()));
     let restarts = Subject::arms("keeps", &setup, build).counts_rounds();
-    assert_eq!(contract::restart(&restarts).unwrap_err().law, "restart");
+    assert_eq!(contract::widen(&restarts).unwrap_err().law, "widen");
 }

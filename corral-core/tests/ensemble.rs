@@ -5,8 +5,8 @@ mod common;
 
 use common::*;
 use corral_core::{
-    Arm, Base, Context, Crediting, Ensemble, EnsembleError, EnsembleParams, Feed, Master, Proposal, Space,
-    Ticket,
+    Arm, Base, Context, Crediting, Duty, Ensemble, EnsembleError, EnsembleParams, Feed, Master, Order,
+    Proposal, Setup, Ticket,
 };
 
 type Band = Ensemble<Context, Arm, Toy>;
@@ -212,7 +212,7 @@ fn late_and_out_of_order_feedback_reaches_the_base_that_was_asked() {
         let before = diaries[base].notes().len();
         let loss = if base == 1 { 1.0 } else { 0.25 };
         let outcome = band.learn(&plain(), ticket, loss).unwrap();
-        assert_eq!((outcome.base, outcome.weight, outcome.reranged), (base, 1.0 / probability, 0));
+        assert_eq!((outcome.base, outcome.weight, outcome.ordered), (base, 1.0 / probability, 0));
         assert_eq!(diaries[base].notes()[before..], [Note::Learned(base as u32, loss, 1.0 / probability)]);
     }
     assert!(band.probabilities()[1] < 0.3, "{:?}", band.probabilities());
@@ -248,7 +248,7 @@ fn an_instance_restarted_in_between_is_not_told() {
     let mut band = Band::new(Toy::new(2, 0.5), bases).unwrap();
     let mut rng = generator(6);
     let mut kept = None;
-    let mut reranged = 0;
+    let mut ordered = 0;
     for _ in 0..200 {
         let ticket = band.choose(&plain(), &mut rng).unwrap();
         if ticket.base() == 1 && kept.is_none() {
@@ -256,9 +256,9 @@ fn an_instance_restarted_in_between_is_not_told() {
             continue;
         }
         let loss = f64::from(u8::from(ticket.base() == 1));
-        reranged += band.learn(&plain(), ticket, loss).unwrap().reranged;
+        ordered += band.learn(&plain(), ticket, loss).unwrap().ordered;
     }
-    assert!(reranged > 0);
+    assert!(ordered > 0);
     assert!(diaries[1].notes().iter().filter(|n| matches!(n, Note::Ranged(_))).count() > 1);
     diaries[1].clear();
     let before = band.probabilities().to_vec();
@@ -278,13 +278,13 @@ fn bad_input_is_named_and_changes_nothing() {
         let before = band.save();
         let error = band.learn(&plain(), ticket, loss).unwrap_err();
         assert!(error.to_string().contains(&loss.to_string()), "{error}");
-        assert!(matches!(error, EnsembleError::Loss(_)));
+        assert!(matches!(error.error, EnsembleError::Loss(_)));
         assert_eq!(band.save(), before);
     }
     let foreign = other.choose(&plain(), &mut rng).unwrap();
     let before = band.save();
     let error = band.learn(&plain(), foreign, 0.5).unwrap_err();
-    assert_eq!(error, EnsembleError::Foreign { found: 9, expected: band.id() });
+    assert_eq!(error.error, EnsembleError::Foreign { found: 9, expected: band.id() });
     assert_eq!(band.save(), before);
     assert!(matches!(Band::new(Toy::new(2, 0.1), vec![]), Err(EnsembleError::Empty)));
     let three = (0..3).map(|_| Soft::boxed(3, 0.1)).collect();
@@ -292,10 +292,12 @@ fn bad_input_is_named_and_changes_nothing() {
 }
 
 #[test]
-fn ensembles_of_different_make_have_different_ids() {
-    let (a, b) = (soft_band(3, EnsembleParams::default()), soft_band(4, EnsembleParams::default()));
-    assert_ne!(a.id(), b.id());
-    assert_eq!(a.id(), soft_band(3, EnsembleParams::default()).id(), "the id is a function of the make");
+fn ensembles_that_are_built_alike_do_not_take_each_others_tickets() {
+    let (mut a, mut b) = (soft_band(3, EnsembleParams::default()), soft_band(3, EnsembleParams::default()));
+    let ticket = a.choose(&plain(), &mut generator(1)).unwrap();
+    let refused = b.learn(&plain(), ticket, 0.5).unwrap_err();
+    assert_eq!(refused.error, EnsembleError::Foreign { found: a.id(), expected: b.id() });
+    assert!(a.learn(&plain(), refused.ticket, 0.5).is_ok(), "the ticket was given back");
 }
 
 #[test]
@@ -360,7 +362,7 @@ fn credit_is_unbiased_in_the_code() {
         fn likelihood(&self, _: &Context, arm: &Arm) -> Option<(f64, corral_core::Memo)> {
             Some((self.0[arm.index()], corral_core::Memo::empty()))
         }
-        fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), corral_core::BaseError> {
+        fn obey(&mut self, _: Order) -> Result<(), corral_core::BaseError> {
             Ok(())
         }
         fn save(&self) -> Vec<u8> {
@@ -405,7 +407,7 @@ fn credit_is_unbiased_in_the_code() {
 fn faulty_band(fails_in: In, how: How, after: u32, params: EnsembleParams) -> Band {
     let bases: Vec<Box<dyn Base<Context, Arm>>> =
         vec![Soft::boxed(3, 0.1), Box::new(Faulty::new(fails_in, how, after)), Soft::boxed(3, 0.2)];
-    Band::with_params(Toy::new(3, 0.05), bases, params).unwrap().with_space(Space::Arms(3))
+    Band::with_params(Toy::new(3, 0.05), bases, params).unwrap().with_setup(&Setup::arms(3, None))
 }
 
 #[test]
@@ -473,7 +475,7 @@ fn a_base_that_fails_is_benched_in_whatever_it_does() {
 fn a_base_that_fails_when_its_range_grows_is_benched() {
     quiet_fixtures();
     for how in [How::Error, How::Panic] {
-        let mut band = faulty_band(In::Rerange, how, 1, EnsembleParams::default());
+        let mut band = faulty_band(In::Obey, how, 1, EnsembleParams::default());
         let mut rng = generator(12);
         let mut outcomes = Vec::new();
         for _ in 0..400 {
@@ -482,11 +484,11 @@ fn a_base_that_fails_when_its_range_grows_is_benched() {
             outcomes.push(band.learn(&plain(), ticket, cost).unwrap());
         }
         assert_eq!(band.benched().len(), 1);
-        assert_eq!(band.benched()[0].during, "rerange");
+        assert_eq!(band.benched()[0].during, Duty::Obey);
         assert!(outcomes.iter().any(|o| o.benched == [1]));
     }
     // At construction it is an error: nothing has begun.
-    let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Faulty::new(In::Rerange, How::Error, 0))];
+    let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Faulty::new(In::Obey, How::Error, 0))];
     let refused = Band::new(Toy::new(1, 0.1), bases);
     assert!(matches!(refused, Err(EnsembleError::Base { base: 0, .. })));
 }
@@ -558,14 +560,14 @@ fn a_master_without_ranges_has_them_doubled_for_it() {
             &mut self,
             loss: f64,
             credit: corral_core::Credit<'_>,
-        ) -> Result<&[corral_core::Rerange], corral_core::MasterError> {
+        ) -> Result<&[(usize, Order)], corral_core::MasterError> {
             self.0.update(loss, credit).map(|_| &[][..])
         }
         fn retire(&mut self, base: usize) -> Result<(), corral_core::MasterError> {
             self.0.retire(base)
         }
-        fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), corral_core::MasterError> {
-            self.0.rerange(range, remaining)
+        fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), corral_core::MasterError> {
+            self.0.start_over(range, remaining)
         }
         fn save(&self) -> Vec<u8> {
             self.0.save()

@@ -3,12 +3,13 @@
 
 use std::collections::HashMap;
 
-use corral_core::masters::{self, BuildError, CorralSpec, MasterSetup, RegretBound, Ruled};
+use corral_core::masters::{self, CorralSpec, MasterSetup, RegretBound, Ruled};
 use corral_core::masters::{
     CorralProgram, D3rb, D3rbParams, Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P, Exp3PParams,
     Exp3Params, Exp4Mix, Exp4MixParams, Fixed, FixedParams, Rbbe, RbbeParams, RegretBalancing, Rule,
     Rulebook, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams, Ucb, UcbParams, Uniform,
 };
+use corral_core::registry::BuildError;
 use corral_core::{Credit, LossDomain, Master, MasterError, Rate, Rng, uniform};
 use proptest::prelude::*;
 use rand::SeedableRng;
@@ -120,7 +121,7 @@ fn round(name: &str, master: &mut dyn Master, rng: &mut dyn Rng) {
 
 #[test]
 fn the_table_holds_every_registered_master() {
-    for entry in masters::entries() {
+    for entry in masters::REGISTRY.entries() {
         assert!(TABLE.iter().any(|(name, _)| *name == entry.name), "{} is missing", entry.name);
     }
 }
@@ -130,15 +131,15 @@ fn corral_is_audited_where_its_spec_asks_for_it() {
     let spec = |audit, rules| CorralSpec { audit, rules, ..CorralSpec::default() };
     let setup = MasterSetup::new(3, Some(100));
     let mut audited = spec(true, CorralProgram::Paper).master(&setup).unwrap();
-    assert_eq!(audited.audit().unwrap().rounds, 0);
+    assert_eq!(audited.telemetry().audit.unwrap().rounds, 0);
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
     for _ in 0..100 {
         round("corral", &mut *audited, &mut rng);
     }
-    let audit = audited.audit().unwrap();
+    let audit = audited.telemetry().audit.unwrap();
     assert_eq!((audit.rounds, audit.failures(1e-12)), (100, vec![]));
     assert!(audit.tightest.unwrap().left > 0.0);
-    assert_eq!(spec(false, CorralProgram::Paper).master(&setup).unwrap().audit(), None);
+    assert_eq!(spec(false, CorralProgram::Paper).master(&setup).unwrap().telemetry().audit, None);
     assert!(spec(true, CorralProgram::AsCoba).master(&setup).is_err());
 }
 
@@ -208,7 +209,7 @@ fn a_retired_base_is_never_drawn_again() {
         assert_eq!(master.retire(1), Err(MasterError::LastBase(1)), "{name}");
         assert!((master.probabilities()[1] - 1.0).abs() < 1e-12, "{name}: {:?}", master.probabilities());
         // Starting over brings everybody back.
-        master.rerange(4.0, Some(500)).unwrap();
+        master.start_over(4.0, Some(500)).unwrap();
         for _ in 0..60 {
             round(name, &mut *master, &mut rng);
         }
@@ -289,7 +290,7 @@ fn errors_name_the_value_and_change_nothing() {
         let short = master.update(0.5, Credit::Shared(&[1.0])).err();
         assert_eq!(short, Some(MasterError::Length { found: 1, bases: 3 }), "{name}");
         for range in [f64::NAN, 0.5, f64::INFINITY] {
-            assert!(matches!(master.rerange(range, None), Err(MasterError::Range(_))), "{name}");
+            assert!(matches!(master.start_over(range, None), Err(MasterError::Range(_))), "{name}");
         }
         assert_eq!((master.save(), master.probabilities()), (state, &p[..]), "{name}");
     }
@@ -319,7 +320,7 @@ fn credit_of_one_is_the_same_chosen_or_shared() {
 fn a_master_below_another_takes_its_weights() {
     for (name, build) in TABLE {
         let mut master = build(&setup(3));
-        master.rerange(50.0, Some(2000)).unwrap();
+        master.start_over(50.0, Some(2000)).unwrap();
         simplex(name, master.probabilities());
         let mut rng = Pcg64Dxsm::seed_from_u64(17);
         for _ in 0..500 {
@@ -442,7 +443,7 @@ fn choices_agree_with_fifty_digits() {
             let bounds = Some([0.01, 0.02, 0.04].map(|d| RegretBound::new(d, 0.5)).to_vec());
             Box::new(Rbbe::new(RbbeParams { bounds, scale: 0.1, delta: 0.1, ..rb_grid() }, &s).unwrap())
         }),
-        ("d3rb", Box::new(D3rb::new(formula, &s).unwrap())),
+        ("d3rb", Box::new(D3rb::new(formula.clone(), &s).unwrap())),
         ("d3rb/published", Box::new(D3rb::new(published(), &s).unwrap())),
         ("ed2rb", Box::new(Ed2rb::new(formula, &s).unwrap())),
         ("ed2rb/published", Box::new(Ed2rb::new(published(), &s).unwrap())),
@@ -600,7 +601,7 @@ fn parameters_are_checked() {
 fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
     let real = setup(4).with_losses(LossDomain::Real);
     let refused: Vec<&str> =
-        masters::entries().iter().filter(|e| by_name(e.name, &real).is_err()).map(|e| e.name).collect();
+        masters::REGISTRY.entries().filter(|e| by_name(e.name, &real).is_err()).map(|e| e.name).collect();
     assert_eq!(refused, ["trim"]);
     assert_eq!(
         by_name("trim", &real).err().map(|e| e.to_string()).as_deref(),
@@ -676,13 +677,13 @@ fn ucb_by_the_published_code_ties_at_one() {
 #[test]
 fn exp3_by_the_published_code_ties_beyond_its_largest_exponent() {
     let params = Exp3Params { rate: Some(60.0), rules: Rulebook::PublishedCode, ..Exp3Params::default() };
-    let mut master = Exp3::new(params, &setup(2)).unwrap();
+    let mut master = Exp3::new(params.clone(), &setup(2)).unwrap();
     // eta S = 60 * 2
     master.update(0.0, Credit::Chosen { base: 0, weight: 2.0 }).unwrap();
     assert!((master.probabilities()[1] - (-100f64).exp()).abs() < 1e-50, "{:?}", master.probabilities());
     master.update(0.0, Credit::Chosen { base: 1, weight: 5.0 }).unwrap();
     assert_eq!(master.probabilities(), [0.5, 0.5]);
-    assert!(Exp3::new(params, &MasterSetup::new(2, None)).is_err());
+    assert!(Exp3::new(params.clone(), &MasterSetup::new(2, None)).is_err());
     // gamma = min(1, mixing/sqrt(T))
     let mixed = Exp3::new(Exp3Params { mixing: 1e9, ..params }, &setup(2)).unwrap();
     assert_eq!(mixed.probabilities(), [0.5, 0.5]);

@@ -58,7 +58,7 @@ fn allocations(master: &mut dyn Master) -> u64 {
 fn a_round_allocates_nothing() {
     assert!(COUNT.with(Cell::get) > 0, "the counter counts");
     let setup = MasterSetup::new(6, Some(2_000));
-    for entry in masters::entries() {
+    for entry in masters::REGISTRY.entries() {
         let none = MapDeserializer::<_, Error>::new(std::iter::empty::<(&str, f64)>());
         let mut master = masters::build(entry.name, none, &setup).unwrap();
         assert_eq!(allocations(&mut *master), 0, "{}", entry.name);

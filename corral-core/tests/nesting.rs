@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use corral_core::{
     Arm, Base, BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Feedback,
-    Horizon, Memo, Proposal, Rng,
+    Horizon, Memo, Order, Proposal, Rng,
 };
 
 type Band = Ensemble<Context, Arm, Toy>;
@@ -38,7 +38,7 @@ fn ranges_multiply_at_the_start() {
 
 #[test]
 fn weights_multiply() {
-    // Rerange starts the toy over at the uniform distribution: pbar_inner = 1/2.
+    // A new range starts the toy over at the uniform distribution: pbar_inner = 1/2.
     let (mut band, diaries) = nested(&[0.2, 0.8], [&[0.5, 0.5], &[0.5, 0.5]], EnsembleParams::default());
     let mut rng = generator(1);
     let mut counts = [0.0; 4];
@@ -70,11 +70,11 @@ fn weights_multiply() {
 fn an_ensemble_of_one_ensemble_is_that_ensemble() {
     // The outer master has one base, so it changes nothing: same draws but for its own, same decisions, same state.
     for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
-        let params = EnsembleParams { credit, ..EnsembleParams::default() };
+        let params = EnsembleParams { credit, id: Some(1), ..EnsembleParams::default() };
         let band =
             || Band::with_params(Toy::new(3, 0.1), (0..3).map(|_| Soft::boxed(4, 0.1)).collect(), params);
         let mut alone = band().unwrap();
-        alone.rerange(2.0, None).unwrap();
+        alone.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
         let mut around = Band::new(Toy::new(1, 0.1), vec![Box::new(band().unwrap())]).unwrap();
         for t in 0..300u64 {
             let (mut a, mut b) = (generator(t), generator(t));
@@ -152,8 +152,8 @@ fn a_new_range_from_above_starts_everything_over() {
     }
     let mut fresh = build();
     let outstanding = used.propose(&x(), &mut rng).unwrap();
-    used.rerange(8.0, Some(300)).unwrap();
-    fresh.rerange(8.0, Some(300)).unwrap();
+    used.obey(Order::Widen { range: 8.0, remaining: Some(300) }).unwrap();
+    fresh.obey(Order::Widen { range: 8.0, remaining: Some(300) }).unwrap();
     assert_eq!(used.probabilities(), fresh.probabilities());
     for base in 0..3 {
         let saved = |band: &Ensemble<Context, Arm, Corral>| band.base(base).unwrap().save();
@@ -166,7 +166,7 @@ fn a_new_range_from_above_starts_everything_over() {
     }
     for bad in [f64::NAN, 0.5, f64::INFINITY] {
         let before = used.save();
-        assert!(used.rerange(bad, None).is_err());
+        assert!(used.obey(Order::Widen { range: bad, remaining: None }).is_err());
         assert_eq!(used.save(), before);
     }
 }
@@ -233,7 +233,7 @@ fn an_inner_ensemble_without_bases_left_is_benched_by_the_outer() {
         fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
             Ok(())
         }
-        fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), BaseError> {
+        fn obey(&mut self, _: Order) -> Result<(), BaseError> {
             Ok(())
         }
         fn save(&self) -> Vec<u8> {

@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use corral_core::{
     Arm, Base, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleError, EnsembleParams, Expiry,
-    Feed, Feedback, Horizon, Memo, Pending, PendingError, Proposal, Rate, Ticket,
+    Feed, Feedback, Horizon, Memo, Order, Pending, PendingError, Proposal, Rate, Ticket,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -19,7 +19,7 @@ enum Call {
     Foreign(f64),
     TakeTwice(usize),
     Expire(u64),
-    Rerange(f64),
+    StartOver(f64),
     Propose(f64, f64),
     BadMemo(Vec<f64>),
     LoadDamaged(usize, u8),
@@ -42,7 +42,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         1 => (0.0..=1.0f64).prop_map(Call::Foreign),
         1 => any::<usize>().prop_map(Call::TakeTwice),
         1 => (0..100u64).prop_map(Call::Expire),
-        1 => prop_oneof![bad.clone(), 1.0..50.0f64].prop_map(Call::Rerange),
+        1 => prop_oneof![bad.clone(), 1.0..50.0f64].prop_map(Call::StartOver),
         2 => (0.0..=1.0f64, prop_oneof![bad, 0.0..60.0f64]).prop_map(|(l, w)| Call::Propose(l, w)),
         1 => prop::collection::vec(prop_oneof![any::<f64>(), (0..9u32).prop_map(f64::from)], 0..14)
             .prop_map(Call::BadMemo),
@@ -111,12 +111,12 @@ proptest! {
                 Call::BadLoss(at, loss) if !waiting.is_empty() => {
                     let ticket = waiting.swap_remove(at % waiting.len());
                     let error = band.learn(&x, ticket, loss).unwrap_err();
-                    prop_assert!(matches!(error, EnsembleError::Loss(l) if l == loss || l.is_nan()));
+                    prop_assert!(matches!(error.error, EnsembleError::Loss(l) if l == loss || l.is_nan()));
                 }
                 Call::Foreign(loss) => {
                     let ticket = other.choose(&x, &mut rng).unwrap();
                     let error = band.learn(&x, ticket, loss).unwrap_err();
-                    prop_assert_eq!(error, EnsembleError::Foreign { found: 1, expected: band.id() });
+                    prop_assert_eq!(error.error, EnsembleError::Foreign { found: 1, expected: band.id() });
                 }
                 Call::TakeTwice(at) if !store.is_empty() => {
                     let id = at as u64 % 40;
@@ -132,8 +132,8 @@ proptest! {
                         refused = false;
                     }
                 }
-                Call::Rerange(range) => {
-                    let done = band.rerange(range, Some(50)).is_ok();
+                Call::StartOver(range) => {
+                    let done = band.obey(Order::Widen { range, remaining: Some(50) }).is_ok();
                     prop_assert_eq!(done, range >= 1.0 && range.is_finite());
                     if done {
                         outer = range;

@@ -3,7 +3,7 @@
 //! A learner is a base, or an ensemble, which is a base as well: a plain environment, the induced E' and a master all
 //! reach it through the same `learn`.
 
-use corral_core::{Base, BaseError, Rng};
+use corral_core::{Base, BaseError, Order, Rng};
 
 use crate::{EnvError, Environment};
 
@@ -71,7 +71,7 @@ pub fn alone<X: ?Sized, D>(
         let learner_fails = |source| RunError::Learner { round, source };
         if world.range() != range {
             range = world.range();
-            learner.rerange(range, Some(rounds - round)).map_err(learner_fails)?;
+            learner.obey(Order::Widen { range, remaining: Some(rounds - round) }).map_err(learner_fails)?;
         }
         world.next(world_rng).map_err(world_fails)?;
         let made = learner.propose(world.context(), learner_rng).map_err(learner_fails)?;

@@ -94,7 +94,7 @@ pub trait Environment<X: ?Sized, D>: Send {
     fn play(&mut self, decision: &D) -> Result<Feedback, EnvError>;
 
     /// The largest weight that feedback carries from now on: 1, but for E', where a change is passed to the base by
-    /// `rerange` before the next round.
+    /// an order before the next round.
     fn range(&self) -> f64 {
         1.0
     }

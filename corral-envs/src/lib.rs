@@ -35,7 +35,6 @@ mod alone;
 mod delay;
 mod draw;
 mod environment;
-mod recording;
 mod registry;
 mod regret;
 
@@ -51,6 +50,5 @@ pub use delay::{Arrival, Delay, Mailbox, delay, delays};
 pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
 pub use induced::{Induced, induce};
-pub use recording::{Record, Recording};
 pub use registry::{BuildError, World, build, entries, example};
 pub use regret::{ArmSums, CellSums};

@@ -1,7 +1,7 @@
 //! The induced environment E': its laws, its schedules, its history.
 
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
-use corral_envs::induced::{Announce, Constant, Decision, Recorded, Schedule, Substitute, schedules};
+use corral_envs::induced::{Announce, Constant, Listed, Recorded, Schedule, Substitute, schedules};
 use corral_envs::{EnvError, Environment, Induced, World, build, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -209,7 +209,7 @@ fn the_history_of_the_environment_holds_the_substitutes() {
         // Proposals outside the space are refused in unseen rounds as well.
         for _ in 0..20 {
             world.next(&mut rng).unwrap();
-            assert_eq!(world.play(&Arm(3)), Err(EnvError::Decision("3".to_owned())));
+            assert_eq!(world.play(&Arm(3)), Err(EnvError::Decision("arm 3".to_owned())));
         }
     }
 }
@@ -290,7 +290,7 @@ fn bad_tables_are_refused_with_a_reason() {
 #[test]
 fn a_decision_can_be_listed_for_arms() {
     let witness = Witness(Vec::new(), Context::plain(3));
-    assert_eq!(<Arm as Decision<Context>>::extremes(&witness), Some((0.0, Arm(2))));
+    assert_eq!(<Arm as Listed<Context>>::extremes(&witness), Some((0.0, Arm(2))));
 }
 
 /// E' around every world of points, by every schedule: weights within the range, means those of the world.

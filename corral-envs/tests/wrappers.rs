@@ -1,7 +1,7 @@
-//! Recording and running: what happened is kept, and what was paid is measured.
+//! Running: what was paid is measured.
 
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Proposal, Rng};
-use corral_envs::{Environment, Recording, RunError, World, alone, build, induce};
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Order, Proposal, Rng};
+use corral_envs::{Environment, RunError, World, alone, build, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -33,8 +33,8 @@ impl Base<Context, Arm> for Stubborn {
         }
         Ok(())
     }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.ranges.push((range, remaining));
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.ranges.push((order.range(), order.remaining()));
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -85,20 +85,4 @@ fn a_failure_names_its_round() {
     let mut env = world("bernoulli", "means = [0.5]", 3);
     let error = run(&mut *env, &mut Stubborn { arm: 1, ..Stubborn::default() }, 3).unwrap_err();
     assert_eq!(error.to_string(), "round 0: the decision 1 of 1 arms is outside the space");
-}
-
-/// A recorded run, played back from its loss matrix, is the same run.
-#[test]
-fn a_recording_can_be_replayed() {
-    let mut recording = Recording::new(world("drift", "arms = 3", 50));
-    let first = run(&mut recording, &mut Stubborn::default(), 50).unwrap();
-    let (_, records) = recording.into_parts();
-    assert_eq!(records.len(), 50);
-    assert!((records.iter().map(|r| r.mean).sum::<f64>() - first.paid).abs() < 1e-12);
-    let rows: Vec<String> = records.iter().map(|r| format!("{:?}", r.losses)).collect();
-    let mut replay = Recording::new(world("replay", &format!("losses = [{}]", rows.join(",")), 50));
-    run(&mut replay, &mut Stubborn::default(), 50).unwrap();
-    for (a, b) in records.iter().zip(replay.records()) {
-        assert_eq!((a.decision, a.feedback, &a.losses), (b.decision, b.feedback, &b.losses));
-    }
 }

@@ -30,7 +30,7 @@
 //!         Ok(Proposal::new(Arm::from((uniform(rng) * self.arms as f64) as usize)))
 //!     }
 //!     fn learn(&mut self, _: &X, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-//!     fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), BaseError> { Ok(()) }
+//!     fn obey(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
 //!     fn save(&self) -> Vec<u8> { snapshot::seal("random", 1, &()) }
 //!     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> { Ok(snapshot::open("random", 1, state)?) }
 //! }
@@ -97,8 +97,8 @@ pub use serde;
 pub mod prelude {
     pub use crate::{Kind, Plugin, corral_plugin};
     pub use corral_core::{
-        Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Point, Proposal, Rng, Set, Setup,
-        SnapshotError, Space, sample_index, snapshot, uniform,
+        Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Point, Proposal, Rng,
+        Set, Setup, SnapshotError, Space, sample_index, snapshot, uniform,
     };
     pub use serde::{Deserialize, Serialize};
 }

@@ -50,7 +50,7 @@ fn same_run<D: Decision + PartialEq + std::fmt::Debug + Clone>(
     let rounds = if cfg!(miri) { rounds.min(6) } else { rounds };
     let mut world = Pcg64Dxsm::seed_from_u64(1);
     let (mut a, mut b) = (Pcg64Dxsm::seed_from_u64(2), Pcg64Dxsm::seed_from_u64(2));
-    assert_eq!(native.learns_from_others(), other.learns_from_others());
+    assert_eq!(native.abilities().learns_from_others, other.abilities().learns_from_others);
     for round in 0..rounds {
         let x = context(&mut world);
         let (mine, theirs) = (native.propose(&x, &mut a).unwrap(), other.propose(&x, &mut b).unwrap());
@@ -76,8 +76,8 @@ fn a_base_behind_the_table_gives_the_same_run() {
     let mut native = draws::Draws::build(draws::DrawsParams { epsilon: 0.5, step: 0.1 }, &setup).unwrap();
     let mut behind = foreign::<draws::Draws>("epsilon = 0.5", &setup).unwrap();
     same_run(&mut native, &mut behind, features(7, 4), 100);
-    Base::<Context, Arm>::rerange(&mut native, 4.0, None).unwrap();
-    behind.rerange(4.0, None).unwrap();
+    Base::<Context, Arm>::obey(&mut native, Order::Widen { range: 4.0, remaining: None }).unwrap();
+    behind.obey(Order::Widen { range: 4.0, remaining: None }).unwrap();
     same_run(&mut native, &mut behind, features(7, 4), 20);
 }
 
@@ -116,7 +116,7 @@ impl Base<Context, Arm> for Witness {
     fn learn(&mut self, x: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
         if *x == self.0 { Ok(()) } else { Err(BaseError::Failed("another context".into())) }
     }
-    fn rerange(&mut self, _: f64, _: Option<u64>) -> Result<(), BaseError> {
+    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -247,7 +247,7 @@ fn a_panic_is_an_error_with_its_text_and_place() {
     told(faulty("propose").propose(&x, &mut rng).unwrap_err(), "propose");
     told(faulty("learn").learn(&x, &made, Feedback::plain(0.5)).unwrap_err(), "learn");
     told(faulty("pass").pass(&x).unwrap_err(), "pass");
-    told(faulty("rerange").rerange(2.0, None).unwrap_err(), "rerange");
+    told(faulty("rerange").obey(Order::Widen { range: 2.0, remaining: None }).unwrap_err(), "rerange");
     let state = faulty("").save();
     told(faulty("load").load(&state).unwrap_err(), "load");
     drop(faulty("drop"));
@@ -276,7 +276,7 @@ fn a_base_that_panicked_is_unusable_until_its_range_changes() {
     let again = base.propose(&x, &mut rng).unwrap_err().to_string();
     assert!(again.contains("unusable since it panicked (fault in round 2 at "), "{again}");
     assert!(base.pass(&x).is_err());
-    base.rerange(2.0, None).unwrap();
+    base.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
     for _ in 0..2 {
         base.propose(&x, &mut rng).unwrap();
     }
@@ -354,7 +354,7 @@ fn an_older_table_has_defaults_for_what_it_lacks() {
     let x = Context::shared(vec![1.0], 3);
     base.pass(&x).unwrap();
     assert_eq!(base.likelihood(&x, &Arm(0)), None);
-    assert!(!base.learns_from_others());
+    assert!(!base.abilities().learns_from_others);
     base.propose(&x, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
 }
 

@@ -251,7 +251,7 @@ fn the_floating_point_state_is_the_hosts_again_after_every_call() {
     assert_eq!(computed(), right, "propose");
     base.learn(&x, &made, Feedback::plain(0.5)).unwrap();
     assert_eq!(computed(), right, "learn");
-    let _ = (base.learns_from_others(), base.heeds_passes());
+    let _ = base.abilities();
     assert_eq!(computed(), right, "questions");
     spoil();
     assert_ne!(computed(), right, "the test can tell");

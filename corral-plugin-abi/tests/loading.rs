@@ -255,7 +255,7 @@ fn a_panic_in_a_plugin_is_an_error_with_text_and_place() {
     base.propose(&x, &mut rng).unwrap();
     base.propose(&x, &mut rng).unwrap_err();
     assert!(base.propose(&x, &mut rng).unwrap_err().to_string().contains("unusable since it panicked"));
-    base.rerange(2.0, None).unwrap();
+    base.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
     base.propose(&x, &mut rng).unwrap();
 }
 
@@ -292,7 +292,7 @@ fn what_a_c_plugin_returns_is_checked() {
     let base = build("");
     let mut other = build("");
     other.load(&base.save()).unwrap();
-    assert!(!other.learns_from_others());
+    assert!(!other.abilities().learns_from_others);
 
     let box_ = Setup::new(Space::Points(Set::Box { dim: 2 }), None);
     let plain = Context::plain(0);

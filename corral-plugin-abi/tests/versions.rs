@@ -133,7 +133,7 @@ fn a_newer_plugin_with_an_entry_more_loads() {
     );
     let loaded = load_file(&newer, &Policy::in_this_process()).unwrap();
     assert_eq!(loaded.about().unwrap().interface.as_deref(), Some("0.1.1"));
-    assert!(runs(&loaded).learns_from_others());
+    assert!(runs(&loaded).abilities().learns_from_others);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn an_older_plugin_loads_and_what_it_lacks_has_defaults() {
     );
     let loaded = load_file(&older, &Policy::in_this_process()).unwrap();
     let base = runs(&loaded);
-    assert!(!base.learns_from_others(), "the base would, but its table cannot say so");
+    assert!(!base.abilities().learns_from_others, "the base would, but its table cannot say so");
     assert!(base.likelihood(&Context::shared(vec![1.0], 3), &Arm(0)).is_some());
 }
 

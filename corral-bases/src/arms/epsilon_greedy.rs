@@ -1,7 +1,7 @@
 //! epsilon-greedy over arms, for worlds without features; see [`EpsilonGreedyParams`] for source and parameters.
 
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, Proposal, Rng, Setup, uniform};
+use corral_core::{Abilities, Arm, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, Setup, uniform};
 use serde::{Deserialize, Serialize};
 
 use super::Ties;
@@ -69,7 +69,6 @@ impl EpsilonGreedy {
 
 impl<X: ?Sized> Base<X, Arm> for EpsilonGreedy {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.ask()?;
         if uniform(rng) < self.epsilon() {
             return Ok(Proposal::new(Arm::from(uniform_arm(self.state.tallies.len(), rng))));
         }
@@ -99,10 +98,6 @@ impl<X: ?Sized> Base<X, Arm> for EpsilonGreedy {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        self.is_anytime()
-    }
-
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
         let tally = self.state.tallies.get(decision.index())?;
         let (low, first, count) = self.lowest();
@@ -114,19 +109,16 @@ impl<X: ?Sized> Base<X, Arm> for EpsilonGreedy {
         Some((epsilon / self.state.tallies.len() as f64 + (1.0 - epsilon) * greedy, Memo::empty()))
     }
 
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities { heeds_passes: self.is_anytime(), learns_from_others: true }
     }
 
     /// Re-tunes epsilon and keeps the means; or keeps both; or restarts.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        if self.params.range_change == RangeChange::Restart {
-            self.state.clock.restart(range, remaining)?;
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        if self.state.clock.obey(order, self.params.range_change)? {
             self.state.tallies.fill(Tally::default());
-            Ok(())
-        } else {
-            self.state.clock.widen(range)
         }
+        Ok(())
     }
 
     fn save(&self) -> Vec<u8> {

@@ -6,7 +6,9 @@
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, ParamError, Proposal, Rng, Setup, sample_index};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::common::{Clock, RangeChange, Setting, arm_count, check_arm, check_numbers, reopen, seal};
@@ -158,7 +160,6 @@ impl Exp3 {
 
 impl<X: ?Sized> Base<X, Arm> for Exp3 {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
         let total = self.total();
         let arm = sample_index(&self.weights, total, rng)
             .ok_or_else(|| BaseError::Failed(String::from("all weights of exp3 are zero")))?;
@@ -192,10 +193,6 @@ impl<X: ?Sized> Base<X, Arm> for Exp3 {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        self.is_anytime()
-    }
-
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
         let q = self.weights.get(decision.index())? / self.total();
         Some((q, Memo::one(q)))
@@ -203,14 +200,14 @@ impl<X: ?Sized> Base<X, Arm> for Exp3 {
 
     /// Restarts, or re-tunes the rate and keeps the estimates: with a rate that only falls this is sound too, and did
     /// better where ranges grow often (pitfall 17 of the notes on bases).
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        match self.params.range_change {
-            RangeChange::Restart => {
-                self.state.clock.restart(range, remaining)?;
-                self.state.losses.fill(0.0);
-                self.state.shift = 0.0;
-            }
-            RangeChange::Retune | RangeChange::Keep => self.state.clock.widen(range)?,
+    fn abilities(&self) -> Abilities {
+        Abilities { heeds_passes: self.is_anytime(), learns_from_others: false }
+    }
+
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        if self.state.clock.obey(order, self.params.range_change)? {
+            self.state.losses.fill(0.0);
+            self.state.shift = 0.0;
         }
         self.tune();
         Ok(())
@@ -281,7 +278,8 @@ mod tests {
         let truth = [0.9, 0.3, 0.6];
         for p in [1.0, 0.125] {
             let mut base = base(Exp3Params::default(), 3, 1_000_000);
-            Base::<(), Arm>::rerange(&mut base, 8.0, Some(1_000_000)).unwrap();
+            Base::<(), Arm>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1_000_000) })
+                .unwrap();
             let skew = Proposal::with_memo(Arm(0), Memo::one(1.0 / 3.0));
             base.learn(&(), &skew, Feedback::new(1.0, 8.0)).unwrap();
             let mut rng = Pcg64Dxsm::seed_from_u64(7);

@@ -1,10 +1,12 @@
 //! Always the same arm. No learning; regret is that of the arm, alpha = 0 in any environment.
 
 use corral_core::catalog::{Entry, Field};
-use corral_core::{Arm, Base, BaseError, Feedback, LossDomain, Memo, ParamError, Proposal, Rng, Setup};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, ParamError, Proposal, Rng, Setup,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::common::{Clock, arm_count, check_arm, reopen, seal};
+use crate::common::{Clock, RangeChange, arm_count, check_arm, reopen, seal};
 use crate::registry::{Row, defaults};
 
 const NAME: &str = "fixed";
@@ -71,22 +73,18 @@ impl<X: ?Sized> Base<X, Arm> for Fixed {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        false
-    }
-
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
         check_arm(*decision, self.actions).ok()?;
         Some((f64::from(decision.index() == self.params.arm), Memo::empty()))
     }
 
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities::MODEL
     }
 
     /// Keeps: there is nothing to tune.
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        self.clock.widen(range)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.clock.obey(order, RangeChange::Keep).map(drop)
     }
 
     fn save(&self) -> Vec<u8> {

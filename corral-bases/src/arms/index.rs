@@ -5,7 +5,9 @@
 //! form without restarts.
 
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Feedback, LossDomain, Memo, Proposal, Rng, Setup, uniform};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, Proposal, Rng, Setup, uniform,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -187,7 +189,6 @@ impl<R: Rule> IndexBase<R> {
 
 impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.ask()?;
         if self.starts_at_random() {
             return Ok(Proposal::new(Arm::from(uniform_arm(self.indices.len(), rng))));
         }
@@ -221,10 +222,6 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        self.rule.counts_estimates()
-    }
-
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
         let index = *self.indices.get(decision.index())?;
         let probability = if self.starts_at_random() {
@@ -238,19 +235,17 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
         Some((probability, Memo::empty()))
     }
 
-    fn learns_from_others(&self) -> bool {
-        !self.rule.counts_estimates()
+    fn abilities(&self) -> Abilities {
+        let estimates = self.rule.counts_estimates();
+        Abilities { heeds_passes: estimates, learns_from_others: !estimates }
     }
 
     /// Keeps what was seen (the bound holds for every range without being told it), or restarts by the letter of the
     /// theorem.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        if self.rule.range_change() == RangeChange::Restart {
-            self.state.clock.restart(range, remaining)?;
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        if self.state.clock.obey(order, self.rule.range_change())? {
             self.state.seen = 0.0;
             self.state.tallies.fill(Tally::default());
-        } else {
-            self.state.clock.widen(range)?;
         }
         self.refresh();
         Ok(())

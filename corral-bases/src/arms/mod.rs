@@ -1,10 +1,12 @@
 //! Multi-armed bases: they see no context.
 
 use corral_core::catalog::Entry;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Context, Feedback, Learner, Memo, Order, Proposal, Rng, Setup,
+};
 use serde::de::DeserializeOwned;
 
-use crate::registry::{BuildError, Learner, Row};
+use crate::registry::{BuildError, Row};
 
 mod betas;
 mod epsilon_greedy;
@@ -80,18 +82,15 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for ContextFree<B> {
         self.check(x)?;
         self.base.pass(x)
     }
-    fn heeds_passes(&self) -> bool {
-        self.base.heeds_passes()
-    }
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         self.check(x).ok()?;
         self.base.likelihood(x, decision)
     }
-    fn learns_from_others(&self) -> bool {
-        self.base.learns_from_others()
+    fn abilities(&self) -> Abilities {
+        self.base.abilities()
     }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.base.rerange(range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.base.obey(order)
     }
     fn save(&self) -> Vec<u8> {
         self.base.save()

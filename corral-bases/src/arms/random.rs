@@ -1,10 +1,12 @@
 //! A uniformly random arm in every round. No learning; alpha = 0 in any environment.
 
 use corral_core::catalog::Entry;
-use corral_core::{Arm, Base, BaseError, Feedback, LossDomain, Memo, Proposal, Rng, Setup, uniform};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, Proposal, Rng, Setup, uniform,
+};
 use serde::{Deserialize, Serialize};
 
-use crate::common::{Clock, arm_count, check_arm, reopen, seal};
+use crate::common::{Clock, RangeChange, arm_count, check_arm, reopen, seal};
 use crate::registry::{Row, defaults};
 
 const NAME: &str = "random";
@@ -65,22 +67,18 @@ impl<X: ?Sized> Base<X, Arm> for Random {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        false
-    }
-
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
         check_arm(*decision, self.actions).ok()?;
         Some((1.0 / self.actions as f64, Memo::empty()))
     }
 
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities::MODEL
     }
 
     /// Keeps: there is nothing to tune.
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        self.clock.widen(range)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.clock.obey(order, RangeChange::Keep).map(drop)
     }
 
     fn save(&self) -> Vec<u8> {

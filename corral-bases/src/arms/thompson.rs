@@ -5,7 +5,9 @@
 //! with the observed loss. The range enters no formula.
 
 use corral_core::catalog::{Entry, Field};
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, Prior, Proposal, Rng, Setup, uniform};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Feedback, Memo, Order, Prior, Proposal, Rng, Setup, uniform,
+};
 use serde::{Deserialize, Serialize};
 
 use super::posterior::Posterior;
@@ -127,10 +129,6 @@ impl<X: ?Sized> Base<X, Arm> for Thompson {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        false
-    }
-
     /// Exact for the finite families and for two Gaussian arms; `None` for the others, where the probability of being
     /// best has no closed form: a master then has the proposal itself, which given its own draw is certain.
     fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
@@ -138,20 +136,19 @@ impl<X: ?Sized> Base<X, Arm> for Thompson {
         Some((self.state.posterior.probability_best(arm)?, Memo::empty()))
     }
 
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities::MODEL
     }
 
     /// Keeps the posterior, or starts again from the prior.
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        if self.params.range_change == RangeChange::Restart {
-            let posterior = Posterior::new(&self.params.prior, self.actions)?;
-            self.state.clock.restart(range, None)?;
-            self.state.posterior = posterior;
-            Ok(())
-        } else {
-            self.state.clock.widen(range)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let mut clock = self.state.clock;
+        if clock.obey(order, self.params.range_change)? {
+            self.state.posterior = Posterior::new(&self.params.prior, self.actions)?;
+            clock.horizon = None;
         }
+        self.state.clock = clock;
+        Ok(())
     }
 
     fn save(&self) -> Vec<u8> {

@@ -5,7 +5,9 @@
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, ParamError, Proposal, Rng, Setup, sample_index};
+use corral_core::{
+    Arm, Base, BaseError, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
+};
 use serde::{Deserialize, Serialize};
 
 use super::exp3::check_probability;
@@ -228,16 +230,13 @@ impl<X: ?Sized> Base<X, Arm> for Tsallis {
     }
 
     /// Restarts, or re-tunes the rate and keeps the estimates.
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        match self.params.range_change {
-            RangeChange::Restart => {
-                self.state.clock.restart(range, None)?;
-                self.state.losses.fill(0.0);
-                self.state.gap = 0.0;
-                Ok(())
-            }
-            RangeChange::Retune | RangeChange::Keep => self.state.clock.widen(range),
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        if self.state.clock.obey(order, self.params.range_change)? {
+            self.state.clock.horizon = None;
+            self.state.losses.fill(0.0);
+            self.state.gap = 0.0;
         }
+        Ok(())
     }
 
     fn save(&self) -> Vec<u8> {
@@ -272,7 +271,7 @@ mod tests {
             gap in 0.0..1e5f64,
         ) {
             let mut base = TsallisParams::default().check(&Setup::arms(losses.len(), None)).unwrap();
-            base.state = State { clock: Clock { rounds, asked: 0, horizon: None, range }, losses, gap };
+            base.state = State { clock: Clock { rounds, horizon: None, range }, losses, gap };
             let root = base.solve();
             prop_assert!((root.sum - 1.0).abs() < 1e-11, "{root:?}");
             let total: f64 = (0..base.weights.len()).map(|i| base.probability(&root, i)).sum();
@@ -297,7 +296,7 @@ mod tests {
         for (reduced_variance, p) in [(false, 1.0), (false, 0.125), (true, 1.0), (true, 0.125)] {
             let params = TsallisParams { reduced_variance, ..TsallisParams::default() };
             let mut base = params.check(&Setup::arms(3, None)).unwrap();
-            Base::<(), Arm>::rerange(&mut base, 8.0, None).unwrap();
+            Base::<(), Arm>::obey(&mut base, Order::Widen { range: 8.0, remaining: None }).unwrap();
             (base.state.losses, base.state.clock.rounds) = (vec![0.0, 10.0, 40.0], 400);
             let mut rng = Pcg64Dxsm::seed_from_u64(11);
             let (mut sum, mut square) = ([0.0; 3], [0.0; 3]);

@@ -2,7 +2,10 @@
 
 use std::cell::RefCell;
 
-use corral_core::{Arm, Base, BaseError, Commons, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Commons, Context, Feedback, Memo, Order, ParamError, Proposal, Rng,
+    Setup,
+};
 use serde::{Deserialize, Serialize};
 
 use super::packed::dot;
@@ -280,22 +283,19 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
         self.see(x, &mut self.scratch.borrow_mut())?;
         self.base.pass(self.scratch.get_mut())
     }
-    fn heeds_passes(&self) -> bool {
-        self.base.heeds_passes()
-    }
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         let mut seen = self.scratch.try_borrow_mut().ok()?;
         self.see(x, &mut seen).ok()?;
         self.base.likelihood(&seen, decision)
     }
-    fn learns_from_others(&self) -> bool {
-        self.base.learns_from_others()
+    fn abilities(&self) -> Abilities {
+        self.base.abilities()
     }
     fn share(&mut self, commons: &mut Commons) {
         self.base.share(commons);
     }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.base.rerange(range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.base.obey(order)
     }
     fn save(&self) -> Vec<u8> {
         self.base.save()

@@ -8,7 +8,8 @@ use std::cell::RefCell;
 
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
-    Arm, Base, BaseError, Commons, Context, Feedback, LossDomain, Memo, Proposal, Rng, Setup, sample_index,
+    Abilities, Arm, Base, BaseError, Commons, Context, Feedback, LossDomain, Memo, Order, Proposal, Rng,
+    Setup, sample_index,
 };
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -142,19 +143,13 @@ impl<M: Regressor> State<M> {
         Ok(())
     }
 
-    pub(crate) fn rerange(
-        &mut self,
-        change: RangeChange,
-        range: f64,
-        remaining: Option<u64>,
-    ) -> Result<(), BaseError> {
-        if change == RangeChange::Restart {
-            BaseError::check_range(range)?;
+    pub(crate) fn obey(&mut self, order: Order, change: RangeChange) -> Result<(), BaseError> {
+        let mut clock = self.clock;
+        if clock.obey(order, change)? {
             self.held.restart()?;
-            self.clock.restart(range, remaining)
-        } else {
-            self.clock.widen(range)
         }
+        self.clock = clock;
+        Ok(())
     }
 
     /// Empty where a base that is out of step has no state of its own.
@@ -214,9 +209,15 @@ impl<C: Choice> Linear<C> {
     }
 }
 
+impl<C: Choice> Linear<C> {
+    /// Whether a round without it is something: only where the horizon has to be counted.
+    fn counts_passes(&self) -> bool {
+        self.state.clock.horizon.is_none() && self.params.counts_rounds()
+    }
+}
+
 impl<C: Choice> Base<Context, Arm> for Linear<C> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.ask()?;
         let mut weights = self.weights.borrow_mut();
         let actions = self.weigh(x, &mut weights)?;
         let arm = sample_index(&weights[..actions], 1.0, rng)
@@ -230,14 +231,10 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
 
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
         self.layout.check(x)?;
-        if self.heeds_passes() {
+        if self.counts_passes() {
             self.state.clock.tick();
         }
         Ok(())
-    }
-
-    fn heeds_passes(&self) -> bool {
-        self.state.clock.horizon.is_none() && self.params.counts_rounds()
     }
 
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
@@ -247,8 +244,9 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         Some((weight.clamp(0.0, 1.0), Memo::empty()))
     }
 
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        let heeds_passes = self.counts_passes();
+        Abilities { heeds_passes, learns_from_others: true }
     }
 
     fn share(&mut self, commons: &mut Commons) {
@@ -256,8 +254,8 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         self.state.held.share(commons, self.params.features(), &self.layout, restarts);
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.state.rerange(self.params.range_change(), range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.state.obey(order, self.params.range_change())
     }
 
     fn save(&self) -> Vec<u8> {

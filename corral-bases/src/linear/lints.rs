@@ -5,7 +5,9 @@
 //! alpha = 1/2 by the argument of LinUCB with widths sqrt(d) larger (section 4.6 of the notes on bases).
 
 use corral_core::catalog::{Entry, Field};
-use corral_core::{Arm, Base, BaseError, Commons, Context, Feedback, Memo, Proposal, Rng, Setup};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Commons, Context, Feedback, Memo, Order, Proposal, Rng, Setup,
+};
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +199,6 @@ impl LinTs {
 
 impl Base<Context, Arm> for LinTs {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.ask()?;
         let arm = if self.layout.shared && self.params.draw == Draw::Joint {
             self.draw_shared(x, rng)?
         } else {
@@ -212,18 +213,14 @@ impl Base<Context, Arm> for LinTs {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        false
-    }
-
     /// `None`: the probability of being best has no closed form. A master then has the proposal itself, which given
     /// its own draw is certain.
     fn likelihood(&self, _x: &Context, _decision: &Arm) -> Option<(f64, Memo)> {
         None
     }
 
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities::MODEL
     }
 
     fn share(&mut self, commons: &mut Commons) {
@@ -231,9 +228,9 @@ impl Base<Context, Arm> for LinTs {
         self.state.held.share(commons, &self.params.features, &self.layout, restarts);
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         self.stale = true;
-        self.state.rerange(self.params.range_change, range, remaining)
+        self.state.obey(order, self.params.range_change)
     }
 
     fn save(&self) -> Vec<u8> {

@@ -4,10 +4,10 @@
 //! were announced; where only the context has features, every action has a vector of its own.
 
 use corral_core::catalog::Entry;
-use corral_core::{Arm, Base, BaseError, Context, Setup, Space};
+use corral_core::{Arm, Base, BaseError, Context, Learner, Setup, Space};
 use serde::de::DeserializeOwned;
 
-use crate::registry::{BuildError, Learner, Row};
+use crate::registry::{BuildError, Row};
 
 mod epsilon_greedy;
 mod features;

@@ -7,12 +7,12 @@
 use corral_core::catalog::{Entry, Field};
 use corral_core::set::SetError;
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Base, BaseError, Feedback, ParamError, Point, Proposal, Rng, Set, Setup};
+use corral_core::{Base, BaseError, Feedback, Order, ParamError, Point, Proposal, Rng, Set, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::scrible::{doubled, horizon_or_doubling};
 use super::{AffineMap, Shrunk, dot, fill_sphere, point_set, resize};
-use crate::common::{Clock, Setting, check_numbers, reopen, seal};
+use crate::common::{Clock, RangeChange, Setting, check_numbers, reopen, seal};
 use crate::registry::{Row, defaults, points};
 
 const NAME: &str = "bgd";
@@ -239,7 +239,6 @@ impl<X: ?Sized> Base<X, Point> for Bgd {
         rng: &mut dyn Rng,
         made: &mut Proposal<Point>,
     ) -> Result<(), BaseError> {
-        self.state.clock.check()?;
         self.draw(rng);
         // theta = y + delta u                                              section 5.3
         let theta = resize(&mut made.decision, self.set.dim());
@@ -290,8 +289,10 @@ impl<X: ?Sized> Base<X, Point> for Bgd {
     }
 
     /// Restarts: the paper's rule.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.state.clock.restart(range, remaining)?;
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        if !self.state.clock.obey(order, RangeChange::Restart)? {
+            return Ok(());
+        }
         self.state.y.copy_from_slice(self.ground.centre());
         self.tune();
         Ok(())

@@ -329,11 +329,6 @@ impl Model for GlmModel {
         }
         self.decide()
     }
-
-    /// Keeps: lazy learning needs no range.
-    fn rerange(&mut self) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]

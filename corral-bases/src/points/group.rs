@@ -16,7 +16,7 @@ use super::ridge::Ridge;
 use super::scrible::horizon_or_doubling;
 use super::sl_ucb::check_support;
 use super::{dot, fill_sphere, point_set};
-use crate::common::{Clock, Setting, non_negative};
+use crate::common::{Clock, RangeChange, Setting, non_negative};
 use crate::registry::{Row, defaults, points};
 
 const NAME: &str = "group-sparse";
@@ -256,11 +256,7 @@ impl Model for GroupModel {
         self.decide(clock)
     }
 
-    /// Starts over.
-    fn rerange(&mut self) -> bool {
-        self.state = GroupState::new(self.decision.len());
-        true
-    }
+    const RANGE_CHANGE: RangeChange = RangeChange::Restart;
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 //! the weight (argument B of section 1.2 of the notes on bases).
 
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Base, BaseError, Feedback, Memo, Point, Proposal, Rng, Set};
+use corral_core::{Abilities, Base, BaseError, Feedback, Memo, Order, Point, Proposal, Rng, Set};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::resize;
-use crate::common::{Clock, reopen, seal};
+use crate::common::{Clock, RangeChange, reopen, seal};
 
 /// A model of the loss that proposes points.
 pub trait Model: Send {
@@ -16,7 +16,7 @@ pub trait Model: Send {
     /// Its parameters.
     type Params: Serialize + DeserializeOwned + PartialEq + Send;
     /// What it has learned.
-    type State: Serialize + DeserializeOwned;
+    type State: Clone + Send + Serialize + DeserializeOwned;
 
     /// What it has learned.
     fn state(&self) -> &Self::State;
@@ -42,8 +42,8 @@ pub trait Model: Send {
     /// The arithmetic failed.
     fn learn(&mut self, clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError>;
 
-    /// The range changed. Returns whether the model starts over; else it keeps what it knows.
-    fn rerange(&mut self) -> bool;
+    /// What a wider range does to it: lazy learning needs no range.
+    const RANGE_CHANGE: RangeChange = RangeChange::Keep;
 }
 
 /// A base over points that learns lazily.
@@ -53,11 +53,14 @@ pub struct Lazy<M: Model> {
     set: Set,
     clock: Clock,
     model: M,
+    /// What the model knew before the first round.
+    first: M::State,
 }
 
 impl<M: Model> Lazy<M> {
     pub(crate) fn new(params: M::Params, set: Set, clock: Clock, model: M) -> Self {
-        Self { params, set, clock, model }
+        let first = model.state().clone();
+        Self { params, set, clock, model, first }
     }
 
     /// The model.
@@ -79,7 +82,6 @@ impl<X: ?Sized, M: Model> Base<X, Point> for Lazy<M> {
         rng: &mut dyn Rng,
         made: &mut Proposal<Point>,
     ) -> Result<(), BaseError> {
-        self.clock.ask()?;
         made.memo.clear();
         let out = resize(&mut made.decision, self.set.dim());
         self.model.propose(&self.clock, rng, out)?;
@@ -112,13 +114,17 @@ impl<X: ?Sized, M: Model> Base<X, Point> for Lazy<M> {
         Some((f64::from(sure == decision.coordinates()), Memo::empty()))
     }
 
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities { heeds_passes: true, learns_from_others: true }
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        BaseError::check_range(range)?;
-        if self.model.rerange() { self.clock.restart(range, remaining) } else { self.clock.widen(range) }
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let mut clock = self.clock;
+        if clock.obey(order, M::RANGE_CHANGE)? {
+            self.model.resume(self.first.clone(), &clock)?;
+        }
+        self.clock = clock;
+        Ok(())
     }
 
     fn save(&self) -> Vec<u8> {

@@ -225,9 +225,4 @@ impl Model for OfulModel {
         self.ridge.learn(x, loss - self.params.offset);
         self.decide(clock)
     }
-
-    /// Keeps: lazy learning needs no range.
-    fn rerange(&mut self) -> bool {
-        false
-    }
 }

@@ -7,12 +7,14 @@
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, Point, Proposal, Rng, Set, Setup, sample_index};
+use corral_core::{
+    Arm, Base, BaseError, Feedback, Memo, Order, Point, Proposal, Rng, Set, Setup, sample_index,
+};
 use serde::{Deserialize, Serialize};
 
 use super::geometry::Leader;
 use super::{fill_sphere, point_set, resize};
-use crate::common::{Clock, Setting, arm_count, check_arm, check_numbers, reopen, seal};
+use crate::common::{Clock, RangeChange, Setting, arm_count, check_arm, check_numbers, reopen, seal};
 use crate::registry::{Row, bound_horizon, defaults, points};
 
 const NAME: &str = "scrible";
@@ -271,8 +273,10 @@ impl Scrible {
         Ok(())
     }
 
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.state.clock.restart(range, remaining)?;
+    fn follow(&mut self, order: Order) -> Result<(), BaseError> {
+        if !self.state.clock.obey(order, RangeChange::Restart)? {
+            return Ok(());
+        }
         self.state.force.fill(0.0);
         self.leader.reset();
         self.tune();
@@ -331,7 +335,6 @@ impl<X: ?Sized> Base<X, Point> for Scrible {
         rng: &mut dyn Rng,
         made: &mut Proposal<Point>,
     ) -> Result<(), BaseError> {
-        self.state.clock.check()?;
         self.draw(rng, made);
         Ok(())
     }
@@ -345,8 +348,8 @@ impl<X: ?Sized> Base<X, Point> for Scrible {
     }
 
     /// Restarts: the paper's rule.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.start_over(range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.follow(order)
     }
 
     fn save(&self) -> Vec<u8> {
@@ -375,7 +378,6 @@ impl ScribleArms {
 
 impl<X: ?Sized> Base<X, Arm> for ScribleArms {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.inner.state.clock.check()?;
         self.inner.draw(rng, &mut self.mixed);
         let y = self.mixed.decision.coordinates();
         let arm = sample_index(y, y.iter().sum(), rng)
@@ -393,8 +395,8 @@ impl<X: ?Sized> Base<X, Arm> for ScribleArms {
     }
 
     /// Restarts: the paper's rule.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.inner.start_over(range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.inner.follow(order)
     }
 
     fn save(&self) -> Vec<u8> {

@@ -17,7 +17,7 @@ use super::point_set;
 use super::restricted::{self, Width};
 use super::ridge::Ridge;
 use super::scrible::horizon_or_doubling;
-use crate::common::{Clock, Setting, non_negative};
+use crate::common::{Clock, RangeChange, Setting, non_negative};
 use crate::registry::{Row, defaults, points};
 
 const NAME: &str = "sl-ucb";
@@ -219,17 +219,7 @@ impl Model for SlUcbModel {
         self.decide(clock)
     }
 
-    /// Starts the search over.
-    fn rerange(&mut self) -> bool {
-        let dim = self.decision.len();
-        self.state = SlUcbState {
-            ridge: Ridge::new(dim, 1.0),
-            signs: vec![0.0; dim],
-            explored: 0,
-            support: Vec::new(),
-        };
-        true
-    }
+    const RANGE_CHANGE: RangeChange = RangeChange::Restart;
 }
 
 /// Coordinates below `dim`, rising.

@@ -330,11 +330,6 @@ impl Model for SparseModel {
         self.state.squares += mixed * mixed;
         self.decide(clock)
     }
-
-    /// Keeps: lazy learning needs no range.
-    fn rerange(&mut self) -> bool {
-        false
-    }
 }
 
 #[cfg(test)]

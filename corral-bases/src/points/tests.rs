@@ -2,7 +2,9 @@
 
 use corral_core::contract::{OnRange, Subject, check_all};
 use corral_core::set::SetError;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Point, Proposal, Set, Setup, Space, uniform};
+use corral_core::{
+    Arm, Base, BaseError, Context, Feedback, Order, Point, Proposal, Set, Setup, Space, uniform,
+};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -153,7 +155,8 @@ fn gradient_estimates_are_unbiased() {
                 let mut rng = Pcg64Dxsm::seed_from_u64(17);
                 let params = ScribleParams { centered, ..Default::default() };
                 let mut base = params.check(&setup(set.clone(), 1000)).unwrap();
-                Base::<(), Point>::rerange(&mut base, 8.0, Some(1000)).unwrap();
+                Base::<(), Point>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1000) })
+                    .unwrap();
                 // Away from the centre first.
                 for _ in 0..200 {
                     let made = base.propose(&(), &mut rng).unwrap();
@@ -174,7 +177,8 @@ fn gradient_estimates_are_unbiased() {
             // simplex sees the part of c in the plane.
             let mut rng = Pcg64Dxsm::seed_from_u64(23);
             let mut base = BgdParams::default().check(&setup(set.clone(), 1_000_000_000)).unwrap();
-            Base::<(), Point>::rerange(&mut base, 8.0, Some(1_000_000_000)).unwrap();
+            Base::<(), Point>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1_000_000_000) })
+                .unwrap();
             let mean = if d < set.dim() { SLOPE.iter().sum::<f64>() / 4.0 } else { 0.0 };
             let truth: Vec<f64> = SLOPE[..set.dim()].iter().map(|c| c - mean).collect();
             assert_mean(&format!("bgd on a {} at p = {p}", set.kind()), &truth, 100_000, || {
@@ -255,7 +259,7 @@ fn the_clamps_bind_where_they_should() {
         let mut base = ScribleParams::default().check(&setup(set, 5000)).unwrap();
         let edge = horizon / (8.0 * nu * horizon.ln());
         for rho in [1.0, 0.5 * edge, 0.99 * edge, 1.01 * edge, 100.0 * edge] {
-            Base::<(), Point>::rerange(&mut base, rho, Some(5000)).unwrap();
+            Base::<(), Point>::obey(&mut base, Order::Widen { range: rho, remaining: Some(5000) }).unwrap();
             let free = (nu * horizon.ln() / (2.0 * d * d * rho * horizon)).sqrt();
             let expected = if rho < edge { free } else { 1.0 / (4.0 * d * rho) };
             assert!(
@@ -272,7 +276,7 @@ fn the_clamps_bind_where_they_should() {
     let free = |rho: f64| (2.0f64 / 4.5).sqrt() * (rho / horizon).powf(0.25);
     let edge = horizon * (0.5f64 / (2.0f64 / 4.5).sqrt()).powi(4);
     for rho in [1.0, 16.0, 0.99 * edge, 1.01 * edge, 1e6] {
-        Base::<(), Point>::rerange(&mut base, rho, Some(5000)).unwrap();
+        Base::<(), Point>::obey(&mut base, Order::Widen { range: rho, remaining: Some(5000) }).unwrap();
         let delta = if rho < edge { free(rho) } else { 0.5 };
         assert!((base.delta() / delta - 1.0).abs() < 1e-12, "rho {rho}: {} not {delta}", base.delta());
         assert!((base.rate() / (delta / (2.0 * (rho * horizon).sqrt())) - 1.0).abs() < 1e-12);
@@ -296,7 +300,7 @@ fn confidence_sets_cover_at_their_level() {
                 ..Default::default()
             };
             let mut base = params.check(&setup(Set::Ball { dim: 3 }, 150)).unwrap();
-            let clock = crate::common::Clock { rounds: 0, asked: 0, horizon: Some(150), range: 1.0 };
+            let clock = crate::common::Clock { rounds: 0, horizon: Some(150), range: 1.0 };
             let mut covered = true;
             for _ in 0..150 {
                 let made = base.propose(&(), &mut rng).unwrap();
@@ -319,7 +323,7 @@ fn confidence_sets_cover_at_their_level() {
         let mut base = SparseOfulParams { delta: Setting::Given(0.1), ..Default::default() }
             .check(&setup(Set::Ball { dim: 6 }, 200))
             .unwrap();
-        let clock = crate::common::Clock { rounds: 0, asked: 0, horizon: Some(200), range: 1.0 };
+        let clock = crate::common::Clock { rounds: 0, horizon: Some(200), range: 1.0 };
         for _ in 0..200 {
             let made = base.propose(&(), &mut rng).unwrap();
             let loss = f64::from(uniform(&mut rng) < 0.5 + dot(&sparse, &made.decision.0));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
-    Arm, Base, BaseError, Context, ContextSampler, Feedback, Memo, ParamError, Proposal, Rng, Setup,
+    Arm, Base, BaseError, Context, ContextSampler, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup,
     sample_index, uniform,
 };
 use rand_distr::{Binomial, Distribution};
@@ -24,7 +24,7 @@ use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Reads, Sites};
 use super::workspace::Workspace;
 use super::{POLICIES, default_ln_size, over_policies, propensity, rounds_left};
-use crate::common::{Clock, check_arm, non_negative, reopen, seal};
+use crate::common::{Clock, RangeChange, check_arm, non_negative, reopen, seal};
 use crate::registry::{Row, defaults};
 
 const NAME: &str = "bistro";
@@ -288,7 +288,6 @@ fn fill(shares: &[f64], q: &mut [f64]) {
 
 impl Base<Context, Arm> for Bistro {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
         self.class.reads().check(x)?;
         let k = self.class.reads().actions;
         let stored = self.state.sites.len();
@@ -331,9 +330,12 @@ impl Base<Context, Arm> for Bistro {
     }
 
     /// Restarts with the rounds that are left: estimates are dropped, and L is for the new range.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         let mut clock = self.state.clock;
-        clock.restart(range, remaining.or(rounds_left(&self.state.clock)))?;
+        if !clock.obey(order, RangeChange::Restart)? {
+            return Ok(());
+        }
+        clock.horizon = clock.horizon.or(rounds_left(&self.state.clock));
         self.size = Size::new(&clock, &self.class).map_err(BaseError::Failed)?;
         self.state = State::new(clock, self.class.reads());
         self.work.clear();
@@ -463,15 +465,15 @@ mod tests {
         let mut base = BistroParams::default().check(&setup).unwrap();
         let length = 2f64.powf(-1.0 / 3.0) * (15_000.0 / 64f64.ln()).cbrt();
         assert!((base.size.length - length).abs() < 1e-12 && base.size.estimate == base.size.length);
-        base.rerange(8.0, Some(5000)).unwrap();
+        base.obey(Order::Widen { range: 8.0, remaining: Some(5000) }).unwrap();
         assert!((base.size.length - length / 2.0).abs() < 1e-12);
         assert!((base.size.estimate - 4.0 * length).abs() < 1e-12);
         // A range so large that L = K: uniform play.
-        base.rerange(1e6, Some(5000)).unwrap();
+        base.obey(Order::Widen { range: 1e6, remaining: Some(5000) }).unwrap();
         assert_eq!(base.size.length, 3.0);
         // The rounds that are left, also where nobody says how many.
         base.pass(&Context::tabular(0, 3)).unwrap();
-        base.rerange(1.0, None).unwrap();
+        base.obey(Order::Widen { range: 1.0, remaining: None }).unwrap();
         assert_eq!(base.state.clock.horizon, Some(4999));
     }
 
@@ -485,7 +487,7 @@ mod tests {
             let mut setup = setup(&tables);
             setup.horizon = Some(50);
             let mut base = BistroParams::default().check(&setup).unwrap();
-            base.rerange(8.0, Some(50)).unwrap();
+            base.obey(Order::Widen { range: 8.0, remaining: Some(50) }).unwrap();
             let state = base.state.clone();
             let x = Context::tabular(1, 3);
             let mut rng = Pcg64Dxsm::seed_from_u64(7);

@@ -15,7 +15,9 @@ use std::sync::Arc;
 use corral_core::catalog::{Entry, Field};
 use corral_core::policy::Policy;
 use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup, uniform};
+use corral_core::{
+    Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, uniform,
+};
 use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies, PolicyClass};
@@ -247,7 +249,6 @@ fn memo(probability: f64, explored: bool) -> Memo {
 
 impl Base<Context, Arm> for EpochGreedy {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
         self.class.reads().check(x)?;
         // One draw whatever the phase, so that runs stay coupled.
         let (k, draw) = (self.class.reads().actions, uniform(rng));
@@ -297,19 +298,16 @@ impl Base<Context, Arm> for EpochGreedy {
     }
 
     /// Restarts with the rounds that are left, or keeps the examples and re-tunes the schedule.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        match self.params.range_change {
-            RangeChange::Restart => {
-                let mut clock = self.state.clock;
-                let remaining = match self.params.variant {
-                    EpochGreedyVariant::First => remaining.or(rounds_left(&clock)),
-                    EpochGreedyVariant::Epochs => remaining,
-                };
-                clock.restart(range, remaining)?;
-                self.state = State::new(clock, &self.class);
-                self.work.clear();
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let mut clock = self.state.clock;
+        if clock.obey(order, self.params.range_change)? {
+            if self.params.variant == EpochGreedyVariant::First {
+                clock.horizon = clock.horizon.or(rounds_left(&self.state.clock));
             }
-            RangeChange::Retune | RangeChange::Keep => go_on(&mut self.state.clock, range, remaining)?,
+            self.state = State::new(clock, &self.class);
+            self.work.clear();
+        } else {
+            self.state.clock = go_on(clock, order);
         }
         Ok(())
     }
@@ -373,7 +371,7 @@ mod tests {
     fn first_explores_as_long_as_the_paper_says_and_then_never() {
         for range in [1.0, 8.0] {
             let mut base = EpochGreedyParams::default().check(&setup(100_000)).unwrap();
-            base.rerange(range, Some(100_000)).unwrap();
+            base.obey(Order::Widen { range, remaining: Some(100_000) }).unwrap();
             // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N))
             let t0 = 100_000f64.powf(2.0 / 3.0) * range.cbrt() * (2.0 * 400_000f64.ln()).sqrt();
             assert_eq!(base.explore_first(), t0 as u64);

@@ -14,7 +14,7 @@ use corral_core::catalog::{Entry, Field};
 use corral_core::policy::Policy;
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
-    Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup, sample_index,
+    Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
 };
 use serde::{Deserialize, Serialize};
 
@@ -264,7 +264,6 @@ fn sum_by_action(weights: &[f64], actions: &[u16], sums: &mut [f64]) {
 
 impl Base<Context, Arm> for Exp4 {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
         let row = self.actions_at(x)?;
         sum_by_action(&self.state.weights, &self.actions[row], &mut self.sums);
         let total: f64 = self.sums.iter().sum();
@@ -317,14 +316,13 @@ impl Base<Context, Arm> for Exp4 {
     }
 
     /// Restarts, or re-tunes the rate and keeps the estimates (pitfall 17 of the notes on bases).
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        match self.params.range_change {
-            RangeChange::Restart => {
-                self.state.clock.restart(range, remaining)?;
-                self.state.losses.fill(0.0);
-                self.state.doublings = 1;
-            }
-            RangeChange::Retune | RangeChange::Keep => go_on(&mut self.state.clock, range, remaining)?,
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let clock = &mut self.state.clock;
+        if clock.obey(order, self.params.range_change)? {
+            self.state.losses.fill(0.0);
+            self.state.doublings = 1;
+        } else {
+            *clock = go_on(*clock, order);
         }
         self.tune();
         Ok(())
@@ -453,7 +451,7 @@ mod tests {
             let mut base = Exp4Params { range_change, ..Exp4Params::default() }.check(&tables(8)).unwrap();
             let made = Proposal::with_memo(Arm(0), Memo::one(0.5));
             base.learn(&Context::tabular(0, 3), &made, Feedback::plain(1.0)).unwrap();
-            base.rerange(4.0, Some(if kept { 999 } else { 1000 })).unwrap();
+            base.obey(Order::Widen { range: 4.0, remaining: Some(if kept { 999 } else { 1000 }) }).unwrap();
             assert!((base.rate - (2.0 * 8f64.ln() / 3000.0).sqrt() / 2.0).abs() < 1e-15);
             assert_eq!(base.state.losses.iter().any(|l| *l > 0.0), kept);
         }

@@ -15,7 +15,7 @@ use corral_core::catalog::{Entry, Field};
 use corral_core::policy::Policy;
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
-    Arm, Base, BaseError, Context, Feedback, Memo, ParamError, Proposal, Rng, Setup, sample_index,
+    Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use super::estimates::{Estimates, Estimator, Seen};
 use super::op::{History, Op, OpInfo, OpParams};
 use super::workspace::Workspace;
 use super::{POLICIES, default_ln_size, over_policies, propensity};
-use crate::common::{Clock, Setting, check_arm, check_numbers, reopen, seal};
+use crate::common::{Clock, RangeChange, Setting, check_arm, check_numbers, reopen, seal};
 use crate::registry::{Row, defaults};
 
 const NAME: &str = "iltcb";
@@ -309,7 +309,6 @@ impl Iltcb {
 
 impl Base<Context, Arm> for Iltcb {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.state.clock.check()?;
         self.class.reads().check(x)?;
         let mut q = std::mem::take(&mut self.probabilities);
         let filled = self.distribution_at(x, &mut q);
@@ -354,9 +353,11 @@ impl Base<Context, Arm> for Iltcb {
     }
 
     /// Restarts: history, Q and leader are dropped, and mu is for the new range.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         let mut clock = self.state.clock;
-        clock.restart(range, remaining)?;
+        if !clock.obey(order, RangeChange::Restart)? {
+            return Ok(());
+        }
         let mut estimator = self.state.estimator.clone();
         estimator.reset();
         self.state = State::new(clock, &self.class, &self.first, estimator);
@@ -478,7 +479,7 @@ mod tests {
         let truth = [0.9, 0.3, 0.6];
         for p in [1.0, 0.125] {
             let mut base = IltcbParams::default().check(&setup()).unwrap();
-            base.rerange(8.0, None).unwrap();
+            base.obey(Order::Widen { range: 8.0, remaining: None }).unwrap();
             let mut rng = Pcg64Dxsm::seed_from_u64(9);
             play(&mut base, 131_072, &mut rng);
             let x = Context::tabular(1, 3);

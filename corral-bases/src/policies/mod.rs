@@ -35,11 +35,11 @@ pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 
 use corral_core::catalog::{Entry, Field};
-use corral_core::{Arm, Base, BaseError, Context, Memo, Setup, Space};
+use corral_core::{Arm, Base, BaseError, Context, Learner, Memo, Order, Setup, Space};
 use serde::de::DeserializeOwned;
 
 use crate::common::Clock;
-use crate::registry::{BuildError, Learner, Row, params, unfit};
+use crate::registry::{BuildError, Row, params, unfit};
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row] = &[exp4::ROW, epoch_greedy::ROW, iltcb::ROW, bistro::ROW];
@@ -98,9 +98,8 @@ fn rounds_left(clock: &Clock) -> Option<u64> {
     clock.horizon.map(|horizon| horizon.saturating_sub(clock.rounds).max(1))
 }
 
-/// Sets the range of `clock` and the rounds that are left, and goes on counting.
-fn go_on(clock: &mut Clock, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-    clock.widen(range)?;
-    clock.horizon = remaining.map(|left| clock.rounds.saturating_add(left)).or(clock.horizon);
-    Ok(())
+/// The clock of a base that keeps what it learned, with the rounds that `order` says are left.
+fn go_on(clock: Clock, order: Order) -> Clock {
+    let horizon = order.remaining().map(|left| clock.rounds.saturating_add(left)).or(clock.horizon);
+    Clock { horizon, ..clock }
 }

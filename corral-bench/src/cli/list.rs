@@ -1,7 +1,10 @@
 //! `corral list`.
 
 use clap::{Args, ValueEnum};
-use corral_core::catalog::{Entry, Unknown};
+use corral_core::params::describe::Field;
+use corral_core::registry::{Entry, Kind, Registry, Status, Unknown};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::run::load_plugins;
 use super::table::{aligned, csv};
@@ -43,9 +46,9 @@ enum What {
 pub fn list(args: ListArgs) -> Result<(), Failure> {
     let Some(what) = args.what else { return overview(args.format) };
     let entries = match what {
-        What::Masters => corral_core::masters::entries(),
-        What::Bases => corral_bases::entries(),
-        What::Environments => corral_envs::entries(),
+        What::Masters => listed(&corral_core::masters::REGISTRY),
+        What::Bases => corral_bases::entries().iter().map(from_catalog).collect(),
+        What::Environments => corral_envs::entries().iter().map(from_catalog).collect(),
         What::Experiments => return list_experiments(&args),
         What::Plugins => return list_plugins(&args),
     };
@@ -55,16 +58,16 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
         _ => "environment",
     };
     match &args.name {
-        Some(name) => match entries.iter().find(|e| e.name == name) {
+        Some(name) => match entries.iter().find(|e| e.entry.name == name) {
             Some(entry) => print(&one(entry, args.format)),
-            None => Err(Failure::usage(Unknown::new(singular, name, entries.iter().map(|e| e.name)))),
+            None => Err(Failure::usage(Unknown::new(singular, name, entries.iter().map(|e| e.entry.name)))),
         },
         None => {
             let note = match (what, args.format) {
                 (What::Bases, Format::Table) => format!("\n{KEYS_OF_ALL_BASES}\n"),
                 _ => String::new(),
             };
-            print(&(many(entries, args.format) + &note))
+            print(&(many(&entries, args.format) + &note))
         }
     }
 }
@@ -75,11 +78,10 @@ const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in report
     its own).";
 
 fn overview(format: Format) -> Result<(), Failure> {
-    let names = |entries: &[Entry]| entries.iter().map(|e| e.name).collect::<Vec<_>>();
     let all = [
-        ("masters", names(corral_core::masters::entries())),
-        ("bases", names(corral_bases::entries())),
-        ("environments", names(corral_envs::entries())),
+        ("masters", corral_core::masters::REGISTRY.entries().map(|e| e.name).collect::<Vec<_>>()),
+        ("bases", corral_bases::entries().iter().map(|e| e.name).collect()),
+        ("environments", corral_envs::entries().iter().map(|e| e.name).collect()),
         ("experiments", experiments::ALL.iter().map(|(n, _)| *n).collect()),
     ];
     print(&match format {
@@ -101,15 +103,72 @@ fn overview(format: Format) -> Result<(), Failure> {
     })
 }
 
-fn many(entries: &[Entry], format: Format) -> String {
+/// What is listed of one thing: what is said of it, and its parameters.
+#[derive(Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    entry: Entry,
+    fields: Vec<Field>,
+}
+
+fn listed<B>(registry: &Registry<B>) -> Vec<Listed> {
+    registry.rows().map(|row| Listed { entry: row.entry, fields: row.fields() }).collect()
+}
+
+fn from_catalog(e: &corral_core::catalog::Entry) -> Listed {
+    let kind = match e.kind {
+        "arms" => Kind::Arms,
+        "contextual" => Kind::Contextual,
+        "points" => Kind::Points,
+        _ => Kind::Any,
+    };
+    let status = match e.status {
+        "paper" => Status::Paper,
+        "experimental" => Status::Experimental,
+        "from memory" => Status::FromMemory,
+        _ => Status::Standard,
+    };
+    let entry = Entry {
+        name: e.name,
+        summary: e.summary,
+        source: e.source,
+        regret: e.regret,
+        alpha: e.alpha,
+        fits: e.fits,
+        cost: e.cost,
+        kind,
+        status,
+    };
+    let field = |f: &corral_core::catalog::Field| Field {
+        name: f.name.into(),
+        default: (!f.default.is_empty())
+            .then(|| serde_json::from_str(f.default).unwrap_or_else(|_| Value::from(f.default))),
+        doc: f.doc.into(),
+        bounds: None,
+        choices: Vec::new(),
+    };
+    Listed { entry, fields: e.fields.iter().map(field).collect() }
+}
+
+/// A default as a spec writes it.
+fn default_text(default: Option<&Value>) -> String {
+    match default {
+        None => "(required)".into(),
+        Some(Value::Null) => "unset".into(),
+        Some(value) => value.to_string(),
+    }
+}
+
+fn many(entries: &[Listed], format: Format) -> String {
     match format {
         Format::Json => format!("{:#}\n", serde_json::json!(entries)),
         Format::Csv | Format::Table => {
             let rows: Vec<Vec<String>> = entries
                 .iter()
-                .map(|e| {
+                .map(|Listed { entry: e, .. }| {
                     let alpha = e.alpha.map_or(String::new(), alpha_text);
-                    [e.name, e.kind, &alpha, e.status, e.summary].map(str::to_owned).to_vec()
+                    let [kind, status] = [e.kind.to_string(), e.status.to_string()];
+                    vec![e.name.into(), kind, alpha, status, e.summary.into()]
                 })
                 .collect();
             let header = ["name", "kind", "alpha", "status", "what it is"];
@@ -127,10 +186,11 @@ fn alpha_text(alpha: f64) -> String {
     format!("{alpha:.3}")
 }
 
-fn one(e: &Entry, format: Format) -> String {
+fn one(listed: &Listed, format: Format) -> String {
     if format == Format::Json {
-        return format!("{:#}\n", serde_json::json!(e));
+        return format!("{:#}\n", serde_json::json!(listed));
     }
+    let Listed { entry: e, fields } = listed;
     let mut out = format!("{}\n  {}\n\n", e.name, e.summary);
     let alpha = e.alpha.map_or(String::new(), alpha_text);
     for (key, value) in [
@@ -139,22 +199,26 @@ fn one(e: &Entry, format: Format) -> String {
         ("alpha", alpha.as_str()),
         ("fits", e.fits),
         ("cost", e.cost),
-        ("kind", e.kind),
-        ("status", e.status),
+        ("kind", &e.kind.to_string()),
+        ("status", &e.status.to_string()),
     ] {
         if !value.is_empty() {
             out.push_str(&format!("  {key:8} {value}\n"));
         }
     }
-    if e.fields.is_empty() {
+    if fields.is_empty() {
         return out + "\n  no parameters\n";
     }
-    let rows: Vec<Vec<String>> = e
-        .fields
+    let rows: Vec<Vec<String>> = fields
         .iter()
         .map(|f| {
-            let default = if f.default.is_empty() { "(required)" } else { f.default };
-            [f.name, default, f.doc].map(str::to_owned).to_vec()
+            let bounds = f.bounds.as_ref().map(|b| format!(" It must be {b}.")).unwrap_or_default();
+            let choices = if f.choices.is_empty() {
+                String::new()
+            } else {
+                format!(" One of {}.", f.choices.join(", "))
+            };
+            vec![f.name.clone(), default_text(f.default.as_ref()), format!("{}{bounds}{choices}", f.doc)]
         })
         .collect();
     let table = aligned(&["parameter", "default", "what it does"], "lll", &rows);

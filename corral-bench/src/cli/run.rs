@@ -281,7 +281,7 @@ fn spec_text(name: &str) -> Result<String, Failure> {
     let looks_like_a_file = path.extension().is_some() || path.exists();
     if !looks_like_a_file {
         let unknown =
-            corral_core::catalog::Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n));
+            corral_core::registry::Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n));
         return Err(Failure::usage(format!("{unknown}, and there is no such file")));
     }
     let text = read_text(path)?;

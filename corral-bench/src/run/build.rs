@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use corral_bases::{Learner, Smoothed};
+use corral_bases::Smoothed;
 use corral_core::masters::{self, MasterSetup, RegretBound};
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
@@ -23,28 +23,6 @@ pub struct BuildError {
 impl BuildError {
     fn at(place: &Place) -> impl Fn(&dyn fmt::Display) -> Self {
         move |why| Self { place: place.clone(), why: why.to_string() }
-    }
-}
-
-/// A kind of decision: the program is generic over it, and a spec is not.
-pub trait Decides: Decision<Context> + Clone + PartialEq + Default + Send + Sized + 'static {
-    /// In messages.
-    const KIND: &'static str;
-    /// The base, if it decides on this kind.
-    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>>;
-}
-
-impl Decides for Arm {
-    const KIND: &'static str = "arms";
-    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
-        learner.into_arms()
-    }
-}
-
-impl Decides for Point {
-    const KIND: &'static str = "points";
-    fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {
-        learner.into_points()
     }
 }
 
@@ -98,7 +76,7 @@ pub fn told<D>(env: &dyn Environment<Context, D>, rounds: u64) -> Setup {
 ///
 /// # Errors
 /// Names the place in the spec.
-pub fn runner<D: Decides>(
+pub fn runner<D: Decision>(
     spec: &LearnerSpec,
     setup: &Setup,
     plugins: &Plugins,
@@ -109,7 +87,7 @@ pub fn runner<D: Decides>(
     }
 }
 
-fn base<D: Decides>(
+fn base<D: Decision>(
     spec: &BaseSpec,
     setup: &Setup,
     plugins: &Plugins,
@@ -125,7 +103,7 @@ fn base<D: Decides>(
     Ok(Box::new(Smoothed::new(base, plain_base(spec, setup, plugins)?)))
 }
 
-fn plain_base<D: Decides>(
+fn plain_base<D: Decision>(
     spec: &BaseSpec,
     setup: &Setup,
     plugins: &Plugins,
@@ -146,7 +124,7 @@ fn plain_base<D: Decides>(
     })
 }
 
-fn band<D: Decides>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, BuildError> {
+fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, BuildError> {
     let at = BuildError::at(&spec.place);
     let mut bases: Vec<Box<dyn Base<Context, D>>> = Vec::with_capacity(spec.bases.len());
     let mut bounds = Vec::with_capacity(spec.bases.len());
@@ -174,5 +152,5 @@ fn band<D: Decides>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result
         ..Default::default()
     };
     let ensemble = Ensemble::with_params(master, bases, params).map_err(|e| at(&e))?;
-    Ok(ensemble.with_space(setup.space.clone()))
+    Ok(ensemble.with_setup(setup))
 }

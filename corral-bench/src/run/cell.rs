@@ -1,11 +1,11 @@
 //! One cell: one learner in one environment with one seed, a pure function of the spec.
 
-use corral_core::{Base, Context, Feedback, Proposal, Ticket};
+use corral_core::{Base, Context, Decision, Feedback, Order, Proposal, Ticket};
 use corral_envs::{Delay, EnvError, Environment, Mailbox, World};
 use rand_pcg::Pcg64Dxsm;
 
 use super::Plugins;
-use super::build::{self, Band, BuildError, Decides, Runner};
+use super::build::{self, Band, BuildError, Runner};
 use super::record::{BandRecord, CellRecord, TRACED_SEEDS, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;
@@ -109,14 +109,14 @@ struct Run<'a> {
     record: CellRecord,
 }
 
-/// What a learner does in a round: a base alone, a band by tickets, or a band as a base where losses are weighted.
+/// What a learner does in a round: a base alone by proposals, a band by tickets.
 trait Plays<D> {
     /// What is in flight.
     type Made;
     fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Self::Made, End>;
     fn decision(made: &Self::Made) -> &D;
     fn learn(&mut self, x: &Context, made: Self::Made, feedback: Feedback) -> Result<(), End>;
-    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End>;
+    fn obey(&mut self, order: Order) -> Result<(), End>;
     fn band(&self) -> Option<&Band<D>>;
 }
 
@@ -126,7 +126,7 @@ struct Alone<'a, D> {
     spare: Vec<Proposal<D>>,
 }
 
-impl<D: Decides> Plays<D> for Alone<'_, D> {
+impl<D: Decision> Plays<D> for Alone<'_, D> {
     type Made = Proposal<D>;
 
     fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Proposal<D>, End> {
@@ -144,15 +144,15 @@ impl<D: Decides> Plays<D> for Alone<'_, D> {
         }
         Ok(())
     }
-    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End> {
-        Ok(self.base.rerange(range, Some(remaining))?)
+    fn obey(&mut self, order: Order) -> Result<(), End> {
+        Ok(self.base.obey(order)?)
     }
     fn band(&self) -> Option<&Band<D>> {
         None
     }
 }
 
-impl<D: Decides> Plays<D> for Band<D> {
+impl<D: Decision> Plays<D> for Band<D> {
     type Made = Ticket<D>;
 
     fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Ticket<D>, End> {
@@ -162,42 +162,19 @@ impl<D: Decides> Plays<D> for Band<D> {
         &made.decision
     }
     fn learn(&mut self, x: &Context, made: Ticket<D>, feedback: Feedback) -> Result<(), End> {
-        let _outcome = Band::learn(self, x, made, feedback.estimate())?;
+        Band::learn(self, x, made, feedback)?;
         Ok(())
     }
-    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End> {
-        Ok(Base::rerange(self, range, Some(remaining))?)
+    fn obey(&mut self, order: Order) -> Result<(), End> {
+        Ok(Base::obey(self, order)?)
     }
     fn band(&self) -> Option<&Band<D>> {
         Some(self)
     }
 }
 
-/// A band whose own losses are weighted: it is then a base like any other.
-struct Weighted<'a, D: Decides>(&'a mut Band<D>);
-
-impl<D: Decides> Plays<D> for Weighted<'_, D> {
-    type Made = Proposal<D>;
-
-    fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Proposal<D>, End> {
-        Ok(self.0.propose(x, rng)?)
-    }
-    fn decision(made: &Proposal<D>) -> &D {
-        &made.decision
-    }
-    fn learn(&mut self, x: &Context, made: Proposal<D>, feedback: Feedback) -> Result<(), End> {
-        Ok(Base::learn(self.0, x, &made, feedback)?)
-    }
-    fn rerange(&mut self, range: f64, remaining: u64) -> Result<(), End> {
-        Ok(Base::rerange(self.0, range, Some(remaining))?)
-    }
-    fn band(&self) -> Option<&Band<D>> {
-        Some(self.0)
-    }
-}
-
 impl Run<'_> {
-    fn in_world<D: Decides>(
+    fn in_world<D: Decision>(
         &mut self,
         env: &mut dyn Environment<Context, D>,
         spec: &Spec,
@@ -207,7 +184,6 @@ impl Run<'_> {
         let learner = &spec.learners[self.cell.learner].learner;
         let setup = build::told(env, self.cell.rounds);
         let delay = environment.delay.as_ref().map(|d| corral_envs::delay(&d.params)).transpose()?;
-        let weighted = environment.induced.is_some();
         match build::runner::<D>(learner, &setup, plugins)? {
             Runner::Alone(mut base) => {
                 self.play(env, &mut Alone { base: &mut *base, spare: Vec::new() }, delay.as_ref())
@@ -215,16 +191,12 @@ impl Run<'_> {
             Runner::Band(mut band) => {
                 self.record.band =
                     Some(BandRecord { bases: labels(learner, setup.horizon), ..Default::default() });
-                if weighted {
-                    self.play(env, &mut Weighted(&mut band), delay.as_ref())
-                } else {
-                    self.play(env, &mut *band, delay.as_ref())
-                }
+                self.play(env, &mut *band, delay.as_ref())
             }
         }
     }
 
-    fn play<D: Decides, P: Plays<D>>(
+    fn play<D: Decision, P: Plays<D>>(
         &mut self,
         env: &mut dyn Environment<Context, D>,
         learner: &mut P,
@@ -243,7 +215,7 @@ impl Run<'_> {
                 let new_range = env.range();
                 if new_range != range {
                     range = new_range;
-                    learner.rerange(range, self.cell.rounds - (t - 1))?;
+                    learner.obey(Order::Widen { range, remaining: Some(self.cell.rounds - (t - 1)) })?;
                 }
                 match env.next(&mut world_rng) {
                     // Data may end before the horizon: the learner is judged by the rounds there were.
@@ -323,15 +295,16 @@ struct Trail {
 
 impl Trail {
     /// Adds a checkpoint to the traces, and the range changes since the last one.
-    fn mark<D: Decides>(&mut self, band: &Band<D>, record: &mut BandRecord, traced: bool, t: u64) {
+    fn mark<D: Decision>(&mut self, band: &Band<D>, record: &mut BandRecord, traced: bool, t: u64) {
         use corral_core::Master;
         let master = band.master();
-        let ranges: Vec<f64> = (0..band.len()).map(|i| master.range(i)).filter(|r| r.is_finite()).collect();
+        let ranges: Vec<f64> = (0..band.len()).filter_map(|i| master.range(i)).collect();
         if ranges.len() == self.ranges.len() {
             let changed = ranges.iter().zip(&self.ranges).enumerate().filter(|(_, (new, old))| new != old);
             record.range_changes.extend(changed.map(|(base, _)| (t, base)));
         }
-        if let Some(audit) = master.audit() {
+        let seen = master.telemetry();
+        if let Some(audit) = seen.audit {
             let found = record.audit.get_or_insert_default();
             // Written so that NaN stays.
             let worse = |a: f64, b: f64| if b <= a { a } else { b };
@@ -343,8 +316,8 @@ impl Trail {
         }
         if traced {
             record.probabilities.push(band.probabilities().to_vec());
-            if !master.rates().is_empty() {
-                record.rates.push(master.rates().to_vec());
+            if !seen.rates.is_empty() {
+                record.rates.push(seen.rates.to_vec());
             }
             if ranges.len() == band.len() {
                 record.ranges.push(ranges.clone());
@@ -355,10 +328,14 @@ impl Trail {
 }
 
 /// The totals of a band.
-fn finish<D: Decides>(band: &Band<D>, record: &mut BandRecord) {
+fn finish<D: Decision>(band: &Band<D>, record: &mut BandRecord) {
     record.plays = band.tallies().map(|t| t.plays).collect();
     record.max_weight = band.tallies().map(|t| t.max_weight).collect();
     record.effective = band.tallies().map(|t| t.effective_samples()).collect();
-    record.benched =
-        band.benched().iter().map(|b| (b.round, b.base, format!("{}: {}", b.during, b.reason))).collect();
+    let benched = |b: corral_core::Benched| {
+        // A base inside a band of the band is named by its path.
+        let inner = if b.name.contains('/') { format!("{}: ", b.name) } else { String::new() };
+        (b.round, b.base, format!("{inner}{}: {}", b.during, b.reason))
+    };
+    record.benched = band.everybody_benched().into_iter().map(benched).collect();
 }

@@ -1,6 +1,6 @@
 //! What a spec claims of its outcome.
 
-use corral_core::catalog::Unknown;
+use corral_core::registry::Unknown;
 
 use super::located::{Node, Place, Table, Value};
 use super::read::named;

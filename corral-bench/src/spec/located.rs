@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use corral_core::catalog::Unknown;
+use corral_core::registry::Unknown;
 use toml::de::{DeTable, DeValue};
 
 use super::SpecError;

@@ -1,6 +1,6 @@
 //! From TOML to a [`Spec`].
 
-use corral_core::catalog::Unknown;
+use corral_core::registry::Unknown;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};

@@ -1,6 +1,6 @@
 //! Runs of one base in one world, optionally under E'.
 
-use corral_core::{Arm, Base, Context, Point, Proposal, Setup, Space};
+use corral_core::{Arm, Base, Context, Order, Point, Proposal, Setup, Space};
 use corral_envs::{Environment, World};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -73,7 +73,7 @@ where
     for t in 0..rounds {
         if world.range() != range {
             range = world.range();
-            learner.rerange(range, Some(rounds - t)).expect("range");
+            learner.obey(Order::Widen { range, remaining: Some(rounds - t) }).expect("range");
         }
         world.next(&mut world_rng).expect("endless");
         learner.propose_into(world.context(), &mut rng, &mut made).expect("proposal");

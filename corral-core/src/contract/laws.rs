@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::{Finding, OnRange, Subject, Violation, verdict};
-use crate::{Base, Feedback, Proposal, uniform};
+use crate::{Base, Feedback, Order, Proposal, uniform};
 
 /// An ordinary life that is long enough to have learned something.
 const LIFE: u64 = 200;
@@ -77,7 +77,7 @@ pub fn pass<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Res
         subject.train(&mut *base, 0, LIFE, &mut rng)?;
         for round in LIFE..LIFE + 5 {
             let before = base.save();
-            let heeds = base.heeds_passes();
+            let heeds = base.abilities().heeds_passes;
             base.pass(&subject.context(round)).map_err(|e| format!("pass: {e}"))?;
             if base.save() != before {
                 if !heeds {
@@ -247,20 +247,60 @@ fn frequencies<X, D: PartialEq + Debug>(subject: &Subject<'_, X, D>, base: &mut 
     Ok(())
 }
 
-/// After a new range the base is what it declares: as a new one with that range, or going on. A range that is none is
+/// After the order to start over the base is as a new one that was given the same order.
+///
+/// # Errors
+/// Where the two lives part.
+pub fn start_over<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
+    verdict(subject, "start over", || {
+        let mut base = subject.build(2 * LIFE)?;
+        subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
+        let (_, range) = subject.limits();
+        // A smaller range too: whoever starts over forgets the range as well.
+        for range in [2.0 * range, range] {
+            as_new(subject, &mut *base, Order::StartOver { range, remaining: Some(LIFE) })?;
+        }
+        Ok(())
+    })
+}
+
+/// Gives `order` to `base` and to a new one: they live the same life from then on.
+fn as_new<X, D: Clone + PartialEq + Debug>(
+    subject: &Subject<'_, X, D>,
+    base: &mut dyn Base<X, D>,
+    order: Order,
+) -> Finding {
+    let (_, _, own_memos) = subject.declares();
+    let mut new = subject.untold()?;
+    base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
+    new.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
+    let (mut rng, mut rng_new) = (subject.tape(9), subject.tape(9));
+    for round in LIFE..2 * LIFE {
+        let made = subject.play(base, round, &mut rng, |w| subject.ordinary(w))?;
+        let mut expected = subject.play(&mut *new, round, &mut rng_new, |w| subject.ordinary(w))?;
+        // An ensemble's memo names the instance, which a restart changes.
+        if own_memos {
+            expected.memo = made.memo.clone();
+        }
+        same_proposal(round - LIFE, "the restarted base and a new one", &made, &expected)?;
+    }
+    Ok(())
+}
+
+/// After a wider range the base is what it declares: as a new one with that range, or going on. A range that is none is
 /// refused, and changes nothing.
 ///
 /// # Errors
 /// Where the two lives part.
-pub fn restart<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "restart", || {
-        let (on_range, _, own_memos) = subject.declares();
+pub fn widen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
+    verdict(subject, "widen", || {
+        let (on_range, ..) = subject.declares();
         let (_, range) = subject.limits();
         let mut base = subject.build(2 * LIFE)?;
         subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
         let before = base.save();
         for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5] {
-            if base.rerange(bad, Some(10)).is_ok() {
+            if base.obey(Order::Widen { range: bad, remaining: Some(10) }).is_ok() {
                 return Err(format!("it accepts the range {bad}"));
             }
             if base.save() != before {
@@ -270,26 +310,11 @@ pub fn restart<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> 
         let wider = 2.0 * range;
         let was =
             subject.decisions(&subject.context(LIFE)).map(|list| all(&*base, &subject.context(LIFE), &list));
-        base.rerange(wider, Some(LIFE)).map_err(|e| format!("rerange({wider}): {e}"))?;
+        let order = Order::Widen { range: wider, remaining: Some(LIFE) };
         match on_range {
-            OnRange::Restart => {
-                let mut new = subject.untold()?;
-                new.rerange(wider, Some(LIFE)).map_err(|e| format!("rerange({wider}): {e}"))?;
-                let (mut rng, mut rng_new) = (subject.tape(9), subject.tape(9));
-                for round in LIFE..2 * LIFE {
-                    let made = subject.play(&mut *base, round, &mut rng, |w| subject.ordinary(w))?;
-                    let expected = subject.play(&mut *new, round, &mut rng_new, |w| subject.ordinary(w))?;
-                    // An ensemble's memo names the instance, which a restart changes.
-                    let expected = if own_memos {
-                        Proposal::with_memo(expected.decision, made.memo.clone())
-                    } else {
-                        expected
-                    };
-                    same_proposal(round - LIFE, "the restarted base and a new one", &made, &expected)?;
-                }
-                Ok(())
-            }
+            OnRange::Restart => as_new(subject, &mut *base, order),
             OnRange::Keep | OnRange::Retune => {
+                base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
                 let is = subject
                     .decisions(&subject.context(LIFE))
                     .map(|l| all(&*base, &subject.context(LIFE), &l));

@@ -12,8 +12,8 @@
 //! #     fn learn(&mut self, _x: &X, _made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
 //! #         feedback.check(f64::MAX).map(drop)
 //! #     }
-//! #     fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-//! #         BaseError::check_range(range).map(drop)
+//! #     fn obey(&mut self, order: corral_core::Order) -> Result<(), BaseError> {
+//! #         order.check().map(drop)
 //! #     }
 //! #     fn save(&self) -> Vec<u8> {
 //! #         snapshot::seal("first", 1, &(self.arms as u64))
@@ -38,7 +38,7 @@ mod tape;
 use std::fmt;
 
 pub use laws::{
-    bad_feedback, likelihoods, outstanding, pass, proposals, randomness, restart, survival, unseen,
+    bad_feedback, likelihoods, outstanding, pass, proposals, randomness, start_over, survival, unseen, widen,
 };
 pub use snapshots::{bad_snapshots, continuation};
 pub use subject::{OnRange, Subject};
@@ -64,7 +64,7 @@ type Finding = Result<(), String>;
 type Law<X, D> = fn(&Subject<'_, X, D>) -> Result<(), Violation>;
 
 /// Every law, by name.
-fn laws<X, D: Clone + PartialEq + fmt::Debug>() -> [(&'static str, Law<X, D>); 11] {
+fn laws<X, D: Clone + PartialEq + fmt::Debug>() -> [(&'static str, Law<X, D>); 12] {
     [
         ("proposals", proposals),
         ("randomness", randomness),
@@ -72,7 +72,8 @@ fn laws<X, D: Clone + PartialEq + fmt::Debug>() -> [(&'static str, Law<X, D>); 1
         ("unseen", unseen),
         ("outstanding", outstanding),
         ("likelihoods", likelihoods),
-        ("restart", restart),
+        ("widen", widen),
+        ("start over", start_over),
         ("continuation", continuation),
         ("bad snapshots", bad_snapshots),
         ("bad feedback", bad_feedback),

@@ -1,7 +1,7 @@
 //! A base under examination.
 
 use super::Tape;
-use crate::{Arm, Base, BaseError, Context, Feedback, Point, Proposal, Setup, uniform};
+use crate::{Arm, Base, BaseError, Context, Feedback, Order, Point, Proposal, Setup, uniform};
 
 /// What a base does when its range changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -116,7 +116,8 @@ impl<'a, X, D> Subject<'a, X, D> {
     /// A new base, told the range and that `rounds` are to come.
     pub(super) fn build(&self, rounds: u64) -> Result<Box<dyn Base<X, D>>, String> {
         let mut base = self.untold()?;
-        base.rerange(self.range, Some(rounds)).map_err(|e| format!("rerange({}): {e}", self.range))?;
+        let order = Order::StartOver { range: self.range, remaining: Some(rounds) };
+        base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
         Ok(base)
     }
 

@@ -15,7 +15,6 @@
 //! up to the master's M ln T/eta + T eta ([`Corral::bound`]). Raw feed suits stochastic bases, and is outside the theorem; so
 //! are bases that are not stable, delayed feedback, rounds beyond T, and losses outside [0, 1].
 
-pub mod audit;
 mod bound;
 mod mixture;
 mod params;
@@ -26,11 +25,11 @@ use rand_core::Rng;
 pub use bound::restart_factor;
 pub use params::{CorralParams, Horizon, Rate};
 
-use self::audit::{Audit, Auditor, Round};
 use self::mixture::Mixture;
 use self::state::State;
+use crate::audit::{Audit, Auditor, Round};
 use crate::omd::{LogBarrier, Losses, OmdError};
-use crate::{Credit, Master, MasterError, ParamError, Rerange, uniform};
+use crate::{Credit, Master, MasterError, Order, ParamError, Telemetry, uniform};
 
 /// Length of the first epoch when the horizon is unknown.
 const FIRST_EPOCH: u64 = 64;
@@ -65,7 +64,7 @@ pub struct Corral {
     auditor: Option<Box<Auditor>>,
     /// Room for the estimates of a shared credit.
     estimates: Vec<f64>,
-    events: Vec<Rerange>,
+    orders: Vec<(usize, Order)>,
 }
 
 /// Where the game is, and what follows from its length.
@@ -131,7 +130,7 @@ impl Corral {
             clock,
             auditor: None,
             estimates: vec![0.0; m],
-            events: Vec::with_capacity(m),
+            orders: Vec::with_capacity(m),
         };
         corral.begin(clock, |_| false);
         Ok(corral)
@@ -309,7 +308,7 @@ impl Corral {
         self.changes[base] += 1;
         let range = range * self.clock.outer;
         self.promised[base] = self.promised[base].max(range);
-        self.events.push(Rerange { base, range, remaining: Some(self.clock.remaining()) });
+        self.orders.push((base, Order::Widen { range, remaining: Some(self.clock.remaining()) }));
     }
 
     /// After the last round of an epoch the next begins, twice as long.
@@ -318,10 +317,10 @@ impl Corral {
         let retired: Vec<bool> = (0..self.params.bases).map(|i| self.barrier.is_retired(i)).collect();
         let length = self.clock.length.saturating_mul(2);
         self.begin(Clock::start(&self.params, length, self.clock.outer), |i| retired[i]);
-        self.events.clear();
+        self.orders.clear();
         let (outer, remaining) = (self.clock.outer, Some(length));
         for (base, range) in self.ranges.iter().enumerate().filter(|(i, _)| !retired[*i]) {
-            self.events.push(Rerange { base, range: range * outer, remaining });
+            self.orders.push((base, Order::StartOver { range: range * outer, remaining }));
         }
     }
 
@@ -369,7 +368,7 @@ impl Master for Corral {
 
     /// A round is one update. Credit of a retired base moves nothing; a weight may be as large as any range that
     /// was ever promised, as credit may come late.
-    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError> {
+    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
         self.check(loss, credit)?;
         // l_i = f weight_i; with a baseline m + (f - m) weight_i, of which the constant m moves nothing.
         let mean = if self.params.baseline { self.clock.losses.0 / self.clock.losses.1 } else { 0.0 };
@@ -382,8 +381,8 @@ impl Master for Corral {
         self.clock.losses.1 += 1.0;
         self.clock.round += 1;
         // What was just written is slow to read back as part of the slice that is returned.
-        if !self.events.is_empty() {
-            self.events.clear();
+        if !self.orders.is_empty() {
+            self.orders.clear();
         }
         if moved {
             match credit {
@@ -398,7 +397,7 @@ impl Master for Corral {
         if self.params.horizon == Horizon::Unknown && self.clock.round >= self.clock.length {
             self.next_epoch();
         }
-        Ok(&self.events)
+        Ok(&self.orders)
     }
 
     fn retire(&mut self, base: usize) -> Result<(), MasterError> {
@@ -419,7 +418,7 @@ impl Master for Corral {
 
     /// Starts over, with all its bases, as a master whose own losses carry weights up to `range`: the rate is divided
     /// by sqrt(range). `remaining` becomes the horizon where one was known.
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
         if !(range >= 1.0 && range.is_finite()) {
             return Err(MasterError::Range(range));
         }
@@ -432,20 +431,16 @@ impl Master for Corral {
         Ok(())
     }
 
-    fn range(&self, base: usize) -> f64 {
-        self.ranges.get(base).map_or(f64::INFINITY, |r| r * self.clock.outer)
+    fn range(&self, base: usize) -> Option<f64> {
+        self.ranges.get(base).map(|r| r * self.clock.outer)
     }
 
     fn remaining(&self) -> Option<u64> {
         Some(self.remaining())
     }
 
-    fn rates(&self) -> &[f64] {
-        self.rates()
-    }
-
-    fn audit(&self) -> Option<Audit> {
-        self.audit()
+    fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry { rates: self.rates(), audit: self.audit() }
     }
 
     fn save(&self) -> Vec<u8> {

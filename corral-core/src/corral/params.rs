@@ -163,6 +163,7 @@ impl Rate {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum HorizonSpec {
     Rounds(u64),
@@ -170,6 +171,7 @@ enum HorizonSpec {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum UnknownName {
     Unknown,
@@ -197,6 +199,7 @@ impl<'de> Deserialize<'de> for Horizon {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum RateSpec {
     Number(f64),
@@ -204,6 +207,7 @@ enum RateSpec {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 enum RateName {
     Balanced,
@@ -248,4 +252,27 @@ impl<'de> Deserialize<'de> for Rate {
             RateSpec::Named(RateName::Theory { alpha, regret }) => Self::Theory { alpha, regret },
         })
     }
+}
+
+/// A spec writes these types as their `...Spec`: so their schema is that one's.
+#[cfg(feature = "describe")]
+mod schema {
+    use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+    use super::{Horizon, HorizonSpec, Rate, RateSpec};
+
+    macro_rules! as_written {
+        ($type:ty, $written:ty, $name:literal) => {
+            impl JsonSchema for $type {
+                fn schema_name() -> std::borrow::Cow<'static, str> {
+                    $name.into()
+                }
+                fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                    <$written>::json_schema(generator)
+                }
+            }
+        };
+    }
+    as_written!(Rate, RateSpec, "Rate");
+    as_written!(Horizon, HorizonSpec, "Horizon");
 }

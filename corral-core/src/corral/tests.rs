@@ -207,8 +207,8 @@ fn an_unknown_horizon_has_epochs_that_double_and_start_over() {
         if corral.clock.round == 0 {
             starts.push(t);
             let length = corral.remaining();
-            let expected: Vec<Rerange> =
-                (0..2).map(|base| Rerange { base, range: 4.0, remaining: Some(length) }).collect();
+            let order = Order::StartOver { range: 4.0, remaining: Some(length) };
+            let expected: Vec<(usize, Order)> = (0..2).map(|base| (base, order)).collect();
             assert_eq!(events, expected);
             assert_eq!(corral.distribution(), [0.5, 0.5, 0.0]);
             assert_eq!(corral.rates(), [1.0 / (length as f64).sqrt(); 3]);
@@ -225,13 +225,13 @@ fn a_nested_master_starts_over_with_its_rate_divided_by_the_root_of_the_range() 
     let mut corral = build(2, Horizon::Known(10_000), Rate::Balanced);
     play(&mut corral, 500, &mut Pcg64Dxsm::seed_from_u64(6));
     corral.retire(0).unwrap();
-    corral.rerange(16.0, Some(2_500)).unwrap();
+    corral.start_over(16.0, Some(2_500)).unwrap();
     assert_eq!(corral.rates(), [0.02 / 4.0; 2]);
-    assert_eq!((corral.ranges(), corral.range(0)), (&[4.0, 4.0][..], 64.0));
+    assert_eq!((corral.ranges(), corral.range(0)), (&[4.0, 4.0][..], Some(64.0)));
     assert_eq!((corral.distribution(), corral.remaining()), (&[0.5, 0.5][..], 2_500));
     let fresh = {
         let mut fresh = build(2, Horizon::Known(2_500), Rate::Balanced);
-        fresh.rerange(16.0, None).unwrap();
+        fresh.start_over(16.0, None).unwrap();
         fresh
     };
     assert_eq!(fresh.probabilities(), corral.probabilities());
@@ -239,14 +239,14 @@ fn a_nested_master_starts_over_with_its_rate_divided_by_the_root_of_the_range() 
     corral.update(1.0, Credit::Chosen { base: 0, weight: 32.0 }).unwrap();
     let expected = {
         let mut plain = build(2, Horizon::Known(2_500), Rate::Fixed(0.005));
-        plain.rerange(1.0, None).unwrap();
+        plain.start_over(1.0, None).unwrap();
         plain.promised.fill(64.0);
         plain.update(1.0, Credit::Chosen { base: 0, weight: 32.0 }).unwrap();
         plain.distribution().to_vec()
     };
     assert_eq!(corral.distribution(), expected);
     for range in [0.5, f64::NAN, f64::INFINITY, -1.0] {
-        assert!(matches!(corral.rerange(range, None), Err(MasterError::Range(_))));
+        assert!(matches!(corral.start_over(range, None), Err(MasterError::Range(_))));
     }
 }
 
@@ -271,7 +271,7 @@ fn a_baseline_estimates_around_the_running_mean() {
     assert_eq!(corral.distribution(), still);
     corral.update(1.0, Credit::Shared(&[1.0, 0.0, 2.0])).unwrap();
     assert!(corral.distribution()[2] < still[2] && corral.distribution()[1] > still[1]);
-    corral.rerange(1.0, None).unwrap();
+    corral.start_over(1.0, None).unwrap();
     corral.start_audit(0).unwrap();
     play(&mut corral, 1_000, &mut Pcg64Dxsm::seed_from_u64(7));
     let audit = corral.audit().unwrap();
@@ -282,7 +282,7 @@ fn a_baseline_estimates_around_the_running_mean() {
 /// Where public programs leave the paper, done to the state between rounds.
 #[test]
 fn deviations_are_seen_by_the_audit() {
-    use super::audit::Check;
+    use crate::audit::Check;
     let found = |deviate: fn(&mut Corral)| {
         let params = CorralParams { rate: Rate::Fixed(1.0), ..CorralParams::new(3, Horizon::Known(300)) };
         let mut corral = Corral::new(params).unwrap();
@@ -353,7 +353,7 @@ fn an_audit_starts_with_the_run_and_ends_with_a_retirement() {
     let audited = corral.save();
     corral.retire(0).unwrap();
     assert_eq!(corral.audit(), None);
-    corral.rerange(1.0, None).unwrap();
+    corral.start_over(1.0, None).unwrap();
     corral.start_audit(1).unwrap();
     corral.load(&audited).unwrap();
     assert_eq!(corral.audit(), None);

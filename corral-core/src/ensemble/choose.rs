@@ -1,7 +1,7 @@
 //! The first half of a round: who decides, and where the loss will have to go.
 
-use super::{Crediting, Ensemble, EnsembleError, Feed};
-use crate::ticket::{Share, Trace};
+use super::{Crediting, Duty, Ensemble, EnsembleError, Feed, Propensities};
+use crate::ticket::{Propensity, Share, Trace};
 use crate::{BaseError, Feedback, Master, MasterError, Memo, Proposal, Rng};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
@@ -13,10 +13,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         trace: &mut Trace,
     ) -> Result<Proposal<D>, EnsembleError> {
         trace.ensemble = self.id;
+        trace.copy = self.params.copy;
         trace.era = self.era;
         trace.round = self.round;
         trace.shares.clear();
         trace.benched.clear();
+        trace.likelihoods.clear();
+        trace.propensity = Propensity::NotAsked;
         self.unfollowed.clear();
         let before = self.benched.len();
         let made = match self.params.credit {
@@ -25,12 +28,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             Crediting::Likelihood => loop {
                 let made = self.ask_one(x, rng, trace)?;
                 if let Some(own) = self.own_likelihood(x, &made, trace) {
-                    self.share_by_likelihood(x, rng, &made, own, trace);
+                    self.share_by_likelihood(x, rng, &made, own, trace)?;
                     break made;
                 }
                 self.recycle(made);
             },
         };
+        if self.params.propensities != Propensities::None {
+            self.weigh_decision(x, &made, trace);
+        }
         if self.params.feed == Feed::Everyone {
             self.add_listeners(x, &made, trace);
         }
@@ -55,7 +61,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                         return Ok(made);
                     }
                 }
-                Err(error) => self.bench(base, "propose", &error),
+                Err(error) => self.fault(base, Duty::Propose, error)?,
             }
         }
     }
@@ -70,9 +76,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 continue;
             }
             let mut room = self.spare.pop();
-            match self.ask(base, 1.0 / self.master.probabilities()[base], x, rng, &mut room) {
+            match self.ask(base, 1.0 / self.master.probability(base), x, rng, &mut room) {
                 Ok(()) => *slot = room,
-                Err(error) => self.bench(base, "propose", &error),
+                Err(error) => self.fault(base, Duty::Propose, error)?,
             }
         }
         let (chosen, probability) = self.draw(rng)?;
@@ -95,7 +101,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             } else {
                 // Asked, and not followed: fed zero.
                 if let Err(error) = self.seats[base].learn(x, &other, Feedback::unseen()) {
-                    self.bench(base, "learn", &error);
+                    self.bench(base, Duty::Learn, &error);
                 }
                 self.recycle(other);
             }
@@ -114,7 +120,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             Ok(Some(_)) => BaseError::Failed("it proposed a decision to which it gives probability 0".into()),
             Err(error) => error,
         };
-        self.bench(base, "likelihood", &error);
+        self.bench(base, Duty::Likelihood, &error);
         None
     }
 
@@ -126,20 +132,20 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         made: &Proposal<D>,
         own: f64,
         trace: &mut Trace,
-    ) {
+    ) -> Result<(), EnsembleError> {
         let chosen = trace.base as usize;
         for base in 0..self.seats.len() {
             if base == chosen || self.seats[base].benched {
                 continue;
             }
-            let bound = 1.0 / self.master.probabilities()[base];
+            let bound = 1.0 / self.master.probability(base);
             let likelihood =
                 self.widen(base, bound).and_then(|()| self.seats[base].likelihood(x, &made.decision));
             let found = match likelihood {
-                Ok(None) => self.draws_the_same(base, x, rng, made).map(|memo| (1.0, memo)),
+                Ok(None) => self.draws_the_same(base, x, rng, made)?.map(|memo| (1.0, memo)),
                 Ok(found) => found,
                 Err(error) => {
-                    self.bench(base, "likelihood", &error);
+                    self.bench(base, Duty::Likelihood, &error);
                     continue;
                 }
             };
@@ -156,36 +162,74 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             + trace.shares.iter().map(|s| probabilities[s.base as usize] * s.weight).sum::<f64>();
         trace.weight = own / mixture;
         trace.shares.iter_mut().for_each(|s| s.weight /= mixture);
+        Ok(())
     }
 
     /// Has a base without a likelihood draw, before anybody knows who is followed: given its draw it is a base that
     /// proposes that decision for sure. The memo of the draw where it is the decision that was made.
-    fn draws_the_same(&mut self, base: usize, x: &X, rng: &mut dyn Rng, made: &Proposal<D>) -> Option<Memo> {
+    fn draws_the_same(
+        &mut self,
+        base: usize,
+        x: &X,
+        rng: &mut dyn Rng,
+        made: &Proposal<D>,
+    ) -> Result<Option<Memo>, EnsembleError> {
         let mut room = self.spare.pop();
-        let weight = 1.0 / self.master.probabilities()[base];
+        let weight = 1.0 / self.master.probability(base);
         if let Err(error) = self.ask(base, weight, x, rng, &mut room) {
-            self.bench(base, "propose", &error);
-            return None;
+            self.fault(base, Duty::Propose, error)?;
+            return Ok(None);
         }
-        let mut other = room?;
+        let Some(mut other) = room else { return Ok(None) };
         if other.decision == made.decision {
             let memo = std::mem::take(&mut other.memo);
             self.recycle(other);
-            return Some(memo);
+            return Ok(Some(memo));
         }
         self.unfollowed.push(base as u32);
         if let Err(error) = self.seats[base].learn(x, &other, Feedback::unseen()) {
-            self.bench(base, "learn", &error);
+            self.bench(base, Duty::Learn, &error);
         }
         self.recycle(other);
-        None
+        Ok(None)
+    }
+
+    /// The probability of the decision, sum_i pbar_i pi_i(theta | x), where every base that can be drawn has a
+    /// likelihood; else the first that has none.
+    fn weigh_decision(&mut self, x: &X, made: &Proposal<D>, trace: &mut Trace) {
+        let mut total = 0.0;
+        let mut unknown = None;
+        for base in 0..self.seats.len() {
+            let probability = self.master.probability(base);
+            let drawn = !self.seats[base].benched && probability > 0.0;
+            let own = match self.seats[base].likelihood(x, &made.decision) {
+                Ok(Some((own, _))) if drawn => own.min(1.0),
+                Err(error) if drawn => {
+                    self.bench(base, Duty::Likelihood, &error);
+                    f64::NAN
+                }
+                _ => f64::NAN,
+            };
+            if drawn && own.is_nan() {
+                unknown = unknown.or(Some(base as u32));
+            } else if drawn {
+                total += probability * own;
+            }
+            if self.params.propensities == Propensities::EveryBase {
+                trace.likelihoods.push(own);
+            }
+        }
+        trace.propensity = match unknown {
+            None => Propensity::Exact(total.min(1.0)),
+            Some(base) => Propensity::Unknown { base },
+        };
     }
 
     /// Adds the bases that learn from others and have no part in the decision: weight 0 to the master.
     fn add_listeners(&mut self, x: &X, made: &Proposal<D>, trace: &mut Trace) {
         for base in 0..self.seats.len() {
             let seat = &self.seats[base];
-            if seat.benched || trace.takes_part(base) || !seat.base().learns_from_others() {
+            if seat.benched || !seat.listens || trace.takes_part(base) {
                 continue;
             }
             match seat.likelihood(x, &made.decision) {
@@ -193,7 +237,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                     let memo = found.map(|(_, memo)| memo).unwrap_or_default();
                     trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight: 0.0, memo });
                 }
-                Err(error) => self.bench(base, "likelihood", &error),
+                Err(error) => self.bench(base, Duty::Likelihood, &error),
             }
         }
     }
@@ -213,7 +257,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 continue;
             }
             if let Err(error) = seat.pass(x) {
-                self.bench(base, "pass", &error);
+                self.bench(base, Duty::Pass, &error);
             }
         }
     }
@@ -226,7 +270,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             return Err(EnsembleError::NoneLeft { bases: self.seats.len(), last });
         }
         let base = self.master.sample(rng);
-        let probability = self.master.probabilities().get(base).copied().unwrap_or(0.0);
+        let probability = self.master.probability(base);
         match self.seats.get(base) {
             None => Err(MasterError::Index { base, bases: self.seats.len() }.into()),
             Some(seat) if seat.benched || !(probability > 0.0) => Err(MasterError::Retired(base).into()),
@@ -246,11 +290,20 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ) -> Result<(), BaseError> {
         self.widen(base, bound)?;
         self.seats[base].propose(x, rng, room)?;
-        match (&self.space, room) {
-            (Some((space, check)), Some(made)) if !check(&made.decision, space, x) => {
+        match (&self.world, room) {
+            (Some(world), Some(made)) if !world.admits(&made.decision, x) => {
                 Err(BaseError::Failed("its decision lies outside the space".into()))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Benches a base for a fault of its own; an error that is the caller's ends the round instead, and benches nobody.
+    fn fault(&mut self, base: usize, during: Duty, error: BaseError) -> Result<(), EnsembleError> {
+        if error.is_the_callers() {
+            return Err(EnsembleError::Context(error));
+        }
+        self.bench(base, during, &error);
+        Ok(())
     }
 }

@@ -1,8 +1,8 @@
 //! What can go wrong with an ensemble.
 
-use crate::{BaseError, MasterError, SnapshotError};
+use crate::{BaseError, MasterError, SnapshotError, Ticket};
 
-/// Why an ensemble could not do what it was asked. Nothing was learned then.
+/// Why an ensemble could not do what it was asked. Nothing changed then, and nobody was benched for it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnsembleError {
@@ -17,9 +17,20 @@ pub enum EnsembleError {
         /// Bases that were given.
         bases: usize,
     },
-    /// A loss outside [0, 1].
-    #[error("a loss must be in [0, 1], but is {0}")]
+    /// A loss outside [0, 1], or where losses may leave it, no number.
+    #[error("{}", crate::base::loss_text(*.0))]
     Loss(f64),
+    /// A weight that is negative, not finite or above the range.
+    #[error("a weight must be in [0, {range}], but is {weight}")]
+    Weight {
+        /// The offending weight.
+        weight: f64,
+        /// The range in force.
+        range: f64,
+    },
+    /// The context is not one that the ensemble was built for.
+    #[error(transparent)]
+    Context(BaseError),
     /// The ticket was made by another ensemble.
     #[error("the ticket belongs to ensemble {found:016x}, not to {expected:016x}")]
     Foreign {
@@ -29,13 +40,22 @@ pub enum EnsembleError {
         expected: u64,
     },
     /// The ticket's content cannot be this ensemble's.
-    #[error("the ticket of round {round} does not fit an ensemble of {bases} bases")]
+    #[error("the ticket of round {round} is damaged: {why}")]
     Ticket {
         /// The round it names.
         round: u64,
-        /// How many bases there are.
-        bases: usize,
+        /// What cannot be.
+        why: &'static str,
     },
+    /// The loss of this ticket was learned before.
+    #[error("the ticket of round {round} was learned already")]
+    AlreadyLearned {
+        /// Its round.
+        round: u64,
+    },
+    /// No base has this index or name.
+    #[error("there is no base {0}")]
+    NoSuchBase(String),
     /// Every base failed and was benched.
     #[error("no base is left: all {bases} are benched, the last one because {last}")]
     NoneLeft {
@@ -44,13 +64,13 @@ pub enum EnsembleError {
         /// Why the last one was benched.
         last: String,
     },
-    /// A base that could not be told its first range, or whose snapshot does not fit.
-    #[error("base {base}: {source}")]
+    /// A base that refused an order, or whose snapshot does not fit.
+    #[error("base {base}: {why}")]
     Base {
         /// The base.
         base: usize,
         /// What it said.
-        source: BaseError,
+        why: BaseError,
     },
     /// The master refused.
     #[error(transparent)]
@@ -64,9 +84,21 @@ impl From<EnsembleError> for BaseError {
     fn from(error: EnsembleError) -> Self {
         match error {
             EnsembleError::Loss(loss) => Self::Loss(loss),
+            EnsembleError::Weight { weight, range } => Self::Weight { weight, range },
+            EnsembleError::Context(error) => error,
             EnsembleError::Snapshot(error) => Self::Snapshot(error),
             EnsembleError::Foreign { .. } | EnsembleError::Ticket { .. } => Self::Proposal(error.to_string()),
             other => Self::Failed(other.to_string()),
         }
     }
+}
+
+/// A ticket that could not be learned, given back, and why.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("{error}")]
+pub struct Refused<D> {
+    /// The ticket, as it was: its loss can still be learned.
+    pub ticket: Ticket<D>,
+    /// What is wrong.
+    pub error: EnsembleError,
 }

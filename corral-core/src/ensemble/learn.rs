@@ -1,10 +1,49 @@
 //! The second half of a round: a loss comes home.
 
-use super::{Ensemble, EnsembleError, Feed, Outcome};
+use super::{Duty, Ensemble, EnsembleError, Outcome};
 use crate::ticket::Trace;
-use crate::{Credit, Feedback, Master, MasterError, Proposal};
+use crate::{Credit, Feedback, Master, MasterError, Order, Proposal};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
+    /// Whether a loss and where it has to go can be this ensemble's. Written so that NaN fails.
+    pub(super) fn admit(
+        &mut self,
+        x: &X,
+        decision: &D,
+        trace: &Trace,
+        feedback: Feedback,
+    ) -> Result<(), EnsembleError> {
+        let (loss, weight) = (feedback.observed().unwrap_or(0.0), feedback.weight());
+        if !self.params.losses.contains(loss) {
+            return Err(EnsembleError::Loss(loss));
+        }
+        feedback
+            .check_in(self.params.losses, self.range)
+            .map_err(|_| EnsembleError::Weight { weight, range: self.range })?;
+        if trace.ensemble != self.id {
+            return Err(EnsembleError::Foreign { found: trace.ensemble, expected: self.id });
+        }
+        let damaged = |why| EnsembleError::Ticket { round: trace.round, why };
+        trace.check(self.seats.len()).map_err(damaged)?;
+        if !trace.shares.is_empty() {
+            // Each base once, the one that was followed included.
+            self.weights.fill(0.0);
+            self.weights[trace.base as usize] = 1.0;
+            for share in &trace.shares {
+                if std::mem::replace(&mut self.weights[share.base as usize], 1.0) != 0.0 {
+                    return Err(damaged("a base has more than one share in it"));
+                }
+            }
+        }
+        if let Some(world) = &self.world {
+            world.check(x)?;
+            if !world.admits(decision, x) {
+                return Err(damaged("its decision lies outside the space"));
+            }
+        }
+        Ok(())
+    }
+
     /// Brings a loss home. `feedback` carries the weight of the ensemble above: 1 at the top, 0 where nothing was seen.
     pub(super) fn settle(
         &mut self,
@@ -13,43 +52,38 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         trace: &mut Trace,
         feedback: Feedback,
     ) -> Result<Outcome, EnsembleError> {
+        self.admit(x, &made.decision, trace, feedback)?;
         let (loss, above) = (feedback.observed().unwrap_or(0.0), feedback.weight());
-        // Written so that NaN fails.
-        if !self.params.losses.contains(loss) {
-            return Err(EnsembleError::Loss(loss));
-        }
-        if trace.ensemble != self.id {
-            return Err(EnsembleError::Foreign { found: trace.ensemble, expected: self.id });
-        }
-        if !trace.fits(self.seats.len()) {
-            return Err(EnsembleError::Ticket { round: trace.round, bases: self.seats.len() });
-        }
         let chosen = trace.base as usize;
-        self.changes.clear();
+        self.orders.clear();
         let credited = above > 0.0 && self.credit(loss, above, trace)?;
+        self.home += 1;
         let mut outcome = Outcome {
             base: chosen,
             weight: above * trace.weight,
             credited,
             learned: 0,
-            reranged: 0,
+            ordered: 0,
             benched: trace.benched.iter().map(|b| *b as usize).collect(),
         };
         let before = self.benched.len();
-        self.seats[chosen].tally.plays += u64::from(above > 0.0);
+        if above > 0.0 {
+            self.seats[chosen].tally.plays += 1;
+            self.seats[chosen].tally.losses += loss;
+        }
         if credited {
             self.seats[chosen].tally.credit(outcome.weight);
             trace.shares.iter().for_each(|s| self.seats[s.base as usize].tally.credit(above * s.weight));
         }
-        outcome.learned += usize::from(self.feed(x, chosen, trace.epoch, made, loss, above, trace.weight));
+        outcome.learned += usize::from(self.feed(x, chosen, trace.epoch, made, feedback, trace.weight));
         for share in &mut trace.shares {
             std::mem::swap(&mut made.memo, &mut share.memo);
-            let learned = self.feed(x, share.base as usize, share.epoch, made, loss, above, share.weight);
+            let learned = self.feed(x, share.base as usize, share.epoch, made, feedback, share.weight);
             outcome.learned += usize::from(learned);
             std::mem::swap(&mut made.memo, &mut share.memo);
         }
-        if !self.changes.is_empty() {
-            outcome.reranged = self.deliver_ranges();
+        if !self.orders.is_empty() {
+            outcome.ordered = self.deliver_orders();
         }
         if self.benched.len() > before {
             outcome.benched.extend(self.benched[before..].iter().map(|b| b.base));
@@ -61,7 +95,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     fn credit(&mut self, loss: f64, above: f64, trace: &Trace) -> Result<bool, EnsembleError> {
         let chosen = trace.base as usize;
         let sole = trace.shares.iter().all(|s| s.weight == 0.0);
-        let changes = if sole {
+        let orders = if sole {
             let weight = above * trace.weight;
             if self.seats[chosen].benched {
                 return Ok(false);
@@ -85,9 +119,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             }
             self.master.update(loss, Credit::Shared(&self.weights))
         };
-        match changes {
-            Ok(changes) => {
-                self.changes.extend_from_slice(changes);
+        match orders {
+            Ok(orders) => {
+                self.orders.extend_from_slice(orders);
                 Ok(true)
             }
             // A weight of before the master started over, beyond the ranges that it has now.
@@ -97,60 +131,65 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// Tells one base, if it is still the instance that was asked. Whether it learned.
-    #[allow(clippy::too_many_arguments)]
     fn feed(
         &mut self,
         x: &X,
         base: usize,
         epoch: u64,
         made: &Proposal<D>,
-        loss: f64,
-        above: f64,
+        feedback: Feedback,
         weight: f64,
     ) -> bool {
         let seat = &mut self.seats[base];
-        if seat.benched {
+        if seat.benched || seat.epoch != epoch {
             return false;
         }
-        if seat.epoch != epoch {
-            return false;
-        }
-        let feedback = match self.params.feed {
-            _ if !(above > 0.0) => Feedback::unseen(),
+        let told = match feedback.observed() {
+            None => Feedback::unseen(),
             // f' = loss * weight: the weight travels beside the loss                      line "send f_t/pbar to base"
-            Feed::Weighted => Feedback::new(loss, above * weight),
-            Feed::Raw | Feed::Everyone => Feedback::plain(loss),
+            Some(loss) if seat.weighted => {
+                let weight = feedback.weight() * weight;
+                Feedback::new(loss, self.params.cut.map_or(weight, |cut| weight.min(cut)))
+            }
+            Some(loss) => Feedback::plain(loss),
         };
-        match seat.learn(x, made, feedback) {
+        match seat.learn(x, made, told) {
             Ok(()) => true,
+            // The context of this call differs from that of the choice.
+            Err(error) if error.is_the_callers() => false,
             Err(error) => {
-                self.bench(base, "learn", &error);
+                self.bench(base, Duty::Learn, &error);
                 false
             }
         }
     }
 
-    /// Tells the bases whose range changed.
-    fn deliver_ranges(&mut self) -> usize {
-        let changes = std::mem::take(&mut self.changes);
+    /// Gives the master's orders to its bases.
+    fn deliver_orders(&mut self) -> usize {
+        let orders = std::mem::take(&mut self.orders);
         let mut told = 0;
-        let remaining = self.remaining();
-        // A range that shrinks: the master has started over.
-        let restarted = changes.iter().any(|c| self.seats.get(c.base).is_some_and(|s| c.range < s.range));
-        self.era += u64::from(restarted);
-        for change in &changes {
-            let Some(seat) = self.seats.get_mut(change.base) else { continue };
-            seat.range = change.range;
-            if seat.benched || self.params.feed != Feed::Weighted {
+        let left = self.remaining();
+        self.era += u64::from(orders.iter().any(|(_, order)| order.starts_over()));
+        for &(base, order) in &orders {
+            let Some(seat) = self.seats.get_mut(base) else { continue };
+            seat.range = order.range();
+            // Without weights there is no range to widen; to start over concerns everybody.
+            if seat.benched || !(seat.weighted || order.starts_over()) {
                 continue;
             }
-            match seat.rerange(change.range, change.remaining.map(|r| r.max(1)).or(remaining)) {
+            let remaining = order.remaining().map(|rounds| rounds.max(1)).or(left);
+            let range = self.told_range(base);
+            let order = match order {
+                Order::Widen { .. } => Order::Widen { range, remaining },
+                Order::StartOver { .. } => Order::StartOver { range, remaining },
+            };
+            match self.seats[base].obey(order) {
                 Ok(()) => told += 1,
-                Err(error) => self.bench(change.base, "rerange", &error),
+                Err(error) => self.bench(base, Duty::Obey, &error),
             }
         }
-        self.changes = changes;
-        self.changes.clear();
+        self.orders = orders;
+        self.orders.clear();
         told
     }
 }

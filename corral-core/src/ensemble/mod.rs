@@ -1,24 +1,32 @@
 //! A master over bases: choose, and later learn.
 
-mod admit;
 mod choose;
 mod error;
 mod learn;
+mod learned;
+mod members;
 mod nested;
 mod rules;
 mod seat;
 mod state;
+mod world;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ticket::Trace;
-use crate::{Base, BaseError, Commons, Feedback, Master, Proposal, Rerange, Rng, Space, Ticket};
 
-pub use admit::Decision;
-pub use error::EnsembleError;
-pub use rules::{Crediting, EnsembleParams, Feed};
+use crate::{
+    Base, BaseError, Commons, Decision, Feedback, Master, Order, Proposal, Rng, Setup, Ticket, TicketId,
+};
+
+pub use error::{EnsembleError, Refused};
+pub use rules::{Crediting, EnsembleParams, Feed, Propensities};
 use seat::Seat;
-pub use seat::Tally;
+pub use seat::{Duty, Tally};
+pub use world::Observation;
+
+use learned::Learned;
+use world::World;
 
 /// What became of a loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +40,8 @@ pub struct Outcome {
     pub credited: bool,
     /// How many bases learned. A base that was restarted or benched since the choice did not.
     pub learned: usize,
-    /// How many bases were told a new range.
-    pub reranged: usize,
+    /// How many bases were given an order by the master.
+    pub ordered: usize,
     /// The bases that failed and were benched, at the choice or now.
     pub benched: Vec<usize>,
 }
@@ -45,13 +53,13 @@ pub struct Benched {
     pub base: usize,
     /// The round in which it failed.
     pub round: u64,
+    /// What reports call it: a base of a nested ensemble has the names of both, `outer/inner`.
+    pub name: String,
     /// What it was asked to do.
-    pub during: String,
+    pub during: Duty,
     /// What went wrong.
     pub reason: String,
 }
-
-type Check<X, D> = fn(&D, &Space, &X) -> bool;
 
 /// Proposals kept for their room: more than this many tickets coming home at once are let go.
 const SPARE: usize = 64;
@@ -65,13 +73,17 @@ pub struct Ensemble<X: ?Sized, D, M> {
     master: M,
     seats: Vec<Seat<X, D>>,
     params: EnsembleParams,
-    space: Option<(Space, Check<X, D>)>,
+    world: Option<World<X, D>>,
     /// The range of the weights that reach this ensemble from above; 1 at the top.
     range: f64,
     remaining: Option<u64>,
     /// The round in which `remaining` was told.
     since: u64,
+    /// The rounds that were chosen here.
     round: u64,
+    /// The losses that came home, whichever copy chose.
+    home: u64,
+    learned: Learned,
     /// How often the master started over.
     era: u64,
     benched: Vec<Benched>,
@@ -82,7 +94,7 @@ pub struct Ensemble<X: ?Sized, D, M> {
     asked: Vec<Option<Proposal<D>>>,
     unfollowed: Vec<u32>,
     trace: Trace,
-    changes: Vec<Rerange>,
+    orders: Vec<(usize, Order)>,
     weights: Vec<f64>,
 }
 
@@ -115,11 +127,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             id: 0,
             master,
             params,
-            space: None,
+            world: None,
             range: 1.0,
             remaining: params.horizon,
             since: 0,
             round: 0,
+            home: 0,
+            learned: Learned::default(),
             era: 0,
             benched: Vec::new(),
             heeding: Vec::with_capacity(count),
@@ -127,31 +141,43 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             asked: Vec::new(),
             unfollowed: Vec::new(),
             trace: Trace::default(),
-            changes: Vec::with_capacity(count),
+            orders: Vec::with_capacity(count.min(64)),
             weights: vec![0.0; count],
             seats: bases.into_iter().map(Seat::new).collect(),
         };
         if params.feed == Feed::Everyone {
             let mut commons = Commons::default();
             for (base, seat) in ensemble.seats.iter_mut().enumerate() {
-                seat.share(&mut commons).map_err(|source| EnsembleError::Base { base, source })?;
+                seat.share(&mut commons).map_err(|why| EnsembleError::Base { base, why })?;
             }
         }
+        ensemble.survey();
         for base in 0..count {
-            ensemble.first_range(base).map_err(|source| EnsembleError::Base { base, source })?;
+            ensemble.first_range(base, false).map_err(|why| EnsembleError::Base { base, why })?;
         }
         ensemble.survey();
         ensemble.id = params.id.unwrap_or_else(|| ensemble.fingerprint());
         Ok(ensemble)
     }
 
-    /// Checks every decision against `space`; a base that proposes one outside it is benched.
+    /// Says what the ensemble is built for. Every context is then checked before any base sees it, and every decision of a
+    /// base against the space: a base that proposes one outside it is benched.
     #[must_use]
-    pub fn with_space(mut self, space: Space) -> Self
+    pub fn with_setup(mut self, setup: &Setup) -> Self
     where
-        D: Decision<X>,
+        X: Observation,
+        D: Decision,
     {
-        self.space = Some((space, D::lies_in));
+        self.world = Some(World::new(setup));
+        self
+    }
+
+    /// Gives the bases names, in order: reports, benches and metrics use them.
+    #[must_use]
+    pub fn with_names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        for (seat, name) in self.seats.iter_mut().zip(names) {
+            seat.name = name.into();
+        }
         self
     }
 
@@ -160,23 +186,53 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// A base that fails is benched, and another stands in with the probability that it is then drawn with.
     ///
     /// # Errors
-    /// No base is left.
+    /// A context that the ensemble was not built for: nothing changed, and nobody is benched. No base is left.
     pub fn choose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Ticket<D>, EnsembleError> {
+        if let Some(world) = &self.world {
+            world.check(x)?;
+        }
         let mut trace = Trace::default();
         let made = self.serve(x, rng, &mut trace)?;
         Ok(Ticket::new(made, trace))
     }
 
-    /// Learns the loss of a decision that was chosen for `x`, now or long ago.
+    /// Learns what became of a decision that was chosen for `x`, now or long ago: a plain loss, a [`Feedback`] with a weight
+    /// of its own, or [`Feedback::unseen`]. A ticket is learned once: one of the last 16,384 rounds that comes a second
+    /// time is refused.
     ///
     /// # Errors
-    /// A loss outside [0, 1], a ticket of another ensemble, a step that the master could not solve: nothing changed.
-    pub fn learn(&mut self, x: &X, ticket: Ticket<D>, loss: f64) -> Result<Outcome, EnsembleError> {
-        let mut made = Proposal { decision: ticket.decision, memo: ticket.memo };
-        let mut trace = ticket.trace;
-        let outcome = self.settle(x, &mut made, &mut trace, Feedback::plain(loss))?;
-        self.recycle(made);
-        Ok(outcome)
+    /// A loss outside [0, 1], a ticket of another ensemble, a damaged one, one that was learned before, a context that the
+    /// ensemble was not built for, a step that the master could not solve: nothing changed, and the ticket is given back.
+    pub fn learn(
+        &mut self,
+        x: &X,
+        ticket: Ticket<D>,
+        feedback: impl Into<Feedback>,
+    ) -> Result<Outcome, Box<Refused<D>>> {
+        let Ticket { decision, memo, mut trace } = ticket;
+        let mut made = Proposal { decision, memo };
+        let settled = if self.learned.has(trace.copy, trace.round) && trace.ensemble == self.id {
+            Err(EnsembleError::AlreadyLearned { round: trace.round })
+        } else {
+            self.settle(x, &mut made, &mut trace, feedback.into())
+        };
+        match settled {
+            Ok(outcome) => {
+                self.learned.add(trace.copy, trace.round);
+                if trace.copy == self.params.copy {
+                    // Made after the snapshot that this ensemble continues from: its id is not given out again.
+                    self.round = self.round.max(trace.round.saturating_add(1));
+                }
+                self.recycle(made);
+                Ok(outcome)
+            }
+            Err(error) => Err(Box::new(Refused { ticket: Ticket::new(made, trace), error })),
+        }
+    }
+
+    /// The id of the ticket that [`choose`](Ensemble::choose) makes next: a generator may be seeded by it.
+    pub fn next_id(&self) -> TicketId {
+        TicketId { band: self.id, copy: self.params.copy, round: self.round }
     }
 
     /// The distribution pbar_t over the bases.
@@ -214,9 +270,18 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         &self.benched
     }
 
-    /// The rounds that were chosen so far.
+    /// The name of a base; its number where it was given none.
+    pub fn name(&self, base: usize) -> String {
+        match self.seats.get(base) {
+            Some(seat) if !seat.name.is_empty() => seat.name.clone(),
+            _ => base.to_string(),
+        }
+    }
+
+    /// The rounds that were played: those that were chosen here, or that came home, where these are more (a learner that is
+    /// fed the tickets of other copies).
     pub fn rounds(&self) -> u64 {
-        self.round
+        self.round.max(self.home)
     }
 
     /// How the ensemble is put together.
@@ -229,59 +294,85 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.id
     }
 
-    /// Doubles the range of a base whose weights, up to `bound`, would exceed it. Only masters that know no ranges
-    /// leave this to be done; theirs are kept as Algorithm 1 keeps its own: rho <- 2/pbar.
+    /// Widens the range of a base whose weights, up to `bound`, would exceed it: rho <- 2/pbar, as Algorithm 1 does. Masters
+    /// that know their ranges have ordered it before; for the others it is done when the base is asked.
     #[inline]
     fn widen(&mut self, base: usize, bound: f64) -> Result<(), BaseError> {
-        if self.params.feed != Feed::Weighted || self.range * bound <= self.seats[base].range * (1.0 + 1e-9) {
+        let seat = &mut self.seats[base];
+        if !seat.weighted || self.range * bound <= seat.range * (1.0 + 1e-9) {
             return Ok(());
         }
-        let remaining = self.remaining();
-        let seat = &mut self.seats[base];
         seat.range = 2.0 * self.range * bound;
-        seat.rerange(seat.range, remaining)
+        if self.params.cut.is_some() {
+            return Ok(());
+        }
+        let order = Order::Widen { range: seat.range, remaining: self.remaining() };
+        self.seats[base].obey(order)
     }
 
-    /// The first range of a base: the master's under the weighted feed, 1 under the others, which carry no weights.
-    fn first_range(&mut self, base: usize) -> Result<(), BaseError> {
-        let (bases, remaining) = (self.seats.len() as f64, self.remaining());
-        let known = self.master.range(base);
-        let seat = &mut self.seats[base];
-        // rho_1 = 2M, and ranges multiply                                                  Algorithm 1, line 1
-        seat.range = if known.is_finite() { known } else { 2.0 * bases * self.range };
-        let range = if self.params.feed == Feed::Weighted { seat.range } else { 1.0 };
-        seat.rerange(range, remaining)
+    /// The first range of a base: the master's, or rho_1 = 2M where it knows none, and ranges multiply.
+    fn first_range(&mut self, base: usize, over: bool) -> Result<(), BaseError> {
+        let unknown = 2.0 * self.seats.len() as f64 * self.range;
+        // rho_1 = 2M                                                                       Algorithm 1, line 1
+        self.seats[base].range = self.master.range(base).unwrap_or(unknown);
+        let (range, remaining) = (self.told_range(base), self.remaining());
+        let order =
+            if over { Order::StartOver { range, remaining } } else { Order::Widen { range, remaining } };
+        self.seats[base].obey(order)
+    }
+
+    /// The largest weight that a base is told to expect: 1 where it learns without weights.
+    fn told_range(&self, base: usize) -> f64 {
+        let seat = &self.seats[base];
+        match self.params.cut {
+            _ if !seat.weighted => 1.0,
+            Some(cut) => cut.max(1.0),
+            None => seat.range,
+        }
+    }
+
+    /// Whether a base listens to others, and whether it learns with weights.
+    fn ways_of(&self, seat: &Seat<X, D>) -> (bool, bool) {
+        let listens = seat.base().abilities().learns_from_others;
+        let others = self.params.credit != Crediting::Chosen && !listens;
+        (listens, self.params.feed == Feed::Weighted || others)
     }
 
     /// The rounds that are left, where anybody knows: at least 1, for something is still to come.
     fn remaining(&self) -> Option<u64> {
-        let own = || self.remaining.map(|r| r.saturating_sub(self.round - self.since));
+        let own = || self.remaining.map(|r| r.saturating_sub(self.rounds() - self.since));
         self.master.remaining().or_else(own).map(|rounds| rounds.max(1))
     }
 
-    /// Takes a base out for good.
+    /// Takes a base out, for a fault of its own.
     #[cold]
-    fn bench(&mut self, base: usize, during: &str, error: &BaseError) {
-        if std::mem::replace(&mut self.seats[base].benched, true) {
+    fn bench(&mut self, base: usize, during: Duty, error: &BaseError) {
+        if self.seats[base].benched {
             return;
         }
-        self.benched.push(Benched {
-            base,
-            round: self.round,
-            during: during.to_owned(),
-            reason: error.to_string(),
-        });
+        self.note_benched(base, during, error.to_string());
         if self.benched.len() < self.seats.len() {
             // A master that cannot retire a base is found out when it draws it again.
             let _ = self.master.retire(base);
         }
     }
 
-    /// Notes which bases want to hear of rounds without them.
+    fn note_benched(&mut self, base: usize, during: Duty, reason: String) {
+        self.seats[base].benched = true;
+        self.benched.push(Benched { base, round: self.round, name: self.name(base), during, reason });
+    }
+
+    /// Notes what the bases can do: who wants to hear of rounds without it, who listens to others, who learns with weights.
     fn survey(&mut self) {
         self.heeding.clear();
-        let heeding = self.seats.iter().enumerate().filter(|(_, s)| s.base().heeds_passes());
-        self.heeding.extend(heeding.map(|(base, _)| base as u32));
+        for base in 0..self.seats.len() {
+            let ways = self.ways_of(&self.seats[base]);
+            let seat = &mut self.seats[base];
+            (seat.listens, seat.weighted) = ways;
+            if seat.base().abilities().heeds_passes {
+                self.heeding.push(base as u32);
+            }
+        }
     }
 
     fn recycle(&mut self, made: Proposal<D>) {

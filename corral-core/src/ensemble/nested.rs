@@ -3,9 +3,9 @@
 //! Weights multiply (the inner base j is fed `outer weight * 1/pbar_j`, the loss unchanged), ranges multiply, and a new
 //! range from above starts everything over. The ticket travels in the memo.
 
-use super::{Ensemble, EnsembleError, Feed, Seat};
+use super::{Benched, Duty, Ensemble, EnsembleError, Feed, Seat};
 use crate::ticket::{Share, Trace};
-use crate::{Base, BaseError, Feedback, Master, Memo, Proposal, Rng};
+use crate::{Abilities, Base, BaseError, Feedback, Master, Memo, Order, Proposal, Rng};
 
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<X, D, M> {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
@@ -45,7 +45,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         trace.benched.clear();
         let settled = match trace.unpack(&made.memo, &mut inner.memo) {
             Some(()) => self.settle(x, &mut inner, &mut trace, feedback).map(drop),
-            None => Err(EnsembleError::Ticket { round: self.round, bases: self.seats.len() }),
+            None => Err(EnsembleError::Ticket { round: self.round, why: "its memo is cut short" }),
         };
         self.trace = trace;
         self.recycle(inner);
@@ -59,14 +59,10 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
                 continue;
             }
             if let Err(error) = self.seats[base].pass(x) {
-                self.bench(base, "pass", &error);
+                self.bench(base, Duty::Pass, &error);
             }
         }
         Ok(())
-    }
-
-    fn heeds_passes(&self) -> bool {
-        !self.heeding.is_empty()
     }
 
     /// sum_i pbar_i pi_i, where every base that can be drawn has a likelihood. The memo shares the loss by it.
@@ -83,7 +79,8 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
                 trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight, memo });
             }
         }
-        if trace.shares.is_empty() {
+        // A probability that underflows is none: nothing can be divided by it.
+        if trace.shares.is_empty() || total < f64::MIN_POSITIVE {
             return Some((0.0, Memo::empty()));
         }
         trace.shares.iter_mut().for_each(|s| s.weight /= total);
@@ -98,15 +95,17 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         Some((total.min(1.0), packed))
     }
 
-    fn learns_from_others(&self) -> bool {
-        self.params.feed == Feed::Everyone && self.seats.iter().any(|s| s.base().learns_from_others())
+    fn abilities(&self) -> Abilities {
+        let learns = self.params.feed == Feed::Everyone && self.seats.iter().any(|seat| seat.listens);
+        Abilities { heeds_passes: !self.heeding.is_empty(), learns_from_others: learns }
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        BaseError::check_range(range)?;
-        self.master.rerange(range, remaining).map_err(EnsembleError::from)?;
+    /// A wider range is a new game for the master, which starts over; the bases say by themselves what it is for them.
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let (range, remaining) = (order.check()?.range(), order.remaining());
+        self.master.start_over(range, remaining).map_err(EnsembleError::from)?;
         self.range = range;
-        (self.remaining, self.since) = (remaining, self.round);
+        (self.remaining, self.since) = (remaining, self.rounds());
         self.era += 1;
         // Everything starts over, and the benched get another chance.
         self.benched.clear();
@@ -114,12 +113,16 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
             self.seats[base].benched = false;
         }
         for base in 0..self.seats.len() {
-            if let Err(error) = self.first_range(base) {
-                self.bench(base, "rerange", &error);
+            if let Err(error) = self.first_range(base, order.starts_over()) {
+                self.bench(base, Duty::Obey, &error);
             }
         }
         self.survey();
         Ok(())
+    }
+
+    fn benched(&self) -> Vec<Benched> {
+        self.everybody_benched()
     }
 
     fn save(&self) -> Vec<u8> {
@@ -132,6 +135,20 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 }
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
+    /// The bases that are benched here, and inside of bases that are ensembles themselves.
+    pub fn everybody_benched(&self) -> Vec<Benched> {
+        let mut all = self.benched.clone();
+        for (place, seat) in self.seats.iter().enumerate().filter(|(_, seat)| !seat.benched) {
+            let path = |inner: Benched| Benched {
+                base: place,
+                name: format!("{}/{}", self.name(place), inner.name),
+                ..inner
+            };
+            all.extend(seat.base().benched().into_iter().map(path));
+        }
+        all
+    }
+
     /// Learns from a decision that nobody here can have proposed: those that learn from others do.
     fn overhear(&mut self, x: &X, mut made: Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         let Some(loss) = feedback.observed().filter(|_| self.params.feed == Feed::Everyone) else {
@@ -141,18 +158,18 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         made.memo.clear();
         for base in 0..self.seats.len() {
             let seat = &mut self.seats[base];
-            if seat.benched || !seat.base().learns_from_others() {
+            if seat.benched || !seat.listens {
                 continue;
             }
             made.memo = match Seat::likelihood(seat, x, &made.decision) {
                 Ok(found) => found.map(|(_, memo)| memo).unwrap_or_default(),
                 Err(error) => {
-                    self.bench(base, "likelihood", &error);
+                    self.bench(base, Duty::Likelihood, &error);
                     continue;
                 }
             };
             if let Err(error) = seat.learn(x, &made, Feedback::plain(loss)) {
-                self.bench(base, "learn", &error);
+                self.bench(base, Duty::Learn, &error);
             }
         }
         self.recycle(made);

@@ -6,6 +6,7 @@ use crate::LossDomain;
 
 /// How the master credits a loss: base i's loss is estimated by `loss * weight_i`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Crediting {
     /// Algorithm 1: 1/pbar_i for the base that was followed, 0 for the others. Asks one base a round.
@@ -20,7 +21,13 @@ pub enum Crediting {
 }
 
 /// What the bases learn.
+///
+/// Where the credit rule is not `chosen`, a base is told losses of decisions that others drew. A base that divides by its
+/// own probability of the decision (it does not [learn from others](crate::Abilities::learns_from_others)) is then fed
+/// with the credit rule's weight under every feed: with weight 1 its estimates would be biased by Q/pi_i, and all of its
+/// mass would end on one arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Feed {
     /// The loss with the weight of the credit rule: inside the theorem.
@@ -33,19 +40,39 @@ pub enum Feed {
     Everyone,
 }
 
-/// How an ensemble is put together; the default is the paper's.
+/// Which probabilities a ticket carries beside that of its base. What is not asked for costs nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Propensities {
+    /// None, but where the credit rule computes it anyway.
+    #[default]
+    None,
+    /// That of the decision: [`Ticket::propensity`](crate::Ticket::propensity).
+    Decision,
+    /// That of the decision, and each base's own: [`Ticket::likelihoods`](crate::Ticket::likelihoods).
+    EveryBase,
+}
+
+/// How an ensemble is put together; the default is the paper's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EnsembleParams {
     /// How the master credits a loss.
     pub credit: Crediting,
     /// What the bases learn.
     pub feed: Feed,
+    /// Weights above this are cut to it before bases learn: their estimates are then too small where the weight was
+    /// larger, a bias that is paid for less variance.
+    pub cut: Option<f64>,
     /// Where losses lie; outside [0, 1] the master and the bases must be built for it too.
     pub losses: LossDomain,
     /// The number of rounds, told to the bases where the master does not know it.
     pub horizon: Option<u64>,
-    /// Tells the tickets of this ensemble from those of others. By default it is derived from the master and the
-    /// bases: give ensembles that are built alike different numbers.
+    /// Which probabilities tickets carry.
+    pub propensities: Propensities,
+    /// Tells the tickets of this ensemble from those of others. By default every ensemble that is built gets another.
     pub id: Option<u64>,
+    /// Which of several copies this is, that choose side by side and share an id: tickets of different copies differ.
+    pub copy: u32,
 }

@@ -1,15 +1,19 @@
 //! One base in its place: the instance, what it has been told, what it has done.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::guard::guard;
-use crate::{Base, BaseError, Commons, Feedback, Memo, Proposal, Rng};
+use crate::{Base, BaseError, Commons, Feedback, Memo, Order, Proposal, Rng};
 
 /// What a base did and was told since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
     /// How often its decision was played and the loss has arrived.
     pub plays: u64,
+    /// The sum of these losses.
+    pub losses: f64,
     /// The largest weight it was credited with.
     pub max_weight: f64,
     /// The sum of its weights.
@@ -25,30 +29,85 @@ impl Tally {
         self.squares += weight * weight;
     }
 
+    /// The mean loss of its plays, where there were any.
+    pub fn mean_loss(&self) -> Option<f64> {
+        (self.plays > 0).then(|| self.losses / self.plays as f64)
+    }
+
     /// Kish's number of effective samples, (sum w)^2 / sum w^2; 0 where there was none.
     pub fn effective_samples(&self) -> f64 {
         if self.squares > 0.0 { self.weights * self.weights / self.squares } else { 0.0 }
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let Self { max_weight, weights, squares, .. } = *self;
+        // Written so that NaN fails.
+        [max_weight, weights, squares].iter().all(|v| *v >= 0.0) && self.losses.is_finite()
+    }
+}
+
+/// What a base was asked to do when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duty {
+    /// To propose a decision.
+    Propose,
+    /// To learn a loss.
+    Learn,
+    /// To note a round without it.
+    Pass,
+    /// To give the probability of a decision.
+    Likelihood,
+    /// To do what the master ordered.
+    Obey,
+    /// Nothing: the caller retired it.
+    Retired,
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Propose => "propose",
+            Self::Learn => "learn",
+            Self::Pass => "pass",
+            Self::Likelihood => "likelihood",
+            Self::Obey => "obey",
+            Self::Retired => "retired",
+        })
     }
 }
 
 /// A base in its place. Every call is guarded: a panic becomes an error, so that a base that fails can be benched.
 pub(super) struct Seat<X: ?Sized, D> {
     base: Box<dyn Base<X, D>>,
-    /// Which instance of the base this is: counts what it was told through `rerange`.
+    /// What reports call it; empty: its number.
+    pub name: String,
+    /// Which instance of the base this is: counts the orders it was given.
     pub epoch: u64,
     /// The largest weight that may reach it, as the master says.
     pub range: f64,
     pub benched: bool,
+    /// Whether it learns losses with their weights.
+    pub weighted: bool,
+    /// Whether it learns from decisions of others.
+    pub listens: bool,
     pub tally: Tally,
 }
 
 impl<X: ?Sized, D> Seat<X, D> {
     pub fn new(base: Box<dyn Base<X, D>>) -> Self {
-        Self { base, epoch: 0, range: 1.0, benched: false, tally: Tally::default() }
+        let (name, tally) = (String::new(), Tally::default());
+        Self { base, name, epoch: 0, range: 1.0, benched: false, weighted: true, listens: false, tally }
     }
 
     pub fn base(&self) -> &dyn Base<X, D> {
         &*self.base
+    }
+
+    /// Puts another base in its place: what was asked of the old one is not told to the new one.
+    pub fn replace(&mut self, base: Box<dyn Base<X, D>>) -> Box<dyn Base<X, D>> {
+        self.epoch += 1;
+        std::mem::replace(&mut self.base, base)
     }
 
     /// Asks for a proposal, into `room` where there is one; a memo that is not finite is an error.
@@ -99,10 +158,10 @@ impl<X: ?Sized, D> Seat<X, D> {
         })
     }
 
-    /// A new range is a new instance: what was asked of the old one is not told to the new one.
-    pub fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
+    /// An order makes a new instance: what was asked of the old one is not told to the new one.
+    pub fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         self.epoch += 1;
-        guarded(|| self.base.rerange(range, remaining))
+        guarded(|| self.base.obey(order))
     }
 
     /// The state; empty where the base cannot tell it, which [`load`](Seat::load) then refuses.

@@ -1,13 +1,15 @@
 //! Snapshots of an ensemble: the master, every base, and what the ensemble itself remembers.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::{Deserialize, Serialize};
 
-use super::{Benched, Crediting, Ensemble, EnsembleError, Feed, Tally};
+use super::{Benched, Crediting, Ensemble, EnsembleError, Feed, Learned, Tally};
 use crate::Master;
 use crate::snapshot::{self, SnapshotError};
 
 const NAME: &str = "ensemble";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -18,6 +20,8 @@ struct State {
     remaining: Option<u64>,
     since: u64,
     round: u64,
+    home: u64,
+    learned: Learned,
     era: u64,
     #[serde(deserialize_with = "snapshot::untrusted")]
     benched: Vec<Benched>,
@@ -28,6 +32,7 @@ struct State {
 
 #[derive(Serialize, Deserialize)]
 struct SeatState {
+    name: String,
     epoch: u64,
     range: f64,
     benched: bool,
@@ -36,9 +41,12 @@ struct SeatState {
 }
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
-    /// A number that depends on how the ensemble was built.
+    /// A number that depends on how the ensemble was built, and on how many were built before it: two that are built alike
+    /// do not take each other's tickets.
     pub(super) fn fingerprint(&self) -> u64 {
-        snapshot::checksum(&self.save())
+        static BUILT: AtomicU64 = AtomicU64::new(0);
+        let instance = BUILT.fetch_add(1, Ordering::Relaxed);
+        snapshot::checksum(&[&self.save()[..], &instance.to_le_bytes()].concat())
     }
 
     /// Everything that decides the future but the generator, as a framed snapshot: the master, the bases, and what
@@ -49,6 +57,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     fn state(&self) -> State {
         let seats = self.seats.iter().map(|seat| SeatState {
+            name: seat.name.clone(),
             epoch: seat.epoch,
             range: seat.range,
             benched: seat.benched,
@@ -63,6 +72,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             remaining: self.remaining,
             since: self.since,
             round: self.round,
+            home: self.home,
+            learned: self.learned.clone(),
             era: self.era,
             benched: self.benched.clone(),
             master: self.master.save(),
@@ -97,16 +108,18 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if (state.credit, state.feed) != (self.params.credit, self.params.feed) {
             return Err(format!("credit {:?} and feed {:?} differ", state.credit, state.feed));
         }
-        if !range(state.range) || state.since > state.round {
+        if !state.learned.is_sound() {
+            return Err("the rounds that were learned cannot be these".into());
+        }
+        if !range(state.range) || state.since > state.round.max(state.home) {
             return Err(format!("range {} since round {} of {}", state.range, state.since, state.round));
         }
         for (base, seat) in state.seats.iter().enumerate() {
-            let Tally { max_weight, weights, squares, .. } = seat.tally;
             if !range(seat.range) {
                 return Err(format!("base {base} has range {}", seat.range));
             }
-            if [max_weight, weights, squares].iter().any(|v| !(*v >= 0.0)) {
-                return Err(format!("base {base} has weights that are negative or NaN"));
+            if !seat.tally.is_sound() {
+                return Err(format!("base {base} has weights or losses that cannot be"));
             }
         }
         let mut listed = vec![false; bases];
@@ -133,15 +146,18 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 Ok(()) => {}
                 // A benched base may be in no state to be saved.
                 Err(_) if saved.benched => {}
-                Err(source) => return Err(EnsembleError::Base { base, source }),
+                Err(why) => return Err(EnsembleError::Base { base, why }),
             }
         }
         for (seat, saved) in self.seats.iter_mut().zip(&state.seats) {
             (seat.epoch, seat.range, seat.benched, seat.tally) =
                 (saved.epoch, saved.range, saved.benched, saved.tally);
+            seat.name.clone_from(&saved.name);
         }
         (self.id, self.range, self.remaining) = (state.id, state.range, state.remaining);
         (self.since, self.round, self.era) = (state.since, state.round, state.era);
+        self.home = state.home;
+        self.learned.clone_from(&state.learned);
         self.benched.clone_from(&state.benched);
         Ok(())
     }

@@ -14,11 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, all};
 use super::{MasterSetup, Roster};
-use crate::catalog::Entry;
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, Rate, SnapshotError};
 
 /// Whose rules to follow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CorralProgram {
     /// The paper's.
@@ -34,14 +36,14 @@ pub enum CorralProgram {
     AsAdversarialMasterH,
 }
 
-/// Parameters of Corral by the rules of a public program.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct AsPublishedParams {
-    /// Whose rules to follow; not the paper's.
-    pub rules: CorralProgram,
-    /// The learning rate; `None`: the program's own default.
-    pub rate: Option<f64>,
+crate::params! {
+    /// Parameters of Corral by the rules of a public program.
+    pub struct AsPublishedParams {
+        /// Whose rules to follow; not the paper's.
+        rules: CorralProgram = CorralProgram::Paper;
+        /// The learning rate; unset: the program's own default.
+        rate: Option<f64> = None, Bounds::POSITIVE;
+    }
 }
 
 /// The rule of Corral as published by others.
@@ -230,9 +232,8 @@ impl Rule for AsPublishedRule {
         alpha: None,
         fits: "the reproduction of published figures",
         cost: "O(M) per step of a bisection, some 20 to 50 steps",
-        kind: "any",
-        status: "experimental",
-        fields: &[],
+        kind: Kind::Any,
+        status: Status::Experimental,
     };
 
     fn new(params: &AsPublishedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -253,7 +254,7 @@ impl Rule for AsPublishedRule {
             (CorralProgram::AsSmpybandits, Some(rounds)) => (bases as f64 / rounds as f64).sqrt(),
             (_, rounds) => Rate::Balanced.value(bases, rounds.unwrap_or(1)),
         };
-        let rate = ParamError::positive("rate", params.rate.unwrap_or(default))?;
+        let rate = params.rate.unwrap_or(default);
         Ok(Self {
             program: params.rules,
             gamma,

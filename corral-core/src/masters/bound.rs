@@ -7,6 +7,7 @@ use crate::ParamError;
 /// A candidate regret bound R(n) = scale * n^exponent of a base after n rounds of its own, at range 1; `alpha` is how
 /// it grows with the range: range^alpha R(n).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RegretBound {
     /// The factor.

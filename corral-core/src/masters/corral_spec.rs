@@ -1,28 +1,30 @@
 //! Corral in the registry: the paper's algorithm, and its presets after public programs.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Deserializer;
 
 use super::as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
-use super::{BuildError, MasterSetup, Ruled, read};
-use crate::catalog::{Entry, Field};
+use super::{MasterSetup, Ruled};
+use crate::params::Bounds;
+use crate::registry::{BuildError, Entry, Kind, Status, read};
 use crate::{Corral, CorralParams, Horizon, Master, ParamError, Rate};
 
-/// What a spec says of Corral: everything but the number of bases, and the horizon where it is that of the run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct CorralSpec {
-    /// The learning rate; `None`: the default of the rules.
-    pub rate: Option<Rate>,
-    /// The distribution p_1; uniform when absent.
-    pub prior: Option<Vec<f64>>,
-    /// Whether losses are estimated around their running mean.
-    pub baseline: bool,
-    /// The horizon, where it is not that of the run.
-    pub horizon: Option<Horizon>,
-    /// Whether every round is checked against what the paper proves.
-    pub audit: bool,
-    /// Whose rules to follow.
-    pub rules: CorralProgram,
+crate::params! {
+    /// What a spec says of Corral: everything but the number of bases, and the horizon where it is that of the run.
+    pub struct CorralSpec {
+        /// The learning rate: balanced 1/sqrt(T), fast 10/sqrt(T), eager 30/sqrt(T), master-optimal, `{ scaled = c }` for
+        /// c/sqrt(T), `{ theory = { alpha, regret } }` or a number; unset: balanced, or the default of the rules.
+        rate: Option<Rate> = None;
+        /// The distribution p_1, a weight per base; unset: uniform.
+        prior: Option<Vec<f64>> = None, Bounds::POSITIVE;
+        /// Whether losses are estimated around their running mean.
+        baseline: bool = false;
+        /// A number of rounds, or "unknown"; unset: the run's.
+        horizon: Option<Horizon> = None;
+        /// Whether every round is checked against what the paper proves, for claims that measure it.
+        audit: bool = false;
+        /// Whose rules to follow: the paper's, or those of a public program, which are not.
+        rules: CorralProgram = CorralProgram::Paper;
+    }
 }
 
 pub(super) const ENTRY: Entry = Entry {
@@ -33,34 +35,8 @@ pub(super) const ENTRY: Entry = Entry {
     alpha: None,
     fits: "feed weighted (the theorem) or raw (stochastic bases); any losses",
     cost: "O(M) per Newton step, two or three steps",
-    kind: "any",
-    status: "paper",
-    fields: &[
-        Field {
-            name: "rate",
-            default: "\"balanced\"",
-            doc: "balanced 1/sqrt(T), fast 10/sqrt(T), eager 30/sqrt(T), master-optimal, \
-                  { scaled = c } for c/sqrt(T), { theory = { alpha, regret } } or a number",
-        },
-        Field { name: "prior", default: "uniform", doc: "the distribution p_1, a weight per base" },
-        Field { name: "baseline", default: "false", doc: "estimate losses around their running mean" },
-        Field {
-            name: "horizon",
-            default: "the run's",
-            doc: "a number of rounds, or \"unknown\": doubling epochs",
-        },
-        Field {
-            name: "audit",
-            default: "false",
-            doc: "check every round against what the paper proves, for claims that measure it",
-        },
-        Field {
-            name: "rules",
-            default: "\"paper\"",
-            doc: "\"paper\", or a public program's, which are not: as-modelselection, as-coba, as-smpybandits, \
-                  as-adversarial-master-h",
-        },
-    ],
+    kind: Kind::Any,
+    status: Status::Paper,
 };
 
 impl CorralSpec {
@@ -84,7 +60,7 @@ impl CorralSpec {
             })?;
             if setup.range > 1.0 {
                 corral
-                    .rerange(setup.range, setup.horizon)
+                    .start_over(setup.range, setup.horizon)
                     .map_err(|_| ParamError::new("range", setup.range, "finite and at least 1"))?;
             }
             if self.audit && setup.bases > 0 {
@@ -121,9 +97,6 @@ pub(super) fn build<'de, D: Deserializer<'de>>(
     params: D,
     setup: &MasterSetup,
 ) -> Result<Box<dyn Master>, BuildError> {
-    let spec: CorralSpec = read(ENTRY.name, params)?;
-    setup
-        .check()
-        .and_then(|()| spec.master(setup))
-        .map_err(|source| BuildError::Param { name: ENTRY.name.into(), source })
+    let spec: CorralSpec = read("master", ENTRY.name, params)?;
+    setup.check().and_then(|()| spec.master(setup)).map_err(|e| BuildError::refused("master", ENTRY.name, e))
 }

@@ -28,26 +28,22 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Rule, Ruled, all};
 use super::tally::{Tally, follow, iterated_width};
 use super::{MasterSetup, Roster, Rulebook};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`D3rb`] and [`Ed2rb`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct D3rbParams {
-    /// The factor c of the width.
-    pub scale: f64,
-    /// The confidence delta.
-    pub delta: f64,
-    /// The smallest regret rate d_min.
-    pub least_rate: f64,
-    /// Whose rules to follow.
-    pub rules: Rulebook,
-}
-
-impl Default for D3rbParams {
-    fn default() -> Self {
-        Self { scale: 1.0, delta: 0.01, least_rate: 1.0, rules: Rulebook::Paper }
+crate::params! {
+    /// Parameters of [`D3rb`] and [`Ed2rb`].
+    pub struct D3rbParams {
+        /// The factor c of the width.
+        scale: f64 = 1.0, Bounds::POSITIVE;
+        /// The confidence delta.
+        delta: f64 = 0.01, Bounds::INSIDE_UNIT;
+        /// The smallest regret rate d_min.
+        #[serde(alias = "least-rate")]
+        least_rate: f64 = 1.0, Bounds::POSITIVE;
+        /// Whose rules to follow.
+        rules: Rulebook = Rulebook::Paper;
     }
 }
 
@@ -57,13 +53,6 @@ impl D3rbParams {
         Self { rules: Rulebook::PublishedCode, ..Self::default() }
     }
 }
-
-const FIELDS: &[Field] = &[
-    Field { name: "scale", default: "1", doc: "the factor c of the width" },
-    Field { name: "delta", default: "0.01", doc: "the confidence" },
-    Field { name: "least-rate", default: "1", doc: "the smallest regret rate d_min" },
-    Field { name: "rules", default: "\"paper\"", doc: "\"paper\" or \"published-code\"" },
-];
 
 /// D3RB: regret rates are doubled when refuted.
 pub type D3rb = Ruled<D3rbRule>;
@@ -96,15 +85,11 @@ const LARGEST_RATE: f64 = 1e4;
 
 impl Balance {
     fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        if !(params.delta > 0.0 && params.delta < 1.0) {
-            return Err(ParamError::new("delta", params.delta, "in (0, 1)"));
-        }
-        ParamError::positive("scale", params.scale)?;
-        let rate = ParamError::positive("least-rate", params.least_rate)?;
+        let rate = params.least_rate;
         let published = params.rules == Rulebook::PublishedCode;
         let bases = setup.bases;
         Ok(Self {
-            params: *params,
+            params: params.clone(),
             tally: Tally::new(bases),
             rates: vec![rate; bases],
             potential: vec![rate; bases],
@@ -183,9 +168,8 @@ impl Rule for D3rbRule {
         alpha: None,
         fits: "feed raw; stochastic losses",
         cost: "O(M)",
-        kind: "any",
-        status: "from memory",
-        fields: FIELDS,
+        kind: Kind::Any,
+        status: Status::FromMemory,
     };
 
     fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -221,8 +205,8 @@ impl Rule for D3rbRule {
         self.0.distribute(roster, out);
     }
 
-    fn weight_range(&self) -> f64 {
-        1.0
+    fn weight_range(&self) -> Option<f64> {
+        Some(1.0)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
@@ -274,8 +258,8 @@ impl Rule for Ed2rbRule {
         self.0.distribute(roster, out);
     }
 
-    fn weight_range(&self) -> f64 {
-        1.0
+    fn weight_range(&self) -> Option<f64> {
+        Some(1.0)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

@@ -19,23 +19,18 @@ use serde::{Deserialize, Serialize};
 use super::entropy::ExponentialWeights;
 use super::rule::{Rule, Ruled, all};
 use super::{MasterSetup, Roster};
-use crate::catalog::{Entry, Field};
 use crate::omd::{LogBarrier, Losses, OmdError};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`EtaGrid`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct EtaGridParams {
-    /// The rates c_g, in units of 1/sqrt(T).
-    pub rates: Vec<f64>,
-    /// The factor x of the hedge's rate.
-    pub hedge: f64,
-}
-
-impl Default for EtaGridParams {
-    fn default() -> Self {
-        Self { rates: vec![0.1, 0.5, 2.0, 10.0, 50.0], hedge: 1.0 }
+crate::params! {
+    /// Parameters of [`EtaGrid`].
+    pub struct EtaGridParams {
+        /// The rates c_g, in units of 1/sqrt(T).
+        rates: Vec<f64> = vec![0.1, 0.5, 2.0, 10.0, 50.0], Bounds::POSITIVE;
+        /// The factor x of the hedge's rate.
+        hedge: f64 = 1.0, Bounds::POSITIVE;
     }
 }
 
@@ -104,16 +99,8 @@ impl Rule for EtaGridRule {
         alpha: None,
         fits: "feed raw or weighted; known horizon; bases that learn fast",
         cost: "O(G M)",
-        kind: "any",
-        status: "experimental",
-        fields: &[
-            Field {
-                name: "rates",
-                default: "[0.1, 0.5, 2, 10, 50]",
-                doc: "the rates, in units of 1/sqrt(T)",
-            },
-            Field { name: "hedge", default: "1", doc: "the factor of the hedge's rate" },
-        ],
+        kind: Kind::Any,
+        status: Status::Experimental,
     };
 
     fn new(params: &EtaGridParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -128,11 +115,11 @@ impl Rule for EtaGridRule {
         let unit = 1.0 / (rounds * setup.range).sqrt();
         let mut rates = Vec::with_capacity(copies);
         for &c in &params.rates {
-            rates.push(ParamError::positive("rates", c)? * unit);
+            rates.push(c * unit);
         }
         // xi = x sqrt(ln G/(T min(M, G)))
         let spread = bases.min(copies) as f64;
-        let xi = ParamError::positive("hedge", params.hedge)? * ((copies as f64).ln() / spread).sqrt() * unit;
+        let xi = params.hedge * ((copies as f64).ln() / spread).sqrt() * unit;
         let mut rule = Self {
             bases,
             mixing: 1.0 / rounds,

@@ -25,19 +25,20 @@ use serde::{Deserialize, Serialize};
 use super::entropy::ExponentialWeights;
 use super::rule::{Rule, Ruled};
 use super::{MasterSetup, Roster, Rulebook};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`Exp3`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Exp3Params {
-    /// The learning rate eta; `None`: the formula of the horizon.
-    pub rate: Option<f64>,
-    /// The uniform share gamma, in [0, 1]; by the published code's rules in units of 1/sqrt(T).
-    pub mixing: f64,
-    /// Whose rules to follow.
-    pub rules: Rulebook,
+crate::params! {
+    /// Parameters of [`Exp3`].
+    pub struct Exp3Params {
+        /// The learning rate eta; unset: sqrt(2 ln M/(T M)).
+        rate: Option<f64> = None, Bounds::POSITIVE;
+        /// The uniform share gamma, in [0, 1]; by the published code's rules in units of 1/sqrt(T).
+        mixing: f64 = 0.0, Bounds::NON_NEGATIVE;
+        /// Whose rules to follow. By the published code's: gains, eta = sqrt(ln M/(T M)), exponents cut at 100.
+        rules: Rulebook = Rulebook::Paper;
+    }
 }
 
 /// EXP3 over bases.
@@ -76,21 +77,8 @@ impl Rule for Exp3Rule {
         alpha: None,
         fits: "feed raw or weighted; any losses",
         cost: "O(M), one exponential (M when T is not known)",
-        kind: "any",
-        status: "standard",
-        fields: &[
-            Field { name: "rate", default: "sqrt(2 ln M/(T M))", doc: "the learning rate eta" },
-            Field {
-                name: "mixing",
-                default: "0",
-                doc: "the uniform share gamma; in units of 1/sqrt(T) by the published code's rules",
-            },
-            Field {
-                name: "rules",
-                default: "\"paper\"",
-                doc: "\"paper\", or \"published-code\": gains, eta = sqrt(ln M/(T M)), exponents cut at 100",
-            },
-        ],
+        kind: Kind::Any,
+        status: Status::Standard,
     };
 
     fn new(params: &Exp3Params, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -98,7 +86,7 @@ impl Rule for Exp3Rule {
         let moment = bases * setup.range;
         let published = params.rules == Rulebook::PublishedCode;
         let rate = match (params.rate, setup.horizon) {
-            (Some(rate), _) => ParamError::positive("rate", rate)?,
+            (Some(rate), _) => rate,
             (None, Some(horizon)) if published => (bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, Some(horizon)) => (2.0 * bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, None) => (bases.ln() / moment).sqrt(),
@@ -108,10 +96,7 @@ impl Rule for Exp3Rule {
             (true, None) => {
                 return Err(ParamError::new("horizon", "not known", "known by the published code's rules"));
             }
-            (true, Some(horizon)) if params.mixing >= 0.0 => {
-                (params.mixing / (horizon as f64).sqrt()).min(1.0)
-            }
-            (true, _) => return Err(ParamError::new("mixing", params.mixing, "at least 0")),
+            (true, Some(horizon)) => (params.mixing / (horizon as f64).sqrt()).min(1.0),
         };
         Ok(Self {
             weights: ExponentialWeights::new(setup.bases, rate),
@@ -157,9 +142,9 @@ impl Rule for Exp3Rule {
         }
     }
 
-    fn weight_range(&self) -> f64 {
+    fn weight_range(&self) -> Option<f64> {
         // pbar >= gamma/M
-        if self.mixing > 0.0 { self.weights.len() as f64 / self.mixing } else { f64::INFINITY }
+        (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

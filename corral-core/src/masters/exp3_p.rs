@@ -17,28 +17,23 @@ use serde::{Deserialize, Serialize};
 use super::entropy::ExponentialWeights;
 use super::rule::{Rule, Ruled};
 use super::{MasterSetup, Roster};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`Exp3P`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Exp3PParams {
-    /// The learning rate eta.
-    pub rate: Option<f64>,
-    /// The bonus b.
-    pub bonus: Option<f64>,
-    /// The uniform share gamma.
-    pub mixing: Option<f64>,
-    /// The probability with which the bound may fail.
-    pub delta: f64,
-    /// The exponent a of the bases' regret, for gamma = T^(-(1-a)/(2-a)).
-    pub exponent: Option<f64>,
-}
-
-impl Default for Exp3PParams {
-    fn default() -> Self {
-        Self { rate: None, bonus: None, mixing: None, delta: 0.05, exponent: None }
+crate::params! {
+    /// Parameters of [`Exp3P`].
+    pub struct Exp3PParams {
+        /// The learning rate eta; unset: 0.95 sqrt(ln M/(T M)).
+        rate: Option<f64> = None, Bounds::POSITIVE;
+        /// The bonus b; unset: sqrt(ln(M/delta)/(T M)).
+        bonus: Option<f64> = None, Bounds::POSITIVE;
+        /// The uniform share gamma; unset: min(1/2, 1.05 sqrt(M ln M/T)).
+        mixing: Option<f64> = None, Bounds::UNIT;
+        /// The probability with which the bound may fail.
+        delta: f64 = 0.05, Bounds::INSIDE_UNIT;
+        /// The exponent a of bases whose regret is n^a: gamma = T^(-(1-a)/(2-a)).
+        exponent: Option<f64> = None, Bounds::UNIT;
     }
 }
 
@@ -66,50 +61,29 @@ impl Rule for Exp3PRule {
         alpha: None,
         fits: "feed raw or weighted; any losses; known horizon",
         cost: "O(M), a few exponentials",
-        kind: "any",
-        status: "from memory",
-        fields: &[
-            Field { name: "rate", default: "0.95 sqrt(ln M/(T M))", doc: "the learning rate eta" },
-            Field { name: "bonus", default: "sqrt(ln(M/delta)/(T M))", doc: "the bonus b" },
-            Field {
-                name: "mixing",
-                default: "min(1/2, 1.05 sqrt(M ln M/T))",
-                doc: "the uniform share gamma",
-            },
-            Field { name: "delta", default: "0.05", doc: "the probability with which the bound may fail" },
-            Field {
-                name: "exponent",
-                default: "none",
-                doc: "a of bases with regret n^a: gamma = T^(-(1-a)/(2-a))",
-            },
-        ],
+        kind: Kind::Any,
+        status: Status::FromMemory,
     };
 
     fn new(params: &Exp3PParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases as f64;
-        if !(params.delta > 0.0 && params.delta < 1.0) {
-            return Err(ParamError::new("delta", params.delta, "in (0, 1)"));
-        }
         let horizon = || match setup.horizon {
             Some(rounds) => Ok(rounds as f64),
             None => Err(ParamError::new("horizon", "not known", "known, or rate, bonus and mixing given")),
         };
         // Gains whose own weights reach rho have second moments up to rho: T M becomes T M rho.
         let rate = match params.rate {
-            Some(rate) => ParamError::positive("rate", rate)?,
+            Some(rate) => rate,
             None => 0.95 * (bases.ln() / (horizon()? * bases * setup.range)).sqrt(),
         };
         let bonus = match params.bonus {
             Some(0.0) => 0.0,
-            Some(bonus) => ParamError::positive("bonus", bonus)?,
+            Some(bonus) => bonus,
             None => ((bases / params.delta).ln() / (horizon()? * bases)).sqrt(),
         };
         let mixing = match (params.mixing, params.exponent) {
-            (Some(mixing), _) => ParamError::unit("mixing", mixing)?,
-            (None, Some(a)) => {
-                let a = ParamError::unit("exponent", a)?;
-                horizon()?.powf(-(1.0 - a) / (2.0 - a))
-            }
+            (Some(mixing), _) => mixing,
+            (None, Some(a)) => horizon()?.powf(-(1.0 - a) / (2.0 - a)),
             (None, None) => (1.05 * (bases * bases.ln() / horizon()?).sqrt()).min(0.5),
         };
         Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), rate, bonus, mixing })
@@ -141,8 +115,8 @@ impl Rule for Exp3PRule {
         self.weights.distribute(roster, self.mixing, out);
     }
 
-    fn weight_range(&self) -> f64 {
-        if self.mixing > 0.0 { self.weights.len() as f64 / self.mixing } else { f64::INFINITY }
+    fn weight_range(&self) -> Option<f64> {
+        (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

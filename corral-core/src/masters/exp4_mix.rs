@@ -20,21 +20,23 @@ use serde::{Deserialize, Serialize};
 use super::entropy::ExponentialWeights;
 use super::rule::{Rule, Ruled};
 use super::{MasterSetup, RegretBound, Roster};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`Exp4Mix`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Exp4MixParams {
-    /// The learning rate eta; `None`: the formula of the horizon.
-    pub rate: Option<f64>,
-    /// The uniform share gamma; `None`: the formula of the horizon and the bounds.
-    pub mixing: Option<f64>,
-    /// The number K of actions that the bases share; `None`: they share none.
-    pub actions: Option<usize>,
-    /// A regret bound per base; `None`: what is known of the bases.
-    pub bounds: Option<Vec<RegretBound>>,
+crate::params! {
+    /// Parameters of [`Exp4Mix`].
+    pub struct Exp4MixParams {
+        /// The learning rate eta; unset: sqrt(2 ln M/(T min(M, K))).
+        rate: Option<f64> = None, Bounds::POSITIVE;
+        /// The uniform share gamma; unset: the largest (alpha M^alpha R/T)^(1/(1+alpha)) that a base's bound asks for, at
+        /// most 1.
+        mixing: Option<f64> = None, Bounds::UNIT;
+        /// The number K of actions that the bases share; unset: they share none.
+        actions: Option<usize> = None, Bounds::at_least(1.0);
+        /// A regret bound `{ scale, exponent, alpha }` per base; unset: what is known of the bases.
+        bounds: Option<Vec<RegretBound>> = None;
+    }
 }
 
 /// EXP4 with uniform exploration.
@@ -58,18 +60,8 @@ impl Rule for Exp4MixRule {
         alpha: None,
         fits: "credit likelihood or same-decision, feed weighted; stable bases, known horizon",
         cost: "O(M), an exponential per credited base",
-        kind: "any",
-        status: "from memory",
-        fields: &[
-            Field { name: "rate", default: "sqrt(2 ln M/(T min(M, K)))", doc: "the learning rate eta" },
-            Field {
-                name: "mixing",
-                default: "min(1, (alpha M^alpha R/T)^(1/(1+alpha)))",
-                doc: "the uniform share gamma; the largest that any base's bound asks for",
-            },
-            Field { name: "actions", default: "none", doc: "the number K of actions that the bases share" },
-            Field { name: "bounds", default: "the bases' own", doc: "{ scale, exponent, alpha } per base" },
-        ],
+        kind: Kind::Any,
+        status: Status::FromMemory,
     };
 
     fn new(params: &Exp4MixParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -79,17 +71,16 @@ impl Rule for Exp4MixRule {
             None => Err(ParamError::new("horizon", "not known", "known, or rate and mixing given")),
         };
         let shared = match params.actions {
-            Some(0) => return Err(ParamError::new("actions", 0, "at least 1")),
             Some(actions) => bases.min(actions as f64),
             None => bases,
         };
         let rate = match params.rate {
-            Some(rate) => ParamError::positive("rate", rate)?,
+            Some(rate) => rate,
             None => (2.0 * bases.ln() / (horizon()? * shared * setup.range)).sqrt(),
         };
         let bounds = setup.bounds_or(params.bounds.as_deref())?;
         let mixing = match params.mixing {
-            Some(mixing) => ParamError::unit("mixing", mixing)?,
+            Some(mixing) => mixing,
             None => {
                 let rounds = horizon()?;
                 // gamma T + (M rho/gamma)^alpha R is least at gamma = (alpha (M rho)^alpha R/T)^(1/(1+alpha)).
@@ -123,8 +114,8 @@ impl Rule for Exp4MixRule {
         self.weights.distribute(roster, self.mixing, out);
     }
 
-    fn weight_range(&self) -> f64 {
-        if self.mixing > 0.0 { self.weights.len() as f64 / self.mixing } else { f64::INFINITY }
+    fn weight_range(&self) -> Option<f64> {
+        (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

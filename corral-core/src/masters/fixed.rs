@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled};
 use super::{MasterSetup, Roster};
-use crate::catalog::{Entry, Field};
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Which base.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct FixedParams {
-    /// The base that is always followed, counted from 0.
-    pub base: usize,
+crate::params! {
+    /// Parameters of [`Fixed`].
+    pub struct FixedParams {
+        /// The base that is followed, counted from 0.
+        base: usize = 0;
+    }
 }
 
 /// Always the same base.
@@ -38,9 +38,8 @@ impl Rule for FixedRule {
         alpha: None,
         fits: "any feed",
         cost: "O(M)",
-        kind: "any",
-        status: "standard",
-        fields: &[Field { name: "base", default: "0", doc: "the base that is followed, counted from 0" }],
+        kind: Kind::Any,
+        status: Status::Standard,
     };
 
     fn new(params: &FixedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -65,8 +64,8 @@ impl Rule for FixedRule {
         out[base] = 1.0;
     }
 
-    fn weight_range(&self) -> f64 {
-        1.0
+    fn weight_range(&self) -> Option<f64> {
+        Some(1.0)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

@@ -13,7 +13,7 @@
 //! - A weight of credit that is 0 tells nothing. Masters that keep plain means (confidence bounds, balancing) count
 //!   a weight of at least 1 as one observation of the raw loss, and a smaller weight as that fraction of one.
 //! - Credit that comes late to a base that was retired meanwhile is checked, and dropped.
-//! - `rerange` starts over for the new range, with all bases back.
+//! - `start_over` begins anew with the new range, with all bases back.
 //! - Deterministic masters put probability 1 on one base. Against losses that depend on that distribution their
 //!   regret is linear; each says so.
 
@@ -27,7 +27,6 @@ mod exp3;
 mod exp3_p;
 mod exp4_mix;
 mod fixed;
-mod keys;
 mod lanes;
 mod rbbe;
 mod regret_balancing;
@@ -59,12 +58,13 @@ pub use tsallis_inf::{Estimator, TsallisInf, TsallisInfParams, TsallisInfRule};
 pub use ucb::{Ucb, UcbParams, UcbRule};
 pub use uniform::{Uniform, UniformParams, UniformRule};
 
-use crate::catalog::{Entry, Unknown};
+use crate::registry::{BuildError, Registry, Row};
 use crate::{LossDomain, Master, ParamError};
 
 /// Whose rules a master follows: its paper's, or those of the program behind published figures, so that these can be
 /// reproduced (github.com/pacchiano/modelselection, of Pacchiano, Dann, Gentile 2024). Never the latter by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Rulebook {
     /// The paper's formulas.
@@ -137,103 +137,58 @@ impl MasterSetup {
     }
 }
 
-/// Why a master could not be built.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// A name or key that is not known.
-    #[error(transparent)]
-    Unknown(#[from] Unknown),
-    /// A value that the master is not defined for.
-    #[error("master {name:?}: {source}")]
-    Param {
-        /// The master.
-        name: String,
-        /// Which value, and what it must be.
-        source: ParamError,
-    },
-    /// A value of another type than the key's.
-    #[error("master {name:?}: {why}")]
-    Value {
-        /// The master.
-        name: String,
-        /// What serde said.
-        why: String,
-    },
+/// Masters by name: each is listed once.
+macro_rules! masters {
+    ($($rule:ty),* $(,)?) => {
+        const ROWS: &[Row<()>] = &[
+            Row::of::<CorralSpec>(corral_spec::ENTRY, ()),
+            $( Row::of::<<$rule as Rule>::Params>(<$rule as Rule>::ENTRY, ()), )*
+        ];
+
+        /// Builds the master `name` with the keys of `params`, a map (a TOML table, say) that holds nothing but the
+        /// master's own keys.
+        ///
+        /// # Errors
+        /// An unknown name or key (with the nearest known ones), or a value that cannot be used.
+        pub fn build<'de, D: Deserializer<'de>>(
+            name: &str,
+            params: D,
+            setup: &MasterSetup,
+        ) -> Result<Box<dyn Master>, BuildError> {
+            if name == corral_spec::ENTRY.name {
+                return corral_spec::build(params, setup);
+            }
+            $( if name == <$rule as Rule>::ENTRY.name {
+                let params = REGISTRY.read::<<$rule as Rule>::Params, D>(name, params)?;
+                let built = Ruled::<$rule>::new(params, setup);
+                return match built {
+                    Ok(master) => Ok(Box::new(master)),
+                    Err(e) => Err(BuildError::refused("master", name, e)),
+                };
+            } )*
+            Err(REGISTRY.find(name).err().unwrap_or_else(|| BuildError::refused("master", name, "cannot be built")))
+        }
+    };
 }
+
+masters!(
+    Exp3Rule,
+    Exp3PRule,
+    Exp4MixRule,
+    UcbRule,
+    RegretBalancingRule,
+    RbbeRule,
+    D3rbRule,
+    Ed2rbRule,
+    TsallisInfRule,
+    EtaGridRule,
+    TrimRule,
+    UniformRule,
+    FixedRule,
+);
 
 /// What can be built.
-pub fn entries() -> &'static [Entry] {
-    const ENTRIES: &[Entry] = &[
-        corral_spec::ENTRY,
-        Exp3Rule::ENTRY,
-        Exp3PRule::ENTRY,
-        Exp4MixRule::ENTRY,
-        UcbRule::ENTRY,
-        RegretBalancingRule::ENTRY,
-        RbbeRule::ENTRY,
-        D3rbRule::ENTRY,
-        Ed2rbRule::ENTRY,
-        TsallisInfRule::ENTRY,
-        EtaGridRule::ENTRY,
-        TrimRule::ENTRY,
-        UniformRule::ENTRY,
-        FixedRule::ENTRY,
-    ];
-    ENTRIES
-}
-
-/// Builds the master `name` with the keys of `params`, a map (a TOML table, say) that holds nothing but the master's
-/// own keys.
-///
-/// # Errors
-/// An unknown name or key (with the nearest known ones), or a value that cannot be used.
-pub fn build<'de, D: Deserializer<'de>>(
-    name: &str,
-    params: D,
-    setup: &MasterSetup,
-) -> Result<Box<dyn Master>, BuildError> {
-    match name {
-        "corral" => corral_spec::build(params, setup),
-        "exp3" => ruled::<Exp3Rule, D>(params, setup),
-        "exp3-p" => ruled::<Exp3PRule, D>(params, setup),
-        "exp4-mix" => ruled::<Exp4MixRule, D>(params, setup),
-        "ucb" => ruled::<UcbRule, D>(params, setup),
-        "regret-balancing" => ruled::<RegretBalancingRule, D>(params, setup),
-        "rbbe" => ruled::<RbbeRule, D>(params, setup),
-        "d3rb" => ruled::<D3rbRule, D>(params, setup),
-        "ed2rb" => ruled::<Ed2rbRule, D>(params, setup),
-        "tsallis-inf" => ruled::<TsallisInfRule, D>(params, setup),
-        "eta-grid" => ruled::<EtaGridRule, D>(params, setup),
-        "trim" => ruled::<TrimRule, D>(params, setup),
-        "uniform" => ruled::<UniformRule, D>(params, setup),
-        "fixed" => ruled::<FixedRule, D>(params, setup),
-        _ => Err(Unknown::new("master", name, entries().iter().map(|e| e.name)).into()),
-    }
-}
-
-fn ruled<'de, R: Rule + 'static, D: Deserializer<'de>>(
-    params: D,
-    setup: &MasterSetup,
-) -> Result<Box<dyn Master>, BuildError> {
-    let name = R::ENTRY.name;
-    let params = read::<R::Params, D>(name, params)?;
-    let master =
-        Ruled::<R>::new(params, setup).map_err(|source| BuildError::Param { name: name.into(), source })?;
-    Ok(Box::new(master))
-}
-
-fn read<'de, T: serde::de::DeserializeOwned, D: Deserializer<'de>>(
-    name: &str,
-    params: D,
-) -> Result<T, BuildError> {
-    keys::read(params).map_err(|e| match e {
-        keys::KeyError::Unknown { key, known } => {
-            Unknown::new(format!("key of {name}"), &key, known.iter().copied()).into()
-        }
-        other => BuildError::Value { name: name.into(), why: other.to_string() },
-    })
-}
+pub const REGISTRY: Registry<()> = Registry::new("master", &[ROWS]);
 
 #[cfg(test)]
 mod tests {
@@ -247,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_entry_builds_by_its_name_with_its_defaults() {
-        for entry in entries() {
+        for entry in REGISTRY.entries() {
             let built = build(entry.name, with(&[]), &MasterSetup::new(3, Some(100)));
             assert!(built.is_ok(), "{}: {:?}", entry.name, built.err());
         }

@@ -26,28 +26,23 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Rule, Ruled, all};
 use super::tally::{Tally, follow, iterated_width};
 use super::{MasterSetup, RegretBound, Roster, Rulebook};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`Rbbe`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RbbeParams {
-    /// A candidate bound per base; `None`: what is known of the bases.
-    pub bounds: Option<Vec<RegretBound>>,
-    /// The factor c of the width.
-    pub scale: f64,
-    /// The confidence delta.
-    pub delta: f64,
-    /// Whose rules to follow.
-    pub rules: Rulebook,
-    /// By the published code's rules: the number k of copies of each base; `None`: ln T, rounded down.
-    pub copies: Option<u32>,
-}
-
-impl Default for RbbeParams {
-    fn default() -> Self {
-        Self { bounds: None, scale: 2.0, delta: 0.01, rules: Rulebook::Paper, copies: None }
+crate::params! {
+    /// Parameters of [`Rbbe`].
+    pub struct RbbeParams {
+        /// A candidate bound `{ scale, exponent }` per base; unset: what is known of the bases.
+        bounds: Option<Vec<RegretBound>> = None;
+        /// The factor c of the width.
+        scale: f64 = 2.0, Bounds::POSITIVE;
+        /// The confidence delta.
+        delta: f64 = 0.01, Bounds::INSIDE_UNIT;
+        /// Whose rules to follow. By the published code's there is a grid of bounds over copies, and the program's test.
+        rules: Rulebook = Rulebook::Paper;
+        /// By the published code's rules: the number k of copies of each base; unset: ln T, rounded down.
+        copies: Option<u32> = None, Bounds::between(1.0, 64.0);
     }
 }
 
@@ -72,8 +67,7 @@ pub struct RbbeRule {
 /// d = 2^0, ..., 2^(k-1) for the k copies of each base, which stand side by side.
 fn grid(params: &RbbeParams, setup: &MasterSetup) -> Result<Vec<RegretBound>, ParamError> {
     let copies = match (params.copies, setup.horizon) {
-        (Some(copies), _) if (1..=64).contains(&copies) => copies,
-        (Some(copies), _) => return Err(ParamError::new("copies", copies, "from 1 to 64")),
+        (Some(copies), _) => copies,
         (None, Some(rounds)) => copies_of_grid(rounds),
         (None, None) => return Err(ParamError::new("horizon", "not known", "known, or copies given")),
     };
@@ -118,33 +112,18 @@ impl Rule for RbbeRule {
         alpha: None,
         fits: "feed raw; stochastic losses, candidate bounds",
         cost: "O(M)",
-        kind: "any",
-        status: "from memory",
-        fields: &[
-            Field { name: "bounds", default: "the bases' own", doc: "{ scale, exponent } per base" },
-            Field { name: "scale", default: "2", doc: "the factor c of the width" },
-            Field { name: "delta", default: "0.01", doc: "the confidence" },
-            Field {
-                name: "rules",
-                default: "\"paper\"",
-                doc: "\"paper\", or \"published-code\": a grid of bounds over copies, and the program's test",
-            },
-            Field {
-                name: "copies",
-                default: "ln T, rounded down",
-                doc: "by the published code's rules: how many copies of each base the band holds",
-            },
-        ],
+        kind: Kind::Any,
+        status: Status::FromMemory,
     };
 
     fn new(params: &RbbeParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        if !(params.delta > 0.0 && params.delta < 1.0) {
-            return Err(ParamError::new("delta", params.delta, "in (0, 1)"));
-        }
         let bases = setup.bases;
         let published = params.rules == Rulebook::PublishedCode;
         if params.copies.is_some() && !published {
-            return Err(ParamError::new("copies", "given", "left out where the rules are the paper's"));
+            return Err(ParamError::choice(
+                "copies",
+                "belongs to the published code's rules, and the rules are the paper's",
+            ));
         }
         let bounds = if published && params.bounds.is_none() {
             grid(params, setup)?
@@ -155,7 +134,7 @@ impl Rule for RbbeRule {
         Ok(Self {
             tally: Tally::new(bases),
             bounds,
-            scale: ParamError::positive("scale", params.scale)?,
+            scale: params.scale,
             delta: params.delta,
             published,
             active: vec![true; bases],
@@ -210,8 +189,8 @@ impl Rule for RbbeRule {
         follow(base, out);
     }
 
-    fn weight_range(&self) -> f64 {
-        1.0
+    fn weight_range(&self) -> Option<f64> {
+        Some(1.0)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

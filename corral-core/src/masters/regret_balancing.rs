@@ -17,15 +17,15 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Rule, Ruled, all};
 use super::tally::{Tally, follow};
 use super::{MasterSetup, RegretBound, Roster};
-use crate::catalog::{Entry, Field};
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`RegretBalancing`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RegretBalancingParams {
-    /// The bound U on the best base's regret; `None`: the largest of the bases' own at the horizon.
-    pub target: Option<RegretBound>,
+crate::params! {
+    /// Parameters of [`RegretBalancing`].
+    pub struct RegretBalancingParams {
+        /// A bound `{ scale, exponent }` on the best base's regret; unset: the largest of the bases' own at the horizon.
+        target: Option<RegretBound> = None;
+    }
 }
 
 /// Regret balancing.
@@ -54,13 +54,8 @@ impl Rule for RegretBalancingRule {
         alpha: None,
         fits: "feed raw; stochastic losses, a known bound on the best base's regret",
         cost: "O(M)",
-        kind: "any",
-        status: "from memory",
-        fields: &[Field {
-            name: "target",
-            default: "the largest of the bases' bounds",
-            doc: "{ scale, exponent }: a bound on the best base's regret",
-        }],
+        kind: Kind::Any,
+        status: Status::FromMemory,
     };
 
     fn new(params: &RegretBalancingParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -105,8 +100,8 @@ impl Rule for RegretBalancingRule {
         follow(base, out);
     }
 
-    fn weight_range(&self) -> f64 {
-        1.0
+    fn weight_range(&self) -> Option<f64> {
+        Some(1.0)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

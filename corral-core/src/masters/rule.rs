@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{MasterSetup, Roster};
+use crate::params::Params;
 use crate::{
-    Credit, LossDomain, Master, MasterError, ParamError, Rerange, SnapshotError, catalog::Entry, snapshot,
+    Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry,
+    registry::{Described, Entry},
+    snapshot,
 };
 
 /// How losses become a distribution over bases: what distinguishes one master from the next. [`Ruled`] makes a
@@ -16,7 +19,7 @@ use crate::{
 /// - Neither allocates.
 pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Its parameters, as a spec file writes them.
-    type Params: Clone + Default + PartialEq + Send + Serialize + DeserializeOwned;
+    type Params: Described + PartialEq + Send;
 
     /// What the registry says of it.
     const ENTRY: Entry;
@@ -50,11 +53,10 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Writes the distribution of the next round.
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]);
 
-    /// The largest weight, per unit of outer range, that feedback to a base can carry at present. Infinite where there
-    /// is none, or where it is so large (M T) that a base tuned for it would not learn: bases are then told ranges that
-    /// double as they are needed.
-    fn weight_range(&self) -> f64 {
-        f64::INFINITY
+    /// The largest weight, per unit of outer range, that feedback to a base can carry at present. `None` where there is
+    /// none, or where it is so large (M T) that a base tuned for it would not learn: ranges then grow as they are needed.
+    fn weight_range(&self) -> Option<f64> {
+        None
     }
 
     /// The learning rate per base, where there is one.
@@ -101,6 +103,7 @@ impl<R: Rule> Ruled<R> {
     /// A parameter that the algorithm is not defined for.
     pub fn new(params: R::Params, setup: &MasterSetup) -> Result<Self, ParamError> {
         setup.check()?;
+        params.check()?;
         if setup.losses == LossDomain::Real && !R::takes_real_losses(&params) {
             return Err(ParamError::new(
                 "losses",
@@ -136,7 +139,7 @@ impl<R: Rule> Master for Ruled<R> {
         &self.probabilities
     }
 
-    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError> {
+    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
         self.roster.check(loss, credit, self.setup.losses)?;
         self.rule.learn(loss, credit, &self.roster, &self.probabilities)?;
         self.rule.distribute(&self.roster, &mut self.probabilities);
@@ -150,7 +153,7 @@ impl<R: Rule> Master for Ruled<R> {
         Ok(())
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
         if !(1.0..f64::INFINITY).contains(&range) {
             return Err(MasterError::Range(range));
         }
@@ -159,12 +162,12 @@ impl<R: Rule> Master for Ruled<R> {
         Ok(())
     }
 
-    fn range(&self, _base: usize) -> f64 {
-        self.setup.range * self.rule.weight_range()
+    fn range(&self, _base: usize) -> Option<f64> {
+        self.rule.weight_range().map(|range| self.setup.range * range)
     }
 
-    fn rates(&self) -> &[f64] {
-        self.rule.rates()
+    fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry { rates: self.rule.rates(), audit: None }
     }
 
     fn save(&self) -> Vec<u8> {

@@ -34,11 +34,13 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
 use super::{MasterSetup, Roster, lanes};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
 /// How the rate falls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
     /// eta = min(.34, a sqrt(M ln T/Q)), no proof.
@@ -48,23 +50,17 @@ pub enum Schedule {
     Halving,
 }
 
-/// Parameters of [`Trim`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TrimParams {
-    /// How the rate falls.
-    pub schedule: Schedule,
-    /// The factor a of the rate; `None`: 1 for the continuous schedule, 1/2 for halving.
-    pub scale: Option<f64>,
-    /// The patience budget B, in units of loss.
-    pub patience: f64,
-    /// The memory h of the running means, in plays.
-    pub memory: f64,
-}
-
-impl Default for TrimParams {
-    fn default() -> Self {
-        Self { schedule: Schedule::Continuous, scale: None, patience: 0.0, memory: 200.0 }
+crate::params! {
+    /// Parameters of [`Trim`].
+    pub struct TrimParams {
+        /// How the rate falls.
+        schedule: Schedule = Schedule::Continuous;
+        /// The factor a of the rate; unset: 1 for the continuous schedule, 1/2 for halving.
+        scale: Option<f64> = None, Bounds::POSITIVE;
+        /// The patience budget B, in units of loss: finds bases whose plays needed, times their gap, are below B/(M-1).
+        patience: f64 = 0.0, Bounds::NON_NEGATIVE;
+        /// The memory h of the running means, in plays.
+        memory: f64 = 200.0, Bounds::at_least(1.0);
     }
 }
 
@@ -232,38 +228,18 @@ impl Rule for TrimRule {
         alpha: None,
         fits: "feed raw or weighted; bases that learn fast, problems that change; patience for slow starters",
         cost: "O(M) per Newton step, a few steps",
-        kind: "any",
-        status: "experimental",
-        fields: &[
-            Field {
-                name: "schedule",
-                default: "\"continuous\"",
-                doc: "how the rate falls: continuous or halving",
-            },
-            Field { name: "scale", default: "1 (halving: 0.5)", doc: "the factor a of the rate" },
-            Field {
-                name: "patience",
-                default: "0",
-                doc: "the loss B you accept to pay; finds bases whose plays needed x gap < B/(M-1)",
-            },
-            Field { name: "memory", default: "200", doc: "the memory of the running means, in plays" },
-        ],
+        kind: Kind::Any,
+        status: Status::Experimental,
     };
 
     fn new(params: &TrimParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        if !(params.patience >= 0.0 && params.patience.is_finite()) {
-            return Err(ParamError::new("patience", params.patience, "at least 0 and finite"));
-        }
-        if !(params.memory >= 1.0) {
-            return Err(ParamError::new("memory", params.memory, "at least 1"));
-        }
         let halving = params.schedule == Schedule::Halving;
         let bases = setup.bases;
         // Losses whose own weights reach rho: the condition on the rate scales with them.
         let cap = LARGEST_RATE / setup.range;
         Ok(Self {
             halving,
-            scale: ParamError::positive("scale", params.scale.unwrap_or(if halving { 0.5 } else { 1.0 }))?,
+            scale: params.scale.unwrap_or(if halving { 0.5 } else { 1.0 }),
             memory: params.memory,
             budget: params.patience / (bases.max(2) - 1) as f64,
             cap,

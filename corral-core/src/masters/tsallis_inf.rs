@@ -19,11 +19,13 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
 use super::{MasterSetup, Roster, lanes};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
 /// How losses are estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimator {
     /// f w_i
@@ -33,19 +35,13 @@ pub enum Estimator {
     ReducedVariance,
 }
 
-/// Parameters of [`TsallisInf`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct TsallisInfParams {
-    /// How losses are estimated.
-    pub estimator: Estimator,
-    /// A factor on the paper's eta_t.
-    pub scale: f64,
-}
-
-impl Default for TsallisInfParams {
-    fn default() -> Self {
-        Self { estimator: Estimator::ImportanceWeighted, scale: 1.0 }
+crate::params! {
+    /// Parameters of [`TsallisInf`].
+    pub struct TsallisInfParams {
+        /// How losses are estimated.
+        estimator: Estimator = Estimator::ImportanceWeighted;
+        /// A factor on eta_t = 2/sqrt(t) (4/sqrt(t) with reduced variance).
+        scale: f64 = 1.0, Bounds::POSITIVE;
     }
 }
 
@@ -146,25 +142,13 @@ impl Rule for TsallisInfRule {
         alpha: None,
         fits: "feed raw or weighted; any losses, bases that learn fast",
         cost: "O(M) per Newton step, a few steps",
-        kind: "any",
-        status: "from memory",
-        fields: &[
-            Field {
-                name: "estimator",
-                default: "\"importance-weighted\"",
-                doc: "\"importance-weighted\" or \"reduced-variance\"",
-            },
-            Field {
-                name: "scale",
-                default: "1",
-                doc: "a factor on eta_t = 2/sqrt(t) (4/sqrt(t) with reduced variance)",
-            },
-        ],
+        kind: Kind::Any,
+        status: Status::FromMemory,
     };
 
     fn new(params: &TsallisInfParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let reduced = params.estimator == Estimator::ReducedVariance;
-        let scale = ParamError::positive("scale", params.scale)?;
+        let scale = params.scale;
         // Losses whose own weights reach rho have second moments up to rho.
         let rate = scale * if reduced { 4.0 } else { 2.0 } / setup.range.sqrt();
         Ok(Self { reduced, rate, round: 1, sums: vec![0.0; setup.bases], normaliser: 0.0 })

@@ -24,24 +24,20 @@ use serde::{Deserialize, Serialize};
 use super::rule::{Rule, Ruled, all};
 use super::tally::{Tally, follow};
 use super::{MasterSetup, Roster, Rulebook};
-use crate::catalog::{Entry, Field};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
-/// Parameters of [`Ucb`].
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct UcbParams {
-    /// The factor c of the width.
-    pub scale: f64,
-    /// The confidence delta.
-    pub delta: f64,
-    /// Whose rules to follow.
-    pub rules: Rulebook,
-}
-
-impl Default for UcbParams {
-    fn default() -> Self {
-        Self { scale: 1.0, delta: 0.1, rules: Rulebook::Paper }
+crate::params! {
+    /// Parameters of [`Ucb`].
+    pub struct UcbParams {
+        /// The factor c of the width.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// The confidence delta, in ln((t+1)/delta).
+        delta: f64 = 0.1, Bounds::POSITIVE_UNIT;
+        /// Whose rules to follow. By the published code's, indices are cut at 1, equals are drawn at random, and two random
+        /// plays come first.
+        rules: Rulebook = Rulebook::Paper;
     }
 }
 
@@ -97,26 +93,11 @@ impl Rule for UcbRule {
         alpha: None,
         fits: "feed raw; stochastic losses, bases that learn fast",
         cost: "O(M)",
-        kind: "any",
-        status: "standard",
-        fields: &[
-            Field { name: "scale", default: "1", doc: "the factor c of the width" },
-            Field { name: "delta", default: "0.1", doc: "the confidence in ln((t+1)/delta)" },
-            Field {
-                name: "rules",
-                default: "\"paper\"",
-                doc: "\"paper\", or \"published-code\": indices cut at 1, random among equals, two random plays",
-            },
-        ],
+        kind: Kind::Any,
+        status: Status::Standard,
     };
 
     fn new(params: &UcbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        if !(params.scale >= 0.0 && params.scale.is_finite()) {
-            return Err(ParamError::new("scale", params.scale, "at least 0 and finite"));
-        }
-        if !(params.delta > 0.0 && params.delta <= 1.0) {
-            return Err(ParamError::new("delta", params.delta, "in (0, 1]"));
-        }
         Ok(Self {
             tally: Tally::new(setup.bases),
             scale: params.scale,
@@ -164,9 +145,9 @@ impl Rule for UcbRule {
         follow(base, out);
     }
 
-    fn weight_range(&self) -> f64 {
+    fn weight_range(&self) -> Option<f64> {
         // Among M equals each has probability 1/M.
-        if self.published { self.means.len() as f64 } else { 1.0 }
+        Some(if self.published { self.means.len() as f64 } else { 1.0 })
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

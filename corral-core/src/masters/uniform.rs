@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled};
 use super::{MasterSetup, Roster};
-use crate::{Credit, MasterError, ParamError, SnapshotError, catalog::Entry};
+use crate::{
+    Credit, MasterError, ParamError, SnapshotError,
+    registry::{Entry, Kind, Status},
+};
 
-/// Uniform has no parameters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UniformParams {}
+crate::params! {
+    /// Parameters of [`Uniform`]: none.
+    pub struct UniformParams {}
+}
 
 /// Every base with the same probability.
 pub type Uniform = Ruled<UniformRule>;
@@ -34,9 +37,8 @@ impl Rule for UniformRule {
         alpha: None,
         fits: "any feed",
         cost: "O(M)",
-        kind: "any",
-        status: "standard",
-        fields: &[],
+        kind: Kind::Any,
+        status: Status::Standard,
     };
 
     fn new(_params: &UniformParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -58,8 +60,8 @@ impl Rule for UniformRule {
         }
     }
 
-    fn weight_range(&self) -> f64 {
-        self.bases as f64
+    fn weight_range(&self) -> Option<f64> {
+        Some(self.bases as f64)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

@@ -3,8 +3,8 @@
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Arm, Base, BaseError, Credit, Feedback, Master, MasterError, Memo, Proposal, Rerange, Rng, SnapshotError,
-    sample_index,
+    Abilities, Arm, Base, BaseError, Credit, Feedback, Master, MasterError, Memo, Order, Proposal, Rng,
+    SnapshotError, sample_index,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -37,7 +37,7 @@ pub struct Toy {
     ranges: Vec<f64>,
     p: Vec<f64>,
     #[serde(skip)]
-    changes: Vec<Rerange>,
+    changes: Vec<(usize, Order)>,
 }
 
 impl Toy {
@@ -91,7 +91,7 @@ impl Master for Toy {
     fn probabilities(&self) -> &[f64] {
         &self.p
     }
-    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[Rerange], MasterError> {
+    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
         match credit {
             Credit::Chosen { base, weight } => {
                 self.check(loss, base, weight)?;
@@ -110,7 +110,7 @@ impl Master for Toy {
             let inverse = self.above / self.p[base];
             if self.live[base] && inverse > self.ranges[base] * (1.0 + 1e-12) {
                 self.ranges[base] = 2.0 * inverse;
-                self.changes.push(Rerange { base, range: 2.0 * inverse, remaining: None });
+                self.changes.push((base, Order::Widen { range: 2.0 * inverse, remaining: None }));
             }
         }
         Ok(&self.changes)
@@ -126,14 +126,14 @@ impl Master for Toy {
         self.normalise();
         Ok(())
     }
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), MasterError> {
+    fn start_over(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), MasterError> {
         let bases = self.p.len();
         *self = Self { above: range, ..Self::new(bases, self.rate) };
         self.ranges.iter_mut().for_each(|r| *r *= range);
         Ok(())
     }
-    fn range(&self, base: usize) -> f64 {
-        self.ranges[base]
+    fn range(&self, base: usize) -> Option<f64> {
+        self.ranges.get(base).copied()
     }
     fn save(&self) -> Vec<u8> {
         seal("toy-master", 1, self)
@@ -203,8 +203,8 @@ impl<X: ?Sized> Base<X, Arm> for Soft {
         let q = self.q.get(arm.index()).copied().unwrap_or(0.0);
         Some((q, Memo::one(q)))
     }
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        *self = Self { range: BaseError::check_range(range)?, ..Self::new(self.q.len(), self.rate) };
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        *self = Self { range: order.check()?.range(), ..Self::new(self.q.len(), self.rate) };
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -285,11 +285,11 @@ impl<X: ?Sized> Base<X, Arm> for Constant {
     fn likelihood(&self, _x: &X, arm: &Arm) -> Option<(f64, Memo)> {
         self.frank.then(|| (f64::from(u8::from(arm.0 == self.arm)), Memo::one(f64::from(self.arm))))
     }
-    fn learns_from_others(&self) -> bool {
-        self.listens
+    fn abilities(&self) -> Abilities {
+        Abilities { heeds_passes: true, learns_from_others: self.listens }
     }
-    fn rerange(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), BaseError> {
-        self.diary.note(Note::Ranged(range));
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.diary.note(Note::Ranged(order.range()));
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -308,7 +308,7 @@ pub enum In {
     Learn,
     Pass,
     Likelihood,
-    Rerange,
+    Obey,
     Save,
 }
 
@@ -375,12 +375,12 @@ impl<X: ?Sized> Base<X, Arm> for Faulty {
             _ => Some((f64::NAN, Memo::empty())),
         }
     }
-    fn learns_from_others(&self) -> bool {
-        true
+    fn abilities(&self) -> Abilities {
+        Abilities { heeds_passes: true, learns_from_others: true }
     }
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.due(In::Rerange)?;
-        Base::<X, Arm>::rerange(&mut self.inner, range, remaining)
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.due(In::Obey)?;
+        Base::<X, Arm>::obey(&mut self.inner, order)
     }
     fn save(&self) -> Vec<u8> {
         if self.fails_in == In::Save {

@@ -9,7 +9,7 @@
 mod build;
 mod schedule;
 
-use corral_core::{Arm, Context, Feedback, Point, Rng, Setup, Space, uniform};
+use corral_core::{Arm, Context, Decision, Feedback, Observation, Point, Rng, Setup, Space, uniform};
 use serde::Deserialize;
 
 pub use build::{induce, schedules};
@@ -19,41 +19,22 @@ pub use schedule::{
 
 use crate::{EnvError, Environment};
 
-/// What wrappers need of a decision.
-pub trait Decision<X: ?Sized>: Clone + Send {
-    /// Makes this equal to `other`, keeping the room.
-    fn assign(&mut self, other: &Self);
-
-    /// Whether it may be played in the round of `x`.
-    fn admitted(&self, space: &Space, x: &X) -> bool;
-
-    /// How an error names it.
-    fn describe(&self) -> String;
-
-    /// f_t at every decision of this round, where decisions can be listed; else empty.
+/// What the induced environment needs to know of all decisions of a round, where they can be listed.
+pub trait Listed<X: ?Sized>: Decision {
+    /// f_t at every decision of this round; empty where they cannot be listed.
     fn losses<E: Environment<X, Self> + ?Sized>(_world: &E) -> Vec<f64> {
         Vec::new()
     }
 
-    /// The smallest mean loss of this round and the decision with the largest, where decisions can be listed.
+    /// The smallest mean loss of this round and the decision with the largest.
     fn extremes<E: Environment<X, Self> + ?Sized>(_world: &E) -> Option<(f64, Self)> {
         None
     }
 }
 
-impl Decision<Context> for Arm {
-    fn assign(&mut self, other: &Self) {
-        *self = *other;
-    }
+impl Listed<Context> for Point {}
 
-    fn admitted(&self, space: &Space, x: &Context) -> bool {
-        space.admits_arm(x, *self)
-    }
-
-    fn describe(&self) -> String {
-        self.index().to_string()
-    }
-
+impl Listed<Context> for Arm {
     fn losses<E: Environment<Context, Self> + ?Sized>(world: &E) -> Vec<f64> {
         (0..world.context().actions()).map(|a| world.loss(&Arm::from(a))).collect()
     }
@@ -67,20 +48,6 @@ impl Decision<Context> for Arm {
                 Some((least, most, worst)) => Some((f64::min(least, mean), most, worst)),
             })
             .map(|(least, _, worst)| (least, worst))
-    }
-}
-
-impl Decision<Context> for Point {
-    fn assign(&mut self, other: &Self) {
-        self.set(other.coordinates());
-    }
-
-    fn admitted(&self, space: &Space, _x: &Context) -> bool {
-        space.admits_point(self)
-    }
-
-    fn describe(&self) -> String {
-        format!("{:?}", self.coordinates())
     }
 }
 
@@ -210,7 +177,9 @@ impl<E, S: Schedule, D> Induced<E, S, D> {
     }
 }
 
-impl<X: ?Sized, D: Decision<X>, E: Environment<X, D>, S: Schedule> Environment<X, D> for Induced<E, S, D> {
+impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>, S: Schedule> Environment<X, D>
+    for Induced<E, S, D>
+{
     fn setup(&self) -> Setup {
         self.world.setup()
     }
@@ -238,7 +207,7 @@ impl<X: ?Sized, D: Decision<X>, E: Environment<X, D>, S: Schedule> Environment<X
 
     fn play(&mut self, decision: &D) -> Result<Feedback, EnvError> {
         // Also in rounds that do not use it.
-        if !decision.admitted(&self.space, self.world.context()) {
+        if !decision.lies_in(&self.space, self.world.context().offered()) {
             return Err(EnvError::Decision(decision.describe()));
         }
         let mut good = None;
@@ -259,7 +228,7 @@ impl<X: ?Sized, D: Decision<X>, E: Environment<X, D>, S: Schedule> Environment<X
             }
         } else {
             let x = self.world.context();
-            let usable = |d: &&D| d.admitted(&self.space, x);
+            let usable = |d: &&D| d.lies_in(&self.space, x.offered());
             if self.substitute == Substitute::Last
                 && let Some(last) = self.last.as_ref().filter(usable)
             {
@@ -303,9 +272,9 @@ impl<X: ?Sized, D: Decision<X>, E: Environment<X, D>, S: Schedule> Environment<X
 }
 
 /// Keeps `decision`, in the room of the one before.
-fn remember<X: ?Sized, D: Decision<X>>(slot: &mut Option<D>, decision: &D) {
+fn remember<D: Decision>(slot: &mut Option<D>, decision: &D) {
     match slot {
-        Some(kept) => kept.assign(decision),
+        Some(kept) => kept.clone_from(decision),
         None => *slot = Some(decision.clone()),
     }
 }

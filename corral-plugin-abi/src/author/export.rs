@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 
-use corral_core::{Base, BaseError, Context, Feedback, Proposal, Setup};
+use corral_core::{Base, BaseError, Context, Feedback, Order, Proposal, Setup};
 
 use super::panic::{catch, install_hook};
 use super::plugin::{Decision, Plugin};
@@ -314,12 +314,12 @@ unsafe extern "C" fn likelihood<B: Plugin>(
 
 unsafe extern "C" fn learns_from_others<B: Plugin>(instance: *mut c_void) -> u32 {
     // SAFETY: the host keeps the rules of the table.
-    unsafe { answer::<B>(instance, false, |base| base.learns_from_others()) }
+    unsafe { answer::<B>(instance, false, |base| base.abilities().learns_from_others) }
 }
 
 unsafe extern "C" fn heeds_passes<B: Plugin>(instance: *mut c_void) -> u32 {
     // SAFETY: the host keeps the rules of the table.
-    unsafe { answer::<B>(instance, true, |base| base.heeds_passes()) }
+    unsafe { answer::<B>(instance, true, |base| base.abilities().heeds_passes) }
 }
 
 /// Yes or no; `otherwise` where the base panics.
@@ -363,7 +363,7 @@ unsafe extern "C" fn rerange<B: Plugin>(
                 let _ = catch(|| drop(broken));
                 (i.snapshot, i.made) = (None, Proposal::new(B::Decision::default()));
             }
-            told(error, i.base.rerange(range, remaining))
+            told(error, i.base.obey(Order::Widen { range, remaining }))
         })
     };
     if status != CORRAL_OK && poisoned.is_some() {

@@ -83,8 +83,8 @@ impl std::fmt::Display for Kind {
 ///         Ok(Proposal::new(self.arm))
 ///     }
 ///     fn learn(&mut self, _: &X, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-///     fn rerange(&mut self, range: f64, _: Option<u64>) -> Result<(), BaseError> {
-///         BaseError::check_range(range).map(|_| ())
+///     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+///         order.check().map(|_| ())
 ///     }
 ///     fn save(&self) -> Vec<u8> { snapshot::seal("stubborn", 1, &self.arm) }
 ///     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {

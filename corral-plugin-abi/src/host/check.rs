@@ -112,8 +112,8 @@ fn laws<'a, D: Clone + PartialEq + std::fmt::Debug>(subject: impl Fn() -> Subjec
             "pass" => kept(contract::pass(&subject().counts_rounds()), "counts rounds"),
             "unseen" => kept(contract::unseen(&subject().counts_rounds()), "counts rounds"),
             "likelihoods" => kept(contract::likelihoods(&subject().own_memos()), "memos of their own"),
-            "restart" => {
-                let to = |on_range, note| kept(contract::restart(&subject().on_range(on_range)), note);
+            "widen" => {
+                let to = |on_range, note| kept(contract::widen(&subject().on_range(on_range)), note);
                 to(OnRange::Keep, "keeps what it learned")
                     .or_else(|| to(OnRange::Retune, "tunes itself again"))
             }

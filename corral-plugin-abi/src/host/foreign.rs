@@ -7,7 +7,7 @@ use std::sync::Arc;
 use corral_core::set::Set;
 use corral_core::snapshot::{open, seal};
 use corral_core::text::visible;
-use corral_core::{Base, BaseError, Context, Feedback, Memo, Proposal, Rng, Setup, Space};
+use corral_core::{Abilities, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, Space};
 
 use super::float::kept;
 use super::lender::Lender;
@@ -37,7 +37,9 @@ pub(super) fn memo_room(space: &Space) -> usize {
 pub struct ForeignBase<D> {
     table: Arc<Table>,
     instance: *mut c_void,
-    space: Space,
+    /// What it was built from: to start over is to build it again.
+    params: String,
+    setup: Setup,
     dim: usize,
     room: RefCell<Room>,
     /// A failure that could not be reported when it happened.
@@ -67,7 +69,7 @@ impl<D: Decision> ForeignBase<D> {
     ///
     /// # Errors
     /// The base decides on something else than `D` or than the world takes, or what the plugin says.
-    pub fn build(table: Arc<Table>, params: &str, setup: &Setup) -> Result<Self, BaseError> {
+    pub fn build(table: Arc<Table>, given: &str, setup: &Setup) -> Result<Self, BaseError> {
         let points = matches!(setup.space, Space::Points(_));
         let kind = table.kind;
         if D::POINT != matches!(kind, crate::Kind::Points) || D::POINT != points {
@@ -104,7 +106,7 @@ impl<D: Decision> ForeignBase<D> {
             lender: table.lenders.take(),
         };
         let mut instance = std::ptr::null_mut();
-        let params = CorralStr { ptr: params.as_ptr(), len: params.len() };
+        let params = CorralStr { ptr: given.as_ptr(), len: given.len() };
         // SAFETY: a checked table; everything lives during the call.
         room.call("create", |error| unsafe { (table.calls.create)(&told, params, &mut instance, error) })?;
         if instance.is_null() {
@@ -113,7 +115,8 @@ impl<D: Decision> ForeignBase<D> {
         Ok(Self {
             table,
             instance,
-            space: setup.space.clone(),
+            params: given.to_owned(),
+            setup: Setup { policies: None, sampler: None, ..setup.clone() },
             dim,
             room: RefCell::new(room),
             fault: RefCell::new(None),
@@ -325,8 +328,8 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
         if !D::POINT {
             made.decision.take(out.arm, &[]);
         }
-        if !made.decision.admitted(&self.space, x) {
-            return Err(made.decision.refused(&self.space, x));
+        if !made.decision.admitted(&self.setup.space, x) {
+            return Err(made.decision.refused(&self.setup.space, x));
         }
         made.memo.set(written(&room.memo, out.memo_len)?);
         Ok(())
@@ -381,20 +384,24 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
         answer.map_err(|fault| *self.fault.borrow_mut() = Some(fault)).ok()
     }
 
-    fn learns_from_others(&self) -> bool {
-        // SAFETY: a checked table and our instance.
-        self.table.calls.learns_from_others.is_some_and(|f| kept(|| unsafe { f(self.instance) }) == 1)
-    }
-
-    fn heeds_passes(&self) -> bool {
+    fn abilities(&self) -> Abilities {
         let calls = &self.table.calls;
         // SAFETY: a checked table and our instance.
-        let heeds = |f: unsafe extern "C" fn(*mut c_void) -> u32| kept(|| unsafe { f(self.instance) }) != 0;
-        calls.pass.is_some() && calls.heeds_passes.is_none_or(heeds)
+        let says = |f: unsafe extern "C" fn(*mut c_void) -> u32| kept(|| unsafe { f(self.instance) });
+        Abilities {
+            heeds_passes: calls.pass.is_some() && calls.heeds_passes.is_none_or(|f| says(f) != 0),
+            learns_from_others: calls.learns_from_others.is_some_and(|f| says(f) == 1),
+        }
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        BaseError::check_range(range)?;
+    /// The table has one entry for ranges, and there each base does as it likes. To start over is to begin with a new
+    /// instance.
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let (range, remaining) = (order.check()?.range(), order.remaining());
+        if order.starts_over() {
+            let setup = Setup { horizon: remaining, ..self.setup.clone() };
+            *self = Self::build(self.table.clone(), &self.params, &setup)?;
+        }
         let remaining = remaining.unwrap_or(CORRAL_UNKNOWN);
         let rerange = self.table.calls.rerange;
         // SAFETY: a checked table and our instance; everything lives during the call.

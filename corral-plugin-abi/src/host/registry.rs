@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use corral_core::catalog::Unknown;
+use corral_core::registry::Unknown;
 use corral_core::text::visible;
 use corral_core::{BaseError, Setup};
 use serde::Serialize;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use corral_core::{Corral, CorralParams, Ensemble, Horizon};
+use corral_core::{Corral, CorralParams, Ensemble, Horizon, Order};
 use corral_plugin_abi::host::{Isolation, Library, PluginBase, Policy, Registry, RunIn, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
@@ -52,7 +52,7 @@ fn the_same_run_bit_for_bit() {
     let setup = world(4, 3);
     let mut linked = Draws::build(DrawsParams { epsilon: 0.5, step: 0.1 }, &setup).unwrap();
     let mut other = arms(&loaded, "draws", "epsilon = 0.5", &setup);
-    assert!(other.learns_from_others());
+    assert!(other.abilities().learns_from_others);
     let mut worldly = Pcg64Dxsm::seed_from_u64(1);
     let (mut a, mut b) = (Pcg64Dxsm::seed_from_u64(2), Pcg64Dxsm::seed_from_u64(2));
     for round in 0..100 {
@@ -68,8 +68,8 @@ fn the_same_run_bit_for_bit() {
     }
     let framed: Vec<u8> = snapshot::open("plugin base draws version 0.1.0", 1, &other.save()).unwrap();
     assert_eq!(framed, linked.save());
-    other.rerange(3.0, Some(10)).unwrap();
-    linked.rerange(3.0, Some(10)).unwrap();
+    other.obey(Order::Widen { range: 3.0, remaining: Some(10) }).unwrap();
+    linked.obey(Order::Widen { range: 3.0, remaining: Some(10) }).unwrap();
     let framed: Vec<u8> = snapshot::open("plugin base draws version 0.1.0", 1, &other.save()).unwrap();
     assert_eq!(framed, linked.save());
 }
@@ -121,7 +121,7 @@ fn a_panic_is_an_error_and_the_process_lives() {
     }
     let told = base.propose(&x, &mut rng).unwrap_err().to_string();
     assert!(told.starts_with("faulty: propose: panicked: fault in round 2 at "), "{told}");
-    base.rerange(2.0, None).unwrap();
+    base.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
     base.propose(&x, &mut rng).unwrap();
     let refused = loaded.build("faulty", "fault = 'create'", &world(3, 0)).unwrap_err().to_string();
     assert!(refused.starts_with("faulty: create: panicked: fault in create at "), "{refused}");
@@ -136,7 +136,7 @@ fn a_plugin_that_aborts_on_panic_is_survived() {
     assert_eq!(told.to_string(), "faulty: its process was ended by signal 6 (abort)");
     assert_eq!(base.pass(&x).unwrap_err(), told, "and stays so");
     assert!(base.save().is_empty());
-    assert!(base.rerange(2.0, None).is_err());
+    assert!(base.obey(Order::Widen { range: 2.0, remaining: None }).is_err());
 }
 
 fn what_kills_a_process_does_not_kill_the_host() {

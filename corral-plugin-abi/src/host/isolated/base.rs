@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 
 use corral_core::snapshot::seal;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Point, Proposal, Rng, Setup, Space};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, Point, Proposal, Rng, Setup, Space,
+};
 
 use super::Isolation;
 use super::home::{Home, Limit};
@@ -178,20 +180,24 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
         })
     }
 
-    fn learns_from_others(&self) -> bool {
-        matches!(self.home.borrow_mut().ask(tag::LEARNS, 0, |_| {}), Ok(Some(_)))
+    fn abilities(&self) -> Abilities {
+        match self.home.borrow_mut().ask(tag::ABILITIES, 64, |_| {}) {
+            Ok(Some(answer)) => match answer.rest() {
+                [heeds, learns] => Abilities { heeds_passes: *heeds != 0, learns_from_others: *learns == 1 },
+                _ => Abilities::default(),
+            },
+            // Whoever cannot answer is found out at the next call that can fail.
+            _ => Abilities::default(),
+        }
     }
 
-    fn heeds_passes(&self) -> bool {
-        !matches!(self.home.borrow_mut().ask(tag::HEEDS, 0, |_| {}), Ok(None))
-    }
-
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        BaseError::check_range(range)?;
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let order = order.check()?;
         *self.fault.get_mut() = None;
-        self.tell(tag::RERANGE, |pen| {
-            pen.f64(range);
-            pen.u64(remaining.unwrap_or(u64::MAX));
+        let tag = if order.starts_over() { tag::START_OVER } else { tag::WIDEN };
+        self.tell(tag, |pen| {
+            pen.f64(order.range());
+            pen.u64(order.remaining().unwrap_or(u64::MAX));
         })
     }
 

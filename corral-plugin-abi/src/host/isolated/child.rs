@@ -9,7 +9,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 use corral_core::snapshot::{open, seal};
-use corral_core::{Base, BaseError, Context, ContextShape, Feedback, Proposal, Setup, Space};
+use corral_core::{
+    Abilities, Base, BaseError, Context, ContextShape, Feedback, Order, Proposal, Setup, Space,
+};
 use rand_core::TryRng;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, kill_current_process_group};
@@ -237,11 +239,18 @@ fn serve_base<D: Decision>(wire: &RefCell<Wire>, mut base: Box<dyn Base<Context,
                     Some((p, memo)) => Answer::Number(p, memo.numbers().to_vec()),
                     None => Answer::None,
                 }),
-            tag::LEARNS => Ok(if base.learns_from_others() { Answer::Done } else { Answer::None }),
-            tag::HEEDS => Ok(if base.heeds_passes() { Answer::Done } else { Answer::None }),
-            tag::RERANGE => {
+            tag::ABILITIES => {
+                let Abilities { heeds_passes, learns_from_others } = base.abilities();
+                Ok(Answer::Bytes(vec![u8::from(heeds_passes), u8::from(learns_from_others)]))
+            }
+            tag::WIDEN | tag::START_OVER => {
                 (|| Some((payload.f64()?, payload.u64()?)))().ok_or_else(short).and_then(|(range, left)| {
-                    base.rerange(range, (left != u64::MAX).then_some(left)).map(|()| Answer::Done)
+                    let remaining = (left != u64::MAX).then_some(left);
+                    let order = match asked {
+                        tag::WIDEN => Order::Widen { range, remaining },
+                        _ => Order::StartOver { range, remaining },
+                    };
+                    base.obey(order).map(|()| Answer::Done)
                 })
             }
             tag::SAVE => Ok(Answer::Bytes(base.save())),

@@ -24,11 +24,11 @@ pub(super) mod tag {
     pub(in super::super) const LEARN: u8 = 4;
     pub(in super::super) const PASS: u8 = 5;
     pub(in super::super) const LIKELIHOOD: u8 = 6;
-    pub(in super::super) const LEARNS: u8 = 7;
-    pub(in super::super) const RERANGE: u8 = 8;
+    pub(in super::super) const ABILITIES: u8 = 7;
+    pub(in super::super) const WIDEN: u8 = 8;
     pub(in super::super) const SAVE: u8 = 9;
     pub(in super::super) const LOAD: u8 = 10;
-    pub(in super::super) const HEEDS: u8 = 11;
+    pub(in super::super) const START_OVER: u8 = 11;
     pub(in super::super) const EXAMINE: u8 = 12;
 
     pub(in super::super) const HELLO: u8 = 63;

@@ -155,12 +155,12 @@ impl<X: ?Sized> Base<X, Point> for Zooming {
         Ok(())
     }
 
-    fn heeds_passes(&self) -> bool {
-        false
+    fn abilities(&self) -> Abilities {
+        Abilities::OWN
     }
 
-    fn rerange(&mut self, range: f64, remaining: Option<u64>) -> Result<(), BaseError> {
-        self.state = State::new(BaseError::check_range(range)?, remaining.or(self.horizon));
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.state = State::new(order.check()?.range(), order.remaining().or(self.horizon));
         Ok(())
     }
 

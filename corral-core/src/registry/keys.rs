@@ -38,15 +38,22 @@ impl de::Error for KeyError {
     }
 }
 
-/// Reads a struct whose derive denies unknown fields from a map.
-pub(super) fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(params: D) -> Result<T, KeyError> {
-    params.deserialize_map(Keys(PhantomData)).map_err(|e| KeyError::Other(e.to_string()))?
+/// Reads a struct whose derive denies unknown fields from a map, and says which keys the map had.
+pub(super) fn read<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    params: D,
+) -> (Result<T, KeyError>, Vec<String>) {
+    let mut given = Vec::new();
+    let read = params.deserialize_map(Keys { given: &mut given, read: PhantomData });
+    (read.unwrap_or_else(|e| Err(KeyError::Other(e.to_string()))), given)
 }
 
 /// Reads the map of the foreign deserializer with our own error type, which remembers an unknown key as data.
-struct Keys<T>(PhantomData<T>);
+struct Keys<'a, T> {
+    given: &'a mut Vec<String>,
+    read: PhantomData<T>,
+}
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for Keys<T> {
+impl<'de, T: DeserializeOwned> Visitor<'de> for Keys<'_, T> {
     type Value = Result<T, KeyError>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +61,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Keys<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Ok(T::deserialize(de::value::MapAccessDeserializer::new(Entries { map, key: String::new() })))
+        Ok(T::deserialize(de::value::MapAccessDeserializer::new(Entries { map, given: self.given })))
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
@@ -63,26 +70,26 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Keys<T> {
     }
 }
 
-struct Entries<A> {
+struct Entries<'a, A> {
     map: A,
-    key: String,
+    given: &'a mut Vec<String>,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
     type Error = KeyError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, KeyError> {
         let Some(key) = self.map.next_key::<String>().map_err(|e| KeyError::Other(e.to_string()))? else {
             return Ok(None);
         };
-        self.key.clone_from(&key);
+        self.given.push(key.clone());
         let key: StringDeserializer<KeyError> = key.into_deserializer();
         seed.deserialize(key).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, KeyError> {
-        self.map
-            .next_value_seed(seed)
-            .map_err(|e| KeyError::Other(format!("key {:?}: {}", self.key, e.to_string().trim_end())))
+        let read = self.map.next_value_seed(seed);
+        let key = self.given.last().map(String::as_str).unwrap_or_default();
+        read.map_err(|e| KeyError::Other(format!("key {key:?}: {}", e.to_string().trim_end())))
     }
 }

@@ -1,0 +1,96 @@
+//! What an ensemble was built for: contexts and decisions are held against it before any base sees them.
+
+use super::EnsembleError;
+use crate::{BaseError, Context, ContextShape, Decision, Setup, Space};
+
+/// What a learner sees before it decides.
+pub trait Observation {
+    /// Whether it is one of the announced kind: as many features, actions and rows, all of them finite.
+    ///
+    /// # Errors
+    /// Names what differs.
+    fn check(&self, space: &Space, shape: &ContextShape) -> Result<(), BaseError>;
+
+    /// How many actions it offers, where it says so.
+    fn offered(&self) -> Option<usize>;
+}
+
+impl Observation for () {
+    fn check(&self, _: &Space, _: &ContextShape) -> Result<(), BaseError> {
+        Ok(())
+    }
+
+    fn offered(&self) -> Option<usize> {
+        None
+    }
+}
+
+impl Observation for Context {
+    fn check(&self, space: &Space, shape: &ContextShape) -> Result<(), BaseError> {
+        let count = |what, found, expected| {
+            if found == expected { Ok(()) } else { Err(BaseError::Context { what, found, expected }) }
+        };
+        count("features", self.features().len(), shape.features)?;
+        if let Space::Arms(actions) = space
+            && !(1..=*actions).contains(&self.actions())
+        {
+            return Err(BaseError::Context { what: "actions", found: self.actions(), expected: *actions });
+        }
+        if shape.row_features > 0 {
+            count("features per action", self.row_dim(), shape.row_features)?;
+            count("action features", self.rows().len(), self.actions() * self.row_dim())?;
+        }
+        if let Some(cells) = shape.cells
+            && self.cell().is_none_or(|cell| cell >= cells)
+        {
+            return Err(BaseError::Context {
+                what: "cells",
+                found: self.cell().map_or(0, |cell| cell + 1),
+                expected: cells,
+            });
+        }
+        for numbers in [self.features(), self.rows()] {
+            if let Some(index) = numbers.iter().position(|v| !v.is_finite()) {
+                return Err(BaseError::Feature { index, value: numbers[index] });
+            }
+        }
+        Ok(())
+    }
+
+    fn offered(&self) -> Option<usize> {
+        Some(self.actions())
+    }
+}
+
+/// The world of an ensemble.
+pub(super) struct World<X: ?Sized, D> {
+    space: Space,
+    shape: ContextShape,
+    observation: fn(&X, &Space, &ContextShape) -> Result<(), BaseError>,
+    decision: fn(&D, &Space, &X) -> bool,
+}
+
+impl<X: ?Sized, D> World<X, D> {
+    pub fn new(setup: &Setup) -> Self
+    where
+        X: Observation,
+        D: Decision,
+    {
+        Self {
+            space: setup.space.clone(),
+            shape: setup.context,
+            observation: X::check,
+            decision: |decision, space, x| decision.lies_in(space, x.offered()),
+        }
+    }
+
+    /// Whether `x` is a context of this world.
+    pub fn check(&self, x: &X) -> Result<(), EnsembleError> {
+        (self.observation)(x, &self.space, &self.shape).map_err(EnsembleError::Context)
+    }
+
+    /// Whether `decision` may be played at `x`.
+    pub fn admits(&self, decision: &D, x: &X) -> bool {
+        (self.decision)(decision, &self.space, x)
+    }
+}

@@ -1,0 +1,346 @@
+//! Things that are built by name: masters, bases, environments, plugins. What is said of them is plain data, and how they
+//! are found, read and refused is written once.
+//!
+//! ```
+//! use corral_core::registry::{Entry, Kind, Registry, Row, Status};
+//!
+//! corral_core::params! {
+//!     /// Parameters of a coin.
+//!     pub struct CoinParams {
+//!         /// The probability of heads.
+//!         bias: f64 = 0.5, corral_core::params::Bounds::UNIT;
+//!     }
+//! }
+//! const COIN: Entry = Entry { name: "coin", summary: "A coin.", kind: Kind::Any, ..Entry::EMPTY };
+//! const REGISTRY: Registry<fn() -> u8> = Registry::new("thing", &[&[Row::of::<CoinParams>(COIN, || 1)]]);
+//!
+//! assert_eq!((REGISTRY.find("coin").unwrap().build)(), 1);
+//! let unknown = REGISTRY.find("coim").err().unwrap();
+//! assert_eq!(unknown.to_string(), r#"unknown thing "coim"; did you mean "coin"?"#);
+//! ```
+
+use std::fmt;
+
+use serde::de::Deserializer;
+use serde::{Deserialize, Serialize};
+
+use crate::params::Params;
+
+mod keys;
+
+/// Which decisions something is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Arms, without side information.
+    Arms,
+    /// Arms, with contexts.
+    Contextual,
+    /// Points of R^d.
+    Points,
+    /// Any.
+    Any,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Arms => "arms",
+            Self::Contextual => "contextual",
+            Self::Points => "points",
+            Self::Any => "any",
+        })
+    }
+}
+
+/// How well founded something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Named in Table 1 or in a theorem of the paper of Corral.
+    Paper,
+    /// Textbook, or checked against its own paper.
+    Standard,
+    /// New here, or without a proof.
+    Experimental,
+    /// Its constants were not checked against the original.
+    FromMemory,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Paper => "paper",
+            Self::Standard => "standard",
+            Self::Experimental => "experimental",
+            Self::FromMemory => "from memory",
+        })
+    }
+}
+
+/// What is said of one thing that can be built by name.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Entry {
+    /// The name in a spec file: `tsallis-inf`.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Where it comes from: authors, year, title.
+    pub source: &'static str,
+    /// Regret, in words and symbols.
+    pub regret: &'static str,
+    /// The stability exponent alpha, for bases that have one.
+    pub alpha: Option<f64>,
+    /// The environments it is for (bases), or what it takes (environments, masters).
+    pub fits: &'static str,
+    /// Cost of a round.
+    pub cost: &'static str,
+    /// Which decisions.
+    pub kind: Kind,
+    /// How well founded it is.
+    pub status: Status,
+}
+
+impl Entry {
+    /// Nothing is said yet: for `..Entry::EMPTY`.
+    pub const EMPTY: Self = Self {
+        name: "",
+        summary: "",
+        source: "",
+        regret: "",
+        alpha: None,
+        fits: "",
+        cost: "",
+        kind: Kind::Any,
+        status: Status::Standard,
+    };
+}
+
+/// Parameters that can be read, and with the feature `describe` described.
+#[cfg(feature = "describe")]
+pub trait Described: Params + schemars::JsonSchema {}
+#[cfg(feature = "describe")]
+impl<P: Params + schemars::JsonSchema> Described for P {}
+/// Parameters that can be read, and with the feature `describe` described.
+#[cfg(not(feature = "describe"))]
+pub trait Described: Params {}
+#[cfg(not(feature = "describe"))]
+impl<P: Params> Described for P {}
+
+/// One row of a registry: what is said of a thing, its parameters, and how it is built.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<B> {
+    /// What is said of it.
+    pub entry: Entry,
+    /// The JSON Schema of its parameters.
+    #[cfg(feature = "describe")]
+    pub schema: fn() -> serde_json::Value,
+    /// How it is built: a function, whose type is the registry's own.
+    pub build: B,
+}
+
+impl<B> Row<B> {
+    /// The row of a thing with the parameters `P`.
+    pub const fn of<P: Described>(entry: Entry, build: B) -> Self {
+        Self {
+            entry,
+            #[cfg(feature = "describe")]
+            schema: crate::params::describe::schema::<P>,
+            build,
+        }
+    }
+
+    /// Its parameters, as a table shows them.
+    #[cfg(feature = "describe")]
+    pub fn fields(&self) -> Vec<crate::params::describe::Field> {
+        crate::params::describe::fields_of(&(self.schema)())
+    }
+}
+
+/// Everything of one sort that can be built by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Registry<B: 'static> {
+    what: &'static str,
+    groups: &'static [&'static [Row<B>]],
+}
+
+impl<B> Registry<B> {
+    /// The registry of `what` ("base", "environment"), module by module.
+    pub const fn new(what: &'static str, groups: &'static [&'static [Row<B>]]) -> Self {
+        Self { what, groups }
+    }
+
+    /// What is in it: "base", "environment".
+    pub const fn what(&self) -> &'static str {
+        self.what
+    }
+
+    /// Every row, in order.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Row<B>> + Clone + use<B> {
+        self.groups.iter().copied().flatten()
+    }
+
+    /// What is said of everything, in order.
+    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + Clone + use<B> {
+        self.rows().map(|row| &row.entry)
+    }
+
+    /// The row of this name.
+    ///
+    /// # Errors
+    /// There is none; the nearest names are suggested.
+    pub fn find(&self, name: &str) -> Result<&'static Row<B>, BuildError> {
+        let found = self.rows().find(|row| row.entry.name == name);
+        found.ok_or_else(|| Unknown::new(self.what, name, self.entries().map(|e| e.name)).into())
+    }
+
+    /// Reads the parameters of the thing `name` from a map that holds nothing but its own keys.
+    ///
+    /// # Errors
+    /// An unknown key (with the nearest known ones), one that is missing, a value of another type or out of bounds.
+    pub fn read<'de, P: Params, D: Deserializer<'de>>(&self, name: &str, map: D) -> Result<P, BuildError> {
+        read(self.what, name, map)
+    }
+}
+
+/// Reads the parameters of the `what` that is called `name` from a map.
+///
+/// # Errors
+/// An unknown key (with the nearest known ones), one that is missing, a value of another type or out of bounds.
+pub fn read<'de, P: Params, D: Deserializer<'de>>(
+    what: &'static str,
+    name: &str,
+    map: D,
+) -> Result<P, BuildError> {
+    let (read, given) = keys::read::<P, D>(map);
+    let params = read.map_err(|error| match error {
+        keys::KeyError::Unknown { key, known } => {
+            Unknown::new(format!("key of {name}"), &key, known.iter().copied()).into()
+        }
+        keys::KeyError::Other(why) => BuildError::refused(what, name, why.trim_end()),
+    })?;
+    if let Some(missing) = P::REQUIRED.iter().find(|key| !given.iter().any(|g| g == *key)) {
+        return Err(BuildError::refused(what, name, format_args!("the key {missing:?} is missing")));
+    }
+    params.check().map_err(|e| BuildError::refused(what, name, e))?;
+    Ok(params)
+}
+
+/// Why something could not be built by name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A name or key that is not known.
+    #[error(transparent)]
+    Unknown(#[from] Unknown),
+    /// A value that cannot be used.
+    #[error("{what} {name:?}: {why}")]
+    Refused {
+        /// "base", "environment", "master".
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// Which value, and what it must be.
+        why: String,
+    },
+    /// It does not fit the world that it is built for.
+    #[error("{what} {name:?} needs {needs}")]
+    Unfit {
+        /// "base", "environment", "master".
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What is missing: "an environment with points", "a known horizon".
+        needs: String,
+    },
+}
+
+impl BuildError {
+    /// A value that cannot be used, and why.
+    pub fn refused(what: &'static str, name: impl Into<String>, why: impl fmt::Display) -> Self {
+        Self::Refused { what, name: name.into(), why: why.to_string() }
+    }
+
+    /// It does not fit: what is missing.
+    pub fn unfit(what: &'static str, name: impl Into<String>, needs: impl Into<String>) -> Self {
+        Self::Unfit { what, name: name.into(), needs: needs.into() }
+    }
+}
+
+/// A name that no registry knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {what} {name:?}{}", suggestion(nearest))]
+pub struct Unknown {
+    /// What was looked for: "base", "environment", "key of exp3".
+    pub what: String,
+    /// The name that was given.
+    pub name: String,
+    /// The nearest known names, nearest first.
+    pub nearest: Vec<String>,
+}
+
+impl Unknown {
+    /// `name` is no `what`; the nearest of `known` are suggested.
+    pub fn new<'a>(what: impl Into<String>, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { what: what.into(), name: name.to_owned(), nearest: nearest(name, known) }
+    }
+}
+
+fn suggestion(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        [one] => format!("; did you mean {one:?}?"),
+        many => format!("; the nearest are {}", many.join(", ")),
+    }
+}
+
+/// The (at most three) names of `known` nearest to `name`, nearest first, by edit distance; a name that contains
+/// `name`, or is contained in it, counts as near.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut scored: Vec<(usize, &str)> = known
+        .into_iter()
+        .map(|k| {
+            let contains = !name.is_empty() && (k.contains(name) || name.contains(k));
+            (if contains { 1 } else { distance(name, k) }, k)
+        })
+        .filter(|(d, k)| *d <= 1 + k.chars().count().max(name.chars().count()) / 3)
+        .collect();
+    scored.sort();
+    scored.into_iter().take(3).map(|(_, k)| k.to_owned()).collect()
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_finds_its_name() {
+        let known = ["exp3", "exp4", "ucb1", "tsallis-inf", "thompson"];
+        assert_eq!(nearest("tsalis-inf", known), ["tsallis-inf"]);
+        assert_eq!(nearest("tompson", known), ["thompson"]);
+        assert_eq!(nearest("exp", known), ["exp3", "exp4"]);
+        assert!(nearest("zzzzzzzz", known).is_empty());
+    }
+
+    #[test]
+    fn the_error_names_what_was_given_and_what_is_near() {
+        let e = Unknown::new("base", "ucb", ["ucb1", "exp3"]);
+        assert_eq!(e.to_string(), r#"unknown base "ucb"; did you mean "ucb1"?"#);
+    }
+}
