@@ -298,7 +298,7 @@ impl Auditor {
         }
     }
 
-    /// Lemma master2base, with its constants, against base `i`.
+    /// The lemma behind the main theorem (the paper, appendix C), with its constants, against base `i`.
     fn theorem(&self, i: usize) -> Option<Sides> {
         let (t, m) = (self.length as f64, self.p.len() as f64);
         if self.length < 2 || m < 2.0 || self.rounds > self.length || self.signed {

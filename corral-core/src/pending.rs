@@ -234,7 +234,7 @@ impl<X, D> Pending<X, D> {
 }
 
 impl<X, D: Clone + PartialEq> Pending<X, D> {
-    /// Brings a loss home: takes the ticket `id`, and has `ensemble` learn. Where the ensemble refuses, the ticket goes on
+    /// Takes in a loss: takes the ticket `id`, and has `ensemble` learn. Where the ensemble refuses, the ticket goes on
     /// waiting.
     ///
     /// # Errors

@@ -310,7 +310,8 @@ fn remark_with_distinct_decisions_is_algorithm_1() {
     }
 }
 
-// Lemma LOMD (with its constant halved): D_t(p_t, p_{t+1}) <= (1/2) sum_j eta_j p_j^2 l_j^2.
+// The lemma on Log-Barrier-OMD (the paper, appendix C), with its constant halved: D_t(p_t, p_{t+1}) <= (1/2) sum_j
+// eta_j p_j^2 l_j^2.
 #[test]
 fn lemma_lomd() {
     for (m, rate) in [(2, 0.1), (4, 1.0), (9, 10.0)] {
@@ -330,7 +331,8 @@ fn lemma_lomd() {
     }
 }
 
-// Lemma master2base, for every run: the pathwise theorem, and n_i < log2 T, eta <= e^(1/ln 2) eta_1, rho <= 2TM.
+// The lemma behind the main theorem (the paper, appendix C), for every run: the pathwise theorem, and n_i < log2 T,
+// eta <= e^(1/ln 2) eta_1, rho <= 2TM.
 #[test]
 fn lemma_master2base() {
     for t in [2u64, 3, 5, 16, 100, 1_000] {
@@ -357,9 +359,9 @@ fn lemma_master2base() {
     }
 }
 
-// Theorem main-meta, in expectation: the explicit bound holds for the mean regret of 50 runs against the better of two
-// constant bases (whose own regret is 0; the bound is asked for 1e-9). The bound is some six times the mean: this checks
-// the function, and chance has no part in it.
+// The main theorem (the paper, section 4), in expectation: the explicit bound holds for the mean regret of 50 runs
+// against the better of two constant bases (whose own regret is 0; the bound is asked for 1e-9). The bound is some
+// six times the mean: this checks the function, and chance has no part in it.
 #[test]
 fn theorem_main_meta() {
     let t = 20_000;
@@ -375,7 +377,7 @@ fn theorem_main_meta() {
     assert!(mean <= bound && bound < uniform && mean < 0.3 * uniform, "{mean} {bound}");
 }
 
-// Theorem main1: eta = min{1/(40 R ln T), sqrt(M/T)}.
+// The theorem for alpha = 1 (the paper, section 4): eta = min{1/(40 R ln T), sqrt(M/T)}.
 #[test]
 fn theorem_main1_rate() {
     let theory = |regret| Rate::Theory { alpha: 1.0, regret }.value(4, 10_000);
@@ -383,8 +385,8 @@ fn theorem_main1_rate() {
     assert!((theory(1e-3) - 0.02).abs() < 1e-15);
 }
 
-// Theorem main2, alpha = 1/2 with explicit constants: sqrt((M-1) ln T/(2.116 T + 10 ln T R^2)); and for every alpha the
-// rate minimises the bound.
+// The theorem for alpha < 1 (the paper, section 4), alpha = 1/2 with explicit constants: sqrt((M-1) ln T/(2.116 T +
+// 10 ln T R^2)); and for every alpha the rate minimises the bound.
 #[test]
 fn theorem_main2_rate() {
     let (t, m, regret) = (10_000f64, 5.0, 60.0f64);
@@ -401,7 +403,8 @@ fn theorem_main2_rate() {
     }
 }
 
-// Theorem doubling: the ranges of the instances of a base sum to at most 2^a/(2^a - 1) times the last, to the a.
+// The doubling theorem (the paper, appendix D): the ranges of the instances of a base sum to at most 2^a/(2^a - 1)
+// times the last, to the a.
 #[test]
 fn theorem_doubling() {
     for alpha in [0.25, 0.5, 1.0] {

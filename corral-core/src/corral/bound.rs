@@ -3,8 +3,8 @@
 use super::params::half_growth;
 use super::{Corral, Horizon};
 
-/// 2^alpha/(2^alpha - 1): what restarts cost a base that is only weakly stable (Theorem doubling). 2 for alpha = 1, 3.41
-/// for 1/2.
+/// 2^alpha/(2^alpha - 1): what restarts cost a base that is only weakly stable (the paper's doubling theorem,
+/// appendix D). 2 for alpha = 1, 3.41 for 1/2.
 pub fn restart_factor(alpha: f64) -> f64 {
     let two = alpha.exp2();
     two / (two - 1.0)
@@ -12,7 +12,7 @@ pub fn restart_factor(alpha: f64) -> f64 {
 
 impl Corral {
     /// A bound of the expected regret against a base whose own regret is at most rho^alpha `regret` when its weights
-    /// go up to rho (Theorem main-meta), for the rate in use and the worst placed base of the prior:
+    /// go up to rho (the paper's main theorem, section 4), for the rate in use and the worst placed base of the prior:
     ///
     /// ```text
     /// ((M-1) ln T + (1/p_1 - M) + C0/ln T)/eta + e^(1/ln 2)/2 T eta/(1 - 1/T)^2 + 2

@@ -98,9 +98,9 @@ pub enum Rate {
     Scaled(f64),
     /// sqrt((M-1) ln T/(c T)) with c = e^(1/ln 2)/2 = 2.12: optimal for the master's own regret.
     MasterOptimal,
-    /// Optimal against a base whose regret is at most rho^alpha `regret` (Theorems main1 and main2). A base that is
-    /// only weakly stable, and restarted when its range grows, has its regret multiplied by
-    /// 2^alpha/(2^alpha - 1): multiply it in.
+    /// Optimal against a base whose regret is at most rho^alpha `regret` (the paper, section 4: the theorems for
+    /// alpha = 1 and below 1). A base that is only weakly stable, and restarted when its range grows, has its regret
+    /// multiplied by 2^alpha/(2^alpha - 1): multiply it in.
     Theory {
         /// The exponent alpha, in (0, 1].
         alpha: f64,
@@ -141,9 +141,10 @@ impl Rate {
             Self::Eager => 30.0 / t.sqrt(),
             Self::Scaled(scale) => scale / t.sqrt(),
             Self::MasterOptimal => ((m - 1.0) * ln / (half_growth() * t)).sqrt(),
-            // Theorem main1: min{1/(40 R ln T), sqrt(M/T)}.
+            // The paper, section 4, alpha = 1: min{1/(40 R ln T), sqrt(M/T)}.
             Self::Theory { alpha: 1.0, regret } => (1.0 / (40.0 * regret * ln)).min((m / t).sqrt()),
-            // Theorem main2 with explicit constants: the minimum over eta of A/eta + B eta + C eta^k, k = a/(1-a).
+            // The paper, section 4, alpha < 1, with explicit constants: the minimum over eta of A/eta + B eta + C
+            // eta^k, k = a/(1-a).
             Self::Theory { alpha, regret } => {
                 let k = alpha / (1.0 - alpha);
                 let (a, b) = ((m - 1.0) * ln, half_growth() * t);

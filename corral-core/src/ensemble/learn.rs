@@ -1,4 +1,4 @@
-//! The second half of a round: a loss comes home.
+//! The second half of a round: a loss arrives.
 
 use super::{Duty, Ensemble, EnsembleError, Outcome};
 use crate::ticket::Trace;
@@ -44,7 +44,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         Ok(())
     }
 
-    /// Brings a loss home. `feedback` carries the weight of the ensemble above: 1 at the top, 0 where nothing was seen.
+    /// Takes in a loss. `feedback` carries the weight of the ensemble above: 1 at the top, 0 where nothing was seen.
     pub(super) fn settle(
         &mut self,
         x: &X,

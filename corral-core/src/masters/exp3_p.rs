@@ -1,4 +1,4 @@
-//! EXP3.P over bases (Auer, Cesa-Bianchi, Freund, Schapire 2002; constants of Bubeck, Cesa-Bianchi 2012, theorem 3.3).
+//! EXP3.P over bases (Auer, Cesa-Bianchi, Freund, Schapire 2002; constants of Bubeck, Cesa-Bianchi 2012, section 3.3).
 //!
 //! ```text
 //! G_i    += ((1 - f) 1{i = i_t} + b)/pbar_i
@@ -56,7 +56,7 @@ impl Rule for Exp3PRule {
     const ENTRY: Entry = Entry {
         name: "exp3-p",
         summary: "exponential weights over optimistic gains, with high probability",
-        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002; Bubeck, Cesa-Bianchi 2012, theorem 3.3",
+        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002; Bubeck, Cesa-Bianchi 2012, section 3.3",
         regret: "O(sqrt(T M ln(M/delta))) against each base's actual run, with probability 1 - delta",
         alpha: None,
         fits: "feed raw or weighted; any losses; known horizon",
