@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RangeChange {
-    /// Forget everything and start with the new range and the rounds that are left: the letter of the theorem.
+    /// Forget everything and start with the new range and the rounds that are left: as in the paper's theorem.
     Restart,
     /// Keep what was learned, and set the rates for the new range.
     Retune,
@@ -135,7 +135,7 @@ impl Clock {
         self.rounds = self.rounds.saturating_add(1);
     }
 
-    /// The horizon as formulas use it, at least 2 (section 1.3 of the notes on bases), where it is known.
+    /// The horizon as formulas use it, at least 2 (docs/bases.md#what-all-bases-share), where it is known.
     pub fn tuned(&self) -> Option<f64> {
         self.horizon.map(|horizon| horizon.max(2) as f64)
     }

@@ -154,7 +154,7 @@ fn figures_at_range_32() {
 
 #[test]
 fn retuning_beats_restarting_on_a_staircase() {
-    // Pitfall 17 of the notes on bases: 681 +- 28 against 869 +- 16 with the range known, and 963 +- 13 with restarts.
+    // docs/pitfalls.md#restarting-where-retuning-would-do
     let run = |schedule| Run { rounds: 5000, world: FIVE, range: 64.0, schedule };
     let retune = run(Schedule::Staircase).regrets("exp3", "range_change = \"retune\"", 100);
     let known = run(Schedule::KnownStaircase).regrets("exp3", "", 100);
@@ -208,7 +208,7 @@ fn regret_grows_with_the_range_as_promised() {
 fn the_minimax_slope_is_at_most_alpha() {
     // Slope of ln(mean regret) in ln(range) at the gap c sqrt(range K/T), the largest over c in {1, 2, 4}: at most
     // alpha + 0.1. Points above half of uniform play's regret are saturated, and left out. MOSS has alpha = 1/2 up to a
-    // factor ln(range) (section 2.6 of the notes on bases): it is taken out first. epsilon-greedy pays epsilon T gap for
+    // factor ln(range) (docs/stability.md#lazy-bases): it is taken out first. epsilon-greedy pays epsilon T gap for
     // exploring, and is worst where the gap is large: there the gap is 1/2.
     let rounds = 5000;
     for (name, _) in STABLE {

@@ -44,7 +44,7 @@ impl Betas {
         self.sizes[arm] = if a >= 1.0 && b >= 1.0 { 2.0 * (a + b) } else { 0.0 };
     }
 
-    /// a += c, b += 1 - c                                                               section 2.8 a
+    /// a += c, b += 1 - c   docs/bases.md#thompson-sampling
     pub fn learn(&mut self, arm: usize, loss: f64) {
         self.a[arm] += loss;
         self.b[arm] += 1.0 - loss;

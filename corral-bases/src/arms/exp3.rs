@@ -2,7 +2,7 @@
 //!
 //! Auer, Cesa-Bianchi, Freund, Schapire 2002; Neu 2015 for IX. Regret at most sqrt(2 K T ln K) against any sequence of
 //! losses, also adaptive ones. Weakly stable with alpha = 1/2: the second moment of the estimates grows by the range,
-//! so that eta / sqrt(range) is the whole change (argument A of section 1.2 of the notes on bases).
+//! so that eta / sqrt(range) is the whole change (docs/stability.md#second-moment-bases).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
@@ -117,12 +117,12 @@ impl Exp3 {
         let k = self.weights.len() as f64;
         let clock = &self.state.clock;
         let base_rate = self.params.rate.or(|| match clock.tuned() {
-            // eta = sqrt(2 ln K/(K T))                                     section 2.1
+            // eta = sqrt(2 ln K/(K T))   docs/bases.md#exp3
             Some(horizon) => (2.0 * k.ln() / (k * horizon)).sqrt(),
             // anytime: eta_t = sqrt(ln K/(K t))
             None => (k.ln() / (k * (clock.rounds as f64 + 1.0))).sqrt(),
         });
-        // eta <- eta/sqrt(rho)                                             section 1.2 (A)
+        // eta <- eta/sqrt(rho)   docs/stability.md#second-moment-bases
         self.rate = base_rate / clock.range.sqrt();
         for (w, l) in self.weights.iter_mut().zip(&self.state.losses) {
             *w = (-self.rate * (l - self.state.shift)).exp();
@@ -199,7 +199,7 @@ impl<X: ?Sized> Base<X, Arm> for Exp3 {
     }
 
     /// Restarts, or re-tunes the rate and keeps the estimates: with a rate that only falls this is sound too, and did
-    /// better where ranges grow often (pitfall 17 of the notes on bases).
+    /// better where ranges grow often (docs/stability.md#rates-that-follow-the-range).
     fn abilities(&self) -> Abilities {
         Abilities { heeds_passes: self.is_anytime(), learns_from_others: false }
     }

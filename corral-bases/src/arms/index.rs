@@ -1,7 +1,7 @@
 //! Index bases: every arm has a number that depends on what was seen of it, and the arm with the lowest is played.
 //!
 //! They are lazy: they learn from the observed loss in rounds that they saw, never from loss * weight, and need no
-//! change of widths (argument B of section 1.2 of the notes on bases). Weakly stable with alpha = 1/2, in the strong
+//! change of widths (docs/stability.md#lazy-bases). Weakly stable with alpha = 1/2, in the strong
 //! form without restarts.
 
 use corral_core::snapshot::SnapshotError;
@@ -240,8 +240,8 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
         Abilities { heeds_passes: estimates, learns_from_others: !estimates }
     }
 
-    /// Keeps what was seen (the bound holds for every range without being told it), or restarts by the letter of the
-    /// theorem.
+    /// Keeps what was seen (the bound holds for every range without being told it), or restarts as in
+    /// the paper's theorem.
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         if self.state.clock.obey(order, self.rule.range_change())? {
             self.state.seen = 0.0;

@@ -1,7 +1,7 @@
 //! KL-UCB for losses: the confidence interval of a Bernoulli mean by its relative entropy.
 //!
 //! Garivier, Cappe 2011. Asymptotically optimal for Bernoulli losses, valid for any losses in [0, 1]. Lazy; weakly
-//! stable with alpha = 1/2 in the worst case (argument B of section 1.2 of the notes on bases).
+//! stable with alpha = 1/2 in the worst case (docs/stability.md#lazy-bases).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, Setup};
@@ -37,7 +37,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
         ],
     },
@@ -94,7 +94,7 @@ impl Rule for KlUcbParams {
             return f64::NEG_INFINITY;
         }
         let log = moment.horizon.unwrap_or(1.0 + moment.seen).ln();
-        // ln T + c ln ln T                                                             section 2.5
+        // ln T + c ln ln T   docs/bases.md#index-bases
         let threshold = self.scale * (log + self.c * log.max(1.0).ln());
         lower_bound(tally.mean, threshold / tally.count)
     }

@@ -1,7 +1,7 @@
 //! MOSS for losses: minimax optimal, without the logarithm of UCB1.
 //!
 //! Audibert, Bubeck 2009. Regret O(sqrt(K T)) with stochastic losses. Lazy; weakly stable with alpha = 1/2 up to a
-//! factor ln(range) (section 2.6 of the notes on bases).
+//! factor ln(range) (docs/stability.md#lazy-bases).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, Setup};
@@ -36,7 +36,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
         ],
     },
@@ -86,7 +86,7 @@ impl Rule for MossParams {
         if tally.count == 0.0 {
             return f64::NEG_INFINITY;
         }
-        // mean - sqrt(2 max(0, ln(T/(K n)))/n); anytime: the losses seen stand for T          section 2.6
+        // mean - sqrt(2 max(0, ln(T/(K n)))/n); anytime: the losses seen stand for T   docs/bases.md#index-bases
         let horizon = moment.horizon.unwrap_or(1.0 + moment.seen);
         let log = (horizon / (moment.actions * tally.count)).ln().max(0.0);
         tally.mean - self.scale * (2.0 * log / tally.count).sqrt()

@@ -67,7 +67,7 @@ impl Posterior {
     pub(crate) fn learn(&mut self, arm: usize, loss: f64) {
         match self {
             Self::Beta(betas) => betas.learn(arm, loss),
-            // lambda += 1/sigma^2; h += c/sigma^2; mean h/lambda                       section 2.8 b
+            // lambda += 1/sigma^2; h += c/sigma^2; mean h/lambda   docs/bases.md#thompson-sampling
             Self::Gaussian { precision, mean, deviation, noise } => {
                 let shift = precision[arm] * mean[arm] + loss / *noise;
                 precision[arm] += 1.0 / *noise;
@@ -185,7 +185,7 @@ impl Joint {
         Ok(joint)
     }
 
-    /// k = Sigma e_a/(Sigma_aa + sigma^2); m += k (c - m_a); Sigma -= k (Sigma e_a)^T          section 2.8 c
+    /// k = Sigma e_a/(Sigma_aa + sigma^2); m += k (c - m_a); Sigma -= k (Sigma e_a)^T   docs/bases.md#thompson-sampling
     fn learn(&mut self, arm: usize, loss: f64) {
         let k = self.mean.len();
         let column = &mut self.scratch;
@@ -323,7 +323,7 @@ impl Hypotheses {
         self.total = self.weights.iter().sum();
     }
 
-    /// ln w_h += ln P_h(c | a)                                                         section 2.8 d
+    /// ln w_h += ln P_h(c | a)   docs/bases.md#thompson-sampling
     fn learn(&mut self, arm: usize, loss: f64) {
         let arms = self.arms();
         for (log, row) in self.log_weights.iter_mut().zip(self.means.chunks_exact(arms)) {
@@ -342,7 +342,7 @@ impl Hypotheses {
     fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
         if self.smooth {
             let squares: f64 = self.weights.iter().map(|w| w * w).sum();
-            // effective size (sum w)^2/sum w^2 < H/2                                   section 2.8 e
+            // effective size (sum w)^2/sum w^2 < H/2   docs/bases.md#thompson-sampling
             if self.total * self.total < 0.5 * self.weights.len() as f64 * squares {
                 self.resample(rng);
             }

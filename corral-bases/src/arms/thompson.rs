@@ -1,8 +1,8 @@
 //! Thompson sampling: a mean vector is drawn from the posterior, and its best arm is played.
 //!
 //! Thompson 1933; Russo, Van Roy 2016 for the bound sqrt(T K H(q)/2) when the prior is true, q the distribution of the
-//! best arm. Weakly stable with alpha = 1/2 (the paper's lemma): the posterior moves only in rounds that were seen,
-//! with the observed loss. The range enters no formula.
+//! best arm. Weakly stable with alpha = 1/2 (the paper's lemma on Thompson sampling, appendix D.3): the posterior
+//! moves only in rounds that were seen, with the observed loss. The range enters no formula.
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{
@@ -41,7 +41,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep the posterior, or restart from the prior (the paper's letter).",
+                doc: "What a larger range does: keep the posterior, or restart from the prior (as in the paper).",
             },
         ],
     },

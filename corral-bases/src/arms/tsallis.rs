@@ -1,7 +1,8 @@
 //! Tsallis-INF: follow the regularised leader with power 1/2.
 //!
 //! Zimmert, Seldin 2019. Best of both worlds: 4 sqrt(K T) against any sequence, O(sum log T/gap) with stochastic
-//! losses, without knowing which. Weakly stable with alpha = 1/2: eta / sqrt(range) (argument A of section 1.2).
+//! losses, without knowing which. Weakly stable with alpha = 1/2: eta / sqrt(range)
+//! (docs/stability.md#second-moment-bases).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
@@ -109,7 +110,7 @@ struct Root {
 }
 
 impl Tsallis {
-    /// eta_t = 2/sqrt(rho t); 4/sqrt(rho t) with the reduced-variance estimates.                    section 2.2
+    /// eta_t = 2/sqrt(rho t); 4/sqrt(rho t) with the reduced-variance estimates.   docs/bases.md#tsallis-inf
     fn rate(&self) -> f64 {
         let numerator = if self.params.reduced_variance { 4.0 } else { 2.0 };
         numerator / (self.state.clock.range * (self.state.clock.rounds as f64 + 1.0)).sqrt()

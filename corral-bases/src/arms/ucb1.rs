@@ -1,7 +1,8 @@
 //! UCB1 for losses: the lowest lower confidence bound is played.
 //!
 //! Auer, Cesa-Bianchi, Fischer 2002. Regret O(sqrt(K T ln T)) with stochastic losses. Weakly stable with alpha = 1/2,
-//! lazily: w = 2 sqrt(2 ln T/n) has squared widths that sum to 8 K ln T (1 + ln T) over updates (section 1.2 B).
+//! lazily: w = 2 sqrt(2 ln T/n) has squared widths that sum to 8 K ln T (1 + ln T) over updates
+//! (docs/stability.md#lazy-bases).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, Setup};
@@ -37,7 +38,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
         ],
     },
@@ -101,7 +102,7 @@ impl Rule for Ucb1Params {
 
     fn index(&self, tally: &Tally, moment: &Moment) -> f64 {
         match self.width {
-            // mean - sqrt(2 ln T/n)                                                section 2.3
+            // mean - sqrt(2 ln T/n)   docs/bases.md#index-bases
             Width::Hoeffding if tally.count > 0.0 => {
                 let log = moment.horizon.unwrap_or(1.0 + moment.seen).ln();
                 tally.mean - self.scale * (2.0 * log / tally.count).sqrt()

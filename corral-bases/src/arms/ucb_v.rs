@@ -39,7 +39,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
         ],
     },
@@ -105,7 +105,7 @@ impl Rule for UcbVParams {
         }
         let log = moment.horizon.unwrap_or(1.0 + moment.seen).ln();
         let range = if self.mode == Mode::Range { moment.range } else { 1.0 };
-        // mean - sqrt(2 v ln T/n) - 3 b ln T/n                                         section 2.4
+        // mean - sqrt(2 v ln T/n) - 3 b ln T/n   docs/bases.md#index-bases
         let width = (2.0 * tally.variance() * log / tally.count).sqrt() + 3.0 * range * log / tally.count;
         tally.mean - self.scale * width
     }

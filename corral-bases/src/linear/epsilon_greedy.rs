@@ -2,7 +2,7 @@
 //!
 //! With contexts the predictions are those of a ridge regression; without, they are the means of the arms. Regret
 //! O((K ln T)^{1/3} T^{2/3}) with stochastic losses (linear ones, with contexts). Lazy; weakly stable with alpha = 1/3:
-//! epsilon = min(1, (range K ln T/T)^{1/3}) (section 2.7 of the notes on bases).
+//! epsilon = min(1, (range K ln T/T)^{1/3}) (docs/stability.md#bases-that-explore-first).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, ParamError, Setup};
@@ -41,7 +41,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"retune\"",
-                doc: "What a larger range does: retune epsilon and keep what was learned, keep both, or restart (the paper's letter).",
+                doc: "What a larger range does: retune epsilon and keep what was learned, keep both, or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
             Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
@@ -123,7 +123,7 @@ impl EpsilonGreedyParams {
         Ok(())
     }
 
-    /// epsilon = min(1, (rho K ln T/T)^{1/3})                                          section 2.7
+    /// epsilon = min(1, (rho K ln T/T)^{1/3})   docs/bases.md#epsilon-greedy
     pub(crate) fn probability(&self, actions: f64, horizon: f64, range: f64) -> f64 {
         self.epsilon.or(|| (range * actions * horizon.ln() / horizon).cbrt().min(1.0))
     }

@@ -142,7 +142,7 @@ impl Map {
                 let start = out.len();
                 out.resize(start + dims, 0.0);
                 let pairs = (x.len() * x.len().saturating_sub(1) / 2) as f64;
-                // scaled by 1/sqrt(pairs/buckets)                                   real data, section 2
+                // scaled by 1/sqrt(pairs/buckets), docs/data.md#features
                 let scale = 1.0 / (pairs / *dims as f64).max(1.0).sqrt();
                 for i in 0..x.len() {
                     for j in 0..i {

@@ -138,7 +138,8 @@ impl Glm {
         fit + 0.5 * self.ridge * packed::dot(theta, theta)
     }
 
-    /// Solves sum_i (c_i - sigma(theta z_i)) z_i = lambda theta by damped Newton, from the last solution.   section 4.7
+    /// Solves sum_i (c_i - sigma(theta z_i)) z_i = lambda theta by damped Newton, from the last solution.
+    /// docs/bases.md#linear-bases
     fn fit(&mut self, model: usize) {
         let (dim, size) = (self.dim, packed::size(self.dim));
         let mut scratch = std::mem::take(&mut self.scratch);

@@ -1,8 +1,8 @@
 //! GLM-UCB: the lowest confidence bound of a generalised linear regression.
 //!
 //! Filippi, Cappe, Garivier, Szepesvari 2010. Regret O~(d sqrt T k/c) when E[loss] = sigma(theta z), k and c the largest
-//! and smallest slopes of sigma that can occur. Lazy; weakly stable with alpha = 1/2 as LinUCB (section 4.7 of the
-//! notes on bases). Importance weights are not used: every loss that was seen counts once.
+//! and smallest slopes of sigma that can occur. Lazy; weakly stable with alpha = 1/2 as LinUCB
+//! (docs/stability.md#lazy-bases). Importance weights are not used: every loss that was seen counts once.
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, ParamError, Setup};
@@ -63,7 +63,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
         ],
@@ -153,7 +153,7 @@ impl Choice for GlmUcbParams {
     }
 
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
-        // sigma(theta z) - (2 k/c) sqrt(d ln t) scale ||z||_{V^-1}                      section 4.7
+        // sigma(theta z) - (2 k/c) sqrt(d ln t) scale ||z||_{V^-1}   docs/bases.md#linear-bases
         let (most, least) = self.link.slopes(self.bound * self.feature_bound);
         let log = (view.seen + 1.0).max(2.0).ln();
         let radius = self.scale * 2.0 * (most / least) * (view.dim * log).sqrt();

@@ -35,7 +35,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
             Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },

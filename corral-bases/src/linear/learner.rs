@@ -1,8 +1,8 @@
 //! The base that regresses the loss on features and chooses by a rule.
 //!
 //! Lazy: it learns the observed loss in rounds that it saw, also from decisions that others proposed. Weakly stable
-//! with alpha = 1/2 without being told the range, where the squared widths of its rule are summable (argument B of
-//! section 1.2 of the notes on bases).
+//! with alpha = 1/2 without being told the range, where the squared widths of its rule are summable
+//! (docs/stability.md#lazy-bases).
 
 use std::cell::RefCell;
 

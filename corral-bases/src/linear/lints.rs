@@ -2,7 +2,7 @@
 //! is played.
 //!
 //! Agrawal, Goyal 2013. Regret O~(d^{3/2} sqrt T) when the loss is linear in the features. Lazy; weakly stable with
-//! alpha = 1/2 by the argument of LinUCB with widths sqrt(d) larger (section 4.6 of the notes on bases).
+//! alpha = 1/2 by the argument of LinUCB with widths sqrt(d) larger (docs/stability.md#lazy-bases).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{
@@ -46,7 +46,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
             Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
@@ -140,7 +140,7 @@ pub struct LinTs {
 
 impl LinTs {
     fn scale(&self) -> f64 {
-        // beta' = sigma sqrt(d ln(1/delta)), sigma = 1/2, delta = 1/T                   section 4.6
+        // beta' = sigma sqrt(d ln(1/delta)), sigma = 1/2, delta = 1/T   docs/bases.md#linear-bases
         self.params.scale.or(|| {
             let horizon = self.state.clock.tuned().unwrap_or((self.state.clock.rounds as f64 + 1.0).max(2.0));
             0.5 * (self.layout.dim as f64 * horizon.ln()).sqrt()
@@ -180,7 +180,7 @@ impl LinTs {
         Ok(best)
     }
 
-    /// argmin m_a + v s_a N(0, 1)                                                       real data, section 2
+    /// argmin m_a + v s_a N(0, 1)   docs/data.md#regression-learners
     fn draw_each(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
         let scale = self.scale();
         self.state.held.look(&self.layout, x, true, |sight, actions| {

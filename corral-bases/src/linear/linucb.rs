@@ -1,8 +1,8 @@
 //! LinUCB for losses: the lowest confidence bound of a ridge regression.
 //!
 //! Li, Chu, Langford, Schapire 2010; Abbasi-Yadkori, Pal, Szepesvari 2011 for the radius. Regret O~(d sqrt T) when the
-//! loss is linear in the features, contexts chosen by an adversary. Lazy; weakly stable with alpha = 1/2 (section 1.2 B,
-//! W = 8 beta^2 d ln(1 + T/(d lambda))).
+//! loss is linear in the features, contexts chosen by an adversary. Lazy; weakly stable with alpha = 1/2
+//! (docs/stability.md#lazy-bases, W = 8 beta^2 d ln(1 + T/(d lambda))).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, Setup};
@@ -47,7 +47,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
             Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
@@ -132,7 +132,8 @@ impl Choice for LinUcbParams {
     }
 
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
-        // beta = sigma sqrt(2 ln(1/delta) + ln det V - d ln lambda) + sqrt(lambda) S, sigma = 1/2      section 4.5
+        // beta = sigma sqrt(2 ln(1/delta) + ln det V - d ln lambda) + sqrt(lambda) S, sigma = 1/2
+        // docs/bases.md#linear-bases
         let confidence = 2.0 * view.horizon_or_round().ln();
         let shift = self.model.ridge.sqrt() * self.bound;
         put_on_lowest(self.ties, weights, |a| {

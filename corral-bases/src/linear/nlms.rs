@@ -1,7 +1,7 @@
 //! NLMS: greedy with a constant-step tracker, for losses that drift.
 //!
 //! Normalised least mean squares (Nagumo, Noda 1967), greedy on top. No guarantee of regret: it never stops moving, and
-//! that is what it is for. On drifting data it was far better than every ridge base (elec2 in the notes on real data).
+//! that is what it is for. On drifting data it was far better than every ridge base (docs/data.md#what-was-found).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
@@ -49,7 +49,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
         ],
@@ -167,7 +167,7 @@ impl Regressor for Lms {
         0.0
     }
 
-    /// theta += mu e x/(|x|^2 + 0.001), mu w up to 1 with weights                       real data, section 2
+    /// theta += mu e x/(|x|^2 + 0.001), mu w up to 1 with weights   docs/data.md#regression-learners
     fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError> {
         let error = loss - self.predict(model, z);
         let square = dot(z, z);

@@ -2,7 +2,8 @@
 //!
 //! Foster, Agarwal, Dudik, Luo, Schapire 2018. For linear classes the regressors that fit well are an ellipsoid, and
 //! the bound is m_a - sqrt(beta) ||z||_{V^-1}, clipped to [0, 1]. Lazy; weakly stable with alpha = 1/2 where squared
-//! widths are summable, as for linear classes (section 4.9). Classes other than linear are not offered.
+//! widths are summable, as for linear classes (docs/stability.md#lazy-bases). Classes other than linear are not
+//! offered.
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, Setup};
@@ -41,7 +42,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).",
+                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
             Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
@@ -115,7 +116,7 @@ impl Choice for RegCbParams {
     }
 
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
-        // argmin clip01(m_a - sqrt(c ln(K n + 1)) s_a), n = updates + 1                real data, section 2
+        // argmin clip01(m_a - sqrt(c ln(K n + 1)) s_a), n = updates + 1   docs/data.md#regression-learners
         let radius = (self.c * (view.actions() * (view.seen + 1.0)).ln_1p()).sqrt();
         put_on_lowest(self.ties, weights, |a| {
             (view.predictions[a] - radius * view.widths[a]).clamp(0.0, 1.0)

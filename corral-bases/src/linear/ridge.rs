@@ -152,7 +152,7 @@ impl Regressor for Ridge {
         self.log_det[model]
     }
 
-    /// u = V^-1 z, q = z u, k = w/(1 + w q): theta += k e u, V^-1 -= k u u^T.            real data, section 2
+    /// u = V^-1 z, q = z u, k = w/(1 + w q): theta += k e u, V^-1 -= k u u^T.   docs/data.md#regression-learners
     fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError> {
         let (dim, size) = (self.dim, packed::size(self.dim));
         let error = loss - self.predict(model, z);

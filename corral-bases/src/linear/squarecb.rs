@@ -1,7 +1,8 @@
 //! SquareCB: inverse gap weighting over the predictions of an online regression.
 //!
 //! Foster, Rakhlin 2020. Regret O(sqrt(K T RegSq)), RegSq the regret of the regression in squared loss, when the loss
-//! is in its class. Lazy; weakly stable with alpha = 1/2 with gamma / sqrt(range), keeping the regression (section 4.8).
+//! is in its class. Lazy; weakly stable with alpha = 1/2 with gamma / sqrt(range), keeping the regression
+//! (docs/stability.md#squarecb).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::{BaseError, Setup};
@@ -45,7 +46,7 @@ pub(crate) const ROW: Row = Row {
             Field {
                 name: "range_change",
                 default: "\"retune\"",
-                doc: "What a larger range does: retune gamma and keep the regression, keep both, or restart (the paper's letter).",
+                doc: "What a larger range does: retune gamma and keep the regression, keep both, or restart (as in the paper).",
             },
             Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
             Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
@@ -135,7 +136,7 @@ impl Choice for SquareCbParams {
 
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
         let actions = view.actions();
-        // gamma = 2 sqrt(2 A T/(rho RegSq)), RegSq = d ln(1 + T/d)                     section 4.8
+        // gamma = 2 sqrt(2 A T/(rho RegSq)), RegSq = d ln(1 + T/d)   docs/bases.md#linear-bases
         let gamma = match self.gamma {
             Setting::Given(g) => g * (view.seen + 1.0).sqrt(),
             Setting::Auto => {

@@ -1,6 +1,6 @@
 //! Self-concordant barriers of convex sets, and damped Newton on them.
 //!
-//! Nesterov and Nemirovskii 1994; section 5.1 of the notes on bases lists barrier and parameter per set.
+//! Nesterov and Nemirovskii 1994; docs/bases.md#sets-and-barriers lists barrier and parameter per set.
 
 use corral_core::Set;
 use corral_core::set::{Polytope, SetError};
@@ -226,7 +226,7 @@ impl Newton {
             self.gradient.iter_mut().zip(linear).for_each(|(g, l)| *g += l);
             self.step.copy_from_slice(&self.gradient);
             cholesky::solve(&self.factor, d, &mut self.step);
-            // lambda^2 = gr^T H^{-1} gr                                    section 5.2
+            // lambda^2 = gr^T H^{-1} gr   docs/bases.md#scrible
             decrement = dot(&self.gradient, &self.step).max(0.0).sqrt();
             let damping = if decrement >= 0.25 { 1.0 / (1.0 + decrement) } else { 1.0 };
             x.iter_mut().zip(&self.step).for_each(|(x, s)| *x -= damping * s);

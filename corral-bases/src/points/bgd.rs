@@ -1,8 +1,8 @@
 //! BGD: gradient descent without a gradient.
 //!
 //! Flaxman, Kalai, McMahan 2005. Regret at most 2 sqrt(3 R d (L + 1/r)) T^{3/4} against any sequence of convex L-Lipschitz
-//! losses. Weakly stable with alpha = 1/4 (the paper's lemma "BGD"): E[s^2] <= range multiplies the second moment of
-//! the estimates, and delta grows by range^{1/4}.
+//! losses. Weakly stable with alpha = 1/4 (the paper's lemma on BGD, appendix D.2): E[s^2] <= range multiplies the
+//! second moment of the estimates, and delta grows by range^{1/4}.
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::set::SetError;
@@ -172,7 +172,7 @@ impl Bgd {
             Setting::Auto => 1.0 / r,
             Setting::Given(l) => l * stretch,
         };
-        // delta = sqrt(R d/(3(L + 1/r))) rho^{1/4} T^{-1/4}, at most r/2    section 5.3
+        // delta = sqrt(R d/(3(L + 1/r))) rho^{1/4} T^{-1/4}, at most r/2   docs/bases.md#bgd
         let free =
             self.params.delta.or(|| (outer * d / (3.0 * (lipschitz + 1.0 / r))).sqrt() * rounds.powf(-0.25));
         self.delta = (free * range.powf(0.25)).min(0.5 * r);
@@ -240,7 +240,7 @@ impl<X: ?Sized> Base<X, Point> for Bgd {
         made: &mut Proposal<Point>,
     ) -> Result<(), BaseError> {
         self.draw(rng);
-        // theta = y + delta u                                              section 5.3
+        // theta = y + delta u   docs/bases.md#bgd
         let theta = resize(&mut made.decision, self.set.dim());
         match &self.map {
             None => {
@@ -275,7 +275,7 @@ impl<X: ?Sized> Base<X, Point> for Bgd {
         }
         let estimate = feedback.estimate();
         if estimate > 0.0 {
-            // y <- Proj(y - eta (d/delta) f' u)                            section 5.3
+            // y <- Proj(y - eta (d/delta) f' u)   docs/bases.md#bgd
             self.scratch.copy_from_slice(&self.state.y);
             self.scratch.iter_mut().zip(direction).for_each(|(y, h)| *y -= self.rate * estimate * h);
             self.ground.project(&mut self.scratch)?;

@@ -184,7 +184,8 @@ impl GlmModel {
     fn decide(&mut self) -> Result<(), BaseError> {
         let d = self.decision.len() as f64;
         let n = self.state.ridge.updates() as f64;
-        // The width (2 k/c) sqrt(d ln t) of section 4.7 on the loss is (2/c) sqrt(d ln t) on the linear predictor.
+        // The width (2 k/c) sqrt(d ln t) of GLM-UCB on the loss (docs/bases.md#linear-bases) is (2/c) sqrt(d ln t) on
+        // the linear predictor.
         let least = self.params.link.least_slope(self.params.bound);
         let radius = self.params.scale * 2.0 / least * (d * (n + 2.0).ln()).sqrt() * SUBGAUSSIAN;
         let ridge = &self.state.ridge;

@@ -1,6 +1,6 @@
 //! Group-sparse optimism: forced exploration and the group lasso find the groups, OFUL runs on them.
 //!
-//! After Johnson, Sivakumar, Banerjee 2016, in the form of section 5.6 of the notes on bases (the original from memory).
+//! After Johnson, Sivakumar, Banerjee 2016, the original from memory (docs/bases.md#group-sparse).
 //! For the unit ball. Lazy; the exploration of sqrt(T) rounds is grown by sqrt(range) and started over when the range grows.
 
 use corral_core::catalog::{Entry, Field};
@@ -144,7 +144,7 @@ impl GroupModel {
         (clock.rounds as f64) < (clock.range * horizon_or_doubling(clock)).sqrt()
     }
 
-    /// min (1/2n)|y - X th|^2 + lam_n sum_g sqrt|g| |th_g|                   section 5.6
+    /// min (1/2n)|y - X th|^2 + lam_n sum_g sqrt|g| |th_g|   docs/bases.md#group-sparse
     fn refit(&mut self, clock: &Clock) {
         let (d, size) = (self.decision.len(), self.params.group);
         let (n, groups) = (self.state.ridge.updates() as f64, (d / size) as f64);

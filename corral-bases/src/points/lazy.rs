@@ -1,5 +1,5 @@
 //! What the bases for stochastic linear losses share: they learn from observed losses alone, and neither know nor need
-//! the weight (argument B of section 1.2 of the notes on bases).
+//! the weight (docs/stability.md#lazy-bases).
 
 use corral_core::snapshot::SnapshotError;
 use corral_core::{Abilities, Base, BaseError, Feedback, Memo, Order, Point, Proposal, Rng, Set};

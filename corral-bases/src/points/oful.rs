@@ -1,8 +1,7 @@
 //! OFUL: optimism in the face of uncertainty for linear losses.
 //!
 //! Abbasi-Yadkori, Pal, Szepesvari 2011. Regret O~(d sqrt T) where the loss is 1/2 + <x, theta> plus noise. Lazy: it
-//! learns from observed losses alone, and is stable with alpha = 1/2 without restarts (argument B of section 1.2 of the notes
-//! on bases).
+//! learns from observed losses alone, and is stable with alpha = 1/2 without restarts (docs/stability.md#lazy-bases).
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
@@ -59,7 +58,7 @@ pub(crate) const ROW: Row = Row {
     bound: |setup| {
         let d = point_set(setup).ok()?.dim() as f64;
         let t = bound_horizon(setup);
-        // sqrt(T W), W = 8 beta^2 d ln(1 + T/(d lambda))                   section 1.2 (B)
+        // sqrt(T W), W = 8 beta^2 d ln(1 + T/(d lambda))   docs/stability.md#lazy-bases
         let log = (1.0 + t / d).ln();
         let beta = 0.5 * (2.0 * t.ln() + d * log).sqrt() + 0.5;
         Some(((8.0 * beta * beta * d * log).sqrt(), 0.5, 0.5))
@@ -170,7 +169,7 @@ pub struct OfulModel {
 }
 
 impl OfulModel {
-    /// beta = sigma sqrt(2 ln(1/delta) + ln det V - d ln lambda) + sqrt(lambda) S       section 4.5
+    /// beta = sigma sqrt(2 ln(1/delta) + ln det V - d ln lambda) + sqrt(lambda) S   docs/bases.md#linear-bases
     pub fn radius(&self, clock: &Clock) -> f64 {
         let delta = confidence(self.params.delta, clock, self.ridge.updates());
         let spread = (2.0 * (1.0 / delta).ln() + self.ridge.log_det()).max(0.0).sqrt();

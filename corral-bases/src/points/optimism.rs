@@ -1,5 +1,5 @@
 //! The optimistic point of a set: argmin over x of <x, c> - radius |x|_{V^{-1}}, that is, the best point for the best
-//! parameter of an ellipsoid around c. Section 5.4 of the notes on bases.
+//! parameter of an ellipsoid around c. See docs/bases.md#oful.
 
 use corral_core::set::SetError;
 use corral_core::{BaseError, Set};

@@ -1,9 +1,9 @@
 //! SCRiBLe: follow the leader regularised by a self-concordant barrier, exploring on the Dikin ellipsoid.
 //!
 //! Abernethy, Hazan, Rakhlin 2012. Regret at most 2 d sqrt(2 nu T ln T) against any sequence of linear losses. Weakly
-//! stable with alpha = 1/2 (the paper's lemma "SCRiBLe"): eta is divided by sqrt(range). The clamp eta <= 1/(4 d range), which
-//! the paper's lemma leaves out, keeps every step short in the local norm. An offset of the losses does no harm: the
-//! direction has mean zero.
+//! stable with alpha = 1/2 (the paper's lemma on SCRiBLe, appendix D.2): eta is divided by sqrt(range). The clamp eta
+//! <= 1/(4 d range), which the paper's lemma leaves out, keeps every step short in the local norm. An offset of the
+//! losses does no harm: the direction has mean zero.
 
 use corral_core::catalog::{Entry, Field};
 use corral_core::snapshot::SnapshotError;
@@ -195,7 +195,7 @@ impl Scrible {
     fn tune(&mut self) {
         let (d, rounds, range) = (self.leader.dim() as f64, self.rounds(), self.state.clock.range);
         let nu = self.leader.nu();
-        // eta = min{ sqrt(nu ln T/(2 d^2 rho T)), 1/(4 d rho) }            section 5.2
+        // eta = min{ sqrt(nu ln T/(2 d^2 rho T)), 1/(4 d rho) }   docs/bases.md#scrible
         let free = self.params.rate.or(|| (nu * rounds.ln() / (2.0 * d * d * rounds)).sqrt()) / range.sqrt();
         self.rate = free.min(1.0 / (4.0 * d * range));
     }
@@ -225,7 +225,7 @@ impl Scrible {
             self.u.fill(0.0);
             self.u[index as usize] = if bits & 1 == 1 { 1.0 } else { -1.0 };
         }
-        // y = x + A^{-T} u                                                 section 5.2
+        // y = x + A^{-T} u   docs/bases.md#scrible
         let y = resize(&mut made.decision, self.set.dim());
         self.leader.displace(&self.u, SHARE, y);
         self.set.pull_inside(y);
@@ -249,7 +249,7 @@ impl Scrible {
             estimate -= 0.5 * feedback.weight();
         }
         if estimate != 0.0 {
-            // g = d f' A u; F += g                                         section 5.2
+            // g = d f' A u; F += g   docs/bases.md#scrible
             let factor = self.leader.dim() as f64 * estimate;
             let add = |force: &mut [f64], factor: f64| {
                 force.iter_mut().zip(direction).for_each(|(f, h)| *f += factor * h);

@@ -1,6 +1,6 @@
 //! SL-UCB: find the relevant coordinates with random signs, then be optimistic on them.
 //!
-//! Carpentier, Munos 2012, for the unit ball; from memory, in the form of section 5.5 of the notes on bases. Regret
+//! Carpentier, Munos 2012, for the unit ball; from memory (docs/bases.md#sl-ucb). Regret
 //! O~(s sqrt T). Noise here is added to the loss and does not shrink with the point, so that an estimate from n random
 //! signs errs by noise sqrt(d/n): the threshold has the noise times sqrt(d). Lazy; alpha = 1/2, with the exploration grown by
 //! sqrt(range) and started over when the range grows.

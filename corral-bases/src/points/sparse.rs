@@ -236,7 +236,8 @@ impl SparseModel {
     /// The square of the confidence radius.
     pub fn radius_squared(&self, clock: &Clock) -> f64 {
         let (n, s, y) = (self.state.ridge.updates() as f64, self.params.sparsity as f64, self.clip());
-        // B_n = S^2 + Y^2 s ln(1 + n N^2/s) + 8 Y^2 ln(#supports)          section 5.5, for points of norm up to N
+        // B_n = S^2 + Y^2 s ln(1 + n N^2/s) + 8 Y^2 ln(#supports)   for points of norm up to N,
+        // docs/bases.md#sparse-oful
         let regret = self.norm.powi(2)
             + y * y * s * (1.0 + n * self.reach * self.reach / s).ln()
             + 8.0 * y * y * (self.supports.len() as f64).ln();

@@ -2,7 +2,7 @@
 //!
 //! Syrgkanis, Luo, Krishnamurthy, Schapire 2016. Contexts i.i.d. from a distribution that can be sampled, losses
 //! adversarial; regret at most 3.78 (K T)^(2/3) (ln N)^(1/3). Weakly stable with alpha = 1/3: L becomes smaller by
-//! rho^(1/3), and the estimates are of size B = L rho (the paper's lemma on BISTRO+).
+//! rho^(1/3), and the estimates are of size B = L rho (the paper's lemma on BISTRO+, appendix D.1).
 //!
 //! Every round draws a fresh future: it is what a proposal is drawn from, so that there is no likelihood that could be
 //! told without a generator; [`Base::likelihood`] answers `None`. The horizon must be known, and exactly: with one too
@@ -72,7 +72,7 @@ pub enum BistroRule {
     Leader,
     /// phi on the leader's action, the rest spread evenly: two calls.
     Uniform,
-    /// The letter: q_a = min(phi_a, what is left) action by action, the rest spread evenly: K + 1 calls.
+    /// As in the paper: q_a = min(phi_a, what is left) action by action, the rest spread evenly: K + 1 calls.
     WaterFill,
 }
 
@@ -279,7 +279,7 @@ fn fill(shares: &[f64], q: &mut [f64]) {
         *q = share.min(left);
         left -= *q;
     }
-    // Not where it is rounding (pitfall 4 of the notes on bases).
+    // Not where it is rounding (docs/pitfalls.md#the-least-significant-bit).
     if left > 1e-12 {
         let each = left / q.len() as f64;
         q.iter_mut().for_each(|q| *q += each);

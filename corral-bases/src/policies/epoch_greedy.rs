@@ -1,7 +1,7 @@
 //! Epoch-Greedy: explore uniformly, then follow the cheapest policy.
 //!
-//! Langford, Zhang 2008. Stochastic contexts and losses. Weakly stable with alpha = 1/3 (the paper's lemma on
-//! Epoch-Greedy).
+//! Langford, Zhang 2008. Stochastic contexts and losses. Weakly stable with alpha = 1/3 (the paper's lemma
+//! on Epoch-Greedy, appendix D.1).
 //! - `first`, as in the paper's proof: T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N)) uniform rounds, one call of the oracle,
 //!   then that policy for ever. Regret O(T^(2/3) sqrt(K ln(T N))).
 //! - `epochs`: one uniform round, then S(l) = sqrt(l/(rho K ln(T N))) rounds with the policy that is cheapest on all
@@ -177,7 +177,7 @@ impl EpochGreedy {
     fn explore_first(&self) -> u64 {
         let (k, range) = (self.class.reads().actions as f64, self.state.clock.range);
         let horizon = self.state.clock.tuned().unwrap_or(2.0);
-        // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N)), at most T                 proof of the lemma on Epoch-Greedy
+        // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N)), at most T                 the paper, appendix D.1
         let rounds =
             self.params.scale * horizon.powf(2.0 / 3.0) * range.cbrt() * (k * self.ln_terms()).sqrt();
         rounds.min(horizon).max(1.0) as u64
@@ -186,7 +186,7 @@ impl EpochGreedy {
     /// S(l), the rounds of exploitation of an epoch.
     fn exploit(&self) -> u64 {
         let (k, range) = (self.class.reads().actions as f64, self.state.clock.range);
-        // S(l) = sqrt(l/(rho K ln(T N))): one over the excess risk after l explorations   section 4.2
+        // S(l) = sqrt(l/(rho K ln(T N))): one over the excess risk after l explorations   docs/bases.md#epoch-greedy
         let rounds = (self.state.explored as f64 / (range * k * self.ln_terms())).sqrt() / self.params.scale;
         rounds.max(1.0) as u64
     }

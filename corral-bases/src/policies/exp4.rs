@@ -1,7 +1,8 @@
 //! EXP4 over finitely many policies.
 //!
 //! Auer, Cesa-Bianchi, Freund, Schapire 2002. Regret at most sqrt(2 K T ln N) for any sequence of contexts and losses.
-//! Weakly stable with alpha = 1/2 (the paper's lemma on EXP4): E[(c')^2] <= rho, so eta / sqrt(rho) is the whole change.
+//! Weakly stable with alpha = 1/2 (the paper's lemma on EXP4, appendix D.1): E[(c')^2] <= rho, so eta / sqrt(rho) is
+//! the whole change.
 //!
 //! A round is two passes over the N policies and one `exp`: a loss multiplies the weights of the policies that agreed
 //! with the decision by one common factor, and no other weight changes. The sums L are kept beside the weights, and
@@ -165,7 +166,7 @@ impl Exp4 {
         let (k, clock) = (self.reads.actions as f64, &self.state.clock);
         let horizon = clock.tuned().unwrap_or_else(|| 2f64.powi(self.state.doublings as i32));
         let ln_size = (self.policies.len().max(2) as f64).ln();
-        // eta = sqrt(2 ln N/(rho K T))                                     section 4.1
+        // eta = sqrt(2 ln N/(rho K T))   docs/bases.md#exp4
         let rate = self.params.rate.or(|| (2.0 * ln_size / (k * horizon)).sqrt());
         self.rate = rate / clock.range.sqrt();
     }
@@ -315,7 +316,7 @@ impl Base<Context, Arm> for Exp4 {
         Some((q, Memo::one(q)))
     }
 
-    /// Restarts, or re-tunes the rate and keeps the estimates (pitfall 17 of the notes on bases).
+    /// Restarts, or re-tunes the rate and keeps the estimates (docs/stability.md#rates-that-follow-the-range).
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         let clock = &mut self.state.clock;
         if clock.obey(order, self.params.range_change)? {

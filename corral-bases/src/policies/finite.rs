@@ -84,7 +84,7 @@ impl FiniteClass {
 
 impl ErmOracle for FiniteClass {
     /// O(N) per site of the dense block, and O(N) once per single entry: with finite contexts independent of the
-    /// number of rounds (section 3.1 of the notes on bases).
+    /// number of rounds (docs/bases.md#policy-classes-and-oracles).
     fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
         let (n, k) = (self.len(), self.reads.actions);
         work.policies = n;

@@ -2,7 +2,7 @@
 //!
 //! Agarwal, Hsu, Kale, Langford, Li, Schapire 2014. Stochastic contexts and losses, regret O~(sqrt(K T ln N)). Weakly
 //! stable with alpha = 1/2: range and second moment of the estimates grow by rho, so that ln(..) becomes rho ln(..) in
-//! the smoothing mu (the paper's lemma on ILOVETOCONBANDITS).
+//! the smoothing mu (the paper's lemma on ILOVETOCONBANDITS, appendix D.1).
 //!
 //! Rounds in which nothing was seen count with loss 0, and their contexts enter the variance. Feedback that comes late
 //! is counted when it comes, with the probability of the moment of proposal. With the constants of the theory the

@@ -173,7 +173,8 @@ impl<'a> Op<'a> {
     pub(crate) fn descend(&mut self) -> Result<bool, BaseError> {
         let (k, kept, mu) = (self.actions(), self.kept(), self.params.mu);
         let (t, scale) = (self.history.rounds, self.history.rounds * self.params.psi * mu);
-        // The costs whose minimum is -max D_pi: -(1/t)/Q^mu(a|x_i) + v_i[a]/(t psi mu)       section 4.3
+        // The costs whose minimum is -max D_pi: -(1/t)/Q^mu(a|x_i) + v_i[a]/(t psi mu)
+        // docs/bases.md#ilovetoconbandits
         let losses = self.history.losses.dense();
         let block = self.costs.block(self.history.sites);
         for (site, (row, mass)) in block.chunks_exact_mut(k).zip(self.mass.chunks_exact(k)).enumerate() {

@@ -73,7 +73,7 @@ impl Default for TreeParams {
 }
 
 /// Leaves that ln N is counted with at most: at depth 20 the whole class has ln N > 10^6, and every schedule that
-/// uses it would explore for ever (section 3.2 of the notes on bases).
+/// uses it would explore for ever (docs/bases.md#policy-classes-and-oracles).
 const COUNTED_LEAVES: f64 = 64.0;
 
 /// Steps that an exact search may take.
