@@ -11,6 +11,7 @@ mod progress;
 mod report;
 mod run;
 mod stability;
+mod sweep;
 mod table;
 
 use std::path::{Path, PathBuf};

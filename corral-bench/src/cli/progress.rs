@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::say;
-use crate::run::{CellRecord, Progress};
+use crate::run::{CellRecord, Progress, in_words};
 use crate::spec::{RunSpec, Spec};
 use crate::store::Shard;
 
@@ -18,6 +18,7 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 pub struct Reporter {
     bar: Option<ProgressBar>,
     lines: bool,
+    quiet: bool,
     total: u64,
     done: AtomicU64,
     started: Instant,
@@ -44,7 +45,7 @@ impl Reporter {
         });
         let now = Instant::now();
         let lines = !quiet && !terminal;
-        Self { bar, lines, total, done: AtomicU64::new(0), started: now, last_line: Mutex::new(now) }
+        Self { bar, lines, quiet, total, done: AtomicU64::new(0), started: now, last_line: Mutex::new(now) }
     }
 
     /// Takes the bar away.
@@ -73,6 +74,16 @@ impl Progress for Reporter {
                 self.total, speed
             );
         }
+    }
+
+    fn plan(&self, left: u64, cells: u64, estimate: &dyn Fn() -> Option<Duration>) {
+        if self.quiet {
+            return;
+        }
+        let cells =
+            if left < cells { format!("{left} of {cells} cells are left") } else { format!("{cells} cells") };
+        let time = estimate().map_or(String::new(), |time| format!(", about {}", in_words(time)));
+        eprintln!("{cells}{time}");
     }
 
     fn note(&self, text: &str) {

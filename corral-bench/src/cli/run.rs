@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::progress::Reporter;
 use super::{
     Failure, Format, PluginDir, Trust, emit, exponents, parse_bytes, parse_pair, parse_shard, print,
-    read_text, say, table,
+    read_text, say, sweep, table,
 };
 use crate::claims::{Held, hold};
 use crate::experiments;
@@ -230,6 +230,7 @@ fn answer(
     match format {
         Format::Table => {
             print(&table::results(spec, &rows, &overall))?;
+            print(&sweep::by_key(spec, &rows))?;
             print(&table::gaps(&overall.gaps))?;
             print(&table::ranks(&overall.ranks))?;
             print(&table::duels(&overall.duels))?;
@@ -265,6 +266,7 @@ fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Pa
         "ranks": overall.ranks,
         "duels": overall.duels,
         "claims": held,
+        "sweep": sweep::json(spec),
         "standings": overall.standings,
         "answer": overall.standings.iter().map(|s| s.words() + &s.cost()).collect::<Vec<_>>(),
         "report": report.display().to_string(),

@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use corral_core::memory;
 
 use super::cell::{CellSpec, run_cell};
+use super::estimate::estimate;
 use super::{BuildError, CellRecord, Plugins, build};
-use crate::spec::{Spec, SpecError};
+use crate::spec::{Spec, SpecError, Swept};
 use crate::store::{Manifest, Shard, Store, StoreError};
 
 /// Told how far a run is.
@@ -19,6 +20,8 @@ pub trait Progress: Sync {
     fn advance(&self, rounds: u64);
     /// A cell ended.
     fn cell(&self, cell: &CellRecord);
+    /// `left` of `cells` cells are to be run, which takes about as long as the function says, if it can.
+    fn plan(&self, left: u64, cells: u64, estimate: &dyn Fn() -> Option<Duration>);
     /// Something the user should know.
     fn note(&self, text: &str);
 }
@@ -82,13 +85,14 @@ pub fn check(spec: &Spec, plugins: &Plugins, memory: u64) -> Result<(), SpecErro
     for &rounds in &spec.rounds {
         for environment in &spec.environments {
             memory::within(memory, || {
-                let world = build::world(environment, rounds, 0)?;
+                let world =
+                    build::world(environment, rounds, 0).map_err(|e| blamed(e, &environment.swept))?;
                 for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
-                    memory::within(memory, || build::probe(&world, &learner.learner, rounds, plugins))?;
+                    memory::within(memory, || build::probe(&world, &learner.learner, rounds, plugins))
+                        .map_err(|e| blamed(e, &learner.swept))?;
                 }
-                Ok(())
-            })
-            .map_err(|e: BuildError| SpecError::from(e))?;
+                Ok::<(), SpecError>(())
+            })?;
         }
     }
     Ok(())
@@ -106,6 +110,15 @@ pub fn tables(spec: &Spec) -> Result<Vec<corral_envs::data::Table>, SpecError> {
         tables.extend(world.table().cloned());
     }
     Ok(tables)
+}
+
+/// The error, at the sweep that brought the key it is about, if one did.
+fn blamed(error: BuildError, swept: &[Swept]) -> SpecError {
+    let about = |s: &&Swept| s.key.rsplit('.').next().is_some_and(|key| error.why.contains(key));
+    match swept.iter().find(about) {
+        Some(s) => SpecError::at(&s.place, error.why),
+        None => error.into(),
+    }
 }
 
 /// What a run may use of the machine.
@@ -151,6 +164,11 @@ pub fn run(
     store.changed().iter().for_each(|why| progress.note(&format!("{why}; this cell is computed again")));
     progress.advance(store.played());
     let (before, total) = (store.done().clone(), shard.count(spec.cells()));
+    let left = total - before.len();
+    if left > 0 {
+        let share = left as f64 / spec.cells() as f64;
+        progress.plan(left, total, &|| estimate(spec, plugins, resources, share));
+    }
     // In order, one at a time, as threads ask for them: neighbours in the spec take about equally long.
     let missing = Mutex::new(before.missing(total));
     let store = Mutex::new((store, Timings::default()));
@@ -177,7 +195,7 @@ pub fn run(
         }
     };
     std::thread::scope(|scope| -> std::io::Result<()> {
-        for _ in 0..total.saturating_sub(before.len()).min(resources.jobs as u64) {
+        for _ in 0..left.min(resources.jobs as u64) {
             std::thread::Builder::new().spawn_scoped(scope, work)?;
         }
         Ok(())

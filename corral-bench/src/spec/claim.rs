@@ -12,13 +12,21 @@ pub(super) fn claims(
     learners: &[NamedLearner],
     horizons: usize,
 ) -> Result<Vec<ClaimSpec>, SpecError> {
-    let worlds: Vec<&str> = environments.iter().map(|e| e.label.as_str()).collect();
-    let players: Vec<&str> = learners.iter().map(|l| l.label.as_str()).collect();
+    let worlds: Vec<Name<'_>> = environments.iter().map(|e| (e.label.as_str(), e.family.as_str())).collect();
+    let players: Vec<Name<'_>> = learners.iter().map(|l| (l.label.as_str(), l.family.as_str())).collect();
     let nodes = spec.get("claim").map(Node::one_or_many).unwrap_or_default();
     nodes.iter().map(|node| claim(node.table("claim")?, &worlds, &players, horizons)).collect()
 }
 
-fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> Result<ClaimSpec, SpecError> {
+/// A label, and what it would be without a sweep.
+type Name<'a> = (&'a str, &'a str);
+
+fn claim(
+    table: &Table,
+    worlds: &[Name<'_>],
+    players: &[Name<'_>],
+    horizons: usize,
+) -> Result<ClaimSpec, SpecError> {
     const KEYS: &[&str] = &[
         "text",
         "measure",
@@ -33,20 +41,32 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
         "unlikely",
     ];
     table.only(KEYS)?;
-    let known =
-        |what: &str, label: String, among: &[&str], place: &Place| match among.contains(&label.as_str()) {
-            true => Ok(label),
-            false => Err(SpecError::at(place, Unknown::new(what, &label, among.iter().copied()))),
-        };
-    let labels = |key: &str, among: &[&str]| -> Result<Vec<String>, SpecError> {
-        let nodes = table.get(key).map(Node::one_or_many).unwrap_or_default();
-        nodes
+    // A label means itself, and without what was swept all of its variants.
+    let known = |what: &str, label: &str, among: &[Name<'_>], place: &Place| {
+        let exact = among.iter().any(|(l, _)| *l == label);
+        let mut found: Vec<String> = among
             .iter()
-            .map(|node| match &node.value {
-                Value::Scalar(toml::Value::String(label)) => known(key, label.clone(), among, &node.place),
-                other => Err(node.wrong(key, "a label", other)),
-            })
-            .collect()
+            .filter(|(l, family)| if exact { *l == label } else { *family == label })
+            .map(|(l, _)| (*l).to_owned())
+            .collect();
+        found.dedup();
+        match found.is_empty() {
+            true => Err(SpecError::at(place, Unknown::new(what, label, among.iter().map(|(l, _)| *l)))),
+            false => Ok(found),
+        }
+    };
+    let labels = |key: &str, among: &[Name<'_>]| -> Result<Vec<String>, SpecError> {
+        let nodes = table.get(key).map(Node::one_or_many).unwrap_or_default();
+        let mut all = Vec::new();
+        for node in nodes {
+            match &node.value {
+                Value::Scalar(toml::Value::String(label)) => {
+                    all.extend(known(key, label, among, &node.place)?)
+                }
+                other => return Err(node.wrong(key, "a label", other)),
+            }
+        }
+        Ok(all)
     };
     let bound = |key: &str| -> Result<Option<f64>, SpecError> {
         table
@@ -62,7 +82,13 @@ fn claim(table: &Table, worlds: &[&str], players: &[&str], horizons: usize) -> R
         &["regret", "per-round", "ratio", "difference", "exponent", "audit", "mean-gap", "worst-gap"];
     let measure: Measure = named(table, "measure", MEASURES)?;
     let than = match (table.text("than")?, table.get("than")) {
-        (Some(label), Some(node)) => Some(known("than", label, players, &node.place)?),
+        (Some(label), Some(node)) => match known("than", &label, players, &node.place)?.as_slice() {
+            [one] => Some(one.clone()),
+            many => {
+                let why = format!("{label:?} is swept: compare with one of {}", many.join(", "));
+                return Err(SpecError::at(&node.place, why));
+            }
+        },
         _ => None,
     };
     if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {

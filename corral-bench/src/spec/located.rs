@@ -210,21 +210,33 @@ impl Node {
         match &mut self.value {
             Value::Table(table) => table.put(path, node),
             Value::Array(items) => {
-                let labelled = |n: &Node| match &n.value {
-                    Value::Table(t) => {
-                        ["label", "name"].iter().any(|k| t.text(k).is_ok_and(|l| l.as_deref() == Some(step)))
-                    }
-                    _ => false,
-                };
-                let at = match step.parse::<usize>() {
-                    Ok(at) => at,
-                    Err(_) => items.iter().position(labelled).ok_or(*step)?,
-                };
+                let at = position(items, step).ok_or(*step)?;
                 let item = items.get_mut(at).ok_or(*step)?;
                 item.put(rest, node, &format!("{called} {}", at + 1))
             }
+            // A name stands for a table that has only its name.
+            Value::Scalar(toml::Value::String(name)) => {
+                let named = toml::Table::from_iter([("name".to_owned(), name.clone().into())]);
+                *self = Self::at(&self.place, toml::Value::Table(named), called);
+                self.put(path, node, called)
+            }
             Value::Scalar(_) => Err(step),
         }
+    }
+
+    /// The place of `step` in an array: a number counted from 0, or a label or name.
+    pub fn position(&self, step: &str) -> Option<usize> {
+        match &self.value {
+            Value::Array(items) => position(items, step),
+            _ => None,
+        }
+    }
+
+    /// What a table is called: its label, its name, or that of its base or master.
+    pub fn label(&self) -> Option<String> {
+        let Value::Table(table) = &self.value else { return None };
+        let own = ["label", "name", "base", "master"].iter().find_map(|key| table.text(key).ok().flatten());
+        own.or_else(|| ["base", "master"].iter().find_map(|key| table.get(key)?.label()))
     }
 
     /// This node as a table; `key` is its name in a message.
@@ -269,12 +281,27 @@ impl Node {
         SpecError::at(&self.place, format!("{key} must be {must}, but is {found}"))
     }
 
-    fn plain(&self) -> toml::Value {
+    /// Whether `text` stands here, alone or in a list.
+    pub fn mentions(&self, text: &str) -> bool {
+        self.one_or_many()
+            .iter()
+            .any(|n| matches!(&n.value, Value::Scalar(toml::Value::String(s)) if s == text))
+    }
+
+    /// As plain TOML.
+    pub fn plain(&self) -> toml::Value {
         match &self.value {
             Value::Scalar(v) => v.clone(),
             Value::Array(nodes) => toml::Value::Array(nodes.iter().map(Node::plain).collect()),
             Value::Table(table) => toml::Value::Table(table.params(&[])),
         }
+    }
+}
+
+fn position(items: &[Node], step: &str) -> Option<usize> {
+    match step.parse::<usize>() {
+        Ok(at) => Some(at).filter(|at| *at < items.len()),
+        Err(_) => items.iter().position(|item| item.label().as_deref() == Some(step)),
     }
 }
 

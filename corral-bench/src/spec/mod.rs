@@ -5,10 +5,12 @@ mod located;
 mod overrides;
 mod read;
 mod stability;
+mod sweep;
 
 use std::fmt;
 
 use corral_core::{Crediting, Feed};
+use serde::Serialize;
 
 pub use located::Place;
 pub use overrides::{Source, value_of};
@@ -54,6 +56,8 @@ pub struct RunSpec {
 pub struct EnvironmentSpec {
     /// What the report calls it.
     pub label: String,
+    /// What it would be called without a sweep: all variants of one environment share it.
+    pub family: String,
     /// Its name in the registry.
     pub name: String,
     /// Its keys.
@@ -64,8 +68,36 @@ pub struct EnvironmentSpec {
     pub delay: Option<Surrounding>,
     /// The band that masters without bases of their own are over here.
     pub band: Option<String>,
+    /// What a sweep set in it.
+    pub swept: Vec<Swept>,
+    /// Which values of a zipped sweep it has.
+    pub turn: Option<usize>,
     /// Where it stands.
     pub place: Place,
+}
+
+/// One value of a key that is swept.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Swept {
+    /// The key as a path from the root of the spec: `learner.0.master.rate`.
+    pub key: String,
+    /// The key in labels and headings: its end, as far as that tells it from the others.
+    pub name: String,
+    /// The value.
+    pub value: toml::Value,
+    /// Where the sweep stands.
+    #[serde(skip)]
+    pub place: Place,
+}
+
+impl Swept {
+    /// The value in labels and headings.
+    pub fn value_text(&self) -> String {
+        match &self.value {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// What is put around a world: E', or a delay.
@@ -84,6 +116,12 @@ pub struct NamedLearner {
     pub label: String,
     /// What it is.
     pub learner: LearnerSpec,
+    /// What it would be called without a sweep: all variants of one learner share it.
+    pub family: String,
+    /// What a sweep set in it.
+    pub swept: Vec<Swept>,
+    /// Which values of a zipped sweep it has.
+    pub turn: Option<usize>,
     /// Where it is run: only in worlds with this band; none: in all.
     pub band: Option<String>,
 }
@@ -91,7 +129,8 @@ pub struct NamedLearner {
 impl NamedLearner {
     /// Whether it is run in `world`.
     pub fn plays_in(&self, world: &EnvironmentSpec) -> bool {
-        self.band.is_none() || self.band == world.band
+        let together = self.turn.zip(world.turn).is_none_or(|(mine, its)| mine == its);
+        (self.band.is_none() || self.band == world.band) && together
     }
 }
 

@@ -7,6 +7,7 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::claim::claims;
 use super::located::{Node, Place, Table, Value};
+use super::sweep::Sweep;
 use super::{
     BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, RunSpec, Source, Spec, SpecError,
     Surrounding,
@@ -23,18 +24,27 @@ const SPEC_KEYS: &[&str] = &[
     "bands",
     "learner",
     "claim",
+    "sweep",
     "fast",
 ];
 
 pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
     let table = &source.table;
     table.only(SPEC_KEYS)?;
-    let rounds = match table.get("rounds") {
-        Some(node) => {
-            node.one_or_many().iter().map(|n| n.count("rounds", 1)).collect::<Result<Vec<_>, _>>()?
-        }
-        None => return Err(SpecError::whole("rounds is missing: how many rounds to play")),
+    let sweep = Sweep::read(table)?;
+    let horizons = match (sweep.rounds(), table.get("rounds")) {
+        (Some(nodes), _) => nodes,
+        (None, Some(node)) => node.one_or_many(),
+        (None, None) => return Err(SpecError::whole("rounds is missing: how many rounds to play")),
     };
+    let mut rounds = Vec::with_capacity(horizons.len());
+    for node in horizons {
+        let horizon = node.count("rounds", 1)?;
+        if rounds.contains(&horizon) {
+            return Err(SpecError::at(&node.place, format!("rounds has {horizon} twice")));
+        }
+        rounds.push(horizon);
+    }
     if rounds.is_empty() {
         return Err(SpecError::whole("rounds is an empty list"));
     }
@@ -43,10 +53,10 @@ pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
         None => return Err(SpecError::whole("seeds is missing: how many times to repeat each run")),
     };
     let bands = Bands::read(table)?;
-    let environments = environments(table, &bands)?;
-    let learners = learners(table, &bands, &environments)?;
+    let environments = environments(table, &bands, &sweep)?;
+    let learners = learners(table, &sweep, &environments)?;
     let claims = claims(table, &environments, &learners, rounds.len())?;
-    let runs = runs(&rounds, seeds, &environments, &learners)?;
+    let runs = runs(&rounds, &sweep, seeds, &environments, &learners)?;
     let name = table.text("name")?.unwrap_or_else(|| "unnamed".to_owned());
     Ok(Spec {
         name,
@@ -67,6 +77,7 @@ const MOST_RUNS: usize = 1_000_000;
 /// Who is run where and how long, when all of it can be counted.
 fn runs(
     rounds: &[u64],
+    sweep: &Sweep,
     seeds: u64,
     environments: &[EnvironmentSpec],
     learners: &[NamedLearner],
@@ -75,7 +86,10 @@ fn runs(
     let mut total = 0u64;
     for (horizon, t) in rounds.iter().enumerate() {
         for (environment, world) in environments.iter().enumerate() {
-            for (learner, _) in learners.iter().enumerate().filter(|(_, l)| l.plays_in(world)) {
+            let turn = sweep.zips_rounds().then_some(horizon);
+            let now = |its: Option<usize>| turn.zip(its).is_none_or(|(a, b)| a == b);
+            let here = |l: &NamedLearner| l.plays_in(world) && now(l.turn) && now(world.turn);
+            for (learner, _) in learners.iter().enumerate().filter(|(_, l)| here(l)) {
                 if runs.len() == MOST_RUNS {
                     let why = format!(
                         "{} horizons, {} environments and {} learners are more than {MOST_RUNS} combinations",
@@ -97,33 +111,45 @@ fn runs(
     Ok(runs)
 }
 
-fn environments(spec: &Table, bands: &Bands) -> Result<Vec<EnvironmentSpec>, SpecError> {
+fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<EnvironmentSpec>, SpecError> {
     let Some(node) = spec.get("environment") else {
         return Err(SpecError::whole(
             "environment is missing: a table with a name, or [[environment]] tables",
         ));
     };
-    let around = |own: &Table, key: &str| -> Result<Option<Surrounding>, SpecError> {
-        let table = match own.table(key)? {
-            Some(table) => Some(table),
-            None => spec.table(key)?,
-        };
-        Ok(table.map(|t| Surrounding { params: t.params(&[]), place: t.place.clone() }))
-    };
     let mut found = Vec::new();
-    for node in node.one_or_many() {
-        let table = node.table("environment")?;
-        let name = required_name(table, "environment")?;
-        let label = table.text("label")?.unwrap_or_else(|| name.clone());
-        found.push(EnvironmentSpec {
-            label,
-            name,
-            params: table.params(&["name", "label", "band", "induced", "delay"]),
-            band: table.get("band").map(|_| bands.find(table, "band").map(|(name, _)| name)).transpose()?,
-            induced: around(table, "induced")?,
-            delay: around(table, "delay")?,
-            place: table.place.clone(),
-        });
+    for number in 0..node.one_or_many().len() {
+        for variant in sweep.environments(spec, number)? {
+            let Some(node) = variant.table.get("environment").and_then(|n| n.one_or_many().get(number))
+            else {
+                continue;
+            };
+            let table = node.table("environment")?;
+            let around = |key: &str| -> Result<Option<Surrounding>, SpecError> {
+                let table = match table.table(key)? {
+                    Some(table) => Some(table),
+                    None => variant.table.table(key)?,
+                };
+                Ok(table.map(|t| Surrounding { params: t.params(&[]), place: t.place.clone() }))
+            };
+            let name = required_name(table, "environment")?;
+            let family = table.text("label")?.unwrap_or_else(|| name.clone());
+            found.push(EnvironmentSpec {
+                label: variant.label(&family),
+                family,
+                name,
+                params: table.params(&["name", "label", "band", "induced", "delay"]),
+                band: table
+                    .get("band")
+                    .map(|_| bands.find(table, "band").map(|(name, _)| name))
+                    .transpose()?,
+                induced: around("induced")?,
+                delay: around("delay")?,
+                place: table.place.clone(),
+                turn: variant.turn,
+                swept: variant.swept,
+            });
+        }
     }
     if found.is_empty() {
         return Err(SpecError::whole("environment is an empty list"));
@@ -189,7 +215,7 @@ impl Bands {
 
 fn learners(
     spec: &Table,
-    bands: &Bands,
+    sweep: &Sweep,
     environments: &[EnvironmentSpec],
 ) -> Result<Vec<NamedLearner>, SpecError> {
     // The bands of the worlds, each once.
@@ -204,74 +230,91 @@ fn learners(
         return Err(SpecError::whole("there is no learner: add at least one [[learner]]"));
     }
     let mut found = Vec::new();
-    for node in nodes {
+    for (number, node) in nodes.iter().enumerate() {
         let table = node.table("learner")?;
-        table.only(&["label", "base", "master", "bases", "copies", "alone"])?;
-        if table.get("alone").is_some() {
-            if let Some(other) =
-                ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
-            {
-                return Err(SpecError::at(
-                    &table.place,
-                    format!("alone names a band, and cannot be given with {other}"),
-                ));
-            }
-            let (name, members) = bands.find(table, "alone")?;
-            let band = (!worlds.is_empty()).then_some(name);
-            found.extend(members.into_iter().map(|learner| {
-                let label = learner.label().to_owned();
-                (NamedLearner { label, learner, band: band.clone() }, table.place.clone())
-            }));
-            continue;
-        }
-        if table.get("master").is_some() && table.get("base").is_none() && table.get("bases").is_none() {
-            if environments.iter().any(|e| e.band.is_none()) {
-                return Err(SpecError::at(
-                    &table.place,
-                    "a master needs bases: its own, or a band in every environment",
-                ));
-            }
-            for world in &worlds {
-                let mut bases = bands.get(world).unwrap_or_default().to_vec();
-                number_repeated_labels(&mut bases);
-                let learner = LearnerSpec::Band(band_over(table, bases)?);
-                let label = table.text("label")?.unwrap_or_else(|| learner.label().to_owned());
-                found.push((
-                    NamedLearner { label, learner, band: Some((*world).to_owned()) },
-                    table.place.clone(),
-                ));
-            }
-            continue;
-        }
-        let learner = match (table.get("base"), table.get("master")) {
-            (Some(base), None) => {
-                for key in ["bases", "copies"] {
-                    if let Some(node) = table.get(key) {
-                        let why = format!("{key} needs a master; a learner with base has none");
-                        return Err(SpecError::at(&node.place, why));
-                    }
-                }
-                learner(base.table("base")?, bands)?
-            }
-            (None, Some(_)) => LearnerSpec::Band(band(table, bands)?),
-            (Some(_), Some(master)) => {
-                return Err(SpecError::at(
-                    &master.place,
-                    "a learner is a base or a master over bases, not both",
-                ));
-            }
-            (None, None) => {
-                return Err(SpecError::at(&table.place, "a learner needs a base, or a master with bases"));
-            }
+        let over = |band: &str| {
+            let mentioned =
+                ["bases", "alone"].iter().filter_map(|key| table.get(key)).any(|n| n.mentions(band));
+            mentioned
+                || (table.get("master").is_some() && table.get("bases").is_none() && worlds.contains(&band))
         };
-        let label = table.text("label")?.unwrap_or_else(|| learner.label().to_owned());
-        found.push((NamedLearner { label, learner, band: None }, table.place.clone()));
+        for variant in sweep.learners(spec, number, over)? {
+            let nodes = variant.table.get("learner").map(Node::one_or_many).unwrap_or_default();
+            let table = nodes.get(number).unwrap_or(node).table("learner")?;
+            let unbanded = environments.iter().any(|e| e.band.is_none());
+            for (family, learner, band) in members(table, &Bands::read(&variant.table)?, &worlds, unbanded)? {
+                let (swept, turn) = (variant.swept.clone(), variant.turn);
+                let label = variant.label(&family);
+                found.push((NamedLearner { label, family, learner, band, swept, turn }, table.place.clone()));
+            }
+        }
     }
     for environment in environments {
         let here = found.iter().filter(|(l, _)| l.plays_in(environment));
         distinct("learner", here.map(|(l, place)| (l.label.as_str(), place)))?;
     }
     Ok(found.into_iter().map(|(l, _)| l).collect())
+}
+
+/// The learners that one `learner` table stands for: label, what it is, and the band of the worlds where it is run.
+/// `worlds` are the bands of the worlds, and `unbanded` says that some world has none.
+fn members(
+    table: &Table,
+    bands: &Bands,
+    worlds: &[&str],
+    unbanded: bool,
+) -> Result<Vec<(String, LearnerSpec, Option<String>)>, SpecError> {
+    table.only(&["label", "base", "master", "bases", "copies", "alone"])?;
+    if table.get("alone").is_some() {
+        if let Some(other) =
+            ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
+        {
+            return Err(SpecError::at(&table.place, format!("alone names a band and goes without {other}")));
+        }
+        let (name, members) = bands.find(table, "alone")?;
+        let band = (!worlds.is_empty()).then_some(name);
+        return Ok(members
+            .into_iter()
+            .map(|learner| (learner.label().to_owned(), learner, band.clone()))
+            .collect());
+    }
+    let labelled = |learner: LearnerSpec, band: Option<String>| -> Result<_, SpecError> {
+        Ok((table.text("label")?.unwrap_or_else(|| learner.label().to_owned()), learner, band))
+    };
+    if table.get("master").is_some() && table.get("base").is_none() && table.get("bases").is_none() {
+        if unbanded {
+            let why = "a master needs bases: its own, or a band in every environment";
+            return Err(SpecError::at(&table.place, why));
+        }
+        return worlds
+            .iter()
+            .map(|world| {
+                let mut bases = bands.get(world).unwrap_or_default().to_vec();
+                number_repeated_labels(&mut bases);
+                labelled(LearnerSpec::Band(band_over(table, bases)?), Some((*world).to_owned()))
+            })
+            .collect();
+    }
+    let learner = match (table.get("base"), table.get("master")) {
+        (Some(base), None) => {
+            for key in ["bases", "copies"] {
+                if let Some(node) = table.get(key) {
+                    let why = format!("{key} needs a master; a learner with base has none");
+                    return Err(SpecError::at(&node.place, why));
+                }
+            }
+            learner(base.table("base")?, bands)?
+        }
+        (None, Some(_)) => LearnerSpec::Band(band(table, bands)?),
+        (Some(_), Some(master)) => {
+            let why = "a learner is a base or a master over bases, not both";
+            return Err(SpecError::at(&master.place, why));
+        }
+        (None, None) => {
+            return Err(SpecError::at(&table.place, "a learner needs a base, or a master with bases"));
+        }
+    };
+    Ok(vec![labelled(learner, None)?])
 }
 
 /// One base, by its name or as a table.

@@ -1,0 +1,288 @@
+//! Sweeps: one key of a spec, many values, a learner or an environment for each.
+
+use corral_core::catalog::Unknown;
+
+use super::located::{Node, Place, Table, Value};
+use super::{SpecError, Swept};
+
+/// The most variants that a sweep makes of one learner or environment.
+const MOST_VARIANTS: usize = 10_000;
+
+/// What may be swept.
+const ROOTS: &[&str] = &["rounds", "environment", "induced", "delay", "learner", "bands"];
+
+/// The `sweep` table of a spec.
+#[derive(Debug, Default)]
+pub(super) struct Sweep {
+    axes: Vec<Axis>,
+    /// Whether the first values of all keys go together, and the second ones, and so on; else all combinations.
+    zipped: bool,
+}
+
+/// One key and its values.
+#[derive(Debug)]
+struct Axis {
+    /// The steps to the key; an environment or learner of a list is given by its number.
+    path: Vec<String>,
+    place: Place,
+    values: Vec<Node>,
+}
+
+/// A spec in which the keys that concern one learner or environment have one of their values each.
+pub(super) struct Variant {
+    /// The spec.
+    pub table: Table,
+    /// What was set.
+    pub swept: Vec<Swept>,
+    /// Which values, where keys are zipped.
+    pub turn: Option<usize>,
+}
+
+impl Variant {
+    /// `label`, and what was set.
+    pub fn label(&self, label: &str) -> String {
+        let set: Vec<String> = self.swept.iter().map(|s| format!("{}={}", s.name, s.value_text())).collect();
+        if set.is_empty() { label.to_owned() } else { format!("{label} {}", set.join(" ")) }
+    }
+}
+
+impl Sweep {
+    pub fn read(spec: &Table) -> Result<Self, SpecError> {
+        let Some(table) = spec.table("sweep")? else { return Ok(Self::default()) };
+        let mut sweep = Self { axes: Vec::new(), zipped: table.flag("zip")?.unwrap_or(false) };
+        for (key, node) in table.nodes().filter(|(key, _)| *key != "zip") {
+            // A path may be written as one quoted key, too.
+            let mut path = key.split('.').map(str::to_owned).collect();
+            sweep.collect(node, &mut path, spec)?;
+        }
+        if let (true, Some(first)) = (sweep.zipped, sweep.axes.first()) {
+            let long = first.values.len();
+            if let Some(other) = sweep.axes.iter().find(|a| a.values.len() != long) {
+                let (a, b) = (first.path.join("."), other.path.join("."));
+                let why = format!("zip pairs values, but {a} has {long} and {b} has {}", other.values.len());
+                return Err(SpecError::at(&other.place, why));
+            }
+        }
+        Ok(sweep)
+    }
+
+    /// The keys at and below `node`.
+    fn collect(&mut self, node: &Node, path: &mut Vec<String>, spec: &Table) -> Result<(), SpecError> {
+        let key = path.join(".");
+        let values = match &node.value {
+            Value::Array(values) => values.clone(),
+            Value::Table(table) if table.get("from").is_some() => range(table, &key)?,
+            Value::Table(table) => {
+                for (step, inner) in table.nodes() {
+                    path.push(step.to_owned());
+                    self.collect(inner, path, spec)?;
+                    path.pop();
+                }
+                return Ok(());
+            }
+            other => return Err(node.wrong(&key, "a list of values, or { from, to, points }", other)),
+        };
+        if values.is_empty() {
+            return Err(SpecError::at(&node.place, format!("{key} is swept over an empty list")));
+        }
+        let path = resolved(path, &node.place, spec)?;
+        self.axes.push(Axis { path, place: node.place.clone(), values });
+        Ok(())
+    }
+
+    /// The horizons, where they are swept.
+    pub fn rounds(&self) -> Option<&[Node]> {
+        self.axes.iter().find(|a| a.path == ["rounds"]).map(|a| a.values.as_slice())
+    }
+
+    /// Whether horizons are zipped with other keys.
+    pub fn zips_rounds(&self) -> bool {
+        self.zipped && self.rounds().is_some()
+    }
+
+    /// The variants of the environment of this number.
+    pub fn environments(&self, spec: &Table, number: usize) -> Result<Vec<Variant>, SpecError> {
+        let number = number.to_string();
+        self.variants(spec, |path| match path {
+            [root, at, ..] if root == "environment" => *at == number,
+            [root, ..] => root == "induced" || root == "delay",
+            [] => false,
+        })
+    }
+
+    /// The variants of the learner of this number, which has bases of the bands of which `over` is true.
+    pub fn learners(
+        &self,
+        spec: &Table,
+        number: usize,
+        over: impl Fn(&str) -> bool,
+    ) -> Result<Vec<Variant>, SpecError> {
+        let number = number.to_string();
+        self.variants(spec, |path| match path {
+            [root, at, ..] if root == "learner" => *at == number,
+            [root, band, ..] if root == "bands" => over(band),
+            _ => false,
+        })
+    }
+
+    fn variants(
+        &self,
+        spec: &Table,
+        concerns: impl Fn(&[String]) -> bool,
+    ) -> Result<Vec<Variant>, SpecError> {
+        let axes: Vec<&Axis> = self.axes.iter().filter(|a| concerns(&a.path)).collect();
+        let [first, ..] = axes.as_slice() else {
+            return Ok(vec![Variant { table: spec.clone(), swept: Vec::new(), turn: None }]);
+        };
+        let count = if self.zipped {
+            Some(first.values.len())
+        } else {
+            axes.iter().try_fold(1usize, |n, a| n.checked_mul(a.values.len()))
+        };
+        let Some(count) = count.filter(|n| *n <= MOST_VARIANTS) else {
+            let sizes: Vec<String> = axes.iter().map(|a| a.values.len().to_string()).collect();
+            let why =
+                format!("the sweep makes {} variants; at most {MOST_VARIANTS} are made", sizes.join(" x "));
+            return Err(SpecError::at(&first.place, why));
+        };
+        (0..count)
+            .map(|turn| {
+                let mut table = spec.clone();
+                let mut swept = Vec::with_capacity(axes.len());
+                // The last key turns fastest.
+                let mut rest = turn;
+                let mut picks: Vec<usize> = axes
+                    .iter()
+                    .rev()
+                    .map(|a| {
+                        let pick = rest % a.values.len();
+                        rest /= a.values.len();
+                        if self.zipped { turn } else { pick }
+                    })
+                    .collect();
+                picks.reverse();
+                for (axis, pick) in axes.iter().zip(picks) {
+                    let node = axis.values[pick].clone();
+                    let key = axis.path.join(".");
+                    let path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
+                    swept.push(Swept {
+                        name: name(axis, &axes),
+                        key,
+                        value: node.plain(),
+                        place: axis.place.clone(),
+                    });
+                    table.put(&path, node).map_err(|step| {
+                        SpecError::at(
+                            &axis.place,
+                            format!("there is no {step:?} on the path {}", path.join(".")),
+                        )
+                    })?;
+                }
+                Ok(Variant { table, swept, turn: self.zipped.then_some(turn) })
+            })
+            .collect()
+    }
+}
+
+/// The shortest end of an axis's path that no other of `axes` ends with.
+fn name(axis: &Axis, axes: &[&Axis]) -> String {
+    let end = |a: &Axis, n: usize| a.path[a.path.len().saturating_sub(n)..].join(".");
+    let alone = |n: &usize| axes.iter().filter(|a| end(a, *n) == end(axis, *n)).count() == 1;
+    let n = (1..=axis.path.len()).find(alone).unwrap_or(axis.path.len());
+    end(axis, n)
+}
+
+/// The path with the numbers of environments and learners in place of their labels.
+fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>, SpecError> {
+    let [root, rest @ ..] = path else { return Ok(Vec::new()) };
+    if !ROOTS.contains(&root.as_str()) {
+        let unknown = Unknown::new("key to sweep", root, ROOTS.iter().copied());
+        return Err(SpecError::at(place, unknown));
+    }
+    if (root == "rounds") != rest.is_empty() {
+        let why = format!("{} cannot be swept: name a key of it", path.join("."));
+        return Err(SpecError::at(place, why));
+    }
+    let Some(node) = spec.get(root).filter(|_| root == "environment" || root == "learner") else {
+        return Ok(path.to_vec());
+    };
+    let (number, rest) = match &node.value {
+        Value::Array(items) => {
+            let step = rest.first().map(String::as_str).unwrap_or_default();
+            let number = node.position(step).ok_or_else(|| {
+                let labels: Vec<String> = items.iter().filter_map(Node::label).collect();
+                SpecError::at(place, Unknown::new(root.as_str(), step, labels.iter().map(String::as_str)))
+            })?;
+            (number, &rest[1..])
+        }
+        // The only one.
+        _ => (0, rest),
+    };
+    if rest.is_empty() {
+        return Err(SpecError::at(place, format!("{} cannot be swept: name a key of it", path.join("."))));
+    }
+    Ok([root.clone(), number.to_string()].into_iter().chain(rest.iter().cloned()).collect())
+}
+
+/// `points` values from `from` to `to`, evenly in logarithm, or evenly; whole numbers where both ends are.
+fn range(table: &Table, key: &str) -> Result<Vec<Node>, SpecError> {
+    table.only(&["from", "to", "points", "scale"])?;
+    let end = |name: &str| -> Result<(f64, bool), SpecError> {
+        let Some(node) = table.get(name) else {
+            return Err(SpecError::at(&table.place, format!("the range of {key} has no {name}")));
+        };
+        match node.value {
+            Value::Scalar(toml::Value::Integer(n)) => Ok((n as f64, true)),
+            Value::Scalar(toml::Value::Float(x)) if x.is_finite() => Ok((x, false)),
+            ref other => Err(node.wrong(name, "a finite number", other)),
+        }
+    };
+    let ((from, whole_from), (to, whole_to)) = (end("from")?, end("to")?);
+    let points = match table.get("points") {
+        Some(node) => node.count("points", 2)?,
+        None => return Err(SpecError::at(&table.place, format!("the range of {key} has no points"))),
+    };
+    let log = match table.text("scale")?.as_deref() {
+        None | Some("log") => true,
+        Some("linear") => false,
+        Some(other) => {
+            let unknown = Unknown::new("scale", other, ["log", "linear"]);
+            return Err(SpecError::at(&table.place, unknown));
+        }
+    };
+    if log && !(from > 0.0 && to > 0.0) {
+        return Err(SpecError::at(
+            &table.place,
+            format!("a range in logarithm needs positive ends, not {from} and {to}"),
+        ));
+    }
+    if points > MOST_VARIANTS as u64 {
+        return Err(SpecError::at(
+            &table.place,
+            format!("{points} points of {key}; at most {MOST_VARIANTS} are made"),
+        ));
+    }
+    let mut values: Vec<toml::Value> = (0..points)
+        .map(|i| {
+            let part = i as f64 / (points - 1) as f64;
+            let x = match i {
+                0 => from,
+                _ if i == points - 1 => to,
+                _ if log => (from.ln() + part * (to / from).ln()).exp(),
+                _ => from + part * (to - from),
+            };
+            if whole_from && whole_to {
+                toml::Value::Integer(x.round() as i64)
+            } else {
+                toml::Value::Float(rounded(x))
+            }
+        })
+        .collect();
+    values.dedup();
+    Ok(values.into_iter().map(|v| Node::at(&table.place, v, key)).collect())
+}
+
+/// To six significant digits: what a label shows is what is run.
+fn rounded(x: f64) -> f64 {
+    format!("{x:.5e}").parse().unwrap_or(x)
+}
