@@ -43,7 +43,7 @@ fn homes(quick: bool, dir: &Path) -> Vec<(&'static str, Boxed)> {
     let profile: &[&str] = if quick { &[] } else { &["--release"] };
     let build = ["build", "--locked", "-p", "corral-plugin-fixtures", "--example", "speed"];
     let rust = common::cargo(&common::workspace(), &[&build[..], profile].concat())["speed"].clone();
-    let isolation = Isolation { time_limit: Duration::from_secs(20), program: None };
+    let isolation = Isolation { time_limit: Duration::from_secs(20), ..Isolation::default() };
     let apart = Policy { isolation, ..Policy::default() };
     let mut homes =
         vec![("boxed", Box::new(native()) as Boxed), ("loaded", load(&rust, &Policy::in_this_process()))];

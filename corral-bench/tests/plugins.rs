@@ -1,6 +1,6 @@
 //! Plugins as a user of the program meets them. The libraries are C, which a compiler makes in no time; where there is
 //! none, the tests say so and pass.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 #[path = "../../corral-plugin-abi/tests/common/mod.rs"]
 mod common;
@@ -104,6 +104,155 @@ fn a_base_that_dies_is_benched_and_the_run_goes_on_and_says_so() {
         let benched = answer["learners"][0]["benched"].as_array().unwrap();
         assert!(benched.len() == 2 && benched[1].as_str().unwrap().contains(why), "{benched:?}");
         assert!(fs::read_to_string(dir.path().join(fault).join("report.html")).unwrap().contains(why));
+    }
+}
+
+/// A folder with the hostile fixture, copies of which do what `CORRAL_HOSTILE` says.
+fn hostile(spec: &str) -> Option<TempDir> {
+    let dir = folder();
+    fs::create_dir(dir.path().join("plugins")).unwrap();
+    let flags = [SHARED, &["-pthread"]].concat();
+    c("hostile.c", &dir.path().join("plugins/hostile.so"), &flags)?;
+    fs::write(dir.path().join("spec.toml"), spec).unwrap();
+    Some(dir)
+}
+
+/// Runs the program while the fixture does `deed`.
+fn during(deed: &str, dir: &TempDir, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corral"));
+    command.args(args).current_dir(dir.path()).env("CORRAL_HOSTILE", deed).env_remove("CORRAL_PLUGINS");
+    command.output().unwrap()
+}
+
+const OPENING: [&str; 6] = [
+    "constructor:segv",
+    "constructor:exit0",
+    "constructor:round",
+    "constructor:flush",
+    "entry:segv",
+    "entry:exit0",
+];
+
+#[test]
+fn a_plugin_that_nobody_uses_changes_nothing_by_lying_there() {
+    let Some(dir) = hostile(&spec("\"exp3\"")) else { return };
+    let args = ["run", "spec.toml", "--quiet", "--format", "csv", "--jobs", "1"];
+    let alone = during("", &dir, &[&args[..], &["--plugins", "."]].concat());
+    assert!(alone.status.success(), "{}", err(&alone));
+    for (i, deed) in OPENING.iter().enumerate() {
+        let beside = during(deed, &dir, &[&args[..], &["--out", &format!("out{i}")]].concat());
+        assert!(beside.status.success(), "{deed}: {}", err(&beside));
+        assert_eq!(out(&beside), out(&alone), "{deed}");
+    }
+}
+
+#[test]
+fn isolation_covers_opening() {
+    let isolated = spec("{ name = \"hostile/hostile\", isolate = true }");
+    let Some(dir) = hostile(&isolated) else { return };
+    let args = ["run", "spec.toml", "--quiet", "--format", "csv", "--jobs", "1"];
+    let good = during("", &dir, &args);
+    assert!(good.status.success(), "{}", err(&good));
+    for (i, deed) in OPENING.iter().enumerate() {
+        let ran = during(deed, &dir, &[&args[..], &["--out", &format!("out{i}")]].concat());
+        if deed.ends_with("round") || deed.ends_with("flush") {
+            assert_eq!(out(&ran), out(&good), "{deed}: {}", err(&ran));
+            continue;
+        }
+        assert_eq!((ran.status.code(), &*out(&ran)), (Some(2), ""), "{deed}: {}", err(&ran));
+        let said = "spec.toml: line 7: plugin refused: plugins/hostile.so: a child process was to open it: its process ";
+        assert!(err(&ran).contains(said), "{deed}: {}", err(&ran));
+        let listed = during(deed, &dir, &["list", "plugins"]);
+        assert!(listed.status.success() && out(&listed).contains("no plugins"), "{}", out(&listed));
+        assert!(err(&listed).contains("plugins/hostile.so: a child process"), "{}", err(&listed));
+    }
+}
+
+#[test]
+fn a_plugin_that_ends_its_process_passes_no_examination() {
+    let Some(dir) = hostile("") else { return };
+    let check = ["plugin", "check", "plugins/hostile.so"];
+    for place in
+        ["constructor", "entry", "create", "propose", "learn", "pass", "save", "load", "rerange", "destroy"]
+    {
+        let checked = during(&format!("{place}:exit0"), &dir, &check);
+        let code = if matches!(place, "constructor" | "entry") { 2 } else { 1 };
+        assert_eq!(checked.status.code(), Some(code), "{place}: {}{}", out(&checked), err(&checked));
+        let said = format!("{}{}", out(&checked), err(&checked));
+        assert!(said.contains("its process ended with exit code 0"), "{place}: {said}");
+    }
+}
+
+#[test]
+fn a_run_remembers_the_plugins_that_it_used_and_no_others() {
+    let Some(dir) = user() else { return };
+    let run = || {
+        let ran = corral(dir.path(), &["run", "spec.toml", "--quiet", "--out", "out", "--format", "csv"]);
+        (ran.status.code(), out(&ran), err(&ran))
+    };
+    fs::write(dir.path().join("spec.toml"), spec("\"exp3\"")).unwrap();
+    let first = run();
+    assert_eq!(first.0, Some(0), "{}", first.2);
+    let more = dir.path().join("plugins/more.so");
+    fs::copy(dir.path().join("plugins/faulty.so"), &more).unwrap();
+    assert_eq!(run(), first, "a plugin more");
+    fs::remove_file(&more).unwrap();
+    assert_eq!(run(), first, "a plugin less");
+
+    fs::remove_dir_all(dir.path().join("out")).unwrap();
+    fs::write(dir.path().join("spec.toml"), spec("\"greedy/epsilon-greedy\"")).unwrap();
+    assert_eq!(run().0, Some(0));
+    let greedy = dir.path().join("plugins/greedy.so");
+    fs::write(&greedy, [fs::read(&greedy).unwrap(), vec![0]].concat()).unwrap();
+    let (code, _, why) = run();
+    assert!(code == Some(2) && why.contains("the same spec with other plugins"), "{code:?} {why}");
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_not_searched_for_plugins() {
+    let Some(dir) = user() else { return };
+    if std::os::unix::fs::chown(dir.path(), Some(12345), None).is_err() {
+        println!("skipped: only root gives files away");
+        return;
+    }
+    let listed = corral(dir.path(), &["list", "plugins"]);
+    assert!(out(&listed).contains("no plugins"), "{}", out(&listed));
+    assert!(err(&listed).contains("plugin refused: .: its folder belongs to user 12345"), "{}", err(&listed));
+    for more in [&["--plugins", "plugins"][..], &["--allow-other-owners"]] {
+        let listed = corral(dir.path(), &[&["list", "plugins"], more].concat());
+        assert!(out(&listed).contains("greedy/epsilon-greedy"), "{}", err(&listed));
+    }
+}
+
+#[test]
+fn nothing_that_the_program_prints_acts_on_the_terminal() {
+    let text = "rounds = 100\nseeds = 2\nenvironment = { name = \"bernoulli\", means = [0.9, 0.2] }\n\
+                [[learner]]\nlabel = \"\\u001b[2Jred\"\nbase = \"exp3\"\n\
+                [[learner]]\nlabel = \"band\"\nmaster = \"corral\"\nbases = [ \"ucb1\", \
+                { name = \"hostile/hostile\", isolate = true } ]\n";
+    let Some(dir) = hostile(text) else { return };
+    fs::write(dir.path().join("plugins/\u{1b}[31m.so"), "hello").unwrap();
+    fs::copy(dir.path().join("spec.toml"), dir.path().join("\u{1b}[2J.toml")).unwrap();
+    let harmless = |said: &[u8]| !said.iter().any(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\t'));
+    let commands: [&[&str]; 6] = [
+        &["run", "spec.toml", "--format", "table"],
+        &["run", "spec.toml", "--format", "csv"],
+        &["run", "\u{1b}[2J.toml", "--check"],
+        &["run", "\u{1b}[2Jnowhere.toml"],
+        &["list", "plugins"],
+        &["plugin", "check", "plugins/hostile.so"],
+    ];
+    for (i, command) in commands.iter().enumerate() {
+        for deed in ["", "propose:control", "create:control", "entry:control"] {
+            let more: &[&str] = if i < 2 { &["--out", &format!("out-{i}-{deed}")] } else { &[] };
+            let ran = during(deed, &dir, &[command, more].concat());
+            assert!(
+                harmless(&ran.stdout) && harmless(&ran.stderr),
+                "{command:?} {deed}: {:?} {:?}",
+                out(&ran),
+                err(&ran)
+            );
+        }
     }
 }
 

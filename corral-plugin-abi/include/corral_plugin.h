@@ -6,8 +6,12 @@
  *     const CorralBaseV1 *corral_plugin_v1(uint32_t index) { return index == 0 ? &my_base : NULL; }
  *
  * Everything that a pointer reaches belongs to the side that made it, and is read (or, where it is a buffer, written)
- * only during the call. No memory changes hands. Calls on one instance never overlap; they may come from different
- * threads one after the other. C++ code lets no exception out of an entry.
+ * only during the call. No memory changes hands. C++ code lets no exception out of an entry.
+ *
+ * Threads: calls on one instance never overlap, and may come from different threads one after the other; different
+ * instances are called side by side. The generator of a call answers only the thread of the call, until the call ends:
+ * used later or by another thread it gives zeros, and the base fails. The floating-point state (rounding, flush to zero)
+ * is put back by the host after every call.
  */
 #ifndef CORRAL_PLUGIN_H
 #define CORRAL_PLUGIN_H
@@ -72,7 +76,7 @@ typedef struct CorralContext {
     int64_t cell;     /* which of finitely many contexts; -1 where they are not finite */
 } CorralContext;
 
-/* The host's random numbers. All randomness comes from here. */
+/* The host's random numbers, for the call and its thread only. All randomness comes from here. */
 typedef struct CorralRng {
     void *state; /* first argument of the call-backs */
     uint32_t (*next_u32)(void *state);

@@ -99,7 +99,8 @@ pub struct CorralContext {
     pub cell: i64,
 }
 
-/// The host's random numbers. All randomness comes from here.
+/// The host's random numbers, for the call and its thread only: later, or on another thread, they are zeros and the base
+/// fails. All randomness comes from here.
 #[repr(C)]
 #[derive(StableAbi, Clone, Copy)]
 pub struct CorralRng {

@@ -47,40 +47,60 @@
 //! - Memos may have 1024 numbers, and one more per action or four more per coordinate.
 //! - C and C++ use `include/corral_plugin.h`, which has the same table; `examples/plugins` has a plugin of each kind.
 //!
+//! - Threads: calls on one instance never overlap, and may come from different threads one after the other; different
+//!   instances are called side by side. The generator of a call answers the thread of the call, until the call ends: used
+//!   later or elsewhere it gives zeros, and the base fails. A plugin may have threads of its own; they must not touch what
+//!   the host lent to a call.
+//!
 //! # Running plugins
 //!
-//! With the feature `host`: `host::Registry` loads a folder and builds bases by the key `file-stem/base`; `host::load_dir` is
-//! the step below it. A file that is refused says why (`host::LoadError`), and never stops the others. `host::check` runs
-//! the laws of `corral_core::contract` on every base of a file, `host::scaffold` begins a new plugin.
+//! With the feature `host`: `host::Registry` examines a folder and builds bases by the key `file-stem/base`;
+//! `host::load_file` and `host::Library` are the steps below it. A file that is refused says why (`host::LoadError`), and
+//! never stops the others. `host::Library::examine` runs the laws of `corral_core::contract` on a base, `host::scaffold`
+//! begins a new plugin. Plugins are loaded on Linux (64-bit ELF); elsewhere this crate builds, and every file is refused
+//! with that reason.
 //!
 //! # What is checked, and what cannot be
 //!
-//! Before a byte of a file is run: that it is a regular file that not everybody may write, in a folder that not everybody
-//! may write; that it is an ELF library for this machine, whole, with an entry; that its SHA-256 digest is on the list,
-//! where the policy has one. When it is opened: the version of this crate, and the layout of the table, recursively (C
-//! libraries: magic number, size, no null functions). In every call: the status, the arm or point, the memo, the
-//! probability, the snapshot and its version. A base that breaks a rule is an error, and its master benches it.
+//! Before a byte of a file is run: that it is a regular file that belongs to the user or root and that not everybody may
+//! write, in a folder of which the same is true; that it is an ELF library for this machine, whole, with an entry; that
+//! its SHA-256 digest is on the list, where the policy has one. The bytes that pass are sealed in memory, and they are what
+//! is opened: the file may be replaced, overwritten or cut meanwhile, or while it runs. (So a library finds the others that
+//! it needs by the system's rules; `$ORIGIN` means nothing to it.) When it is opened: the version of this crate, and the
+//! layout of the table, recursively (C libraries: magic number, size, no null functions). In every call: the status, the
+//! arm or point, the memo, the probability, the snapshot and its version; texts are made harmless for a terminal. A base
+//! that breaks a rule is an error, and its master benches it.
+//!
+//! After opening and after every call the floating-point state of the thread is what it was (rounding, flush-to-zero and
+//! masks on x86_64 and aarch64; elsewhere it is not restored). Other state of the process is not watched: signal handlers,
+//! the working directory, the environment, the locale, limits, open files.
 //!
 //! None of this makes a plugin harmless. It is native code: in the host's process it can read and write everything, end
-//! the process, or never return. So:
+//! the process, or never return. Which process runs it is the policy's choice, `host::RunIn`; by default it is never this
+//! one. So:
 //!
-//! | a plugin that | in the host's process | with `isolate = true` |
+//! | a plugin that | in the host's process | in a child: `isolate = true` |
 //! |---|---|---|
 //! | returns nonsense, panics | error, benched | error, benched |
 //! | crashes, aborts, exits, overflows its stack | the host dies | error, benched; the run goes on |
-//! | never returns | the host hangs | error after the time limit, benched |
-//! | crashes while it is opened | the host dies | refused |
+//! | never returns, or answers byte by byte | the host hangs | error after the time limit, benched |
+//! | crashes, exits or hangs while it is opened | the host dies or hangs | refused |
+//! | starts processes | they stay | they end with the base, unless they leave its process group |
 //! | writes to the host's memory | anything | cannot |
-//! | reads files, opens sockets, deletes your data | can | **can**: it is a process with your rights, no sandbox |
+//! | reads files, opens sockets, deletes your data, kills your processes | can | **can**: it is a process with your rights, no sandbox |
 //! | uses up all memory or processors | can | **can**, until its time limit |
+//! | pretends to be good while it is examined | can | **can** |
+//!
+//! `docs/promises.md` has the whole list, with what is promised against callers and data. `tests/hostile.rs` plays every
+//! row.
 //!
 //! Isolation is a child process: the host program runs itself again, so a program that wants it calls
 //! `host::isolated_main` first thing in `main`. Each call is a message there and one back (tens of microseconds instead of
-//! nanoseconds), and each random number one more pair. What the plugin prints goes to the host's standard error. A child
-//! whose host was killed ends with its next message. Isolation needs Unix; the loader as a whole needs ELF and 64 bits.
+//! nanoseconds), and each random number one more pair. Time limits count processor time, and sixty times as much by the
+//! clock: see `host::Isolation`. What the plugin prints goes to the host's standard error. A child whose host ends is ended
+//! with all that it started.
 //!
-//! A library is never unloaded. Overwriting the file of a loaded one in place pulls the code from under the process (SIGBUS):
-//! replace it by renaming another over it.
+//! A library is never unloaded.
 
 pub mod abi;
 mod author;

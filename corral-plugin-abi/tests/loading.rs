@@ -371,7 +371,7 @@ mod unix {
     #[test]
     fn names_that_are_no_text_or_have_spaces_load() {
         let dir = folder();
-        let names: [&[u8]; 3] = [b"a b.so", b"$(touch x);'q'.so", b"caf\xe9.so"];
+        let names: [&[u8]; 4] = [b"a b.so", b"$(touch x);'q'.so", b"caf\xe9.so", b"\x1b[2J.so"];
         for name in names {
             fs::copy(rust("draws"), dir.path().join(OsStr::from_bytes(name))).unwrap();
         }
@@ -380,10 +380,45 @@ mod unix {
         assert!(registry.refused().is_empty(), "{:?}", registry.refused());
         let keys: Vec<String> =
             registry.list().into_iter().map(|l| l.key).filter(|k| k.ends_with("draws")).collect();
-        assert_eq!(keys, ["$(touch x);'q'/draws", "a b/draws", "caf\u{fffd}/draws"]);
+        assert_eq!(keys, ["\\u{1b}[2J/draws", "$(touch x);'q'/draws", "a b/draws", "caf\u{fffd}/draws"]);
         for key in keys {
             registry.build(&key, &toml::Table::new(), &world(2, 1)).unwrap();
         }
+    }
+
+    #[test]
+    fn what_belongs_to_somebody_else_is_refused_unless_allowed() {
+        use std::os::unix::fs::chown;
+        let dir = folder();
+        let path = dir.path().join("a.so");
+        fs::copy(rust("draws"), &path).unwrap();
+        if chown(&path, Some(12345), None).is_err() {
+            println!("skipped: only root gives files away");
+            return;
+        }
+        let allowing = Policy { allow_other_owners: true, ..Policy::in_this_process() };
+        let told = refuse(&path).to_string();
+        assert!(told.starts_with("the file belongs to user 12345, who is neither you nor root"), "{told}");
+        assert!(load_file(&path, &allowing).is_ok());
+        chown(&path, Some(0), None).unwrap();
+        chown(dir.path(), Some(12345), None).unwrap();
+        let told = refuse(&path).to_string();
+        assert!(told.starts_with("its folder belongs to user 12345"), "{told}");
+        let whole = load_dir(dir.path(), &Policy::in_this_process());
+        assert!(matches!(whole[..], [Err(Refused { why: LoadError::Owner(_, 12345), .. })]), "{whole:?}");
+        assert!(load_dir(dir.path(), &allowing)[0].is_ok());
+
+        // A folder that was found and not named is as good as the one around it.
+        let inner = dir.path().join("plugins");
+        fs::create_dir(&inner).unwrap();
+        fs::copy(rust("draws"), inner.join("b.so")).unwrap();
+        let mut registry = Registry::new(Policy::in_this_process());
+        registry.add_found_dir(&inner);
+        assert!(registry.plugins().is_empty() && registry.refused().len() == 1, "{:?}", registry.refused());
+        let unknown = registry.build("b/draws", &toml::Table::new(), &world(2, 1)).unwrap_err().to_string();
+        assert!(unknown.contains("its folder belongs to user 12345"), "{unknown}");
+        registry.add_dir(&inner);
+        assert_eq!(registry.plugins().len(), 1, "whoever names it vouches for the way to it");
     }
 
     #[test]
@@ -405,6 +440,36 @@ mod unix {
         chmod(dir.path(), 0o1777);
         assert!(load_file(&path, &Policy::in_this_process()).is_ok());
         chmod(dir.path(), 0o755);
+    }
+}
+
+/// Between the look at a file and the use of it, the file is replaced, overwritten, and cut.
+#[test]
+fn what_was_judged_is_what_runs() {
+    let dir = folder();
+    let path = dir.path().join("a.so");
+    let changes: [&dyn Fn(); 3] = [
+        &|| {
+            fs::copy(rust("faults"), dir.path().join("other")).unwrap();
+            fs::rename(dir.path().join("other"), &path).unwrap();
+        },
+        &|| fs::write(&path, fs::read(rust("faults")).unwrap()).unwrap(),
+        &|| fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(5000).unwrap(),
+    ];
+    for change in changes {
+        let _ = fs::remove_file(&path);
+        fs::copy(rust("draws"), &path).unwrap();
+        let mut registry = Registry::new(Policy::in_this_process());
+        let digest = registry.add_file(&path).unwrap().sha256.clone();
+        change();
+        let Ok(PluginBase::Arms(mut base)) = registry.build("a/draws", &toml::Table::new(), &world(2, 1))
+        else {
+            panic!("the library that was judged");
+        };
+        base.propose(&Context::shared(vec![0.5], 2), &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
+        assert_eq!(digest, registry.plugins()[0].sha256);
+        change();
+        base.propose(&Context::shared(vec![0.5], 2), &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
     }
 }
 

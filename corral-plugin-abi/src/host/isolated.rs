@@ -31,18 +31,20 @@ const ARGUMENT: &str = "--corral-isolated-plugin";
 /// How a plugin is isolated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {
-    /// How much processor time the child may use for one call, all of its threads together. Time in which it uses none,
-    /// because it waits or because the machine is busy, counts sixty times less: a call may take sixty times as long
-    /// by the clock. Opening the library and building the base may take ten seconds of processor time, and a minute by
-    /// the clock, whatever this says; an examination by all laws may take 120 times as much.
+    /// How much processor time the child may use for one call, all of its threads together: 1 second. By the clock a
+    /// call may take sixty times as long, so that a busy machine benches nobody. An examination by all laws may take
+    /// 120 times as long as a call.
     pub time_limit: Duration,
+    /// How much processor time it may use to start, to open the library, and to build the base: 10 seconds each. By the
+    /// clock each may take six times as long.
+    pub start_limit: Duration,
     /// A program that calls [`isolated_main`]; `None`: this one.
     pub program: Option<PathBuf>,
 }
 
 impl Default for Isolation {
     fn default() -> Self {
-        Self { time_limit: Duration::from_secs(1), program: None }
+        Self { time_limit: Duration::from_secs(1), start_limit: Duration::from_secs(10), program: None }
     }
 }
 

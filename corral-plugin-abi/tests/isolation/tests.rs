@@ -26,7 +26,7 @@ pub const ALL: &[(&str, fn())] = &[
 ];
 
 fn apart(limit_ms: u64) -> Policy {
-    let isolation = Isolation { time_limit: Duration::from_millis(limit_ms), program: None };
+    let isolation = Isolation { time_limit: Duration::from_millis(limit_ms), ..Isolation::default() };
     Policy { isolation, ..Policy::default() }
 }
 

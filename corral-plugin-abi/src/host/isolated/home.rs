@@ -41,10 +41,10 @@ impl Limit {
         Self { processor, clock: processor.saturating_mul(60) }
     }
 
-    /// To start a process, open a library and build a base: machines are busy at times.
+    /// To start a process, to open a library, to build a base.
     fn start(isolation: &Isolation) -> Self {
-        let Self { processor, clock } = Self::call(isolation);
-        Self { processor: processor.max(Duration::from_secs(10)), clock: clock.max(Duration::from_secs(60)) }
+        let processor = isolation.start_limit;
+        Self { processor, clock: processor.saturating_mul(6) }
     }
 
     /// Of an examination by every law.
