@@ -8,7 +8,7 @@ mod draws;
 
 use std::sync::{Arc, OnceLock};
 
-use common::{SHARED, c, folder, rust};
+use common::{SHARED, c, folder, rust, workspace};
 use corral_plugin_abi::exported;
 use corral_plugin_abi::host::{Door, ForeignBase, LoadError, Table, preflight_bytes};
 use corral_plugin_abi::prelude::*;
@@ -167,6 +167,23 @@ fn judged(bytes: &[u8]) -> Result<bool, TestCaseError> {
     prop_assert!(acceptable(bytes), "accepted: {:?}", seen);
     prop_assert_eq!((seen.bytes, seen.sha256.len()), (bytes.len() as u64, 64));
     Ok(true)
+}
+
+/// The corpus of the fuzz target: what its name says is what the pre-flight says.
+#[test]
+fn the_preflight_judges_its_corpus() {
+    let mut judged_files = 0;
+    for file in std::fs::read_dir(workspace().join("fuzz/corpus/preflight")).unwrap() {
+        let file = file.unwrap();
+        let name = file.file_name().into_string().unwrap();
+        let seen = preflight_bytes(&std::fs::read(file.path()).unwrap());
+        // The libraries of the corpus are for one machine; what is bad is bad on every one.
+        if cfg!(target_arch = "x86_64") || name.starts_with("bad-") {
+            assert_eq!(seen.is_ok(), name.starts_with("good-"), "{name}: {seen:?}");
+        }
+        judged_files += 1;
+    }
+    assert!(judged_files > 30);
 }
 
 proptest! {
