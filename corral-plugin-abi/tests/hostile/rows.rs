@@ -336,7 +336,7 @@ fn lived(library: &Path, policy: &Policy) -> Result<(), String> {
     let state = base.save();
     base.pass(&x).map_err(failed)?;
     base.load(&state).map_err(failed)?;
-    base.rerange(2.0, None).map_err(failed)?;
+    base.obey(Order::Widen { range: 2.0, remaining: None }).map_err(failed)?;
     base.propose(&x, &mut rng).map_err(failed)?;
     Ok(())
 }
