@@ -64,9 +64,9 @@ pub(crate) const ROWS: &[Row] = &[Row {
         let (losses, which) = params.draw(rng);
         let built = || -> Result<_, ParamError> {
             let law = DeterministicParams { losses: losses.to_vec() }.check()?;
-            Ok(Stationary::new(law, request.rounds).with_facts(vec![("environment", f64::from(which))]))
+            Ok(Stationary::new(law).with_facts(vec![("environment", f64::from(which))]))
         };
-        request.arms(built().map_err(EnvError::from))
+        request.game(built().map_err(EnvError::from))
     },
 }];
 

@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 mod alone;
+mod bandit;
 mod delay;
 mod draw;
 mod environment;
@@ -46,6 +47,7 @@ pub mod induced;
 pub mod points;
 
 pub use alone::{Run, RunError, alone};
+pub use bandit::{Bandit, Game, Round};
 pub use delay::{Arrival, Delay, Mailbox, delay, delays};
 pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};

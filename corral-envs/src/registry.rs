@@ -8,6 +8,7 @@ use corral_core::catalog::{Entry, Field, Unknown};
 use corral_core::{Arm, Context, Point, Rng, Setup};
 use serde::de::DeserializeOwned;
 
+use crate::bandit::{Bandit, Game};
 use crate::{EnvError, Environment};
 
 /// An environment of either kind of decision.
@@ -124,6 +125,14 @@ impl Request<'_> {
     /// The error of a value that cannot be used.
     pub fn refuse(&self, source: impl Into<EnvError>) -> BuildError {
         BuildError::Env { name: self.entry.name.to_owned(), source: source.into() }
+    }
+
+    /// The world of a game.
+    pub fn game<G: Game + 'static>(
+        &self,
+        built: Result<G, impl Into<EnvError>>,
+    ) -> Result<World, BuildError> {
+        built.map(|g| World::Arms(Box::new(Bandit::new(g, self.rounds)))).map_err(|e| self.refuse(e))
     }
 
     /// A world of arms.

@@ -3,7 +3,7 @@
 use corral_core::policy::Policy;
 use corral_core::{Arm, Context};
 use corral_envs::contextual::{TreeParams, reference_class};
-use corral_envs::{Environment, World, build};
+use corral_envs::{Bandit, Environment, World, build};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -152,7 +152,7 @@ fn planted_trees_have_their_depth() {
             change: 0.3,
             policies: 0,
         };
-        let env = params.draw(100, &mut Pcg64Dxsm::seed_from_u64(depth as u64)).unwrap();
+        let env = params.draw(&mut Pcg64Dxsm::seed_from_u64(depth as u64)).unwrap();
         assert_eq!(env.planted().depth(), depth);
     }
     let mut env = world("planted-tree", "depth = 8\npolicies = 4", 100);
@@ -179,8 +179,9 @@ fn the_ladder_separates_depths() {
         change: 0.3,
         policies: 0,
     };
-    let mut env = params.draw(100, &mut Pcg64Dxsm::seed_from_u64(4)).unwrap();
-    let nodes: Vec<corral_core::policy::Node> = env.planted().nodes().collect();
+    let game = params.draw(&mut Pcg64Dxsm::seed_from_u64(4)).unwrap();
+    let nodes: Vec<corral_core::policy::Node> = game.planted().nodes().collect();
+    let mut env = Bandit::new(game, 100);
     // The path of a context down to depth `cut`, as bits below a leading 1.
     let path = |x: &[f64], cut: u32| {
         use corral_core::policy::Node;
@@ -243,8 +244,9 @@ fn linear_means_are_the_link_of_the_features() {
                 ))
                 .try_into()
                 .unwrap();
-                let mut env = params.draw(50, &mut Pcg64Dxsm::seed_from_u64(3)).unwrap();
-                let theta = env.theta().to_vec();
+                let game = params.draw(50, &mut Pcg64Dxsm::seed_from_u64(3)).unwrap();
+                let theta = game.theta().to_vec();
+                let mut env = Bandit::new(game, 50);
                 run(&mut env, 50, |_, env| {
                     let x = env.context();
                     for a in 0..4 {

@@ -238,7 +238,7 @@ pub(super) const ANTI_GREEDY: Row = Row {
     example: "arms = 3\nwindow = 5",
     build: |request, _| {
         let params: AntiGreedyParams = request.read()?;
-        request.arms(params.check().map(|path| Moving::new(path, Noise::None, request.rounds)))
+        request.game(params.check().map(|path| Moving::new(path, Noise::None)))
     },
 };
 
@@ -260,7 +260,7 @@ pub(super) const ANTI_CUMULATIVE: Row = Row {
     build: |request, _| {
         let params: AntiCumulativeParams = request.read()?;
         let noise = params.noise;
-        request.arms(params.check().map(|path| Moving::new(path, noise, request.rounds)))
+        request.game(params.check().map(|path| Moving::new(path, noise)))
     },
 };
 
@@ -283,6 +283,6 @@ pub(super) const SLOW_STARTER: Row = Row {
     build: |request, _| {
         let params: SlowStarterParams = request.read()?;
         let noise = params.noise;
-        request.arms(params.check().map(|path| Moving::new(path, noise, request.rounds)))
+        request.game(params.check().map(|path| Moving::new(path, noise)))
     },
 };

@@ -115,7 +115,7 @@ pub(super) const BAYESIAN: Row = Row {
         let params: BayesianParams = request.read()?;
         let law = params.draw(rng).map_err(|e| request.refuse(e))?;
         let entropy = params.entropy(rng);
-        let world = Stationary::new(law, request.rounds);
-        request.arms(Ok::<_, ParamError>(world.with_facts(vec![("entropy of the best arm", entropy)])))
+        let world = Stationary::new(law);
+        request.game(Ok::<_, ParamError>(world.with_facts(vec![("entropy of the best arm", entropy)])))
     },
 };

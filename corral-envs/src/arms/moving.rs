@@ -1,9 +1,10 @@
 //! Arms whose mean losses move: by the clock, or with what was played.
 
-use corral_core::{Arm, Context, Feedback, Rng, Setup};
+use corral_core::{Context, Setup};
 use serde::Deserialize;
 
-use crate::{ArmSums, Draw, EnvError, Environment};
+use crate::bandit::{Game, Round, coin};
+use crate::{ArmSums, Draw, EnvError};
 
 /// How the mean losses of K arms move.
 ///
@@ -41,6 +42,15 @@ impl Noise {
     pub(super) fn none() -> Self {
         Self::None
     }
+
+    /// The loss of a mean, by the `index`-th number of a draw.
+    #[inline]
+    pub(crate) fn loss(self, mean: f64, draw: Draw, index: u64) -> f64 {
+        match self {
+            Self::Bernoulli => coin(mean, draw, index),
+            Self::None => mean,
+        }
+    }
 }
 
 /// A bandit whose mean losses move along a [`Path`].
@@ -48,68 +58,38 @@ impl Noise {
 pub struct Moving<P> {
     path: P,
     noise: Noise,
-    horizon: u64,
-    context: Context,
-    draw: Draw,
-    rounds: u64,
-    means: Vec<f64>,
     sums: ArmSums,
 }
 
 impl<P: Path> Moving<P> {
     /// The bandit that moves along `path`.
-    pub fn new(path: P, noise: Noise, horizon: u64) -> Self {
-        let arms = path.arms();
-        Self {
-            path,
-            noise,
-            horizon,
-            context: Context::plain(arms),
-            draw: Draw::none(),
-            rounds: 0,
-            means: vec![0.0; arms],
-            sums: ArmSums::new(arms),
-        }
+    pub fn new(path: P, noise: Noise) -> Self {
+        Self { sums: ArmSums::new(path.arms()), path, noise }
     }
 }
 
-impl<P: Path> Environment<Context, Arm> for Moving<P> {
+impl<P: Path> Game for Moving<P> {
+    const SUMS_LEAST: bool = false;
+
     fn setup(&self) -> Setup {
-        Setup::arms(self.means.len(), Some(self.horizon))
+        Setup::arms(self.path.arms(), None)
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        self.path.means(self.rounds, self.draw, &mut self.means);
-        self.sums.add(&self.means);
-        self.rounds += 1;
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        self.path.means(round.number, round.draw, round.means);
+        self.sums.add(round.means);
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
+    fn loss(&self, arm: usize, mean: f64, draw: Draw) -> f64 {
+        self.noise.loss(mean, draw, arm as u64)
     }
 
-    fn loss(&self, decision: &Arm) -> f64 {
-        let mean = self.mean_loss(decision);
-        match self.noise {
-            Noise::Bernoulli if !mean.is_nan() => f64::from(self.draw.uniform(u64::from(decision.0)) < mean),
-            _ => mean,
-        }
+    fn played(&mut self, arm: usize, _context: &Context) {
+        self.path.played(arm);
     }
 
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.means.len())?;
-        let loss = self.loss(decision);
-        self.path.played(decision.index());
-        Ok(Feedback::plain(loss))
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.path.best_alone(self.rounds).unwrap_or_else(|| self.sums.best())
+    fn best(&self, rounds: u64, _least: f64) -> f64 {
+        self.path.best_alone(rounds).unwrap_or_else(|| self.sums.best())
     }
 }

@@ -346,7 +346,7 @@ pub(super) const SWITCHING: Row = Row {
     build: |request, _| {
         let params: SwitchingParams = request.read()?;
         let (noise, rounds) = (params.noise, request.rounds);
-        request.arms(params.check(rounds).map(|path| Moving::new(path, noise, rounds)))
+        request.game(params.check(rounds).map(|path| Moving::new(path, noise)))
     },
 };
 
@@ -369,7 +369,7 @@ pub(super) const DRIFT: Row = Row {
     build: |request, _| {
         let params: DriftParams = request.read()?;
         let (noise, rounds) = (params.noise, request.rounds);
-        request.arms(params.check(rounds).map(|path| Moving::new(path, noise, rounds)))
+        request.game(params.check(rounds).map(|path| Moving::new(path, noise)))
     },
 };
 
@@ -387,7 +387,7 @@ pub(super) const ALTERNATING: Row = Row {
     build: |request, _| {
         let params: AlternatingParams = request.read()?;
         let built = check_arms(params.arms, 2);
-        request.arms(built.map(|()| Moving::new(Alternating(params.arms), Noise::None, request.rounds)))
+        request.game(built.map(|()| Moving::new(Alternating(params.arms), Noise::None)))
     },
 };
 
@@ -405,7 +405,7 @@ pub(super) const FTL_KILLER: Row = Row {
     build: |request, _| {
         let params: AlternatingParams = request.read()?;
         let built = check_arms(params.arms, 2);
-        request.arms(built.map(|()| Moving::new(FtlKiller(params.arms), Noise::None, request.rounds)))
+        request.game(built.map(|()| Moving::new(FtlKiller(params.arms), Noise::None)))
     },
 };
 
@@ -425,8 +425,7 @@ pub(super) const EXP3_HARD: Row = Row {
         let best = best_at_random(params.arms, rng);
         let gap = GapParams { arms: params.arms, gap: None, scale: Some(params.scale), range: 1.0, best };
         let built = gap.check(request.rounds);
-        request
-            .arms(built.map(|(law, gap)| Stationary::new(law, request.rounds).with_facts(vec![("gap", gap)])))
+        request.game(built.map(|(law, gap)| Stationary::new(law).with_facts(vec![("gap", gap)])))
     },
 };
 
@@ -454,7 +453,7 @@ pub(super) const CONSTRAINED: Row = Row {
     build: |request, _| {
         let params: ConstrainedParams = request.read()?;
         let noise = params.noise;
-        request.arms(params.check().map(|path| Moving::new(path, noise, request.rounds)))
+        request.game(params.check().map(|path| Moving::new(path, noise)))
     },
 };
 
@@ -478,6 +477,6 @@ pub(super) const CHANGE: Row = Row {
         let params: ChangeParams = request.read()?;
         let noise = params.noise;
         let built = params.check(request.rounds);
-        request.arms(built.map(|path| Moving::new(path, noise, request.rounds)))
+        request.game(built.map(|path| Moving::new(path, noise)))
     },
 };

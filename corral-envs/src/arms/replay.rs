@@ -1,11 +1,12 @@
 //! A loss matrix played back: one row per round, one column per arm.
 
-use corral_core::{Arm, Context, Feedback, ParamError, Rng, Setup};
+use corral_core::{ParamError, Rng, Setup};
 use serde::Deserialize;
 
+use crate::bandit::{Game, Round};
 use crate::data::{matrix, resolve};
 use crate::registry::{Row, entry, field};
-use crate::{ArmSums, EnvError, Environment};
+use crate::{ArmSums, Draw, EnvError};
 
 /// Parameters of [`Replay`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -28,7 +29,7 @@ impl ReplayParams {
     /// # Errors
     /// There are no rows, rows have different lengths, a loss is outside [0, 1] or no number, or the file cannot be
     /// read: file and line are named.
-    pub fn check(self, horizon: u64) -> Result<Replay, EnvError> {
+    pub fn check(self) -> Result<Replay, EnvError> {
         let (rows, file) = if self.file.is_empty() {
             (self.losses, None)
         } else if self.losses.is_empty() {
@@ -59,15 +60,7 @@ impl ReplayParams {
             }
             matrix.extend_from_slice(row);
         }
-        Ok(Replay {
-            losses: matrix,
-            arms,
-            repeat: self.repeat,
-            horizon,
-            context: Context::plain(arms),
-            round: 0,
-            sums: ArmSums::new(arms),
-        })
+        Ok(Replay { losses: matrix, arms, repeat: self.repeat, sums: ArmSums::new(arms) })
     }
 }
 
@@ -77,55 +70,36 @@ pub struct Replay {
     losses: Vec<f64>,
     arms: usize,
     repeat: bool,
-    horizon: u64,
-    context: Context,
-    // Rounds that have begun.
-    round: u64,
     sums: ArmSums,
 }
 
-impl Replay {
-    /// Where the row of this round begins.
-    fn start(&self) -> usize {
-        let rows = self.losses.len() / self.arms;
-        (self.round.saturating_sub(1) % rows as u64) as usize * self.arms
-    }
-}
+impl Game for Replay {
+    const SUMS_LEAST: bool = false;
 
-impl Environment<Context, Arm> for Replay {
     fn setup(&self) -> Setup {
-        Setup::arms(self.arms, Some(self.horizon))
+        Setup::arms(self.arms, None)
     }
 
-    fn next(&mut self, _rng: &mut dyn Rng) -> Result<(), EnvError> {
-        if !self.repeat && self.round as usize * self.arms >= self.losses.len() {
-            return Err(EnvError::Ended(self.round));
+    fn draw(&self, _rng: &mut dyn Rng) -> Draw {
+        Draw::none()
+    }
+
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        let rows = (self.losses.len() / self.arms) as u64;
+        if !self.repeat && round.number >= rows {
+            return Err(EnvError::Ended(round.number));
         }
-        self.round += 1;
-        let at = self.start();
-        self.sums.add(&self.losses[at..at + self.arms]);
+        let start = (round.number % rows) as usize * self.arms;
+        round.means.copy_from_slice(&self.losses[start..start + self.arms]);
+        self.sums.add(round.means);
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
+    fn loss(&self, _arm: usize, mean: f64, _draw: Draw) -> f64 {
+        mean
     }
 
-    fn loss(&self, decision: &Arm) -> f64 {
-        let arm = decision.index();
-        if arm < self.arms { self.losses[self.start() + arm] } else { f64::NAN }
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.loss(decision)
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.arms)?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
+    fn best(&self, _rounds: u64, _least: f64) -> f64 {
         self.sums.best()
     }
 }
@@ -147,6 +121,6 @@ pub(super) const REPLAY: Row = Row {
     example: "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true",
     build: |request, _| {
         let params: ReplayParams = request.read()?;
-        request.arms(params.check(request.rounds))
+        request.game(params.check())
     },
 };

@@ -1,8 +1,9 @@
 //! Arms whose losses are independent draws from laws that never change.
 
-use corral_core::{Arm, Context, Feedback, LossDomain, Rng, Setup};
+use corral_core::{LossDomain, Setup};
 
-use crate::{Draw, EnvError, Environment};
+use crate::bandit::{Game, Round};
+use crate::{Draw, EnvError};
 
 /// The laws of K arms.
 pub trait Law: Send {
@@ -25,73 +26,44 @@ pub trait Law: Send {
 #[derive(Debug, Clone)]
 pub struct Stationary<L> {
     law: L,
-    horizon: u64,
-    context: Context,
-    draw: Draw,
-    rounds: u64,
     least: f64,
     facts: Vec<(&'static str, f64)>,
 }
 
 impl<L: Law> Stationary<L> {
     /// The bandit with these laws.
-    pub fn new(law: L, horizon: u64) -> Self {
+    pub fn new(law: L) -> Self {
         let least = (0..law.arms()).map(|a| law.mean(a)).fold(f64::INFINITY, f64::min);
-        Self {
-            context: Context::plain(law.arms()),
-            law,
-            horizon,
-            draw: Draw::none(),
-            rounds: 0,
-            least,
-            facts: Vec::new(),
-        }
+        Self { law, least, facts: Vec::new() }
     }
 
     /// The same, with numbers that a report should show.
-    pub fn with_facts(mut self, facts: Vec<(&'static str, f64)>) -> Self {
-        self.facts = facts;
-        self
-    }
-
-    /// The laws.
-    pub fn law(&self) -> &L {
-        &self.law
+    pub fn with_facts(self, facts: Vec<(&'static str, f64)>) -> Self {
+        Self { facts, ..self }
     }
 }
 
-impl<L: Law> Environment<Context, Arm> for Stationary<L> {
+impl<L: Law> Game for Stationary<L> {
+    const SUMS_LEAST: bool = false;
+
     fn setup(&self) -> Setup {
-        Setup { losses: self.law.losses(), ..Setup::arms(self.law.arms(), Some(self.horizon)) }
+        Setup { losses: self.law.losses(), ..Setup::arms(self.law.arms(), None) }
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        self.rounds += 1;
+    fn first(&self, means: &mut [f64]) {
+        means.iter_mut().enumerate().for_each(|(arm, mean)| *mean = self.law.mean(arm));
+    }
+
+    fn next(&mut self, _round: Round<'_>) -> Result<(), EnvError> {
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
+    fn loss(&self, arm: usize, _mean: f64, draw: Draw) -> f64 {
+        self.law.loss(arm, draw)
     }
 
-    fn loss(&self, decision: &Arm) -> f64 {
-        let arm = decision.index();
-        if arm < self.law.arms() { self.law.loss(arm, self.draw) } else { f64::NAN }
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        let arm = decision.index();
-        if arm < self.law.arms() { self.law.mean(arm) } else { f64::NAN }
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.law.arms())?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.rounds as f64 * self.least
+    fn best(&self, rounds: u64, _least: f64) -> f64 {
+        rounds as f64 * self.least
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {

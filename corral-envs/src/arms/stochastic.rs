@@ -303,7 +303,7 @@ pub(super) const BERNOULLI: Row = Row {
     example: "means = [0.9, 0.8, 0.5, 0.2]",
     build: |request, _| {
         let params: BernoulliParams = request.read()?;
-        request.arms(params.check().map(|law| Stationary::new(law, request.rounds)))
+        request.game(params.check().map(Stationary::new))
     },
 };
 
@@ -328,7 +328,7 @@ pub(super) const GAUSSIAN: Row = Row {
     example: "means = [0.5, 0.0, 0.8, 0.9, 0.4]\nsd = 1.0",
     build: |request, _| {
         let params: GaussianParams = request.read()?;
-        request.arms(params.check().map(|law| Stationary::new(law, request.rounds)))
+        request.game(params.check().map(Stationary::new))
     },
 };
 
@@ -348,7 +348,7 @@ pub(super) const BETA: Row = Row {
     example: "a = [2.0, 0.5, 1.0]\nb = [1.0, 0.5, 3.0]",
     build: |request, _| {
         let params: BetaParams = request.read()?;
-        request.arms(params.check().map(|law| Stationary::new(law, request.rounds)))
+        request.game(params.check().map(Stationary::new))
     },
 };
 
@@ -365,7 +365,7 @@ pub(super) const DETERMINISTIC: Row = Row {
     example: "losses = [0.3, 0.1, 0.2]",
     build: |request, _| {
         let params: DeterministicParams = request.read()?;
-        request.arms(params.check().map(|law| Stationary::new(law, request.rounds)))
+        request.game(params.check().map(Stationary::new))
     },
 };
 
@@ -389,7 +389,6 @@ pub(super) const GAP: Row = Row {
     build: |request, _| {
         let params: GapParams = request.read()?;
         let built = params.check(request.rounds);
-        request
-            .arms(built.map(|(law, gap)| Stationary::new(law, request.rounds).with_facts(vec![("gap", gap)])))
+        request.game(built.map(|(law, gap)| Stationary::new(law).with_facts(vec![("gap", gap)])))
     },
 };

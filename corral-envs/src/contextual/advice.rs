@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use corral_core::policy::Tree;
-use corral_core::{Arm, Context, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space};
+use corral_core::{ContextShape, ParamError, Policy, Rng, Setup};
 use serde::Deserialize;
 
+use crate::bandit::{Game, Round};
 use crate::registry::{Row, entry, field};
 use crate::regret::ArmSums;
-use crate::{Draw, EnvError, Environment};
+use crate::{Draw, EnvError};
 
 /// Parameters of [`Advice`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -63,10 +64,7 @@ impl AdviceParams {
             arms: self.arms,
             good,
             gap,
-            horizon: rounds,
-            context: Context::shared(vec![0.0; self.experts], self.arms),
-            draw: Draw::none(),
-            means: vec![0.0; self.experts],
+            experts: vec![0.0; self.experts],
             sums: ArmSums::new(self.experts),
         })
     }
@@ -90,59 +88,38 @@ pub struct Advice {
     arms: usize,
     good: usize,
     gap: f64,
-    horizon: u64,
-    context: Context,
-    draw: Draw,
     // Mean loss of each expert's recommendation.
-    means: Vec<f64>,
+    experts: Vec<f64>,
     sums: ArmSums,
 }
 
-impl Environment<Context, Arm> for Advice {
+impl Game for Advice {
+    const SUMS_LEAST: bool = false;
+
     fn setup(&self) -> Setup {
         Setup {
             context: ContextShape { features: self.class.len(), row_features: 0, cells: None },
             policies: Some(Arc::clone(&self.class)),
-            ..Setup::new(Space::Arms(self.arms), Some(self.horizon))
+            ..Setup::arms(self.arms, None)
         }
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        let mut stream = self.draw.stream(0);
-        let advice = self.context.features_mut();
-        advice.iter_mut().for_each(|action| *action = stream.index(self.arms) as f64);
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        let mut stream = round.draw.stream(0);
+        let advice = round.context.features_mut();
+        advice.clear();
+        advice.extend((0..self.class.len()).map(|_| stream.index(self.arms) as f64));
         let best = advice[self.good];
-        for (mean, action) in self.means.iter_mut().zip(advice) {
+        for (mean, action) in self.experts.iter_mut().zip(advice) {
             *mean = if *action == best { 0.5 - self.gap } else { 0.5 };
         }
-        self.sums.add(&self.means);
+        self.sums.add(&self.experts);
+        round.means.fill(0.5);
+        round.means[best as usize] -= self.gap;
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn loss(&self, decision: &Arm) -> f64 {
-        let mean = self.mean_loss(decision);
-        if mean.is_nan() { mean } else { f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean) }
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        match decision.index() {
-            a if a >= self.arms => f64::NAN,
-            a if a as f64 == self.context.features()[self.good] => 0.5 - self.gap,
-            _ => 0.5,
-        }
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.arms)?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
+    fn best(&self, _rounds: u64, _least: f64) -> f64 {
         self.sums.best()
     }
 
@@ -168,6 +145,6 @@ pub(super) const ADVICE: Row = Row {
     example: "",
     build: |request, rng| {
         let params: AdviceParams = request.read()?;
-        request.arms(params.draw(request.rounds, rng))
+        request.game(params.draw(request.rounds, rng))
     },
 };

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use corral_core::policy::Linear;
-use corral_core::{
-    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space, memory,
-};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory};
 use serde::Deserialize;
 
 use super::sequence::{Contexts, Features, HALF, Sequence, dot, unit_vector};
 use crate::arms::Noise;
+use crate::bandit::{Game, Round};
 use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError, Environment, Stream};
+use crate::{Draw, EnvError, Stream};
 
 /// The link sigma of `E[loss] = sigma(<theta, z>)`. With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -143,9 +142,7 @@ impl LinearParams {
             None
         };
         Ok(LinearWorld {
-            context: sequence.empty(),
             sampler: self.contexts.iid().then(|| Arc::new(sequence.clone())),
-            means: Vec::with_capacity(self.arms),
             sequence,
             features: self.features,
             link: self.link,
@@ -153,10 +150,6 @@ impl LinearParams {
             noise: self.noise,
             class,
             arms: self.arms,
-            horizon: rounds,
-            draw: Draw::none(),
-            rounds: 0,
-            best: 0.0,
         })
     }
 }
@@ -174,12 +167,6 @@ pub struct LinearWorld {
     noise: Noise,
     class: Option<Arc<[Policy]>>,
     arms: usize,
-    horizon: u64,
-    context: Context,
-    means: Vec<f64>,
-    draw: Draw,
-    rounds: u64,
-    best: f64,
 }
 
 impl LinearWorld {
@@ -189,7 +176,7 @@ impl LinearWorld {
     }
 }
 
-impl Environment<Context, Arm> for LinearWorld {
+impl Game for LinearWorld {
     fn setup(&self) -> Setup {
         let width = self.sequence.width();
         let context = match self.features {
@@ -200,57 +187,33 @@ impl Environment<Context, Arm> for LinearWorld {
             context,
             policies: self.class.clone(),
             sampler: self.sampler.clone().map(|s| s as Arc<dyn ContextSampler>),
-            ..Setup::new(Space::Arms(self.arms), Some(self.horizon))
+            ..Setup::arms(self.arms, None)
         }
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        self.sequence.write(self.rounds, &mut self.draw.stream(0), &mut self.context);
-        self.means.clear();
-        let (x, link) = (&self.context, self.link);
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        self.sequence.write(round.number, &mut round.draw.stream(0), round.context);
+        let (x, link) = (&*round.context, self.link);
+        round.means.clear();
         match self.features {
             Features::Rows => {
                 let rows = x.rows().chunks_exact(x.row_dim());
-                self.means.extend(rows.map(|z| link.mean(dot(&self.theta, z))));
+                round.means.extend(rows.map(|z| link.mean(dot(&self.theta, z))));
             }
             Features::Shared => {
                 let thetas = self.theta.chunks_exact(x.features().len());
-                self.means.extend(thetas.map(|theta| link.mean(dot(theta, x.features()))));
+                round.means.extend(thetas.map(|theta| link.mean(dot(theta, x.features()))));
             }
         }
-        self.best += self.means.iter().copied().fold(f64::INFINITY, f64::min);
-        self.rounds += 1;
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
+    fn loss(&self, arm: usize, mean: f64, draw: Draw) -> f64 {
+        self.noise.loss(mean, draw, 1 + arm as u64)
     }
 
-    fn loss(&self, decision: &Arm) -> f64 {
-        let mean = self.mean_loss(decision);
-        match self.noise {
-            Noise::Bernoulli if !mean.is_nan() => {
-                f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean)
-            }
-            _ => mean,
-        }
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.means.len())?;
-        let loss = self.loss(decision);
-        self.sequence.played(self.context.row(decision.index()));
-        Ok(Feedback::plain(loss))
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.best
+    fn played(&mut self, arm: usize, context: &Context) {
+        self.sequence.played(context.row(arm));
     }
 }
 
@@ -290,6 +253,6 @@ pub(super) const LINEAR: Row = Row {
     example: "fewest = 4",
     build: |request, rng| {
         let params: LinearParams = request.read()?;
-        request.arms(params.draw(request.rounds, rng))
+        request.game(params.draw(request.rounds, rng))
     },
 };

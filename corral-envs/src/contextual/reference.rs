@@ -66,6 +66,6 @@ pub(super) const REFERENCE: Row = Row {
             let cells = Cells::new(8, 3, Vec::new(), false)?;
             Tabular::new(cells, reference_class(), planted, 0.3, losses, request.rounds)
         };
-        request.arms(built())
+        request.game(built())
     },
 };

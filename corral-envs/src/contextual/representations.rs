@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use corral_core::{
-    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Rng, Setup, Space, memory,
-};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Rng, Setup, memory};
 use serde::Deserialize;
 
 use super::sequence::{HALF, dot, unit_vector};
+use crate::bandit::{Game, Round};
 use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError, Environment, Stream};
+use crate::{Draw, EnvError, Stream};
 
 /// Parameters of [`Representations`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -37,11 +36,11 @@ fn five() -> usize {
 }
 
 impl RepresentationsParams {
-    /// Draws the parameter of the loss, and builds the world for a run of `rounds` rounds.
+    /// Draws the parameter of the loss.
     ///
     /// # Errors
     /// A size is 0 or too large, or the fitting representation does not exist.
-    pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<Representations, ParamError> {
+    pub fn draw(self, rng: &mut dyn Rng) -> Result<Representations, ParamError> {
         let size = |name, size: usize, must| {
             if (1..=1 << 12).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
         };
@@ -56,15 +55,7 @@ impl RepresentationsParams {
         let w = unit_vector(self.dim, &mut Draw::new(rng).stream(0));
         let theta = std::iter::once(HALF).chain(w.into_iter().map(|w| HALF * w)).collect();
         let maps = Maps { maps: self.maps, fitting, dim: self.dim, arms: self.arms };
-        Ok(Representations {
-            context: Context::plain(self.arms),
-            means: Vec::with_capacity(self.arms),
-            maps: Arc::new(maps),
-            theta,
-            horizon: rounds,
-            draw: Draw::none(),
-            best: 0.0,
-        })
+        Ok(Representations { maps: Arc::new(maps), theta })
     }
 }
 
@@ -127,53 +118,24 @@ impl ContextSampler for Maps {
 pub struct Representations {
     maps: Arc<Maps>,
     theta: Vec<f64>,
-    horizon: u64,
-    context: Context,
-    means: Vec<f64>,
-    draw: Draw,
-    best: f64,
 }
 
-impl Environment<Context, Arm> for Representations {
+impl Game for Representations {
     fn setup(&self) -> Setup {
         Setup {
             context: ContextShape { features: 0, row_features: self.maps.width(), cells: None },
             sampler: Some(Arc::clone(&self.maps) as Arc<dyn ContextSampler>),
-            ..Setup::new(Space::Arms(self.maps.arms), Some(self.horizon))
+            ..Setup::arms(self.maps.arms, None)
         }
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        self.maps.write(&mut self.draw.stream(0), &mut self.context);
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        self.maps.write(&mut round.draw.stream(0), round.context);
         let start = self.maps.fitting * self.theta.len();
-        self.means.clear();
-        let rows = self.context.rows().chunks_exact(self.maps.width());
-        self.means.extend(rows.map(|row| dot(&self.theta, &row[start..]).clamp(0.0, 1.0)));
-        self.best += self.means.iter().copied().fold(f64::INFINITY, f64::min);
+        round.means.clear();
+        let rows = round.context.rows().chunks_exact(self.maps.width());
+        round.means.extend(rows.map(|row| dot(&self.theta, &row[start..]).clamp(0.0, 1.0)));
         Ok(())
-    }
-
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn loss(&self, decision: &Arm) -> f64 {
-        let mean = self.mean_loss(decision);
-        if mean.is_nan() { mean } else { f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean) }
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.means.len())?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.best
     }
 
     fn facts(&self) -> Vec<(&'static str, f64)> {
@@ -199,6 +161,6 @@ pub(super) const REPRESENTATIONS: Row = Row {
     example: "",
     build: |request, rng| {
         let params: RepresentationsParams = request.read()?;
-        request.arms(params.draw(request.rounds, rng))
+        request.game(params.draw(rng))
     },
 };

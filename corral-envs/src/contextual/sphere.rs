@@ -1,13 +1,14 @@
 //! Rewards that are linear in features on a sphere, with normal noise, not clipped: the contextual worlds of published
 //! model-selection experiments.
 
-use corral_core::{Arm, Context, ContextShape, Feedback, LossDomain, ParamError, Rng, Setup, Space};
+use corral_core::{ContextShape, LossDomain, ParamError, Setup};
 use rand_distr::{Distribution, StandardNormal};
 use serde::Deserialize;
 
 use super::sequence::dot;
+use crate::bandit::{Game, Round};
 use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError, Environment};
+use crate::{Draw, EnvError};
 
 /// Parameters of [`Sphere`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -39,11 +40,11 @@ fn one() -> f64 {
 }
 
 impl SphereParams {
-    /// The world, for a run of `rounds` rounds.
+    /// The world.
     ///
     /// # Errors
     /// There are no features or no actions, or a number is not finite.
-    pub fn check(self, rounds: u64) -> Result<Sphere, ParamError> {
+    pub fn check(self) -> Result<Sphere, ParamError> {
         if self.theta.is_empty() {
             return Err(ParamError::choice("theta", "give at least one number"));
         }
@@ -60,15 +61,7 @@ impl SphereParams {
         if let Some(optimum) = self.optimum.filter(|o| !o.is_finite()) {
             return Err(ParamError::new("optimum", optimum, "finite"));
         }
-        let dim = self.theta.len();
-        Ok(Sphere {
-            context: Context::with_rows(Vec::new(), vec![0.0; self.arms * dim], dim),
-            means: vec![0.0; self.arms],
-            horizon: rounds,
-            draw: Draw::none(),
-            best: 0.0,
-            params: self,
-        })
+        Ok(Sphere { params: self })
     }
 }
 
@@ -77,28 +70,22 @@ impl SphereParams {
 #[derive(Debug, Clone)]
 pub struct Sphere {
     params: SphereParams,
-    horizon: u64,
-    context: Context,
-    means: Vec<f64>,
-    draw: Draw,
-    best: f64,
 }
 
-impl Environment<Context, Arm> for Sphere {
+impl Game for Sphere {
     fn setup(&self) -> Setup {
         Setup {
             context: ContextShape { features: 0, row_features: self.params.theta.len(), cells: None },
             losses: LossDomain::Real,
-            ..Setup::new(Space::Arms(self.params.arms), Some(self.horizon))
+            ..Setup::arms(self.params.arms, None)
         }
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        let mut stream = self.draw.stream(0);
-        let Self { params, context, means, .. } = self;
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        let mut stream = round.draw.stream(0);
+        let (params, means) = (&self.params, round.means);
         let dim = params.theta.len();
-        context.refill_rows(dim, |rows| {
+        round.context.refill_rows(dim, |rows| {
             for mean in means.iter_mut() {
                 let start = rows.len();
                 // A normal vector, divided by its length.
@@ -109,32 +96,18 @@ impl Environment<Context, Arm> for Sphere {
                 *mean = 1.0 - params.offset - dot(&params.theta, row);
             }
         });
-        self.best += match self.params.optimum {
-            Some(optimum) => 1.0 - self.params.offset - optimum,
-            None => self.means.iter().copied().fold(f64::INFINITY, f64::min),
-        };
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
+    fn loss(&self, arm: usize, mean: f64, draw: Draw) -> f64 {
+        mean - self.params.sd * draw.normal(1 + arm as u64)
     }
 
-    fn loss(&self, decision: &Arm) -> f64 {
-        self.mean_loss(decision) - self.params.sd * self.draw.normal(1 + u64::from(decision.0))
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.means.len())?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.best
+    fn best(&self, rounds: u64, least: f64) -> f64 {
+        match self.params.optimum {
+            Some(optimum) => rounds as f64 * (1.0 - self.params.offset - optimum),
+            None => least,
+        }
     }
 }
 
@@ -161,13 +134,16 @@ pub(super) const SPHERE: Row = Row {
     example: "theta = [0.0, 1.0, 2.0]\narms = 4",
     build: |request, _| {
         let params: SphereParams = request.read()?;
-        request.arms(params.check(request.rounds))
+        request.game(params.check())
     },
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Environment;
+    use crate::bandit::Bandit;
+    use corral_core::Arm;
     use rand::SeedableRng;
     use rand_pcg::Pcg64Dxsm;
 
@@ -175,9 +151,10 @@ mod tests {
     #[test]
     fn rows_are_uniform_on_the_sphere_and_rewards_have_their_law() {
         let theta = vec![0.5, -1.0, 2.0];
-        let mut world = SphereParams { theta: theta.clone(), arms: 2, offset: 1.0, sd: 0.5, optimum: None }
-            .check(10)
+        let world = SphereParams { theta: theta.clone(), arms: 2, offset: 1.0, sd: 0.5, optimum: None }
+            .check()
             .unwrap();
+        let mut world = Bandit::new(world, 10);
         let mut rng = Pcg64Dxsm::seed_from_u64(4);
         let n = 20_000;
         let (mut moments, mut off, mut square, mut best) = ([[0.0; 3]; 3], 0.0, 0.0, 0.0);
@@ -212,11 +189,11 @@ mod tests {
     #[test]
     fn regret_may_be_held_against_a_constant() {
         let params = SphereParams { theta: vec![3.0], arms: 2, offset: 1.0, sd: 1.0, optimum: Some(2.0) };
-        let mut world = params.clone().check(10).unwrap();
+        let mut world = Bandit::new(params.clone().check().unwrap(), 10);
         let mut rng = Pcg64Dxsm::seed_from_u64(4);
         (0..10).for_each(|_| world.next(&mut rng).unwrap());
         assert_eq!(world.best_so_far(), -20.0);
-        let error = SphereParams { optimum: Some(f64::NAN), ..params }.check(10).unwrap_err();
+        let error = SphereParams { optimum: Some(f64::NAN), ..params }.check().unwrap_err();
         assert!(error.to_string().contains("optimum"), "{error}");
     }
 }

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use corral_core::{
-    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space,
-};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup};
 use serde::Deserialize;
 
+use crate::bandit::{Game, Round, coin};
 use crate::registry::{Request, Row, entry, field};
 use crate::regret::CellSums;
-use crate::{BuildError, Draw, EnvError, Environment, World};
+use crate::{BuildError, Draw, EnvError, World};
 
 /// How the losses of a [`Tabular`] world follow its planted policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,12 +168,6 @@ pub struct Tabular {
     losses: TabularLosses,
     gap: f64,
     switch: u64,
-    horizon: u64,
-    context: Context,
-    cell: usize,
-    draw: Draw,
-    rounds: u64,
-    means: Vec<f64>,
     sums: CellSums,
 }
 
@@ -195,19 +188,11 @@ impl Tabular {
             _ => Err(ParamError::new("policies", index, "tables that hold the planted ones")),
         };
         let planted = [table(planted[0])?, table(planted[1])?];
-        let mut context = Context::plain(cells.arms);
-        cells.write(0, &mut context);
         Ok(Self {
             planted,
             losses,
             gap,
             switch: if losses == TabularLosses::Hybrid { rounds / 3 } else { 0 },
-            horizon: rounds,
-            context,
-            cell: 0,
-            draw: Draw::none(),
-            rounds: 0,
-            means: vec![0.0; cells.arms],
             sums: CellSums::new(cells.cells, cells.arms, Arc::clone(&class)),
             cells: Arc::new(cells),
             class,
@@ -215,56 +200,39 @@ impl Tabular {
     }
 }
 
-impl Environment<Context, Arm> for Tabular {
+impl Game for Tabular {
+    const SUMS_LEAST: bool = false;
+
     fn setup(&self) -> Setup {
         Setup {
             context: self.cells.shape(),
             policies: Some(Arc::clone(&self.class)),
             sampler: Some(Arc::clone(&self.cells) as Arc<dyn ContextSampler>),
-            ..Setup::new(Space::Arms(self.cells.arms), Some(self.horizon))
+            ..Setup::arms(self.cells.arms, None)
         }
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        self.cell = self.cells.cell(self.draw.uniform(0));
-        self.cells.write(self.cell, &mut self.context);
-        let planted = usize::from(self.planted[usize::from(self.rounds >= self.switch)][self.cell]);
-        let other = match self.losses {
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        let cell = self.cells.cell(round.draw.uniform(0));
+        self.cells.write(cell, round.context);
+        let planted = usize::from(self.planted[usize::from(round.number >= self.switch)][cell]);
+        round.means.fill(match self.losses {
             TabularLosses::Stochastic => 0.5,
             TabularLosses::Hybrid => 0.5 + 0.2 * self.gap,
-        };
-        self.means.fill(other);
-        self.means[planted] = 0.5 - self.gap;
-        self.sums.add(self.cell, &self.means);
-        self.rounds += 1;
+        });
+        round.means[planted] = 0.5 - self.gap;
+        self.sums.add(cell, round.means);
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn loss(&self, decision: &Arm) -> f64 {
-        let mean = self.mean_loss(decision);
+    fn loss(&self, arm: usize, mean: f64, draw: Draw) -> f64 {
         match self.losses {
-            TabularLosses::Stochastic if !mean.is_nan() => {
-                f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean)
-            }
-            _ => mean,
+            TabularLosses::Stochastic => coin(mean, draw, 1 + arm as u64),
+            TabularLosses::Hybrid => mean,
         }
     }
 
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.means.get(decision.index()).copied().unwrap_or(f64::NAN)
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.means.len())?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
+    fn best(&self, _rounds: u64, _least: f64) -> f64 {
         self.sums.best()
     }
 }
@@ -280,7 +248,7 @@ const FIELDS: &[corral_core::catalog::Field] = &[
 
 fn build(losses: TabularLosses, request: &Request<'_>, rng: &mut dyn Rng) -> Result<World, BuildError> {
     let params: PlantedParams = request.read()?;
-    request.arms(params.draw(losses, request.rounds, rng))
+    request.game(params.draw(losses, request.rounds, rng))
 }
 
 pub(super) const PLANTED: Row = Row {

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use corral_core::policy::{Node, Tree};
-use corral_core::{
-    Arm, Context, ContextSampler, ContextShape, Feedback, ParamError, Policy, Rng, Setup, Space,
-};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup};
 use serde::Deserialize;
 
+use crate::bandit::{Game, Round};
 use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError, Environment, Stream};
+use crate::{Draw, EnvError, Stream};
 
 /// Parameters of [`TreeWorld`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -61,12 +60,12 @@ fn change() -> f64 {
 }
 
 impl TreeParams {
-    /// Draws the tree, and builds the world for a run of `rounds` rounds.
+    /// Draws the tree.
     ///
     /// # Errors
     /// The depth is beyond 20, there are no features or fewer than two actions, the gap is outside [0, 1/2], or the
     /// probability is none.
-    pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<TreeWorld, ParamError> {
+    pub fn draw(self, rng: &mut dyn Rng) -> Result<TreeWorld, ParamError> {
         let size = |name, size: usize, from: usize, most: usize, must| {
             if (from..=most).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
         };
@@ -91,17 +90,11 @@ impl TreeParams {
             _ => Tree::leaf(0),
         };
         let cube = Cube { features: self.features, arms: self.arms };
-        let context = Context::shared(vec![0.0; self.features], self.arms);
         Ok(TreeWorld {
             planted,
             class: (self.policies > 0).then(|| class.into()),
             cube: Arc::new(cube),
             gap: self.gap,
-            horizon: rounds,
-            context,
-            best: 0,
-            draw: Draw::none(),
-            rounds: 0,
         })
     }
 
@@ -186,12 +179,6 @@ pub struct TreeWorld {
     class: Option<Arc<[Policy]>>,
     cube: Arc<Cube>,
     gap: f64,
-    horizon: u64,
-    context: Context,
-    // The planted action of this round.
-    best: usize,
-    draw: Draw,
-    rounds: u64,
 }
 
 impl TreeWorld {
@@ -201,49 +188,26 @@ impl TreeWorld {
     }
 }
 
-impl Environment<Context, Arm> for TreeWorld {
+impl Game for TreeWorld {
     fn setup(&self) -> Setup {
         Setup {
             context: ContextShape { features: self.cube.features, row_features: 0, cells: None },
             policies: self.class.clone(),
             sampler: Some(Arc::clone(&self.cube) as Arc<dyn ContextSampler>),
-            ..Setup::new(Space::Arms(self.cube.arms), Some(self.horizon))
+            ..Setup::arms(self.cube.arms, None)
         }
     }
 
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.draw = Draw::new(rng);
-        self.cube.write(&mut self.draw.stream(0), &mut self.context);
-        self.best = self.planted.act(self.context.features()).unwrap_or(0);
-        self.rounds += 1;
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
+        self.cube.write(&mut round.draw.stream(0), round.context);
+        round.means.fill(0.5);
+        round.means[self.planted.act(round.context.features()).unwrap_or(0)] -= self.gap;
         Ok(())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn loss(&self, decision: &Arm) -> f64 {
-        let mean = self.mean_loss(decision);
-        if mean.is_nan() { mean } else { f64::from(self.draw.uniform(1 + u64::from(decision.0)) < mean) }
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        match decision.index() {
-            a if a >= self.cube.arms => f64::NAN,
-            a if a == self.best => 0.5 - self.gap,
-            _ => 0.5,
-        }
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.cube.arms)?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
+    fn best(&self, rounds: u64, _least: f64) -> f64 {
         // The planted tree is the best policy of all.
-        self.rounds as f64 * (0.5 - self.gap)
+        rounds as f64 * (0.5 - self.gap)
     }
 }
 
@@ -272,6 +236,6 @@ pub(super) const PLANTED_TREE: Row = Row {
     example: "depth = 8\npolicies = 5",
     build: |request, rng| {
         let params: TreeParams = request.read()?;
-        request.arms(params.draw(request.rounds, rng))
+        request.game(params.draw(rng))
     },
 };

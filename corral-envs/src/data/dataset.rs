@@ -1,6 +1,6 @@
 //! A supervised data set as a bandit: what a row costs is hidden, and an action shows its own loss.
 
-use corral_core::{Arm, Context, ContextShape, Feedback, ParamError, Rng, Setup, Space};
+use corral_core::{ContextShape, ParamError, Rng, Setup};
 use serde::Deserialize;
 
 use super::columns::{Missing, PerColumn, Table};
@@ -8,7 +8,8 @@ use super::encode::{Encoding, Scaling, Schema, Wishes};
 use super::rows::{File, Format, Rows, Source};
 use super::source::resolve;
 use super::target::Target;
-use crate::{EnvError, Environment};
+use crate::bandit::{Game, Round};
+use crate::{Draw, EnvError};
 
 /// Parameters of [`DataSet`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -79,11 +80,11 @@ fn yes() -> bool {
 }
 
 impl DataSetParams {
-    /// Reads the file once to learn its columns, and checks every row; for a run of at most `rounds` rounds.
+    /// Reads the file once to learn its columns, and checks every row.
     ///
     /// # Errors
     /// Names file, line and value.
-    pub fn check(self, rounds: u64) -> Result<DataSet, EnvError> {
+    pub fn check(self) -> Result<DataSet, EnvError> {
         let target = if !self.losses.is_empty() {
             for (key, given) in [("class", self.class.is_some()), ("levels", self.levels > 0)] {
                 if given {
@@ -113,16 +114,7 @@ impl DataSetParams {
         let path = resolve(&self.file);
         let file = File { path, format: self.format, separator, header: self.header };
         let schema = Schema::learn(&file.path, &mut Rows::open(&file)?, &wishes)?;
-        let horizon = if self.repeat { rounds } else { rounds.min(schema.table.rows) };
-        Ok(DataSet {
-            source: Source::new(file, self.repeat)?,
-            context: Context::shared(Vec::new(), schema.table.actions),
-            losses: Vec::with_capacity(schema.table.actions),
-            schema,
-            horizon,
-            round: 0,
-            best: 0.0,
-        })
+        Ok(DataSet { source: Source::new(file, self.repeat)?, schema, repeat: self.repeat })
     }
 }
 
@@ -133,52 +125,32 @@ impl DataSetParams {
 pub struct DataSet {
     source: Source,
     schema: Schema,
-    horizon: u64,
-    context: Context,
-    losses: Vec<f64>,
-    round: u64,
-    best: f64,
+    repeat: bool,
 }
 
-impl Environment<Context, Arm> for DataSet {
+impl Game for DataSet {
     fn setup(&self) -> Setup {
         Setup {
             context: ContextShape { features: self.schema.features(), row_features: 0, cells: None },
-            ..Setup::new(Space::Arms(self.schema.table.actions), Some(self.horizon))
+            ..Setup::arms(self.schema.table.actions, (!self.repeat).then_some(self.schema.table.rows))
         }
     }
 
-    fn next(&mut self, _rng: &mut dyn Rng) -> Result<(), EnvError> {
+    fn draw(&self, _rng: &mut dyn Rng) -> Draw {
+        Draw::none()
+    }
+
+    fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
         if !self.source.advance(|row| self.schema.drops(row))? {
-            return Err(EnvError::Ended(self.round));
+            return Err(EnvError::Ended(round.number));
         }
         let (path, row) = (self.source.path(), &self.source.row);
-        self.schema.losses.write(path, row, &mut self.losses)?;
-        self.schema.encode(path, row, self.context.features_mut())?;
-        self.best += self.losses.iter().copied().fold(f64::INFINITY, f64::min);
-        self.round += 1;
-        Ok(())
+        self.schema.losses.write(path, row, round.means)?;
+        self.schema.encode(path, row, round.context.features_mut())
     }
 
-    fn context(&self) -> &Context {
-        &self.context
-    }
-
-    fn loss(&self, decision: &Arm) -> f64 {
-        self.losses.get(decision.index()).copied().unwrap_or(f64::NAN)
-    }
-
-    fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.loss(decision)
-    }
-
-    fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.losses.len())?;
-        Ok(Feedback::plain(self.loss(decision)))
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.best
+    fn loss(&self, _arm: usize, mean: f64, _draw: Draw) -> f64 {
+        mean
     }
 
     fn table(&self) -> Option<&Table> {

@@ -71,7 +71,7 @@ pub(crate) const ROWS: &[Row] = &[
         example: "file = 'tests/data/small.csv'\nrepeat = true",
         build: |request, _| {
             let params: DataSetParams = request.read()?;
-            request.arms(params.check(request.rounds))
+            request.game(params.check())
         },
     },
     Row {
