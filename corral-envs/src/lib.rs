@@ -38,6 +38,7 @@ mod draw;
 mod environment;
 mod registry;
 mod regret;
+mod rescaled;
 
 pub mod arms;
 pub mod contextual;
@@ -54,3 +55,4 @@ pub use environment::{EnvError, Environment};
 pub use induced::{Induced, induce};
 pub use registry::{BuildError, World, build, entries, example};
 pub use regret::{ArmSums, CellSums};
+pub use rescaled::Rescaled;

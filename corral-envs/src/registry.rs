@@ -6,9 +6,11 @@ use std::sync::OnceLock;
 
 use corral_core::catalog::{Entry, Field, Unknown};
 use corral_core::{Arm, Context, Point, Rng, Setup};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::bandit::{Bandit, Game};
+use crate::rescaled::Rescaled;
 use crate::{EnvError, Environment};
 
 /// An environment of either kind of decision.
@@ -188,7 +190,8 @@ pub fn example(name: &str) -> Option<&'static str> {
 }
 
 /// Builds the environment `name` with the keys of `params` for a run of `rounds` rounds. Environments that are drawn
-/// at random themselves (priors, planted policies) draw from `rng`.
+/// at random themselves (priors, planted policies) draw from `rng`. The key `rescale = [low, high]` of every environment
+/// shows its losses in [0, 1], see [`Rescaled`].
 ///
 /// # Errors
 /// An unknown name or key (with the nearest known ones), or a value that cannot be used.
@@ -196,5 +199,21 @@ pub fn build(name: &str, params: &toml::Table, rounds: u64, rng: &mut dyn Rng) -
     let row = rows()
         .find(|r| r.entry.name == name)
         .ok_or_else(|| Unknown::new("environment", name, rows().map(|r| r.entry.name)))?;
-    (row.build)(&Request { entry: &row.entry, params, rounds }, rng)
+    let Some(range) = params.get(RESCALE) else {
+        return (row.build)(&Request { entry: &row.entry, params, rounds }, rng);
+    };
+    let others: toml::Table =
+        params.iter().filter(|(k, _)| *k != RESCALE).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let request = Request { entry: &row.entry, params: &others, rounds };
+    let [low, high] = <[f64; 2]>::deserialize(range.clone()).map_err(|e| BuildError::Value {
+        name: name.to_owned(),
+        why: format!("{RESCALE} must be [low, high]: {}", e.to_string().trim()),
+    })?;
+    match (row.build)(&request, rng)? {
+        World::Arms(world) => request.arms(Rescaled::new(world, low, high)),
+        World::Points(world) => request.points(Rescaled::new(world, low, high)),
+    }
 }
+
+/// The key of every environment that shows its losses by the map of [low, high] to [0, 1]: see [`Rescaled`].
+const RESCALE: &str = "rescale";

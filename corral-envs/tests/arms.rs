@@ -111,6 +111,112 @@ fn the_clipped_mean_is_the_integral() {
     }
 }
 
+/// A success that pays 30: losses 0 and 30 with the means of 30 coins.
+#[test]
+fn a_coin_may_have_a_scale() {
+    let mut env = arms("bernoulli", "means = [0.9, 0.8]\nscale = 30", 10);
+    assert_eq!(env.setup().losses, corral_core::LossDomain::Real);
+    assert_eq!(
+        arms("bernoulli", "means = [0.9]\nscale = 0.5", 10).setup().losses,
+        corral_core::LossDomain::Unit
+    );
+    let mut plain = arms("bernoulli", "means = [0.9, 0.8]", 10);
+    let (mut one, mut other) = (Pcg64Dxsm::seed_from_u64(1), Pcg64Dxsm::seed_from_u64(1));
+    for _ in 0..10 {
+        env.next(&mut one).unwrap();
+        plain.next(&mut other).unwrap();
+        assert_eq!(env.loss(&Arm(1)), 30.0 * plain.loss(&Arm(1)));
+    }
+    assert!((env.mean_loss(&Arm(1)) - 24.0).abs() < 1e-12 && (env.best_so_far() - 240.0).abs() < 1e-9);
+}
+
+/// The mean of min(1, X) against the integral of its tail, by the midpoint rule.
+#[test]
+fn heavy_tails_have_the_mean_of_the_clipped_law() {
+    for exponent in [0.5, 1.0, 1.1, 3.0] {
+        for scale in [0.01, 0.2, 5.0] {
+            let env = arms("heavy-tailed", &format!("scales = [{scale:?}]\nexponent = {exponent:?}"), 10);
+            let n = 1_000_000;
+            let tail = |i: i32| (1.0 + (f64::from(i) + 0.5) / f64::from(n) / scale).powf(-exponent);
+            let integral = (0..n).map(tail).sum::<f64>() / f64::from(n);
+            assert!((env.mean_loss(&Arm(0)) - integral).abs() < 1e-6, "{exponent} {scale}: {integral}");
+        }
+    }
+}
+
+/// A learner's loss follows its own plays, between sizes linearly in their logarithms.
+#[test]
+fn learning_curves_are_followed() {
+    let dir = tempfile::TempDir::new().unwrap();
+    let path = dir.path().join("curves.csv");
+    std::fs::write(&path, "learner,set,size,loss\nb,s,4,0.5\na,s,2,0.8\na,s,8,0.2\n").unwrap();
+    let mut env = arms("learning-curves", &format!("file = '{}'\nnoise = 'none'", path.display()), 10);
+    // a at 0, 1, 2, 3, 4 plays: 0.8 up to size 2, then 0.6 less for a factor of 4.
+    let curve = |n: f64| if n <= 2.0 { 0.8 } else { 0.8 - 0.6 * (n / 2.0).log(4.0) };
+    let got = means(&mut *env, 10, |t| u32::from(t >= 5));
+    for (t, means) in got.iter().enumerate() {
+        let plays = t.min(5) as f64;
+        assert!((means[0] - curve(plays)).abs() < 1e-12 && means[1] == 0.5, "{t}: {means:?}");
+    }
+    // Alone, a costs 0.2 from the play after 8 others on; b always costs 0.5.
+    let alone: f64 = (0..10).map(|n| curve(f64::from(n.min(8)))).sum();
+    assert!((env.best_so_far() - alone.min(5.0)).abs() < 1e-12, "{} {alone}", env.best_so_far());
+    for (text, keys, part) in [
+        ("learner,set,size,loss\na,s,0,0.5\n", "", ":2: a size is at least 1, but this is \"0\""),
+        ("learner,set,size,loss\na,s,1,1.5\n", "", ":2: a loss is in [0, 1], but this is \"1.5\""),
+        (
+            "learner,set,size,loss\na,s,1,0.5\na,s,1,0.5\n",
+            "",
+            ":3: \"a\" has the size 1 twice in the set \"s\"",
+        ),
+        ("learner,set,size,loss\na,s,1,0.5\na,t,1,0.5\n", "", "2 sets of curves; `set` says which: s, t"),
+        ("learner,set,size,loss\na,s,1,0.5\n", "set = 'ss'", "unknown set \"ss\"; did you mean \"s\"?"),
+        ("learner,set,size,los\na,s,1,0.5\n", "", "unknown column \"loss\"; did you mean \"los\"?"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let params = table(&format!("file = '{}'\n{keys}", path.display()));
+        let e =
+            build("learning-curves", &params, 10, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap_err().to_string();
+        assert!(e.contains(part), "{e}");
+    }
+}
+
+/// Losses outside [0, 1] are shown inside it; regret stays in the units of the world.
+#[test]
+fn any_world_can_be_rescaled() {
+    let mut env = arms("bernoulli", "means = [0.9, 0.8]\nscale = 30\nrescale = [0, 60]", 10);
+    let mut plain = arms("bernoulli", "means = [0.9, 0.8]", 10);
+    assert_eq!(env.setup().losses, corral_core::LossDomain::Unit);
+    let (mut one, mut other) = (Pcg64Dxsm::seed_from_u64(1), Pcg64Dxsm::seed_from_u64(1));
+    for _ in 0..10 {
+        env.next(&mut one).unwrap();
+        plain.next(&mut other).unwrap();
+        let expected = 0.5 * plain.loss(&Arm(0));
+        assert_eq!(env.loss(&Arm(0)), expected);
+        assert_eq!(env.play(&Arm(0)).unwrap().observed(), Some(expected));
+    }
+    assert!((env.mean_loss(&Arm(0)) - 27.0).abs() < 1e-12 && (env.best_so_far() - 240.0).abs() < 1e-9);
+    let mut clipped = arms("gaussian", "means = [0.5]\nsd = 10.0\nclip = false\nrescale = [-1, 1]", 10);
+    let mut ends = [false; 2];
+    for _ in 0..40 {
+        clipped.next(&mut one).unwrap();
+        let loss = clipped.loss(&Arm(0));
+        assert!((0.0..=1.0).contains(&loss));
+        ends = [ends[0] || loss == 0.0, ends[1] || loss == 1.0];
+    }
+    assert_eq!(ends, [true; 2]);
+    for (rescale, part) in [
+        ("[1, 1]", "rescale must be [low, high], low below high, but is [1, 1]"),
+        ("[0, inf]", "but is [0, inf]"),
+        ("[0]", "rescale must be [low, high]"),
+        ("3", "rescale must be [low, high]"),
+    ] {
+        let params = table(&format!("means = [0.5]\nrescale = {rescale}"));
+        let e = build("bernoulli", &params, 10, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap_err().to_string();
+        assert!(e.contains(part), "{e}");
+    }
+}
+
 /// Without clipping, losses leave [0, 1] and keep the means that were given.
 #[test]
 fn an_unclipped_gaussian_is_normal() {

@@ -178,7 +178,10 @@ fn losses_have_the_means_they_claim() {
 /// the best arm.
 #[test]
 fn the_best_in_hindsight_is_found_by_brute_force() {
-    for entry in entries().iter().filter(|e| e.kind != "points" && e.name != "slow-starter") {
+    for entry in entries()
+        .iter()
+        .filter(|e| e.kind != "points" && !["slow-starter", "learning-curves"].contains(&e.name))
+    {
         let World::Arms(mut env) = world(entry.name, 4) else { unreachable!() };
         let policies = env.setup().policies;
         let contextual = entry.kind == "contextual";
@@ -326,6 +329,7 @@ fn values_are_stable() {
         ("bernoulli", 2337.0),
         ("gaussian", 3436.09760485661),
         ("beta", 1143.0763524515542),
+        ("heavy-tailed", 628.8698780126628),
         ("deterministic", 511.49999999999994),
         ("gap", 2598.0),
         ("bayesian", 2029.0),
@@ -340,6 +344,7 @@ fn values_are_stable() {
         ("anti-greedy", 604.0),
         ("anti-cumulative", 2562.0),
         ("slow-starter", 883.5),
+        ("learning-curves", 36392.0),
         ("planted", 998.0),
         ("hybrid", 2093.519999999999),
         ("reference-contextual", 1100.0),
@@ -348,10 +353,12 @@ fn values_are_stable() {
         ("sphere", 4894.463615663827),
         ("representations", 4014.0),
         ("expert-advice", 2495.0),
+        ("contrary", 708.0),
         ("dataset", 1976.0),
         ("logged", 1015.4878227546691),
         ("hardness", 1395.0),
     ];
+    let mut wrong = Vec::new();
     for entry in entries().iter().filter(|e| e.kind != "points") {
         let World::Arms(mut env) = world(entry.name, 31) else { unreachable!() };
         let mut sum = 0.0;
@@ -367,6 +374,9 @@ fn values_are_stable() {
             },
         );
         let value = known.iter().find(|(name, _)| *name == entry.name).map(|(_, value)| *value);
-        assert!(value.is_some_and(|v| (v - sum).abs() < 1e-9), "(\"{}\", {sum:?}),", entry.name);
+        if value.is_none_or(|v| (v - sum).abs() >= 1e-9) {
+            wrong.push((entry.name, sum));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

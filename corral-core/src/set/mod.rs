@@ -51,6 +51,16 @@ pub enum Set {
     Polytope(Polytope),
     /// Finitely many points.
     Finite(Finite),
+    /// The unit sphere of R^dim: not convex.
+    Sphere {
+        /// Dimension.
+        dim: usize,
+    },
+    /// The corners {-1, 1}^dim / sqrt(dim), of length 1: not convex, and too many to list.
+    Hypercube {
+        /// Dimension.
+        dim: usize,
+    },
 }
 
 /// As a spec file writes it, before it is checked.
@@ -62,6 +72,8 @@ enum Raw {
     Simplex { vertices: usize },
     Polytope(Polytope),
     Finite(Finite),
+    Sphere { dim: usize },
+    Hypercube { dim: usize },
 }
 
 impl TryFrom<Raw> for Set {
@@ -73,6 +85,8 @@ impl TryFrom<Raw> for Set {
             Raw::Simplex { vertices } => Self::Simplex { vertices },
             Raw::Polytope(polytope) => Self::Polytope(polytope),
             Raw::Finite(points) => Self::Finite(points),
+            Raw::Sphere { dim } => Self::Sphere { dim },
+            Raw::Hypercube { dim } => Self::Hypercube { dim },
         };
         set.check()?;
         Ok(set)
@@ -87,6 +101,8 @@ impl From<Set> for Raw {
             Set::Simplex { vertices } => Self::Simplex { vertices },
             Set::Polytope(polytope) => Self::Polytope(polytope),
             Set::Finite(points) => Self::Finite(points),
+            Set::Sphere { dim } => Self::Sphere { dim },
+            Set::Hypercube { dim } => Self::Hypercube { dim },
         }
     }
 }
@@ -106,6 +122,22 @@ impl Set {
     /// `dim` is 0.
     pub fn cube(dim: usize) -> Result<Self, SetError> {
         Self::Box { dim }.checked()
+    }
+
+    /// The unit sphere of R^dim.
+    ///
+    /// # Errors
+    /// `dim` is 0.
+    pub fn sphere(dim: usize) -> Result<Self, SetError> {
+        Self::Sphere { dim }.checked()
+    }
+
+    /// The corners {-1, 1}^dim / sqrt(dim).
+    ///
+    /// # Errors
+    /// `dim` is 0.
+    pub fn hypercube(dim: usize) -> Result<Self, SetError> {
+        Self::Hypercube { dim }.checked()
     }
 
     /// The probability simplex with `vertices` vertices.
@@ -143,13 +175,16 @@ impl Set {
     /// The dimension is 0, or a simplex has fewer than 2 vertices.
     pub fn check(&self) -> Result<(), SetError> {
         match *self {
-            Self::Ball { dim: 0 } | Self::Box { dim: 0 } => Err(SetError::ZeroDimension),
+            Self::Ball { dim: 0 }
+            | Self::Box { dim: 0 }
+            | Self::Sphere { dim: 0 }
+            | Self::Hypercube { dim: 0 } => Err(SetError::ZeroDimension),
             Self::Simplex { vertices } if vertices < 2 => Err(SetError::Vertices(vertices)),
             _ => Ok(()),
         }
     }
 
-    /// What kind of set this is: "ball", "box", "simplex", "polytope", "finite set".
+    /// What kind of set this is: "ball", "box", "simplex", "polytope", "finite set", "sphere", "hypercube".
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Ball { .. } => "ball",
@@ -157,13 +192,15 @@ impl Set {
             Self::Simplex { .. } => "simplex",
             Self::Polytope(_) => "polytope",
             Self::Finite(_) => "finite set",
+            Self::Sphere { .. } => "sphere",
+            Self::Hypercube { .. } => "hypercube",
         }
     }
 
     /// Number of coordinates of a point.
     pub fn dim(&self) -> usize {
         match self {
-            Self::Ball { dim } | Self::Box { dim } => *dim,
+            Self::Ball { dim } | Self::Box { dim } | Self::Sphere { dim } | Self::Hypercube { dim } => *dim,
             Self::Simplex { vertices } => *vertices,
             Self::Polytope(polytope) => polytope.dim(),
             Self::Finite(points) => points.dim(),
@@ -179,13 +216,13 @@ impl Set {
         }
     }
 
-    /// Whether the set is convex: all but finite sets.
+    /// Whether the set is convex: all but finite sets, the sphere and the hypercube.
     pub fn is_convex(&self) -> bool {
-        !matches!(self, Self::Finite(_))
+        !matches!(self, Self::Finite(_) | Self::Sphere { .. } | Self::Hypercube { .. })
     }
 
     /// Whether `point` lies in the set. Written so that NaN fails. Points of a finite set are compared to the last
-    /// bit; the coordinates on the simplex must sum to 1 within 1e-9.
+    /// bit; the coordinates on the simplex must sum to 1 within 1e-9, as must the squares on the sphere.
     pub fn contains(&self, point: &[f64]) -> bool {
         point.len() == self.dim()
             && match self {
@@ -196,6 +233,11 @@ impl Set {
                 }
                 Self::Polytope(polytope) => polytope.contains(point),
                 Self::Finite(points) => points.index_of(point).is_some(),
+                Self::Sphere { .. } => (dot(point, point) - 1.0).abs() <= SIMPLEX_SUM,
+                Self::Hypercube { dim } => {
+                    let corner = corner(*dim);
+                    point.iter().all(|v| (v.abs() - corner).abs() <= SIMPLEX_SUM)
+                }
             }
     }
 
@@ -220,6 +262,8 @@ impl Set {
                     point.copy_from_slice(nearest);
                 }
             }
+            Self::Sphere { .. } => normalise(point),
+            Self::Hypercube { dim } => point.iter_mut().for_each(|v| *v = corner(*dim).copysign(*v)),
         }
         self.pull_inside(point);
         Ok(())
@@ -261,23 +305,34 @@ impl Set {
                     at.copy_from_slice(point);
                 }
             }
+            Self::Sphere { .. } => {
+                at.iter_mut().zip(direction).for_each(|(x, g)| *x = -g);
+                normalise(at);
+            }
+            Self::Hypercube { dim } => {
+                for (x, g) in at.iter_mut().zip(direction) {
+                    *x = if *g > 0.0 { -corner(*dim) } else { corner(*dim) };
+                }
+            }
         }
         self.pull_inside(at);
         Ok(dot(direction, at))
     }
 
-    /// The centre: of the ball and the box, the uniform point of the simplex, the centre of the largest ball inside
+    /// The centre: of the ball, the box, the sphere and the hypercube (of the last two it is no point), the uniform point of the simplex, the centre of the largest ball inside
     /// a polytope, the mean of finitely many points.
     pub fn centre(&self) -> Vec<f64> {
         match self {
-            Self::Ball { dim } | Self::Box { dim } => vec![0.0; *dim],
+            Self::Ball { dim } | Self::Box { dim } | Self::Sphere { dim } | Self::Hypercube { dim } => {
+                vec![0.0; *dim]
+            }
             Self::Simplex { vertices } => vec![1.0 / *vertices as f64; *vertices],
             Self::Polytope(polytope) => polytope.centre().to_vec(),
             Self::Finite(points) => points.centre().to_vec(),
         }
     }
 
-    /// Radius of the largest ball (of the affine hull) around the centre inside the set; 0 for finite sets.
+    /// Radius of the largest ball (of the affine hull) around the centre inside the set; 0 for sets that are not convex.
     pub fn inner_radius(&self) -> f64 {
         match self {
             Self::Ball { .. } | Self::Box { .. } => 1.0,
@@ -286,7 +341,7 @@ impl Set {
                 1.0 / (k * (k - 1.0)).sqrt()
             }
             Self::Polytope(polytope) => polytope.inner_radius(),
-            Self::Finite(_) => 0.0,
+            Self::Finite(_) | Self::Sphere { .. } | Self::Hypercube { .. } => 0.0,
         }
     }
 
@@ -294,7 +349,7 @@ impl Set {
     /// vertices to list, where it is that of the bounding box.
     pub fn outer_radius(&self) -> f64 {
         match self {
-            Self::Ball { .. } => 1.0,
+            Self::Ball { .. } | Self::Sphere { .. } | Self::Hypercube { .. } => 1.0,
             Self::Box { dim } => (*dim as f64).sqrt(),
             Self::Simplex { vertices } => {
                 let k = *vertices as f64;
@@ -320,7 +375,7 @@ impl Set {
     /// Radius of the largest ball (of the affine hull) around `point` that fits in the set; negative outside.
     ///
     /// # Errors
-    /// The point is of another dimension or not finite, or the set is finite.
+    /// The point is of another dimension or not finite, or the set is not convex.
     pub fn room(&self, point: &[f64]) -> Result<f64, SetError> {
         self.accept(point)?;
         Ok(match self {
@@ -332,17 +387,22 @@ impl Set {
                 point.iter().fold(f64::INFINITY, |m, v| m.min(*v)) * (k / (k - 1.0)).sqrt()
             }
             Self::Polytope(polytope) => polytope.room(point),
-            Self::Finite(_) => {
+            Self::Finite(_) | Self::Sphere { .. } | Self::Hypercube { .. } => {
                 return Err(SetError::Unsupported { what: "a ball inside", kind: self.kind() });
             }
         })
     }
 
     /// The vertices, where the set has at most `limit` of them and (for polytopes) at most `limit` choices of d rows
-    /// have to be looked at. `None` for the ball.
+    /// have to be looked at. `None` for the ball and the sphere.
     pub fn vertices(&self, limit: usize) -> Option<Vec<Vec<f64>>> {
         match self {
-            Self::Ball { .. } => None,
+            Self::Ball { .. } | Self::Sphere { .. } => None,
+            Self::Hypercube { dim } => {
+                let mut corners = Self::Box { dim: *dim }.vertices(limit)?;
+                corners.iter_mut().flatten().for_each(|v| *v *= corner(*dim));
+                Some(corners)
+            }
             Self::Box { dim } => (*dim < 32 && 1usize << dim <= limit).then(|| {
                 (0..1usize << dim)
                     .map(|mask| (0..*dim).map(|j| if mask >> j & 1 == 1 { 1.0 } else { -1.0 }).collect())
@@ -365,7 +425,7 @@ impl Set {
     }
 
     /// Undoes rounding: a point that lies outside by a few units of the last place is drawn towards the centre until
-    /// [`contains`](Set::contains) accepts it. Points inside, and points of finite sets, stay as they are.
+    /// [`contains`](Set::contains) accepts it. Points inside, and points of sets that are not convex, stay as they are.
     pub fn pull_inside(&self, point: &mut [f64]) {
         if self.contains(point) || !self.is_convex() || point.len() != self.dim() {
             return;
@@ -391,6 +451,21 @@ impl Set {
     fn accept(&self, point: &[f64]) -> Result<(), SetError> {
         error::same_length("the point", point.len(), self.dim())?;
         error::finite("the point", point)
+    }
+}
+
+/// The coordinates of the hypercube's corners, up to sign.
+fn corner(dim: usize) -> f64 {
+    1.0 / (dim as f64).sqrt()
+}
+
+/// Divides by the length; the first unit vector where that is 0.
+fn normalise(point: &mut [f64]) {
+    let norm = dot(point, point).sqrt();
+    if norm > 0.0 {
+        point.iter_mut().for_each(|v| *v /= norm);
+    } else {
+        point[0] = 1.0;
     }
 }
 

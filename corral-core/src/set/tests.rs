@@ -191,3 +191,31 @@ fn projection_survives_redundant_rows() {
         assert!(distance(&p, &[y[0].clamp(-1.0, 1.0), y[1].clamp(-1.0, 1.0)]) < 1e-8, "{y:?} {p:?}");
     }
 }
+
+/// The sphere and the hypercube: minima of linear functions and nearest points are computed, and nothing is listed.
+#[test]
+fn the_sphere_and_the_hypercube_are_computed() {
+    for (set, least, nearest) in [
+        (Set::sphere(3).unwrap(), -3.0, [1.0 / 3.0, -2.0 / 3.0, 2.0 / 3.0]),
+        (Set::hypercube(3).unwrap(), -5.0 / 3f64.sqrt(), [1.0, -1.0, 1.0].map(|v: f64| v / 3f64.sqrt())),
+    ] {
+        let mut at = [0.0; 3];
+        let found = set.linear_min(&[-1.0, 2.0, -2.0], &mut at).unwrap();
+        assert!((found - least).abs() < 1e-12 && set.contains(&at), "{set:?}: {found} at {at:?}");
+        let mut point = [1.0, -2.0, 2.0];
+        set.project(&mut point).unwrap();
+        assert!(set.contains(&point), "{point:?}");
+        assert!(point.iter().zip(nearest).all(|(a, b)| (a - b).abs() < 1e-12), "{point:?}");
+        assert!(!set.contains(&[0.0; 3]) && !set.contains(&[f64::NAN; 3]) && !set.is_convex());
+        assert_eq!((set.dim(), set.norm_bound(), set.inner_radius()), (3, 1.0, 0.0));
+        assert!(set.room(&point).is_err());
+        let mut zero = [0.0; 3];
+        set.project(&mut zero).unwrap();
+        assert!(set.contains(&zero), "{zero:?}");
+        let text = toml::Value::try_from(&set).unwrap();
+        assert_eq!(text.try_into::<Set>().unwrap(), set);
+    }
+    assert_eq!(Set::hypercube(4).unwrap().vertices(16).unwrap().len(), 16);
+    assert!(Set::hypercube(100).unwrap().vertices(1 << 20).is_none());
+    assert!(Set::sphere(0).is_err() && Set::hypercube(0).is_err());
+}

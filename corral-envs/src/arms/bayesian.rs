@@ -50,7 +50,7 @@ impl BayesianParams {
             Some(v) => {
                 GaussianParams { means, sd: libm::sqrt(v), clip: self.clip }.check().map(Drawn::Gaussian)
             }
-            None => BernoulliParams { means }.check().map(Drawn::Bernoulli),
+            None => BernoulliParams { means, scale: 1.0 }.check().map(Drawn::Bernoulli),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod bayesian;
+mod curves;
 mod moving;
 mod oblivious;
 mod replay;
@@ -14,6 +15,7 @@ pub use adaptive::{
     AntiCumulative, AntiCumulativeParams, AntiGreedy, AntiGreedyParams, SlowStarter, SlowStarterParams,
 };
 pub use bayesian::{BayesianParams, Drawn};
+pub use curves::{LearningCurves, LearningCurvesParams};
 pub use moving::{Moving, Noise, Path};
 pub use oblivious::{
     Alternating, AlternatingParams, ChangeParams, Constrained, ConstrainedParams, Drift, DriftParams,
@@ -23,7 +25,7 @@ pub use replay::{Replay, ReplayParams};
 pub use stationary::{Law, Stationary};
 pub use stochastic::{
     Bernoulli, BernoulliParams, Beta, BetaParams, Deterministic, DeterministicParams, GapParams, Gaussian,
-    GaussianParams, clipped_mean,
+    GaussianParams, HeavyTailed, HeavyTailedParams, clipped_mean,
 };
 
 use crate::registry::Row;
@@ -32,6 +34,7 @@ pub(crate) const ROWS: &[Row] = &[
     stochastic::BERNOULLI,
     stochastic::GAUSSIAN,
     stochastic::BETA,
+    stochastic::HEAVY_TAILED,
     stochastic::DETERMINISTIC,
     stochastic::GAP,
     bayesian::BAYESIAN,
@@ -46,6 +49,7 @@ pub(crate) const ROWS: &[Row] = &[
     adaptive::ANTI_GREEDY,
     adaptive::ANTI_CUMULATIVE,
     adaptive::SLOW_STARTER,
+    curves::LEARNING_CURVES,
 ];
 
 /// Passes `means` on when there is at least one and all lie in [0, 1]. Written so that NaN fails.

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{Law, Stationary, check_means};
 use crate::Draw;
+use crate::bandit::coin;
 use crate::registry::{Row, entry, field};
 
 /// Parameters of [`Bernoulli`].
@@ -14,23 +15,28 @@ use crate::registry::{Row, entry, field};
 pub struct BernoulliParams {
     /// The probability of loss 1, per arm.
     pub means: Vec<f64>,
+    /// What the losses 0 and 1 are multiplied by; above 1 they lie outside [0, 1].
+    #[serde(default = "one")]
+    pub scale: f64,
 }
 
 impl BernoulliParams {
     /// The laws, or the mean that is no probability.
     ///
     /// # Errors
-    /// No mean is given, or one is outside [0, 1].
+    /// No mean is given, one is outside [0, 1], or the scale is not positive.
     pub fn check(self) -> Result<Bernoulli, ParamError> {
         check_means("means", &self.means)?;
-        Ok(Bernoulli { means: self.means })
+        let scale = ParamError::positive("scale", self.scale)?;
+        Ok(Bernoulli { means: self.means, scale })
     }
 }
 
-/// Arms that cost 1 with a fixed probability, else 0.
+/// Arms that cost 1 (times a scale) with a fixed probability, else 0.
 #[derive(Debug, Clone)]
 pub struct Bernoulli {
     means: Vec<f64>,
+    scale: f64,
 }
 
 impl Law for Bernoulli {
@@ -39,12 +45,16 @@ impl Law for Bernoulli {
     }
 
     fn mean(&self, arm: usize) -> f64 {
-        self.means[arm]
+        self.scale * self.means[arm]
     }
 
     #[inline]
     fn loss(&self, arm: usize, draw: Draw) -> f64 {
-        f64::from(draw.uniform(arm as u64) < self.means[arm])
+        self.scale * coin(self.means[arm], draw, arm as u64)
+    }
+
+    fn losses(&self) -> LossDomain {
+        if self.scale <= 1.0 { LossDomain::Unit } else { LossDomain::Real }
     }
 }
 
@@ -187,6 +197,67 @@ impl Law for Beta {
     }
 }
 
+/// Parameters of [`HeavyTailed`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeavyTailedParams {
+    /// The scale of the losses, per arm.
+    pub scales: Vec<f64>,
+    /// a of the tail, the same for all arms.
+    #[serde(default = "tail")]
+    pub exponent: f64,
+}
+
+fn tail() -> f64 {
+    1.1
+}
+
+impl HeavyTailedParams {
+    /// The laws.
+    ///
+    /// # Errors
+    /// No scale is given, or a number is not positive and finite.
+    pub fn check(self) -> Result<HeavyTailed, ParamError> {
+        let exponent = ParamError::positive("exponent", self.exponent)?;
+        if self.scales.is_empty() {
+            return Err(ParamError::new("scales", "an empty list", "at least one number"));
+        }
+        for scale in &self.scales {
+            ParamError::positive("scales", *scale)?;
+        }
+        // E min(1, X) is the integral of (1 + x/s)^-a over [0, 1].
+        let mean = |s: &f64| match exponent {
+            1.0 => s * libm::log1p(1.0 / s),
+            a => s / (a - 1.0) * -libm::expm1((1.0 - a) * libm::log1p(1.0 / s)),
+        };
+        Ok(HeavyTailed { means: self.scales.iter().map(mean).collect(), scales: self.scales, exponent })
+    }
+}
+
+/// Arms with losses min(1, X), where P(X > x) = (1 + x/s)^-a: most are small, and now and then one costs all there is.
+#[derive(Debug, Clone)]
+pub struct HeavyTailed {
+    scales: Vec<f64>,
+    means: Vec<f64>,
+    exponent: f64,
+}
+
+impl Law for HeavyTailed {
+    fn arms(&self) -> usize {
+        self.means.len()
+    }
+
+    fn mean(&self, arm: usize) -> f64 {
+        self.means[arm]
+    }
+
+    fn loss(&self, arm: usize, draw: Draw) -> f64 {
+        // 1 - u is in (0, 1].
+        let tail = 1.0 - draw.uniform(arm as u64);
+        (self.scales[arm] * (libm::pow(tail, -1.0 / self.exponent) - 1.0)).min(1.0)
+    }
+}
+
 /// Parameters of [`Deterministic`].
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -274,7 +345,7 @@ impl GapParams {
         }
         let mut means = vec![0.5; self.arms];
         means[best] = 0.5 - gap;
-        Ok((Bernoulli { means }, gap))
+        Ok((Bernoulli { means, scale: 1.0 }, gap))
     }
 }
 
@@ -294,11 +365,18 @@ pub(super) const BERNOULLI: Row = Row {
     entry: entry(
         "bernoulli",
         "arms",
-        "arms that cost 1 with a fixed probability, else 0",
-        "the paper's multi-armed example, stochastic environment",
+        "arms that cost 1 (or another scale) with a fixed probability, else 0",
+        "the paper's multi-armed example, stochastic environment; scale 30: experiment 8 of Pacchiano, Dann, Gentile 2024",
         "stochastic",
         "O(1)",
-        &[field("means", "", "mean LOSS per arm, each in [0, 1]")],
+        &[
+            field("means", "", "probability of LOSS 1 per arm, each in [0, 1]"),
+            field(
+                "scale",
+                "1.0",
+                "what the losses 0 and 1 are multiplied by; above 1 they lie outside [0, 1]",
+            ),
+        ],
     ),
     example: "means = [0.9, 0.8, 0.5, 0.2]",
     build: |request, _| {
@@ -348,6 +426,30 @@ pub(super) const BETA: Row = Row {
     example: "a = [2.0, 0.5, 1.0]\nb = [1.0, 0.5, 3.0]",
     build: |request, _| {
         let params: BetaParams = request.read()?;
+        request.game(params.check().map(Stationary::new))
+    },
+};
+
+pub(super) const HEAVY_TAILED: Row = Row {
+    entry: entry(
+        "heavy-tailed",
+        "arms",
+        "arms with losses min(1, X), P(X > x) = (1 + x/scale)^-exponent: small ones, and now and then a 1",
+        "stress scenario: heavy tails, clipped",
+        "stochastic",
+        "O(1)",
+        &[
+            field("scales", "", "scale of the LOSS per arm: half of the losses are below about scale"),
+            field(
+                "exponent",
+                "1.1",
+                "exponent of the tail; up to 1 the mean would be infinite without the clipping",
+            ),
+        ],
+    ),
+    example: "scales = [0.2, 0.1, 0.05]",
+    build: |request, _| {
+        let params: HeavyTailedParams = request.read()?;
         request.game(params.check().map(Stationary::new))
     },
 };

@@ -239,7 +239,7 @@ pub(super) const LINEAR: Row = Row {
             field(
                 "contexts",
                 "\"gaussian\"",
-                "gaussian, cube (i.i.d.), sorted, cyclic, hide, evasive (adversarial)",
+                "gaussian, cube (i.i.d.), drifting, sorted, cyclic, hide, evasive (adversarial)",
             ),
             field("pool", "10", "how many contexts are repeated (cyclic, hide)"),
             field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean"),

@@ -1,6 +1,7 @@
 //! Contextual bandits: the paper's example, in its stochastic, hybrid and adversarial kinds.
 
 mod advice;
+mod contrary;
 mod linear;
 mod reference;
 mod representations;
@@ -10,6 +11,7 @@ mod tabular;
 mod tree;
 
 pub use advice::{Advice, AdviceParams};
+pub use contrary::{Contrary, ContraryParams, Order};
 pub use linear::{LinearParams, LinearWorld, Link};
 pub use reference::reference_class;
 pub use representations::{Representations, RepresentationsParams};
@@ -29,4 +31,5 @@ pub(crate) const ROWS: &[Row] = &[
     sphere::SPHERE,
     representations::REPRESENTATIONS,
     advice::ADVICE,
+    contrary::CONTRARY,
 ];

@@ -19,6 +19,8 @@ pub enum Contexts {
     Cube,
     /// Adversarial: unit vectors whose first coordinate sweeps from -1 to 1 over the run.
     Sorted,
+    /// Drifting: normal around a centre that goes once around a circle of radius 0.7 over the run.
+    Drifting,
     /// Adversarial: the same few contexts in turn.
     Cyclic,
     /// Adversarial: one context for ever longer, then another: the k-th lasts 2^k rounds.
@@ -88,7 +90,7 @@ impl Sequence {
         if !(1..=arms).contains(&fewest) {
             return Err(ParamError::new("fewest", fewest, "in 1..=arms"));
         }
-        if dim.saturating_mul(arms).saturating_mul(pool) > 1 << 28 {
+        if dim.saturating_mul(arms).saturating_mul(pool) > 1 << 26 {
             return Err(ParamError::new("pool", pool, "smaller for such contexts"));
         }
         if features == Features::Shared && fewest != arms {
@@ -162,6 +164,11 @@ impl Sequence {
             let (rest, room) = (norm(v), libm::sqrt(1.0 - first * first));
             scale(v, if rest > 0.0 { room / rest } else { 0.0 });
             v[0] = first;
+        }
+        if self.contexts == Contexts::Drifting {
+            let angle = std::f64::consts::TAU * round as f64 / self.horizon.max(1) as f64;
+            scale(v, 0.7);
+            v.iter_mut().zip([libm::cos(angle), libm::sin(angle)]).for_each(|(v, c)| *v += 0.7 * c);
         }
         if self.contexts == Contexts::Evasive {
             let square = dot(&self.played, &self.played);

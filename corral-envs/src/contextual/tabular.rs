@@ -67,23 +67,35 @@ impl PlantedParams {
     /// A size is 0 or too large, the gap is outside [0, 1/2], or the weights are not one non-negative number per
     /// context with a positive sum.
     pub fn draw(self, losses: TabularLosses, rounds: u64, rng: &mut dyn Rng) -> Result<Tabular, ParamError> {
-        let size = |name, size: usize, most: usize, must| {
-            if (1..=most).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
-        };
-        size("contexts", self.contexts, 1 << 20, "in 1..=2^20")?;
-        size("arms", self.arms, 1 << 16, "in 1..=2^16")?;
-        size("policies", self.policies, 1 << 20, "in 1..=2^20")?;
-        if self.contexts.saturating_mul(self.policies.max(self.arms)) > 1 << 28 {
-            return Err(ParamError::new("contexts", self.contexts, "fewer for so many policies and arms"));
-        }
-        let mut stream = Draw::new(rng).stream(0);
-        let mut policy =
-            || Policy::Table((0..self.contexts).map(|_| stream.index(self.arms) as u16).collect());
-        let class: Arc<[Policy]> = (0..self.policies).map(|_| policy()).collect();
+        let class = random_tables(self.contexts, self.arms, self.policies, rng)?;
         let last = self.policies - 1;
         let cells = Cells::new(self.contexts, self.arms, self.weights, self.one_hot)?;
         Tabular::new(cells, class, [last.saturating_sub(1), last], self.gap, losses, rounds)
     }
+}
+
+/// A class of tables drawn at random.
+///
+/// # Errors
+/// A size is 0 or too large.
+pub(super) fn random_tables(
+    contexts: usize,
+    arms: usize,
+    policies: usize,
+    rng: &mut dyn Rng,
+) -> Result<Arc<[Policy]>, ParamError> {
+    let size = |name, size: usize, most: usize, must| {
+        if (1..=most).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
+    };
+    size("contexts", contexts, 1 << 20, "in 1..=2^20")?;
+    size("arms", arms, 1 << 16, "in 1..=2^16")?;
+    size("policies", policies, 1 << 20, "in 1..=2^20")?;
+    if contexts.saturating_mul(policies.max(arms)) > 1 << 26 {
+        return Err(ParamError::new("contexts", contexts, "fewer for so many policies and arms"));
+    }
+    let mut stream = Draw::new(rng).stream(0);
+    let mut policy = || Policy::Table((0..contexts).map(|_| stream.index(arms) as u16).collect());
+    Ok((0..policies).map(|_| policy()).collect())
 }
 
 /// The law of the contexts.
@@ -121,8 +133,13 @@ impl Cells {
         Ok(Self { cells, arms, cumulative: cumulative.collect(), one_hot })
     }
 
+    /// The number of actions.
+    pub fn arms(&self) -> usize {
+        self.arms
+    }
+
     /// The context of a uniform number.
-    fn cell(&self, u: f64) -> usize {
+    pub fn cell(&self, u: f64) -> usize {
         let cell = if self.cumulative.is_empty() {
             (u * self.cells as f64) as usize
         } else {
@@ -132,7 +149,7 @@ impl Cells {
         cell.min(self.cells - 1)
     }
 
-    fn shape(&self) -> ContextShape {
+    pub fn shape(&self) -> ContextShape {
         ContextShape {
             features: if self.one_hot { self.cells } else { 0 },
             row_features: 0,
@@ -140,7 +157,7 @@ impl Cells {
         }
     }
 
-    fn write(&self, cell: usize, context: &mut Context) {
+    pub fn write(&self, cell: usize, context: &mut Context) {
         context.set_cell(Some(cell));
         if self.one_hot {
             let features = context.features_mut();

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::cells::finite;
 use super::columns::{Missing, PerColumn, Table};
 use super::encode::{Encoding, Scaling, Schema, Wishes};
-use super::rows::{File, Format, Row, Rows, Source};
+use super::rows::{File, Row, Rows, Source};
 use super::source::{at, resolve};
 use crate::{EnvError, Environment};
 
@@ -140,7 +140,7 @@ impl LoggedParams {
     /// # Errors
     /// Names file, line and value.
     pub fn check(self, rounds: u64) -> Result<Logged, EnvError> {
-        let file = File { path: resolve(&self.file), format: Format::Csv, separator: b',', header: true };
+        let file = File::csv(resolve(&self.file));
         let path = &file.path;
         let mut rows = Rows::open(&file)?;
         let columns = Columns::find(&rows, &self)?;

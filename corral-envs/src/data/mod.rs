@@ -18,8 +18,9 @@ pub use dataset::{DataSet, DataSetParams};
 pub use encode::{Encoding, Scaling};
 pub use logged::{Logged, LoggedParams, Replay};
 pub use rows::Format;
+pub(crate) use rows::{File, Texts};
 pub use source::{DATA_FOLDER, LONGEST_LINE};
-pub(crate) use source::{matrix, resolve};
+pub(crate) use source::{at, matrix, resolve};
 
 use crate::registry::{Row, entry, field};
 

@@ -112,7 +112,7 @@ pub(super) const SET_FIELDS: [Field; 3] = [
     Field {
         name: "set",
         default: "\"ball\"",
-        doc: "ball, box, simplex, cross-polytope, sphere, corners, or a set written out: { polytope = { rows, bounds } }",
+        doc: "ball, box, simplex, cross-polytope, unit-sphere, hypercube, sphere, corners (both of them listed points), or a set written out: { polytope = { rows, bounds } }",
     },
     Field { name: "dim", default: "2", doc: "dimension of a set that is named (vertices of the simplex)" },
     Field { name: "points", default: "0", doc: "how many points, for sphere and corners (0: all corners)" },

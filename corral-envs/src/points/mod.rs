@@ -2,16 +2,18 @@
 
 mod adversarial;
 mod convex;
+mod normal;
 mod reference;
 mod sets;
 mod stochastic;
 #[cfg(test)]
 mod tests;
 
-use corral_core::{Context, Feedback, Point, Rng, Set, Setup, Space};
+use corral_core::{Context, Feedback, LossDomain, Point, Rng, Set, Setup, Space};
 
 pub use adversarial::{AdversarialLinear, AdversarialLinearParams};
 pub use convex::{AdversarialConvex, AdversarialConvexParams, Shape};
+pub use normal::{NormalLinear, NormalLinearParams};
 pub use reference::{ReferenceBallParams, ReferenceLoss, ReferenceSimplex, ReferenceSimplexParams};
 pub use sets::{Kind, SetSpec};
 pub use stochastic::{Glm, GlmParams, Link, StochasticLinear, StochasticLinearParams, Structure};
@@ -24,6 +26,7 @@ pub(crate) const ROWS: &[Row] = &[
     convex::ROW,
     stochastic::LINEAR_ROW,
     stochastic::GLM_ROW,
+    normal::ROW,
     reference::BALL_ROW,
     reference::SIMPLEX_ROW,
 ];
@@ -38,6 +41,11 @@ pub trait PointLoss: Send {
 
     /// The conditional expectation of f_t(x) given the past.
     fn mean(&self, x: &[f64]) -> f64;
+
+    /// Where losses lie.
+    fn losses(&self) -> LossDomain {
+        LossDomain::Unit
+    }
 
     /// The cumulative mean loss of the best fixed point of `set`, over the rounds so far.
     fn best(&self, set: &Set) -> f64;
@@ -72,7 +80,8 @@ impl<L: PointLoss> PointWorld<L> {
 
 impl<L: PointLoss> Environment<Context, Point> for PointWorld<L> {
     fn setup(&self) -> Setup {
-        Setup::new(Space::Points(self.set.clone()), Some(self.horizon))
+        let setup = Setup::new(Space::Points(self.set.clone()), Some(self.horizon));
+        Setup { losses: self.losses.losses(), ..setup }
     }
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {

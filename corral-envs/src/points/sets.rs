@@ -35,6 +35,10 @@ pub enum Kind {
     Simplex,
     /// The polytope sum |x_i| <= 1, of 2^dim rows.
     CrossPolytope,
+    /// The unit sphere.
+    UnitSphere,
+    /// The corners {-1, 1}^dim / sqrt(dim).
+    Hypercube,
     /// `points` points drawn uniformly from the unit sphere.
     Sphere,
     /// `points` different corners of the cube [-1, 1]^dim, drawn uniformly; 0: all of them.
@@ -70,6 +74,8 @@ impl SetSpec {
             Kind::Box => Set::cube(dim)?,
             Kind::Simplex => Set::simplex(dim)?,
             Kind::CrossPolytope => cross_polytope(dim)?,
+            Kind::UnitSphere => Set::sphere(dim)?,
+            Kind::Hypercube => Set::hypercube(dim)?,
             Kind::Sphere => {
                 if points == 0 {
                     return Err(ParamError::new("points", points, "at least 1 on the sphere").into());

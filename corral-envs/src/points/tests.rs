@@ -42,6 +42,8 @@ const EVERY: &[(&str, &str)] = &[
     ("stochastic-linear", "set = 'corners'\npoints = 9\ndim = 5"),
     ("glm-points", "dim = 3"),
     ("glm-points", "dim = 3\nlink = 'exponential'\nset = 'box'"),
+    ("normal-linear", "sd = 0.01\noffset = 0.5\nlength = 0.4"),
+    ("normal-linear", "sd = 0.01\noffset = 0.5\nlength = 0.4\nset = 'hypercube'\ndim = 4"),
     ("reference-ball", "dim = 2\nvariant = 1"),
     ("reference-ball", "dim = 2\nloss = 'lipschitz'"),
     ("reference-simplex", "arms = 3\nvariant = 1"),
@@ -152,6 +154,70 @@ fn bad_worlds_are_refused_by_name_and_value() {
     assert!(no("reference-simplex", "arms = 1").contains("at least 2 vertices"));
 }
 
+/// Experiments 12 and 16 of the published figures: the best point is theta over its length, the noise has its law (5
+/// standard errors of 20,000 rounds), and a hundred dimensions are no list.
+#[test]
+fn normal_linear_rewards_are_the_published_ones() {
+    let mut env = world("normal-linear", "dim = 5", 10, 1);
+    let mut rng = Pcg64Dxsm::seed_from_u64(3);
+    // ramp(5) = (0, 1, 2, 3, 4) times 5/sqrt(30).
+    let best = Point([0.0, 1.0, 2.0, 3.0, 4.0].map(|v: f64| v / 30f64.sqrt()).to_vec());
+    assert_eq!(env.setup().losses, corral_core::LossDomain::Real);
+    let (mut off, mut square, n) = (0.0, 0.0, 20_000);
+    for _ in 0..n {
+        env.next(&mut rng).expect("endless");
+        let noise = env.mean_loss(&best) - env.loss(&best);
+        off += noise / f64::from(n);
+        square += noise * noise / f64::from(n);
+    }
+    let root = f64::from(n).sqrt();
+    assert!(off.abs() < 5.0 / root && (square - 1.0).abs() < 5.0 * 2f64.sqrt() / root, "{off} {square}");
+    // 1 - reward, of mean offset + |theta| = 6.
+    assert!((env.mean_loss(&best) + 5.0).abs() < 1e-12);
+    assert!((env.best_so_far() + 5.0 * f64::from(n)).abs() < 1e-6);
+    let mut wide = world("normal-linear", "dim = 100\nsupport = 30", 10, 1);
+    wide.next(&mut rng).expect("endless");
+    assert!((wide.best_so_far() + 5.0).abs() < 1e-12);
+    let mut cube = world("normal-linear", "set = 'hypercube'\ndim = 100", 10, 1);
+    cube.next(&mut rng).expect("endless");
+    let corner = Point(vec![0.1; 100]);
+    assert!(
+        (cube.best_so_far() - cube.mean_loss(&corner)).abs() < 1e-9,
+        "every weight of the ramp is positive"
+    );
+    assert!(cube.mean_loss(&Point(vec![0.05; 100])).is_nan());
+}
+
+/// Sizes are refused before memory is asked for.
+#[test]
+fn sizes_are_bounded() {
+    let no = |name: &str, params: &str| {
+        let table: toml::Table = params.parse().expect("toml");
+        build(name, &table, 10, &mut Pcg64Dxsm::seed_from_u64(1))
+            .err()
+            .map(|e| e.to_string())
+            .unwrap_or_default()
+    };
+    let huge = i64::MAX;
+    assert!(no("reference-simplex", &format!("arms = {huge}")).contains("arms must be smaller"));
+    for name in
+        ["adversarial-linear", "adversarial-convex", "stochastic-linear", "glm-points", "normal-linear"]
+    {
+        for set in
+            ["ball", "box", "simplex", "unit-sphere", "hypercube", "sphere", "corners", "cross-polytope"]
+        {
+            for dim in [1_000_000_000, huge] {
+                let e = no(name, &format!("set = '{set}'\ndim = {dim}"));
+                assert!(e.contains("dim must be at most 1000000"), "{name} {set}: {e}");
+            }
+        }
+        let e = no(name, "set = { ball = { dim = 1000000000 } }");
+        assert!(e.contains("dim must be smaller"), "{name}: {e}");
+    }
+    let e = no("stochastic-linear", "set = 'sphere'\ndim = 1000000\npoints = 60000");
+    assert!(e.contains("points must be smaller"), "{e}");
+}
+
 #[test]
 fn a_decision_outside_is_refused() {
     let mut env = world("reference-ball", "dim = 2", 10, 1);
@@ -230,6 +296,8 @@ const STABLE: &[f64] = &[
     202.3132552285311,
     145.0,
     37.0,
+    175.16185647295083,
+    282.27329365455995,
     258.0870782924464,
     215.68100334958905,
     161.0,

@@ -1,0 +1,146 @@
+//! Arms that are learners: an arm's loss is its learning curve at the number of times it was played.
+
+use std::collections::BTreeMap;
+
+use corral_core::catalog::Unknown;
+use serde::Deserialize;
+
+use super::{Moving, Noise, Path};
+use crate::data::{File, Texts, at, resolve};
+use crate::registry::{Row, entry, field};
+use crate::{Draw, EnvError};
+
+/// Parameters of [`LearningCurves`].
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearningCurvesParams {
+    /// A CSV with the columns set, learner, size and loss, here or in the folder that `CORRAL_DATA` names.
+    pub file: String,
+    /// Which set of curves; the only one where it is not given.
+    pub set: Option<String>,
+    /// What is added to the means.
+    #[serde(default)]
+    pub noise: Noise,
+}
+
+impl LearningCurvesParams {
+    /// Reads the curves of one set; learners are numbered in the order of their names.
+    ///
+    /// # Errors
+    /// The file cannot be read, a size is not positive or a loss outside [0, 1], a learner has a size twice, or the set
+    /// is not there: file, line and value are named.
+    pub fn check(self) -> Result<LearningCurves, EnvError> {
+        let path = resolve(&self.file);
+        let mut rows = Texts::open(&File::csv(path.clone()), ["set", "learner", "size", "loss"])?;
+        let mut sets: BTreeMap<String, BTreeMap<String, BTreeMap<u64, f64>>> = BTreeMap::new();
+        while let Some((line, [set, learner, size, loss])) = rows.next()? {
+            let refuse = |why: String| at(&path, Some(line), why);
+            let number = |text: &str| text.trim().parse::<f64>().unwrap_or(f64::NAN);
+            let (anchor, value) = (number(size), number(loss));
+            if !(1.0..=1e15).contains(&anchor) {
+                return Err(refuse(format!("a size is at least 1, but this is {size:?}")));
+            }
+            if !(0.0..=1.0).contains(&value) {
+                return Err(refuse(format!("a loss is in [0, 1], but this is {loss:?}")));
+            }
+            let curve = sets.entry(set.to_owned()).or_default().entry(learner.to_owned()).or_default();
+            if curve.insert(anchor as u64, value).is_some() {
+                return Err(refuse(format!("{learner:?} has the size {size} twice in the set {set:?}")));
+            }
+        }
+        let known = || sets.keys().map(String::as_str);
+        let learners = match &self.set {
+            Some(name) => sets
+                .get(name)
+                .ok_or_else(|| at(&path, None, Unknown::new("set", name, known()).to_string()))?,
+            None if sets.len() == 1 => {
+                sets.values().next().ok_or_else(|| at(&path, None, "the file is empty"))?
+            }
+            None => {
+                let why = format!(
+                    "{} sets of curves; `set` says which: {}",
+                    sets.len(),
+                    known().take(5).collect::<Vec<_>>().join(", ")
+                );
+                return Err(at(&path, None, why));
+            }
+        };
+        let curve = |anchors: &BTreeMap<u64, f64>| {
+            Curve(anchors.iter().map(|(size, loss)| (libm::log(*size as f64), *loss)).collect())
+        };
+        Ok(LearningCurves { counts: vec![0; learners.len()], curves: learners.values().map(curve).collect() })
+    }
+}
+
+/// A learning curve: losses at the logarithms of sizes.
+#[derive(Debug, Clone)]
+struct Curve(Vec<(f64, f64)>);
+
+impl Curve {
+    /// The loss after `plays` plays: linear in the logarithm of the size, and constant before the first and after the
+    /// last that was measured.
+    fn at(&self, plays: u64) -> f64 {
+        let x = libm::log(plays as f64);
+        let after = self.0.partition_point(|(size, _)| *size <= x);
+        match (after.checked_sub(1).map(|i| self.0[i]), self.0.get(after).copied()) {
+            (Some((from, low)), Some((to, high))) => low + (high - low) * (x - from) / (to - from),
+            (Some((_, loss)), None) | (None, Some((_, loss))) => loss,
+            (None, None) => f64::NAN,
+        }
+    }
+}
+
+/// Arm i costs curve_i(n) in its play after n others. The best in hindsight is the learner that is best had it been
+/// followed in every round.
+#[derive(Debug, Clone)]
+pub struct LearningCurves {
+    curves: Vec<Curve>,
+    counts: Vec<u64>,
+}
+
+impl Path for LearningCurves {
+    fn arms(&self) -> usize {
+        self.curves.len()
+    }
+
+    fn means(&mut self, _round: u64, _draw: Draw, means: &mut [f64]) {
+        for ((mean, curve), plays) in means.iter_mut().zip(&self.curves).zip(&self.counts) {
+            *mean = curve.at(*plays);
+        }
+    }
+
+    fn played(&mut self, arm: usize) {
+        self.counts[arm] += 1;
+    }
+
+    fn best_alone(&self, rounds: u64) -> Option<f64> {
+        let alone = |curve: &Curve| (0..rounds).map(|plays| curve.at(plays)).sum();
+        self.curves.iter().map(alone).reduce(f64::min)
+    }
+}
+
+pub(super) const LEARNING_CURVES: Row = Row {
+    entry: entry(
+        "learning-curves",
+        "arms",
+        "arms that are learners: an arm costs its learning curve at the number of times it was played",
+        "learning curves as in LCDB (Mohr, Viering, Loog, van Rijn 2022); for masters over fixed bases",
+        "reacts to an arm's own plays; regret against the best arm played in every round",
+        "O(K log anchors)",
+        &[
+            field(
+                "file",
+                "",
+                "CSV with columns set, learner, size, loss, here or in the folder of CORRAL_DATA",
+            ),
+            field("set", "unset", "which set of curves; the only one where it is not given"),
+            field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean"),
+        ],
+    ),
+    example: "file = 'tests/data/curves.csv'\nset = '44'",
+    build: |request, _| {
+        let params: LearningCurvesParams = request.read()?;
+        let noise = params.noise;
+        request.game(params.check().map(|path| Moving::new(path, noise)))
+    },
+};
