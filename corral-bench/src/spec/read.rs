@@ -269,7 +269,10 @@ fn members(
         if let Some(other) =
             ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
         {
-            return Err(SpecError::at(&table.place, format!("alone names a band and goes without {other}")));
+            return Err(SpecError::at(
+                &table.place,
+                format!("alone names a band, and cannot be given with {other}"),
+            ));
         }
         let (name, members) = bands.find(table, "alone")?;
         let band = (!worlds.is_empty()).then_some(name);
