@@ -22,6 +22,63 @@ use crate::{Benched, Commons, LossDomain, Memo, Order, ParamError, SnapshotError
 /// - It never panics on input, and never proposes NaN.
 ///
 /// Each sentence is a function of `corral_core::contract` (feature `contract`).
+///
+/// ```
+/// use corral_core::{Abilities, Arm, Base, BaseError, Feedback, Order, Proposal, Rng, snapshot, uniform};
+///
+/// /// The arm with the lowest mean loss; a random one in a tenth of the rounds.
+/// struct Greedy {
+///     /// Losses seen of each arm, and their sum.
+///     seen: Vec<(f64, f64)>,
+/// }
+///
+/// impl<X: ?Sized> Base<X, Arm> for Greedy {
+///     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+///         let (explore, any) = (uniform(rng) < 0.1, uniform(rng)); // the same draws whatever happens
+///         let mean = |arm: &usize| self.seen[*arm].1 / self.seen[*arm].0.max(1.0);
+///         let best = (0..self.seen.len()).min_by(|a, b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
+///         let arm = if explore { (any * self.seen.len() as f64) as usize } else { best };
+///         Ok(Proposal::new(Arm::from(arm)))
+///     }
+///     fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+///         let seen = self.seen.get_mut(made.decision.index());
+///         let seen = seen.ok_or_else(|| BaseError::Proposal(format!("arm {}", made.decision.index())))?;
+///         if let Some(loss) = feedback.check(f64::MAX)?.observed() {
+///             *seen = (seen.0 + 1.0, seen.1 + loss); // lazy: the loss, never loss * weight
+///         }
+///         Ok(())
+///     }
+///     fn abilities(&self) -> Abilities {
+///         Abilities::MODEL
+///     }
+///     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+///         if order.check()?.starts_over() {
+///             self.seen.fill((0.0, 0.0)); // a wider range is nothing to a lazy base
+///         }
+///         Ok(())
+///     }
+///     fn save(&self) -> Vec<u8> {
+///         snapshot::seal("my-greedy", 1, &self.seen)
+///     }
+///     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+///         let seen: Vec<(f64, f64)> = snapshot::open("my-greedy", 1, state)?;
+///         if seen.len() != self.seen.len() {
+///             return Err(BaseError::Failed("a snapshot of another number of arms".into()));
+///         }
+///         self.seen = seen;
+///         Ok(())
+///     }
+/// }
+/// # use rand::SeedableRng;
+/// let (mut base, mut rng) = (Greedy { seen: vec![(0.0, 0.0); 3] }, rand_pcg::Pcg64Dxsm::seed_from_u64(1));
+/// for _ in 0..1_000 {
+///     let made = base.propose(&(), &mut rng)?;
+///     let loss = [0.5, 0.2, 0.7][made.decision.index()];
+///     base.learn(&(), &made, loss.into())?;
+/// }
+/// assert!(base.seen[1].0 > 800.0);
+/// # Ok::<(), BaseError>(())
+/// ```
 pub trait Base<X: ?Sized, D>: Send {
     /// Proposes a decision for `x`.
     ///

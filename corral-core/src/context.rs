@@ -10,6 +10,16 @@ use serde::{Deserialize, Serialize};
 ///
 /// Rounds without side information carry [`Context::plain`]: no features, K actions.
 ///
+/// ```
+/// use corral_core::Context;
+/// let arms = Context::plain(3);                                            // a multi-armed bandit
+/// let user = Context::shared(vec![1.0, 0.3], 3);                           // what is known of the user
+/// let items = Context::with_rows(vec![1.0], vec![0.1, 0.9, 0.5, 0.5], 2);  // two items with two features each
+/// let cell = Context::tabular(4, 3);                                       // the fifth of finitely many contexts
+/// assert_eq!((arms.actions(), user.features().len(), cell.cell()), (3, 2, Some(4)));
+/// assert_eq!((items.actions(), items.row(1)), (2, Some(&[0.5, 0.5][..])));
+/// ```
+///
 /// Its numbers are its own, or [lent](Context::lent). They are handed out for as long as the context itself is borrowed,
 /// and a clone owns a copy: whoever lends for less than ever needs no more than keep the context from outliving the loan.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]

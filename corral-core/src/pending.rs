@@ -16,14 +16,36 @@ const MEMORY: usize = 8;
 /// clock in here: time is whatever number the caller counts by.
 ///
 /// ```
-/// # use corral_core::{Pending, PendingError};
-/// # fn demo(ticket: corral_core::Ticket<u8>) -> Result<(), Box<dyn std::error::Error>> {
-/// let mut pending = Pending::new(1_000);
-/// let id = pending.insert("context", ticket, 17)?;         // at time 17; hand `id` out with the decision
-/// let (context, ticket) = pending.take(id)?;               // its loss has come
-/// assert_eq!(pending.take(id), Err(PendingError::AlreadyRewarded(id)));
-/// # Ok(())
+/// use corral_core::{Context, Corral, CorralParams, Ensemble, Expiry, Feedback, Horizon, Pending, PendingError};
+/// # use corral_core::{Arm, Base, BaseError, Order, Proposal, Rng};
+/// # use rand::SeedableRng;
+/// # struct Always(u32);
+/// # impl Base<Context, Arm> for Always {
+/// #     fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+/// #         Ok(Proposal::new(Arm(self.0)))
+/// #     }
+/// #     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
+/// #     fn obey(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
+/// #     fn save(&self) -> Vec<u8> { Vec::new() }
+/// #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
 /// # }
+/// # let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Always(0)), Box::new(Always(1))];
+/// # let mut band = Ensemble::new(Corral::new(CorralParams::new(2, Horizon::Known(1_000)))?, bases)?;
+/// # let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+/// let mut pending = Pending::new(1_000);
+/// let x = Context::plain(2);
+/// let ticket = band.choose(&x, &mut rng)?;
+/// let id = pending.insert(x.clone(), ticket, 17)?;           // at time 17; hand `id` out with the decision
+/// pending.reward(id, 0.25, &mut band)?;                      // its loss has come
+/// assert_eq!(pending.reward(id, 0.25, &mut band), Err(PendingError::AlreadyRewarded(id)));
+///
+/// let ticket = band.choose(&x, &mut rng)?;
+/// pending.insert(x, ticket, 18)?;
+/// for late in pending.expire(100, Expiry::Loss(1.0))? {      // what has waited since before time 100
+///     band.learn(&late.context, late.ticket, late.loss)?;
+/// }
+/// assert!(pending.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, PartialEq)]
 pub struct Pending<X, D> {

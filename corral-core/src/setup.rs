@@ -8,6 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::{ContextSampler, ContextShape, Policy, Space};
 
 /// What a learner is told about the world before the first round. Constructors of bases take it, environments fill it.
+///
+/// ```
+/// use corral_core::{ContextShape, Set, Setup, Space};
+/// let arms = Setup::arms(3, Some(10_000));                                 // three arms, ten thousand rounds
+/// let news = Setup {
+///     context: ContextShape { features: 20, ..ContextShape::default() },    // twenty features a round
+///     ..Setup::arms(5, None)                                               // for as long as it takes
+/// };
+/// let ball = Setup::new(Space::Points(Set::ball(2)?), Some(1_000));        // points of the unit disc
+/// assert_eq!((arms.actions(), news.actions(), ball.actions()), (3, 5, 0));
+/// # Ok::<(), corral_core::set::SetError>(())
+/// ```
 #[derive(Clone)]
 pub struct Setup {
     /// The decisions that can be played.

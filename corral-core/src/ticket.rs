@@ -6,6 +6,33 @@ use crate::{Memo, Proposal};
 
 /// A round in flight: what to play, and everything that its loss needs to find its way back. A value, held by whoever
 /// waits for the loss; not `Clone`, because a loss is learned once. Feedback may come late and out of order.
+///
+/// ```
+/// use corral_core::{Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Ticket};
+/// # use corral_core::{Arm, Base, BaseError, Order, Proposal, Rng};
+/// # use rand::SeedableRng;
+/// # struct Always(u32);
+/// # impl Base<Context, Arm> for Always {
+/// #     fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+/// #         Ok(Proposal::new(Arm(self.0)))
+/// #     }
+/// #     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
+/// #     fn obey(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
+/// #     fn save(&self) -> Vec<u8> { Vec::new() }
+/// #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
+/// # }
+/// # let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Always(0)), Box::new(Always(1))];
+/// # let mut band = Ensemble::new(Corral::new(CorralParams::new(2, Horizon::Known(1_000)))?, bases)?;
+/// # let (x, mut rng) = (Context::plain(2), rand_pcg::Pcg64Dxsm::seed_from_u64(1));
+/// let ticket: Ticket<Arm> = band.choose(&x, &mut rng)?;
+/// assert_eq!((ticket.round(), ticket.probability()), (0, 0.5));
+/// let bytes = postcard::to_stdvec(&ticket)?;                  // it may wait in a queue, or in another process
+/// let ticket: Ticket<Arm> = postcard::from_bytes(&bytes)?;
+/// band.learn(&x, ticket, 0.5)?;
+/// let again: Ticket<Arm> = postcard::from_bytes(&bytes)?;     // a copy of the bytes is no second loss
+/// assert!(band.learn(&x, again, 0.5).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ticket<D> {
     /// What to play.

@@ -5,6 +5,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::{LossDomain, ParamError};
 
 /// Parameters of [`Corral`](crate::Corral).
+///
+/// ```
+/// use corral_core::{Corral, CorralParams, Horizon, Rate};
+/// let paper = CorralParams::new(3, Horizon::Known(10_000));
+/// let fast = CorralParams { rate: Rate::Fast, prior: Some(vec![2.0, 1.0, 1.0]), ..paper.clone() };
+/// assert_eq!(Corral::new(fast)?.distribution(), [0.5, 0.25, 0.25]);
+/// // Is the guarantee worth anything at this horizon, against a base with regret sqrt(rho T) at range rho?
+/// let bound = Corral::new(paper)?.bound(0.5, 100.0);
+/// assert!(bound.is_some_and(|regret| regret > 10_000.0));      // no: it exceeds T
+/// let bad = CorralParams { rate: Rate::Fixed(-1.0), ..CorralParams::new(3, Horizon::Unknown) };
+/// assert_eq!(Corral::new(bad).unwrap_err().to_string(), "rate must be positive and finite, but is -1");
+/// # Ok::<(), corral_core::ParamError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CorralParams {

@@ -68,6 +68,37 @@ const SPARE: usize = 64;
 /// known. An ensemble is itself a [`Base`], so ensembles nest.
 ///
 /// Under [`Crediting::Chosen`] one round asks one base and allocates nothing.
+///
+/// ```
+/// use corral_core::{Context, Corral, CorralParams, Ensemble, EnsembleError, Feedback, Horizon, Setup};
+/// # use corral_core::{Arm, Base, BaseError, Order, Proposal, Rng};
+/// # use rand::SeedableRng;
+/// # struct Always(u32);
+/// # impl Base<Context, Arm> for Always {
+/// #     fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+/// #         Ok(Proposal::new(Arm(self.0)))
+/// #     }
+/// #     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
+/// #     fn obey(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
+/// #     fn save(&self) -> Vec<u8> { Vec::new() }
+/// #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
+/// # }
+/// let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Always(0)), Box::new(Always(1))];   // yours
+/// let master = Corral::new(CorralParams::new(2, Horizon::Known(1_000)))?;
+/// let mut band = Ensemble::new(master, bases)?.with_setup(&Setup::arms(2, Some(1_000))).with_names(["left", "right"]);
+///
+/// let (x, mut rng) = (Context::plain(2), rand_pcg::Pcg64Dxsm::seed_from_u64(1));
+/// let (first, second) = (band.choose(&x, &mut rng)?, band.choose(&x, &mut rng)?);
+/// band.learn(&x, second, 0.25)?;                                  // losses come in any order
+/// let refused = band.learn(&x, first, 7.0).unwrap_err();          // what the caller did wrong changes nothing,
+/// assert_eq!(refused.error, EnsembleError::Loss(7.0));
+/// let outcome = band.learn(&x, refused.ticket, Feedback::unseen())?;   // and the ticket comes back
+/// assert!(!outcome.credited && band.benched().is_empty());
+///
+/// let snapshot = band.save();                                     // continues bit for bit
+/// assert!(band.load(&snapshot).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Ensemble<X: ?Sized, D, M> {
     id: u64,
     master: M,
