@@ -130,3 +130,12 @@ fn a_spec_that_names_a_refused_plugin_is_told_why() {
     std::fs::write(dir.path().join("plugins/libmine.so"), "hello").unwrap();
     refused(&run(&dir, &["--check"]), 2, &["line 14: plugin refused: plugins/libmine.so: not a library"]);
 }
+
+#[test]
+fn a_built_in_spec_is_shown_as_it_is() {
+    let dir = TempDir::new().unwrap();
+    for (name, text) in corral_bench::experiments::ALL {
+        assert_eq!(succeeded(&corral(dir.path(), &["show", name])), *text, "{name}");
+    }
+    refused(&corral(dir.path(), &["show", "quikstart"]), 2, &["unknown experiment", "quickstart"]);
+}

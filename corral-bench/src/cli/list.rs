@@ -227,6 +227,20 @@ fn one(listed: &Listed, format: Format) -> String {
     out
 }
 
+/// `corral show`: the text of a built-in spec.
+///
+/// # Errors
+/// An unknown name.
+pub fn show(name: &str) -> Result<(), Failure> {
+    match experiments::text(name) {
+        Some(text) => print(text),
+        None => {
+            let known = experiments::ALL.iter().map(|(n, _)| *n);
+            Err(Failure::usage(Unknown::new("experiment", name, known)))
+        }
+    }
+}
+
 fn list_experiments(args: &ListArgs) -> Result<(), Failure> {
     let mut rows: Vec<Vec<String>> = experiments::ALL
         .iter()

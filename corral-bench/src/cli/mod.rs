@@ -49,6 +49,11 @@ enum Command {
     Run(run::RunArgs),
     /// List what can be named in a spec
     List(list::ListArgs),
+    /// Print the spec of a built-in experiment, to copy and change
+    Show {
+        /// Its name (see `corral list experiments`)
+        name: String,
+    },
     /// Write the HTML report of a results folder again
     Report(report::ReportArgs),
     /// Write results as tidy tables: CSV, JSON or Parquet
@@ -163,6 +168,7 @@ impl Cli {
             None => run::run(run::RunArgs::quickstart()),
             Some(Command::Run(args)) => run::run(args),
             Some(Command::List(args)) => list::list(args),
+            Some(Command::Show { name }) => list::show(&name),
             Some(Command::Report(args)) => report::report(args),
             Some(Command::Export(args)) => export::export(args),
             Some(Command::Plot(args)) => plot::plot(args),
