@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use corral_core::Arm;
+use corral_core::registry::Kind;
 use corral_envs::{World, build, entries, example, induce};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
@@ -45,7 +46,7 @@ fn bernoulli(c: &mut Criterion) {
 // What does a round of each environment cost, as its example builds it?
 fn every(c: &mut Criterion) {
     let mut group = c.benchmark_group("envs/round");
-    for entry in entries().iter().filter(|e| e.kind != "points") {
+    for entry in entries().filter(|e| e.kind != Kind::Points) {
         let Some(params) = example(entry.name) else { continue };
         // The files of examples lie beside the environments.
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../corral-envs/tests/data/");

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use corral_core::catalog::{Entry, Field, Unknown};
+use corral_core::catalog::{Entry, Field};
+use corral_core::registry::Unknown;
 use corral_core::{ParamError, Rng};
 use serde::Deserialize;
 
@@ -268,7 +269,7 @@ fn three_halves() -> f64 {
 /// # Errors
 /// An unknown name or key, or a value that cannot be used.
 pub fn delay(params: &toml::Table) -> Result<Delay, BuildError> {
-    let value = |why: String| BuildError::Value { name: "delay".to_owned(), why };
+    let value = |why: String| BuildError::refused("environment", "delay", why);
     let name = match params.get("name") {
         Some(toml::Value::String(name)) => name.as_str(),
         Some(other) => return Err(value(format!("name must be a name, but is {other}"))),
@@ -288,5 +289,5 @@ pub fn delay(params: &toml::Table) -> Result<Delay, BuildError> {
         _ => Delay::fixed(0).losing(params.probability.ok_or_else(|| missing("probability"))?),
     }
     .and_then(|delay| if name == "lost" { Ok(delay) } else { delay.losing(params.lost) })
-    .map_err(|e| BuildError::Env { name: format!("delay {name}"), source: e.into() })
+    .map_err(|e| BuildError::refused("environment", format!("delay {name}"), e))
 }

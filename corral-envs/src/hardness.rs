@@ -1,14 +1,16 @@
 //! The pair of environments of the hardness theorem. Its two bases are `hardness-first` and `hardness-second`.
 
-use corral_core::{ParamError, Rng};
-use serde::Deserialize;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{Rng, params};
+use serde::{Deserialize, Serialize};
 
-use crate::arms::{DeterministicParams, Stationary};
-use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError};
+use crate::arms::{Deterministic, Stationary};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
 /// Which of the two environments.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Which {
     /// E_1: arms 0 and 1 are the better ones.
@@ -20,13 +22,20 @@ pub enum Which {
     Random,
 }
 
-/// Parameters of the hardness environment.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct HardnessParams {
-    /// Which of the two.
-    #[serde(default)]
-    pub which: Which,
+params! {
+    /// Parameters of the hardness environment.
+    pub struct HardnessParams {
+        /// Which of the two.
+        which: Which = Which::Random;
+    }
+}
+
+impl Builds for HardnessParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let (losses, which) = self.draw(ask.rng);
+        let law = Deterministic { losses: losses.to_vec() };
+        ask.game(Stationary::new(law).with_facts(vec![("environment", f64::from(which))]))
+    }
 }
 
 impl HardnessParams {
@@ -48,27 +57,18 @@ impl HardnessParams {
     }
 }
 
-pub(crate) const ROWS: &[Row] = &[Row {
-    entry: entry(
-        "hardness",
-        "arms",
-        "the hardness theorem's pair: four arms with fixed losses 0.1 to 0.4; run with its two bases",
-        "the paper, hardness theorem",
-        "stochastic; no master over hardness-first and hardness-second has less than linear regret",
-        "O(1)",
-        &[field("which", "\"random\"", "first, second, or random: one of the two with equal probability")],
-    ),
-    example: "",
-    build: |request, rng| {
-        let params: HardnessParams = request.read()?;
-        let (losses, which) = params.draw(rng);
-        let built = || -> Result<_, ParamError> {
-            let law = DeterministicParams { losses: losses.to_vec() }.check()?;
-            Ok(Stationary::new(law).with_facts(vec![("environment", f64::from(which))]))
-        };
-        request.game(built().map_err(EnvError::from))
+pub(crate) const ROWS: &[Row<Build>] = &[row::<HardnessParams>(
+    Entry {
+        name: "hardness",
+        summary: "the hardness theorem's pair: four arms with fixed losses 0.1 to 0.4; run with its two bases",
+        source: "the paper, hardness theorem",
+        fits: "stochastic; no master over hardness-first and hardness-second has less than linear regret",
+        cost: "O(1)",
+        kind: Kind::Arms,
+        ..Entry::EMPTY
     },
-}];
+    "",
+)];
 
 #[cfg(test)]
 mod tests {

@@ -26,7 +26,7 @@
 //! ```
 //!
 //! An environment draws one number a round and derives the round from it ([`Draw`]), so that every learner of a seed
-//! faces the same world. [`build`] knows environments by name ([`entries`]), [`induce`] puts E' around one, [`delay`]
+//! faces the same world. [`build`] knows environments by name ([`REGISTRY`]), [`induce`] puts E' around one, [`delay`]
 //! makes feedback late outside of it, [`alone`] runs a learner in one and measures its regret.
 
 #![forbid(unsafe_code)]
@@ -49,10 +49,11 @@ pub mod points;
 
 pub use alone::{Run, RunError, alone};
 pub use bandit::{Bandit, Game, Round};
+pub use corral_core::registry::BuildError;
 pub use delay::{Arrival, Delay, Mailbox, delay, delays};
 pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
 pub use induced::{Induced, induce};
-pub use registry::{BuildError, World, build, entries, example};
+pub use registry::{Ask, Build, REGISTRY, World, build, entries, example};
 pub use regret::{ArmSums, CellSums};
 pub use rescaled::Rescaled;

@@ -1,5 +1,6 @@
 //! The induced environment E': its laws, its schedules, its history.
 
+use corral_core::registry::Kind;
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
 use corral_envs::induced::{Announce, Constant, Listed, Recorded, Schedule, Substitute, schedules};
 use corral_envs::{EnvError, Environment, Induced, World, build, induce};
@@ -297,7 +298,7 @@ fn a_decision_can_be_listed_for_arms() {
 #[test]
 fn worlds_of_points_can_be_induced() {
     use corral_core::{Point, Space};
-    for entry in corral_envs::entries().iter().filter(|e| e.kind == "points") {
+    for entry in corral_envs::entries().filter(|e| e.kind == Kind::Points) {
         for schedule in schedules() {
             let range = if schedule.name == "recorded" { "probabilities = [0.5]" } else { "range = 4" };
             for substitute in ["last", "own", "first", "worst"] {

@@ -1,5 +1,6 @@
 //! One table over every registered environment.
 
+use corral_core::registry::Kind;
 use corral_core::{Arm, Context, LossDomain};
 use corral_envs::{Environment, World, build, entries, example};
 use rand::SeedableRng;
@@ -18,11 +19,10 @@ fn world(name: &str, seed: u64) -> World {
 
 #[test]
 fn names_are_unique_and_told_of() {
-    for (i, entry) in entries().iter().enumerate() {
-        assert!(entries()[..i].iter().all(|e| e.name != entry.name), "{} twice", entry.name);
-        assert!(["arms", "contextual", "points"].contains(&entry.kind), "{}", entry.name);
+    for (i, entry) in entries().enumerate() {
+        assert!(entries().take(i).all(|e| e.name != entry.name), "{} twice", entry.name);
+        assert_ne!(entry.kind, Kind::Any, "{}", entry.name);
         assert!(!entry.summary.is_empty() && !entry.source.is_empty(), "{}", entry.name);
-        assert!(entry.fields.iter().all(|f| !f.doc.is_empty()), "{}", entry.name);
     }
 }
 
@@ -30,30 +30,26 @@ fn names_are_unique_and_told_of() {
 fn every_example_builds_and_its_kind_is_right() {
     for entry in entries() {
         let world = world(entry.name, 1);
-        assert_eq!(matches!(world, World::Points(_)), entry.kind == "points", "{}", entry.name);
+        assert_eq!(matches!(world, World::Points(_)), entry.kind == Kind::Points, "{}", entry.name);
         assert_eq!(world.setup().horizon, Some(ROUNDS), "{}", entry.name);
     }
 }
 
-/// Every key with a default can be left out and can be written; a key without one must be given.
+/// Every key has a sentence, and one without a default must be given.
+#[cfg(feature = "describe")]
 #[test]
 fn the_fields_are_those_that_are_read() {
-    for entry in entries() {
-        let mut params = table(example(entry.name).unwrap());
-        for field in entry.fields {
-            if field.default.is_empty() {
-                let mut without = params.clone();
-                if without.remove(field.name).is_some() {
-                    let built = build(entry.name, &without, ROUNDS, &mut Pcg64Dxsm::seed_from_u64(1));
-                    assert!(built.is_err(), "{}: {} is not needed", entry.name, field.name);
-                }
-            } else if field.default != "unset" && !params.contains_key(field.name) {
-                let default = table(&format!("x = {}", field.default));
-                params.insert(field.name.to_owned(), default["x"].clone());
+    for row in corral_envs::REGISTRY.rows() {
+        let name = row.entry.name;
+        for field in row.fields() {
+            assert!(!field.doc.is_empty(), "{name}: {}", field.name);
+            let mut without = table(example(name).unwrap());
+            if field.default.is_none() {
+                assert!(without.remove(&field.name).is_some(), "{name}: the example has no {}", field.name);
+                let built = build(name, &without, ROUNDS, &mut Pcg64Dxsm::seed_from_u64(1));
+                assert!(built.is_err(), "{name}: {} is not needed", field.name);
             }
         }
-        let built = build(entry.name, &params, ROUNDS, &mut Pcg64Dxsm::seed_from_u64(1));
-        assert!(built.is_ok(), "{}: {:?}", entry.name, built.err().map(|e| e.to_string()));
     }
 }
 
@@ -68,7 +64,7 @@ fn a_typo_in_a_name_or_a_key_is_answered_with_the_nearest() {
         said("bernoulli", "mean = [0.5]", rng),
         r#"unknown key of bernoulli "mean"; did you mean "means"?"#
     );
-    assert_eq!(said("bernoulli", "", rng), r#"environment "bernoulli": missing field `means`"#);
+    assert_eq!(said("bernoulli", "", rng), r#"environment "bernoulli": the key "means" is missing"#);
     for entry in entries() {
         let mut params = table(example(entry.name).unwrap());
         params.insert("no-such-key".to_owned(), 1.into());
@@ -98,7 +94,7 @@ fn drive(
 #[test]
 fn a_round_draws_the_same_whatever_is_played() {
     use rand::Rng;
-    for entry in entries().iter().filter(|e| e.kind != "points") {
+    for entry in entries().filter(|e| e.kind != Kind::Points) {
         let mut ends = Vec::new();
         for play in 0..3 {
             let World::Arms(mut env) = world(entry.name, 1) else { unreachable!() };
@@ -117,7 +113,7 @@ fn a_round_draws_the_same_whatever_is_played() {
 /// Losses lie where the setup says, [0, 1] but for one environment, are the same when asked again, and an arm outside the space is answered and refused.
 #[test]
 fn losses_are_in_range_and_repeatable() {
-    for entry in entries().iter().filter(|e| e.kind != "points") {
+    for entry in entries().filter(|e| e.kind != Kind::Points) {
         let World::Arms(mut env) = world(entry.name, 2) else { unreachable!() };
         let losses = env.setup().losses;
         assert_eq!(losses == LossDomain::Real, entry.name == "sphere", "{}", entry.name);
@@ -152,7 +148,7 @@ fn every_arm(env: &dyn Environment<Context, Arm>) -> usize {
 #[test]
 fn losses_have_the_means_they_claim() {
     let rounds = 20_000;
-    for entry in entries().iter().filter(|e| e.kind != "points") {
+    for entry in entries().filter(|e| e.kind != Kind::Points) {
         let World::Arms(mut env) = world(entry.name, 4) else { unreachable!() };
         let mut drift = vec![0.0; every_arm(&*env)];
         drive(
@@ -178,13 +174,12 @@ fn losses_have_the_means_they_claim() {
 /// the best arm.
 #[test]
 fn the_best_in_hindsight_is_found_by_brute_force() {
-    for entry in entries()
-        .iter()
-        .filter(|e| e.kind != "points" && !["slow-starter", "learning-curves"].contains(&e.name))
+    for entry in
+        entries().filter(|e| e.kind != Kind::Points && !["slow-starter", "learning-curves"].contains(&e.name))
     {
         let World::Arms(mut env) = world(entry.name, 4) else { unreachable!() };
         let policies = env.setup().policies;
-        let contextual = entry.kind == "contextual";
+        let contextual = entry.kind == Kind::Contextual;
         let mut totals = vec![0.0; policies.as_ref().map_or(every_arm(&*env), |p| p.len())];
         let mut least = 0.0;
         drive(
@@ -264,7 +259,7 @@ fn ignores_the_present(copy: &dyn Fn() -> Box<dyn Environment<Context, Arm>>, pa
 #[test]
 fn no_environment_reads_the_present_decision() {
     // A log shows the loss of its own action only.
-    for entry in entries().iter().filter(|e| e.kind != "points" && e.name != "logged") {
+    for entry in entries().filter(|e| e.kind != Kind::Points && e.name != "logged") {
         let copy = || match world(entry.name, 6) {
             World::Arms(env) => env,
             World::Points(_) => unreachable!(),
@@ -310,7 +305,7 @@ fn a_cheat_would_be_noticed() {
 /// Adaptive environments answer the past, and no others do.
 #[test]
 fn only_adaptive_environments_answer_the_past() {
-    for entry in entries().iter().filter(|e| e.kind != "points") {
+    for entry in entries().filter(|e| e.kind != Kind::Points) {
         let after = |choice: usize| {
             let World::Arms(mut env) = world(entry.name, 6) else { unreachable!() };
             answers(&mut *env, &vec![choice; 150])
@@ -359,7 +354,7 @@ fn values_are_stable() {
         ("hardness", 1395.0),
     ];
     let mut wrong = Vec::new();
-    for entry in entries().iter().filter(|e| e.kind != "points") {
+    for entry in entries().filter(|e| e.kind != Kind::Points) {
         let World::Arms(mut env) = world(entry.name, 31) else { unreachable!() };
         let mut sum = 0.0;
         drive(

@@ -48,7 +48,7 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
     let entries = match what {
         What::Masters => listed(&corral_core::masters::REGISTRY),
         What::Bases => corral_bases::entries().iter().map(from_catalog).collect(),
-        What::Environments => corral_envs::entries().iter().map(from_catalog).collect(),
+        What::Environments => listed(&corral_envs::REGISTRY),
         What::Experiments => return list_experiments(&args),
         What::Plugins => return list_plugins(&args),
     };
@@ -81,7 +81,7 @@ fn overview(format: Format) -> Result<(), Failure> {
     let all = [
         ("masters", corral_core::masters::REGISTRY.entries().map(|e| e.name).collect::<Vec<_>>()),
         ("bases", corral_bases::entries().iter().map(|e| e.name).collect()),
-        ("environments", corral_envs::entries().iter().map(|e| e.name).collect()),
+        ("environments", corral_envs::entries().map(|e| e.name).collect()),
         ("experiments", experiments::ALL.iter().map(|(n, _)| *n).collect()),
     ];
     print(&match format {

@@ -60,8 +60,12 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Keys<'_, T> {
         f.write_str("a table of parameters")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Ok(T::deserialize(de::value::MapAccessDeserializer::new(Entries { map, given: self.given })))
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let entries = Entries { map: &mut map, given: self.given };
+        let read = T::deserialize(de::value::MapAccessDeserializer::new(entries));
+        // A map that is left in its middle is an error to some formats, which would hide ours.
+        while read.is_err() && map.next_entry::<de::IgnoredAny, de::IgnoredAny>()?.is_some() {}
+        Ok(read)
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {

@@ -1,45 +1,30 @@
 //! Environments that answer what was played. Each sees past decisions only: `means` of a round is computed before its
 //! decision exists, and `played` comes after.
 
-use corral_core::ParamError;
-use serde::Deserialize;
+use corral_core::params;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
 
-use super::stochastic::check_arms;
-use super::{Moving, Noise, Path, check_means};
-use crate::Draw;
-use crate::registry::{Row, entry, field};
+use super::{Moving, Noise, Path, SEVERAL_ARMS, given};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
-/// Parameters of [`AntiGreedy`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AntiGreedyParams {
-    /// The number of arms.
-    pub arms: usize,
-    /// Over how many past rounds plays are counted.
-    #[serde(default = "hundred")]
-    pub window: usize,
+params! {
+    /// Parameters of [`AntiGreedy`].
+    pub struct AntiGreedyParams {
+        /// The number of arms.
+        arms: usize, SEVERAL_ARMS;
+        /// Over how many past rounds plays are counted.
+        window: usize = 100, WINDOW;
+    }
 }
 
-fn hundred() -> usize {
-    100
-}
+/// How many past rounds may be counted.
+pub(crate) const WINDOW: Bounds = Bounds::between(1.0, 16_777_216.0);
 
-impl AntiGreedyParams {
-    /// The path.
-    ///
-    /// # Errors
-    /// There are fewer than two arms, or the window is empty or beyond 2^24.
-    pub fn check(self) -> Result<AntiGreedy, ParamError> {
-        check_arms(self.arms, 2)?;
-        if !(1..=1 << 24).contains(&self.window) {
-            return Err(ParamError::new("window", self.window, "in 1..=2^24"));
-        }
-        Ok(AntiGreedy {
-            counts: vec![0; self.arms],
-            recent: Vec::with_capacity(self.window),
-            window: self.window,
-            at: 0,
-        })
+impl Builds for AntiGreedyParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        ask.game(Moving::new(AntiGreedy::new(self.arms, self.window), Noise::None))
     }
 }
 
@@ -52,6 +37,13 @@ pub struct AntiGreedy {
     recent: Vec<u32>,
     window: usize,
     at: usize,
+}
+
+impl AntiGreedy {
+    /// No play so far.
+    pub(crate) fn new(arms: usize, window: usize) -> Self {
+        Self { counts: vec![0; arms], recent: Vec::with_capacity(window), window, at: 0 }
+    }
 }
 
 impl Path for AntiGreedy {
@@ -84,33 +76,22 @@ impl Path for AntiGreedy {
     }
 }
 
-/// Parameters of [`AntiCumulative`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AntiCumulativeParams {
-    /// The number of arms.
-    pub arms: usize,
-    /// How many plays make a difference of e.
-    #[serde(default = "ten")]
-    pub temperature: f64,
-    /// What is added to the means.
-    #[serde(default)]
-    pub noise: Noise,
+params! {
+    /// Parameters of [`AntiCumulative`].
+    pub struct AntiCumulativeParams {
+        /// The number of arms.
+        arms: usize, SEVERAL_ARMS;
+        /// How many plays make a factor of e.
+        temperature: f64 = 10.0, Bounds::POSITIVE;
+        /// How losses follow their means.
+        noise: Noise = Noise::Bernoulli;
+    }
 }
 
-fn ten() -> f64 {
-    10.0
-}
-
-impl AntiCumulativeParams {
-    /// The path.
-    ///
-    /// # Errors
-    /// There are fewer than two arms, or the temperature is not positive and finite.
-    pub fn check(self) -> Result<AntiCumulative, ParamError> {
-        check_arms(self.arms, 2)?;
-        let temperature = ParamError::positive("temperature", self.temperature)?;
-        Ok(AntiCumulative { counts: vec![0; self.arms], temperature })
+impl Builds for AntiCumulativeParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let path = AntiCumulative { counts: vec![0; self.arms], temperature: self.temperature };
+        ask.game(Moving::new(path, self.noise))
     }
 }
 
@@ -139,51 +120,36 @@ impl Path for AntiCumulative {
     }
 }
 
-/// Parameters of [`SlowStarter`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlowStarterParams {
-    /// Mean loss per arm in its first plays.
-    #[serde(default = "slow_before")]
-    pub before: Vec<f64>,
-    /// Mean loss per arm after them.
-    #[serde(default = "slow_after")]
-    pub after: Vec<f64>,
-    /// How many plays of its own an arm needs.
-    #[serde(default = "thousand")]
-    pub plays: u64,
-    /// What is added to the means.
-    #[serde(default = "Noise::none")]
-    pub noise: Noise,
-}
-
-fn slow_before() -> Vec<f64> {
-    vec![0.5, 0.7]
-}
-
-fn slow_after() -> Vec<f64> {
-    vec![0.5, 0.3]
-}
-
-fn thousand() -> u64 {
-    1000
-}
-
-impl SlowStarterParams {
-    /// The path.
-    ///
-    /// # Errors
-    /// A mean is outside [0, 1], or the lists are empty or have different lengths.
-    pub fn check(self) -> Result<SlowStarter, ParamError> {
-        check_means("before", &self.before)?;
-        check_means("after", &self.after)?;
-        if self.before.len() != self.after.len() {
-            let found = format!("{} means after {} before", self.after.len(), self.before.len());
-            return Err(ParamError::new("after", found, "as many as before"));
-        }
-        let counts = vec![0; self.before.len()];
-        Ok(SlowStarter { before: self.before, after: self.after, plays: self.plays, counts })
+params! {
+    /// Parameters of [`SlowStarter`].
+    pub struct SlowStarterParams {
+        /// Mean LOSS per arm in its first plays.
+        before: Vec<f64> = vec![0.5, 0.7], Bounds::UNIT;
+        /// Mean LOSS per arm after them.
+        after: Vec<f64> = vec![0.5, 0.3], Bounds::UNIT;
+        /// How many plays of its own an arm needs.
+        plays: u64 = 1000;
+        /// How losses follow their means.
+        noise: Noise = Noise::None;
     }
+}
+
+impl Builds for SlowStarterParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        given("before", &self.before)?;
+        same_arms(&self.before, &self.after)?;
+        let (counts, noise) = (vec![0; self.before.len()], self.noise);
+        ask.game(Moving::new(SlowStarter { params: self, counts }, noise))
+    }
+}
+
+/// Refuses lists of different lengths.
+pub(super) fn same_arms(before: &[f64], after: &[f64]) -> Result<(), corral_core::ParamError> {
+    if before.len() == after.len() {
+        return Ok(());
+    }
+    let found = format!("{} means after {} before", after.len(), before.len());
+    Err(corral_core::ParamError::new("after", found, "as many as before"))
 }
 
 /// Arms that learn: arm i has mean loss `before[i]` in its own first `plays` plays, and `after[i]` from then on. A
@@ -194,20 +160,19 @@ impl SlowStarterParams {
 /// 0.5 T, B alone costs 0.7 * 1000 + 0.3 (T - 1000).
 #[derive(Debug, Clone)]
 pub struct SlowStarter {
-    before: Vec<f64>,
-    after: Vec<f64>,
-    plays: u64,
+    params: SlowStarterParams,
     counts: Vec<u64>,
 }
 
 impl Path for SlowStarter {
     fn arms(&self) -> usize {
-        self.before.len()
+        self.counts.len()
     }
 
     fn means(&mut self, _round: u64, _draw: Draw, means: &mut [f64]) {
+        let SlowStarterParams { before, after, plays, .. } = &self.params;
         for (i, mean) in means.iter_mut().enumerate() {
-            *mean = if self.counts[i] < self.plays { self.before[i] } else { self.after[i] };
+            *mean = if self.counts[i] < *plays { before[i] } else { after[i] };
         }
     }
 
@@ -216,73 +181,46 @@ impl Path for SlowStarter {
     }
 
     fn best_alone(&self, rounds: u64) -> Option<f64> {
-        let slow = rounds.min(self.plays);
-        let alone = |i: usize| self.before[i] * slow as f64 + self.after[i] * (rounds - slow) as f64;
-        (0..self.before.len()).map(alone).reduce(f64::min)
+        let SlowStarterParams { before, after, plays, .. } = &self.params;
+        let slow = rounds.min(*plays);
+        let alone = |i: usize| before[i] * slow as f64 + after[i] * (rounds - slow) as f64;
+        (0..before.len()).map(alone).reduce(f64::min)
     }
 }
 
-pub(super) const ANTI_GREEDY: Row = Row {
-    entry: entry(
-        "anti-greedy",
-        "arms",
-        "loss 1 for the arm that was played most in the last rounds, 0 for the others",
-        "the paper's multi-armed example, adaptive adversary",
-        "adaptive adversary; regret against the losses that were realised",
-        "O(K)",
-        &[
-            field("arms", "", "number of arms, at least 2"),
-            field("window", "100", "over how many past rounds plays are counted"),
-        ],
-    ),
-    example: "arms = 3\nwindow = 5",
-    build: |request, _| {
-        let params: AntiGreedyParams = request.read()?;
-        request.game(params.check().map(|path| Moving::new(path, Noise::None)))
-    },
+const ADAPTIVE: Entry = Entry {
+    kind: Kind::Arms,
+    source: "the paper's multi-armed example, adaptive adversary",
+    fits: "adaptive adversary; regret against the losses that were realised",
+    cost: "O(K)",
+    ..Entry::EMPTY
 };
 
-pub(super) const ANTI_CUMULATIVE: Row = Row {
-    entry: entry(
-        "anti-cumulative",
-        "arms",
-        "mean losses proportional to the softmax of how often the arms were played",
-        "the paper's multi-armed example, adaptive adversary",
-        "adaptive adversary; regret against the losses that were realised",
-        "O(K)",
-        &[
-            field("arms", "", "number of arms, at least 2"),
-            field("temperature", "10.0", "how many plays make a factor of e"),
-            field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean"),
-        ],
+pub(crate) const ROWS: &[Row<Build>] = &[
+    row::<AntiGreedyParams>(
+        Entry {
+            name: "anti-greedy",
+            summary: "loss 1 for the arm that was played most in the last rounds, 0 for the others",
+            ..ADAPTIVE
+        },
+        "arms = 3\nwindow = 5",
     ),
-    example: "arms = 3",
-    build: |request, _| {
-        let params: AntiCumulativeParams = request.read()?;
-        let noise = params.noise;
-        request.game(params.check().map(|path| Moving::new(path, noise)))
-    },
-};
-
-pub(super) const SLOW_STARTER: Row = Row {
-    entry: entry(
-        "slow-starter",
-        "arms",
-        "an arm that becomes the best after 1000 plays of its own; for masters over fixed bases",
-        "stress scenario: A costs 0.5; B costs 0.7 until 1000 own plays, then 0.3",
-        "reacts to an arm's own plays; regret against the best arm played in every round",
-        "O(K)",
-        &[
-            field("before", "[0.5, 0.7]", "mean LOSS per arm in its first plays"),
-            field("after", "[0.5, 0.3]", "mean LOSS per arm after them"),
-            field("plays", "1000", "how many plays of its own an arm needs"),
-            field("noise", "\"none\"", "none: the loss is the mean, or bernoulli"),
-        ],
+    row::<AntiCumulativeParams>(
+        Entry {
+            name: "anti-cumulative",
+            summary: "mean losses proportional to the softmax of how often the arms were played",
+            ..ADAPTIVE
+        },
+        "arms = 3",
     ),
-    example: "plays = 100",
-    build: |request, _| {
-        let params: SlowStarterParams = request.read()?;
-        let noise = params.noise;
-        request.game(params.check().map(|path| Moving::new(path, noise)))
-    },
-};
+    row::<SlowStarterParams>(
+        Entry {
+            name: "slow-starter",
+            summary: "an arm that becomes the best after 1000 plays of its own; for masters over fixed bases",
+            source: "stress scenario: A costs 0.5; B costs 0.7 until 1000 own plays, then 0.3",
+            fits: "reacts to an arm's own plays; regret against the best arm played in every round",
+            ..ADAPTIVE
+        },
+        "plays = 100",
+    ),
+];

@@ -2,34 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use corral_core::catalog::Unknown;
-use serde::Deserialize;
+use corral_core::params;
+use corral_core::registry::{Entry, Kind, Row, Unknown};
 
 use super::{Moving, Noise, Path};
 use crate::data::{File, Texts, at, resolve};
-use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
-/// Parameters of [`LearningCurves`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LearningCurvesParams {
-    /// A CSV with the columns set, learner, size and loss, here or in the folder that `CORRAL_DATA` names.
-    pub file: String,
-    /// Which set of curves; the only one where it is not given.
-    pub set: Option<String>,
-    /// What is added to the means.
-    #[serde(default)]
-    pub noise: Noise,
+params! {
+    /// Parameters of [`LearningCurves`].
+    pub struct LearningCurvesParams {
+        /// A CSV with the columns set, learner, size and loss, here or in the folder that `CORRAL_DATA` names.
+        file: String;
+        /// Which set of curves; the only one where it is not given.
+        set: Option<String> = None;
+        /// How losses follow their means.
+        noise: Noise = Noise::Bernoulli;
+    }
+}
+
+impl Builds for LearningCurvesParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let noise = self.noise;
+        ask.game(Moving::new(self.read()?, noise))
+    }
 }
 
 impl LearningCurvesParams {
     /// Reads the curves of one set; learners are numbered in the order of their names.
-    ///
-    /// # Errors
-    /// The file cannot be read, a size is not positive or a loss outside [0, 1], a learner has a size twice, or the set
-    /// is not there: file, line and value are named.
-    pub fn check(self) -> Result<LearningCurves, EnvError> {
+    fn read(self) -> Result<LearningCurves, EnvError> {
         let path = resolve(&self.file);
         let mut rows = Texts::open(&File::csv(path.clone()), ["set", "learner", "size", "loss"])?;
         let mut sets: BTreeMap<String, BTreeMap<String, BTreeMap<u64, f64>>> = BTreeMap::new();
@@ -119,28 +121,15 @@ impl Path for LearningCurves {
     }
 }
 
-pub(super) const LEARNING_CURVES: Row = Row {
-    entry: entry(
-        "learning-curves",
-        "arms",
-        "arms that are learners: an arm costs its learning curve at the number of times it was played",
-        "learning curves as in LCDB (Mohr, Viering, Loog, van Rijn 2022); for masters over fixed bases",
-        "reacts to an arm's own plays; regret against the best arm played in every round",
-        "O(K log anchors)",
-        &[
-            field(
-                "file",
-                "",
-                "CSV with columns set, learner, size, loss, here or in the folder of CORRAL_DATA",
-            ),
-            field("set", "unset", "which set of curves; the only one where it is not given"),
-            field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean"),
-        ],
-    ),
-    example: "file = 'tests/data/curves.csv'\nset = '44'",
-    build: |request, _| {
-        let params: LearningCurvesParams = request.read()?;
-        let noise = params.noise;
-        request.game(params.check().map(|path| Moving::new(path, noise)))
+pub(crate) const ROWS: &[Row<Build>] = &[row::<LearningCurvesParams>(
+    Entry {
+        name: "learning-curves",
+        summary: "arms that are learners: an arm costs its learning curve at the number of times it was played",
+        source: "learning curves as in LCDB (Mohr, Viering, Loog, van Rijn 2022); for masters over fixed bases",
+        fits: "reacts to an arm's own plays; regret against the best arm played in every round",
+        cost: "O(K log anchors)",
+        kind: Kind::Arms,
+        ..Entry::EMPTY
     },
-};
+    "file = 'tests/data/curves.csv'\nset = '44'",
+)];

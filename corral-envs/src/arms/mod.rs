@@ -10,6 +10,7 @@ mod stationary;
 mod stochastic;
 
 use corral_core::ParamError;
+use corral_core::params::Bounds;
 
 pub use adaptive::{
     AntiCumulative, AntiCumulativeParams, AntiGreedy, AntiGreedyParams, SlowStarter, SlowStarterParams,
@@ -19,46 +20,33 @@ pub use curves::{LearningCurves, LearningCurvesParams};
 pub use moving::{Moving, Noise, Path};
 pub use oblivious::{
     Alternating, AlternatingParams, ChangeParams, Constrained, ConstrainedParams, Drift, DriftParams,
-    Exp3HardParams, FtlKiller, Switching, SwitchingParams,
+    FtlKiller, Switching, SwitchingParams,
 };
 pub use replay::{Replay, ReplayParams};
 pub use stationary::{Law, Stationary};
 pub use stochastic::{
-    Bernoulli, BernoulliParams, Beta, BetaParams, Deterministic, DeterministicParams, GapParams, Gaussian,
-    GaussianParams, HeavyTailed, HeavyTailedParams, clipped_mean,
+    Bernoulli, BernoulliParams, Beta, BetaParams, Deterministic, DeterministicParams, Exp3HardParams,
+    GapParams, Gaussian, GaussianParams, HeavyTailed, HeavyTailedParams, clipped_mean,
 };
 
-use crate::registry::Row;
+pub(crate) use adaptive::ROWS as ADAPTIVE;
+pub(crate) use adaptive::WINDOW;
+pub(crate) use bayesian::ROWS as BAYESIAN;
+pub(crate) use curves::ROWS as CURVES;
+pub(crate) use oblivious::ROWS as OBLIVIOUS;
+pub(crate) use replay::ROWS as REPLAY;
+pub(crate) use stochastic::ROWS as STOCHASTIC;
 
-pub(crate) const ROWS: &[Row] = &[
-    stochastic::BERNOULLI,
-    stochastic::GAUSSIAN,
-    stochastic::BETA,
-    stochastic::HEAVY_TAILED,
-    stochastic::DETERMINISTIC,
-    stochastic::GAP,
-    bayesian::BAYESIAN,
-    oblivious::SWITCHING,
-    oblivious::DRIFT,
-    oblivious::ALTERNATING,
-    oblivious::FTL_KILLER,
-    oblivious::EXP3_HARD,
-    oblivious::CONSTRAINED,
-    oblivious::CHANGE,
-    replay::REPLAY,
-    adaptive::ANTI_GREEDY,
-    adaptive::ANTI_CUMULATIVE,
-    adaptive::SLOW_STARTER,
-    curves::LEARNING_CURVES,
-];
+/// How many arms there may be.
+pub(crate) const ARMS: Bounds = Bounds::between(1.0, MOST_ARMS);
 
-/// Passes `means` on when there is at least one and all lie in [0, 1]. Written so that NaN fails.
-pub(crate) fn check_means(name: &'static str, means: &[f64]) -> Result<(), ParamError> {
-    if means.is_empty() {
-        return Err(ParamError::choice(name, "give at least one number"));
-    }
-    match means.iter().position(|m| !(0.0..=1.0).contains(m)) {
-        Some(i) => Err(ParamError::new(name, format!("{} at index {i}", means[i]), "in [0, 1]")),
-        None => Ok(()),
-    }
+/// How many arms there may be where one is too few.
+pub(crate) const SEVERAL_ARMS: Bounds = Bounds::between(2.0, MOST_ARMS);
+
+/// 2^24: an arm's index has 32 bits, and every arm a few numbers.
+const MOST_ARMS: f64 = 16_777_216.0;
+
+/// Refuses an empty list.
+pub(crate) fn given<T>(name: &'static str, list: &[T]) -> Result<(), ParamError> {
+    if list.is_empty() { Err(ParamError::choice(name, "give at least one number")) } else { Ok(()) }
 }

@@ -1,7 +1,7 @@
 //! Arms whose mean losses move: by the clock, or with what was played.
 
 use corral_core::{Context, Setup};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bandit::{Game, Round, coin};
 use crate::{ArmSums, Draw, EnvError};
@@ -27,8 +27,9 @@ pub trait Path: Send {
     }
 }
 
-/// What is added to a mean to make a loss.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+/// How a loss follows its mean.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Noise {
     /// The loss is 1 with the mean's probability, else 0.
@@ -39,10 +40,6 @@ pub enum Noise {
 }
 
 impl Noise {
-    pub(super) fn none() -> Self {
-        Self::None
-    }
-
     /// The loss of a mean, by the `index`-th number of a draw.
     #[inline]
     pub(crate) fn loss(self, mean: f64, draw: Draw, index: u64) -> f64 {

@@ -1,59 +1,48 @@
 //! Adversaries that fixed their losses before the first round.
 
-use corral_core::{ParamError, Rng};
-use serde::Deserialize;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{ParamError, params};
 
-use super::stochastic::check_arms;
-use super::{GapParams, Moving, Noise, Path, Stationary, check_means};
-use crate::Draw;
-use crate::registry::{Row, entry, field};
+use super::adaptive::same_arms;
+use super::{ARMS, Moving, Noise, Path, SEVERAL_ARMS, given};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
-/// Parameters of [`Switching`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SwitchingParams {
-    /// Mean losses, one list per phase.
-    pub means: Vec<Vec<f64>>,
-    /// The rounds (counted from 0) in which the phases after the first begin; empty: phases of equal length.
-    #[serde(default)]
-    pub at: Vec<u64>,
-    /// What is added to the means.
-    #[serde(default)]
-    pub noise: Noise,
+params! {
+    /// Parameters of [`Switching`].
+    pub struct SwitchingParams {
+        /// Mean LOSS per arm, one list per phase.
+        means: Vec<Vec<f64>>, Bounds::UNIT;
+        /// The rounds (counted from 0) in which the phases after the first begin; empty: phases of equal length.
+        at: Vec<u64> = Vec::new();
+        /// How losses follow their means.
+        noise: Noise = Noise::Bernoulli;
+    }
 }
 
-impl SwitchingParams {
-    /// The path, for a run of `rounds` rounds.
-    ///
-    /// # Errors
-    /// No phase is given, phases have different numbers of arms, a mean is outside [0, 1], or the switches are not
-    /// increasing or not one fewer than the phases.
-    pub fn check(self, rounds: u64) -> Result<Switching, ParamError> {
+impl Builds for SwitchingParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Some(first) = self.means.first() else {
-            return Err(ParamError::choice("means", "give at least one phase"));
+            return Err(ParamError::choice("means", "give at least one phase").into());
         };
+        given("means", first)?;
         let arms = first.len();
-        for (phase, means) in self.means.iter().enumerate() {
-            check_means("means", means)?;
-            if means.len() != arms {
-                let found = format!("{} means in phase {phase} after {arms} in phase 0", means.len());
-                return Err(ParamError::new("means", found, "as many in every phase"));
-            }
+        if let Some(phase) = self.means.iter().position(|means| means.len() != arms) {
+            let found = format!("{} means in phase {phase} after {arms} in phase 0", self.means[phase].len());
+            return Err(ParamError::new("means", found, "as many in every phase").into());
         }
         let phases = self.means.len() as u64;
-        let at = if self.at.is_empty() {
-            (1..phases).map(|i| (u128::from(rounds) * u128::from(i) / u128::from(phases)) as u64).collect()
-        } else {
-            self.at
-        };
+        let part = |i: u64| (u128::from(ask.rounds) * u128::from(i) / u128::from(phases)) as u64;
+        let at = if self.at.is_empty() { (1..phases).map(part).collect() } else { self.at };
         if at.len() as u64 + 1 != phases {
             let found = format!("{} switches for {phases} phases", at.len());
-            return Err(ParamError::new("at", found, "one fewer than the phases"));
+            return Err(ParamError::new("at", found, "one fewer than the phases").into());
         }
         if let Some(i) = at.windows(2).position(|w| w[0] > w[1]) {
-            return Err(ParamError::new("at", format!("{} after {}", at[i + 1], at[i]), "in order"));
+            return Err(ParamError::new("at", format!("{} after {}", at[i + 1], at[i]), "in order").into());
         }
-        Ok(Switching { means: self.means, at, phase: 0 })
+        ask.game(Moving::new(Switching { means: self.means, at, phase: 0 }, self.noise))
     }
 }
 
@@ -78,38 +67,47 @@ impl Path for Switching {
     }
 }
 
-/// Parameters of [`Drift`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DriftParams {
-    /// The number of arms.
-    pub arms: usize,
-    /// A, at most 1/2.
-    #[serde(default = "quarter")]
-    pub amplitude: f64,
-    /// P in rounds; the run's length where it is not given.
-    pub period: Option<f64>,
-    /// What is added to the means.
-    #[serde(default)]
-    pub noise: Noise,
+params! {
+    /// Parameters of the change scenario.
+    pub struct ChangeParams {
+        /// Mean LOSS per arm before.
+        before: Vec<f64> = vec![0.3, 0.5], Bounds::UNIT;
+        /// Mean LOSS per arm after.
+        after: Vec<f64> = vec![0.9, 0.5], Bounds::UNIT;
+        /// The part of the run after which they change.
+        at: f64 = 0.5, Bounds::UNIT;
+        /// How losses follow their means.
+        noise: Noise = Noise::None;
+    }
 }
 
-fn quarter() -> f64 {
-    0.25
+impl Builds for ChangeParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        given("before", &self.before)?;
+        same_arms(&self.before, &self.after)?;
+        let at = vec![(self.at * ask.rounds as f64) as u64];
+        ask.game(Moving::new(Switching { means: vec![self.before, self.after], at, phase: 0 }, self.noise))
+    }
 }
 
-impl DriftParams {
-    /// The path, for a run of `rounds` rounds.
-    ///
-    /// # Errors
-    /// There are no arms, the amplitude is outside [0, 1/2], or the period is not positive.
-    pub fn check(self, rounds: u64) -> Result<Drift, ParamError> {
-        check_arms(self.arms, 1)?;
-        if !(0.0..=0.5).contains(&self.amplitude) {
-            return Err(ParamError::new("amplitude", self.amplitude, "in [0, 1/2]"));
-        }
-        let period = ParamError::positive("period", self.period.unwrap_or(rounds.max(1) as f64))?;
-        Ok(Drift { arms: self.arms, amplitude: self.amplitude, period })
+params! {
+    /// Parameters of [`Drift`].
+    pub struct DriftParams {
+        /// The number of arms.
+        arms: usize, ARMS;
+        /// A.
+        amplitude: f64 = 0.25, Bounds::between(0.0, 0.5);
+        /// P in rounds; the run's length where it is not given.
+        period: Option<f64> = None, Bounds::at_least(1.0);
+        /// How losses follow their means.
+        noise: Noise = Noise::Bernoulli;
+    }
+}
+
+impl Builds for DriftParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let period = self.period.unwrap_or(ask.rounds.max(1) as f64);
+        ask.game(Moving::new(Drift { arms: self.arms, amplitude: self.amplitude, period }, self.noise))
     }
 }
 
@@ -136,17 +134,21 @@ impl Path for Drift {
     }
 }
 
-/// Parameters of [`Alternating`] and [`FtlKiller`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AlternatingParams {
-    /// The number of arms.
-    #[serde(default = "two")]
-    pub arms: usize,
+params! {
+    /// Parameters of [`Alternating`] and [`FtlKiller`].
+    pub struct AlternatingParams {
+        /// The number of arms.
+        arms: usize = 2, SEVERAL_ARMS;
+    }
 }
 
-fn two() -> usize {
-    2
+impl Builds for AlternatingParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        match ask.name {
+            "ftl-killer" => ask.game(Moving::new(FtlKiller(self.arms), Noise::None)),
+            _ => ask.game(Moving::new(Alternating(self.arms), Noise::None)),
+        }
+    }
 }
 
 /// Arm i costs (t + i) mod 2 in round t: it punishes whoever follows the last loss.
@@ -185,69 +187,31 @@ impl Path for FtlKiller {
     }
 }
 
-/// Parameters of the minimax lower bound's instance.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Exp3HardParams {
-    /// The number of arms.
-    pub arms: usize,
-    /// Of the gap scale * sqrt(K/T); 1/4 in the lower bound.
-    #[serde(default = "quarter")]
-    pub scale: f64,
+params! {
+    /// Parameters of [`Constrained`].
+    pub struct ConstrainedParams {
+        /// The number of arms.
+        arms: usize, ARMS;
+        /// The gap between the best arm and the others.
+        gap: f64 = 0.125, Bounds::UNIT;
+        /// How much longer each phase is than the one before.
+        growth: f64 = 1.6, Bounds::at_least(1.0);
+        /// The best arm; the last one where it is not given.
+        best: Option<usize> = None;
+        /// How losses follow their means.
+        noise: Noise = Noise::Bernoulli;
+    }
 }
 
-/// Parameters of [`Constrained`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ConstrainedParams {
-    /// The number of arms.
-    pub arms: usize,
-    /// The gap between the best arm and the others.
-    #[serde(default = "eighth")]
-    pub gap: f64,
-    /// How much longer each phase is than the one before.
-    #[serde(default = "growth")]
-    pub growth: f64,
-    /// The best arm; the last one where it is not given.
-    pub best: Option<usize>,
-    /// What is added to the means.
-    #[serde(default)]
-    pub noise: Noise,
-}
-
-fn eighth() -> f64 {
-    0.125
-}
-
-fn growth() -> f64 {
-    1.6
-}
-
-impl ConstrainedParams {
-    /// The path.
-    ///
-    /// # Errors
-    /// There are no arms, the gap is outside [0, 1], the growth is below 1 or not finite, or the best arm does not
-    /// exist.
-    pub fn check(self) -> Result<Constrained, ParamError> {
-        check_arms(self.arms, 1)?;
-        let gap = ParamError::unit("gap", self.gap)?;
-        if !(1.0..f64::INFINITY).contains(&self.growth) {
-            return Err(ParamError::new("growth", self.growth, "finite and at least 1"));
+impl Builds for ConstrainedParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let Self { arms, gap, growth, best, noise } = self;
+        let best = best.unwrap_or(arms - 1);
+        if best >= arms {
+            return Err(ParamError::new("best", best, "an arm").into());
         }
-        let best = self.best.unwrap_or(self.arms - 1);
-        if best >= self.arms {
-            return Err(ParamError::new("best", best, "an arm"));
-        }
-        Ok(Constrained {
-            arms: self.arms,
-            gap,
-            growth: self.growth,
-            best,
-            length: 1.0,
-            end: 1.0,
-            high: false,
-        })
+        let path = Constrained { arms, gap, growth, best, length: 1.0, end: 1.0, high: false };
+        ask.game(Moving::new(path, noise))
     }
 }
 
@@ -282,201 +246,57 @@ impl Path for Constrained {
     }
 }
 
-/// Parameters of the change scenario.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ChangeParams {
-    /// Mean losses before.
-    #[serde(default = "change_before")]
-    pub before: Vec<f64>,
-    /// Mean losses after.
-    #[serde(default = "change_after")]
-    pub after: Vec<f64>,
-    /// The part of the run, in [0, 1], after which they change.
-    #[serde(default = "half")]
-    pub at: f64,
-    /// What is added to the means.
-    #[serde(default = "Noise::none")]
-    pub noise: Noise,
-}
-
-fn change_before() -> Vec<f64> {
-    vec![0.3, 0.5]
-}
-
-fn change_after() -> Vec<f64> {
-    vec![0.9, 0.5]
-}
-
-fn half() -> f64 {
-    0.5
-}
-
-impl ChangeParams {
-    /// The path, for a run of `rounds` rounds.
-    ///
-    /// # Errors
-    /// As [`SwitchingParams::check`], or `at` is outside [0, 1].
-    pub fn check(self, rounds: u64) -> Result<Switching, ParamError> {
-        let at = vec![(ParamError::unit("at", self.at)? * rounds as f64) as u64];
-        check_means("before", &self.before)?;
-        check_means("after", &self.after)?;
-        SwitchingParams { means: vec![self.before, self.after], at, noise: self.noise }.check(rounds)
-    }
-}
-
-const NOISE: corral_core::catalog::Field =
-    field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean");
-
-pub(super) const SWITCHING: Row = Row {
-    entry: entry(
-        "switching",
-        "arms",
-        "mean losses that change all at once in given rounds",
-        "the paper's multi-armed example, adversarial environment",
-        "oblivious adversary",
-        "O(K)",
-        &[
-            field("means", "", "mean LOSS per arm, one list per phase"),
-            field("at", "[]", "first rounds of the later phases, from 0; empty: phases of equal length"),
-            NOISE,
-        ],
-    ),
-    example: "means = [[0.2, 0.5, 0.5], [0.5, 0.5, 0.2]]",
-    build: |request, _| {
-        let params: SwitchingParams = request.read()?;
-        let (noise, rounds) = (params.noise, request.rounds);
-        request.game(params.check(rounds).map(|path| Moving::new(path, noise)))
-    },
+const OBLIVIOUS: Entry = Entry {
+    kind: Kind::Arms,
+    source: "the paper's multi-armed example, adversarial environment",
+    fits: "oblivious adversary",
+    cost: "O(K)",
+    ..Entry::EMPTY
 };
 
-pub(super) const DRIFT: Row = Row {
-    entry: entry(
-        "drift",
-        "arms",
-        "mean losses 1/2 + A sin(2 pi (t/P + i/K))",
-        "the paper's multi-armed example, adversarial environment",
-        "oblivious adversary",
-        "O(K)",
-        &[
-            field("arms", "", "number of arms"),
-            field("amplitude", "0.25", "A, at most 1/2"),
-            field("period", "unset", "P in rounds; the whole run where it is not given"),
-            NOISE,
-        ],
+pub(crate) const ROWS: &[Row<Build>] = &[
+    row::<SwitchingParams>(
+        Entry {
+            name: "switching",
+            summary: "mean losses that change all at once in given rounds",
+            ..OBLIVIOUS
+        },
+        "means = [[0.2, 0.5, 0.5], [0.5, 0.5, 0.2]]",
     ),
-    example: "arms = 3\nperiod = 200",
-    build: |request, _| {
-        let params: DriftParams = request.read()?;
-        let (noise, rounds) = (params.noise, request.rounds);
-        request.game(params.check(rounds).map(|path| Moving::new(path, noise)))
-    },
-};
-
-pub(super) const ALTERNATING: Row = Row {
-    entry: entry(
-        "alternating",
-        "arms",
-        "arm i costs (t + i) mod 2 in round t",
-        "the paper's multi-armed example, adversarial environment",
-        "oblivious adversary",
-        "O(K)",
-        &[field("arms", "2", "number of arms, at least 2")],
+    row::<DriftParams>(
+        Entry { name: "drift", summary: "mean losses 1/2 + A sin(2 pi (t/P + i/K))", ..OBLIVIOUS },
+        "arms = 3\nperiod = 200",
     ),
-    example: "",
-    build: |request, _| {
-        let params: AlternatingParams = request.read()?;
-        let built = check_arms(params.arms, 2);
-        request.game(built.map(|()| Moving::new(Alternating(params.arms), Noise::None)))
-    },
-};
-
-pub(super) const FTL_KILLER: Row = Row {
-    entry: entry(
-        "ftl-killer",
-        "arms",
-        "losses (1/2, 0), then (0, 1) and (1, 0) in turn: the follower of the leader loses every round",
-        "Cesa-Bianchi, Lugosi 2006, Prediction, Learning, and Games",
-        "oblivious adversary",
-        "O(K)",
-        &[field("arms", "2", "number of arms, at least 2; those beyond the second always cost 1")],
+    row::<AlternatingParams>(
+        Entry { name: "alternating", summary: "arm i costs (t + i) mod 2 in round t", ..OBLIVIOUS },
+        "",
     ),
-    example: "",
-    build: |request, _| {
-        let params: AlternatingParams = request.read()?;
-        let built = check_arms(params.arms, 2);
-        request.game(built.map(|()| Moving::new(FtlKiller(params.arms), Noise::None)))
-    },
-};
-
-pub(super) const EXP3_HARD: Row = Row {
-    entry: entry(
-        "exp3-hard",
-        "arms",
-        "fair coins, but for one arm, drawn at random, that is better by sqrt(K/T)/4",
-        "Auer, Cesa-Bianchi, Freund, Schapire 2002, lower bound",
-        "stochastic",
-        "O(1)",
-        &[field("arms", "", "number of arms"), field("scale", "0.25", "the gap is scale * sqrt(K/T)")],
+    row::<AlternatingParams>(
+        Entry {
+            name: "ftl-killer",
+            summary: "losses (1/2, 0), then (0, 1) and (1, 0) in turn, 1 for other arms: who follows the leader loses every round",
+            source: "Cesa-Bianchi, Lugosi 2006, Prediction, Learning, and Games",
+            ..OBLIVIOUS
+        },
+        "",
     ),
-    example: "arms = 4",
-    build: |request, rng| {
-        let params: Exp3HardParams = request.read()?;
-        let best = best_at_random(params.arms, rng);
-        let gap = GapParams { arms: params.arms, gap: None, scale: Some(params.scale), range: 1.0, best };
-        let built = gap.check(request.rounds);
-        request.game(built.map(|(law, gap)| Stationary::new(law).with_facts(vec![("gap", gap)])))
-    },
-};
-
-fn best_at_random(arms: usize, rng: &mut dyn Rng) -> Option<usize> {
-    Some(Draw::new(rng).stream(0).index(arms))
-}
-
-pub(super) const CONSTRAINED: Row = Row {
-    entry: entry(
-        "stochastically-constrained",
-        "arms",
-        "a fixed gap, while all means swing between low and high in phases that grow by 1.6",
-        "Zimmert, Seldin 2021, Tsallis-INF",
-        "stochastically constrained adversary",
-        "O(K)",
-        &[
-            field("arms", "", "number of arms"),
-            field("gap", "0.125", "gap between the best arm and the others"),
-            field("growth", "1.6", "how much longer each phase is than the one before"),
-            field("best", "unset", "the best arm; the last one where it is not given"),
-            NOISE,
-        ],
+    row::<ConstrainedParams>(
+        Entry {
+            name: "stochastically-constrained",
+            summary: "a fixed gap, while all means swing between low and high in phases that grow by 1.6",
+            source: "Zimmert, Seldin 2021, Tsallis-INF",
+            fits: "stochastically constrained adversary",
+            ..OBLIVIOUS
+        },
+        "arms = 4",
     ),
-    example: "arms = 4",
-    build: |request, _| {
-        let params: ConstrainedParams = request.read()?;
-        let noise = params.noise;
-        request.game(params.check().map(|path| Moving::new(path, noise)))
-    },
-};
-
-pub(super) const CHANGE: Row = Row {
-    entry: entry(
-        "change",
-        "arms",
-        "one change of the mean losses: a good arm becomes bad; for masters over fixed bases",
-        "stress scenario: A costs 0.3 for the first half, then 0.9; B costs 0.5",
-        "oblivious adversary",
-        "O(K)",
-        &[
-            field("before", "[0.3, 0.5]", "mean LOSS per arm before"),
-            field("after", "[0.9, 0.5]", "mean LOSS per arm after"),
-            field("at", "0.5", "part of the run, in [0, 1], after which they change"),
-            field("noise", "\"none\"", "none: the loss is the mean, or bernoulli"),
-        ],
+    row::<ChangeParams>(
+        Entry {
+            name: "change",
+            summary: "one change of the mean losses: a good arm turns bad; for masters over fixed bases",
+            source: "stress scenario: A costs 0.3 for the first half, then 0.9; B costs 0.5",
+            ..OBLIVIOUS
+        },
+        "",
     ),
-    example: "",
-    build: |request, _| {
-        let params: ChangeParams = request.read()?;
-        let noise = params.noise;
-        let built = params.check(request.rounds);
-        request.game(built.map(|path| Moving::new(path, noise)))
-    },
-};
+];

@@ -2,64 +2,37 @@
 
 use std::sync::Arc;
 
+use corral_core::params::Bounds;
 use corral_core::policy::Tree;
-use corral_core::{ContextShape, ParamError, Policy, Rng, Setup};
-use serde::Deserialize;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{ContextShape, ParamError, Policy, Setup, memory, params};
 
 use crate::bandit::{Game, Round};
-use crate::registry::{Row, entry, field};
+use crate::registry::{Ask, Build, Builds, row};
 use crate::regret::ArmSums;
-use crate::{Draw, EnvError};
+use crate::{Draw, EnvError, World};
 
-/// Parameters of [`Advice`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AdviceParams {
-    /// N, the number of experts.
-    #[serde(default = "sixteen")]
-    pub experts: usize,
-    /// K, the number of actions.
-    #[serde(default = "four")]
-    pub arms: usize,
-    /// Of the gap scale * sqrt(K ln N / T).
-    #[serde(default = "quarter")]
-    pub scale: f64,
+params! {
+    /// Parameters of [`Advice`].
+    pub struct AdviceParams {
+        /// N, the number of experts.
+        experts: usize = 16, Bounds::between(2.0, 65_536.0);
+        /// K, the number of actions.
+        arms: usize = 4, Bounds::between(2.0, 1_024.0);
+        /// Of the gap scale * sqrt(K ln N / T).
+        scale: f64 = 0.25, Bounds::POSITIVE;
+    }
 }
 
-fn sixteen() -> usize {
-    16
-}
-
-fn four() -> usize {
-    4
-}
-
-fn quarter() -> f64 {
-    0.25
-}
-
-impl AdviceParams {
-    /// Draws the good expert, and builds the world for a run of `rounds` rounds.
-    ///
-    /// # Errors
-    /// There are fewer than two experts or actions or too many, or the scale is not positive.
-    pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<Advice, ParamError> {
-        if !(2..=1 << 16).contains(&self.experts) {
-            return Err(ParamError::new("experts", self.experts, "in 2..=2^16"));
-        }
-        if !(2..=1 << 10).contains(&self.arms) {
-            return Err(ParamError::new("arms", self.arms, "in 2..=2^10"));
-        }
-        if self.experts * self.arms > 1 << 22 {
-            return Err(ParamError::new("experts", self.experts, "fewer for so many actions"));
-        }
-        let scale = ParamError::positive("scale", self.scale)?;
+impl Builds for AdviceParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        memory::claim("experts", self.experts, self.experts as u128 * (4 * self.arms as u128 + 4))?;
         let (k, n) = (self.arms as f64, self.experts as f64);
-        let gap = (scale * libm::sqrt(k * libm::log(n) / rounds.max(1) as f64)).min(0.5);
-        let good = Draw::new(rng).stream(0).index(self.experts);
+        let gap = (self.scale * libm::sqrt(k * libm::log(n) / ask.rounds.max(1) as f64)).min(0.5);
+        let good = Draw::new(ask.rng).stream(0).index(self.experts);
         let class: Result<Arc<[Policy]>, ParamError> =
             (0..self.experts).map(|i| follow(i, 0, self.arms).map(Policy::Tree)).collect();
-        Ok(Advice {
+        ask.game(Advice {
             class: class?,
             arms: self.arms,
             good,
@@ -128,23 +101,15 @@ impl Game for Advice {
     }
 }
 
-pub(super) const ADVICE: Row = Row {
-    entry: entry(
-        "expert-advice",
-        "contextual",
-        "every expert recommends at random each round, and one of them is better by sqrt(K ln N / T)/4",
-        "the paper's contextual example, adversarial contexts and losses; the hard instance of EXP4",
-        "oblivious adversary; offers the experts as its policy class",
-        "O(N)",
-        &[
-            field("experts", "16", "N, the number of experts"),
-            field("arms", "4", "K, the number of actions"),
-            field("scale", "0.25", "the gap is scale * sqrt(K ln N / T)"),
-        ],
-    ),
-    example: "",
-    build: |request, rng| {
-        let params: AdviceParams = request.read()?;
-        request.game(params.draw(request.rounds, rng))
+pub(crate) const ROWS: &[Row<Build>] = &[row::<AdviceParams>(
+    Entry {
+        name: "expert-advice",
+        summary: "every expert recommends at random each round, and one of them is better by sqrt(K ln N / T)/4",
+        source: "the paper's contextual example, adversarial contexts and losses; the hard instance of EXP4",
+        fits: "oblivious adversary; offers the experts as its policy class",
+        cost: "O(N)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
     },
-};
+    "",
+)];

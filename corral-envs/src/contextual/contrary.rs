@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
-use corral_core::{Context, ContextSampler, ParamError, Policy, Rng, Setup};
-use serde::Deserialize;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{Context, ContextSampler, Policy, Setup, memory, params};
+use serde::{Deserialize, Serialize};
 
-use super::tabular::{Cells, random_tables};
-use crate::arms::{AntiGreedy, AntiGreedyParams, Path};
+use super::tabular::{CELLS, Cells, random_tables};
+use crate::arms::{AntiGreedy, Path, WINDOW};
 use crate::bandit::{Game, Round};
-use crate::registry::{Row, entry, field};
+use crate::registry::{Ask, Build, Builds, row};
 use crate::regret::CellSums;
-use crate::{Draw, EnvError};
+use crate::{Draw, EnvError, World};
 
 /// In which order contexts come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Adversarial: one after the other, each for an equal part of the run.
@@ -23,60 +26,32 @@ pub enum Order {
     Uniform,
 }
 
-/// Parameters of [`Contrary`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ContraryParams {
-    /// The number of contexts.
-    #[serde(default = "four")]
-    pub contexts: usize,
-    /// The number of actions.
-    #[serde(default = "three")]
-    pub arms: usize,
-    /// The number of policies, drawn at random.
-    #[serde(default = "policies")]
-    pub policies: usize,
-    /// Over how many past rounds of its context plays are counted.
-    #[serde(default = "hundred")]
-    pub window: usize,
-    /// In which order contexts come.
-    #[serde(default)]
-    pub order: Order,
+params! {
+    /// Parameters of [`Contrary`].
+    pub struct ContraryParams {
+        /// The number of contexts.
+        contexts: usize = 4, CELLS;
+        /// The number of actions.
+        arms: usize = 3, Bounds::between(2.0, 65_536.0);
+        /// The number of policies, drawn at random.
+        policies: usize = 16, CELLS;
+        /// Over how many past rounds of its context plays are counted.
+        window: usize = 100, WINDOW;
+        /// In which order contexts come.
+        order: Order = Order::default();
+    }
 }
 
-fn four() -> usize {
-    4
-}
-
-fn three() -> usize {
-    3
-}
-
-fn policies() -> usize {
-    16
-}
-
-fn hundred() -> usize {
-    100
-}
-
-impl ContraryParams {
-    /// Draws the class, and builds the world for a run of `rounds` rounds.
-    ///
-    /// # Errors
-    /// A size is 0 or too large, or there are fewer than two actions.
-    pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<Contrary, ParamError> {
-        let class = random_tables(self.contexts, self.arms, self.policies, rng)?;
-        if self.contexts.saturating_mul(self.window) > 1 << 24 {
-            return Err(ParamError::new("window", self.window, "smaller for so many contexts"));
-        }
-        let answer = AntiGreedyParams { arms: self.arms, window: self.window }.check()?;
+impl Builds for ContraryParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let class = random_tables(self.contexts, self.arms, self.policies, ask.rng)?;
+        memory::claim("window", self.window, self.contexts as u128 * self.window as u128 / 2)?;
         let cells = Cells::new(self.contexts, self.arms, Vec::new(), false)?;
-        Ok(Contrary {
-            answers: vec![answer; self.contexts],
+        ask.game(Contrary {
+            answers: vec![AntiGreedy::new(self.arms, self.window); self.contexts],
             cell: 0,
             order: self.order,
-            rounds: rounds.max(1),
+            rounds: ask.rounds.max(1),
             sums: CellSums::new(self.contexts, self.arms, Arc::clone(&class)),
             cells: Arc::new(cells),
             class,
@@ -134,25 +109,15 @@ impl Game for Contrary {
     }
 }
 
-pub(super) const CONTRARY: Row = Row {
-    entry: entry(
-        "contrary",
-        "contextual",
-        "in each context the action that was played most in it costs 1, the others 0",
-        "the paper's contextual example, adversarial contexts and losses, adaptive adversary",
-        "adaptive adversary; regret against its policy class, for the losses that were realised",
-        "O(K)",
-        &[
-            field("contexts", "4", "number of contexts"),
-            field("arms", "3", "number of actions, at least 2"),
-            field("policies", "16", "number of policies of the class, drawn at random"),
-            field("window", "100", "over how many past rounds of its context plays are counted"),
-            field("order", "\"sorted\"", "sorted: one context after the other, or uniform: i.i.d."),
-        ],
-    ),
-    example: "contexts = 3\nwindow = 5\norder = \"uniform\"",
-    build: |request, rng| {
-        let params: ContraryParams = request.read()?;
-        request.game(params.draw(request.rounds, rng))
+pub(crate) const ROWS: &[Row<Build>] = &[row::<ContraryParams>(
+    Entry {
+        name: "contrary",
+        summary: "in each context the action that was played most in it costs 1, the others 0",
+        source: "the paper's contextual example, adversarial contexts and losses, adaptive adversary",
+        fits: "adaptive adversary; regret against its policy class, for the losses that were realised",
+        cost: "O(K)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
     },
-};
+    "contexts = 3\nwindow = 5\norder = \"uniform\"",
+)];

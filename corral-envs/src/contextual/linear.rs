@@ -2,18 +2,21 @@
 
 use std::sync::Arc;
 
+use corral_core::params::Bounds;
 use corral_core::policy::Linear;
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory};
-use serde::Deserialize;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
+use serde::{Deserialize, Serialize};
 
 use super::sequence::{Contexts, Features, HALF, Sequence, dot, unit_vector};
 use crate::arms::Noise;
 use crate::bandit::{Game, Round};
-use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError, Stream};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, Stream, World};
 
 /// The link sigma of `E[loss] = sigma(<theta, z>)`. With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
     /// sigma(u) = u, theta = (1, w)/sqrt(2): the mean is (1 + <w, v>)/2.
@@ -47,78 +50,50 @@ impl Link {
     }
 }
 
-/// Parameters of [`LinearWorld`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinearParams {
-    /// The dimension of v; rows have one number more.
-    #[serde(default = "five")]
-    pub dim: usize,
-    /// The number of actions, at most.
-    #[serde(default = "ten")]
-    pub arms: usize,
-    /// The number of actions, at least; every number between is as likely. `arms` where it is not given.
-    pub fewest: Option<usize>,
-    /// Whether actions have rows of features, or share them and have parameters of their own.
-    #[serde(default)]
-    pub features: Features,
-    /// The link.
-    #[serde(default)]
-    pub link: Link,
-    /// How steep the logistic and the exponential link are.
-    #[serde(default = "four")]
-    pub scale: f64,
-    /// How contexts come about.
-    #[serde(default)]
-    pub contexts: Contexts,
-    /// How many contexts come again, where they do.
-    #[serde(default = "ten")]
-    pub pool: usize,
-    /// What is added to the means.
-    #[serde(default)]
-    pub noise: Noise,
-    /// With shared features: the number of linear policies offered to bases, the optimal one last; 0: none.
-    #[serde(default)]
-    pub policies: usize,
+params! {
+    /// Parameters of [`LinearWorld`].
+    pub struct LinearParams {
+        /// The dimension of v; rows have one number more.
+        dim: usize = 5, Bounds::between(1.0, 65_536.0);
+        /// The number of actions, at most.
+        arms: usize = 10, Bounds::between(1.0, 65_536.0);
+        /// The number of actions, at least; every number between is as likely. `arms` where it is not given.
+        fewest: Option<usize> = None, Bounds::at_least(1.0);
+        /// Whether actions have rows of features, or share them and have parameters of their own.
+        features: Features = Features::default();
+        /// The link.
+        link: Link = Link::default();
+        /// How steep the logistic and the exponential link are.
+        scale: f64 = 4.0, Bounds::POSITIVE;
+        /// How contexts come about.
+        contexts: Contexts = Contexts::default();
+        /// How many contexts come again, where they do.
+        pool: usize = 10, Bounds::between(1.0, 65_536.0);
+        /// How losses follow their means.
+        noise: Noise = Noise::default();
+        /// With shared features: the number of linear policies offered to bases, the optimal one last; 0: none.
+        policies: usize = 0, Bounds::between(0.0, 65_536.0);
+    }
 }
 
-fn five() -> usize {
-    5
-}
-
-fn ten() -> usize {
-    10
-}
-
-fn four() -> f64 {
-    4.0
+impl Builds for LinearParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let world = self.draw(ask.rounds, ask.rng)?;
+        ask.game(world)
+    }
 }
 
 impl LinearParams {
     /// Draws the parameters of the losses, and builds the world for a run of `rounds` rounds.
     ///
     /// # Errors
-    /// As [`Sequence::new`]; the scale is not positive; or policies are asked for without shared features.
+    /// As [`Sequence::new`], or policies are asked for without shared features.
     pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<LinearWorld, ParamError> {
-        ParamError::positive("scale", self.scale)?;
         if self.policies > 0 && self.features == Features::Rows {
             return Err(ParamError::new("policies", self.policies, "0 where actions have rows"));
         }
-        if self.policies > 1 << 16 {
-            return Err(ParamError::new("policies", self.policies, "at most 2^16"));
-        }
         let mut stream = Draw::new(rng).stream(0);
-        let fewest = self.fewest.unwrap_or(self.arms);
-        let sequence = Sequence::new(
-            self.contexts,
-            self.features,
-            self.dim,
-            self.arms,
-            fewest,
-            self.pool,
-            rounds,
-            &mut stream,
-        )?;
+        let sequence = Sequence::new(&self, rounds, &mut stream)?;
         let vectors = if self.features == Features::Rows { 1 } else { self.arms };
         let numbers = (self.policies as u128 + 1) * vectors as u128 * (self.dim as u128 + 1);
         memory::claim("policies", self.policies, numbers)?;
@@ -217,42 +192,15 @@ impl Game for LinearWorld {
     }
 }
 
-pub(super) const LINEAR: Row = Row {
-    entry: entry(
-        "linear",
-        "contextual",
-        "mean losses that are linear (or logistic, or exponential) in features of the actions or of the context",
-        "the paper's contextual example, E[c] = W x; Li et al. 2010, Chu et al. 2011, Filippi et al. 2010",
-        "i.i.d. or adversarial contexts, stochastic losses; offers its contexts' law where they are i.i.d.",
-        "O(K d)",
-        &[
-            field("dim", "5", "dimension of v; a row is (1, v)/sqrt(2)"),
-            field("arms", "10", "number of actions, at most"),
-            field("fewest", "unset", "number of actions, at least; as many as at most where it is not given"),
-            field(
-                "features",
-                "\"rows\"",
-                "rows: one row per action; shared: one parameter vector per action",
-            ),
-            field("link", "\"identity\"", "identity, logistic or exponential"),
-            field("scale", "4.0", "steepness of the logistic and the exponential link"),
-            field(
-                "contexts",
-                "\"gaussian\"",
-                "gaussian, cube (i.i.d.), drifting, sorted, cyclic, hide, evasive (adversarial)",
-            ),
-            field("pool", "10", "how many contexts are repeated (cyclic, hide)"),
-            field("noise", "\"bernoulli\"", "bernoulli, or none: the loss is the mean"),
-            field(
-                "policies",
-                "0",
-                "with shared features: linear policies offered to bases, the optimal one last",
-            ),
-        ],
-    ),
-    example: "fewest = 4",
-    build: |request, rng| {
-        let params: LinearParams = request.read()?;
-        request.game(params.draw(request.rounds, rng))
+pub(crate) const ROWS: &[Row<Build>] = &[row::<LinearParams>(
+    Entry {
+        name: "linear",
+        summary: "mean losses that are linear (or logistic, or exponential) in features of the actions or of the context",
+        source: "the paper's contextual example, E[c] = W x; Li et al. 2010, Chu et al. 2011, Filippi et al. 2010",
+        fits: "i.i.d. or adversarial contexts, stochastic losses; offers its contexts' law where they are i.i.d.",
+        cost: "O(K d)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
     },
-};
+    "fewest = 4",
+)];

@@ -13,23 +13,18 @@ mod tree;
 pub use advice::{Advice, AdviceParams};
 pub use contrary::{Contrary, ContraryParams, Order};
 pub use linear::{LinearParams, LinearWorld, Link};
-pub use reference::reference_class;
+pub use reference::{ReferenceParams, Variant, reference_class};
 pub use representations::{Representations, RepresentationsParams};
 pub use sequence::{Contexts, Features, Sequence};
 pub use sphere::{Sphere, SphereParams};
 pub use tabular::{PlantedParams, Tabular, TabularLosses};
 pub use tree::{TreeParams, TreeWorld};
 
-use crate::registry::Row;
-
-pub(crate) const ROWS: &[Row] = &[
-    tabular::PLANTED,
-    tabular::HYBRID,
-    reference::REFERENCE,
-    tree::PLANTED_TREE,
-    linear::LINEAR,
-    sphere::SPHERE,
-    representations::REPRESENTATIONS,
-    advice::ADVICE,
-    contrary::CONTRARY,
-];
+pub(crate) use advice::ROWS as ADVICE;
+pub(crate) use contrary::ROWS as CONTRARY;
+pub(crate) use linear::ROWS as LINEAR;
+pub(crate) use reference::ROWS as REFERENCE;
+pub(crate) use representations::ROWS as REPRESENTATIONS;
+pub(crate) use sphere::ROWS as SPHERE;
+pub(crate) use tabular::ROWS as TABULAR;
+pub(crate) use tree::ROWS as TREE;

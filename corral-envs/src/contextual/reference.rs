@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use corral_core::{ParamError, Policy};
-use serde::Deserialize;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{Policy, params};
+use serde::{Deserialize, Serialize};
 
 use super::tabular::Cells;
 use super::{Tabular, TabularLosses};
-use crate::registry::{Row, entry, field};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{EnvError, World};
 
 /// One policy per word: digit s is the action in context s.
 const TABLE: &str = "\
@@ -26,46 +28,45 @@ pub fn reference_class() -> Arc<[Policy]> {
     TABLE.split_whitespace().map(policy).collect()
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReferenceParams {
-    #[serde(default)]
-    variant: Variant,
+params! {
+    /// Parameters of the reference instance.
+    pub struct ReferenceParams {
+        /// Whether the planted policy changes at T/3.
+        variant: Variant = Variant::Stochastic;
+    }
 }
 
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+/// Which of the two instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-enum Variant {
-    #[default]
+pub enum Variant {
+    /// The same policy is planted throughout, and losses are drawn.
     Stochastic,
+    /// The planted policy changes at T/3, and losses are their means.
     Hybrid,
 }
 
-pub(super) const REFERENCE: Row = Row {
-    entry: entry(
-        "reference-contextual",
-        "contextual",
-        "the contextual instance of the reference figures: 8 contexts, 3 actions, 64 policies, gap 0.3",
-        "reference figures",
-        "stochastic, or i.i.d. contexts with an oblivious adversary; offers its policy class and its contexts' law",
-        "O(K)",
-        &[field("variant", "\"stochastic\"", "stochastic, or hybrid: the planted policy changes at T/3")],
-    ),
-    example: "",
-    build: |request, _| {
-        let params: ReferenceParams = request.read()?;
-        let losses = match params.variant {
-            Variant::Stochastic => TabularLosses::Stochastic,
-            Variant::Hybrid => TabularLosses::Hybrid,
+impl Builds for ReferenceParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let (losses, planted) = match self.variant {
+            Variant::Stochastic => (TabularLosses::Stochastic, [0, 0]),
+            Variant::Hybrid => (TabularLosses::Hybrid, [0, 1]),
         };
-        let planted = match params.variant {
-            Variant::Stochastic => [0, 0],
-            Variant::Hybrid => [0, 1],
-        };
-        let built = || -> Result<Tabular, ParamError> {
-            let cells = Cells::new(8, 3, Vec::new(), false)?;
-            Tabular::new(cells, reference_class(), planted, 0.3, losses, request.rounds)
-        };
-        request.game(built())
+        let cells = Cells::new(8, 3, Vec::new(), false)?;
+        ask.game(Tabular::new(cells, reference_class(), planted, 0.3, losses, ask.rounds)?)
+    }
+}
+
+pub(crate) const ROWS: &[Row<Build>] = &[row::<ReferenceParams>(
+    Entry {
+        name: "reference-contextual",
+        summary: "the contextual instance of the reference figures: 8 contexts, 3 actions, 64 policies, gap 0.3",
+        source: "reference figures",
+        fits: "stochastic, or i.i.d. contexts with an oblivious adversary; offers its policy class and its contexts' law",
+        cost: "O(K)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
     },
-};
+    "",
+)];

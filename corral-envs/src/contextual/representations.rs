@@ -2,60 +2,40 @@
 
 use std::sync::Arc;
 
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Rng, Setup, memory};
-use serde::Deserialize;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Rng, Setup, memory, params};
 
 use super::sequence::{HALF, dot, unit_vector};
 use crate::bandit::{Game, Round};
-use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError, Stream};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, Stream, World};
 
-/// Parameters of [`Representations`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RepresentationsParams {
-    /// How many representations there are.
-    #[serde(default = "three")]
-    pub maps: usize,
-    /// The one that fits, from 0; the last where it is not given.
-    pub fitting: Option<usize>,
-    /// The dimension of v; each representation has one number more.
-    #[serde(default = "five")]
-    pub dim: usize,
-    /// The number of actions.
-    #[serde(default = "five")]
-    pub arms: usize,
+params! {
+    /// Parameters of [`Representations`].
+    pub struct RepresentationsParams {
+        /// How many representations there are.
+        maps: usize = 3, Bounds::between(1.0, 4_096.0);
+        /// The one that fits, from 0; the last where it is not given.
+        fitting: Option<usize> = None;
+        /// The dimension of v; each representation has one number more.
+        dim: usize = 5, Bounds::between(1.0, 4_096.0);
+        /// The number of actions.
+        arms: usize = 5, Bounds::between(1.0, 4_096.0);
+    }
 }
 
-fn three() -> usize {
-    3
-}
-
-fn five() -> usize {
-    5
-}
-
-impl RepresentationsParams {
-    /// Draws the parameter of the loss.
-    ///
-    /// # Errors
-    /// A size is 0 or too large, or the fitting representation does not exist.
-    pub fn draw(self, rng: &mut dyn Rng) -> Result<Representations, ParamError> {
-        let size = |name, size: usize, must| {
-            if (1..=1 << 12).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
-        };
-        size("maps", self.maps, "in 1..=2^12")?;
-        size("dim", self.dim, "in 1..=2^12")?;
-        size("arms", self.arms, "in 1..=2^12")?;
+impl Builds for RepresentationsParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let fitting = self.fitting.unwrap_or(self.maps - 1);
         if fitting >= self.maps {
-            return Err(ParamError::new("fitting", fitting, "one of the maps"));
+            return Err(ParamError::new("fitting", fitting, "one of the maps").into());
         }
         memory::claim("maps", self.maps, (self.maps as u128) * (self.dim as u128 + 1) * (self.arms as u128))?;
-        let w = unit_vector(self.dim, &mut Draw::new(rng).stream(0));
+        let w = unit_vector(self.dim, &mut Draw::new(ask.rng).stream(0));
         let theta = std::iter::once(HALF).chain(w.into_iter().map(|w| HALF * w)).collect();
         let maps = Maps { maps: self.maps, fitting, dim: self.dim, arms: self.arms };
-        Ok(Representations { maps: Arc::new(maps), theta })
+        ask.game(Representations { maps: Arc::new(maps), theta })
     }
 }
 
@@ -143,24 +123,15 @@ impl Game for Representations {
     }
 }
 
-pub(super) const REPRESENTATIONS: Row = Row {
-    entry: entry(
-        "representations",
-        "contextual",
-        "action rows that carry several feature maps, of which one makes the loss linear",
-        "the paper's applications: different ways to represent the contexts",
-        "stochastic; offers its contexts' law",
-        "O(K d maps)",
-        &[
-            field("maps", "3", "how many representations there are; each is a block of dim + 1 features"),
-            field("fitting", "unset", "the one that fits, from 0; the last where it is not given"),
-            field("dim", "5", "dimension of the hidden vector"),
-            field("arms", "5", "number of actions"),
-        ],
-    ),
-    example: "",
-    build: |request, rng| {
-        let params: RepresentationsParams = request.read()?;
-        request.game(params.draw(rng))
+pub(crate) const ROWS: &[Row<Build>] = &[row::<RepresentationsParams>(
+    Entry {
+        name: "representations",
+        summary: "action rows that carry several feature maps, of which one makes the loss linear",
+        source: "the paper's applications: different ways to represent the contexts",
+        fits: "stochastic; offers its contexts' law",
+        cost: "O(K d maps)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
     },
-};
+    "",
+)];

@@ -1,15 +1,17 @@
 //! Sequences of contexts with features, i.i.d. or adversarial.
 
-use corral_core::{Context, ContextSampler, ParamError, Rng};
-use serde::Deserialize;
+use corral_core::{Context, ContextSampler, ParamError, Rng, memory};
+use serde::{Deserialize, Serialize};
 
+use super::LinearParams;
 use crate::{Draw, Stream};
 
 /// 1/sqrt(2): rows are (1, v)/sqrt(2) with |v| <= 1, so that they have norm at most 1 and an intercept.
 pub(super) const HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
 /// How the vectors v of the contexts come about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Contexts {
     /// i.i.d. normal with variance 1/d, cut to the unit ball.
@@ -38,7 +40,8 @@ impl Contexts {
 }
 
 /// Where the features are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Features {
     /// One row per action; the number of actions may change from round to round.
@@ -64,35 +67,18 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// A sequence of contexts with vectors of R^`dim`, for `fewest..=arms` actions. `pool` contexts are drawn from
-    /// `stream` where they come again.
+    /// The contexts that `params` ask for, in a run of `horizon` rounds; those that come again are drawn from `stream`.
     ///
     /// # Errors
-    /// A size is 0 or too large, there are more fewest than most actions, action sets change without rows, or shared
+    /// There are more fewest than most actions, too large contexts come again, action sets change without rows, or shared
     /// contexts are to evade what was played.
-    #[allow(clippy::too_many_arguments, reason = "a builder would be longer than its one use")]
-    pub fn new(
-        contexts: Contexts,
-        features: Features,
-        dim: usize,
-        arms: usize,
-        fewest: usize,
-        pool: usize,
-        horizon: u64,
-        stream: &mut Stream,
-    ) -> Result<Self, ParamError> {
-        let size = |name, size: usize, most: usize, must| {
-            if (1..=most).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
-        };
-        size("dim", dim, 1 << 16, "in 1..=2^16")?;
-        size("arms", arms, 1 << 16, "in 1..=2^16")?;
-        size("pool", pool, 1 << 16, "in 1..=2^16")?;
+    pub fn new(params: &LinearParams, horizon: u64, stream: &mut Stream) -> Result<Self, ParamError> {
+        let LinearParams { contexts, features, dim, arms, pool, .. } = *params;
+        let fewest = params.fewest.unwrap_or(arms);
         if !(1..=arms).contains(&fewest) {
             return Err(ParamError::new("fewest", fewest, "in 1..=arms"));
         }
-        if dim.saturating_mul(arms).saturating_mul(pool) > 1 << 26 {
-            return Err(ParamError::new("pool", pool, "smaller for such contexts"));
-        }
+        memory::claim("dim", dim, (dim as u128 + 1) * arms as u128 * (pool as u128 + 2))?;
         if features == Features::Shared && fewest != arms {
             return Err(ParamError::new("fewest", fewest, "the number of arms where features are shared"));
         }

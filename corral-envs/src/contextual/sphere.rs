@@ -1,67 +1,39 @@
 //! Rewards that are linear in features on a sphere, with normal noise, not clipped: the contextual worlds of published
 //! model-selection experiments.
 
-use corral_core::{ContextShape, LossDomain, ParamError, Setup};
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{ContextShape, LossDomain, Setup, memory, params};
 use rand_distr::{Distribution, StandardNormal};
-use serde::Deserialize;
 
 use super::sequence::dot;
+use crate::arms::{ARMS, given};
 use crate::bandit::{Game, Round};
-use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
-/// Parameters of [`Sphere`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SphereParams {
-    /// The parameter vector of the reward; its length is the number of features of an action.
-    pub theta: Vec<f64>,
-    /// The number of actions.
-    #[serde(default = "ten")]
-    pub arms: usize,
-    /// The mean of the noise.
-    #[serde(default)]
-    pub offset: f64,
-    /// The standard deviation of the noise.
-    #[serde(default = "one")]
-    pub sd: f64,
-    /// What regret is held against, before the offset: `None` for the best action of each round. Published programs
-    /// take a constant, their estimate of E max <theta, z>, whose error is in their figures.
-    #[serde(default)]
-    pub optimum: Option<f64>,
+params! {
+    /// Parameters of [`Sphere`].
+    pub struct SphereParams {
+        /// The parameter vector of the reward; its length is the number of features of an action.
+        theta: Vec<f64>, Bounds::FINITE;
+        /// The number of actions.
+        arms: usize = 10, ARMS;
+        /// The mean of the noise.
+        offset: f64 = 0.0, Bounds::FINITE;
+        /// The standard deviation of the noise.
+        sd: f64 = 1.0, Bounds::POSITIVE;
+        /// What regret is held against, before the offset: `None` for the best action of each round. Published programs
+        /// take a constant, their estimate of E max <theta, z>, whose error is in their figures.
+        optimum: Option<f64> = None, Bounds::FINITE;
+    }
 }
 
-fn ten() -> usize {
-    10
-}
-
-fn one() -> f64 {
-    1.0
-}
-
-impl SphereParams {
-    /// The world.
-    ///
-    /// # Errors
-    /// There are no features or no actions, or a number is not finite.
-    pub fn check(self) -> Result<Sphere, ParamError> {
-        if self.theta.is_empty() {
-            return Err(ParamError::choice("theta", "give at least one number"));
-        }
-        if let Some(i) = self.theta.iter().position(|w| !w.is_finite()) {
-            return Err(ParamError::new("theta", format!("{} at index {i}", self.theta[i]), "finite"));
-        }
-        if self.arms == 0 || self.arms.saturating_mul(self.theta.len()) > 1 << 24 {
-            return Err(ParamError::new("arms", self.arms, "at least 1, and at most 2^24 features in all"));
-        }
-        if !self.offset.is_finite() {
-            return Err(ParamError::new("offset", self.offset, "finite"));
-        }
-        ParamError::positive("sd", self.sd)?;
-        if let Some(optimum) = self.optimum.filter(|o| !o.is_finite()) {
-            return Err(ParamError::new("optimum", optimum, "finite"));
-        }
-        Ok(Sphere { params: self })
+impl Builds for SphereParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        given("theta", &self.theta)?;
+        memory::claim("arms", self.arms, self.arms as u128 * (self.theta.len() as u128 + 1))?;
+        ask.game(Sphere { params: self })
     }
 }
 
@@ -111,32 +83,18 @@ impl Game for Sphere {
     }
 }
 
-pub(super) const SPHERE: Row = Row {
-    entry: entry(
-        "sphere",
-        "contextual",
-        "rewards linear in features that are uniform on a sphere, with normal noise; losses are not clipped",
-        "experiments 4 and 6 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
-        "i.i.d. contexts, stochastic losses that may lie outside [0, 1]: for the learners that take them",
-        "O(K d)",
-        &[
-            field("theta", "", "parameter vector of the REWARD; its length is the number of features"),
-            field("arms", "10", "number of actions"),
-            field("offset", "0.0", "mean of the noise"),
-            field("sd", "1.0", "standard deviation of the noise"),
-            field(
-                "optimum",
-                "unset",
-                "mean reward, less the offset, that regret is held against; the best of each round where it is not given",
-            ),
-        ],
-    ),
-    example: "theta = [0.0, 1.0, 2.0]\narms = 4",
-    build: |request, _| {
-        let params: SphereParams = request.read()?;
-        request.game(params.check())
+pub(crate) const ROWS: &[Row<Build>] = &[row::<SphereParams>(
+    Entry {
+        name: "sphere",
+        summary: "rewards linear in features that are uniform on a sphere, with normal noise; losses are not clipped",
+        source: "experiments 4 and 6 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
+        fits: "i.i.d. contexts, stochastic losses that may lie outside [0, 1]: for the learners that take them",
+        cost: "O(K d)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
     },
-};
+    "theta = [0.0, 1.0, 2.0]\narms = 4",
+)];
 
 #[cfg(test)]
 mod tests {
@@ -144,6 +102,7 @@ mod tests {
     use crate::Environment;
     use crate::bandit::Bandit;
     use corral_core::Arm;
+    use corral_core::params::Params;
     use rand::SeedableRng;
     use rand_pcg::Pcg64Dxsm;
 
@@ -151,10 +110,8 @@ mod tests {
     #[test]
     fn rows_are_uniform_on_the_sphere_and_rewards_have_their_law() {
         let theta = vec![0.5, -1.0, 2.0];
-        let world = SphereParams { theta: theta.clone(), arms: 2, offset: 1.0, sd: 0.5, optimum: None }
-            .check()
-            .unwrap();
-        let mut world = Bandit::new(world, 10);
+        let params = SphereParams { theta: theta.clone(), arms: 2, offset: 1.0, sd: 0.5, optimum: None };
+        let mut world = Bandit::new(Sphere { params }, 10);
         let mut rng = Pcg64Dxsm::seed_from_u64(4);
         let n = 20_000;
         let (mut moments, mut off, mut square, mut best) = ([[0.0; 3]; 3], 0.0, 0.0, 0.0);
@@ -189,7 +146,7 @@ mod tests {
     #[test]
     fn regret_may_be_held_against_a_constant() {
         let params = SphereParams { theta: vec![3.0], arms: 2, offset: 1.0, sd: 1.0, optimum: Some(2.0) };
-        let mut world = Bandit::new(params.clone().check().unwrap(), 10);
+        let mut world = Bandit::new(Sphere { params: params.clone() }, 10);
         let mut rng = Pcg64Dxsm::seed_from_u64(4);
         (0..10).for_each(|_| world.next(&mut rng).unwrap());
         assert_eq!(world.best_so_far(), -20.0);

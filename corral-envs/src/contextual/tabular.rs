@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup};
-use serde::Deserialize;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
 
 use crate::bandit::{Game, Round, coin};
-use crate::registry::{Request, Row, entry, field};
+use crate::registry::{Ask, Build, Builds, row};
 use crate::regret::CellSums;
-use crate::{BuildError, Draw, EnvError, World};
+use crate::{Draw, EnvError, World};
 
 /// How the losses of a [`Tabular`] world follow its planted policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,79 +21,53 @@ pub enum TabularLosses {
     Hybrid,
 }
 
-/// Parameters of `planted` and `hybrid`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlantedParams {
-    /// The number of contexts.
-    #[serde(default = "eight")]
-    pub contexts: usize,
-    /// The number of actions.
-    #[serde(default = "three")]
-    pub arms: usize,
-    /// The number of policies, drawn at random; the planted one is the last (hybrid: the last but one, then the last).
-    #[serde(default = "sixty_four")]
-    pub policies: usize,
-    /// How much better the planted action is.
-    #[serde(default = "gap")]
-    pub gap: f64,
-    /// Probability of each context, up to a factor; empty: all the same.
-    #[serde(default)]
-    pub weights: Vec<f64>,
-    /// Whether contexts also carry their index as one-hot features, for bases that want features.
-    #[serde(default)]
-    pub one_hot: bool,
+params! {
+    /// Parameters of `planted` and `hybrid`.
+    pub struct PlantedParams {
+        /// The number of contexts.
+        contexts: usize = 8, CELLS;
+        /// The number of actions.
+        arms: usize = 3, Bounds::between(1.0, 65_536.0);
+        /// The number of policies, drawn at random; the planted one is the last (hybrid: the last but one, then the last).
+        policies: usize = 64, CELLS;
+        /// How much better the planted action is.
+        gap: f64 = 0.3, Bounds::between(0.0, 0.5);
+        /// Probability of each context, up to a factor; empty: all the same.
+        weights: Vec<f64> = Vec::new(), Bounds::NON_NEGATIVE;
+        /// Whether contexts also carry their index as one-hot features, for bases that want features.
+        one_hot: bool = false;
+    }
 }
 
-fn eight() -> usize {
-    8
-}
+/// How many contexts or policies there may be: 2^20.
+pub(super) const CELLS: Bounds = Bounds::between(1.0, 1_048_576.0);
 
-fn three() -> usize {
-    3
-}
-
-fn sixty_four() -> usize {
-    64
-}
-
-fn gap() -> f64 {
-    0.3
-}
-
-impl PlantedParams {
-    /// Draws the class, and builds the world for a run of `rounds` rounds.
-    ///
-    /// # Errors
-    /// A size is 0 or too large, the gap is outside [0, 1/2], or the weights are not one non-negative number per
-    /// context with a positive sum.
-    pub fn draw(self, losses: TabularLosses, rounds: u64, rng: &mut dyn Rng) -> Result<Tabular, ParamError> {
-        let class = random_tables(self.contexts, self.arms, self.policies, rng)?;
+impl Builds for PlantedParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let losses = match ask.name {
+            "hybrid" => TabularLosses::Hybrid,
+            _ => TabularLosses::Stochastic,
+        };
+        let class = random_tables(self.contexts, self.arms, self.policies, ask.rng)?;
         let last = self.policies - 1;
         let cells = Cells::new(self.contexts, self.arms, self.weights, self.one_hot)?;
-        Tabular::new(cells, class, [last.saturating_sub(1), last], self.gap, losses, rounds)
+        let planted = [last.saturating_sub(1), last];
+        ask.game(Tabular::new(cells, class, planted, self.gap, losses, ask.rounds)?)
     }
 }
 
 /// A class of tables drawn at random.
 ///
 /// # Errors
-/// A size is 0 or too large.
+/// They take more memory than is allowed.
 pub(super) fn random_tables(
     contexts: usize,
     arms: usize,
     policies: usize,
     rng: &mut dyn Rng,
 ) -> Result<Arc<[Policy]>, ParamError> {
-    let size = |name, size: usize, most: usize, must| {
-        if (1..=most).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
-    };
-    size("contexts", contexts, 1 << 20, "in 1..=2^20")?;
-    size("arms", arms, 1 << 16, "in 1..=2^16")?;
-    size("policies", policies, 1 << 20, "in 1..=2^20")?;
-    if contexts.saturating_mul(policies.max(arms)) > 1 << 26 {
-        return Err(ParamError::new("contexts", contexts, "fewer for so many policies and arms"));
-    }
+    let numbers = contexts as u128 * (policies as u128 / 4 + arms as u128);
+    memory::claim("contexts", contexts, numbers)?;
     let mut stream = Draw::new(rng).stream(0);
     let mut policy = || Policy::Table((0..contexts).map(|_| stream.index(arms) as u16).collect());
     Ok((0..policies).map(|_| policy()).collect())
@@ -113,13 +88,6 @@ impl Cells {
         if !weights.is_empty() && weights.len() != cells {
             let found = format!("{} numbers", weights.len());
             return Err(ParamError::new("weights", found, "one number per context"));
-        }
-        if let Some(i) = weights.iter().position(|w| !(0.0..f64::INFINITY).contains(w)) {
-            return Err(ParamError::new(
-                "weights",
-                format!("{} at index {i}", weights[i]),
-                "finite and not negative",
-            ));
         }
         let total: f64 = weights.iter().sum();
         if !weights.is_empty() && ParamError::positive("weights", total).is_err() {
@@ -197,9 +165,6 @@ impl Tabular {
         losses: TabularLosses,
         rounds: u64,
     ) -> Result<Self, ParamError> {
-        if !(0.0..=0.5).contains(&gap) {
-            return Err(ParamError::new("gap", gap, "in [0, 1/2]"));
-        }
         let table = |index: usize| match class.get(index) {
             Some(Policy::Table(table)) => Ok(table.clone()),
             _ => Err(ParamError::new("policies", index, "tables that hold the planted ones")),
@@ -254,44 +219,29 @@ impl Game for Tabular {
     }
 }
 
-const FIELDS: &[corral_core::catalog::Field] = &[
-    field("contexts", "8", "number of contexts"),
-    field("arms", "3", "number of actions"),
-    field("policies", "64", "number of policies of the class, drawn at random; the planted one is the last"),
-    field("gap", "0.3", "how much better the planted action is"),
-    field("weights", "[]", "probability of each context, up to a factor; empty: all the same"),
-    field("one_hot", "false", "whether contexts also carry their index as one-hot features"),
+pub(crate) const ROWS: &[Row<Build>] = &[
+    row::<PlantedParams>(
+        Entry {
+            name: "planted",
+            summary: "finitely many contexts; the action of a planted policy costs less by the gap",
+            source: "the paper's contextual example, stochastic contexts and losses",
+            fits: "stochastic; offers its policy class and its contexts' law",
+            cost: "O(K)",
+            kind: Kind::Contextual,
+            ..Entry::EMPTY
+        },
+        "",
+    ),
+    row::<PlantedParams>(
+        Entry {
+            name: "hybrid",
+            summary: "finitely many i.i.d. contexts; adversarial losses: the planted policy changes at T/3",
+            source: "the paper's contextual example, i.i.d. contexts and adversarial losses",
+            fits: "i.i.d. contexts, oblivious adversary; offers its policy class and its contexts' law",
+            cost: "O(K)",
+            kind: Kind::Contextual,
+            ..Entry::EMPTY
+        },
+        "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
+    ),
 ];
-
-fn build(losses: TabularLosses, request: &Request<'_>, rng: &mut dyn Rng) -> Result<World, BuildError> {
-    let params: PlantedParams = request.read()?;
-    request.game(params.draw(losses, request.rounds, rng))
-}
-
-pub(super) const PLANTED: Row = Row {
-    entry: entry(
-        "planted",
-        "contextual",
-        "finitely many contexts; the action of a planted policy costs less by the gap",
-        "the paper's contextual example, stochastic contexts and losses",
-        "stochastic; offers its policy class and its contexts' law",
-        "O(K)",
-        FIELDS,
-    ),
-    example: "",
-    build: |request, rng| build(TabularLosses::Stochastic, request, rng),
-};
-
-pub(super) const HYBRID: Row = Row {
-    entry: entry(
-        "hybrid",
-        "contextual",
-        "finitely many i.i.d. contexts; adversarial losses: the planted policy changes at T/3",
-        "the paper's contextual example, i.i.d. contexts and adversarial losses",
-        "i.i.d. contexts, oblivious adversary; offers its policy class and its contexts' law",
-        "O(K)",
-        FIELDS,
-    ),
-    example: "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
-    build: |request, rng| build(TabularLosses::Hybrid, request, rng),
-};

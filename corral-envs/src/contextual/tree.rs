@@ -2,84 +2,52 @@
 
 use std::sync::Arc;
 
+use corral_core::params::Bounds;
 use corral_core::policy::{Node, Tree};
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup};
-use serde::Deserialize;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
 
 use crate::bandit::{Game, Round};
-use crate::registry::{Row, entry, field};
-use crate::{Draw, EnvError, Stream};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, Stream, World};
 
-/// Parameters of [`TreeWorld`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TreeParams {
-    /// The depth of the planted tree that separates classes of different depth.
-    #[serde(default = "three")]
-    pub depth: usize,
-    /// The number of features.
-    #[serde(default = "ten")]
-    pub features: usize,
-    /// The number of actions.
-    #[serde(default = "three")]
-    pub arms: usize,
-    /// How much better the planted action is.
-    #[serde(default = "gap")]
-    pub gap: f64,
-    /// The levels at which the tree decides; its depth is always one. At the first of them every node takes a uniform
-    /// action; at a later one every node departs from its ancestor's action with probability `change`, else hands it
-    /// on. So the best tree that ends at a rung is right more often than one that ends above it.
-    #[serde(default = "rungs")]
-    pub rungs: Vec<usize>,
-    /// The probability that a node of a later rung departs.
-    #[serde(default = "change")]
-    pub change: f64,
-    /// The number of trees of the class that is offered to bases, the planted one last; 0: none is.
-    #[serde(default)]
-    pub policies: usize,
+params! {
+    /// Parameters of [`TreeWorld`].
+    pub struct TreeParams {
+        /// The depth of the planted tree that separates classes of different depth.
+        depth: usize = 3, Bounds::between(0.0, 20.0);
+        /// The number of features.
+        features: usize = 10, Bounds::between(1.0, 65_536.0);
+        /// The number of actions.
+        arms: usize = 3, Bounds::between(2.0, 65_536.0);
+        /// How much better the planted action is.
+        gap: f64 = 0.3, Bounds::between(0.0, 0.5);
+        /// The levels at which the tree decides; its depth is always one. At the first of them every node takes a uniform
+        /// action; at a later one every node departs from its ancestor's action with probability `change`, else hands it
+        /// on. So the best tree that ends at a rung is right more often than one that ends above it.
+        rungs: Vec<usize> = vec![3, 8, 15];
+        /// The probability that a node of a later rung departs.
+        change: f64 = 0.3, Bounds::UNIT;
+        /// The number of trees of the class that is offered to bases, the planted one last; 0: none is.
+        policies: usize = 0, Bounds::between(0.0, 65_536.0);
+    }
 }
 
-fn three() -> usize {
-    3
-}
-
-fn ten() -> usize {
-    10
-}
-
-fn gap() -> f64 {
-    0.3
-}
-
-fn rungs() -> Vec<usize> {
-    vec![3, 8, 15]
-}
-
-fn change() -> f64 {
-    0.3
+impl Builds for TreeParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let world = self.draw(ask.rng)?;
+        ask.game(world)
+    }
 }
 
 impl TreeParams {
     /// Draws the tree.
     ///
     /// # Errors
-    /// The depth is beyond 20, there are no features or fewer than two actions, the gap is outside [0, 1/2], or the
-    /// probability is none.
+    /// The trees take more memory than is allowed.
     pub fn draw(self, rng: &mut dyn Rng) -> Result<TreeWorld, ParamError> {
-        let size = |name, size: usize, from: usize, most: usize, must| {
-            if (from..=most).contains(&size) { Ok(()) } else { Err(ParamError::new(name, size, must)) }
-        };
-        size("depth", self.depth, 0, 20, "at most 20")?;
-        size("features", self.features, 1, 1 << 16, "in 1..=2^16")?;
-        size("arms", self.arms, 2, 1 << 16, "in 2..=2^16")?;
-        size("policies", self.policies, 0, 1 << 16, "at most 2^16")?;
-        if self.policies.max(1) << self.depth > 1 << 24 {
-            return Err(ParamError::new("policies", self.policies, "fewer for trees of such a depth"));
-        }
-        if !(0.0..=0.5).contains(&self.gap) {
-            return Err(ParamError::new("gap", self.gap, "in [0, 1/2]"));
-        }
-        ParamError::unit("change", self.change)?;
+        let nodes = (2 * self.policies.max(1) as u128) << self.depth;
+        memory::claim("policies", self.policies, nodes * 3)?;
         let mut stream = Draw::new(rng).stream(0);
         let mut class = Vec::with_capacity(self.policies.max(1));
         for _ in 0..self.policies.max(1) {
@@ -211,31 +179,15 @@ impl Game for TreeWorld {
     }
 }
 
-pub(super) const PLANTED_TREE: Row = Row {
-    entry: entry(
-        "planted-tree",
-        "contextual",
-        "contexts uniform in a cube; the action of a planted tree costs less by the gap",
-        "the paper's contextual applications: classes of trees of different depth",
-        "stochastic; offers its contexts' law, and a policy class where one is asked for",
-        "O(d + depth)",
-        &[
-            field("depth", "3", "depth of the planted tree"),
-            field("features", "10", "number of features"),
-            field("arms", "3", "number of actions"),
-            field("gap", "0.3", "how much better the planted action is"),
-            field("rungs", "[3, 8, 15]", "levels at which the tree decides; its depth is always one"),
-            field(
-                "change",
-                "0.3",
-                "probability that a node of a later rung departs from its ancestor's action",
-            ),
-            field("policies", "0", "trees of the class offered to bases, the planted one last; 0: none"),
-        ],
-    ),
-    example: "depth = 8\npolicies = 5",
-    build: |request, rng| {
-        let params: TreeParams = request.read()?;
-        request.game(params.draw(rng))
+pub(crate) const ROWS: &[Row<Build>] = &[row::<TreeParams>(
+    Entry {
+        name: "planted-tree",
+        summary: "contexts uniform in a cube; the action of a planted tree costs less by the gap",
+        source: "the paper's contextual applications: classes of trees of different depth",
+        fits: "stochastic; offers its contexts' law, and a policy class where one is asked for",
+        cost: "O(d + depth)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
     },
-};
+    "depth = 8\npolicies = 5",
+)];

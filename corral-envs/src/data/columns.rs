@@ -19,7 +19,8 @@ pub const MOST_BYTES: usize = 64 << 20;
 const MOST_VALUES: usize = 65_536;
 
 /// What becomes of a missing cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Missing {
     /// It is refused.
@@ -38,7 +39,9 @@ pub enum Missing {
 }
 
 /// A choice for every column, or one per column, where `"*"` is for those that are not named.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
+#[serde(untagged)]
 pub enum PerColumn<T> {
     /// The same for all.
     All(T),

@@ -1,82 +1,62 @@
 //! A supervised data set as a bandit: what a row costs is hidden, and an action shows its own loss.
 
-use corral_core::{ContextShape, ParamError, Rng, Setup};
-use serde::Deserialize;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{ContextShape, ParamError, Rng, Setup, params};
 
 use super::columns::{Missing, PerColumn, Table};
-use super::encode::{Encoding, Scaling, Schema, Wishes};
+use super::encode::{Encoding, MOST_FEATURES, Scaling, Schema, Wishes};
 use super::rows::{File, Format, Rows, Source};
 use super::source::resolve;
 use super::target::Target;
 use crate::bandit::{Game, Round};
-use crate::{Draw, EnvError};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
-/// Parameters of [`DataSet`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DataSetParams {
-    /// The file, here or in the folder that `CORRAL_DATA` names; gzip is recognised.
-    pub file: String,
-    /// How it is written.
-    #[serde(default)]
-    pub format: Format,
-    /// What stands between the cells of a CSV.
-    #[serde(default = "comma")]
-    pub separator: char,
-    /// Whether the first line of a CSV names the columns; else they are called 1, 2, 3, ...
-    #[serde(default = "yes")]
-    pub header: bool,
-    /// The column of the class (or the number); the last where it is not given.
-    #[serde(default)]
-    pub class: Option<String>,
-    /// The number of classes; more are an error.
-    #[serde(default)]
-    pub classes: Option<usize>,
-    /// The class is a number: so many answers lie evenly in its range, and cost their distance from it.
-    #[serde(default)]
-    pub levels: usize,
-    /// Instead of a class: the columns of the actions' losses.
-    #[serde(default)]
-    pub losses: Vec<String>,
-    /// Columns that are categorical though they look like numbers.
-    #[serde(default)]
-    pub categorical: Vec<String>,
-    /// Columns that are no features.
-    #[serde(default)]
-    pub ignore: Vec<String>,
-    /// What becomes of missing cells.
-    #[serde(default)]
-    pub missing: PerColumn<Missing>,
-    /// How categories become numbers.
-    #[serde(default)]
-    pub encoding: Encoding,
-    /// Buckets of the hashed encoding.
-    #[serde(default = "buckets")]
-    pub buckets: usize,
-    /// How numbers are scaled.
-    #[serde(default)]
-    pub scaling: Scaling,
-    /// Into how many bins of equal count numbers are cut; 0: they stay numbers.
-    #[serde(default)]
-    pub bins: usize,
-    /// How many features are made of products of two others, hashed where the pairs are more.
-    #[serde(default)]
-    pub interactions: usize,
-    /// Begin again at the end of the file.
-    #[serde(default)]
-    pub repeat: bool,
+params! {
+    /// Parameters of [`DataSet`].
+    pub struct DataSetParams {
+        /// The file, here or in the folder that `CORRAL_DATA` names; gzip is recognised.
+        file: String;
+        /// How it is written.
+        format: Format = Format::default();
+        /// What stands between the cells of a CSV.
+        separator: char = ',';
+        /// Whether the first line of a CSV names the columns; else they are called 1, 2, 3, ...
+        header: bool = true;
+        /// The column of the class (or the number); the last where it is not given.
+        class: Option<String> = None;
+        /// The number of classes; more are an error.
+        classes: Option<usize> = None;
+        /// The class is a number: so many answers lie evenly in its range, and cost their distance from it.
+        levels: usize = 0, Bounds::between(0.0, 65_536.0);
+        /// Instead of a class: the columns of the actions' losses.
+        losses: Vec<String> = Vec::new();
+        /// Columns that are categorical though they look like numbers.
+        categorical: Vec<String> = Vec::new();
+        /// Columns that are no features.
+        ignore: Vec<String> = Vec::new();
+        /// What becomes of missing cells (empty, ?, NA, N/A, NaN, null), for all columns or by name: { age = "median", "*" = "mean" }.
+        missing: PerColumn<Missing> = PerColumn::default();
+        /// How categories become numbers.
+        encoding: Encoding = Encoding::default();
+        /// Buckets of the hashed encoding.
+        buckets: usize = 256, Bounds::between(1.0, MOST_FEATURES as f64);
+        /// How numbers are scaled.
+        scaling: Scaling = Scaling::default();
+        /// Into how many bins of equal count numbers are cut; 0: they stay numbers.
+        bins: usize = 0, Bounds::between(0.0, 4_096.0);
+        /// How many features are made of products of two others, hashed where the pairs are more.
+        interactions: usize = 0, Bounds::between(0.0, MOST_FEATURES as f64);
+        /// Begin again at the end of the file.
+        repeat: bool = false;
+    }
 }
 
-fn buckets() -> usize {
-    256
-}
-
-fn comma() -> char {
-    ','
-}
-
-fn yes() -> bool {
-    true
+impl Builds for DataSetParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        ask.game(self.open()?)
+    }
 }
 
 impl DataSetParams {
@@ -84,7 +64,7 @@ impl DataSetParams {
     ///
     /// # Errors
     /// Names file, line and value.
-    pub fn check(self) -> Result<DataSet, EnvError> {
+    pub fn open(self) -> Result<DataSet, EnvError> {
         let target = if !self.losses.is_empty() {
             for (key, given) in [("class", self.class.is_some()), ("levels", self.levels > 0)] {
                 if given {
@@ -157,3 +137,16 @@ impl Game for DataSet {
         Some(&self.schema.table)
     }
 }
+
+pub(crate) const ROWS: &[Row<Build>] = &[row::<DataSetParams>(
+    Entry {
+        name: "dataset",
+        summary: "a supervised data set as a bandit: an action costs 0 if it is the row's class, else 1; or its distance from a number, or what a column says",
+        source: "CSV, ARFF, libsvm or Vowpal Wabbit text, also gzip",
+        fits: "contexts and losses as they come",
+        cost: "O(cells)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    },
+    "file = 'tests/data/small.csv'\nrepeat = true",
+)];

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use corral_core::ParamError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::cells::missing;
 use super::columns::{ColumnInfo, MOST_BYTES, Missing, Moments, PerColumn, Seen, Table, inverse};
@@ -16,14 +16,15 @@ use crate::EnvError;
 /// A file of features with more names than this is hashed.
 const MOST_NAMES: usize = 4096;
 
-/// More features than this are refused.
+/// More features than this are refused: 2^20.
 pub const MOST_FEATURES: usize = 1 << 20;
 
 /// Products of features are cut here, so that one odd row does not outweigh all others.
 const LARGEST_PRODUCT: f64 = 5.0;
 
 /// How categories become numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Encoding {
     /// One feature per category.
@@ -34,7 +35,8 @@ pub enum Encoding {
 }
 
 /// How numbers are scaled.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Scaling {
     /// Less the mean, divided by the standard deviation, both of the whole file.
@@ -124,15 +126,8 @@ enum Scale {
 impl Schema {
     /// Reads the whole file once: every row is checked, so that nothing is half-loaded.
     pub fn learn(path: &Path, rows: &mut Rows, wishes: &Wishes) -> Result<Self, EnvError> {
-        for (name, size) in [("buckets", wishes.buckets), ("interactions", wishes.interactions)] {
-            let least = usize::from(name == "buckets");
-            if !(least..=MOST_FEATURES).contains(&size) {
-                let must = if least == 0 { "at most 2^20" } else { "in 1..=2^20" };
-                return Err(ParamError::new(name, size, must).into());
-            }
-        }
-        if wishes.bins > 4096 || wishes.bins == 1 {
-            return Err(ParamError::new("bins", wishes.bins, "0, or in 2..=4096").into());
+        if wishes.bins == 1 {
+            return Err(ParamError::new("bins", 1, "0, or at least 2").into());
         }
         let policies: Vec<Missing> = rows.columns.iter().map(|c| wishes.missing.of(c)).collect();
         if wishes.scaling == Scaling::Running && policies.contains(&Missing::Median) {

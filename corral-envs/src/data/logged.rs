@@ -2,18 +2,22 @@
 
 use std::path::Path;
 
-use corral_core::{Arm, Context, ContextShape, Feedback, Rng, Setup, Space, uniform};
-use serde::Deserialize;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry as Described, Kind, Row as Listed};
+use corral_core::{Arm, Context, ContextShape, Feedback, Rng, Setup, Space, params, uniform};
+use serde::{Deserialize, Serialize};
 
 use super::cells::finite;
 use super::columns::{Missing, PerColumn, Table};
-use super::encode::{Encoding, Scaling, Schema, Wishes};
+use super::encode::{Encoding, MOST_FEATURES, Scaling, Schema, Wishes};
 use super::rows::{File, Row, Rows, Source};
 use super::source::{at, resolve};
-use crate::{EnvError, Environment};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{EnvError, Environment, World};
 
 /// What becomes of a logged round.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Replay {
     /// A round counts if the learner decides as the log did, and then with probability least propensity / propensity:
@@ -24,52 +28,30 @@ pub enum Replay {
     Weighted,
 }
 
-/// Parameters of [`Logged`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LoggedParams {
-    /// The file, here or in the folder that `CORRAL_DATA` names; gzip is recognised.
-    pub file: String,
-    /// The column of the action, counted from 0.
-    #[serde(default = "action")]
-    pub action: String,
-    /// The column of the reward in [0, 1].
-    #[serde(default = "reward")]
-    pub reward: String,
-    /// The column of the probability with which the log chose the action.
-    #[serde(default = "propensity")]
-    pub propensity: String,
-    /// Columns that are no features.
-    #[serde(default)]
-    pub ignore: Vec<String>,
-    /// What becomes of missing cells.
-    #[serde(default)]
-    pub missing: PerColumn<Missing>,
-    /// How numbers are scaled.
-    #[serde(default)]
-    pub scaling: Scaling,
-    /// Rounds on which learner and log disagree.
-    #[serde(default)]
-    pub replay: Replay,
-    /// Buckets for the categories.
-    #[serde(default = "buckets")]
-    pub buckets: usize,
-    /// Begin again at the end of the file.
-    #[serde(default)]
-    pub repeat: bool,
-}
-
-fn action() -> String {
-    "item_id".to_owned()
-}
-fn reward() -> String {
-    "click".to_owned()
-}
-fn propensity() -> String {
-    "propensity_score".to_owned()
-}
-fn buckets() -> usize {
-    64
+params! {
+    /// Parameters of [`Logged`].
+    pub struct LoggedParams {
+        /// The file, here or in the folder that `CORRAL_DATA` names; gzip is recognised.
+        file: String;
+        /// The column of the action, counted from 0.
+        action: String = "item_id".to_owned();
+        /// The column of the reward in [0, 1].
+        reward: String = "click".to_owned();
+        /// The column of the probability with which the log chose the action.
+        propensity: String = "propensity_score".to_owned();
+        /// Columns that are no features.
+        ignore: Vec<String> = Vec::new();
+        /// What becomes of missing cells.
+        missing: PerColumn<Missing> = PerColumn::default();
+        /// How numbers are scaled.
+        scaling: Scaling = Scaling::default();
+        /// Rounds on which learner and log disagree.
+        replay: Replay = Replay::default();
+        /// Buckets for the categories.
+        buckets: usize = 64, Bounds::between(1.0, MOST_FEATURES as f64);
+        /// Begin again at the end of the file.
+        repeat: bool = false;
+    }
 }
 
 /// Logged bandit feedback. Its mean losses are estimates: the self-normalised, propensity-weighted mean of each
@@ -134,12 +116,18 @@ impl Columns {
     }
 }
 
+impl Builds for LoggedParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        Ok(World::Arms(Box::new(self.open(ask.rounds)?)))
+    }
+}
+
 impl LoggedParams {
     /// Reads the log once, and checks every row; for a run of at most `rounds` rounds.
     ///
     /// # Errors
     /// Names file, line and value.
-    pub fn check(self, rounds: u64) -> Result<Logged, EnvError> {
+    pub fn open(self, rounds: u64) -> Result<Logged, EnvError> {
         let file = File::csv(resolve(&self.file));
         let path = &file.path;
         let mut rows = Rows::open(&file)?;
@@ -258,3 +246,16 @@ impl Environment<Context, Arm> for Logged {
         Some(&self.schema.table)
     }
 }
+
+pub(crate) const ROWS: &[Listed<Build>] = &[row::<LoggedParams>(
+    Described {
+        name: "logged",
+        summary: "logged bandit feedback with propensities, replayed by rejection or by weights",
+        source: "Li, Chu, Langford, Wang 2011, Unbiased offline evaluation of contextual-bandit-based news article recommendation algorithms",
+        fits: "a log of another policy; mean losses are estimates",
+        cost: "O(cells)",
+        kind: Kind::Contextual,
+        ..Described::EMPTY
+    },
+    "file = 'tests/data/logged.csv'\naction = 'action'\nreward = 'reward'\npropensity = 'propensity'\nrepeat = true",
+)];

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use csv::ByteRecord;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::arff::Arff;
 use super::cells::finite;
@@ -15,7 +15,8 @@ use crate::EnvError;
 const MOST_COLUMNS: usize = 65_536;
 
 /// How a file is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// By the file's name: .arff, .libsvm or .svm, .vw, and CSV for all others; .gz behind it does not matter.
@@ -242,7 +243,7 @@ impl Rows {
     pub fn find(&self, name: &str) -> Result<usize, EnvError> {
         self.columns.iter().position(|c| c == name).ok_or_else(|| {
             let known = self.columns.iter().map(String::as_str);
-            at(&self.path, None, corral_core::catalog::Unknown::new("column", name, known).to_string())
+            at(&self.path, None, corral_core::registry::Unknown::new("column", name, known).to_string())
         })
     }
 

@@ -63,8 +63,8 @@ impl Losses {
             Target::Absent => Self::Absent,
             Target::Class { column, .. } => Self::Class { column: last(column)?, classes: HashMap::new() },
             Target::Levels { column, levels } => {
-                if !(2..=MOST_CLASSES).contains(levels) {
-                    return Err(ParamError::new("levels", *levels, "in 2..=65536").into());
+                if *levels == 1 {
+                    return Err(ParamError::new("levels", 1, "0, or at least 2").into());
                 }
                 let Some(column) = last(column)? else {
                     return Err(ParamError::new("levels", *levels, "0 in a format without columns").into());

@@ -1,7 +1,8 @@
 //! E' from the `induced` table of a spec.
 
 use corral_core::ParamError;
-use corral_core::catalog::{Entry, Field, Unknown};
+use corral_core::catalog::{Entry, Field};
+use corral_core::registry::Unknown;
 use serde::Deserialize;
 
 use super::Substitute;
@@ -124,11 +125,11 @@ pub fn induce(world: World, params: &toml::Table, rounds: u64) -> Result<World, 
         Some(toml::Value::String(name)) => name.as_str(),
         Some(other) => {
             let why = format!("schedule must be a name, but is {other}");
-            return Err(BuildError::Value { name: "induced".to_owned(), why });
+            return Err(BuildError::refused("environment", "induced", why));
         }
         None => {
             let why = "missing field `schedule`".to_owned();
-            return Err(BuildError::Value { name: "induced".to_owned(), why });
+            return Err(BuildError::refused("environment", "induced", why));
         }
     };
     let known = SCHEDULES
@@ -137,7 +138,7 @@ pub fn induce(world: World, params: &toml::Table, rounds: u64) -> Result<World, 
         .ok_or_else(|| Unknown::new("schedule", name, SCHEDULES.iter().map(|e| e.name)))?;
     let params: InducedParams =
         read(&format!("schedule {name}"), known.fields.iter().map(|f| f.name), params)?;
-    let refuse = |source: EnvError| BuildError::Env { name: format!("induced {name}"), source };
+    let refuse = |e: EnvError| BuildError::refused("environment", format!("induced {name}"), e);
     let announce =
         params.announce.unwrap_or(if name == "staircase" { Announce::Doubling } else { Announce::Known });
     let substitute = params.substitute;

@@ -1,34 +1,34 @@
 //! Linear losses that an oblivious adversary chooses.
 
-use corral_core::catalog::{Entry, Field};
-use corral_core::{ParamError, Rng, Set};
-use serde::Deserialize;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{ParamError, Rng, Set, params};
 
 use super::{PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
-use crate::registry::Row;
-use crate::{Draw, EnvError};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
-/// Parameters of [`AdversarialLinear`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AdversarialLinearParams {
-    /// The set of decisions.
-    pub set: SetSpec,
-    /// Its dimension, where it is named by a word.
-    pub dim: usize,
-    /// How many points, for the sphere and the corners.
-    pub points: usize,
-    /// 0: the same direction throughout; 1: the opposite one in the first third.
-    pub variant: u8,
-    /// Weight of the adversary's direction.
-    pub gap: f64,
-    /// Weight of the noise.
-    pub noise: f64,
+params! {
+    /// Parameters of [`AdversarialLinear`].
+    pub struct AdversarialLinearParams {
+        /// The set of decisions.
+        set: SetSpec = SetSpec::default();
+        /// Its dimension, where it is named by a word.
+        dim: usize = 2;
+        /// How many points, for the sphere and the corners.
+        points: usize = 0;
+        /// 0: the same direction throughout; 1: the opposite one in the first third.
+        variant: u8 = 0;
+        /// Weight of the adversary's direction.
+        gap: f64 = 0.5, Bounds::UNIT;
+        /// Weight of the noise.
+        noise: f64 = 0.5, Bounds::UNIT;
+    }
 }
 
-impl Default for AdversarialLinearParams {
-    fn default() -> Self {
-        Self { set: SetSpec::default(), dim: 2, points: 0, variant: 0, gap: 0.5, noise: 0.5 }
+impl Builds for AdversarialLinearParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
 }
 
@@ -37,10 +37,8 @@ impl AdversarialLinearParams {
     ///
     /// # Errors
     /// The set cannot be built, the variant is none, or gap and noise are negative or sum to more than 1.
-    pub fn check(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialLinear>, EnvError> {
+    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialLinear>, EnvError> {
         check_variant(self.variant)?;
-        ParamError::unit("gap", self.gap)?;
-        ParamError::unit("noise", self.noise)?;
         if self.gap + self.noise > 1.0 {
             return Err(ParamError::new("gap + noise", self.gap + self.noise, "at most 1").into());
         }
@@ -108,43 +106,15 @@ impl PointLoss for AdversarialLinear {
     }
 }
 
-pub(super) const SET_FIELDS: [Field; 3] = [
-    Field {
-        name: "set",
-        default: "\"ball\"",
-        doc: "ball, box, simplex, cross-polytope, unit-sphere, hypercube, sphere, corners (both of them listed points), or a set written out: { polytope = { rows, bounds } }",
-    },
-    Field { name: "dim", default: "2", doc: "dimension of a set that is named (vertices of the simplex)" },
-    Field { name: "points", default: "0", doc: "how many points, for sphere and corners (0: all corners)" },
-];
-
-pub(super) const ROW: Row = Row {
-    entry: Entry {
+pub(crate) const ROWS: &[Row<Build>] = &[row::<AdversarialLinearParams>(
+    Entry {
         name: "adversarial-linear",
         summary: "linear losses on a set of points, chosen by an oblivious adversary",
         source: "Abernethy, Hazan, Rakhlin 2012; the paper's convex-bandit example",
-        regret: "",
-        alpha: None,
         fits: "adversarial linear",
         cost: "O(d)",
-        kind: "points",
-        status: "standard",
-        fields: &[
-            SET_FIELDS[0],
-            SET_FIELDS[1],
-            SET_FIELDS[2],
-            Field {
-                name: "variant",
-                default: "0",
-                doc: "0: one direction; 1: the opposite one in the first third",
-            },
-            Field { name: "gap", default: "0.5", doc: "weight of the adversary's direction" },
-            Field { name: "noise", default: "0.5", doc: "weight of the noise; gap + noise is at most 1" },
-        ],
+        kind: Kind::Points,
+        ..Entry::EMPTY
     },
-    example: "set = \"box\"\ndim = 3\nvariant = 1",
-    build: |request, rng| {
-        let params: AdversarialLinearParams = request.read()?;
-        request.points(params.check(request.rounds, rng))
-    },
-};
+    "set = \"box\"\ndim = 3\nvariant = 1",
+)];

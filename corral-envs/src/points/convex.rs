@@ -2,18 +2,19 @@
 
 use std::f64::consts::PI;
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::registry::{Entry, Kind, Row};
 use corral_core::set::SetError;
-use corral_core::{Rng, Set};
+use corral_core::{Rng, Set, params};
 use serde::{Deserialize, Serialize};
 
-use super::adversarial::{SET_FIELDS, check_variant};
+use super::adversarial::check_variant;
 use super::{PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
-use crate::registry::Row;
-use crate::{Draw, EnvError};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
 /// How the loss grows with the distance from the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// The Euclidean norm.
@@ -24,23 +25,23 @@ pub enum Shape {
     MaxAffine,
 }
 
-/// Parameters of [`AdversarialConvex`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AdversarialConvexParams {
-    /// The set of decisions; it must be convex.
-    pub set: SetSpec,
-    /// Its dimension, where it is named by a word.
-    pub dim: usize,
-    /// 0: the target stays on one side; 1: it is on the other side in the first third.
-    pub variant: u8,
-    /// How the loss grows.
-    pub shape: Shape,
+params! {
+    /// Parameters of [`AdversarialConvex`].
+    pub struct AdversarialConvexParams {
+        /// The set of decisions; it must be convex.
+        set: SetSpec = SetSpec::default();
+        /// Its dimension, where it is named by a word.
+        dim: usize = 2;
+        /// 0: the target stays on one side; 1: it is on the other side in the first third.
+        variant: u8 = 0;
+        /// How the loss grows.
+        shape: Shape = Shape::Norm;
+    }
 }
 
-impl Default for AdversarialConvexParams {
-    fn default() -> Self {
-        Self { set: SetSpec::default(), dim: 2, variant: 0, shape: Shape::Norm }
+impl Builds for AdversarialConvexParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
 }
 
@@ -49,7 +50,7 @@ impl AdversarialConvexParams {
     ///
     /// # Errors
     /// The set cannot be built or is not convex, or the variant is none.
-    pub fn check(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialConvex>, EnvError> {
+    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialConvex>, EnvError> {
         check_variant(self.variant)?;
         let set = self.set.build(self.dim, 0, rng)?;
         if !set.is_convex() {
@@ -228,31 +229,15 @@ fn golden_section(f: impl Fn(f64) -> f64, end: f64) -> f64 {
     f(0.0).min(f(end)).min(f(0.5 * (low + high)))
 }
 
-pub(super) const ROW: Row = Row {
-    entry: Entry {
+pub(crate) const ROWS: &[Row<Build>] = &[row::<AdversarialConvexParams>(
+    Entry {
         name: "adversarial-convex",
         summary: "convex Lipschitz losses on a convex set, chosen by an oblivious adversary",
         source: "Flaxman, Kalai, McMahan 2005; the paper's convex-bandit example",
-        regret: "",
-        alpha: None,
         fits: "adversarial convex",
         cost: "O(d)",
-        kind: "points",
-        status: "standard",
-        fields: &[
-            SET_FIELDS[0],
-            SET_FIELDS[1],
-            Field {
-                name: "variant",
-                default: "0",
-                doc: "0: one target; 1: on the other side in the first third",
-            },
-            Field { name: "shape", default: "\"norm\"", doc: "norm, huber or max-affine" },
-        ],
+        kind: Kind::Points,
+        ..Entry::EMPTY
     },
-    example: "set = \"simplex\"\ndim = 3\nshape = \"huber\"",
-    build: |request, rng| {
-        let params: AdversarialConvexParams = request.read()?;
-        request.points(params.check(request.rounds, rng))
-    },
-};
+    "set = \"simplex\"\ndim = 3\nshape = \"huber\"",
+)];

@@ -15,21 +15,16 @@ pub use adversarial::{AdversarialLinear, AdversarialLinearParams};
 pub use convex::{AdversarialConvex, AdversarialConvexParams, Shape};
 pub use normal::{NormalLinear, NormalLinearParams};
 pub use reference::{ReferenceBallParams, ReferenceLoss, ReferenceSimplex, ReferenceSimplexParams};
-pub use sets::{Kind, SetSpec};
+pub use sets::{Named, SetSpec};
 pub use stochastic::{Glm, GlmParams, Link, StochasticLinear, StochasticLinearParams, Structure};
 
-use crate::registry::Row;
-use crate::{Draw, EnvError, Environment};
+use crate::{Draw, EnvError, Environment, World};
 
-pub(crate) const ROWS: &[Row] = &[
-    adversarial::ROW,
-    convex::ROW,
-    stochastic::LINEAR_ROW,
-    stochastic::GLM_ROW,
-    normal::ROW,
-    reference::BALL_ROW,
-    reference::SIMPLEX_ROW,
-];
+pub(crate) use adversarial::ROWS as ADVERSARIAL;
+pub(crate) use convex::ROWS as CONVEX;
+pub(crate) use normal::ROWS as NORMAL;
+pub(crate) use reference::ROWS as REFERENCE;
+pub(crate) use stochastic::ROWS as STOCHASTIC;
 
 /// The loss functions f_1, f_2, ... of a world of points. Points that come in have the set's dimension.
 pub trait PointLoss: Send {
@@ -65,6 +60,14 @@ impl<L: PointLoss> PointWorld<L> {
     /// The world of `losses` over `set`, announced for `horizon` rounds.
     pub fn new(set: Set, losses: L, horizon: u64) -> Self {
         Self { set, losses, horizon, rounds: 0, context: Context::plain(0) }
+    }
+
+    /// As a world of points.
+    pub(crate) fn boxed(self) -> World
+    where
+        L: 'static,
+    {
+        World::Points(Box::new(self))
     }
 
     /// The set of decisions.

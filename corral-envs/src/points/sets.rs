@@ -12,21 +12,34 @@ use crate::{Draw, EnvError};
 #[serde(untagged)]
 pub enum SetSpec {
     /// By name.
-    Named(Kind),
+    Named(Named),
     /// Written out: `{ polytope = { rows = [...], bounds = [...] } }`.
     Given(Set),
 }
 
+#[cfg(feature = "describe")]
+impl schemars::JsonSchema for SetSpec {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SetSpec".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let named = Named::json_schema(generator);
+        schemars::json_schema!({ "anyOf": [named, { "type": "object" }] })
+    }
+}
+
 impl Default for SetSpec {
     fn default() -> Self {
-        Self::Named(Kind::Ball)
+        Self::Named(Named::Ball)
     }
 }
 
 /// The sets that have a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum Named {
     /// The unit ball.
     Ball,
     /// The cube [-1, 1]^dim.
@@ -70,13 +83,13 @@ impl SetSpec {
         }
         memory::claim("dim", dim, dim as u128 * 4)?;
         Ok(match kind {
-            Kind::Ball => Set::ball(dim)?,
-            Kind::Box => Set::cube(dim)?,
-            Kind::Simplex => Set::simplex(dim)?,
-            Kind::CrossPolytope => cross_polytope(dim)?,
-            Kind::UnitSphere => Set::sphere(dim)?,
-            Kind::Hypercube => Set::hypercube(dim)?,
-            Kind::Sphere => {
+            Named::Ball => Set::ball(dim)?,
+            Named::Box => Set::cube(dim)?,
+            Named::Simplex => Set::simplex(dim)?,
+            Named::CrossPolytope => cross_polytope(dim)?,
+            Named::UnitSphere => Set::sphere(dim)?,
+            Named::Hypercube => Set::hypercube(dim)?,
+            Named::Sphere => {
                 if points == 0 {
                     return Err(ParamError::new("points", points, "at least 1 on the sphere").into());
                 }
@@ -93,7 +106,7 @@ impl SetSpec {
                     .collect();
                 Set::finite(&drawn)?
             }
-            Kind::Corners => corners(dim, points, rng)?,
+            Named::Corners => corners(dim, points, rng)?,
         })
     }
 }

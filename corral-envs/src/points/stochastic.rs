@@ -1,16 +1,17 @@
 //! Stochastic losses of a hidden linear parameter: plain, structured, and through a link.
 
-use corral_core::catalog::{Entry, Field};
-use corral_core::{ParamError, Rng, Set};
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Row};
+use corral_core::{ParamError, Rng, Set, params};
 use serde::{Deserialize, Serialize};
 
-use super::adversarial::SET_FIELDS;
 use super::{PointLoss, PointWorld, SetSpec, dot};
-use crate::registry::Row;
-use crate::{Draw, EnvError};
+use crate::registry::{Ask, Build, Builds, row};
+use crate::{Draw, EnvError, World};
 
 /// The structure of the hidden parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Structure {
     /// Every coordinate counts.
@@ -21,40 +22,31 @@ pub enum Structure {
     GroupSparse,
 }
 
-/// Parameters of [`StochasticLinear`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct StochasticLinearParams {
-    /// The set of decisions.
-    pub set: SetSpec,
-    /// Its dimension, where it is named by a word.
-    pub dim: usize,
-    /// How many points, for the sphere and the corners.
-    pub points: usize,
-    /// The structure of the parameter.
-    pub structure: Structure,
-    /// How many coordinates or groups count.
-    pub support: usize,
-    /// Size of a group.
-    pub group: usize,
-    /// The parameter itself, scaled to its length; empty: drawn.
-    pub parameter: Vec<f64>,
-    /// Noise is uniform in [-noise, noise].
-    pub noise: f64,
+params! {
+    /// Parameters of [`StochasticLinear`].
+    pub struct StochasticLinearParams {
+        /// The set of decisions.
+        set: SetSpec = SetSpec::default();
+        /// Its dimension, where it is named by a word.
+        dim: usize = 2;
+        /// How many points, for the sphere and the corners.
+        points: usize = 0;
+        /// The structure of the parameter.
+        structure: Structure = Structure::Dense;
+        /// How many coordinates or groups count.
+        support: usize = 1;
+        /// Size of a group.
+        group: usize = 2;
+        /// The parameter itself, scaled to its length; empty: drawn.
+        parameter: Vec<f64> = Vec::new(), Bounds::FINITE;
+        /// Noise is uniform in [-noise, noise].
+        noise: f64 = 0.1, Bounds { low: 0.0, high: 0.5, above: false, below: true };
+    }
 }
 
-impl Default for StochasticLinearParams {
-    fn default() -> Self {
-        Self {
-            set: SetSpec::default(),
-            dim: 2,
-            points: 0,
-            structure: Structure::Dense,
-            support: 1,
-            group: 2,
-            parameter: Vec::new(),
-            noise: 0.1,
-        }
+impl Builds for StochasticLinearParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
 }
 
@@ -63,10 +55,7 @@ impl StochasticLinearParams {
     ///
     /// # Errors
     /// The set cannot be built, the parameter does not fit it, or the noise is not in [0, 1/2).
-    pub fn check(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<StochasticLinear>, EnvError> {
-        if !(0.0..0.5).contains(&self.noise) {
-            return Err(ParamError::new("noise", self.noise, "in [0, 1/2)").into());
-        }
+    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<StochasticLinear>, EnvError> {
         let set = self.set.build(self.dim, self.points, rng)?;
         let mut parameter = hidden(&self, set.dim(), rng)?;
         // |c*| = 1 - 2 noise: the loss 1/2 + <c*, x>/(2N) + xi stays in [0, 1], so that nothing is clipped.
@@ -166,6 +155,7 @@ impl PointLoss for StochasticLinear {
 
 /// A link function sigma: the mean loss is sigma(<c*, x>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
     /// 1/(1 + e^-u).
@@ -184,34 +174,27 @@ impl Link {
     }
 }
 
-/// Parameters of [`Glm`].
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GlmParams {
-    /// The set of decisions.
-    pub set: SetSpec,
-    /// Its dimension, where it is named by a word.
-    pub dim: usize,
-    /// How many points, for the sphere and the corners.
-    pub points: usize,
-    /// The link.
-    pub link: Link,
-    /// The largest |<c*, x>| over the set.
-    pub scale: f64,
-    /// The parameter itself, scaled to its length; empty: drawn.
-    pub parameter: Vec<f64>,
+params! {
+    /// Parameters of [`Glm`].
+    pub struct GlmParams {
+        /// The set of decisions.
+        set: SetSpec = SetSpec::default();
+        /// Its dimension, where it is named by a word.
+        dim: usize = 2;
+        /// How many points, for the sphere and the corners.
+        points: usize = 0;
+        /// The link.
+        link: Link = Link::Logistic;
+        /// The largest |<c*, x>| over the set.
+        scale: f64 = 2.0, Bounds::POSITIVE;
+        /// The parameter itself, scaled to its length; empty: drawn.
+        parameter: Vec<f64> = Vec::new(), Bounds::FINITE;
+    }
 }
 
-impl Default for GlmParams {
-    fn default() -> Self {
-        Self {
-            set: SetSpec::default(),
-            dim: 2,
-            points: 0,
-            link: Link::Logistic,
-            scale: 2.0,
-            parameter: Vec::new(),
-        }
+impl Builds for GlmParams {
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
 }
 
@@ -220,8 +203,7 @@ impl GlmParams {
     ///
     /// # Errors
     /// The set cannot be built, the parameter does not fit it, or the scale is not positive.
-    pub fn check(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<Glm>, EnvError> {
-        ParamError::positive("scale", self.scale)?;
+    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<Glm>, EnvError> {
         let set = self.set.build(self.dim, self.points, rng)?;
         let structure = StochasticLinearParams { parameter: self.parameter, ..Default::default() };
         let mut parameter = hidden(&structure, set.dim(), rng)?;
@@ -265,58 +247,29 @@ impl PointLoss for Glm {
     }
 }
 
-pub(super) const LINEAR_ROW: Row = Row {
-    entry: Entry {
-        name: "stochastic-linear",
-        summary: "stochastic linear losses on a set of points, with a dense, sparse or group-sparse parameter",
-        source: "the paper's other examples: stochastic linear bandits",
-        regret: "",
-        alpha: None,
-        fits: "stochastic linear",
-        cost: "O(d)",
-        kind: "points",
-        status: "standard",
-        fields: &[
-            SET_FIELDS[0],
-            SET_FIELDS[1],
-            SET_FIELDS[2],
-            Field { name: "structure", default: "\"dense\"", doc: "dense, sparse or group-sparse" },
-            Field { name: "support", default: "1", doc: "how many coordinates (sparse) or groups count" },
-            Field { name: "group", default: "2", doc: "size of a group of neighbouring coordinates" },
-            Field { name: "parameter", default: "[]", doc: "direction of the parameter; empty: drawn" },
-            Field { name: "noise", default: "0.1", doc: "noise is uniform in [-noise, noise]; below 1/2" },
-        ],
-    },
-    example: "dim = 6\nstructure = \"sparse\"\nsupport = 2",
-    build: |request, rng| {
-        let params: StochasticLinearParams = request.read()?;
-        request.points(params.check(request.rounds, rng))
-    },
-};
-
-pub(super) const GLM_ROW: Row = Row {
-    entry: Entry {
-        name: "glm-points",
-        summary: "losses 0 and 1 whose mean is a link function of a linear one",
-        source: "Filippi, Cappe, Garivier, Szepesvari 2010; the paper's other examples",
-        regret: "",
-        alpha: None,
-        fits: "stochastic generalised linear",
-        cost: "O(d)",
-        kind: "points",
-        status: "standard",
-        fields: &[
-            SET_FIELDS[0],
-            SET_FIELDS[1],
-            SET_FIELDS[2],
-            Field { name: "link", default: "\"logistic\"", doc: "logistic, or exponential: e^(u - scale)" },
-            Field { name: "scale", default: "2.0", doc: "the largest |<c*, x>| over the set" },
-            Field { name: "parameter", default: "[]", doc: "direction of the parameter; empty: drawn" },
-        ],
-    },
-    example: "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3",
-    build: |request, rng| {
-        let params: GlmParams = request.read()?;
-        request.points(params.check(request.rounds, rng))
-    },
-};
+pub(crate) const ROWS: &[Row<Build>] = &[
+    row::<StochasticLinearParams>(
+        Entry {
+            name: "stochastic-linear",
+            summary: "stochastic linear losses on a set of points, with a dense, sparse or group-sparse parameter",
+            source: "the paper's other examples: stochastic linear bandits",
+            fits: "stochastic linear",
+            cost: "O(d)",
+            kind: Kind::Points,
+            ..Entry::EMPTY
+        },
+        "dim = 6\nstructure = \"sparse\"\nsupport = 2",
+    ),
+    row::<GlmParams>(
+        Entry {
+            name: "glm-points",
+            summary: "losses 0 and 1 whose mean is a link function of a linear one",
+            source: "Filippi, Cappe, Garivier, Szepesvari 2010; the paper's other examples",
+            fits: "stochastic generalised linear",
+            cost: "O(d)",
+            kind: Kind::Points,
+            ..Entry::EMPTY
+        },
+        "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3",
+    ),
+];

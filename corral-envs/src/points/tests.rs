@@ -146,7 +146,7 @@ fn bad_worlds_are_refused_by_name_and_value() {
     let unbounded = "set = { polytope = { rows = [[1, 0]], bounds = [1] } }";
     assert!(no("adversarial-linear", unbounded).starts_with("environment"));
     assert!(no("adversarial-convex", "set = 'corners'").contains("not defined on a finite set"));
-    assert!(no("stochastic-linear", "noise = 0.5").contains("noise must be in [0, 1/2), but is 0.5"));
+    assert!(no("stochastic-linear", "noise = 0.5").contains("noise must be in [0, 0.5), but is 0.5"));
     assert!(no("stochastic-linear", "parameter = [1]").contains("parameter must be as long"));
     assert!(no("stochastic-linear", "structure = 'sparse'\nsupport = 3").contains("support must be"));
     assert!(no("stochastic-linear", "structure = 'group-sparse'\ngroup = 3").contains("group must be"));
@@ -240,7 +240,7 @@ fn structured_parameters_have_their_structure() {
         group: 3,
         ..Default::default()
     };
-    let world = params.check(10, &mut rng).expect("fits");
+    let world = params.world(10, &mut rng).expect("fits");
     let groups: Vec<bool> =
         world.losses().parameter().chunks_exact(3).map(|g| g.iter().all(|v| *v != 0.0)).collect();
     assert_eq!(groups.iter().filter(|g| **g).count(), 2);
