@@ -16,7 +16,7 @@ pub fn warnings(spec: &Spec) -> Vec<String> {
 }
 
 fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
-    if band.feed == Feed::Everyone {
+    if feeds_everyone(band) {
         notes.push(format!(
             "{label:?} feeds everyone: bases no longer run in their own induced environment, so the paper's theorem \
              does not cover it"
@@ -33,7 +33,7 @@ fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
     for (i, base) in bases.iter().enumerate() {
         let twin = bases[..i].iter().find(|b| b.name == base.name && b.params == base.params);
         if let Some(twin) = twin {
-            let worse = if band.feed == Feed::Everyone {
+            let worse = if feeds_everyone(band) {
                 "; with feed everyone, copies of one greedy learner all stay on the same wrong arm"
             } else {
                 ""
@@ -46,5 +46,12 @@ fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
         if let LearnerSpec::Band(inner) = base {
             band_warnings(label, inner, notes);
         }
+    }
+}
+
+fn feeds_everyone(band: &BandSpec) -> bool {
+    match band.feed {
+        Some(feed) => feed == Feed::Everyone,
+        None => band.master == "practical",
     }
 }

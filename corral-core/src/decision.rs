@@ -19,6 +19,16 @@ pub trait Decision: Clone + Default + PartialEq + Debug + Send + 'static {
     /// How an error names it.
     fn describe(&self) -> String;
 
+    /// The arm of this index, where decisions are arms.
+    fn arm(_index: usize) -> Option<Self> {
+        None
+    }
+
+    /// The index of the arm, where decisions are arms.
+    fn arm_index(&self) -> Option<usize> {
+        None
+    }
+
     /// The base, if it decides on this.
     fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>>;
 }
@@ -56,6 +66,14 @@ impl Decision for Arm {
 
     fn describe(&self) -> String {
         format!("arm {}", self.0)
+    }
+
+    fn arm(index: usize) -> Option<Self> {
+        Some(Self::from(index))
+    }
+
+    fn arm_index(&self) -> Option<usize> {
+        Some(self.index())
     }
 
     fn pick(learner: Learner) -> Option<Box<dyn Base<Context, Self>>> {

@@ -199,6 +199,9 @@ pub enum MasterError {
     /// The base was retired before.
     #[error("base {0} is retired")]
     Retired(usize),
+    /// The base is not retired.
+    #[error("base {0} is not retired")]
+    Present(usize),
     /// The last base cannot be retired.
     #[error("base {0} is the last one left")]
     LastBase(usize),

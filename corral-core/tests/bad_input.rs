@@ -63,7 +63,7 @@ proptest! {
         baseline in prop::bool::weighted(0.3),
         rate in -3.0f64..1.0,
     ) {
-        let horizon = if known { Horizon::Known(40) } else { Horizon::Unknown };
+        let horizon = if known { Horizon::Known(40) } else { Horizon::Restart };
         let rate = Rate::Fixed(10f64.powf(rate));
         let mut corral = Corral::new(CorralParams { rate, baseline, ..CorralParams::new(5, horizon) }).unwrap();
         for call in calls {

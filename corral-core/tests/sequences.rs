@@ -76,7 +76,7 @@ proptest! {
     fn an_error_leaves_the_state_as_it_was(
         calls in calls(), params in rules(), bases in 1..5usize, known in any::<bool>(), seed in any::<u64>(),
     ) {
-        let horizon = if known { Horizon::Known(100) } else { Horizon::Unknown };
+        let horizon = if known { Horizon::Known(100) } else { Horizon::Restart };
         let x = Context::plain(3);
         let mut rng = generator(seed);
         let mut band = band(bases, horizon, params);

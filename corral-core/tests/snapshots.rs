@@ -57,7 +57,7 @@ fn serve<M: Master>(
 fn saved_loaded_and_continued_equals_never_stopped() {
     for credit in RULES {
         for feed in FEEDS {
-            for horizon in [Horizon::Known(600), Horizon::Unknown] {
+            for horizon in [Horizon::Known(600), Horizon::Restart] {
                 let params = EnsembleParams { credit, feed, ..EnsembleParams::default() };
                 let mut whole = band(corral(horizon), params);
                 let mut store = Pending::new(1_000);

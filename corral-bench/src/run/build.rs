@@ -3,7 +3,7 @@
 use std::fmt;
 
 use corral_bases::Smoothed;
-use corral_core::masters::{self, MasterSetup, RegretBound};
+use corral_core::masters::{self, MasterSetup, PracticalRule, RegretBound, Rule};
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
 
@@ -126,6 +126,11 @@ fn plain_base<D: Decision>(
 
 fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, BuildError> {
     let at = BuildError::at(&spec.place);
+    let practical = spec.master == PracticalRule::ENTRY.name;
+    let preset = if practical { EnsembleParams::practical(D::KIND) } else { EnsembleParams::default() };
+    // The practical band needs no horizon, and nobody in it is told one.
+    let untold = Setup { horizon: None, ..setup.clone() };
+    let setup = if practical { &untold } else { setup };
     let mut bases: Vec<Box<dyn Base<Context, D>>> = Vec::with_capacity(spec.bases.len());
     let mut bounds = Vec::with_capacity(spec.bases.len());
     for member in &spec.bases {
@@ -145,11 +150,12 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
     let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds).with_losses(setup.losses);
     let master = masters::build(&spec.master, spec.params.clone(), &told).map_err(|e| at(&e))?;
     let params = EnsembleParams {
-        credit: spec.credit,
-        feed: spec.feed,
+        credit: spec.credit.unwrap_or(preset.credit),
+        feed: spec.feed.unwrap_or(preset.feed),
+        cut: spec.cut.or(preset.cut),
         losses: setup.losses,
         horizon: setup.horizon,
-        ..Default::default()
+        ..preset
     };
     let ensemble = Ensemble::with_params(master, bases, params).map_err(|e| at(&e))?;
     Ok(ensemble.with_setup(setup))

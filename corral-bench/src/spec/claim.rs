@@ -80,7 +80,7 @@ fn claim(
     };
     const MEASURES: &[&str] =
         &["regret", "per-round", "ratio", "difference", "exponent", "audit", "mean-gap", "worst-gap"];
-    let measure: Measure = named(table, "measure", MEASURES)?;
+    let measure: Measure = named(table, "measure", MEASURES)?.unwrap_or_default();
     let than = match (table.text("than")?, table.get("than")) {
         (Some(label), Some(node)) => match known("than", &label, players, &node.place)?.as_slice() {
             [one] => Some(one.clone()),

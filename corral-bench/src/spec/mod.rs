@@ -167,10 +167,12 @@ pub struct BandSpec {
     pub master: String,
     /// The master's keys.
     pub params: toml::Table,
-    /// How it credits a loss.
-    pub credit: Crediting,
-    /// What its bases are fed.
-    pub feed: Feed,
+    /// How it credits a loss; none: as its preset does.
+    pub credit: Option<Crediting>,
+    /// What its bases are fed; none: as its preset does.
+    pub feed: Option<Feed>,
+    /// Where weights are cut; none: as its preset does.
+    pub cut: Option<f64>,
     /// The band.
     pub bases: Vec<LearnerSpec>,
     /// How many of each there are, side by side.

@@ -361,17 +361,23 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
     let Some(node) = table.get("master") else {
         return Err(SpecError::at(&table.place, "a band needs a master"));
     };
-    let (master, params, credit, feed) = match &node.value {
-        Value::Scalar(toml::Value::String(name)) => {
-            (name.clone(), toml::Table::new(), Default::default(), Default::default())
-        }
+    let (master, params, credit, feed, cut) = match &node.value {
+        Value::Scalar(toml::Value::String(name)) => (name.clone(), toml::Table::new(), None, None, None),
         _ => {
             let m = node.table("master")?;
             let credit = named(m, "credit", &["chosen", "same-decision", "likelihood"])?;
             let feed = named(m, "feed", &["weighted", "raw", "everyone"])?;
-            (required_name(m, "master")?, m.params(&["name", "credit", "feed"]), credit, feed)
+            let cut = m.get("cut").map(|node| match &node.value {
+                Value::Scalar(toml::Value::Float(cut)) if *cut >= 1.0 => Ok(*cut),
+                Value::Scalar(toml::Value::Integer(cut)) if *cut >= 1 => Ok(*cut as f64),
+                other => Err(node.wrong("cut", "a number of at least 1", other)),
+            });
+            let cut = cut.transpose()?;
+            (required_name(m, "master")?, m.params(&["name", "credit", "feed", "cut"]), credit, feed, cut)
         }
     };
+    // The paper's preset is the paper's algorithm.
+    let master = if master == "paper" { String::from("corral") } else { master };
     if bases.is_empty() {
         return Err(SpecError::at(&table.place, "a master needs bases: at least one"));
     }
@@ -385,7 +391,7 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
             _ => return Err(SpecError::at(&node.place, "copies must be \"log-rounds\", or from 1 to 1024")),
         },
     };
-    Ok(BandSpec { master, params, credit, feed, bases, copies, place: node.place.clone() })
+    Ok(BandSpec { master, params, credit, feed, cut, bases, copies, place: node.place.clone() })
 }
 
 /// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.
@@ -408,18 +414,18 @@ fn required_name(table: &Table, what: &str) -> Result<String, SpecError> {
 }
 
 /// An enum of the core by its name in a spec file.
-pub(super) fn named<'a, T: Default + Deserialize<'a>>(
+pub(super) fn named<'a, T: Deserialize<'a>>(
     table: &Table,
     key: &str,
     known: &[&str],
-) -> Result<T, SpecError> {
-    let Some(node) = table.get(key) else { return Ok(T::default()) };
+) -> Result<Option<T>, SpecError> {
+    let Some(node) = table.get(key) else { return Ok(None) };
     let text = table.text(key)?.unwrap_or_default();
     let Some(name) = known.iter().find(|k| **k == text) else {
         return Err(SpecError::at(&node.place, Unknown::new(key, &text, known.iter().copied())));
     };
     let name: StrDeserializer<'_, ValueError> = (*name).into_deserializer();
-    T::deserialize(name).map_err(|e| SpecError::at(&node.place, e))
+    T::deserialize(name).map(Some).map_err(|e| SpecError::at(&node.place, e))
 }
 
 fn distinct<'a>(what: &str, labels: impl Iterator<Item = (&'a str, &'a Place)>) -> Result<(), SpecError> {

@@ -114,7 +114,7 @@ impl Corral {
         let m = params.bases;
         let length = match params.horizon {
             Horizon::Known(rounds) => rounds,
-            Horizon::Unknown => FIRST_EPOCH,
+            Horizon::Restart | Horizon::Unknown => FIRST_EPOCH,
         };
         let clock = Clock::start(&params, length, 1.0);
         let uniform = vec![m as f64; m];
@@ -394,7 +394,7 @@ impl Master for Corral {
         if self.auditor.is_some() {
             self.show(centred, credit);
         }
-        if self.params.horizon == Horizon::Unknown && self.clock.round >= self.clock.length {
+        if self.params.horizon == Horizon::Restart && self.clock.round >= self.clock.length {
             self.next_epoch();
         }
         Ok(&self.orders)
@@ -425,7 +425,7 @@ impl Master for Corral {
         let length = match (self.params.horizon, remaining) {
             (Horizon::Known(_), Some(rounds)) => rounds.max(1),
             (Horizon::Known(rounds), None) => rounds,
-            (Horizon::Unknown, _) => FIRST_EPOCH,
+            (Horizon::Restart | Horizon::Unknown, _) => FIRST_EPOCH,
         };
         self.begin(Clock::start(&self.params, length, range), |_| false);
         Ok(())

@@ -50,8 +50,14 @@ impl CorralParams {
         if self.bases == 0 || self.bases > u32::MAX as usize {
             return Err(ParamError::new("bases", self.bases, "at least 1 (and below 2^32)"));
         }
-        if self.horizon == Horizon::Known(0) {
-            return Err(ParamError::new("horizon", 0, "at least 1"));
+        match self.horizon {
+            Horizon::Known(0) => return Err(ParamError::new("horizon", 0, "at least 1")),
+            Horizon::Unknown => {
+                let why =
+                    "Algorithm 1 needs a number of rounds or restarts; masters::Practical needs neither";
+                return Err(ParamError::choice("horizon", why));
+            }
+            _ => {}
         }
         self.rate.check()?;
         if let Some(prior) = &self.prior {
@@ -81,18 +87,22 @@ impl CorralParams {
 impl Default for CorralParams {
     /// No bases yet and an unknown horizon: to be filled in by who reads a spec.
     fn default() -> Self {
-        Self::new(0, Horizon::Unknown)
+        Self::new(0, Horizon::Restart)
     }
 }
 
-/// How long the game is. In a spec: a number of rounds, or `"unknown"`.
+/// How long the game is. In a spec: a number of rounds, `"restart"` or `"unknown"`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Horizon {
-    /// T rounds. Rounds beyond are played with the same gamma and beta; the theorem says nothing of them.
+    /// T rounds. Rounds beyond are played with the same gamma and beta, by bases that keep the rates of their last round;
+    /// the theorem says nothing of them.
     Known(u64),
     /// Epochs of 64, 128, 256, ... rounds; everything starts over with each, the bases too. Where the regret of one
     /// epoch is of order sqrt(T), this costs a factor of sqrt(2)/(sqrt(2) - 1) = 3.41.
     #[default]
+    Restart,
+    /// Not known, and nobody is restarted: not Algorithm 1 any more, but its step with a rate that falls
+    /// ([`Practical`](crate::masters::Practical)). A spec of `corral` may say it; [`Corral`](crate::Corral) itself refuses it.
     Unknown,
 }
 
@@ -181,13 +191,14 @@ impl Rate {
 #[serde(untagged)]
 enum HorizonSpec {
     Rounds(u64),
-    Name(UnknownName),
+    Name(HorizonName),
 }
 
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-enum UnknownName {
+enum HorizonName {
+    Restart,
     Unknown,
 }
 
@@ -195,7 +206,8 @@ impl Serialize for Horizon {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Known(rounds) => HorizonSpec::Rounds(*rounds),
-            Self::Unknown => HorizonSpec::Name(UnknownName::Unknown),
+            Self::Restart => HorizonSpec::Name(HorizonName::Restart),
+            Self::Unknown => HorizonSpec::Name(HorizonName::Unknown),
         }
         .serialize(serializer)
     }
@@ -203,11 +215,13 @@ impl Serialize for Horizon {
 
 impl<'de> Deserialize<'de> for Horizon {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spec = HorizonSpec::deserialize(deserializer)
-            .map_err(|_| serde::de::Error::custom("a horizon must be a number of rounds or \"unknown\""))?;
+        let spec = HorizonSpec::deserialize(deserializer).map_err(|_| {
+            serde::de::Error::custom("a horizon must be a number of rounds, \"restart\" or \"unknown\"")
+        })?;
         Ok(match spec {
             HorizonSpec::Rounds(rounds) => Self::Known(rounds),
-            HorizonSpec::Name(UnknownName::Unknown) => Self::Unknown,
+            HorizonSpec::Name(HorizonName::Restart) => Self::Restart,
+            HorizonSpec::Name(HorizonName::Unknown) => Self::Unknown,
         })
     }
 }

@@ -74,7 +74,7 @@ impl State {
         if let Some(found) = lengths.into_iter().find(|n| *n != m) {
             return Err(format!("it is of {found} bases, not {m}"));
         }
-        let epochs = params.horizon == Horizon::Unknown;
+        let epochs = params.horizon == Horizon::Restart;
         if self.length == 0 || epochs && (self.round >= self.length || self.length < FIRST_EPOCH) {
             return Err(format!("round {} of {}", self.round, self.length));
         }

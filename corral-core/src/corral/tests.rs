@@ -114,7 +114,7 @@ fn params_are_read_from_a_spec() {
         assert_eq!(again, params);
     }
     assert_eq!(read("horizon = 10").unwrap().horizon, Horizon::Known(10));
-    assert_eq!(read("horizon = 'unknown'").unwrap().horizon, Horizon::Unknown);
+    assert_eq!(read("horizon = 'restart'").unwrap().horizon, Horizon::Restart);
     let params = read("bases = 2\nprior = [1.0, 3.0]\nbaseline = true").unwrap();
     assert_eq!((params.prior, params.baseline), (Some(vec![1.0, 3.0]), true));
     for wrong in
@@ -196,7 +196,7 @@ fn a_retired_base_has_probability_zero_and_the_others_go_on_as_if_it_had_never_b
 
 #[test]
 fn an_unknown_horizon_has_epochs_that_double_and_start_over() {
-    let mut corral = build(3, Horizon::Unknown, Rate::Balanced);
+    let mut corral = build(3, Horizon::Restart, Rate::Balanced);
     let mut rng = Pcg64Dxsm::seed_from_u64(5);
     corral.retire(2).unwrap();
     let mut starts = Vec::new();
@@ -331,7 +331,7 @@ fn the_bound_is_vacuous_where_it_should_be() {
     // One base: its own regret. Nothing is said of T = 1, of an unknown horizon, of nonsense.
     assert_eq!(build(1, Horizon::Known(100), Rate::Fast).bound(0.5, 7.0), Some(7.0));
     assert_eq!(build(2, Horizon::Known(1), Rate::Fast).bound(0.5, 7.0), None);
-    assert_eq!(build(2, Horizon::Unknown, Rate::Fast).bound(0.5, 7.0), None);
+    assert_eq!(build(2, Horizon::Restart, Rate::Fast).bound(0.5, 7.0), None);
     let some = build(2, Horizon::Known(100), Rate::Fast);
     assert!(
         [(0.0, 1.0), (1.1, 1.0), (f64::NAN, 1.0), (0.5, -1.0), (0.5, f64::NAN)]
@@ -361,7 +361,7 @@ fn an_audit_starts_with_the_run_and_ends_with_a_retirement() {
 
 #[test]
 fn a_snapshot_continues_bit_for_bit() {
-    for (m, horizon) in [(1, Horizon::Known(50)), (2, Horizon::Known(900)), (9, Horizon::Unknown)] {
+    for (m, horizon) in [(1, Horizon::Known(50)), (2, Horizon::Known(900)), (9, Horizon::Restart)] {
         let mut straight = build(m, horizon, Rate::Fast);
         let mut rng = Pcg64Dxsm::seed_from_u64(10);
         for part in 0..8 {

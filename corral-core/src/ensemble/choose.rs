@@ -25,16 +25,19 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let made = match self.params.credit {
             Crediting::Chosen => self.ask_one(x, rng, trace)?,
             Crediting::SameDecision => self.ask_all(x, rng, trace)?,
-            Crediting::Likelihood => loop {
-                let made = self.ask_one(x, rng, trace)?;
-                if let Some(own) = self.own_likelihood(x, &made, trace) {
-                    self.share_by_likelihood(x, rng, &made, own, trace)?;
-                    break made;
-                }
-                self.recycle(made);
+            Crediting::Likelihood => match self.demanded(x) {
+                Some(decision) => self.follow_guard(x, rng, decision, trace)?,
+                None => loop {
+                    let made = self.ask_one(x, rng, trace)?;
+                    if let Some(own) = self.own_likelihood(x, &made, trace) {
+                        self.share_by_likelihood(x, rng, &made, own, trace)?;
+                        break made;
+                    }
+                    self.recycle(made);
+                },
             },
         };
-        if self.params.propensities != Propensities::None {
+        if self.params.propensities != Propensities::None && trace.weight > 0.0 {
             self.weigh_decision(x, &made, trace);
         }
         if self.params.feed == Feed::Everyone {
@@ -45,6 +48,44 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         trace.benched.extend(self.benched[before..].iter().map(|b| b.base as u32));
         self.round += 1;
         Ok(made)
+    }
+
+    /// The decision that the guard wants to see, if it may be played at `x`.
+    fn demanded(&self, x: &X) -> Option<D> {
+        let world = self.world.as_ref()?;
+        let decision = world.arm(self.guard.as_ref()?.demands()?)?;
+        world.admits(&decision, x).then_some(decision)
+    }
+
+    /// Plays what the guard demands. It would have been played whatever the bases say: the master is given no credit
+    /// (weight 0), and those that learn from others learn it.
+    fn follow_guard(
+        &mut self,
+        x: &X,
+        rng: &mut dyn Rng,
+        decision: D,
+        trace: &mut Trace,
+    ) -> Result<Proposal<D>, EnsembleError> {
+        let (base, probability) = self.draw(rng)?;
+        (trace.base, trace.probability, trace.weight) = (base as u32, probability, 0.0);
+        trace.propensity = Propensity::Exact(1.0);
+        let memo = match self.seats[base].likelihood(x, &decision) {
+            Ok(found) => found.map(|(_, memo)| memo).unwrap_or_default(),
+            Err(error) => {
+                self.bench(base, Duty::Likelihood, &error);
+                Memo::empty()
+            }
+        };
+        self.count_in_guard(&decision, 1.0);
+        Ok(Proposal::with_memo(decision, memo))
+    }
+
+    fn count_in_guard(&mut self, decision: &D, propensity: f64) {
+        if let (Some(guard), Some(world)) = (&mut self.guard, &self.world)
+            && let Some(arm) = world.index(decision)
+        {
+            guard.count(arm, propensity);
+        }
     }
 
     /// Draws a base and asks it alone, until one answers: i_t ~ pbar_t, weight 1/pbar_{t,i_t}.
@@ -162,6 +203,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             + trace.shares.iter().map(|s| probabilities[s.base as usize] * s.weight).sum::<f64>();
         trace.weight = own / mixture;
         trace.shares.iter_mut().for_each(|s| s.weight /= mixture);
+        self.count_in_guard(&made.decision, mixture);
         Ok(())
     }
 

@@ -97,7 +97,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let sole = trace.shares.iter().all(|s| s.weight == 0.0);
         let orders = if sole {
             let weight = above * trace.weight;
-            if self.seats[chosen].benched {
+            // Without weight the decision was not the master's doing.
+            if self.seats[chosen].benched || weight == 0.0 {
                 return Ok(false);
             }
             self.master.update(loss, Credit::Chosen { base: chosen, weight })

@@ -2,6 +2,7 @@
 
 mod choose;
 mod error;
+mod guard;
 mod learn;
 mod learned;
 mod members;
@@ -13,10 +14,12 @@ mod world;
 
 use serde::{Deserialize, Serialize};
 
+use crate::masters::{MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
 
 use crate::{
-    Base, BaseError, Commons, Decision, Feedback, Master, Order, Proposal, Rng, Setup, Ticket, TicketId,
+    Base, BaseError, Commons, Decision, Feedback, Master, MasterError, Order, Proposal, Rng, Setup, Ticket,
+    TicketId,
 };
 
 pub use error::{EnsembleError, Refused};
@@ -25,6 +28,7 @@ use seat::Seat;
 pub use seat::{Duty, Tally};
 pub use world::Observation;
 
+use guard::Guard;
 use learned::Learned;
 use world::World;
 
@@ -105,6 +109,8 @@ pub struct Ensemble<X: ?Sized, D, M> {
     seats: Vec<Seat<X, D>>,
     params: EnsembleParams,
     world: Option<World<X, D>>,
+    /// Where the parameters ask for one and the world has no contexts.
+    guard: Option<Guard>,
     /// The range of the weights that reach this ensemble from above; 1 at the top.
     range: f64,
     remaining: Option<u64>,
@@ -159,6 +165,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             master,
             params,
             world: None,
+            guard: None,
             range: 1.0,
             remaining: params.horizon,
             since: 0,
@@ -199,7 +206,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         X: Observation,
         D: Decision,
     {
-        self.world = Some(World::new(setup));
+        let world = World::new(setup);
+        let guarded = self.params.guard && self.params.credit == Crediting::Likelihood;
+        self.guard = world.plain_arms().filter(|_| guarded).map(Guard::new);
+        self.world = Some(world);
         self
     }
 
@@ -410,5 +420,21 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if self.spare.len() < SPARE {
             self.spare.push(made);
         }
+    }
+}
+
+impl<X: ?Sized, D: Decision> Ensemble<X, D, Practical> {
+    /// The band for practice, in one line: no horizon, no tuning. What it chose is in [`params`](Ensemble::params). Say what
+    /// it is built for by [`with_setup`](Ensemble::with_setup), and give bases names by [`with_names`](Ensemble::with_names).
+    ///
+    /// # Errors
+    /// No bases, or one that refuses its range.
+    pub fn practical(bases: Vec<Box<dyn Base<X, D>>>) -> Result<Self, EnsembleError> {
+        if bases.is_empty() {
+            return Err(EnsembleError::Empty);
+        }
+        let master = Practical::new(PracticalParams::default(), &MasterSetup::new(bases.len(), None))
+            .map_err(MasterError::from)?;
+        Self::with_params(master, bases, EnsembleParams::practical(D::KIND))
     }
 }

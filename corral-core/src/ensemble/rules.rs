@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::LossDomain;
+use crate::registry::Kind;
 
 /// How the master credits a loss: base i's loss is estimated by `loss * weight_i`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +66,9 @@ pub struct EnsembleParams {
     /// Weights above this are cut to it before bases learn: their estimates are then too small where the weight was
     /// larger, a bias that is paid for less variance.
     pub cut: Option<f64>,
+    /// Whether arms that nobody looks at are played now and then, in worlds without contexts and under likelihood credit:
+    /// against copies of one greedy learner that all lock on the same wrong arm.
+    pub guard: bool,
     /// Where losses lie; outside [0, 1] the master and the bases must be built for it too.
     pub losses: LossDomain,
     /// The number of rounds, told to the bases where the master does not know it.
@@ -75,4 +79,15 @@ pub struct EnsembleParams {
     pub id: Option<u64>,
     /// Which of several copies this is, that choose side by side and share an id: tickets of different copies differ.
     pub copy: u32,
+}
+
+impl EnsembleParams {
+    /// What we recommend to somebody who wants low loss and knows nothing else, for decisions of this kind: credit by
+    /// likelihood (arms; points never coincide, and their chosen base is credited), every base sees every round, weights of
+    /// those that cannot learn from others are cut at 1, nobody is told a horizon, and arms that nobody looks at are played
+    /// now and then. Outside the theorem: where losses answer to what is played, take the default.
+    pub fn practical(kind: Kind) -> Self {
+        let credit = if kind == Kind::Points { Crediting::Chosen } else { Crediting::Likelihood };
+        Self { credit, feed: Feed::Everyone, cut: Some(1.0), guard: true, ..Self::default() }
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Benched, Crediting, Ensemble, EnsembleError, Feed, Learned, Tally};
+use super::{Benched, Crediting, Ensemble, EnsembleError, Feed, Guard, Learned, Tally};
 use crate::Master;
 use crate::snapshot::{self, SnapshotError};
 
@@ -22,6 +22,7 @@ struct State {
     round: u64,
     home: u64,
     learned: Learned,
+    guard: Option<Guard>,
     era: u64,
     #[serde(deserialize_with = "snapshot::untrusted")]
     benched: Vec<Benched>,
@@ -74,6 +75,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             round: self.round,
             home: self.home,
             learned: self.learned.clone(),
+            guard: self.guard.clone(),
             era: self.era,
             benched: self.benched.clone(),
             master: self.master.save(),
@@ -107,6 +109,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         if (state.credit, state.feed) != (self.params.credit, self.params.feed) {
             return Err(format!("credit {:?} and feed {:?} differ", state.credit, state.feed));
+        }
+        let guarded = match (&self.guard, &state.guard) {
+            (Some(own), Some(read)) => own.admits(read),
+            (own, read) => own.is_none() && read.is_none(),
+        };
+        if !guarded {
+            return Err("its guard is of another world".into());
         }
         if !state.learned.is_sound() {
             return Err("the rounds that were learned cannot be these".into());
@@ -158,6 +167,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         (self.since, self.round, self.era) = (state.since, state.round, state.era);
         self.home = state.home;
         self.learned.clone_from(&state.learned);
+        self.guard.clone_from(&state.guard);
         self.benched.clone_from(&state.benched);
         Ok(())
     }

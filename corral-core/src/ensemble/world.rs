@@ -68,6 +68,8 @@ pub(super) struct World<X: ?Sized, D> {
     shape: ContextShape,
     observation: fn(&X, &Space, &ContextShape) -> Result<(), BaseError>,
     decision: fn(&D, &Space, &X) -> bool,
+    arm: fn(usize) -> Option<D>,
+    index: fn(&D) -> Option<usize>,
 }
 
 impl<X: ?Sized, D> World<X, D> {
@@ -81,12 +83,33 @@ impl<X: ?Sized, D> World<X, D> {
             shape: setup.context,
             observation: X::check,
             decision: |decision, space, x| decision.lies_in(space, x.offered()),
+            arm: D::arm,
+            index: D::arm_index,
         }
     }
 
     /// Whether `x` is a context of this world.
     pub fn check(&self, x: &X) -> Result<(), EnsembleError> {
         (self.observation)(x, &self.space, &self.shape).map_err(EnsembleError::Context)
+    }
+
+    /// How many arms there are, where there are no contexts.
+    pub fn plain_arms(&self) -> Option<usize> {
+        let ContextShape { features, row_features, cells } = self.shape;
+        match self.space {
+            Space::Arms(arms) if features == 0 && row_features == 0 && cells.is_none() => Some(arms),
+            _ => None,
+        }
+    }
+
+    /// The decision that plays an arm.
+    pub fn arm(&self, index: usize) -> Option<D> {
+        (self.arm)(index)
+    }
+
+    /// The index of the arm that a decision plays.
+    pub fn index(&self, decision: &D) -> Option<usize> {
+        (self.index)(decision)
     }
 
     /// Whether `decision` may be played at `x`.

@@ -3,6 +3,7 @@
 use serde::Deserializer;
 
 use super::as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
+use super::practical::{Fall, Practical, PracticalParams};
 use super::{MasterSetup, Ruled};
 use crate::params::Bounds;
 use crate::registry::{BuildError, Entry, Kind, Status, read};
@@ -18,7 +19,8 @@ crate::params! {
         prior: Option<Vec<f64>> = None, Bounds::POSITIVE;
         /// Whether losses are estimated around their running mean.
         baseline: bool = false;
-        /// A number of rounds, or "unknown"; unset: the run's.
+        /// A number of rounds, "restart" (epochs that double, everything starts over) or "unknown" (a rate that falls, nobody
+        /// is restarted); unset: the run's.
         horizon: Option<Horizon> = None;
         /// Whether every round is checked against what the paper proves, for claims that measure it.
         audit: bool = false;
@@ -50,6 +52,9 @@ impl CorralSpec {
             (None, Some(rounds)) => Horizon::Known(rounds),
             (None, None) => Horizon::Unknown,
         };
+        if self.rules == CorralProgram::Paper && horizon == Horizon::Unknown {
+            return self.without_horizon(setup);
+        }
         if self.rules == CorralProgram::Paper {
             let mut corral = Corral::new(CorralParams {
                 rate: self.rate.unwrap_or_default(),
@@ -77,7 +82,7 @@ impl CorralSpec {
         }
         let rounds = match horizon {
             Horizon::Known(rounds) => Some(rounds),
-            Horizon::Unknown => None,
+            Horizon::Restart | Horizon::Unknown => None,
         };
         let rate = match (self.rate, rounds) {
             (None, _) => None,
@@ -90,6 +95,34 @@ impl CorralSpec {
         let params = AsPublishedParams { rules: self.rules, rate };
         let setup = MasterSetup { horizon: rounds, ..setup.clone() };
         Ok(Box::new(Ruled::<AsPublishedRule>::new(params, &setup)?))
+    }
+}
+
+impl CorralSpec {
+    /// The step of Algorithm 2 with the rate c/sqrt(t + 256), where the run's is c/sqrt(T): nobody is restarted.
+    fn without_horizon(&self, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
+        let scale = match self.rate.unwrap_or_default() {
+            Rate::Balanced => 1.0,
+            Rate::Fast => 10.0,
+            Rate::Eager => 30.0,
+            Rate::Scaled(scale) => scale,
+            _ => {
+                let why = "where the horizon is unknown give balanced, fast, eager or { scaled = number }";
+                return Err(ParamError::choice("rate", why));
+            }
+        };
+        if self.prior.is_some() || self.audit {
+            let why = "prior and audit need a number of rounds, or horizon = \"restart\"";
+            return Err(ParamError::choice("horizon", why));
+        }
+        let params = PracticalParams {
+            rate: Fall::Falling,
+            scale,
+            floor: 0.0,
+            baseline: self.baseline,
+            ..Default::default()
+        };
+        Ok(Box::new(Practical::new(params, setup)?))
     }
 }
 

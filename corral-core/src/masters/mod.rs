@@ -28,6 +28,7 @@ mod exp3_p;
 mod exp4_mix;
 mod fixed;
 mod lanes;
+mod practical;
 mod rbbe;
 mod regret_balancing;
 mod roster;
@@ -49,6 +50,7 @@ pub use exp3::{Exp3, Exp3Params, Exp3Rule};
 pub use exp3_p::{Exp3P, Exp3PParams, Exp3PRule};
 pub use exp4_mix::{Exp4Mix, Exp4MixParams, Exp4MixRule};
 pub use fixed::{Fixed, FixedParams, FixedRule};
+pub use practical::{Fall, Practical, PracticalParams, PracticalRule};
 pub use rbbe::{Rbbe, RbbeParams, RbbeRule, copies_of_grid};
 pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
 pub use roster::Roster;
@@ -172,6 +174,7 @@ macro_rules! masters {
 }
 
 masters!(
+    PracticalRule,
     Exp3Rule,
     Exp3PRule,
     Exp4MixRule,

@@ -53,6 +53,17 @@ impl Roster {
         best
     }
 
+    /// One more, behind the others.
+    pub(super) fn add(&mut self) {
+        self.present.push(true);
+        self.left += 1;
+    }
+
+    /// A base that was retired is back.
+    pub(super) fn reinstate(&mut self, base: usize) {
+        self.left += usize::from(!std::mem::replace(&mut self.present[base], true));
+    }
+
     pub(super) fn retire(&mut self, base: usize) -> Result<(), MasterError> {
         match self.present.get(base) {
             None => Err(MasterError::Index { base, bases: self.bases() }),

@@ -50,6 +50,12 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// A base left the roster.
     fn retired(&mut self, _base: usize, _roster: &Roster) {}
 
+    /// A base joined with probability `share`, behind the others or in the place that it had: the others keep their
+    /// ratios. `false`: the rule takes nobody in while it runs, and changed nothing.
+    fn admitted(&mut self, _base: usize, _share: f64) -> bool {
+        false
+    }
+
     /// Writes the distribution of the next round.
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]);
 
@@ -153,6 +159,38 @@ impl<R: Rule> Master for Ruled<R> {
         Ok(())
     }
 
+    fn admit(&mut self, share: f64) -> Result<(), MasterError> {
+        check_share(share)?;
+        let base = self.roster.bases();
+        if !self.rule.admitted(base, share) {
+            return Err(MasterError::Fixed);
+        }
+        self.setup.bases += 1;
+        if !self.setup.bounds.is_empty() {
+            self.setup.bounds.push(None);
+        }
+        self.roster.add();
+        self.probabilities.push(0.0);
+        self.rule.distribute(&self.roster, &mut self.probabilities);
+        Ok(())
+    }
+
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<(), MasterError> {
+        check_share(share)?;
+        if base >= self.roster.bases() {
+            return Err(MasterError::Index { base, bases: self.roster.bases() });
+        }
+        if self.roster.has(base) {
+            return Err(MasterError::Present(base));
+        }
+        if !self.rule.admitted(base, share) {
+            return Err(MasterError::Fixed);
+        }
+        self.roster.reinstate(base);
+        self.rule.distribute(&self.roster, &mut self.probabilities);
+        Ok(())
+    }
+
     fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
         if !(1.0..f64::INFINITY).contains(&range) {
             return Err(MasterError::Range(range));
@@ -192,6 +230,11 @@ impl<R: Rule> Master for Ruled<R> {
         *self = Self { roster: read.roster, rule: read.rule, probabilities: read.probabilities, ..fresh };
         Ok(())
     }
+}
+
+/// Passes over a share in (0, 1). Written so that NaN fails.
+pub(crate) fn check_share(share: f64) -> Result<(), MasterError> {
+    if share > 0.0 && share < 1.0 { Ok(()) } else { Err(MasterError::Share(share)) }
 }
 
 /// Whether `p` is a distribution over the bases of `roster`.

@@ -21,12 +21,14 @@
 #[allow(dead_code)]
 mod flat;
 mod kernel;
+mod root;
 
 pub use flat::FlatBarrier;
 #[allow(unused_imports)]
 pub(crate) use flat::FlatState;
 pub(crate) use kernel::{Block, Sink, WIDTH, blocks};
 use kernel::{Sums, commit, evaluate};
+pub use root::root;
 
 /// When a step counts as solved, and when it gives up.
 #[derive(Debug, Clone, Copy, PartialEq)]
