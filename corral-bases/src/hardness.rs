@@ -173,9 +173,12 @@ impl<X: ?Sized> Base<X, Arm> for Hardness {
         })
     }
 
-    /// Keeps: "for the rest of the game".
+    /// Keeps at a wider range: "for the rest of the game".
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.clock.obey(order, RangeChange::Keep).map(drop)
+        if self.clock.obey(order, RangeChange::Keep)? {
+            self.verdict = Verdict::Unknown;
+        }
+        Ok(())
     }
 
     fn save(&self) -> Vec<u8> {

@@ -473,7 +473,7 @@ mod tests {
         assert_eq!(base.size.length, 3.0);
         // The rounds that are left, also where nobody says how many.
         base.pass(&Context::tabular(0, 3)).unwrap();
-        base.obey(Order::Widen { range: 1.0, remaining: None }).unwrap();
+        base.obey(Order::StartOver { range: 1.0, remaining: None }).unwrap();
         assert_eq!(base.state.clock.horizon, Some(4999));
     }
 

@@ -140,7 +140,13 @@ pub fn at(path: &Path, line: Option<u64>, why: impl Into<String>) -> EnvError {
 /// A failure of the file system, or of the compressed data.
 pub fn broken(path: &Path, line: Option<u64>, e: &io::Error) -> EnvError {
     let why = match e.kind() {
-        io::ErrorKind::NotFound => format!("no such file, neither here nor in the folder of {DATA_FOLDER}"),
+        io::ErrorKind::NotFound => {
+            // Named as it was written, not as it was looked for.
+            let folder = std::env::var_os(DATA_FOLDER).unwrap_or_default();
+            let written = path.strip_prefix(&folder).unwrap_or(path);
+            let why = format!("no such file, neither here nor in the folder of {DATA_FOLDER}");
+            return at(written, line, why);
+        }
         io::ErrorKind::UnexpectedEof => "the compressed data is cut short".to_owned(),
         _ => e.to_string(),
     };
