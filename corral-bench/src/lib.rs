@@ -26,7 +26,7 @@
 //!     "#,
 //! )?;
 //! let plugins = run::Plugins::none();
-//! run::check(&spec, &plugins)?;                                        // what is wrong, and in which line
+//! run::check(&spec, &plugins, 8 << 30)?;                                        // what is wrong, and in which line
 //! let cell = |i| run::run_cell(&spec, &run::CellSpec::of(&spec, i), &plugins, &|| false, &|_| {});
 //! let cells: Vec<_> = (0..spec.cells()).filter_map(cell).collect();
 //! let rows = summary::rows(&spec, &cells, &|_, _, _| None);
