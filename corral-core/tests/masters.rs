@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use corral_core::masters::{self, CorralSpec, MasterSetup, RegretBound, Ruled};
 use corral_core::masters::{
     CorralProgram, D3rb, D3rbParams, Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P, Exp3PParams,
-    Exp3Params, Exp4Mix, Exp4MixParams, Fixed, FixedParams, Rbbe, RbbeParams, RegretBalancing, Rule,
-    Rulebook, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams, Ucb, UcbParams, Uniform,
+    Exp3Params, Exp4Mix, Exp4MixParams, Fall, Fixed, FixedParams, Practical, PracticalParams, Rbbe,
+    RbbeParams, RegretBalancing, Rule, Rulebook, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams,
+    Ucb, UcbParams, Uniform,
 };
 use corral_core::registry::BuildError;
 use corral_core::{Credit, LossDomain, Master, MasterError, Rate, Rng, uniform};
@@ -85,6 +86,11 @@ const TABLE: &[(&str, Build)] = &[
     ("trim/halved", |s| {
         let params = TrimParams { schedule: Schedule::Halving, scale: Some(0.03), ..TrimParams::default() };
         Box::new(Trim::new(params, s).unwrap())
+    }),
+    ("practical", |s| by_name("practical", s).unwrap()),
+    ("practical/falling", |s| {
+        let params = PracticalParams { rate: Fall::Falling, scale: 30.0, floor: 0.0, ..Default::default() };
+        Box::new(Practical::new(params, s).unwrap())
     }),
     ("uniform", |s| by_name("uniform", s).unwrap()),
     ("fixed", |s| by_name("fixed", s).unwrap()),

@@ -14,7 +14,7 @@ use crate::{LossDomain, ParamError};
 /// // Is the guarantee worth anything at this horizon, against a base with regret sqrt(rho T) at range rho?
 /// let bound = Corral::new(paper)?.bound(0.5, 100.0);
 /// assert!(bound.is_some_and(|regret| regret > 10_000.0));      // no: it exceeds T
-/// let bad = CorralParams { rate: Rate::Fixed(-1.0), ..CorralParams::new(3, Horizon::Unknown) };
+/// let bad = CorralParams { rate: Rate::Fixed(-1.0), ..CorralParams::new(3, Horizon::Restart) };
 /// assert_eq!(Corral::new(bad).unwrap_err().to_string(), "rate must be positive and finite, but is -1");
 /// # Ok::<(), corral_core::ParamError>(())
 /// ```

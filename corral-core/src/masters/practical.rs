@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Rule, Ruled, all};
 use super::{MasterSetup, Roster};
-use crate::omd::{OmdError, OmdParams, root};
+use crate::omd::{OmdError, OmdParams, settle};
 use crate::params::Bounds;
 use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
@@ -178,16 +178,14 @@ impl Rule for PracticalRule {
         for ((place, w), l) in self.places.iter_mut().zip(&self.inverse).zip(&self.estimates) {
             *place = fall * w + rate * l;
         }
-        let shift = root(&self.places, &OmdParams::default()).map_err(|e| {
+        settle(&mut self.places, &OmdParams::default()).map_err(|e| {
             self.time -= 1.0;
             match e {
                 OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
                 _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
             }
         })?;
-        for (w, place) in self.inverse.iter_mut().zip(&self.places) {
-            *w = place - shift;
-        }
+        self.inverse.copy_from_slice(&self.places);
         (self.spread, self.rate) = (spread, rate);
         self.losses.0 += loss;
         self.losses.1 += 1.0;

@@ -28,7 +28,7 @@ pub use flat::FlatBarrier;
 pub(crate) use flat::FlatState;
 pub(crate) use kernel::{Block, Sink, WIDTH, blocks};
 use kernel::{Sums, commit, evaluate};
-pub use root::root;
+pub use root::settle;
 
 /// When a step counts as solved, and when it gives up.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -2,17 +2,18 @@
 
 use super::{OmdError, OmdParams};
 
-/// The number s, left of every place a_i, with sum_i 1/(a_i - s) = 1. An infinite place counts for nothing.
+/// Finds the number s, left of every place a_i, with sum_i 1/(a_i - s) = 1, and writes the distances a_i - s in their place:
+/// the inverse probabilities of the next round. An infinite place counts for nothing.
 ///
 /// With M finite places the root lies in [min a - M, min a - 1]: at the right end the nearest place alone gives 1, at the
 /// left end none gives more than 1/M. Newton's method on 1/F - 1, which is nearly linear, kept inside by bisection
 /// (docs/step.md).
 ///
 /// # Errors
-/// There is no finite place, one is NaN, or the sum did not come to 1.
-pub fn root(places: &[f64], params: &OmdParams) -> Result<f64, OmdError> {
+/// There is no finite place, one is NaN, or the sum did not come to 1; the places are as they were.
+pub fn settle(places: &mut [f64], params: &OmdParams) -> Result<(), OmdError> {
     let (mut least, mut count) = (f64::INFINITY, 0.0);
-    for &place in places {
+    for &place in &*places {
         if place.is_nan() || place == f64::NEG_INFINITY {
             return Err(OmdError::Sum(f64::NAN));
         }
@@ -35,7 +36,8 @@ pub fn root(places: &[f64], params: &OmdParams) -> Result<f64, OmdError> {
         });
         residual = sum - 1.0;
         if residual.abs() <= params.tolerance {
-            return Ok(least + at);
+            places.iter_mut().for_each(|place| *place = (*place - least) - at);
+            return Ok(());
         }
         if residual > 0.0 {
             high = at
@@ -62,15 +64,21 @@ mod tests {
             vec![7.0],
             vec![2.0, 2.0],
             vec![-3.0, 5.0, 1e6, far],
+            vec![1e12, 1e12 + 700.0, 2e15],
             vec![1e9 + 0.5, 1e9, 1e9 + 3.0],
             (0..1000).map(|i| f64::from(i) * 0.01).collect(),
         ] {
-            let s = root(&places, &OmdParams::default()).unwrap();
-            let sum: f64 = places.iter().map(|a| 1.0 / (a - s)).sum();
-            assert!((sum - 1.0).abs() < 1e-6 && places.iter().all(|a| *a > s), "{places:?}: {s}, {sum}");
+            let mut found = places.clone();
+            settle(&mut found, &OmdParams::default()).unwrap();
+            let sum: f64 = found.iter().map(|w| 1.0 / w).sum();
+            assert!(
+                (sum - 1.0).abs() <= 1e-12 && found.iter().all(|w| *w >= 1.0),
+                "{places:?}: {found:?}, {sum}"
+            );
         }
-        assert_eq!(root(&[3.0, far], &OmdParams::default()), Ok(2.0));
-        assert!(root(&[f64::NAN, 1.0], &OmdParams::default()).is_err());
-        assert_eq!(root(&[far], &OmdParams::default()), Err(OmdError::Empty));
+        let mut one = [3.0, far];
+        assert_eq!((settle(&mut one, &OmdParams::default()), one), (Ok(()), [1.0, far]));
+        assert!(settle(&mut [f64::NAN, 1.0], &OmdParams::default()).is_err());
+        assert_eq!(settle(&mut [far], &OmdParams::default()), Err(OmdError::Empty));
     }
 }
