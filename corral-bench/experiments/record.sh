@@ -1,53 +1,54 @@
 #!/usr/bin/env bash
-# Writes RESULTS.md from the full presets: every figure in it is printed by the command above it.
-# Usage: corral-bench/experiments/record.sh > RESULTS.md        (CORRAL_DATA set: the real data too)
+# Writes docs/results/NAME.md from the full presets, and RESULTS.md from all of those: every figure is printed by the command
+# above it.
+# Usage: corral-bench/experiments/record.sh [NAME...]     (none: all experiments; CORRAL_DATA set: those on real data too)
+#        corral-bench/experiments/record.sh --index       (RESULTS.md alone, from the pages that are there)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+root=$PWD
 cargo build --release --quiet
-corral="$PWD/target/release/corral"
+corral="$root/target/release/corral"
+all=$("$corral" list experiments --format json | sed -n 's/^ *"name": "\(.*\)",\{0,1\}$/\1/p')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cd "$work"
 
-cat <<HEAD
-# Results
-
-Written by \`corral-bench/experiments/record.sh\` on $(date -u +%Y-%m-%d), $(nproc) cores, corral $("$corral" --version | cut -d' ' -f2). Regret is pseudo-regret against the best
-fixed decision, mean over seeds with its 95% interval; seeds, rounds and parameters stand in the spec of each experiment
-(\`corral-bench/experiments\`). Figures but the speed are the same on every run. A claim \`holds\` when its whole 95% bootstrap interval is on
-the claimed side, \`FAILS\` when all of it is on the other side, and is \`undecided\` otherwise; a published mean is held within three
-combined standard errors. Worlds, lengths and bounds were fixed after pilot runs, and so was the mark "not expected to show here": a verdict
-describes these runs, it is not a blind test.
-HEAD
-
-block() { # command line, shown and run
-  printf '\n```text\n$ corral %s\n' "$*"
-  "$corral" "$@" --quiet
-  printf '```\n'
+record() { # an experiment
+  local page="$root/docs/results/$1.md"
+  mkdir -p "$(dirname "$page")"
+  (cd "$work" && "$corral" run "$1" --quiet) > "$work/text"
+  {
+    printf '# %s\n\nRecorded by `corral-bench/experiments/record.sh %s` on %s, %s cores, corral %s.\n\n' \
+      "$(head -n 1 "$work/text")" "$1" "$(date -u +%Y-%m-%d)" "$(nproc)" "$("$corral" --version | cut -d' ' -f2)"
+    printf '```text\n$ corral run %s\n' "$1"
+    cat "$work/text"
+    printf '```\n'
+  } > "$work/page"
+  mv "$work/page" "$page"
 }
 
-section() { printf '\n## %s\n' "$1"; }
-
-section "Quickstart";                                            block run quickstart
-section "The hardness theorem";                                  block run paper/hardness
-section "The theorem, run by run";                               block run paper/theorem-main
-section "Starvation";                                            block run paper/starvation
-section "Contextual bandits";                                    block run paper/contextual-hybrid
-section "Contextual bandits: trees of growing depth";            block run paper/contextual-classes
-section "Convex bandits";                                        block run paper/convex
-section "Thompson samplers with different priors";               block run paper/priors
-section "Several representations";                               block run paper/representations
-section "Sparse linear bandits";                                 block run paper/sparsity
-section "Generalised linear links";                              block run paper/links
-section "The remark: credit by decision";                        block run paper/remark
-section "Published experiment 1";                                block run published/experiment-1
-section "Published experiment 2";                                block run published/experiment-2
-section "Published experiment 4";                                block run published/experiment-4
-section "Published experiment 6";                                block run published/experiment-6
-section "Published experiment 7";                                block run published/experiment-7
-section "Masters compared";                                     block run compare/masters
-section "Table 1: stability, measured";                          block run paper/table-1
-if [ -n "${CORRAL_DATA:-}" ]; then
-  section "Real data";                                           block run data/contextual
-  section "Real data, policies with an oracle";                  block run data/iltcb
+if [ "${1:-}" != "--index" ]; then
+  for name in ${*:-$all}; do
+    case $name in data/*) [ -n "${CORRAL_DATA:-}" ] || { echo "$name: CORRAL_DATA is not set, left as it is" >&2; continue; } ;; esac
+    echo "$name" >&2
+    record "$name"
+  done
 fi
+
+{
+  cat <<'HEAD'
+# Results
+
+Every experiment with its question and its claims, a line for each; the title leads to the full tables. Written by
+`corral-bench/experiments/record.sh`; each page has its date, its machine and its command.
+
+Regret is pseudo-regret against the best fixed decision, mean over seeds with its 95% interval; seeds, rounds and parameters stand in the
+spec of each experiment (`corral-bench/experiments`). Figures but the speed are the same on every run. A claim **holds** when its
+whole 95% bootstrap interval is on the claimed side, **FAILS** when all of it is on the other side, and is **undecided** otherwise
+([claims](docs/claims.md)); a published mean **agrees** within three combined standard errors. Worlds, lengths and bounds were
+fixed after pilot runs, and so was the mark "not expected to show at this length": a verdict describes these runs, it is not a blind test.
+HEAD
+  for name in $all; do
+    [ ! -f "docs/results/$name.md" ] || awk -v name="$name" -f corral-bench/experiments/index.awk "docs/results/$name.md"
+  done
+} > "$work/index"
+mv "$work/index" RESULTS.md

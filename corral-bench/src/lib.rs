@@ -71,6 +71,7 @@ pub mod standing;
 pub mod store;
 pub mod streams;
 pub mod summary;
+pub mod sweeps;
 
 /// The README's example is compiled and run.
 #[doc = include_str!("../../README.md")]

@@ -272,3 +272,19 @@ fn figures_are_drawn_or_refused() {
         assert_eq!(files(dir.path()), before);
     }
 }
+
+#[test]
+fn the_page_of_results_leads_to_every_experiment() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let index = fs::read_to_string(root.join("RESULTS.md")).unwrap();
+    assert!(index.len() < 25_000, "one page, but {} bytes", index.len());
+    for (name, _) in corral_bench::experiments::ALL {
+        let page = format!("docs/results/{name}.md");
+        let recorded = root.join(&page).is_file();
+        assert_eq!(recorded, index.contains(&format!("]({page})")), "{page}");
+        if recorded {
+            let text = fs::read_to_string(root.join(&page)).unwrap();
+            assert!(text.contains(&format!("$ corral run {name}\n")), "{page}");
+        }
+    }
+}

@@ -8,10 +8,11 @@ use super::progress::Reporter;
 use super::stability::{CURVE_HEADER, curve_row};
 use super::table::{self, aligned};
 use crate::claims::Held;
+use crate::report::stability as report;
 use crate::run::{Plugins, Resources, RunError, check, run as drive};
 use crate::spec::{SpecError, StabilityRow, StabilitySpec};
 use crate::stability::{Stability, UnderSchedule, World, kind_and_alpha};
-use crate::store::Shard;
+use crate::store::{Shard, write_whole};
 use crate::summary::number;
 
 /// One base, measured.
@@ -62,6 +63,13 @@ pub fn run(
         let held = what.hold(&found);
         all.push(Measured { what, found, held });
     }
+    let held: Vec<Held> = all.iter().map(|m| m.held.clone()).collect();
+    let measured: Vec<_> = all
+        .iter()
+        .map(|m| report::Measured { label: &m.held.learner, seeds: m.what.seeds, curve: &m.found.curve })
+        .collect();
+    let page = report::html(spec, &rows(spec, &all), &measured, &held);
+    write_whole(&dir.join("report.html"), page.as_bytes())?;
     Ok(match format {
         Format::Table => text(spec, &all),
         Format::Json => json(spec, &all),
@@ -87,30 +95,10 @@ fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
     if let Some(asks) = &spec.asks {
         out.push_str(&format!("{asks}\n"));
     }
-    let (first, last) = (spec.ranges[0], spec.ranges[spec.ranges.len() - 1]);
     out.push_str(&format!("\nschedule {}\n", spec.schedule));
-    let rows: Vec<Vec<String>> = all
-        .iter()
-        .map(|m| {
-            let ends = [m.found.curve.first(), m.found.curve.last()].map(|p| p.map(|p| p.worst.mean));
-            let fitted = m.found.worst;
-            let mut row = vec![m.held.learner.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
-            row.push(m.what.seeds.to_string());
-            row.extend(ends.map(|mean| mean.map_or("-".to_owned(), number)));
-            row.push(fitted.map_or("-".to_owned(), |f| format!("{:.3}", f.alpha)));
-            row.push(fitted.map_or("-".to_owned(), |f| format!("[{:.3}, {:.3}]", f.low, f.high)));
-            row.push(fitted.map_or("0".to_owned(), |f| f.points.to_string()));
-            row.push(m.what.claimed.map_or("-".to_owned(), |a| format!("{a:.3}")));
-            row.push(m.held.verdict.to_string());
-            row
-        })
-        .collect();
-    let (at_first, at_last) = (format!("regret, rho {first}"), format!("rho {last}"));
-    let header = [
-        "base", "world", "rounds", "seeds", &at_first, &at_last, "alpha", "95%", "ranges", "table 1",
-        "verdict",
-    ];
-    out.push_str(&aligned(&header, "llrrrrrrrrl", &rows));
+    let table = rows(spec, all);
+    let header: Vec<&str> = table[0].iter().map(String::as_str).collect();
+    out.push_str(&aligned(&header, "llrrrrrrrrl", &table[1..]));
     for m in all {
         if let Some(why) = &m.held.unlikely {
             out.push_str(&format!("\n{}: {why}\n", m.held.learner));
@@ -123,6 +111,30 @@ fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
         ));
     }
     out
+}
+
+/// The table: its header, and a row for every base.
+fn rows(spec: &StabilitySpec, all: &[Measured]) -> Vec<Vec<String>> {
+    let (first, last) = (spec.ranges[0], spec.ranges[spec.ranges.len() - 1]);
+    let (at_first, at_last) = (format!("regret, rho {first}"), format!("rho {last}"));
+    let header = [
+        "base", "world", "rounds", "seeds", &at_first, &at_last, "alpha", "95%", "ranges", "table 1",
+        "verdict",
+    ];
+    let rows = all.iter().map(|m| {
+        let ends = [m.found.curve.first(), m.found.curve.last()].map(|p| p.map(|p| p.worst.mean));
+        let fitted = m.found.worst;
+        let mut row = vec![m.held.learner.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
+        row.push(m.what.seeds.to_string());
+        row.extend(ends.map(|mean| mean.map_or("-".to_owned(), number)));
+        row.push(fitted.map_or("-".to_owned(), |f| format!("{:.3}", f.alpha)));
+        row.push(fitted.map_or("-".to_owned(), |f| format!("[{:.3}, {:.3}]", f.low, f.high)));
+        row.push(fitted.map_or("0".to_owned(), |f| f.points.to_string()));
+        row.push(m.what.claimed.map_or("-".to_owned(), |a| format!("{a:.3}")));
+        row.push(m.held.verdict.to_string());
+        row
+    });
+    std::iter::once(header.map(str::to_owned).to_vec()).chain(rows).collect()
 }
 
 fn json(spec: &StabilitySpec, all: &[Measured]) -> String {

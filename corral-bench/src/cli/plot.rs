@@ -32,6 +32,9 @@ pub struct PlotArgs {
     /// Only these learners
     #[arg(long = "learner", value_name = "LABEL")]
     learners: Vec<String>,
+    /// Which swept key, where there are several; rounds where horizons are
+    #[arg(long, value_name = "NAME")]
+    key: Option<String>,
     /// As wide as one column of a page (3.3 in), or as both (6.9 in)
     #[arg(long, value_enum, default_value = "one")]
     width: Width,
@@ -95,16 +98,40 @@ pub fn plot(args: PlotArgs) -> Result<(), Failure> {
     print(&format!("{}\n{}\n", args.out.display(), beside.display()))
 }
 
+fn known(what: &str, label: &str, among: &[&str]) -> Result<(), String> {
+    let unknown = || corral_core::catalog::Unknown::new(what, label, among.iter().copied()).to_string();
+    if among.contains(&label) { Ok(()) } else { Err(unknown()) }
+}
+
+/// Regret against a swept key, over all worlds unless one is named.
+fn sweep(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
+    let mut rows = folder.rows.clone();
+    rows.retain(|r| args.environment.as_ref().is_none_or(|e| *e == r.environment));
+    rows.retain(|r| args.learners.is_empty() || args.learners.contains(&r.label));
+    let mut charts = crate::sweeps::charts(&folder.spec, &rows, &mut Palette::default());
+    let names: Vec<String> = charts.iter().map(|(name, _)| name.clone()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    match (&args.key, names.as_slice()) {
+        (_, []) => return Err("nothing was swept: one horizon, and no [sweep] in the spec".to_owned()),
+        (Some(key), names) => known("swept key", key, names)?,
+        (None, [_]) => {}
+        (None, names) => {
+            return Err(format!("several keys were swept; name one with --key: {}", names.join(", ")));
+        }
+    }
+    charts.retain(|(name, _)| args.key.as_ref().is_none_or(|key| key == name));
+    charts.pop().map(|(_, chart)| chart).ok_or_else(|| "there is nothing to draw".to_owned())
+}
+
 fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
     let mut palette = Palette::default();
     if args.kind == Kind::Ranks {
         let none = "there are no ranks: they need three masters and three worlds, all finished";
         return figures::ranks(&folder.overall().ranks).ok_or_else(|| none.to_owned());
     }
-    let known = |what: &str, label: &str, among: Vec<&str>| {
-        let unknown = || corral_core::catalog::Unknown::new(what, label, among.iter().copied()).to_string();
-        if among.contains(&label) { Ok(()) } else { Err(unknown()) }
-    };
+    if args.kind == Kind::Sweep {
+        return sweep(args, folder);
+    }
     let spec = &folder.spec;
     let environments: Vec<&str> = spec.environments.iter().map(|e| e.label.as_str()).collect();
     let environment = match (&args.environment, environments.as_slice()) {
@@ -118,7 +145,7 @@ fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
             ));
         }
     };
-    known("environment", environment, environments)?;
+    known("environment", environment, &environments)?;
     let rounds = args.rounds.or(spec.rounds.iter().max().copied()).unwrap_or(0);
     if !spec.rounds.contains(&rounds) {
         return Err(format!("{rounds} rounds were not run, but {:?}", spec.rounds));
@@ -128,8 +155,9 @@ fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
     let Some(mut world) = worlds.pop() else {
         return Err(format!("no cell of {environment} with {rounds} rounds has ended"));
     };
+    let learners: Vec<&str> = world.rows.iter().map(|r| r.label.as_str()).collect();
     for label in &args.learners {
-        known("learner", label, world.rows.iter().map(|r| r.label.as_str()).collect())?;
+        known("learner", label, &learners)?;
     }
     if !args.learners.is_empty() {
         world.keep(|label| args.learners.iter().any(|l| l == label));
@@ -147,7 +175,7 @@ fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
                 masters => Ok(figures::probabilities(&world, masters, &mut palette)),
             }
         }
-        Kind::Sweep => Err("nothing was swept".to_owned()),
-        Kind::Ranks => Err(String::new()),
+        // Both are drawn over all worlds, above.
+        Kind::Sweep | Kind::Ranks => Err("there is nothing to draw".to_owned()),
     }
 }

@@ -2,6 +2,7 @@
 //! nothing is missing without them.
 
 mod overall;
+pub mod stability;
 mod world;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -22,6 +23,8 @@ pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], overall: &Overall, 
     page.part("answer", "The answer in words", answer(overall));
     page.part("claims", "Claims", claims(held));
     overall::parts(&mut page, overall);
+    let swept = world::sweeps(&mut page, spec, rows);
+    page.part("sweeps", "Regret against what was swept", swept);
     for world in &worlds {
         let title = format!("{}: {} rounds", world.environment, world.rounds);
         let body = world::world(&mut page, world, overall);

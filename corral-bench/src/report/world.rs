@@ -3,12 +3,14 @@
 use maud::{Markup, html};
 
 use super::{Page, key};
-use crate::chart::Scale;
+use crate::chart::{Mark, Scale, Series};
 use crate::figures::{self, World};
 use crate::overall::Overall;
 use crate::run::BandRecord;
+use crate::spec::Spec;
 use crate::standing::Place;
-use crate::summary::number;
+use crate::summary::{Row, number};
+use crate::sweeps;
 
 /// The part of the page about a world.
 pub fn world(page: &mut Page, world: &World<'_>, overall: &Overall) -> Markup {
@@ -38,6 +40,30 @@ pub fn world(page: &mut Page, world: &World<'_>, overall: &Overall) -> Markup {
 
 fn legend<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
     html! { ul class="legend" { @for (name, class) in names { li data-s=(class) { (key(class)) (name) } } } }
+}
+
+/// The charts of what a spec sweeps, horizons included; `None` where it sweeps nothing.
+pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[Row]) -> Option<Markup> {
+    let charts = sweeps::charts(spec, rows, &mut page.palette);
+    let names = named(charts.iter().flat_map(|(_, chart)| chart.panels.iter().flat_map(|p| &p.series)));
+    let drawn: Vec<Markup> = charts.iter().map(|(_, chart)| page.figure(chart)).collect();
+    (!drawn.is_empty()).then(|| {
+        html! {
+            (legend(names.iter().map(|(name, class)| (name.as_str(), class.as_str()))))
+            div class=[charts.iter().all(|c| c.1.panels.len() == 1).then_some("charts")] { @for chart in &drawn { (chart) } }
+        }
+    })
+}
+
+/// The names of lines with the classes of their styles, each once.
+fn named<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(String, String)> {
+    let mut shown: Vec<(String, String)> = Vec::new();
+    for s in series.filter(|s| s.mark != Mark::Tile) {
+        if !shown.iter().any(|(name, _)| *name == s.name) {
+            shown.push((s.name.clone(), s.style.class()));
+        }
+    }
+    shown
 }
 
 fn table(world: &World<'_>, overall: &Overall, styles: &[Option<String>]) -> Markup {
@@ -107,12 +133,7 @@ fn inside_all(page: &mut Page, world: &World<'_>) -> Markup {
     let names = first.first().map_or(&[][..], |b| b.bases.as_slice());
     let labels: Vec<&str> = bands.iter().map(|(label, _)| *label).collect();
     let chart = figures::probabilities(world, &labels, &mut page.palette);
-    let mut shown: Vec<(String, String)> = Vec::new();
-    for s in chart.panels.iter().flat_map(|p| &p.series) {
-        if !shown.iter().any(|(name, _)| *name == s.name) {
-            shown.push((s.name.clone(), s.style.class()));
-        }
-    }
+    let shown = named(chart.panels.iter().flat_map(|p| &p.series));
     let drawn = page.figure(&chart);
     let share = |bands: &[&BandRecord], base: &str| {
         let of = |b: &&BandRecord| {

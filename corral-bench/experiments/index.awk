@@ -1,0 +1,30 @@
+# One page of docs/results, told in a few lines: its question, and a line for every claim with its verdicts.
+# Usage: awk -v name=paper/hardness -f index.awk docs/results/paper/hardness.md
+function flush(   line, v, all) {
+  if (claim == "") return
+  all = 0
+  for (v in count) all += count[v]
+  if (all > 0) {
+    line = ""
+    for (v = 1; v <= 4; v++) if (count[order[v]]) line = line (line == "" ? "" : ", ") order[v] (all > 1 ? " " count[order[v]] : "")
+    print "- **" line "**" (all > 1 ? " of " all : "") (unlikely ? " (not expected to show at this length)" : "") ": " claim
+  }
+  claim = ""; unlikely = 0
+  for (v in count) delete count[v]
+}
+BEGIN { split("holds FAILS undecided unmeasured", order, " ") }
+/^# / && !titled { titled = 1; print "\n### [" substr($0, 3) "](docs/results/" name ".md)\n"; next }
+/^```text/ { inside = 1; next }
+/^```$/ { flush(); inside = 0; next }
+!inside { next }
+/^\$ corral run/ { at = NR; next }
+NR == at + 2 && NF { print "`corral run " name "`: " $0 "\n"; next }
+/^  (holds|FAILS|undecided|unmeasured) / { if (claim == "") claim = before; count[$1]++; next }
+/^  not expected to show here/ { unlikely = 1; next }
+/^regret beside published means/ { n = split($0, part, ": "); split(part[n], of, " "); print "- **agrees " of[1] "** of " of[3] ": regret beside published means, within three combined standard errors"; next }
+/^schedule / { stable = 1; next }
+stable && $NF ~ /^(holds|FAILS|undecided|unmeasured)$/ { count[$NF]++; claim = "the measured stability exponent is at most the one of the table, base by base"; next }
+/^masters by mean rank/ { ranked = NR + 2; next }
+ranked && NR > ranked && NR <= ranked + 3 { split($0, part, /  +/); ranks = ranks (ranks == "" ? "" : ", ") part[1] " (" part[2] ")"; if (NR == ranked + 3) print "- lowest mean ranks: " ranks }
+/^- all [0-9]+ worlds/ { print $0 }
+{ flush(); before = $0 }

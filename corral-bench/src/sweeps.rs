@@ -1,0 +1,197 @@
+//! Charts of regret against what a spec sweeps: horizons, and keys of learners and environments.
+
+use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
+use crate::spec::Spec;
+use crate::summary::Row;
+
+/// A value of a swept key.
+#[derive(Debug, Clone, PartialEq)]
+enum Value {
+    Number(f64),
+    Word(String),
+}
+
+impl Value {
+    fn of(value: &toml::Value) -> Self {
+        match value {
+            toml::Value::Integer(n) => Self::Number(*n as f64),
+            toml::Value::Float(x) => Self::Number(*x),
+            toml::Value::String(word) => Self::Word(word.clone()),
+            other => Self::Word(other.to_string()),
+        }
+    }
+
+    fn word(&self) -> String {
+        match self {
+            Self::Number(x) => x.to_string(),
+            Self::Word(word) => word.clone(),
+        }
+    }
+}
+
+/// A row with its place in the sweep.
+struct Observation<'a> {
+    row: &'a Row,
+    /// The learner, and the environment, without what was swept.
+    learner: String,
+    environment: String,
+    keys: Vec<(String, Value)>,
+}
+
+impl Observation<'_> {
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.keys.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// What it is of, but for the keys along the axes.
+    fn rest(&self, axes: &[&str]) -> String {
+        let set: String = self
+            .keys
+            .iter()
+            .filter(|(name, _)| !axes.contains(&name.as_str()))
+            .map(|(name, value)| format!(" {name}={}", value.word()))
+            .collect();
+        format!("{}{set}", self.learner)
+    }
+}
+
+/// A chart for every swept key, by its name; and one more for two keys, `first+second`. Horizons are a key like any other.
+pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, Chart)> {
+    let seen: Vec<Observation<'_>> =
+        rows.iter().filter(|r| r.regret.mean.is_finite()).map(|r| observation(spec, r)).collect();
+    let mut keys: Vec<(String, Vec<Value>)> = Vec::new();
+    for (name, value) in seen.iter().flat_map(|o| &o.keys) {
+        match keys.iter_mut().find(|(known, _)| known == name) {
+            Some((_, values)) if values.contains(value) => {}
+            Some((_, values)) => values.push(value.clone()),
+            None => keys.push((name.clone(), vec![value.clone()])),
+        }
+    }
+    keys.retain(|(_, values)| values.len() > 1);
+    for (_, values) in &mut keys {
+        // Numbers in their order, words in that of the spec.
+        values.sort_by(|a, b| match (a, b) {
+            (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
+            _ => std::cmp::Ordering::Equal,
+        });
+    }
+    let mut charts: Vec<(String, Chart)> =
+        keys.iter().map(|(key, values)| (key.clone(), against(key, values, &seen, palette))).collect();
+    let swept: Vec<&(String, Vec<Value>)> = keys.iter().filter(|(key, _)| key != ROUNDS).collect();
+    if let [first, second] = swept.as_slice() {
+        charts.push((format!("{}+{}", first.0, second.0), tiles(first, second, &seen)));
+    }
+    charts
+}
+
+const ROUNDS: &str = "rounds";
+
+fn observation<'a>(spec: &Spec, row: &'a Row) -> Observation<'a> {
+    let keys = if spec.rounds.len() > 1 {
+        vec![(ROUNDS.to_owned(), Value::of(&toml::Value::Integer(row.rounds as i64)))]
+    } else {
+        Vec::new()
+    };
+    Observation { row, learner: row.label.clone(), environment: row.environment.clone(), keys }
+}
+
+fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    words.for_each(|w| {
+        if !out.contains(&w) {
+            out.push(w);
+        }
+    });
+    out
+}
+
+/// Regret against one key: a panel for each environment, a line for each learner and setting of the other keys. Learners
+/// that do not have the key are level.
+fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut Palette) -> Chart {
+    let numbers: Option<Vec<f64>> =
+        values.iter().map(|v| if let Value::Number(x) = v { Some(*x) } else { None }).collect();
+    let scale = match &numbers {
+        Some(x) if x[0] > 0.0 && x[x.len() - 1] >= 10.0 * x[0] => Scale::Log,
+        Some(_) => Scale::Linear,
+        None => Scale::Names(values.iter().map(Value::word).collect()),
+    };
+    let place = |value: &Value| match (value, &scale) {
+        (Value::Number(x), Scale::Linear | Scale::Log) => *x,
+        _ => values.iter().position(|v| v == value).unwrap_or(0) as f64,
+    };
+    let ends = [place(&values[0]), place(&values[values.len() - 1])];
+    let log = key == ROUNDS && seen.iter().all(|o| o.row.regret.mean > 0.0);
+    let panels = distinct(seen.iter().map(|o| o.environment.clone())).into_iter().map(|environment| {
+        let here: Vec<&Observation<'_>> = seen.iter().filter(|o| o.environment == environment).collect();
+        let series = distinct(here.iter().map(|o| o.rest(&[key]))).into_iter().map(|name| {
+            let own: Vec<&&Observation<'_>> = here.iter().filter(|o| o.rest(&[key]) == name).collect();
+            let mut points: Vec<Point> = Vec::new();
+            for o in own {
+                let half = o.row.regret.half_width(o.row.seeds);
+                let y = o.row.regret.mean;
+                let at = |x: f64| Point { x, y, low: y - half, high: y + half };
+                match o.value(key) {
+                    Some(value) => points.push(at(place(value))),
+                    None => points.extend(ends.map(at)),
+                }
+            }
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            let dots = points.iter().map(|p| (p.x, p.y)).collect();
+            let style = palette.style(&format!("sweep {name}"));
+            Series { name, style, mark: Mark::Line, points, dots }
+        });
+        Panel { series: series.collect(), name: environment }
+    });
+    let mut panels: Vec<Panel> = panels.collect();
+    if let [one] = panels.as_mut_slice() {
+        one.name.clear();
+    }
+    Chart {
+        title: format!("Regret against {key}"),
+        caption: "Mean over seeds at the end of each run; the band is its 95% interval.".to_owned(),
+        x: Axis::new(key, scale),
+        y: Axis::new("pseudo-regret", if log { Scale::Log } else { Scale::Linear }),
+        panels,
+        context: Vec::new(),
+    }
+}
+
+/// Regret by two keys, as tiles: a panel for each learner and environment that have both.
+fn tiles(first: &(String, Vec<Value>), second: &(String, Vec<Value>), seen: &[Observation<'_>]) -> Chart {
+    let axes = [first.0.as_str(), second.0.as_str()];
+    let both: Vec<&Observation<'_>> =
+        seen.iter().filter(|o| axes.iter().all(|a| o.value(a).is_some())).collect();
+    let name = |o: &Observation<'_>| format!("{}, {}", o.rest(&axes), o.environment);
+    let at = |o: &Observation<'_>, axis: &(String, Vec<Value>)| {
+        axis.1.iter().position(|v| o.value(&axis.0) == Some(v)).unwrap_or(0) as f64
+    };
+    let panels = distinct(both.iter().map(|o| name(o)))
+        .into_iter()
+        .map(|panel| {
+            let own = both.iter().filter(|o| name(o) == panel);
+            let points = own.map(|o| Point {
+                x: at(o, first),
+                y: at(o, second),
+                low: o.row.regret.mean,
+                high: o.row.regret.mean,
+            });
+            let series = Series {
+                name: panel.clone(),
+                style: Style::Ink,
+                mark: Mark::Tile,
+                points: points.collect(),
+                dots: Vec::new(),
+            };
+            Panel { name: panel, series: vec![series] }
+        })
+        .collect();
+    let names = |axis: &(String, Vec<Value>)| Scale::Names(axis.1.iter().map(Value::word).collect());
+    Chart {
+        title: format!("Regret by {} and {}", axes[0], axes[1]),
+        caption: "Mean over seeds; darker is more.".to_owned(),
+        x: Axis::new(axes[0], names(first)),
+        y: Axis::new(axes[1], names(second)),
+        panels,
+        context: Vec::new(),
+    }
+}
