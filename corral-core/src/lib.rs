@@ -80,7 +80,7 @@ pub mod text;
 pub use base::{Abilities, Base, BaseError, Feedback, Proposal};
 pub use commons::Commons;
 pub use context::{Context, ContextSampler, ContextShape};
-pub use corral::{Corral, CorralParams, Horizon, Rate, restart_factor};
+pub use corral::{Corral, CorralParams, Horizon, Rate, Step, restart_factor};
 pub use decision::{Arm, Decision, Learner, Point};
 pub use ensemble::{
     Benched, Crediting, Duty, Ensemble, EnsembleError, EnsembleParams, Feed, Observation, Outcome,

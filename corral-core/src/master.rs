@@ -23,7 +23,7 @@ pub trait Master: Send {
         self.probabilities().get(base).copied().unwrap_or(0.0)
     }
 
-    /// Draws a base from [`probabilities`](Master::probabilities): one number of the generator.
+    /// Draws a base from [`probabilities`](Master::probabilities): one number of the generator, unless the master says otherwise.
     fn sample(&self, rng: &mut dyn Rng) -> usize {
         sample_index(self.probabilities(), 1.0, rng).unwrap_or(0)
     }

@@ -16,6 +16,7 @@
 //! are bases that are not stable, delayed feedback, rounds beyond T, and losses outside [0, 1].
 
 mod bound;
+mod engine;
 mod mixture;
 mod params;
 mod state;
@@ -23,13 +24,13 @@ mod state;
 use rand_core::Rng;
 
 pub use bound::restart_factor;
-pub use params::{CorralParams, Horizon, Rate};
+pub use params::{CorralParams, Horizon, Rate, Step};
 
-use self::mixture::Mixture;
+use self::engine::Engine;
 use self::state::State;
 use crate::audit::{Audit, Auditor, Round};
-use crate::omd::{LogBarrier, Losses, OmdError};
-use crate::{Credit, Master, MasterError, Order, ParamError, Telemetry, uniform};
+use crate::omd::{Losses, OmdError};
+use crate::{Credit, LossDomain, Master, MasterError, Order, ParamError, Telemetry};
 
 /// Length of the first epoch when the horizon is unknown.
 const FIRST_EPOCH: u64 = 64;
@@ -50,10 +51,8 @@ const SLACK: f64 = 1.0 + 1e-9;
 #[derive(Debug, Clone)]
 pub struct Corral {
     params: CorralParams,
-    /// p_t and eta_t
-    barrier: LogBarrier,
-    /// pbar_t
-    mixture: Mixture,
+    /// p_t, pbar_t and eta_t
+    engine: Engine,
     /// rho_t
     ranges: Vec<f64>,
     /// The largest weight ever promised: credit may come late, from before a restart.
@@ -64,6 +63,8 @@ pub struct Corral {
     auditor: Option<Box<Auditor>>,
     /// Room for the estimates of a shared credit.
     estimates: Vec<f64>,
+    /// Room for the bases that a gain of another may have moved out of their ranges.
+    fallen: Vec<u32>,
     orders: Vec<(usize, Order)>,
 }
 
@@ -117,39 +118,44 @@ impl Corral {
             Horizon::Restart | Horizon::Unknown => FIRST_EPOCH,
         };
         let clock = Clock::start(&params, length, 1.0);
-        let uniform = vec![m as f64; m];
-        let barrier = LogBarrier::new(&uniform, &vec![clock.rate; m])
+        let flat = params.step.is_flat(m, clock.rate);
+        let engine = Engine::new(flat, &vec![m as f64; m], &vec![clock.rate; m], clock.gamma())
             .map_err(|_| ParamError::new("rate", clock.rate, "positive and finite"))?;
         let mut corral = Self {
             params,
-            barrier,
-            mixture: Mixture::new(m),
+            engine,
             ranges: vec![0.0; m],
             promised: vec![0.0; m],
             changes: vec![0; m],
             clock,
             auditor: None,
-            estimates: vec![0.0; m],
+            estimates: vec![0.0; if flat { 0 } else { m }],
+            fallen: Vec::new(),
             orders: Vec::with_capacity(m),
         };
         corral.begin(clock, |_| false);
         Ok(corral)
     }
 
-    /// The distribution pbar_t from which bases are drawn.
+    /// The distribution pbar_t from which bases are drawn. The flat step has it written out on the first call of a round.
     #[inline]
     pub fn probabilities(&self) -> &[f64] {
-        &self.mixture.mixed()[..self.params.bases]
+        self.engine.probabilities()
     }
 
-    /// The distribution p_t of the mirror descent.
+    /// The distribution p_t of the mirror descent, written out as [`probabilities`](Self::probabilities) are.
     pub fn distribution(&self) -> &[f64] {
-        self.barrier.distribution()
+        self.engine.distribution()
+    }
+
+    /// Whether rounds are made by the flat step at present.
+    pub fn is_flat(&self) -> bool {
+        self.engine.is_flat()
     }
 
     /// The learning rates eta_t.
     pub fn rates(&self) -> &[f64] {
-        self.barrier.rates()
+        self.engine.rates()
     }
 
     /// The ranges rho_t, above which 1/pbar_t never is. (For a nested master the weights of feedback go up to
@@ -183,7 +189,7 @@ impl Corral {
         if comparator >= self.params.bases {
             return Err(MasterError::Index { base: comparator, bases: self.params.bases });
         }
-        if let Some(retired) = (0..self.params.bases).find(|i| self.barrier.is_retired(*i)) {
+        if let Some(retired) = (0..self.params.bases).find(|i| self.engine.is_retired(*i)) {
             return Err(MasterError::Retired(retired));
         }
         if self.clock.round > 0 {
@@ -216,26 +222,32 @@ impl Corral {
         let total: f64 = (0..m).map(share).sum();
         self.clock = clock;
         // p_1 = 1/M, eta_{1,i} = eta        Algorithm 1
-        self.barrier.reset(|i| total / share(i), clock.rate);
-        self.mix();
+        let flat = self.params.step.is_flat(m, clock.rate);
+        self.engine.reset(flat, |i| total / share(i), clock.rate, clock.gamma());
         for i in 0..m {
             // rho_{1,i} = 2M; with a prior 2/pbar_{1,i}        Algorithm 1
-            let mixed = self.mixture.mixed()[i];
+            let mixed = self.engine.probability(i);
             let uniform = self.params.prior.is_none() || mixed == 0.0;
-            self.ranges[i] = if uniform { 2.0 * self.barrier.active() as f64 } else { 2.0 / mixed };
+            self.ranges[i] = if uniform { 2.0 * self.engine.active() as f64 } else { 2.0 / mixed };
             self.promised[i] = self.promised[i].max(self.ranges[i] * clock.outer);
             self.changes[i] = 0;
         }
+        self.watch_all();
         if let Some(comparator) = self.auditor.take().map(|a| a.comparator()) {
             self.start_audit(comparator).ok();
         }
     }
 
-    /// pbar from p, for the gamma in force and the bases that are left.
-    fn mix(&mut self) {
-        let Self { mixture, barrier, .. } = self;
-        mixture.set(self.clock.gamma(), self.params.bases, |i| !barrier.is_retired(i));
-        mixture.fill(barrier.blocks());
+    /// Whether a step may lower the probabilities of bases that it is not about.
+    fn is_signed(&self) -> bool {
+        self.params.baseline || self.params.losses == LossDomain::Real
+    }
+
+    /// Has the engine note when a base leaves its range.
+    fn watch_all(&mut self) {
+        if self.is_signed() {
+            self.ranges.iter().enumerate().for_each(|(i, range)| self.engine.watch(i, *range));
+        }
     }
 
     /// Whether a loss and its credit can be learned. Comparisons are written so that NaN fails.
@@ -266,35 +278,27 @@ impl Corral {
     /// Lines "Update" and "Set pbar", with base i's loss estimated by `loss` times its weight.
     #[inline]
     fn descend(&mut self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
-        let sink = self.mixture.taker();
         let step = match credit {
-            Credit::Chosen { base, weight } => self.barrier.step_one(base, loss * weight, sink),
+            Credit::Chosen { base, weight } => self.engine.step_one(base, loss * weight),
             Credit::Shared(weights) => {
-                for (estimate, weight) in self.estimates.iter_mut().zip(weights) {
-                    *estimate = loss * weight;
-                }
-                self.barrier.step_all(&self.estimates, sink)
+                self.estimates.clear();
+                self.estimates.extend(weights.iter().map(|weight| loss * weight));
+                self.engine.step_all(&self.estimates)
             }
         };
         match step {
-            Ok(_) => {
-                self.mixture.total();
-                Ok(())
+            Ok(_) => Ok(()),
+            Err(OmdError::Residual { residual, iterations }) => {
+                Err(MasterError::Step { residual, iterations })
             }
-            Err(e) => {
-                self.mixture.fill(self.barrier.blocks());
-                Err(match e {
-                    OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
-                    _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
-                })
-            }
+            Err(_) => Err(MasterError::Step { residual: f64::NAN, iterations: 0 }),
         }
     }
 
     /// Line "if 1/pbar_{t+1,i} > rho_{t,i}".
     #[inline]
     fn widen(&mut self, base: usize) {
-        let mixed = self.mixture.mixed()[base];
+        let mixed = self.engine.probability(base);
         if mixed * self.ranges[base] < 1.0 + 1e-12 && 1.0 / mixed > self.ranges[base] && mixed > 0.0 {
             self.widened(base, 2.0 / mixed);
         }
@@ -304,7 +308,10 @@ impl Corral {
     fn widened(&mut self, base: usize, range: f64) {
         // rho_{t+1,i} = 2/pbar_{t+1,i}, eta_{t+1,i} = beta eta_{t,i}        Algorithm 1
         self.ranges[base] = range;
-        self.barrier.set_rate(base, self.clock.beta() * self.barrier.rates()[base]);
+        self.engine.set_rate(base, self.clock.beta() * self.engine.rates()[base]);
+        if self.is_signed() {
+            self.engine.watch(base, range);
+        }
         self.changes[base] += 1;
         let range = range * self.clock.outer;
         self.promised[base] = self.promised[base].max(range);
@@ -314,7 +321,7 @@ impl Corral {
     /// After the last round of an epoch the next begins, twice as long.
     #[cold]
     fn next_epoch(&mut self) {
-        let retired: Vec<bool> = (0..self.params.bases).map(|i| self.barrier.is_retired(i)).collect();
+        let retired: Vec<bool> = (0..self.params.bases).map(|i| self.engine.is_retired(i)).collect();
         let length = self.clock.length.saturating_mul(2);
         self.begin(Clock::start(&self.params, length, self.clock.outer), |i| retired[i]);
         self.orders.clear();
@@ -329,9 +336,8 @@ impl Corral {
     fn show(&mut self, loss: f64, credit: Credit<'_>) {
         let Some(mut auditor) = self.auditor.take() else { return };
         if let Credit::Shared(weights) = credit {
-            for (estimate, weight) in self.estimates.iter_mut().zip(weights) {
-                *estimate = loss * weight;
-            }
+            self.estimates.clear();
+            self.estimates.extend(weights.iter().map(|weight| loss * weight));
         }
         let losses = match credit {
             Credit::Chosen { base, weight } => Losses::OneHot { index: base, loss: loss * weight },
@@ -348,6 +354,11 @@ impl Corral {
     }
 }
 
+/// Whether two numbers agree but for the rounding of another platform.
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b.abs()
+}
+
 #[inline]
 fn check_weight(base: usize, weight: f64, range: f64) -> Result<(), MasterError> {
     if weight >= 0.0 && weight <= range * SLACK {
@@ -362,8 +373,13 @@ impl Master for Corral {
         self.probabilities()
     }
 
+    fn probability(&self, base: usize) -> f64 {
+        self.engine.probability(base)
+    }
+
+    /// One number of the generator; for the flat step two or three, as it draws by rejection.
     fn sample(&self, rng: &mut dyn Rng) -> usize {
-        self.mixture.at(uniform(rng))
+        self.engine.sample(rng)
     }
 
     /// A round is one update. Credit of a retired base moves nothing; a weight may be as large as any range that
@@ -388,7 +404,13 @@ impl Master for Corral {
             match credit {
                 // Where one base loses, no other's probability falls.
                 Credit::Chosen { base, .. } if centred > 0.0 => self.widen(base),
-                _ => (0..self.params.bases).for_each(|i| self.widen(i)),
+                _ if !self.engine.is_flat() => (0..self.params.bases).for_each(|i| self.widen(i)),
+                _ => {
+                    let mut fallen = std::mem::take(&mut self.fallen);
+                    self.engine.fallen(&mut fallen);
+                    fallen.iter().for_each(|i| self.widen(*i as usize));
+                    self.fallen = fallen;
+                }
             }
         }
         if self.auditor.is_some() {
@@ -404,15 +426,15 @@ impl Master for Corral {
         if base >= self.params.bases {
             return Err(MasterError::Index { base, bases: self.params.bases });
         }
-        if self.barrier.is_retired(base) {
+        if self.engine.is_retired(base) {
             return Err(MasterError::Retired(base));
         }
-        if self.barrier.active() == 1 {
+        if self.engine.active() == 1 {
             return Err(MasterError::LastBase(base));
         }
         self.auditor = None;
-        self.barrier.retire(base);
-        self.mix();
+        self.engine.retire(base, self.clock.gamma());
+        self.watch_all();
         Ok(())
     }
 
@@ -448,8 +470,7 @@ impl Master for Corral {
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
-        let state = State::open(state, &self.params)?;
-        state.restore(self);
+        State::load(state, self)?;
         self.auditor = None;
         Ok(())
     }

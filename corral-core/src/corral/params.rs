@@ -34,12 +34,22 @@ pub struct CorralParams {
     pub baseline: bool,
     /// Where losses lie. Outside [0, 1] the step is defined, and the theorem is not about it.
     pub losses: LossDomain,
+    /// How a round is made.
+    pub step: Step,
 }
 
 impl CorralParams {
     /// The paper's algorithm over `bases` bases, with the default rate.
     pub fn new(bases: usize, horizon: Horizon) -> Self {
-        Self { bases, horizon, rate: Rate::default(), prior: None, baseline: false, losses: LossDomain::Unit }
+        Self {
+            bases,
+            horizon,
+            rate: Rate::default(),
+            prior: None,
+            baseline: false,
+            losses: LossDomain::Unit,
+            step: Step::Auto,
+        }
     }
 
     /// Passes the parameters on when the algorithm is defined for them.
@@ -88,6 +98,37 @@ impl Default for CorralParams {
     /// No bases yet and an unknown horizon: to be filled in by who reads a spec.
     fn default() -> Self {
         Self::new(0, Horizon::Restart)
+    }
+}
+
+/// How a round is made: two ways of the same trajectory, up to rounding. They draw differently from the generator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// The faster one, by the number of bases and the rate.
+    #[default]
+    Auto,
+    /// One or two passes over all bases ([`LogBarrier`](crate::omd::LogBarrier)).
+    Dense,
+    /// Over clusters of bases, in a time that does not grow with their number ([`FlatBarrier`](crate::omd::FlatBarrier)).
+    /// Credit to several bases at once makes it the dense one.
+    Flat,
+}
+
+impl Step {
+    /// From here on a flat round is the cheaper one (`cargo bench --bench flat`, its first table).
+    const CROSSOVER: usize = 256;
+    /// Above this rate clusters change too often.
+    const LARGEST: f64 = 0.3;
+
+    /// Whether rounds over `bases` bases that begin with `rate` are flat.
+    pub(super) fn is_flat(self, bases: usize, rate: f64) -> bool {
+        match self {
+            Self::Auto => bases >= Self::CROSSOVER && rate <= Self::LARGEST,
+            Self::Dense => false,
+            Self::Flat => true,
+        }
     }
 }
 

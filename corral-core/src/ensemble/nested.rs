@@ -89,7 +89,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         trace.base = first.base;
         trace.epoch = first.epoch;
         trace.weight = first.weight;
-        trace.probability = self.master.probabilities()[first.base as usize];
+        trace.probability = self.master.probability(first.base as usize);
         let mut packed = Memo::empty();
         trace.pack(&first.memo, &mut packed);
         Some((total.min(1.0), packed))

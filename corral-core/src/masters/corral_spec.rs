@@ -7,7 +7,7 @@ use super::practical::{Fall, Practical, PracticalParams};
 use super::{MasterSetup, Ruled};
 use crate::params::Bounds;
 use crate::registry::{BuildError, Entry, Kind, Status, read};
-use crate::{Corral, CorralParams, Horizon, Master, ParamError, Rate};
+use crate::{Corral, CorralParams, Horizon, Master, ParamError, Rate, Step};
 
 crate::params! {
     /// What a spec says of Corral: everything but the number of bases, and the horizon where it is that of the run.
@@ -24,6 +24,8 @@ crate::params! {
         horizon: Option<Horizon> = None;
         /// Whether every round is checked against what the paper proves, for claims that measure it.
         audit: bool = false;
+        /// How a round is made: by a pass over all bases, by clusters of them (flat), or by whichever is faster (auto).
+        step: Step = Step::Auto;
         /// Whose rules to follow: the paper's, or those of a public program, which are not.
         rules: CorralProgram = CorralProgram::Paper;
     }
@@ -36,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     regret: "M ln T/eta + T eta - E[rho]/(40 eta ln T): the best base run alone, if bases are stable",
     alpha: None,
     fits: "feed weighted (the theorem) or raw (stochastic bases); any losses",
-    cost: "O(M) per Newton step, two or three steps",
+    cost: "O(M) up to 256 bases; independent of M from there on",
     kind: Kind::Any,
     status: Status::Paper,
 };
@@ -61,6 +63,7 @@ impl CorralSpec {
                 prior: self.prior.clone(),
                 baseline: self.baseline,
                 losses: setup.losses,
+                step: self.step,
                 ..CorralParams::new(setup.bases, horizon)
             })?;
             if setup.range > 1.0 {
@@ -73,11 +76,11 @@ impl CorralSpec {
             }
             return Ok(Box::new(corral));
         }
-        if self.prior.is_some() || self.baseline || self.audit {
+        if self.prior.is_some() || self.baseline || self.audit || self.step != Step::Auto {
             return Err(ParamError::new(
                 "rules",
                 "a public program's",
-                "the paper's where prior, baseline or audit is set",
+                "the paper's where prior, baseline, audit or step is set",
             ));
         }
         let rounds = match horizon {

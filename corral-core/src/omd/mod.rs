@@ -18,13 +18,11 @@
 //! [min l, min(max l, min_j(l_j + (w_j - 1)/eta_j))] guards Newton's method on 1/F - 1. Two probabilities
 //! have a closed form. The sum is restored by each step; nothing is ever renormalised.
 
-#[allow(dead_code)]
 mod flat;
 mod kernel;
 mod root;
 
 pub use flat::FlatBarrier;
-#[allow(unused_imports)]
 pub(crate) use flat::FlatState;
 pub(crate) use kernel::{Block, Sink, WIDTH, blocks};
 use kernel::{Sums, commit, evaluate};

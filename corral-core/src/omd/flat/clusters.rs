@@ -218,10 +218,13 @@ impl Charges {
             self.slot[moved as usize] = at as u32;
         }
         self.add(c, i, -1.0);
-        if self.clusters[c].members.is_empty() {
-            let octet = &mut self.octets[c / LANES];
-            (octet.high[c % LANES], octet.distance[c % LANES]) = (f64::INFINITY, f64::INFINITY);
-            (octet.radius[c % LANES], octet.mass[c % LANES]) = (0.0, 0.0);
+        let cluster = &mut self.clusters[c];
+        if cluster.members.is_empty() {
+            // Its moments are exactly zero.
+            (cluster.heaviest, cluster.watch) = (0.0, f64::NEG_INFINITY);
+            let (octet, j) = (&mut self.octets[c / LANES], c % LANES);
+            (octet.high[j], octet.low[j], octet.distance[j]) = (f64::INFINITY, 0.0, f64::INFINITY);
+            (octet.radius[j], octet.scale[j], octet.mass[j]) = (0.0, 0.0, 0.0);
         }
     }
 
@@ -281,7 +284,6 @@ impl Charges {
         (octet.high[j], octet.low[j]) = (high, low);
         octet.distance[j] = Wide(high, low).minus(self.level);
         octet.scale[j] = power_above(LIMIT * (distance - lambda));
-        (self.clusters[c].heaviest, self.clusters[c].watch) = (0.0, f64::NEG_INFINITY);
         c
     }
 

@@ -157,6 +157,20 @@ impl FlatBarrier {
         }
     }
 
+    /// From now on [`fallen`](Self::fallen) shows `i` where its probability is below `least`.
+    pub(crate) fn watch(&mut self, i: usize, least: f64) {
+        if self.charges.alarms.is_empty() {
+            self.charges.alarms.resize(self.charges.rates.len(), f64::INFINITY);
+        }
+        let distance = 1.0 / (self.goal * self.charges.rates[i] * least);
+        self.charges.set_alarm(i, if least > 0.0 { distance } else { f64::INFINITY });
+    }
+
+    /// Shows everybody whose probability is below what is watched, or so near to it that rounding decides.
+    pub(crate) fn fallen(&mut self, show: impl FnMut(usize)) {
+        self.charges.alarmed(show);
+    }
+
     /// Takes a probability out, and renormalises the others.
     pub(crate) fn retire(&mut self, i: usize) {
         self.charges.leave(i);

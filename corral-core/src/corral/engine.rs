@@ -1,0 +1,322 @@
+//! p_t, pbar_t and eta_t, moved by one of two steps of the same trajectory.
+
+use std::cell::{OnceCell, RefCell};
+
+use rand_core::Rng;
+use serde::{Deserialize, Serialize};
+
+use super::mixture::Mixture;
+use crate::omd::{FlatBarrier, FlatState, LogBarrier, OmdError, OmdInfo};
+use crate::uniform;
+
+/// What moves the distribution.
+#[derive(Debug, Clone)]
+pub(super) enum Engine {
+    /// Every number is kept, and passed over in every round.
+    Dense(Dense),
+    /// Clusters stand for them.
+    Flat(Box<Flat>),
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Dense {
+    barrier: LogBarrier,
+    mixture: Mixture,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Flat {
+    barrier: FlatBarrier,
+    gamma: f64,
+    p: Lazy,
+    mixed: Lazy,
+}
+
+/// What an engine continues from, beside the rates.
+#[derive(Serialize, Deserialize)]
+pub(super) enum EngineState {
+    Dense {
+        /// 1/p_t; infinite for a retired base.
+        inverse: Vec<f64>,
+        /// p_t follows from 1/p_t but for its last bits, which decide too.
+        distribution: Vec<f64>,
+        sums: (f64, f64, f64),
+    },
+    Flat(FlatState),
+}
+
+impl Engine {
+    /// The distribution 1/`inverse` with these rates, mixed with weight `gamma`.
+    pub fn new(flat: bool, inverse: &[f64], rates: &[f64], gamma: f64) -> Result<Self, OmdError> {
+        if flat {
+            return Ok(Self::of_flat(FlatBarrier::new(inverse, rates)?, gamma));
+        }
+        Ok(Self::of_dense(LogBarrier::new(inverse, rates)?, gamma))
+    }
+
+    fn of_flat(barrier: FlatBarrier, gamma: f64) -> Self {
+        Self::Flat(Box::new(Flat { barrier, gamma, p: Lazy::default(), mixed: Lazy::default() }))
+    }
+
+    fn of_dense(barrier: LogBarrier, gamma: f64) -> Self {
+        let mut dense = Dense { mixture: Mixture::new(barrier.inverse().len()), barrier };
+        dense.mix(gamma);
+        Self::Dense(dense)
+    }
+
+    pub fn is_flat(&self) -> bool {
+        matches!(self, Self::Flat(_))
+    }
+
+    /// pbar_t
+    #[inline]
+    pub fn probabilities(&self) -> &[f64] {
+        match self {
+            Self::Dense(dense) => &dense.mixture.mixed()[..dense.barrier.inverse().len()],
+            Self::Flat(flat) => flat.mixed.get(|all| {
+                all.extend(flat.p().iter().map(|p| flat.mix(*p)));
+            }),
+        }
+    }
+
+    /// pbar_{t,i}; 0 for a base that is not there.
+    #[inline]
+    pub fn probability(&self, i: usize) -> f64 {
+        match self {
+            Self::Dense(_) => self.probabilities().get(i).copied().unwrap_or(0.0),
+            Self::Flat(flat) => flat.mix(flat.barrier.probability(i)),
+        }
+    }
+
+    /// p_t
+    pub fn distribution(&self) -> &[f64] {
+        match self {
+            Self::Dense(dense) => dense.barrier.distribution(),
+            Self::Flat(flat) => flat.p(),
+        }
+    }
+
+    /// eta_t
+    pub fn rates(&self) -> &[f64] {
+        match self {
+            Self::Dense(dense) => dense.barrier.rates(),
+            Self::Flat(flat) => flat.barrier.rates(),
+        }
+    }
+
+    pub fn active(&self) -> usize {
+        match self {
+            Self::Dense(dense) => dense.barrier.active(),
+            Self::Flat(flat) => flat.barrier.active(),
+        }
+    }
+
+    pub fn is_retired(&self, i: usize) -> bool {
+        match self {
+            Self::Dense(dense) => dense.barrier.is_retired(i),
+            Self::Flat(flat) => flat.barrier.is_retired(i),
+        }
+    }
+
+    /// Draws from pbar_t.
+    #[inline]
+    pub fn sample(&self, rng: &mut dyn Rng) -> usize {
+        match self {
+            Self::Dense(dense) => dense.mixture.at(uniform(rng)),
+            Self::Flat(flat) => flat.barrier.sample(flat.gamma, rng),
+        }
+    }
+
+    /// Starts again where all rates are `rate`.
+    pub fn reset(&mut self, flat: bool, inverse: impl Fn(usize) -> f64, rate: f64, gamma: f64) {
+        if let (Self::Dense(dense), false) = (&mut *self, flat) {
+            dense.barrier.reset(inverse, rate);
+            dense.mix(gamma);
+            return;
+        }
+        let m = self.rates().len();
+        let inverse: Vec<f64> = (0..m).map(inverse).collect();
+        if let Ok(engine) = Self::new(flat, &inverse, &vec![rate; m], gamma) {
+            *self = engine;
+        }
+    }
+
+    /// Lines "Update" and "Set pbar" with a loss in one place.
+    #[inline]
+    pub fn step_one(&mut self, base: usize, loss: f64) -> Result<OmdInfo, OmdError> {
+        match self {
+            Self::Dense(dense) => {
+                let step = dense.barrier.step_one(base, loss, dense.mixture.taker());
+                dense.finish(step)
+            }
+            Self::Flat(flat) => {
+                flat.forget();
+                flat.barrier.step_one(base, loss)
+            }
+        }
+    }
+
+    /// As [`step_one`](Self::step_one), with a loss everywhere. The flat step has nothing to gain then, and from here on the
+    /// dense one is made.
+    pub fn step_all(&mut self, losses: &[f64]) -> Result<OmdInfo, OmdError> {
+        if let Self::Flat(flat) = self {
+            let inverse: Vec<f64> = flat.p().iter().map(|p| 1.0 / p).collect();
+            *self = Self::of_dense(LogBarrier::new(&inverse, flat.barrier.rates())?, flat.gamma);
+        }
+        let Self::Dense(dense) = self else { return Ok(OmdInfo::default()) };
+        let step = dense.barrier.step_all(losses, dense.mixture.taker());
+        dense.finish(step)
+    }
+
+    pub fn set_rate(&mut self, i: usize, rate: f64) {
+        match self {
+            Self::Dense(dense) => dense.barrier.set_rate(i, rate),
+            Self::Flat(flat) => flat.barrier.set_rate(i, rate),
+        }
+    }
+
+    /// Takes a base out; mixed with weight `gamma`.
+    pub fn retire(&mut self, i: usize, gamma: f64) {
+        match self {
+            Self::Dense(dense) => {
+                dense.barrier.retire(i);
+                dense.mix(gamma);
+            }
+            Self::Flat(flat) => {
+                flat.forget();
+                flat.barrier.retire(i);
+            }
+        }
+    }
+
+    /// From now on [`fallen`](Self::fallen) shows `i` where 1/pbar_i exceeds `range`.
+    pub fn watch(&mut self, i: usize, range: f64) {
+        if let Self::Flat(flat) = self {
+            let floor = flat.gamma / flat.barrier.active() as f64;
+            flat.barrier.watch(i, (1.0 / range - floor) / (1.0 - flat.gamma));
+        }
+    }
+
+    /// Writes down the bases whose 1/pbar may exceed the range that is watched, in order. The dense step watches nobody.
+    pub fn fallen(&mut self, found: &mut Vec<u32>) {
+        found.clear();
+        if let Self::Flat(flat) = self {
+            flat.barrier.fallen(|i| found.push(i as u32));
+            found.sort_unstable();
+        }
+    }
+
+    pub fn state(&self) -> EngineState {
+        match self {
+            Self::Dense(dense) => EngineState::Dense {
+                inverse: dense.barrier.inverse().to_vec(),
+                distribution: dense.barrier.distribution().to_vec(),
+                sums: dense.barrier.sums(),
+            },
+            Self::Flat(flat) => EngineState::Flat(flat.barrier.state()),
+        }
+    }
+
+    /// Replaces the distribution, keeping the rates.
+    #[cfg(test)]
+    pub fn overwrite(&mut self, p: &[f64]) {
+        if let Self::Dense(dense) = self {
+            dense.barrier.overwrite(p);
+        }
+    }
+}
+
+impl Dense {
+    /// pbar from p, for the bases that are left.
+    fn mix(&mut self, gamma: f64) {
+        let Self { barrier, mixture } = self;
+        mixture.set(gamma, barrier.inverse().len(), |i| !barrier.is_retired(i));
+        mixture.fill(barrier.blocks());
+    }
+
+    #[inline]
+    fn finish(&mut self, step: Result<OmdInfo, OmdError>) -> Result<OmdInfo, OmdError> {
+        match step {
+            Ok(_) => self.mixture.total(),
+            Err(_) => self.mixture.fill(self.barrier.blocks()),
+        }
+        step
+    }
+}
+
+impl Flat {
+    /// pbar = (1 - gamma) p + gamma/M        Algorithm 1
+    #[inline]
+    fn mix(&self, p: f64) -> f64 {
+        if p > 0.0 { (1.0 - self.gamma) * p + self.gamma / self.barrier.active() as f64 } else { 0.0 }
+    }
+
+    fn p(&self) -> &[f64] {
+        self.p.get(|all| all.extend((0..self.barrier.len()).map(|i| self.barrier.probability(i))))
+    }
+
+    /// What was written out is no longer so.
+    #[inline]
+    fn forget(&mut self) {
+        self.p.forget();
+        self.mixed.forget();
+    }
+}
+
+impl EngineState {
+    /// The engine that continues from here. Every comparison is written so that NaN fails.
+    pub fn resume(self, rates: &[f64], gamma: f64) -> Result<Engine, String> {
+        let (inverse, distribution, sums) = match self {
+            Self::Flat(state) => return Ok(Engine::of_flat(state.resume(rates)?, gamma)),
+            Self::Dense { inverse, distribution, sums } => (inverse, distribution, sums),
+        };
+        let m = rates.len();
+        if let Some(found) = [inverse.len(), distribution.len()].into_iter().find(|n| *n != m) {
+            return Err(format!("it is of {found} bases, not {m}"));
+        }
+        for (i, (w, p)) in inverse.iter().zip(&distribution).enumerate() {
+            if !(*w >= 1.0 - 1e-9 && if w.is_finite() { super::close(*p, 1.0 / w) } else { *p == 0.0 }) {
+                return Err(format!("base {i} has probability {p} and inverse {w}"));
+            }
+        }
+        let sum: f64 = distribution.iter().sum();
+        if !((sum - 1.0).abs() <= 1e-9) {
+            return Err(format!("its probabilities sum to {sum}"));
+        }
+        let (slope, curve, bound) = sums;
+        let finite = slope.is_finite() && curve.is_finite() && bound.is_finite();
+        let largest = rates.iter().copied().fold(0.0, f64::max);
+        if !(finite && slope >= 0.0 && curve >= 0.0 && bound >= largest) {
+            return Err(format!("sums of {slope}, {curve} and {bound}"));
+        }
+        let mut barrier = LogBarrier::new(&inverse, rates).map_err(|e| e.to_string())?;
+        barrier.resume(&distribution, sums);
+        Ok(Engine::of_dense(barrier, gamma))
+    }
+}
+
+/// Numbers that are written out when somebody asks.
+#[derive(Debug, Clone, Default)]
+struct Lazy {
+    all: OnceCell<Vec<f64>>,
+    /// Their room, while they are not.
+    room: RefCell<Vec<f64>>,
+}
+
+impl Lazy {
+    fn get(&self, fill: impl FnOnce(&mut Vec<f64>)) -> &[f64] {
+        self.all.get_or_init(|| {
+            let mut all = self.room.take();
+            all.clear();
+            fill(&mut all);
+            all
+        })
+    }
+
+    #[inline]
+    fn forget(&mut self) {
+        if let Some(all) = self.all.take() {
+            self.room.replace(all);
+        }
+    }
+}
