@@ -8,13 +8,14 @@ use std::cell::Cell;
 
 use common::*;
 use corral_core::{
-    Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Memo, Order, Pending,
-    Point, Proposal, Rng, Set, Setup, Space, Ticket, uniform,
+    Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Memo, Order,
+    Pending, Point, Proposal, Rate, Rng, Set, Setup, Space, Ticket, uniform,
 };
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
     static BYTES: Cell<u64> = const { Cell::new(0) };
+    static FREED: Cell<u64> = const { Cell::new(0) };
 }
 
 struct Counting;
@@ -26,10 +27,12 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
         unsafe { System.dealloc(at, layout) }
     }
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
+        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
         unsafe { System.realloc(at, layout, size) }
     }
 }
@@ -104,6 +107,55 @@ fn a_round_allocates_nothing() {
     play(10);
     // Ranges do not change here: restarting a base may allocate, and is no ordinary round.
     assert_eq!(allocated(|| play(500)), (0, 0));
+}
+
+/// Always the same arm; a round without it is nothing to it.
+struct Always(u32);
+
+impl Base<Context, Arm> for Always {
+    fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Ok(Proposal::new(Arm(self.0)))
+    }
+    fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn abilities(&self) -> Abilities {
+        Abilities::OWN
+    }
+    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_large_band_allocates_little_and_only_where_clusters_are_regrouped() {
+    let (m, rounds) = (20_000, 100_000);
+    let x = Context::plain(4);
+    let mut rng = generator(7);
+    let bases = (0..m).map(|i| Box::new(Always(i % 4)) as Box<dyn Base<_, _>>).collect();
+    let horizon = Horizon::Known(1_000_000);
+    let params = CorralParams { rate: Rate::Fixed(0.05), ..CorralParams::new(m as usize, horizon) };
+    let held = || BYTES.get() - FREED.get();
+    let before = held();
+    let mut band = Ensemble::new(Corral::new(params).unwrap(), bases).unwrap();
+    assert!(band.master().is_flat());
+    let (calls, _) = allocated(|| {
+        for _ in 0..rounds {
+            let ticket: Ticket<Arm> = band.choose(&x, &mut rng).unwrap();
+            let loss = 0.25 + 0.25 * f64::from(ticket.decision.0);
+            band.learn(&x, ticket, loss).unwrap();
+        }
+    });
+    let each = (held() - before) as f64 / f64::from(m);
+    println!("{calls} allocations in {rounds} rounds, {each:.0} bytes per base");
+    assert!(calls <= rounds / 1_000, "{calls} allocations");
+    assert!(each <= 256.0, "{each} bytes per base");
 }
 
 #[test]

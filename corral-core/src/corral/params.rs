@@ -117,15 +117,11 @@ pub enum Step {
 }
 
 impl Step {
-    /// From here on a flat round is the cheaper one (`cargo bench --bench flat`, its first table).
-    const CROSSOVER: usize = 256;
-    /// Above this rate clusters change too often.
-    const LARGEST: f64 = 0.3;
-
-    /// Whether rounds over `bases` bases that begin with `rate` are flat.
+    /// Whether rounds over `bases` bases that begin with `rate` are flat. Where the cheaper step changes was measured
+    /// (docs/flat-step.md, "What it costs").
     pub(super) fn is_flat(self, bases: usize, rate: f64) -> bool {
         match self {
-            Self::Auto => bases >= Self::CROSSOVER && rate <= Self::LARGEST,
+            Self::Auto => rate <= 1.0 && bases as f64 >= 256.0 * (1.0 + 5.0 * rate),
             Self::Dense => false,
             Self::Flat => true,
         }

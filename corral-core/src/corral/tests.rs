@@ -503,7 +503,7 @@ fn the_flat_step_has_the_trajectory_of_the_dense_one() {
         CorralParams { prior: prior(200), ..known(200, 20_000, Rate::Fast) },
         CorralParams { baseline: true, ..known(100, 20_000, Rate::Fast) },
         CorralParams { losses: LossDomain::Real, ..known(50, 20_000, Rate::Fast) },
-        CorralParams { rate: Rate::Fast, ..CorralParams::new(100, Horizon::Unknown) },
+        CorralParams { rate: Rate::Fast, ..CorralParams::new(100, Horizon::Restart) },
     ];
     for (i, params) in cases.into_iter().enumerate() {
         let retire = if params.bases > 10 { vec![3, 9, 0, 4] } else { vec![] };
@@ -590,7 +590,7 @@ fn the_step_is_chosen_by_the_number_of_bases_and_the_rate() {
     };
     assert!(flat(1_024, Rate::Balanced, Step::Auto) && !flat(1_024, Rate::Balanced, Step::Dense));
     assert!(!flat(8, Rate::Balanced, Step::Auto) && flat(8, Rate::Balanced, Step::Flat));
-    assert!(!flat(1_024, Rate::Fixed(1.0), Step::Auto));
+    assert!(!flat(1_024, Rate::Fixed(1.0), Step::Auto) && flat(1_024, Rate::Fixed(0.3), Step::Auto));
     let read: CorralParams = toml::from_str("bases = 2\nstep = 'flat'").unwrap();
     assert_eq!(read.step, Step::Flat);
     assert!(toml::from_str::<CorralParams>("step = 'fast'").is_err());

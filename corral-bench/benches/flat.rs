@@ -1,0 +1,209 @@
+//! What a round costs as the number of bases grows: the dense step, the flat step, and the floor of one pass.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Corral, CorralParams, Credit, Ensemble, Feedback, Horizon, Master,
+    Order, Proposal, Rate, Rng, Step, uniform,
+};
+use criterion::{BenchmarkId, Criterion, criterion_group};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+
+const SIZES: [usize; 8] = [2, 8, 32, 128, 1 << 10, 1 << 14, 1 << 17, 1 << 20];
+const HORIZON: u64 = 1_000_000;
+
+/// One pass: sum_i 1/(w_i - eta_i lambda), in four sums.
+fn floor(w: &[f64], rates: &[f64], lambda: f64) -> f64 {
+    let mut sums = [0.0; 4];
+    let (w, w_rest) = w.as_chunks::<4>();
+    let (rates, rates_rest) = rates.as_chunks::<4>();
+    for (w, e) in w.iter().zip(rates) {
+        for j in 0..4 {
+            sums[j] += 1.0 / (w[j] - e[j] * lambda);
+        }
+    }
+    let rest: f64 = w_rest.iter().zip(rates_rest).map(|(w, e)| 1.0 / (w - e * lambda)).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}
+
+struct Game {
+    corral: Corral,
+    rng: Pcg64Dxsm,
+}
+
+impl Game {
+    fn new(bases: usize, step: Step, rate: Rate) -> Self {
+        let params = CorralParams { rate, step, ..CorralParams::new(bases, Horizon::Known(HORIZON)) };
+        let corral = Corral::new(params).expect("the parameters are good");
+        let mut game = Self { corral, rng: Pcg64Dxsm::seed_from_u64(1) };
+        // So that probabilities differ, and there are clusters.
+        let rounds = if game.corral.is_flat() { 200_000 } else { 200_000 / bases };
+        for _ in 0..rounds {
+            let base = game.corral.sample(&mut game.rng);
+            let worse = 0.2 + 0.6 * base as f64 / bases as f64;
+            let loss = if uniform(&mut game.rng) < worse { 1.0 } else { 0.0 };
+            game.learn(base, loss);
+        }
+        game
+    }
+
+    fn learn(&mut self, base: usize, loss: f64) -> usize {
+        let weight = 1.0 / self.corral.probability(base);
+        self.corral.update(loss, Credit::Chosen { base, weight }).expect("the credit is good").len()
+    }
+
+    /// A whole round of the master: sample, and update with a loss of 1.
+    fn round(&mut self) -> usize {
+        let base = self.corral.sample(&mut self.rng);
+        self.learn(base, 1.0)
+    }
+}
+
+// What does a round of each step cost, as the number of bases grows?
+fn rounds(c: &mut Criterion) {
+    for (name, step) in [("flat/round", Step::Flat), ("dense/round", Step::Dense)] {
+        let mut group = c.benchmark_group(name);
+        group.sample_size(10).measurement_time(std::time::Duration::from_millis(500));
+        for m in SIZES {
+            let mut game = Game::new(m, step, Rate::Balanced);
+            group.bench_function(BenchmarkId::from_parameter(m), |b| b.iter(|| game.round()));
+        }
+        group.finish();
+    }
+}
+
+/// The cheapest base there is: always the same arm.
+struct Cheap(u32);
+
+impl Base<(), Arm> for Cheap {
+    fn propose(&mut self, _x: &(), _rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Ok(Proposal::new(Arm(self.0)))
+    }
+    fn learn(&mut self, _x: &(), _made: &Proposal<Arm>, _feedback: Feedback) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn abilities(&self) -> Abilities {
+        Abilities::OWN
+    }
+    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
+        Ok(())
+    }
+}
+
+type Band = Ensemble<(), Arm, Corral>;
+
+fn band(bases: usize) -> Band {
+    let cheap = (0..bases).map(|i| Box::new(Cheap(i as u32 % 4)) as Box<dyn Base<(), Arm>>).collect();
+    let params = CorralParams::new(bases, Horizon::Known(HORIZON));
+    Band::new(Corral::new(params).expect("the parameters are good"), cheap).expect("the bases are good")
+}
+
+fn band_round(band: &mut Band, rng: &mut Pcg64Dxsm) {
+    let ticket = band.choose(&(), rng).expect("the bases never fail");
+    let loss = 0.25 * f64::from(ticket.decision.0);
+    black_box(band.learn(&(), ticket, loss).expect("the loss is good"));
+}
+
+// What does a whole round of an ensemble cost, with many cheap bases?
+fn ensembles(c: &mut Criterion) {
+    let mut group = c.benchmark_group("flat/ensemble");
+    for m in [128, 100_000] {
+        let (mut band, mut rng) = (band(m), Pcg64Dxsm::seed_from_u64(1));
+        group.bench_function(BenchmarkId::from_parameter(m), |b| b.iter(|| band_round(&mut band, &mut rng)));
+    }
+    group.finish();
+}
+
+/// Nanoseconds of one call, over `n` calls.
+fn time(n: usize, mut f: impl FnMut()) -> f64 {
+    let start = Instant::now();
+    for _ in 0..n {
+        f();
+    }
+    start.elapsed().as_nanos() as f64 / n as f64
+}
+
+/// The lower decile: others may be using the machine.
+fn low(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 10]
+}
+
+/// Rounds of both steps and the floor, measured in turns in one run.
+fn ratios(batches: usize) {
+    println!("a round, ns\n{:>9} {:>9} {:>10} {:>10} {:>8}", "bases", "flat", "dense", "floor", "d/f");
+    for m in SIZES {
+        let mut flat = Game::new(m, Step::Flat, Rate::Balanced);
+        let mut dense = Game::new(m, Step::Dense, Rate::Balanced);
+        let (w, rates) = (vec![m as f64; m], vec![0.001; m]);
+        let batches = if m > 1 << 14 { batches.min(20) } else { batches };
+        let few = (200_000 / m).clamp(2, 2_000);
+        let mut found = [const { Vec::new() }; 3];
+        for _ in 0..batches {
+            found[0].push(time(1_000, || _ = black_box(flat.round())));
+            found[1].push(time(few, || _ = black_box(dense.round())));
+            let mut lambda = 0.5;
+            found[2].push(time(few, || lambda = 0.5 * floor(black_box(&w), black_box(&rates), lambda)));
+            black_box(lambda);
+        }
+        let [flat, dense, floor] = found.map(low);
+        println!("{m:>9} {flat:>9.0} {dense:>10.0} {floor:>10.0} {:>8.2}", dense / flat);
+    }
+}
+
+/// From how many bases on is the flat step the faster one, at which rates? Dense over flat.
+fn crossover(batches: usize) {
+    const RATES: [f64; 5] = [0.001, 0.01, 0.1, 0.3, 1.0];
+    println!(
+        "\ndense round/flat round\n{:>9} {:>7.3} {:>7.2} {:>7.1} {:>7.1} {:>7.0}",
+        "bases", RATES[0], RATES[1], RATES[2], RATES[3], RATES[4]
+    );
+    for m in [32, 64, 128, 192, 256, 384, 512, 1_024] {
+        print!("{m:>9}");
+        for rate in RATES {
+            let mut flat = Game::new(m, Step::Flat, Rate::Fixed(rate));
+            let mut dense = Game::new(m, Step::Dense, Rate::Fixed(rate));
+            let mut found = [const { Vec::new() }; 2];
+            for _ in 0..batches {
+                found[0].push(time(500, || _ = black_box(flat.round())));
+                found[1].push(time(500, || _ = black_box(dense.round())));
+            }
+            let [flat, dense] = found.map(low);
+            print!(" {:>7.2}", dense / flat);
+        }
+        println!();
+    }
+}
+
+/// An ensemble round over many bases beside one over few.
+fn bands(batches: usize) {
+    let mut bands = [(band(128), Vec::new()), (band(100_000), Vec::new())];
+    let mut rng = Pcg64Dxsm::seed_from_u64(1);
+    for _ in 0..batches {
+        for (band, times) in &mut bands {
+            times.push(time(1_000, || band_round(band, &mut rng)));
+        }
+    }
+    let [few, many] = bands.map(|(_, times)| low(times));
+    println!("\nensemble round, ns: {few:.0} over 128 bases, {many:.0} over 100000, ratio {:.2}", many / few);
+}
+
+criterion_group!(benches, rounds, ensembles);
+
+fn main() {
+    if !std::env::args().any(|a| a == "--test") {
+        ratios(300);
+        crossover(60);
+        bands(300);
+    }
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}
