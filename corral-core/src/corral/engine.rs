@@ -10,6 +10,8 @@ use crate::omd::{FlatBarrier, FlatState, LogBarrier, OmdError, OmdInfo};
 use crate::uniform;
 
 /// What moves the distribution.
+// One per master: the dense step is the usual one, and is kept without a detour.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
 pub(super) enum Engine {
     /// Every number is kept, and passed over in every round.

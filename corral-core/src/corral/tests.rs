@@ -410,7 +410,8 @@ fn a_snapshot_that_is_no_state_of_this_master_is_refused() {
         change(&mut state);
         state.seal()
     };
-    let dense = |s: &mut State, change: fn(&mut Vec<f64>, &mut Vec<f64>, &mut (f64, f64, f64))| {
+    type Change = fn(&mut Vec<f64>, &mut Vec<f64>, &mut (f64, f64, f64));
+    let dense = |s: &mut State, change: Change| {
         let EngineState::Dense { inverse, distribution, sums } = &mut s.engine else { panic!("it is flat") };
         change(inverse, distribution, sums);
     };
