@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use corral_core::params::{Bounded, Bounds};
 use corral_core::snapshot::{self, SnapshotError};
 use corral_core::{Arm, BaseError, Order, ParamError, Setup};
 use serde::de::{self, DeserializeOwned, Visitor};
@@ -9,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What a base does when the range of its feedback grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RangeChange {
     /// Forget everything and start with the new range and the rounds that are left: as in the paper's theorem.
@@ -37,16 +39,24 @@ impl Setting {
             Self::Given(value) => value,
         }
     }
+}
 
-    /// Passes the setting on when a number that was given is positive and finite.
-    ///
-    /// # Errors
-    /// Names the value otherwise.
-    pub fn positive(self, name: &'static str) -> Result<Self, ParamError> {
-        match self {
-            Self::Auto => Ok(self),
-            Self::Given(value) => ParamError::positive(name, value).map(Self::Given),
+impl Bounded for Setting {
+    fn numbers(&self, see: &mut dyn FnMut(f64)) {
+        if let Self::Given(value) = self {
+            see(*value);
         }
+    }
+}
+
+#[cfg(feature = "describe")]
+impl schemars::JsonSchema for Setting {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Setting".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "anyOf": [{ "const": "auto" }, { "type": "number" }] })
     }
 }
 
@@ -93,6 +103,9 @@ impl<'de> Deserialize<'de> for Setting {
         }
     }
 }
+
+/// Where the strength of a ridge may lie: beyond these the numbers of a regression leave those of a computer.
+pub const RIDGE: Bounds = Bounds::between(1e-12, 1e12);
 
 /// Rounds that went by, and the horizon that the base was tuned for; how wide its feedback may be. Beyond the horizon a
 /// base goes on with the rates of its last round.
@@ -162,15 +175,14 @@ pub fn arm_count(setup: &Setup) -> Result<usize, ParamError> {
     }
 }
 
-/// Passes `value` on when it is at least 0 and finite. Written so that NaN fails.
+/// Bases that tune a rate for the range restart or re-tune; they cannot just go on.
 ///
 /// # Errors
-/// Names the value otherwise.
-pub fn non_negative(name: &'static str, value: f64) -> Result<f64, ParamError> {
-    if (0.0..f64::INFINITY).contains(&value) {
-        Ok(value)
-    } else {
-        Err(ParamError::new(name, value, "non-negative and finite"))
+/// `Keep` was asked for.
+pub fn restart_or_retune(range_change: RangeChange) -> Result<(), ParamError> {
+    match range_change {
+        RangeChange::Keep => Err(ParamError::new("range_change", "keep", "restart or retune")),
+        RangeChange::Restart | RangeChange::Retune => Ok(()),
     }
 }
 

@@ -7,67 +7,61 @@
 //! same with a_3 and a_4. They are not stable: that is their point. With feed `raw` only the base that was not followed
 //! in the first round breaks, as in the proof; with feed `weighted` the one that was followed mostly breaks too.
 
-use corral_core::catalog::Entry;
+use corral_core::registry::{Entry, Kind, Row, Status};
 use corral_core::{
     Arm, Base, BaseError, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, SnapshotError, uniform,
 };
 use serde::{Deserialize, Serialize};
 
+use crate::built::{BaseParams, Build, arms};
 use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
-use crate::registry::{Row, arms, defaults};
 
 const FIRST: &str = "hardness-first";
 const SECOND: &str = "hardness-second";
 
-const fn entry(name: &'static str, summary: &'static str) -> Entry {
-    Entry {
-        name,
-        summary,
+/// The rows of the registry.
+pub(crate) const ROWS: &[Row<Build>] = &[arms::<HardnessFirstParams>(), arms::<HardnessSecondParams>()];
+
+corral_core::params! {
+    /// Parameters of the base for arms 0 and 1: none.
+    pub struct HardnessFirstParams {}
+}
+
+corral_core::params! {
+    /// Parameters of the base for arms 2 and 3: none.
+    pub struct HardnessSecondParams {}
+}
+
+impl BaseParams for HardnessFirstParams {
+    type Base = Hardness;
+
+    const ENTRY: Entry = Entry {
+        name: FIRST,
+        summary: "The hardness theorem's base for arms 0 and 1.",
         source: "Agarwal, Luo, Neyshabur, Schapire 2017, hardness theorem",
         regret: "constant alone in its environment, linear under importance weighting",
         alpha: None,
         fits: "the environment \"hardness\"",
         cost: "O(1)",
-        kind: "arms",
-        status: "paper",
-        fields: &[],
+        kind: Kind::Arms,
+        status: Status::Paper,
+    };
+
+    fn build(self, setup: &Setup) -> Result<Hardness, BaseError> {
+        Hardness::new(FIRST, 0, setup)
     }
 }
 
-pub(crate) const ROWS: &[Row] = &[
-    Row {
-        entry: entry(FIRST, "The hardness theorem's base for arms 0 and 1."),
-        build: |table, setup| arms(&ROWS[0].entry, table, setup, HardnessParams::first),
-        bound: |_| None,
-        defaults: defaults::<HardnessParams>,
-    },
-    Row {
-        entry: entry(SECOND, "The hardness theorem's base for arms 2 and 3."),
-        build: |table, setup| arms(&ROWS[1].entry, table, setup, HardnessParams::second),
-        bound: |_| None,
-        defaults: defaults::<HardnessParams>,
-    },
-];
+impl BaseParams for HardnessSecondParams {
+    type Base = Hardness;
 
-/// Parameters of [`Hardness`]: none.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct HardnessParams {}
+    const ENTRY: Entry = Entry {
+        name: SECOND,
+        summary: "The hardness theorem's base for arms 2 and 3.",
+        ..HardnessFirstParams::ENTRY
+    };
 
-impl HardnessParams {
-    /// The base for arms 0 and 1.
-    ///
-    /// # Errors
-    /// There are not four arms.
-    pub fn first(self, setup: &Setup) -> Result<Hardness, BaseError> {
-        Hardness::new(FIRST, 0, setup)
-    }
-
-    /// The base for arms 2 and 3.
-    ///
-    /// # Errors
-    /// There are not four arms.
-    pub fn second(self, setup: &Setup) -> Result<Hardness, BaseError> {
+    fn build(self, setup: &Setup) -> Result<Hardness, BaseError> {
         Hardness::new(SECOND, 2, setup)
     }
 }
@@ -182,11 +176,11 @@ impl<X: ?Sized> Base<X, Arm> for Hardness {
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(self.name, &HardnessParams {}, &(self.clock, self.verdict))
+        seal(self.name, &(), &(self.clock, self.verdict))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let (clock, verdict): (Clock, Verdict) = reopen(self.name, &HardnessParams {}, state)?;
+        let (clock, verdict): (Clock, Verdict) = reopen(self.name, &(), state)?;
         clock.valid()?;
         if clock.rounds == 0 && verdict != Verdict::Unknown {
             return Err(SnapshotError::state("a verdict before the first round").into());
@@ -211,7 +205,8 @@ mod tests {
 
     fn built(second: bool) -> Hardness {
         let setup = Setup::arms(4, Some(100));
-        if second { HardnessParams {}.second(&setup) } else { HardnessParams {}.first(&setup) }.unwrap()
+        if second { HardnessSecondParams {}.build(&setup) } else { HardnessFirstParams {}.build(&setup) }
+            .unwrap()
     }
 
     /// Which arms it plays in 64 rounds after the first round was answered by `feedback`.
@@ -256,7 +251,7 @@ mod tests {
 
     #[test]
     fn it_needs_four_arms_and_its_own_proposals() {
-        let error = HardnessParams {}.first(&Setup::arms(3, None)).unwrap_err().to_string();
+        let error = HardnessFirstParams {}.build(&Setup::arms(3, None)).unwrap_err().to_string();
         assert_eq!(error, "the number of actions must be 4, but is 3");
         let mut base = built(false);
         let foreign = Proposal::new(Arm(2));
@@ -267,10 +262,9 @@ mod tests {
     fn it_keeps_the_laws_of_a_base() {
         use corral_core::contract::{OnRange, Subject, check};
         let setup = Setup::arms(4, Some(1000));
-        let subject = Subject::arms("hardness-first", &setup, || {
-            Ok(Box::new(HardnessParams {}.first(&Setup::arms(4, Some(1000)))?))
-        });
-        let subject = subject.on_range(OnRange::Keep).counts_rounds();
-        check(&subject).unwrap();
+        for (name, second) in [(FIRST, false), (SECOND, true)] {
+            let subject = Subject::arms(name, &setup, || Ok(Box::new(built(second))));
+            check(&subject.on_range(OnRange::Keep).counts_rounds()).unwrap();
+        }
     }
 }

@@ -58,6 +58,7 @@
 
 #![forbid(unsafe_code)]
 
+mod built;
 mod registry;
 
 pub mod arms;
@@ -68,6 +69,8 @@ pub mod points;
 pub mod policies;
 pub mod smoothed;
 
+pub use built::{BaseParams, Build};
 pub use corral_core::Learner;
-pub use registry::{BuildError, build, default_params, entries, regret_bound};
+pub use corral_core::registry::BuildError;
+pub use registry::{REGISTRY, build, entries, regret_bound};
 pub use smoothed::Smoothed;

@@ -5,6 +5,7 @@
 //! Seeds are fixed.
 
 use corral_bases::{Learner, build, regret_bound};
+use corral_core::masters::RegretBound;
 use corral_core::{Context, Feedback, Order, Setup, uniform};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -184,7 +185,8 @@ const STABLE: [(&str, f64); 8] = [
 fn regret_grows_with_the_range_as_promised() {
     let rounds = 5000;
     for (name, constant) in STABLE {
-        let (scale, exponent, alpha) = regret_bound(name, &Setup::arms(5, Some(rounds))).unwrap();
+        let RegretBound { scale, exponent, alpha } =
+            regret_bound(name, &toml::Table::new(), &Setup::arms(5, Some(rounds))).unwrap();
         for schedule in [Schedule::Constant, Schedule::StarveBad, Schedule::Staircase] {
             let restarts = matches!(schedule, Schedule::Staircase) && matches!(name, "exp3" | "tsallis-inf");
             let constant = if restarts { 3.5 } else { constant };
@@ -212,7 +214,8 @@ fn the_minimax_slope_is_at_most_alpha() {
     // exploring, and is worst where the gap is large: there the gap is 1/2.
     let rounds = 5000;
     for (name, _) in STABLE {
-        let (_, _, alpha) = regret_bound(name, &Setup::arms(5, Some(rounds))).unwrap();
+        let RegretBound { alpha, .. } =
+            regret_bound(name, &toml::Table::new(), &Setup::arms(5, Some(rounds))).unwrap();
         let mut points = Vec::new();
         for range in [1.0, 2.0, 4.0, 8.0] {
             let hard = (range * 5.0 / rounds as f64).sqrt();

@@ -1,7 +1,7 @@
 //! The table of the crate's front page says what the registry says.
 
 use corral_bases::entries;
-use corral_core::catalog::Entry;
+use corral_core::registry::Entry;
 
 fn row(entry: &Entry) -> String {
     let alpha = match entry.alpha {
@@ -22,7 +22,7 @@ fn row(entry: &Entry) -> String {
 #[test]
 fn the_table_is_that_of_the_registry() {
     let page = include_str!("../src/lib.rs");
-    let expected: Vec<String> = entries().iter().map(row).collect();
+    let expected: Vec<String> = entries().map(row).collect();
     let found: Vec<&str> = page.lines().filter(|line| line.starts_with("//! | `")).collect();
     assert_eq!(found, expected, "the rows should read:\n{}", expected.join("\n"));
 }

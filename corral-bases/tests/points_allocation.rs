@@ -1,5 +1,6 @@
 //! A round of SCRiBLe and BGD on the closed-form sets allocates nothing.
 
+use corral_bases::BaseParams;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -53,10 +54,10 @@ fn rounds(base: &mut dyn Base<(), Point>, rounds: u32) -> u64 {
 fn a_round_allocates_nothing() {
     for set in [Set::Ball { dim: 20 }, Set::Box { dim: 20 }, Set::Simplex { vertices: 20 }] {
         let setup = Setup::new(Space::Points(set.clone()), Some(10_000));
-        let mut base = ScribleParams::default().check(&setup).unwrap();
+        let mut base = ScribleParams::default().build(&setup).unwrap();
         Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "scrible on a {}", set.kind());
-        let mut base = BgdParams::default().check(&setup).unwrap();
+        let mut base = BgdParams::default().build(&setup).unwrap();
         Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "bgd on a {}", set.kind());
     }

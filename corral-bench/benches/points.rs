@@ -1,5 +1,6 @@
 //! Speed of the bases over points.
 
+use corral_bases::BaseParams;
 use std::hint::black_box;
 
 use corral_bases::points::{BgdParams, OfulParams, ScribleParams};
@@ -33,7 +34,7 @@ fn run(c: &mut Criterion, group: &str, cases: Vec<(String, Box<dyn Base<(), Poin
 }
 
 fn scrible(set: Set) -> Box<dyn Base<(), Point>> {
-    Box::new(ScribleParams::default().check(&setup(set)).expect("a convex set"))
+    Box::new(ScribleParams::default().build(&setup(set)).expect("a convex set"))
 }
 
 // Is a round of SCRiBLe O(d) on the closed-form sets? From d = 10 to d = 1000 the time may grow by 130 at most.
@@ -72,7 +73,7 @@ fn bgd(c: &mut Criterion) {
         .flat_map(|dim| [Set::Ball { dim }, Set::Simplex { vertices: dim + 1 }])
         .map(|set| {
             let name = format!("{}/{}", set.kind(), set.affine_dim());
-            let base = BgdParams::default().check(&setup(set)).expect("a convex set");
+            let base = BgdParams::default().build(&setup(set)).expect("a convex set");
             (name, Box::new(base) as Box<dyn Base<(), Point>>)
         })
         .collect();
@@ -88,7 +89,7 @@ fn oful(c: &mut Criterion) {
         .flatten()
         .map(|set| {
             let name = String::from(set.kind());
-            let base = OfulParams::default().check(&setup(set)).expect("a set");
+            let base = OfulParams::default().build(&setup(set)).expect("a set");
             (name, Box::new(base) as Box<dyn Base<(), Point>>)
         })
         .collect();

@@ -1,5 +1,6 @@
 //! What bases over policies and their oracles cost.
 
+use corral_bases::BaseParams;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -49,7 +50,7 @@ fn exp4(c: &mut Criterion) {
     let mut group = c.benchmark_group("exp4 round");
     for (policies, actions) in [(1_000, 3), (10_000, 3), (10_000, 10)] {
         let setup = tables(policies, actions);
-        let Ok(mut base) = Exp4Params::default().check(&setup) else { continue };
+        let Ok(mut base) = Exp4Params::default().build(&setup) else { continue };
         let contexts: Vec<Context> = (0..CELLS).map(|cell| Context::tabular(cell, actions)).collect();
         let (mut at, mut rng) = (0, Pcg64Dxsm::seed_from_u64(2));
         let id = BenchmarkId::from_parameter(format!("N={policies} K={actions}"));

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p corral-bench --example embed`
 
+use corral_bases::BaseParams;
 use std::error::Error;
 
 use corral_bases::arms::{Exp3Params, ThompsonParams, Ucb1Params};
@@ -21,9 +22,9 @@ const CLICKS: [f64; 4] = [0.02, 0.05, 0.15, 0.08];
 fn build() -> Result<Band, Box<dyn Error>> {
     let setup = Setup::arms(CLICKS.len(), Some(ROUNDS));
     let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![
-        Box::new(Exp3Params::default().check(&setup)?),
-        Box::new(Ucb1Params::default().check(&setup)?),
-        Box::new(ThompsonParams::default().check(&setup)?),
+        Box::new(Exp3Params::default().build(&setup)?),
+        Box::new(Ucb1Params::default().build(&setup)?),
+        Box::new(ThompsonParams::default().build(&setup)?),
     ];
     let params = CorralParams { rate: Rate::Fast, ..CorralParams::new(bases.len(), Horizon::Known(ROUNDS)) };
     Ok(Band::new(Corral::new(params)?, bases)?.with_setup(&setup))

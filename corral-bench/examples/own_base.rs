@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p corral-bench --example own_base`
 
+use corral_bases::BaseParams;
 use std::error::Error;
 
 use corral_bases::arms::Exp3Params;
@@ -86,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let bases: Vec<Box<dyn Base<Context, Arm>>> =
-        vec![Box::new(Curious::new(3)), Box::new(Exp3Params::default().check(&setup)?)];
+        vec![Box::new(Curious::new(3)), Box::new(Exp3Params::default().build(&setup)?)];
     let master = Corral::new(CorralParams::new(bases.len(), Horizon::Known(5_000)))?;
     let mut band = Ensemble::new(master, bases)?;
     let mut rng = Pcg64Dxsm::seed_from_u64(3);

@@ -162,12 +162,12 @@ pub struct UnderSchedule {
 /// # Errors
 /// There is none of this name.
 pub fn kind_and_alpha(name: &str, plugins: &Plugins) -> Result<(String, Option<f64>), Unknown> {
-    if let Some(entry) = corral_bases::entries().iter().find(|e| e.name == name) {
-        return Ok((entry.kind.to_owned(), entry.alpha));
+    if let Some(entry) = corral_bases::entries().find(|e| e.name == name) {
+        return Ok((entry.kind.to_string(), entry.alpha));
     }
     plugins.kind_and_alpha(name).ok_or_else(|| {
         let keys = plugins.keys();
-        let known = corral_bases::entries().iter().map(|e| e.name).chain(keys.iter().map(String::as_str));
+        let known = corral_bases::entries().map(|e| e.name).chain(keys.iter().map(String::as_str));
         Unknown::new("base", name, known)
     })
 }

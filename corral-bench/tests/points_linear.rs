@@ -6,6 +6,7 @@
 
 mod harness;
 
+use corral_core::masters::RegretBound;
 use harness::{Regret, mean_and_error, regret, setup};
 
 const SEEDS: u64 = 12;
@@ -25,8 +26,11 @@ impl Case {
     /// R(T) and alpha.
     fn bound(&self) -> (f64, f64) {
         let t = self.rounds as f64;
-        match (corral_bases::regret_bound(self.base.0, &setup(self.env, self.rounds)), self.relevant) {
-            (Some((scale, exponent, alpha)), None) => (scale * t.powf(exponent), alpha),
+        match (
+            corral_bases::regret_bound(self.base.0, &toml::Table::new(), &setup(self.env, self.rounds)),
+            self.relevant,
+        ) {
+            (Some(RegretBound { scale, exponent, alpha }), None) => (scale * t.powf(exponent), alpha),
             // O~(s sqrt T), with ln T for what the tilde hides.
             (None, Some(s)) => (s * t.sqrt() * t.ln(), 0.5),
             (known, given) => panic!("{}: bound {known:?}, relevant {given:?}", self.base.0),

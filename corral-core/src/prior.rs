@@ -15,6 +15,7 @@ use crate::sample::{beta, normal, sample_index};
 
 /// A distribution over vectors of mean losses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Prior {
@@ -70,6 +71,7 @@ pub enum Prior {
 
 /// How losses scatter around their mean: the likelihood of finite families.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Noise {
     /// Losses are 0 or 1.

@@ -1,11 +1,12 @@
 //! epsilon-greedy over arms, for worlds without features; see [`EpsilonGreedyParams`] for source and parameters.
 
+use corral_core::params::Params;
 use corral_core::snapshot::SnapshotError;
 use corral_core::{Abilities, Arm, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, Setup, uniform};
 use serde::{Deserialize, Serialize};
 
 use super::Ties;
-use super::index::Tally;
+use super::index::ArmStats;
 use super::random::uniform_arm;
 use crate::common::{Clock, RangeChange, Setting, arm_count, check_arm, reopen, seal};
 use crate::linear::EpsilonGreedyParams;
@@ -22,7 +23,7 @@ pub struct EpsilonGreedy {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     clock: Clock,
-    tallies: Vec<Tally>,
+    tallies: Vec<ArmStats>,
 }
 
 impl EpsilonGreedy {
@@ -31,8 +32,8 @@ impl EpsilonGreedy {
     /// # Errors
     /// Epsilon is not a probability, or there are no arms.
     pub fn new(params: EpsilonGreedyParams, setup: &Setup) -> Result<Self, BaseError> {
-        params.validate()?;
-        let tallies = vec![Tally::default(); arm_count(setup)?];
+        params.check()?;
+        let tallies = vec![ArmStats::default(); arm_count(setup)?];
         Ok(Self { params, state: State { clock: Clock::new(setup), tallies } })
     }
 
@@ -48,7 +49,7 @@ impl EpsilonGreedy {
         self.params.epsilon == Setting::Auto && self.state.clock.horizon.is_none()
     }
 
-    fn score(tally: &Tally) -> f64 {
+    fn score(tally: &ArmStats) -> f64 {
         if tally.count > 0.0 { tally.mean } else { f64::NEG_INFINITY }
     }
 
@@ -116,7 +117,7 @@ impl<X: ?Sized> Base<X, Arm> for EpsilonGreedy {
     /// Re-tunes epsilon and keeps the means; or keeps both; or restarts.
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         if self.state.clock.obey(order, self.params.range_change)? {
-            self.state.tallies.fill(Tally::default());
+            self.state.tallies.fill(ArmStats::default());
         }
         Ok(())
     }
@@ -128,7 +129,7 @@ impl<X: ?Sized> Base<X, Arm> for EpsilonGreedy {
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         let state: State = reopen(NAME, &self.params, state)?;
         state.clock.valid()?;
-        let sound = |t: &Tally| t.count >= 0.0 && t.count.is_finite() && (0.0..=1.0).contains(&t.mean);
+        let sound = |t: &ArmStats| t.count >= 0.0 && t.count.is_finite() && (0.0..=1.0).contains(&t.mean);
         if state.tallies.len() != self.state.tallies.len() || !state.tallies.iter().all(sound) {
             return Err(SnapshotError::state("tallies that no losses can give").into());
         }

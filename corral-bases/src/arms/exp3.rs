@@ -4,20 +4,39 @@
 //! losses, also adaptive ones. Weakly stable with alpha = 1/2: the second moment of the estimates grows by the range,
 //! so that eta / sqrt(range) is the whole change (docs/stability.md#second-moment-bases).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
+    Abilities, Arm, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::common::{Clock, RangeChange, Setting, arm_count, check_arm, check_numbers, reopen, seal};
-use crate::registry::{Row, defaults};
+use crate::built::BaseParams;
+use crate::common::{
+    Clock, RangeChange, Setting, arm_count, check_arm, check_numbers, reopen, restart_or_retune, seal,
+};
 
 const NAME: &str = "exp3";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Exp3`].
+    pub struct Exp3Params {
+        /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln K/(K T)), or sqrt(ln K/(K t))
+        /// where T is not known.
+        rate: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// Implicit exploration: half the rate is added to the probability in the estimate.
+        ix: bool = false;
+        /// What a larger range does: restart (the paper), or retune the rate and keep the estimates.
+        range_change: RangeChange = RangeChange::Restart;
+    }
+}
+
+impl BaseParams for Exp3Params {
+    type Base = Exp3;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Exponential weights on importance-weighted losses.",
         source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
@@ -25,67 +44,23 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "adversarial arms",
         cost: "O(K)",
-        kind: "arms",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "rate",
-                default: "\"auto\"",
-                doc: "Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln K/(K T)), or sqrt(ln K/(K t)) where T is not known.",
-            },
-            Field {
-                name: "ix",
-                default: "false",
-                doc: "Implicit exploration: half the rate is added to the probability in the estimate.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"restart\"",
-                doc: "What a larger range does: restart (the paper), or retune the rate and keep the estimates.",
-            },
-        ],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, Exp3Params::check),
-    bound: |setup| {
-        let k = setup.actions() as f64;
-        Some(((2.0 * k * k.max(2.0).ln()).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<Exp3Params>,
-};
+        kind: Kind::Arms,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Exp3`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Exp3Params {
-    /// Learning rate at range 1; it is divided by the square root of the range.
-    pub rate: Setting,
-    /// Implicit exploration: half the rate is added to the probability in the estimate.
-    pub ix: bool,
-    /// What a larger range does: `Restart` or `Retune`.
-    pub range_change: RangeChange,
-}
-
-impl Default for Exp3Params {
-    fn default() -> Self {
-        Self { rate: Setting::Auto, ix: false, range_change: RangeChange::Restart }
-    }
-}
-
-impl Exp3Params {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or there are no arms.
-    pub fn check(self, setup: &Setup) -> Result<Exp3, BaseError> {
+    fn build(self, setup: &Setup) -> Result<Exp3, BaseError> {
+        self.check()?;
         let actions = arm_count(setup)?;
-        self.rate.positive("rate")?;
-        if self.range_change == RangeChange::Keep {
-            return Err(ParamError::new("range_change", "keep", "restart or retune").into());
-        }
+        restart_or_retune(self.range_change)?;
         let state = State { clock: Clock::new(setup), losses: vec![0.0; actions], shift: 0.0 };
         let mut base = Exp3 { params: self, state, weights: vec![0.0; actions], rate: 0.0 };
         base.tune();
         Ok(base)
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let k = setup.actions() as f64;
+        Some(RegretBound::new((2.0 * k * k.max(2.0).ln()).sqrt(), 0.5))
     }
 }
 
@@ -247,7 +222,7 @@ mod tests {
     use rand_pcg::Pcg64Dxsm;
 
     fn base(params: Exp3Params, actions: usize, horizon: u64) -> Exp3 {
-        params.check(&Setup::arms(actions, Some(horizon))).unwrap()
+        params.build(&Setup::arms(actions, Some(horizon))).unwrap()
     }
 
     #[test]

@@ -1,18 +1,29 @@
 //! Always the same arm. No learning; regret is that of the arm, alpha = 0 in any environment.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::params::Params;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{
     Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, ParamError, Proposal, Rng, Setup,
 };
-use serde::{Deserialize, Serialize};
 
+use crate::built::BaseParams;
 use crate::common::{Clock, RangeChange, arm_count, check_arm, reopen, seal};
-use crate::registry::{Row, defaults};
 
 const NAME: &str = "fixed";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Fixed`].
+    pub struct FixedParams {
+        /// The arm, counted from 0.
+        arm: usize = 0;
+    }
+}
+
+impl BaseParams for FixedParams {
+    type Base = Fixed;
+    const REAL_LOSSES: bool = true;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Always the same arm.",
         source: "a constant",
@@ -20,29 +31,12 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.0),
         fits: "any",
         cost: "O(1)",
-        kind: "arms",
-        status: "standard",
-        fields: &[Field { name: "arm", default: "0", doc: "The arm, counted from 0." }],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, FixedParams::check),
-    bound: |_| None,
-    defaults: defaults::<FixedParams>,
-};
+        kind: Kind::Arms,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Fixed`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FixedParams {
-    /// The arm, counted from 0.
-    pub arm: usize,
-}
-
-impl FixedParams {
-    /// The base for the world of `setup`.
-    ///
-    /// # Errors
-    /// There is no such arm.
-    pub fn check(self, setup: &Setup) -> Result<Fixed, BaseError> {
+    fn build(self, setup: &Setup) -> Result<Fixed, BaseError> {
+        self.check()?;
         let actions = arm_count(setup)?;
         if self.arm >= actions {
             return Err(ParamError::new("arm", self.arm, "below the number of actions").into());

@@ -8,14 +8,15 @@ use corral_core::snapshot::SnapshotError;
 use corral_core::{
     Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, Proposal, Rng, Setup, uniform,
 };
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::random::uniform_arm;
-use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
+use crate::built::BaseParams;
+use crate::common::{Clock, RangeChange, arm_count, check_arm, keep_or_restart, reopen, seal};
 
 /// Which of several arms with the lowest index is played.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
     /// The one that is counted first.
@@ -27,7 +28,7 @@ pub enum Ties {
 
 /// What was seen of one arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct ArmStats {
     /// How many losses.
     pub count: f64,
     /// Their mean.
@@ -36,7 +37,7 @@ pub struct Tally {
     pub spread: f64,
 }
 
-impl Tally {
+impl ArmStats {
     /// Counts one more loss.
     #[inline]
     pub fn add(&mut self, loss: f64) {
@@ -66,12 +67,9 @@ pub struct Moment {
 }
 
 /// The rule that gives an arm its index.
-pub trait Rule: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'static {
-    /// The name of the base.
-    const NAME: &'static str;
-
+pub trait Index: BaseParams {
     /// The index of an arm: a lower confidence bound of its mean loss. Minus infinity before the first loss.
-    fn index(&self, tally: &Tally, moment: &Moment) -> f64;
+    fn index(&self, tally: &ArmStats, moment: &Moment) -> f64;
 
     /// Whether the index of an arm only changes with its own tally when the horizon is known.
     fn is_local(&self) -> bool {
@@ -114,25 +112,25 @@ pub struct IndexBase<R> {
 struct State {
     clock: Clock,
     seen: f64,
-    tallies: Vec<Tally>,
+    tallies: Vec<ArmStats>,
 }
 
-impl<R: Rule> IndexBase<R> {
-    /// The base with `rule` over `actions` arms.
-    pub(crate) fn new(rule: R, actions: usize, clock: Clock) -> Self {
-        let state = State { clock, seen: 0.0, tallies: vec![Tally::default(); actions] };
-        let mut base = Self { rule, losses: LossDomain::Unit, state, indices: vec![0.0; actions] };
+impl<R: Index> IndexBase<R> {
+    /// The base with `rule` for the world of `setup`.
+    pub(crate) fn new(rule: R, setup: &Setup) -> Result<Self, BaseError> {
+        rule.check()?;
+        keep_or_restart(rule.range_change())?;
+        let actions = arm_count(setup)?;
+        let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
+        let state =
+            State { clock: Clock::new(setup), seen: 0.0, tallies: vec![ArmStats::default(); actions] };
+        let mut base = Self { rule, losses, state, indices: vec![0.0; actions] };
         base.refresh();
-        base
-    }
-
-    /// The same, for losses where `setup` says that they lie: for rules that are defined there.
-    pub(crate) fn with_losses(self, setup: &Setup) -> Self {
-        Self { losses: setup.losses, ..self }
+        Ok(base)
     }
 
     /// What was seen of each arm.
-    pub fn tallies(&self) -> &[Tally] {
+    pub fn tallies(&self) -> &[ArmStats] {
         &self.state.tallies
     }
 
@@ -187,7 +185,7 @@ impl<R: Rule> IndexBase<R> {
     }
 }
 
-impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
+impl<R: Index, X: ?Sized> Base<X, Arm> for IndexBase<R> {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
         if self.starts_at_random() {
             return Ok(Proposal::new(Arm::from(uniform_arm(self.indices.len(), rng))));
@@ -245,18 +243,18 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         if self.state.clock.obey(order, self.rule.range_change())? {
             self.state.seen = 0.0;
-            self.state.tallies.fill(Tally::default());
+            self.state.tallies.fill(ArmStats::default());
         }
         self.refresh();
         Ok(())
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(R::NAME, &self.rule, &self.state)
+        seal(R::ENTRY.name, &self.rule, &self.state)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(R::NAME, &self.rule, state)?;
+        let state: State = reopen(R::ENTRY.name, &self.rule, state)?;
         state.clock.valid()?;
         if state.tallies.len() != self.indices.len() {
             let found = state.tallies.len();
@@ -266,7 +264,7 @@ impl<R: Rule, X: ?Sized> Base<X, Arm> for IndexBase<R> {
             true => (0.0..=f64::MAX).contains(&mean),
             false => self.losses.contains(mean),
         };
-        let sound = |t: &Tally| t.count >= 0.0 && possible(t.mean) && t.spread >= -1e-9;
+        let sound = |t: &ArmStats| t.count >= 0.0 && possible(t.mean) && t.spread >= -1e-9;
         let seen: f64 = state.tallies.iter().map(|t| t.count).sum();
         if !(state.tallies.iter().all(sound) && seen == state.seen) {
             return Err(SnapshotError::state("tallies that no losses can give").into());

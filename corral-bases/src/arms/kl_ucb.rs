@@ -3,16 +3,36 @@
 //! Garivier, Cappe 2011. Asymptotically optimal for Bernoulli losses, valid for any losses in [0, 1]. Lazy; weakly
 //! stable with alpha = 1/2 in the worst case (docs/stability.md#lazy-bases).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
 
-use super::index::{IndexBase, Moment, Rule, Tally, Ties};
-use crate::common::{Clock, RangeChange, arm_count, keep_or_restart, non_negative};
-use crate::registry::{Row, bound_horizon, defaults};
+use super::index::{ArmStats, Index, IndexBase, Moment, Ties};
+use crate::built::{BaseParams, bound_horizon};
+use crate::common::RangeChange;
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`KlUcb`].
+    pub struct KlUcbParams {
+        /// Multiplies the threshold ln T.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// The threshold is ln T + c ln ln T; 3 in theory, 0 in practice.
+        c: f64 = 0.0, Bounds::NON_NEGATIVE;
+        /// Which of several best arms is played: lowest or random.
+        ties: Ties = Ties::Lowest;
+        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
+    }
+}
+
+/// KL-UCB.
+pub type KlUcb = IndexBase<KlUcbParams>;
+
+impl BaseParams for KlUcbParams {
+    type Base = KlUcb;
+
+    const ENTRY: Entry = Entry {
         name: "kl-ucb",
         summary: "The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.",
         source: "Garivier, Cappe 2011, The KL-UCB algorithm for bounded stochastic bandits and beyond",
@@ -20,76 +40,22 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "stochastic arms",
         cost: "O(K), one root per loss",
-        kind: "arms",
-        status: "standard",
-        fields: &[
-            Field { name: "scale", default: "1.0", doc: "Multiplies the threshold ln T." },
-            Field {
-                name: "c",
-                default: "0.0",
-                doc: "The threshold is ln T + c ln ln T; 3 in theory, 0 in practice.",
-            },
-            Field {
-                name: "ties",
-                default: "\"lowest\"",
-                doc: "Which of several best arms is played: lowest or random.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
-            },
-        ],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, KlUcbParams::check),
-    bound: |setup| {
+        kind: Kind::Arms,
+        status: Status::Standard,
+    };
+
+    fn build(self, setup: &Setup) -> Result<KlUcb, BaseError> {
+        IndexBase::new(self, setup)
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
         let k = setup.actions() as f64;
-        Some(((k * bound_horizon(setup).ln()).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<KlUcbParams>,
-};
-
-/// Parameters of [`KlUcb`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct KlUcbParams {
-    /// Multiplies the threshold.
-    pub scale: f64,
-    /// The threshold is ln T + c ln ln T.
-    pub c: f64,
-    /// Which of several best arms is played.
-    pub ties: Ties,
-    /// What a larger range does: `Keep` or `Restart`.
-    pub range_change: RangeChange,
-}
-
-impl Default for KlUcbParams {
-    fn default() -> Self {
-        Self { scale: 1.0, c: 0.0, ties: Ties::Lowest, range_change: RangeChange::Keep }
+        Some(RegretBound::new((k * bound_horizon(setup).ln()).sqrt(), 0.5))
     }
 }
 
-/// KL-UCB.
-pub type KlUcb = IndexBase<KlUcbParams>;
-
-impl KlUcbParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or there are no arms.
-    pub fn check(self, setup: &Setup) -> Result<KlUcb, BaseError> {
-        let actions = arm_count(setup)?;
-        non_negative("scale", self.scale)?;
-        non_negative("c", self.c)?;
-        keep_or_restart(self.range_change)?;
-        Ok(IndexBase::new(self, actions, Clock::new(setup)))
-    }
-}
-
-impl Rule for KlUcbParams {
-    const NAME: &'static str = "kl-ucb";
-
-    fn index(&self, tally: &Tally, moment: &Moment) -> f64 {
+impl Index for KlUcbParams {
+    fn index(&self, tally: &ArmStats, moment: &Moment) -> f64 {
         if tally.count == 0.0 {
             return f64::NEG_INFINITY;
         }

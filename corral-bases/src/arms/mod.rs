@@ -1,12 +1,9 @@
 //! Multi-armed bases: they see no context.
 
-use corral_core::catalog::Entry;
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Feedback, Learner, Memo, Order, Proposal, Rng, Setup,
-};
-use serde::de::DeserializeOwned;
+use corral_core::registry::Row;
+use corral_core::{Abilities, Arm, Base, BaseError, Context, Feedback, Learner, Memo, Order, Proposal, Rng};
 
-use crate::registry::{BuildError, Row};
+use crate::built::{BaseParams, Build, build, read_for, row};
 
 mod betas;
 mod epsilon_greedy;
@@ -25,7 +22,7 @@ mod ucb_v;
 pub use epsilon_greedy::EpsilonGreedy;
 pub use exp3::{Exp3, Exp3Params};
 pub use fixed::{Fixed, FixedParams};
-pub use index::{IndexBase, Rule, Tally, Ties};
+pub use index::{ArmStats, Index, IndexBase, Ties};
 pub use kl_ucb::{KlUcb, KlUcbParams};
 pub use moss::{Moss, MossParams};
 pub use random::{Random, RandomParams};
@@ -35,16 +32,16 @@ pub use ucb_v::{Mode, UcbV, UcbVParams};
 pub use ucb1::{Ucb1, Ucb1Params, Width};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] = &[
-    exp3::ROW,
-    tsallis::ROW,
-    ucb1::ROW,
-    ucb_v::ROW,
-    kl_ucb::ROW,
-    moss::ROW,
-    thompson::ROW,
-    fixed::ROW,
-    random::ROW,
+pub(crate) const ROWS: &[Row<Build>] = &[
+    context_free::<Exp3Params>(),
+    context_free::<TsallisParams>(),
+    context_free::<Ucb1Params>(),
+    context_free::<UcbVParams>(),
+    context_free::<KlUcbParams>(),
+    context_free::<MossParams>(),
+    context_free::<ThompsonParams>(),
+    context_free::<FixedParams>(),
+    context_free::<RandomParams>(),
 ];
 
 /// A context-free base beside contexts: it refuses rounds with another number of actions than was announced.
@@ -100,19 +97,13 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for ContextFree<B> {
     }
 }
 
-/// Builds a context-free base over arms.
-pub(crate) fn context_free<P, B>(
-    entry: &Entry,
-    table: &toml::Table,
-    setup: &Setup,
-    check: fn(P, &Setup) -> Result<B, BaseError>,
-) -> Result<Learner, BuildError>
+/// The row of a context-free base over arms.
+pub(crate) const fn context_free<P: BaseParams>() -> Row<Build>
 where
-    P: DeserializeOwned,
-    B: Base<Context, Arm> + 'static,
+    P::Base: Base<Context, Arm> + 'static,
 {
-    match crate::registry::arms(entry, table, setup, check)? {
-        Learner::Arms(base) => Ok(Learner::Arms(Box::new(ContextFree::new(base, setup.actions())))),
-        points => Ok(points),
-    }
+    row::<P>(|table, setup| {
+        let base = build(read_for::<P>(table, setup)?, setup)?;
+        Ok(Learner::Arms(Box::new(ContextFree::new(base, setup.actions()))))
+    })
 }

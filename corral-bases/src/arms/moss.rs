@@ -3,16 +3,34 @@
 //! Audibert, Bubeck 2009. Regret O(sqrt(K T)) with stochastic losses. Lazy; weakly stable with alpha = 1/2 up to a
 //! factor ln(range) (docs/stability.md#lazy-bases).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
 
-use super::index::{IndexBase, Moment, Rule, Tally, Ties};
-use crate::common::{Clock, RangeChange, arm_count, keep_or_restart, non_negative};
-use crate::registry::{Row, defaults};
+use super::index::{ArmStats, Index, IndexBase, Moment, Ties};
+use crate::built::BaseParams;
+use crate::common::RangeChange;
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Moss`].
+    pub struct MossParams {
+        /// Multiplies the width sqrt(2 max(0, ln(T/(K n)))/n).
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// Which of several best arms is played: lowest or random.
+        ties: Ties = Ties::Lowest;
+        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
+    }
+}
+
+/// MOSS.
+pub type Moss = IndexBase<MossParams>;
+
+impl BaseParams for MossParams {
+    type Base = Moss;
+
+    const ENTRY: Entry = Entry {
         name: "moss",
         summary: "Confidence bounds that shrink with an arm's share of the horizon: minimax optimal.",
         source: "Audibert, Bubeck 2009, Minimax policies for adversarial and stochastic bandits",
@@ -20,69 +38,21 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "stochastic arms",
         cost: "O(K)",
-        kind: "arms",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "scale",
-                default: "1.0",
-                doc: "Multiplies the width sqrt(2 max(0, ln(T/(K n)))/n).",
-            },
-            Field {
-                name: "ties",
-                default: "\"lowest\"",
-                doc: "Which of several best arms is played: lowest or random.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
-            },
-        ],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, MossParams::check),
-    bound: |setup| Some(((setup.actions() as f64).sqrt(), 0.5, 0.5)),
-    defaults: defaults::<MossParams>,
-};
+        kind: Kind::Arms,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Moss`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MossParams {
-    /// Multiplies the width.
-    pub scale: f64,
-    /// Which of several best arms is played.
-    pub ties: Ties,
-    /// What a larger range does: `Keep` or `Restart`.
-    pub range_change: RangeChange,
-}
+    fn build(self, setup: &Setup) -> Result<Moss, BaseError> {
+        IndexBase::new(self, setup)
+    }
 
-impl Default for MossParams {
-    fn default() -> Self {
-        Self { scale: 1.0, ties: Ties::Lowest, range_change: RangeChange::Keep }
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        Some(RegretBound::new((setup.actions() as f64).sqrt(), 0.5))
     }
 }
 
-/// MOSS.
-pub type Moss = IndexBase<MossParams>;
-
-impl MossParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or there are no arms.
-    pub fn check(self, setup: &Setup) -> Result<Moss, BaseError> {
-        let actions = arm_count(setup)?;
-        non_negative("scale", self.scale)?;
-        keep_or_restart(self.range_change)?;
-        Ok(IndexBase::new(self, actions, Clock::new(setup)))
-    }
-}
-
-impl Rule for MossParams {
-    const NAME: &'static str = "moss";
-
-    fn index(&self, tally: &Tally, moment: &Moment) -> f64 {
+impl Index for MossParams {
+    fn index(&self, tally: &ArmStats, moment: &Moment) -> f64 {
         if tally.count == 0.0 {
             return f64::NEG_INFINITY;
         }

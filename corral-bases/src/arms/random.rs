@@ -1,18 +1,27 @@
 //! A uniformly random arm in every round. No learning; alpha = 0 in any environment.
 
-use corral_core::catalog::Entry;
+use corral_core::params::Params;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{
     Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, Proposal, Rng, Setup, uniform,
 };
-use serde::{Deserialize, Serialize};
 
+use crate::built::BaseParams;
 use crate::common::{Clock, RangeChange, arm_count, check_arm, reopen, seal};
-use crate::registry::{Row, defaults};
 
 const NAME: &str = "random";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Random`]: none.
+    pub struct RandomParams {
+    }
+}
+
+impl BaseParams for RandomParams {
+    type Base = Random;
+    const REAL_LOSSES: bool = true;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "A uniformly random arm in every round.",
         source: "a constant",
@@ -20,26 +29,12 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.0),
         fits: "any",
         cost: "O(1)",
-        kind: "arms",
-        status: "standard",
-        fields: &[],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, RandomParams::check),
-    bound: |_| None,
-    defaults: defaults::<RandomParams>,
-};
+        kind: Kind::Arms,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Random`]: none.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RandomParams {}
-
-impl RandomParams {
-    /// The base for the world of `setup`.
-    ///
-    /// # Errors
-    /// There are no arms.
-    pub fn check(self, setup: &Setup) -> Result<Random, BaseError> {
+    fn build(self, setup: &Setup) -> Result<Random, BaseError> {
+        self.check()?;
         let actions = arm_count(setup)?;
         let clock = Clock { horizon: None, ..Clock::new(setup) };
         Ok(Random { params: self, actions, losses: setup.losses, clock })

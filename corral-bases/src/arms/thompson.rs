@@ -4,20 +4,38 @@
 //! best arm. Weakly stable with alpha = 1/2 (the paper's lemma on Thompson sampling, appendix D.3): the posterior
 //! moves only in rounds that were seen, with the observed loss. The range enters no formula.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::Params;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{
     Abilities, Arm, Base, BaseError, Feedback, Memo, Order, Prior, Proposal, Rng, Setup, uniform,
 };
 use serde::{Deserialize, Serialize};
 
 use super::posterior::Posterior;
+use crate::built::BaseParams;
 use crate::common::{Clock, RangeChange, arm_count, check_arm, keep_or_restart, reopen, seal};
-use crate::registry::{Row, defaults};
 
 const NAME: &str = "thompson";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Thompson`].
+    pub struct ThompsonParams {
+        /// The prior family: beta, gaussian, correlated, finite, particles or one-good-arm; lists of one number
+        /// stand for all arms.
+        prior: Prior = Prior::default();
+        /// Beta and Bernoulli families: a loss c strictly between 0 and 1 counts as c of a loss; else as a
+        /// whole one with probability c.
+        fractional: bool = false;
+        /// What a larger range does: keep the posterior, or restart from the prior (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
+    }
+}
+
+impl BaseParams for ThompsonParams {
+    type Base = Thompson;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Plays the best arm of a mean vector drawn from the posterior.",
         source: "Thompson 1933, On the likelihood that one unknown probability exceeds another",
@@ -25,65 +43,23 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "Bayesian stochastic arms",
         cost: "O(K); correlated O(K^3) per loss, finite families O(hypotheses)",
-        kind: "arms",
-        status: "paper",
-        fields: &[
-            Field {
-                name: "prior",
-                default: "{ beta = { a = [1.0], b = [1.0] } }",
-                doc: "The prior family: beta, gaussian, correlated, finite, particles or one-good-arm; lists of one number stand for all arms.",
-            },
-            Field {
-                name: "fractional",
-                default: "false",
-                doc: "Beta and Bernoulli families: a loss c strictly between 0 and 1 counts as c of a loss; else as a whole one with probability c.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep the posterior, or restart from the prior (as in the paper).",
-            },
-        ],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, ThompsonParams::check),
-    bound: |setup| {
-        // sqrt(T K H(q)), H(q) <= ln K
-        let k = setup.actions() as f64;
-        Some(((k * k.max(2.0).ln()).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<ThompsonParams>,
-};
+        kind: Kind::Arms,
+        status: Status::Paper,
+    };
 
-/// Parameters of [`Thompson`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ThompsonParams {
-    /// The prior family.
-    pub prior: Prior,
-    /// Whether a loss c strictly between 0 and 1 counts as c of a loss, or as a whole one with probability c, which
-    /// keeps the guarantee.
-    pub fractional: bool,
-    /// What a larger range does: `Keep` or `Restart`.
-    pub range_change: RangeChange,
-}
-
-impl Default for ThompsonParams {
-    fn default() -> Self {
-        Self { prior: Prior::default(), fractional: false, range_change: RangeChange::Keep }
-    }
-}
-
-impl ThompsonParams {
-    /// The base for the world of `setup`.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or there are no arms.
-    pub fn check(self, setup: &Setup) -> Result<Thompson, BaseError> {
+    fn build(self, setup: &Setup) -> Result<Thompson, BaseError> {
+        self.check()?;
         let actions = arm_count(setup)?;
         keep_or_restart(self.range_change)?;
         let posterior = Posterior::new(&self.prior, actions)?;
         let clock = Clock { horizon: None, ..Clock::new(setup) };
         Ok(Thompson { params: self, actions, state: State { clock, posterior } })
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        // sqrt(T K H(q)), H(q) <= ln K
+        let k = setup.actions() as f64;
+        Some(RegretBound::new((k * k.max(2.0).ln()).sqrt(), 0.5))
     }
 }
 
@@ -198,7 +174,7 @@ mod tests {
         let mut rng = Pcg64Dxsm::seed_from_u64(2);
         for prior in priors() {
             let params = ThompsonParams { prior, ..ThompsonParams::default() };
-            let mut base = params.check(&Setup::arms(3, None)).unwrap();
+            let mut base = params.build(&Setup::arms(3, None)).unwrap();
             for round in 0..50 {
                 let made = base.propose(&(), &mut rng).unwrap();
                 let before = base.state.posterior.clone();
@@ -213,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_beta_posterior_counts() {
-        let mut base = ThompsonParams::default().check(&Setup::arms(2, None)).unwrap();
+        let mut base = ThompsonParams::default().build(&Setup::arms(2, None)).unwrap();
         for (arm, loss) in [(0, 1.0), (0, 0.0), (0, 0.0), (1, 1.0)] {
             base.learn(&(), &Proposal::with_memo(Arm(arm), Memo::one(0.3)), Feedback::plain(loss)).unwrap();
         }
@@ -232,7 +208,7 @@ mod tests {
         let two = Prior::Gaussian { mean: vec![0.5, 0.45], variance: vec![0.04], noise: 0.25 };
         for (prior, arms) in [(priors().remove(3), 3), (priors().remove(5), 3), (two, 2)] {
             let params = ThompsonParams { prior, ..ThompsonParams::default() };
-            let mut base = params.check(&Setup::arms(arms, None)).unwrap();
+            let mut base = params.build(&Setup::arms(arms, None)).unwrap();
             base.learn(&(), &Proposal::new(Arm(1)), Feedback::plain(1.0)).unwrap();
             let n = 20_000;
             let mut counts = vec![0.0; arms];

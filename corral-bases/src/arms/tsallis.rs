@@ -4,21 +4,35 @@
 //! losses, without knowing which. Weakly stable with alpha = 1/2: eta / sqrt(range)
 //! (docs/stability.md#second-moment-bases).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::Params;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Arm, Base, BaseError, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
-};
+use corral_core::{Arm, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index};
 use serde::{Deserialize, Serialize};
 
 use super::exp3::check_probability;
-use crate::common::{Clock, RangeChange, arm_count, check_arm, check_numbers, reopen, seal};
-use crate::registry::{Row, defaults};
+use crate::built::BaseParams;
+use crate::common::{
+    Clock, RangeChange, arm_count, check_arm, check_numbers, reopen, restart_or_retune, seal,
+};
 
 const NAME: &str = "tsallis-inf";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Tsallis`].
+    pub struct TsallisParams {
+        /// Estimates relative to a loss of 1/2 for likely arms, with twice the rate.
+        reduced_variance: bool = false;
+        /// What a larger range does: restart (the paper), or retune the rate and keep the estimates.
+        range_change: RangeChange = RangeChange::Restart;
+    }
+}
+
+impl BaseParams for TsallisParams {
+    type Base = Tsallis;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses alike.",
         source: "Zimmert, Seldin 2019, An optimal algorithm for stochastic and adversarial bandits",
@@ -26,56 +40,22 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "stochastic and adversarial arms",
         cost: "O(K), about 3 passes",
-        kind: "arms",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "reduced_variance",
-                default: "false",
-                doc: "Estimates relative to a loss of 1/2 for likely arms, with twice the rate.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"restart\"",
-                doc: "What a larger range does: restart (the paper), or retune the rate and keep the estimates.",
-            },
-        ],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, TsallisParams::check),
-    bound: |setup| Some((4.0 * (setup.actions() as f64).sqrt(), 0.5, 0.5)),
-    defaults: defaults::<TsallisParams>,
-};
+        kind: Kind::Arms,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Tsallis`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TsallisParams {
-    /// Estimates relative to a loss of 1/2 for likely arms, with twice the rate.
-    pub reduced_variance: bool,
-    /// What a larger range does: `Restart` or `Retune`.
-    pub range_change: RangeChange,
-}
-
-impl Default for TsallisParams {
-    fn default() -> Self {
-        Self { reduced_variance: false, range_change: RangeChange::Restart }
-    }
-}
-
-impl TsallisParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or there are no arms.
-    pub fn check(self, setup: &Setup) -> Result<Tsallis, BaseError> {
+    fn build(self, setup: &Setup) -> Result<Tsallis, BaseError> {
+        self.check()?;
         let actions = arm_count(setup)?;
-        if self.range_change == RangeChange::Keep {
-            return Err(ParamError::new("range_change", "keep", "restart or retune").into());
-        }
+        restart_or_retune(self.range_change)?;
         // The rate is that of the round, and no horizon is tuned for.
         let clock = Clock { horizon: None, ..Clock::new(setup) };
         let state = State { clock, losses: vec![0.0; actions], gap: 0.0 };
         Ok(Tsallis { params: self, state, weights: vec![0.0; actions] })
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        Some(RegretBound::new(4.0 * (setup.actions() as f64).sqrt(), 0.5))
     }
 }
 
@@ -271,7 +251,7 @@ mod tests {
             range in 1.0..1000.0f64,
             gap in 0.0..1e5f64,
         ) {
-            let mut base = TsallisParams::default().check(&Setup::arms(losses.len(), None)).unwrap();
+            let mut base = TsallisParams::default().build(&Setup::arms(losses.len(), None)).unwrap();
             base.state = State { clock: Clock { rounds, horizon: None, range }, losses, gap };
             let root = base.solve();
             prop_assert!((root.sum - 1.0).abs() < 1e-11, "{root:?}");
@@ -283,7 +263,7 @@ mod tests {
     #[test]
     fn two_arms_agree_with_the_closed_form() {
         // K = 2, L = (0, d), eta = 2: 1/g^2 + 1/(d + g)^2 = 1. At d = 1: g = 1.10455... solves g^4 + 2g^3 - g^2 - 2g - 1 = 0.
-        let mut base = TsallisParams::default().check(&Setup::arms(2, None)).unwrap();
+        let mut base = TsallisParams::default().build(&Setup::arms(2, None)).unwrap();
         base.state.losses = vec![0.0, 1.0];
         let g = base.solve().gap;
         assert!((g.powi(4) + 2.0 * g.powi(3) - g * g - 2.0 * g - 1.0).abs() < 1e-9, "{g}");
@@ -296,7 +276,7 @@ mod tests {
         let truth = [0.9, 0.3, 0.6];
         for (reduced_variance, p) in [(false, 1.0), (false, 0.125), (true, 1.0), (true, 0.125)] {
             let params = TsallisParams { reduced_variance, ..TsallisParams::default() };
-            let mut base = params.check(&Setup::arms(3, None)).unwrap();
+            let mut base = params.build(&Setup::arms(3, None)).unwrap();
             Base::<(), Arm>::obey(&mut base, Order::Widen { range: 8.0, remaining: None }).unwrap();
             (base.state.losses, base.state.clock.rounds) = (vec![0.0, 10.0, 40.0], 400);
             let mut rng = Pcg64Dxsm::seed_from_u64(11);

@@ -4,54 +4,19 @@
 //! lazily: w = 2 sqrt(2 ln T/n) has squared widths that sum to 8 K ln T (1 + ln T) over updates
 //! (docs/stability.md#lazy-bases).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::Bounds;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{BaseError, Setup};
 use serde::{Deserialize, Serialize};
 
-use super::index::{IndexBase, Moment, Rule, Tally, Ties};
-use crate::common::{Clock, RangeChange, arm_count, keep_or_restart, non_negative};
-use crate::registry::{Row, bound_horizon, defaults};
-
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: "ucb1",
-        summary: "The arm with the lowest confidence bound by Hoeffding's inequality.",
-        source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
-        regret: "O(sqrt(K T ln T))",
-        alpha: Some(0.5),
-        fits: "stochastic arms",
-        cost: "O(K)",
-        kind: "arms",
-        status: "standard",
-        fields: &[
-            Field { name: "scale", default: "1.0", doc: "Multiplies the width." },
-            Field {
-                name: "width",
-                default: "\"hoeffding\"",
-                doc: "hoeffding: sqrt(2 ln T/n), or sqrt(2 ln(1 + updates)/n) where T is not known; published: sqrt(ln((t + 1)/0.1)/(n + 1e-10)) after two random arms, as in published model-selection experiments.",
-            },
-            Field {
-                name: "ties",
-                default: "\"lowest\"",
-                doc: "Which of several best arms is played: lowest or random.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
-            },
-        ],
-    },
-    build: |table, setup| super::context_free(&ROW.entry, table, setup, Ucb1Params::check),
-    bound: |setup| {
-        let k = setup.actions() as f64;
-        Some(((k * bound_horizon(setup).ln()).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<Ucb1Params>,
-};
+use super::index::{ArmStats, Index, IndexBase, Moment, Ties};
+use crate::built::{BaseParams, bound_horizon};
+use crate::common::RangeChange;
 
 /// How wide the confidence intervals of [`Ucb1`] are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Width {
     /// sqrt(2 ln T/n); where T is not known, the number of losses seen and 1 stand for it.
@@ -61,46 +26,52 @@ pub enum Width {
     Published,
 }
 
-/// Parameters of [`Ucb1`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Ucb1Params {
-    /// Multiplies the width.
-    pub scale: f64,
-    /// How wide the intervals are.
-    pub width: Width,
-    /// Which of several best arms is played.
-    pub ties: Ties,
-    /// What a larger range does: `Keep` or `Restart`.
-    pub range_change: RangeChange,
-}
-
-impl Default for Ucb1Params {
-    fn default() -> Self {
-        Self { scale: 1.0, width: Width::Hoeffding, ties: Ties::Lowest, range_change: RangeChange::Keep }
+corral_core::params! {
+    /// Parameters of [`Ucb1`].
+    pub struct Ucb1Params {
+        /// Multiplies the width.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// hoeffding: sqrt(2 ln T/n), or sqrt(2 ln(1 + updates)/n) where T is not known; published: sqrt(ln((t
+        /// + 1)/0.1)/(n + 1e-10)) after two random arms, as in published model-selection experiments.
+        width: Width = Width::Hoeffding;
+        /// Which of several best arms is played: lowest or random.
+        ties: Ties = Ties::Lowest;
+        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
     }
 }
 
 /// UCB1.
 pub type Ucb1 = IndexBase<Ucb1Params>;
 
-impl Ucb1Params {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or there are no arms.
-    pub fn check(self, setup: &Setup) -> Result<Ucb1, BaseError> {
-        let actions = arm_count(setup)?;
-        non_negative("scale", self.scale)?;
-        keep_or_restart(self.range_change)?;
-        Ok(IndexBase::new(self, actions, Clock::new(setup)).with_losses(setup))
+impl BaseParams for Ucb1Params {
+    type Base = Ucb1;
+    const REAL_LOSSES: bool = true;
+
+    const ENTRY: Entry = Entry {
+        name: "ucb1",
+        summary: "The arm with the lowest confidence bound by Hoeffding's inequality.",
+        source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
+        regret: "O(sqrt(K T ln T))",
+        alpha: Some(0.5),
+        fits: "stochastic arms",
+        cost: "O(K)",
+        kind: Kind::Arms,
+        status: Status::Standard,
+    };
+
+    fn build(self, setup: &Setup) -> Result<Ucb1, BaseError> {
+        IndexBase::new(self, setup)
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let k = setup.actions() as f64;
+        Some(RegretBound::new((k * bound_horizon(setup).ln()).sqrt(), 0.5))
     }
 }
 
-impl Rule for Ucb1Params {
-    const NAME: &'static str = "ucb1";
-
-    fn index(&self, tally: &Tally, moment: &Moment) -> f64 {
+impl Index for Ucb1Params {
+    fn index(&self, tally: &ArmStats, moment: &Moment) -> f64 {
         match self.width {
             // mean - sqrt(2 ln T/n)   docs/bases.md#index-bases
             Width::Hoeffding if tally.count > 0.0 => {

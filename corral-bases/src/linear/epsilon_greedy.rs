@@ -4,20 +4,60 @@
 //! O((K ln T)^{1/3} T^{2/3}) with stochastic losses (linear ones, with contexts). Lazy; weakly stable with alpha = 1/3:
 //! epsilon = min(1, (range K ln T/T)^{1/3}) (docs/stability.md#bases-that-explore-first).
 
-use corral_core::catalog::{Entry, Field};
-use corral_core::{BaseError, ParamError, Setup};
-use serde::{Deserialize, Serialize};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{BuildError, Entry, Kind, Row, Status};
+use corral_core::{BaseError, Learner, Setup};
 
-use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::features::{Features, Represented};
 use super::learner::{Choice, Linear, View, put_on_lowest};
 use super::regressor::Layout;
-use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
-use crate::arms::Ties;
+use super::ridge::{Ridge, RidgeParams};
+use crate::arms::{ContextFree, Ties};
+use crate::built::{BaseParams, Build, bound_horizon, inside, read_for, row};
 use crate::common::{RangeChange, Setting};
-use crate::registry::{Row, bound_horizon, defaults};
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+/// Over features where there are some, or where the base makes some; else over plain arms.
+pub(crate) const ROW: Row<Build> = row::<EpsilonGreedyParams>(|table, setup| {
+    let params: EpsilonGreedyParams = read_for(table, setup)?;
+    let has_features = setup.context.features + setup.context.row_features > 0;
+    if has_features || params.features != Features::Raw {
+        return super::build_over_features::<EpsilonGreedyParams>(table, setup);
+    }
+    match crate::arms::EpsilonGreedy::new(params, setup) {
+        Ok(base) => Ok(Learner::Arms(Box::new(ContextFree::new(base, setup.actions())))),
+        Err(e) => Err(BuildError::refused("base", EpsilonGreedyParams::ENTRY.name, e)),
+    }
+});
+
+corral_core::params! {
+    /// Parameters of [`LinearEpsilonGreedy`].
+    pub struct EpsilonGreedyParams {
+        /// The probability of a random action; auto: min(1, (range K ln T/T)^(1/3)), the round standing for T
+        /// where it is not known.
+        epsilon: Setting = Setting::Auto, Bounds::UNIT;
+        /// Which of several best actions is played: random or lowest.
+        ties: Ties = Ties::Random;
+        /// What a larger range does: retune epsilon and keep what was learned, keep both, or restart (the
+        /// paper's letter).
+        range_change: RangeChange = RangeChange::Retune;
+        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
+        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
+        features: Features = Features::Raw;
+        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
+        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
+        /// weight).
+        model: RidgeParams = RidgeParams::default();
+    }
+}
+
+/// A random action with probability epsilon, else the one with the lowest predicted loss.
+pub type LinearEpsilonGreedy = Linear<EpsilonGreedyParams>;
+
+impl BaseParams for EpsilonGreedyParams {
+    type Base = LinearEpsilonGreedy;
+
+    const ENTRY: Entry = Entry {
         name: "epsilon-greedy",
         summary: "A random action with probability epsilon, else the one with the lowest predicted loss.",
         source: "Sutton, Barto 1998, Reinforcement learning: an introduction",
@@ -25,112 +65,41 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(1.0 / 3.0),
         fits: "stochastic arms; linear losses with contexts",
         cost: "O(K); with contexts O(K d) + O(d^2) per loss",
-        kind: "contextual",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "epsilon",
-                default: "\"auto\"",
-                doc: "The probability of a random action; auto: min(1, (range K ln T/T)^(1/3)), the round standing for T where it is not known.",
-            },
-            Field {
-                name: "ties",
-                default: "\"random\"",
-                doc: "Which of several best actions is played: random or lowest.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"retune\"",
-                doc: "What a larger range does: retune epsilon and keep what was learned, keep both, or restart (as in the paper).",
-            },
-            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
-            Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
-        ],
-    },
-    build: |table, setup| {
-        let params: EpsilonGreedyParams = crate::registry::params(&ROW.entry, table)?;
-        let has_features = setup.context.features + setup.context.row_features > 0;
-        if has_features || params.features != Features::Raw {
-            super::build(
-                &ROW.entry,
-                table,
-                setup,
-                |p: &EpsilonGreedyParams| p.features.clone(),
-                EpsilonGreedyParams::check,
-            )
-        } else {
-            crate::arms::context_free(&ROW.entry, table, setup, crate::arms::EpsilonGreedy::new)
-        }
-    },
-    bound: |setup| {
-        let k = setup.actions() as f64;
-        Some(((k * bound_horizon(setup).ln()).cbrt(), 2.0 / 3.0, 1.0 / 3.0))
-    },
-    defaults: defaults::<EpsilonGreedyParams>,
-};
+        kind: Kind::Contextual,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`LinearEpsilonGreedy`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct EpsilonGreedyParams {
-    /// The probability of a random action.
-    pub epsilon: Setting,
-    /// Which of several best actions is played.
-    pub ties: Ties,
-    /// What a larger range does.
-    pub range_change: RangeChange,
-    /// The representation of the context.
-    pub features: Features,
-    /// The regression.
-    pub model: RidgeParams,
-}
-
-impl Default for EpsilonGreedyParams {
-    fn default() -> Self {
-        Self {
-            epsilon: Setting::Auto,
-            ties: Ties::Random,
-            range_change: RangeChange::Retune,
-            features: Features::Raw,
-            model: RidgeParams::default(),
-        }
-    }
-}
-
-/// A random action with probability epsilon, else the one with the lowest predicted loss.
-pub type LinearEpsilonGreedy = Linear<EpsilonGreedyParams>;
-
-impl EpsilonGreedyParams {
-    /// The base for the world of `setup`, whose contexts are already those of [`features`](EpsilonGreedyParams::features).
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the world has no features.
-    pub fn check(self, setup: &Setup) -> Result<LinearEpsilonGreedy, BaseError> {
-        self.validate()?;
-        self.model.check()?;
+    fn build(self, setup: &Setup) -> Result<LinearEpsilonGreedy, BaseError> {
+        inside("model", self.model.check())?;
 
         let layout = Layout::new(self.model.parameters, setup)?;
         Ok(Linear::new(self, layout, setup))
     }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let k = setup.actions() as f64;
+        Some(RegretBound {
+            scale: (k * bound_horizon(setup).ln()).cbrt(),
+            exponent: 2.0 / 3.0,
+            alpha: 1.0 / 3.0,
+        })
+    }
 }
 
 impl EpsilonGreedyParams {
-    /// Whether epsilon is a probability.
-    pub(crate) fn validate(&self) -> Result<(), ParamError> {
-        if let Setting::Given(epsilon) = self.epsilon {
-            ParamError::unit("epsilon", epsilon)?;
-        }
-        Ok(())
-    }
-
-    /// epsilon = min(1, (rho K ln T/T)^{1/3})   docs/bases.md#epsilon-greedy
+    /// epsilon = min(1, (rho K ln T/T)^{1/3})                                          section 2.7
     pub(crate) fn probability(&self, actions: f64, horizon: f64, range: f64) -> f64 {
         self.epsilon.or(|| (range * actions * horizon.ln() / horizon).cbrt().min(1.0))
     }
 }
 
+impl Represented for EpsilonGreedyParams {
+    fn features(&self) -> &Features {
+        &self.features
+    }
+}
+
 impl Choice for EpsilonGreedyParams {
-    const NAME: &'static str = "epsilon-greedy";
     type Model = Ridge;
 
     fn model(&self, models: usize, dim: usize) -> Ridge {
@@ -152,10 +121,6 @@ impl Choice for EpsilonGreedyParams {
 
     fn counts_rounds(&self) -> bool {
         self.epsilon == Setting::Auto
-    }
-
-    fn features(&self) -> &Features {
-        &self.features
     }
 
     fn range_change(&self) -> RangeChange {

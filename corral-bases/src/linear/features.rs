@@ -9,10 +9,12 @@ use corral_core::{
 use serde::{Deserialize, Serialize};
 
 use super::packed::dot;
+use crate::built::BaseParams;
 
 /// How a base sees the context. What is said of x holds for the shared features, and for the features of each action
 /// where actions have some.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Features {
@@ -57,8 +59,11 @@ pub enum Features {
     },
 }
 
-pub(crate) const FEATURES_DEFAULT: &str = "\"raw\"";
-pub(crate) const FEATURES_DOC: &str = "How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = { dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.";
+/// Parameters of a base that sees the context its own way.
+pub trait Represented: BaseParams {
+    /// The representation of the context.
+    fn features(&self) -> &Features;
+}
 
 /// More features than this are refused.
 const MOST: usize = 1 << 20;

@@ -10,6 +10,7 @@ use crate::common::check_numbers;
 
 /// The link sigma.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
     /// 1/(1 + exp(-u)).

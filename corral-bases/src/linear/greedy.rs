@@ -3,20 +3,43 @@
 //! No guarantee: it explores only by accident (random ties, diverse contexts), and is often hard to beat where contexts
 //! are diverse. alpha is not defined.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::params::Params;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
 
-use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::features::{Features, Represented};
 use super::learner::{Choice, Linear, View, put_on_lowest};
 use super::regressor::Layout;
-use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
+use super::ridge::{Ridge, RidgeParams};
 use crate::arms::Ties;
+use crate::built::{BaseParams, inside};
 use crate::common::{RangeChange, keep_or_restart};
-use crate::registry::{Row, defaults};
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Greedy`].
+    pub struct GreedyParams {
+        /// Which of several best actions is played: random or lowest.
+        ties: Ties = Ties::Random;
+        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
+        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
+        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
+        features: Features = Features::Raw;
+        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
+        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
+        /// weight).
+        model: RidgeParams = RidgeParams::default();
+    }
+}
+
+/// The action with the lowest predicted loss.
+pub type Greedy = Linear<GreedyParams>;
+
+impl BaseParams for GreedyParams {
+    type Base = Greedy;
+    const REAL_LOSSES: bool = true;
+
+    const ENTRY: Entry = Entry {
         name: "greedy",
         summary: "The action with the lowest predicted loss.",
         source: "Bastani, Bayati, Khosravi 2021, Mostly exploration-free algorithms for contextual bandits",
@@ -24,73 +47,26 @@ pub(crate) const ROW: Row = Row {
         alpha: None,
         fits: "linear losses with diverse contexts",
         cost: "O(K d) + O(d^2) per loss",
-        kind: "contextual",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "ties",
-                default: "\"random\"",
-                doc: "Which of several best actions is played: random or lowest.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
-            },
-            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
-            Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
-        ],
-    },
-    build: |table, setup| {
-        super::build(&ROW.entry, table, setup, |p: &GreedyParams| p.features.clone(), GreedyParams::check)
-    },
-    bound: |_| None,
-    defaults: defaults::<GreedyParams>,
-};
+        kind: Kind::Contextual,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Greedy`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GreedyParams {
-    /// Which of several best actions is played.
-    pub ties: Ties,
-    /// What a larger range does.
-    pub range_change: RangeChange,
-    /// The representation of the context.
-    pub features: Features,
-    /// The regression.
-    pub model: RidgeParams,
-}
-
-impl Default for GreedyParams {
-    fn default() -> Self {
-        Self {
-            ties: Ties::Random,
-            range_change: RangeChange::Keep,
-            features: Features::Raw,
-            model: RidgeParams::default(),
-        }
-    }
-}
-
-/// The action with the lowest predicted loss.
-pub type Greedy = Linear<GreedyParams>;
-
-impl GreedyParams {
-    /// The base for the world of `setup`, whose contexts are already those of [`features`](GreedyParams::features).
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the world has no features.
-    pub fn check(self, setup: &Setup) -> Result<Greedy, BaseError> {
-        self.model.check()?;
+    fn build(self, setup: &Setup) -> Result<Greedy, BaseError> {
+        self.check()?;
+        inside("model", self.model.check())?;
         keep_or_restart(self.range_change)?;
         let layout = Layout::new(self.model.parameters, setup)?;
         Ok(Linear::new(self, layout, setup))
     }
 }
 
+impl Represented for GreedyParams {
+    fn features(&self) -> &Features {
+        &self.features
+    }
+}
+
 impl Choice for GreedyParams {
-    const NAME: &'static str = "greedy";
     type Model = Ridge;
 
     fn model(&self, models: usize, dim: usize) -> Ridge {
@@ -103,10 +79,6 @@ impl Choice for GreedyParams {
 
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
         put_on_lowest(self.ties, weights, |a| view.predictions[a]);
-    }
-
-    fn features(&self) -> &Features {
-        &self.features
     }
 
     fn range_change(&self) -> RangeChange {

@@ -13,7 +13,7 @@ use corral_core::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 
-use super::features::Features;
+use super::features::Represented;
 use super::held::Held;
 use super::regressor::{Layout, Regressor};
 use crate::arms::Ties;
@@ -52,9 +52,7 @@ impl View<'_> {
 }
 
 /// A rule that turns predictions and widths into a distribution over actions.
-pub trait Choice: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'static {
-    /// The name of the base.
-    const NAME: &'static str;
+pub trait Choice: Represented {
     /// The model of the loss.
     type Model: Regressor;
 
@@ -71,9 +69,6 @@ pub trait Choice: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'sta
     fn counts_rounds(&self) -> bool {
         false
     }
-
-    /// The representation of the context.
-    fn features(&self) -> &Features;
 
     /// What a larger range does.
     fn range_change(&self) -> RangeChange;
@@ -221,7 +216,7 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         let mut weights = self.weights.borrow_mut();
         let actions = self.weigh(x, &mut weights)?;
         let arm = sample_index(&weights[..actions], 1.0, rng)
-            .ok_or_else(|| BaseError::Failed(format!("{} found no action", C::NAME)))?;
+            .ok_or_else(|| BaseError::Failed(format!("{} found no action", C::ENTRY.name)))?;
         Ok(Proposal::new(Arm::from(arm)))
     }
 
@@ -259,11 +254,11 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
     }
 
     fn save(&self) -> Vec<u8> {
-        self.state.save(C::NAME, &self.params, &self.layout)
+        self.state.save(C::ENTRY.name, &self.params, &self.layout)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         let fresh = self.params.model(self.layout.models(), self.layout.dim);
-        self.state.load(C::NAME, &self.params, &self.layout, state, &fresh)
+        self.state.load(C::ENTRY.name, &self.params, &self.layout, state, &fresh)
     }
 }

@@ -4,66 +4,28 @@
 //! Agrawal, Goyal 2013. Regret O~(d^{3/2} sqrt T) when the loss is linear in the features. Lazy; weakly stable with
 //! alpha = 1/2 by the argument of LinUCB with widths sqrt(d) larger (docs/stability.md#lazy-bases).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{
     Abilities, Arm, Base, BaseError, Commons, Context, Feedback, Memo, Order, Proposal, Rng, Setup,
 };
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
-use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::features::{Features, Represented};
 use super::learner::State;
 use super::packed;
 use super::regressor::{Layout, unusable};
-use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
-use crate::common::{RangeChange, Setting, keep_or_restart, non_negative};
-use crate::registry::{Row, bound_horizon, defaults};
+use super::ridge::{Ridge, RidgeParams};
+use crate::built::{BaseParams, bound_horizon, inside};
+use crate::common::{RangeChange, Setting, keep_or_restart};
 
 const NAME: &str = "lints";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: NAME,
-        summary: "Plays the best action of a parameter vector drawn around a ridge regression.",
-        source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
-        regret: "O~(d^(3/2) sqrt T)",
-        alpha: Some(0.5),
-        fits: "linear losses, any contexts",
-        cost: "O(K d^2); shared O(K d) + O(d^3) per loss",
-        kind: "contextual",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "scale",
-                default: "\"auto\"",
-                doc: "Standard deviation of the draw in units of the width ||z||_{V^-1}; auto: sqrt(d ln T)/2, as in theory.",
-            },
-            Field {
-                name: "draw",
-                default: "\"joint\"",
-                doc: "joint: one parameter vector for all actions; independent: each prediction by itself. The same in law where every action has its own parameters.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
-            },
-            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
-            Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
-        ],
-    },
-    build: |table, setup| {
-        super::build(&ROW.entry, table, setup, |p: &LinTsParams| p.features.clone(), LinTsParams::check)
-    },
-    bound: |setup| {
-        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-        Some((d * d.sqrt() * bound_horizon(setup).ln(), 0.5, 0.5))
-    },
-    defaults: defaults::<LinTsParams>,
-};
-
 /// What [`LinTs`] draws.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Draw {
     /// A parameter vector.
@@ -73,44 +35,46 @@ pub enum Draw {
     Independent,
 }
 
-/// Parameters of [`LinTs`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LinTsParams {
-    /// Standard deviation of the draw in units of the width.
-    pub scale: Setting,
-    /// What is drawn.
-    pub draw: Draw,
-    /// What a larger range does: `Keep` or `Restart`.
-    pub range_change: RangeChange,
-    /// The representation of the context.
-    pub features: Features,
-    /// The regression.
-    pub model: RidgeParams,
-}
-
-impl Default for LinTsParams {
-    fn default() -> Self {
-        Self {
-            scale: Setting::Auto,
-            draw: Draw::Joint,
-            range_change: RangeChange::Keep,
-            features: Features::Raw,
-            model: RidgeParams::default(),
-        }
+corral_core::params! {
+    /// Parameters of [`LinTs`].
+    pub struct LinTsParams {
+        /// Standard deviation of the draw in units of the width ||z||_{V^-1}; auto: sqrt(d ln T)/2, as in
+        /// theory.
+        scale: Setting = Setting::Auto, Bounds::NON_NEGATIVE;
+        /// joint: one parameter vector for all actions; independent: each prediction by itself. The same in law
+        /// where every action has its own parameters.
+        draw: Draw = Draw::Joint;
+        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
+        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
+        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
+        features: Features = Features::Raw;
+        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
+        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
+        /// weight).
+        model: RidgeParams = RidgeParams::default();
     }
 }
 
-impl LinTsParams {
-    /// The base for the world of `setup`, whose contexts are already those of [`features`](LinTsParams::features).
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the world has no features.
-    pub fn check(self, setup: &Setup) -> Result<LinTs, BaseError> {
-        if let Setting::Given(scale) = self.scale {
-            non_negative("scale", scale)?;
-        }
-        self.model.check()?;
+impl BaseParams for LinTsParams {
+    type Base = LinTs;
+    const REAL_LOSSES: bool = true;
+
+    const ENTRY: Entry = Entry {
+        name: NAME,
+        summary: "Plays the best action of a parameter vector drawn around a ridge regression.",
+        source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
+        regret: "O~(d^(3/2) sqrt T)",
+        alpha: Some(0.5),
+        fits: "linear losses, any contexts",
+        cost: "O(K d^2); shared O(K d) + O(d^3) per loss",
+        kind: Kind::Contextual,
+        status: Status::Standard,
+    };
+
+    fn build(self, setup: &Setup) -> Result<LinTs, BaseError> {
+        self.check()?;
+        inside("model", self.model.check())?;
         keep_or_restart(self.range_change)?;
         let layout = Layout::new(self.model.parameters, setup)?;
         let state = State::new(setup, Ridge::new(&self.model, layout.models(), layout.dim), &layout);
@@ -122,6 +86,17 @@ impl LinTsParams {
             drawn: vec![0.0; layout.dim],
             stale: true,
         })
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
+        Some(RegretBound::new(d * d.sqrt() * bound_horizon(setup).ln(), 0.5))
+    }
+}
+
+impl Represented for LinTsParams {
+    fn features(&self) -> &Features {
+        &self.features
     }
 }
 
@@ -258,7 +233,7 @@ mod tests {
         let mut setup = Setup::arms(2, None);
         setup.context = ContextShape { row_features: 2, ..ContextShape::default() };
         let params = LinTsParams { scale: Setting::Given(0.7), ..LinTsParams::default() };
-        let mut base = params.check(&setup).unwrap();
+        let mut base = params.build(&setup).unwrap();
         let x = Context::with_rows(vec![], vec![1.0, 0.3, 0.2, -0.8], 2);
         for (arm, loss) in [(0, 1.0), (1, 0.0), (0, 0.3), (1, 0.4)] {
             base.learn(&x, &Proposal::new(Arm(arm)), Feedback::plain(loss)).unwrap();

@@ -4,20 +4,51 @@
 //! loss is linear in the features, contexts chosen by an adversary. Lazy; weakly stable with alpha = 1/2
 //! (docs/stability.md#lazy-bases, W = 8 beta^2 d ln(1 + T/(d lambda))).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
 
-use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::features::{Features, Represented};
 use super::learner::{Choice, Linear, View, put_on_lowest};
 use super::regressor::Layout;
-use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
+use super::ridge::{Ridge, RidgeParams};
 use crate::arms::Ties;
-use crate::common::{RangeChange, Setting, keep_or_restart, non_negative};
-use crate::registry::{Row, bound_horizon, defaults};
+use crate::built::{BaseParams, bound_horizon, inside};
+use crate::common::{RangeChange, Setting, keep_or_restart};
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`LinUcb`].
+    pub struct LinUcbParams {
+        /// The width is alpha ||z||_{V^-1}; auto: sqrt(2 ln(1/delta) + ln det(V/lambda))/2 + sqrt(lambda)
+        /// bound, delta = 1/T.
+        alpha: Setting = Setting::Auto, Bounds::NON_NEGATIVE;
+        /// Multiplies the width.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// A bound on the norm of the true parameter, for alpha = auto.
+        bound: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// Which of several best actions is played: random or lowest.
+        ties: Ties = Ties::Random;
+        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
+        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
+        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
+        features: Features = Features::Raw;
+        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
+        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
+        /// weight).
+        model: RidgeParams = RidgeParams::default();
+    }
+}
+
+/// The action with the lowest confidence bound of a ridge regression.
+pub type LinUcb = Linear<LinUcbParams>;
+
+impl BaseParams for LinUcbParams {
+    type Base = LinUcb;
+    const REAL_LOSSES: bool = true;
+
+    const ENTRY: Entry = Entry {
         name: "linucb",
         summary: "The action with the lowest confidence bound of a ridge regression.",
         source: "Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation",
@@ -25,102 +56,32 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "linear losses, any contexts",
         cost: "O(K d^2)",
-        kind: "contextual",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "alpha",
-                default: "\"auto\"",
-                doc: "The width is alpha ||z||_{V^-1}; auto: sqrt(2 ln(1/delta) + ln det(V/lambda))/2 + sqrt(lambda) bound, delta = 1/T.",
-            },
-            Field { name: "scale", default: "1.0", doc: "Multiplies the width." },
-            Field {
-                name: "bound",
-                default: "1.0",
-                doc: "A bound on the norm of the true parameter, for alpha = auto.",
-            },
-            Field {
-                name: "ties",
-                default: "\"random\"",
-                doc: "Which of several best actions is played: random or lowest.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
-            },
-            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
-            Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
-        ],
-    },
-    build: |table, setup| {
-        super::build(&ROW.entry, table, setup, |p: &LinUcbParams| p.features.clone(), LinUcbParams::check)
-    },
-    bound: |setup| {
-        // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
-        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-        Some((d * bound_horizon(setup).ln(), 0.5, 0.5))
-    },
-    defaults: defaults::<LinUcbParams>,
-};
+        kind: Kind::Contextual,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`LinUcb`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LinUcbParams {
-    /// The width is alpha ||z||_{V^-1}; auto: the radius of the confidence ellipsoid.
-    pub alpha: Setting,
-    /// Multiplies the width.
-    pub scale: f64,
-    /// A bound S on the norm of the true parameter.
-    pub bound: f64,
-    /// Which of several best actions is played.
-    pub ties: Ties,
-    /// What a larger range does.
-    pub range_change: RangeChange,
-    /// The representation of the context.
-    pub features: Features,
-    /// The regression.
-    pub model: RidgeParams,
-}
-
-impl Default for LinUcbParams {
-    fn default() -> Self {
-        Self {
-            alpha: Setting::Auto,
-            scale: 1.0,
-            bound: 1.0,
-            ties: Ties::Random,
-            range_change: RangeChange::Keep,
-            features: Features::Raw,
-            model: RidgeParams::default(),
-        }
-    }
-}
-
-/// The action with the lowest confidence bound of a ridge regression.
-pub type LinUcb = Linear<LinUcbParams>;
-
-impl LinUcbParams {
-    /// The base for the world of `setup`, whose contexts are already those of [`features`](LinUcbParams::features).
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the world has no features.
-    pub fn check(self, setup: &Setup) -> Result<LinUcb, BaseError> {
-        if let Setting::Given(alpha) = self.alpha {
-            non_negative("alpha", alpha)?;
-        }
-        non_negative("scale", self.scale)?;
-        non_negative("bound", self.bound)?;
-        self.model.check()?;
+    fn build(self, setup: &Setup) -> Result<LinUcb, BaseError> {
+        self.check()?;
+        inside("model", self.model.check())?;
         keep_or_restart(self.range_change)?;
         let layout = Layout::new(self.model.parameters, setup)?;
         Ok(Linear::new(self, layout, setup))
     }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
+        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
+        Some(RegretBound::new(d * bound_horizon(setup).ln(), 0.5))
+    }
+}
+
+impl Represented for LinUcbParams {
+    fn features(&self) -> &Features {
+        &self.features
+    }
 }
 
 impl Choice for LinUcbParams {
-    const NAME: &'static str = "linucb";
     type Model = Ridge;
 
     fn model(&self, models: usize, dim: usize) -> Ridge {
@@ -140,10 +101,6 @@ impl Choice for LinUcbParams {
             let beta = self.alpha.or(|| 0.5 * (confidence + view.log_dets[a]).sqrt() + shift);
             view.predictions[a] - self.scale * beta * view.widths[a]
         });
-    }
-
-    fn features(&self) -> &Features {
-        &self.features
     }
 
     fn range_change(&self) -> RangeChange {

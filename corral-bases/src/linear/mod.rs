@@ -3,11 +3,10 @@
 //! Where actions have features, one parameter vector is shared by all actions and rounds may offer fewer actions than
 //! were announced; where only the context has features, every action has a vector of its own.
 
-use corral_core::catalog::Entry;
-use corral_core::{Arm, Base, BaseError, Context, Learner, Setup, Space};
-use serde::de::DeserializeOwned;
+use corral_core::registry::{BuildError, Row};
+use corral_core::{Arm, Base, Context, Learner, Setup};
 
-use crate::registry::{BuildError, Row};
+use crate::built::{Build, build, read_for, row};
 
 mod epsilon_greedy;
 mod features;
@@ -26,7 +25,7 @@ mod ridge;
 mod squarecb;
 
 pub use epsilon_greedy::{EpsilonGreedyParams, LinearEpsilonGreedy};
-pub use features::{Features, Featurize};
+pub use features::{Features, Featurize, Represented};
 pub use glm::{Glm, Link};
 pub use glm_ucb::{GlmUcb, GlmUcbParams};
 pub use greedy::{Greedy, GreedyParams};
@@ -40,47 +39,42 @@ pub use ridge::{Parameters, Ridge, RidgeParams};
 pub use squarecb::{Forecast, SquareCb, SquareCbParams};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] = &[
+pub(crate) const ROWS: &[Row<Build>] = &[
     epsilon_greedy::ROW,
-    greedy::ROW,
-    linucb::ROW,
-    lints::ROW,
-    glm_ucb::ROW,
-    squarecb::ROW,
-    regcb::ROW,
-    nlms::ROW,
+    over_features::<GreedyParams>(),
+    over_features::<LinUcbParams>(),
+    over_features::<LinTsParams>(),
+    over_features::<GlmUcbParams>(),
+    over_features::<SquareCbParams>(),
+    over_features::<RegCbParams>(),
+    over_features::<NlmsParams>(),
 ];
 
-/// Builds a base over features, behind its representation of the context.
-fn build<P, B>(
-    entry: &Entry,
-    table: &toml::Table,
-    setup: &Setup,
-    features: fn(&P) -> Features,
-    check: fn(P, &Setup) -> Result<B, BaseError>,
-) -> Result<Learner, BuildError>
+/// The row of a base over features, behind its representation of the context.
+const fn over_features<P: Represented>() -> Row<Build>
 where
-    P: DeserializeOwned,
-    B: Base<Context, Arm> + 'static,
+    P::Base: Base<Context, Arm> + 'static,
 {
-    let params: P = crate::registry::params(entry, table)?;
-    if !matches!(setup.space, Space::Arms(_)) {
-        return Err(crate::registry::unfit(entry, "an environment with arms"));
-    }
-    let features = features(&params);
+    row::<P>(build_over_features::<P>)
+}
+
+fn build_over_features<P: Represented>(table: &toml::Table, setup: &Setup) -> Result<Learner, BuildError>
+where
+    P::Base: Base<Context, Arm> + 'static,
+{
+    let params = read_for::<P>(table, setup)?;
+    let features = params.features().clone();
     let shape = setup.context;
     let makes_some = matches!(features, Features::Bias | Features::Polynomial | Features::OneHot);
     if shape.features + shape.row_features == 0 && !makes_some {
-        return Err(crate::registry::unfit(entry, "an environment with features, or features = \"one-hot\""));
+        let needs = "an environment with features, or features = \"one-hot\"";
+        return Err(BuildError::unfit("base", P::ENTRY.name, needs));
     }
-    let built: Result<Box<dyn Base<Context, Arm>>, BaseError> = match features {
-        Features::Raw => check(params, setup).map(|base| Box::new(base) as Box<dyn Base<Context, Arm>>),
-        other => {
-            Featurize::new(&other, setup, |seen| check(params, seen)).map(|base| Box::new(base) as Box<_>)
-        }
-    };
-    match built {
-        Ok(base) => Ok(Learner::Arms(base)),
-        Err(source) => Err(BuildError::Base { name: entry.name.to_owned(), source }),
+    if features == Features::Raw {
+        return Ok(Learner::Arms(Box::new(build(params, setup)?)));
+    }
+    match Featurize::new(&features, setup, |seen| params.build(seen)) {
+        Ok(base) => Ok(Learner::Arms(Box::new(base))),
+        Err(e) => Err(BuildError::refused("base", P::ENTRY.name, e)),
     }
 }

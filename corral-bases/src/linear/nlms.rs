@@ -3,22 +3,50 @@
 //! Normalised least mean squares (Nagumo, Noda 1967), greedy on top. No guarantee of regret: it never stops moving, and
 //! that is what it is for. On drifting data it was far better than every ridge base (docs/data.md#what-was-found).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, ParamError, Setup};
+use corral_core::{BaseError, Setup};
 use serde::{Deserialize, Serialize};
 
-use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::features::{Features, Represented};
 use super::learner::{Choice, Linear, View, put_on_lowest};
 use super::packed::{axpy, dot};
 use super::regressor::{Layout, Regressor, unusable};
 use super::ridge::Parameters;
 use crate::arms::Ties;
+use crate::built::BaseParams;
 use crate::common::{RangeChange, check_numbers, keep_or_restart};
-use crate::registry::{Row, defaults};
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Nlms`].
+    pub struct NlmsParams {
+        /// The step, in (0, 2).
+        rate: f64 = 0.3, Bounds { low: 0.0, high: 2.0, above: true, below: true };
+        /// What is predicted before anything was learned.
+        centre: f64 = 0.0, Bounds::FINITE;
+        /// shared: one vector over the actions' features; disjoint: one per action; auto: shared where actions
+        /// have features.
+        parameters: Parameters = Parameters::Auto;
+        /// Whether the step grows with the importance weight, up to 1.
+        weighted: bool = false;
+        /// Which of several best actions is played: random or lowest.
+        ties: Ties = Ties::Random;
+        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        range_change: RangeChange = RangeChange::Keep;
+        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
+        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
+        features: Features = Features::Raw;
+    }
+}
+
+/// Greedy on a linear tracker with a constant step.
+pub type Nlms = Linear<NlmsParams>;
+
+impl BaseParams for NlmsParams {
+    type Base = Nlms;
+
+    const ENTRY: Entry = Entry {
         name: "nlms",
         summary: "Greedy on a linear tracker with a constant step, for losses that drift.",
         source: "Nagumo, Noda 1967, A learning method for system identification",
@@ -26,98 +54,25 @@ pub(crate) const ROW: Row = Row {
         alpha: None,
         fits: "linear losses that drift",
         cost: "O(K d)",
-        kind: "contextual",
-        status: "standard",
-        fields: &[
-            Field { name: "rate", default: "0.3", doc: "The step, in (0, 2)." },
-            Field { name: "centre", default: "0.0", doc: "What is predicted before anything was learned." },
-            Field {
-                name: "parameters",
-                default: "\"auto\"",
-                doc: "shared: one vector over the actions' features; disjoint: one per action; auto: shared where actions have features.",
-            },
-            Field {
-                name: "weighted",
-                default: "false",
-                doc: "Whether the step grows with the importance weight, up to 1.",
-            },
-            Field {
-                name: "ties",
-                default: "\"random\"",
-                doc: "Which of several best actions is played: random or lowest.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"keep\"",
-                doc: "What a larger range does: keep (sound, because it is lazy), or restart (as in the paper).",
-            },
-            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
-        ],
-    },
-    build: |table, setup| {
-        super::build(&ROW.entry, table, setup, |p: &NlmsParams| p.features.clone(), NlmsParams::check)
-    },
-    bound: |_| None,
-    defaults: defaults::<NlmsParams>,
-};
+        kind: Kind::Contextual,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Nlms`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NlmsParams {
-    /// The step, in (0, 2).
-    pub rate: f64,
-    /// What is predicted before anything was learned.
-    pub centre: f64,
-    /// One parameter vector for all actions, or one for each.
-    pub parameters: Parameters,
-    /// Whether the step grows with the importance weight, up to 1.
-    pub weighted: bool,
-    /// Which of several best actions is played.
-    pub ties: Ties,
-    /// What a larger range does: `Keep` or `Restart`.
-    pub range_change: RangeChange,
-    /// The representation of the context.
-    pub features: Features,
-}
-
-impl Default for NlmsParams {
-    fn default() -> Self {
-        Self {
-            rate: 0.3,
-            centre: 0.0,
-            parameters: Parameters::Auto,
-            weighted: false,
-            ties: Ties::Random,
-            range_change: RangeChange::Keep,
-            features: Features::Raw,
-        }
-    }
-}
-
-/// Greedy on a linear tracker with a constant step.
-pub type Nlms = Linear<NlmsParams>;
-
-impl NlmsParams {
-    /// The base for the world of `setup`, whose contexts are already those of [`features`](NlmsParams::features).
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the world has no features.
-    pub fn check(self, setup: &Setup) -> Result<Nlms, BaseError> {
-        if !(self.rate > 0.0 && self.rate < 2.0) {
-            return Err(ParamError::new("rate", self.rate, "in (0, 2)").into());
-        }
-        if !self.centre.is_finite() {
-            return Err(ParamError::new("centre", self.centre, "finite").into());
-        }
+    fn build(self, setup: &Setup) -> Result<Nlms, BaseError> {
+        self.check()?;
         keep_or_restart(self.range_change)?;
         let layout = Layout::without_matrices(self.parameters, setup)?;
         Ok(Linear::new(self, layout, setup))
     }
 }
 
+impl Represented for NlmsParams {
+    fn features(&self) -> &Features {
+        &self.features
+    }
+}
+
 impl Choice for NlmsParams {
-    const NAME: &'static str = "nlms";
     type Model = Lms;
 
     fn model(&self, models: usize, dim: usize) -> Lms {
@@ -130,10 +85,6 @@ impl Choice for NlmsParams {
 
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
         put_on_lowest(self.ties, weights, |a| view.predictions[a]);
-    }
-
-    fn features(&self) -> &Features {
-        &self.features
     }
 
     fn range_change(&self) -> RangeChange {

@@ -1,52 +1,31 @@
 //! Ridge regression, one model or one per action, updated one example at a time.
 
+use corral_core::BaseError;
+use corral_core::params::Bounds;
 use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, ParamError};
 use serde::{Deserialize, Serialize};
 
 use super::packed;
 use super::regressor::{Regressor, unusable};
-use crate::common::{check_numbers, non_negative};
+use crate::common::{RIDGE, check_numbers};
 
-/// Parameters of the regression that linear bases share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct RidgeParams {
-    /// The strength lambda of the ridge.
-    pub ridge: f64,
-    /// What is predicted before anything was learned: m(x) = centre + theta x.
-    pub centre: f64,
-    /// One parameter vector for all actions, or one for each.
-    pub parameters: Parameters,
-    /// Whether examples count by their importance weight; else each counts once.
-    pub weighted: bool,
-}
-
-impl Default for RidgeParams {
-    fn default() -> Self {
-        Self { ridge: 1.0, centre: 0.5, parameters: Parameters::Auto, weighted: false }
-    }
-}
-
-/// How the table of a base writes the defaults of [`RidgeParams`].
-pub(crate) const RIDGE_DEFAULT: &str =
-    "{ ridge = 1.0, centre = 0.5, parameters = \"auto\", weighted = false }";
-/// What the table of a base says of [`RidgeParams`].
-pub(crate) const RIDGE_DOC: &str = "The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector over the actions' features, disjoint: one per action), weighted (count examples by importance weight).";
-
-impl RidgeParams {
-    /// Whether they can be used.
-    pub(crate) fn check(&self) -> Result<(), ParamError> {
-        ParamError::positive("model.ridge", self.ridge)?;
-        if !self.centre.is_finite() {
-            return Err(ParamError::new("model.centre", self.centre, "finite"));
-        }
-        non_negative("1/model.ridge", 1.0 / self.ridge).map(|_| ())
+corral_core::params! {
+    /// Parameters of the regression that linear bases share.
+    pub struct RidgeParams {
+        /// The strength lambda of the ridge.
+        ridge: f64 = 1.0, RIDGE;
+        /// What is predicted before anything was learned: m(x) = centre + theta x.
+        centre: f64 = 0.5, Bounds::FINITE;
+        /// One parameter vector for all actions, or one for each.
+        parameters: Parameters = Parameters::Auto;
+        /// Whether examples count by their importance weight; else each counts once.
+        weighted: bool = false;
     }
 }
 
 /// Which parameter vectors a linear model has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Parameters {
     /// Shared where actions have features, else disjoint.

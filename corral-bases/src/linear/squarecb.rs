@@ -4,67 +4,23 @@
 //! is in its class. Lazy; weakly stable with alpha = 1/2 with gamma / sqrt(range), keeping the regression
 //! (docs/stability.md#squarecb).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::{BaseError, Setup};
 use serde::{Deserialize, Serialize};
 
-use super::features::{FEATURES_DEFAULT, FEATURES_DOC, Features};
+use super::features::{Features, Represented};
 use super::learner::{Choice, Linear, View};
 use super::regressor::Layout;
-use super::ridge::{RIDGE_DEFAULT, RIDGE_DOC, Ridge, RidgeParams};
+use super::ridge::{Ridge, RidgeParams};
 use crate::arms::Ties;
+use crate::built::{BaseParams, bound_horizon, inside};
 use crate::common::{RangeChange, Setting};
-use crate::registry::{Row, bound_horizon, defaults};
-
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: "squarecb",
-        summary: "Probabilities that fall with the inverse of the predicted gap.",
-        source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
-        regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
-        alpha: Some(0.5),
-        fits: "linear losses, any contexts",
-        cost: "O(K d) + O(d^2) per loss",
-        kind: "contextual",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "gamma",
-                default: "\"auto\"",
-                doc: "How greedy it is: a number g stands for g sqrt(n) after n - 1 updates; auto: 2 sqrt(2 K T/RegSq); both divided by sqrt(range).",
-            },
-            Field {
-                name: "forecast",
-                default: "\"ridge\"",
-                doc: "ridge: the prediction as it is; vaw: that of Vovk, Azoury and Warmuth, shrunk where little is known, at O(K d^2).",
-            },
-            Field {
-                name: "ties",
-                default: "\"random\"",
-                doc: "Which of several best actions is played: random or lowest.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"retune\"",
-                doc: "What a larger range does: retune gamma and keep the regression, keep both, or restart (as in the paper).",
-            },
-            Field { name: "features", default: FEATURES_DEFAULT, doc: FEATURES_DOC },
-            Field { name: "model", default: RIDGE_DEFAULT, doc: RIDGE_DOC },
-        ],
-    },
-    build: |table, setup| {
-        super::build(&ROW.entry, table, setup, |p: &SquareCbParams| p.features.clone(), SquareCbParams::check)
-    },
-    bound: |setup| {
-        let (k, t) = (setup.actions() as f64, bound_horizon(setup));
-        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-        Some(((k * d * (1.0 + t / d).ln()).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<SquareCbParams>,
-};
 
 /// Which prediction [`SquareCb`] uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Forecast {
     /// That of the regression.
@@ -74,56 +30,70 @@ pub enum Forecast {
     Vaw,
 }
 
-/// Parameters of [`SquareCb`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SquareCbParams {
-    /// How greedy it is: a number g stands for g sqrt(n).
-    pub gamma: Setting,
-    /// Which prediction is used.
-    pub forecast: Forecast,
-    /// Which of several best actions is played.
-    pub ties: Ties,
-    /// What a larger range does.
-    pub range_change: RangeChange,
-    /// The representation of the context.
-    pub features: Features,
-    /// The regression.
-    pub model: RidgeParams,
-}
-
-impl Default for SquareCbParams {
-    fn default() -> Self {
-        Self {
-            gamma: Setting::Auto,
-            forecast: Forecast::Ridge,
-            ties: Ties::Random,
-            range_change: RangeChange::Retune,
-            features: Features::Raw,
-            model: RidgeParams::default(),
-        }
+corral_core::params! {
+    /// Parameters of [`SquareCb`].
+    pub struct SquareCbParams {
+        /// How greedy it is: a number g stands for g sqrt(n) after n - 1 updates; auto: 2 sqrt(2 K T/RegSq);
+        /// both divided by sqrt(range).
+        gamma: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// ridge: the prediction as it is; vaw: that of Vovk, Azoury and Warmuth, shrunk where little is known,
+        /// at O(K d^2).
+        forecast: Forecast = Forecast::Ridge;
+        /// Which of several best actions is played: random or lowest.
+        ties: Ties = Ties::Random;
+        /// What a larger range does: retune gamma and keep the regression, keep both, or restart (the paper's
+        /// letter).
+        range_change: RangeChange = RangeChange::Retune;
+        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
+        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
+        features: Features = Features::Raw;
+        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
+        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
+        /// weight).
+        model: RidgeParams = RidgeParams::default();
     }
 }
 
 /// Probabilities that fall with the inverse of the predicted gap.
 pub type SquareCb = Linear<SquareCbParams>;
 
-impl SquareCbParams {
-    /// The base for the world of `setup`, whose contexts are already those of [`features`](SquareCbParams::features).
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the world has no features.
-    pub fn check(self, setup: &Setup) -> Result<SquareCb, BaseError> {
-        self.gamma.positive("gamma")?;
-        self.model.check()?;
+impl BaseParams for SquareCbParams {
+    type Base = SquareCb;
+
+    const ENTRY: Entry = Entry {
+        name: "squarecb",
+        summary: "Probabilities that fall with the inverse of the predicted gap.",
+        source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
+        regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
+        alpha: Some(0.5),
+        fits: "linear losses, any contexts",
+        cost: "O(K d) + O(d^2) per loss",
+        kind: Kind::Contextual,
+        status: Status::Standard,
+    };
+
+    fn build(self, setup: &Setup) -> Result<SquareCb, BaseError> {
+        self.check()?;
+        inside("model", self.model.check())?;
 
         let layout = Layout::new(self.model.parameters, setup)?;
         Ok(Linear::new(self, layout, setup))
     }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let (k, t) = (setup.actions() as f64, bound_horizon(setup));
+        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
+        Some(RegretBound::new((k * d * (1.0 + t / d).ln()).sqrt(), 0.5))
+    }
+}
+
+impl Represented for SquareCbParams {
+    fn features(&self) -> &Features {
+        &self.features
+    }
 }
 
 impl Choice for SquareCbParams {
-    const NAME: &'static str = "squarecb";
     type Model = Ridge;
 
     fn model(&self, models: usize, dim: usize) -> Ridge {
@@ -183,10 +153,6 @@ impl Choice for SquareCbParams {
 
     fn counts_rounds(&self) -> bool {
         self.gamma == Setting::Auto
-    }
-
-    fn features(&self) -> &Features {
-        &self.features
     }
 
     fn range_change(&self) -> RangeChange {

@@ -4,7 +4,9 @@
 //! losses. Weakly stable with alpha = 1/4 (the paper's lemma on BGD, appendix D.2): E[s^2] <= range multiplies the
 //! second moment of the estimates, and delta grows by range^{1/4}.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::set::SetError;
 use corral_core::snapshot::SnapshotError;
 use corral_core::{Base, BaseError, Feedback, Order, ParamError, Point, Proposal, Rng, Set, Setup};
@@ -12,13 +14,35 @@ use serde::{Deserialize, Serialize};
 
 use super::scrible::{doubled, horizon_or_doubling};
 use super::{AffineMap, Shrunk, dot, fill_sphere, point_set, resize};
+use crate::built::BaseParams;
 use crate::common::{Clock, RangeChange, Setting, check_numbers, reopen, seal};
-use crate::registry::{Row, defaults, points};
 
 const NAME: &str = "bgd";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Bgd`].
+    pub struct BgdParams {
+        /// L, the Lipschitz constant of the losses; auto: 1/r.
+        lipschitz: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// Distance of exploration at range 1, times range^(1/4), at most r/2; auto: sqrt(R d/(3(L + 1/r)))
+        /// T^(-1/4).
+        delta: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// Learning rate at range 1, divided by sqrt(range); auto: R delta/(d sqrt(T)).
+        rate: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// A point of the interior to shrink towards; empty: the centre of the set.
+        centre: Vec<f64> = Vec::new();
+        /// Rows of a map M: descend in z where x = M z + offset (boxes and polytopes); empty: the identity.
+        matrix: Vec<Vec<f64>> = Vec::new();
+        /// The map's offset; empty: zero.
+        offset: Vec<f64> = Vec::new();
+    }
+}
+
+impl BaseParams for BgdParams {
+    type Base = Bgd;
+    const MATRICES: bool = false;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Gradient descent with one-point estimates of the gradient.",
         source: "Flaxman, Kalai, McMahan 2005, Online convex optimization in the bandit setting",
@@ -26,74 +50,12 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.25),
         fits: "adversarial convex Lipschitz losses on a convex set",
         cost: "O(d) and a projection",
-        kind: "points",
-        status: "paper",
-        fields: &[
-            Field {
-                name: "lipschitz",
-                default: "\"auto\"",
-                doc: "L, the Lipschitz constant of the losses; auto: 1/r.",
-            },
-            Field {
-                name: "delta",
-                default: "\"auto\"",
-                doc: "Distance of exploration at range 1, times range^(1/4), at most r/2; auto: sqrt(R d/(3(L + 1/r))) T^(-1/4).",
-            },
-            Field {
-                name: "rate",
-                default: "\"auto\"",
-                doc: "Learning rate at range 1, divided by sqrt(range); auto: R delta/(d sqrt(T)).",
-            },
-            Field {
-                name: "centre",
-                default: "[]",
-                doc: "A point of the interior to shrink towards; empty: the centre of the set.",
-            },
-            Field {
-                name: "matrix",
-                default: "[]",
-                doc: "Rows of a map M: descend in z where x = M z + offset (boxes and polytopes); empty: the identity.",
-            },
-            Field { name: "offset", default: "[]", doc: "The map's offset; empty: zero." },
-        ],
-    },
-    build: |table, setup| points(&ROW.entry, table, setup, BgdParams::check),
-    bound: |setup| {
-        let set = point_set(setup).ok()?;
-        let (d, r, outer) = (set.affine_dim() as f64, set.inner_radius(), set.outer_radius());
-        // L = 1/r
-        (r > 0.0).then(|| (2.0 * (3.0 * outer * d * 2.0 / r).sqrt(), 0.75, 0.25))
-    },
-    defaults: defaults::<BgdParams>,
-};
+        kind: Kind::Points,
+        status: Status::Paper,
+    };
 
-/// Parameters of [`Bgd`].
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BgdParams {
-    /// L, the Lipschitz constant of the losses.
-    pub lipschitz: Setting,
-    /// Distance of exploration at range 1.
-    pub delta: Setting,
-    /// Learning rate at range 1.
-    pub rate: Setting,
-    /// A point of the interior to shrink towards; empty: the centre of the set.
-    pub centre: Vec<f64>,
-    /// Rows of a map M: descend in z where x = M z + offset; empty: the identity.
-    pub matrix: Vec<Vec<f64>>,
-    /// The map's offset; empty: zero.
-    pub offset: Vec<f64>,
-}
-
-impl BgdParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A number is not positive, the space is no convex set, the centre is not inside it, or the map is singular.
-    pub fn check(self, setup: &Setup) -> Result<Bgd, BaseError> {
-        self.lipschitz.positive("lipschitz")?;
-        self.delta.positive("delta")?;
-        self.rate.positive("rate")?;
+    fn build(self, setup: &Setup) -> Result<Bgd, BaseError> {
+        self.check()?;
         let set = point_set(setup)?.clone();
         if !set.is_convex() {
             return Err(SetError::Unsupported { what: "gradient descent", kind: set.kind() }.into());
@@ -134,6 +96,17 @@ impl BgdParams {
         };
         base.tune();
         Ok(base)
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let set = point_set(setup).ok()?;
+        let (d, r, outer) = (set.affine_dim() as f64, set.inner_radius(), set.outer_radius());
+        // L = 1/r
+        (r > 0.0).then(|| RegretBound {
+            scale: 2.0 * (3.0 * outer * d * 2.0 / r).sqrt(),
+            exponent: 0.75,
+            alpha: 0.25,
+        })
     }
 }
 

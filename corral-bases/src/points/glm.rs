@@ -3,57 +3,28 @@
 //! After Filippi, Cappe, Garivier, Szepesvari 2010 (GLM-UCB); the width is put on the linear predictor, as Li, Lu, Zhou
 //! 2017 do, so that the optimum over a set is that of OFUL whatever the link. Regret O~(d sqrt(T) k/c). Lazy, alpha = 1/2.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, ParamError, Rng, Setup};
+use corral_core::{BaseError, Rng, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::lazy::{Lazy, Model};
 use super::optimism::{Ellipsoid, Optimist, Search};
 use super::ridge::Ridge;
 use super::{cholesky, dot, point_set};
-use crate::common::{Clock, check_numbers, non_negative};
-use crate::registry::{Row, bound_horizon, defaults, points};
+use crate::built::{BaseParams, bound_horizon};
+use crate::common::{Clock, RIDGE, check_numbers};
 
 const NAME: &str = "glm-oful";
 
 /// So many examples are refitted at every update; later ones take one Newton step.
 const REFIT: usize = 512;
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: NAME,
-        summary: "Optimism through a link function, fitted by maximum likelihood.",
-        source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
-        regret: "O~(d sqrt(T) k/c)",
-        alpha: Some(0.5),
-        fits: "stochastic generalised linear losses on a set of points",
-        cost: "O(n d^2) for the first 512 updates, then O(d^2), and the search of the set",
-        kind: "points",
-        status: "standard",
-        fields: &[
-            Field { name: "link", default: "\"logistic\"", doc: "logistic, or exponential: e^(u - bound)." },
-            Field { name: "bound", default: "2.0", doc: "The largest |<x, theta>| over the set." },
-            Field { name: "lambda", default: "1.0", doc: "Weight of the regularisation." },
-            Field { name: "scale", default: "0.5", doc: "Multiplies the width (1: theory)." },
-            Field {
-                name: "search",
-                default: "\"auto\"",
-                doc: "On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.",
-            },
-        ],
-    },
-    build: |table, setup| points(&ROW.entry, table, setup, GlmOfulParams::check),
-    bound: |setup| {
-        let d = point_set(setup).ok()?.dim() as f64;
-        let t = bound_horizon(setup);
-        Some((d * t.ln(), 0.5, 0.5))
-    },
-    defaults: defaults::<GlmOfulParams>,
-};
-
 /// A link function sigma.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PointLink {
     /// 1/(1 + e^-u).
@@ -97,37 +68,39 @@ impl PointLink {
     }
 }
 
-/// Parameters of [`GlmOful`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GlmOfulParams {
-    /// The link.
-    pub link: PointLink,
-    /// The largest |<x, theta>| over the set.
-    pub bound: f64,
-    /// Weight of the regularisation.
-    pub lambda: f64,
-    /// Multiplies the width.
-    pub scale: f64,
-    /// How the optimum over polytopes and boxes is found.
-    pub search: Search,
-}
-
-impl Default for GlmOfulParams {
-    fn default() -> Self {
-        Self { link: PointLink::Logistic, bound: 2.0, lambda: 1.0, scale: 0.5, search: Search::Auto }
+corral_core::params! {
+    /// Parameters of [`GlmOful`].
+    pub struct GlmOfulParams {
+        /// logistic, or exponential: e^(u - bound).
+        link: PointLink = PointLink::Logistic;
+        /// The largest |<x, theta>| over the set.
+        bound: f64 = 2.0, Bounds::POSITIVE;
+        /// Weight of the regularisation.
+        lambda: f64 = 1.0, RIDGE;
+        /// Multiplies the width (1: theory).
+        scale: f64 = 0.5, Bounds::NON_NEGATIVE;
+        /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
+        search: Search = Search::Auto;
     }
 }
 
-impl GlmOfulParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the space is no set of points.
-    pub fn check(self, setup: &Setup) -> Result<GlmOful, BaseError> {
-        ParamError::positive("bound", self.bound)?;
-        ParamError::positive("lambda", self.lambda)?;
-        non_negative("scale", self.scale)?;
+impl BaseParams for GlmOfulParams {
+    type Base = GlmOful;
+
+    const ENTRY: Entry = Entry {
+        name: NAME,
+        summary: "Optimism through a link function, fitted by maximum likelihood.",
+        source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
+        regret: "O~(d sqrt(T) k/c)",
+        alpha: Some(0.5),
+        fits: "stochastic generalised linear losses on a set of points",
+        cost: "O(n d^2) for the first 512 updates, then O(d^2), and the search of the set",
+        kind: Kind::Points,
+        status: Status::Standard,
+    };
+
+    fn build(self, setup: &Setup) -> Result<GlmOful, BaseError> {
+        self.check()?;
         let set = point_set(setup)?.clone();
         let (dim, clock) = (set.dim(), Clock::new(setup));
         let mut model = GlmModel {
@@ -146,6 +119,12 @@ impl GlmOfulParams {
         };
         model.decide()?;
         Ok(Lazy::new(self, set, clock, model))
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let d = point_set(setup).ok()?.dim() as f64;
+        let t = bound_horizon(setup);
+        Some(RegretBound::new(d * t.ln(), 0.5))
     }
 }
 

@@ -3,26 +3,47 @@
 //! After Johnson, Sivakumar, Banerjee 2016, the original from memory (docs/bases.md#group-sparse).
 //! For the unit ball. Lazy; the exploration of sqrt(T) rounds is grown by sqrt(range) and started over when the range grows.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::set::SetError;
 use corral_core::snapshot::SnapshotError;
 use corral_core::{BaseError, ParamError, Rng, Set, Setup, uniform};
 use serde::{Deserialize, Serialize};
 
 use super::lazy::{Lazy, Model};
-use super::oful::{check_delta, check_offset, confidence};
+use super::oful::confidence;
 use super::restricted::{self, Width};
 use super::ridge::Ridge;
 use super::scrible::horizon_or_doubling;
 use super::sl_ucb::check_support;
 use super::{dot, fill_sphere, point_set};
-use crate::common::{Clock, RangeChange, Setting, non_negative};
-use crate::registry::{Row, defaults, points};
+use crate::built::BaseParams;
+use crate::common::{Clock, RangeChange, Setting};
 
 const NAME: &str = "group-sparse";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`GroupSparse`].
+    pub struct GroupSparseParams {
+        /// Size of a group of neighbouring coordinates.
+        group: usize = 2, Bounds::at_least(1.0);
+        /// S, a bound on the length of the parameter.
+        norm: f64 = 0.5, Bounds::POSITIVE;
+        /// Sub-Gaussian constant of the noise.
+        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        /// Probability of a wrong confidence set; auto: 1/T.
+        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        /// Multiplies the confidence radius and the lasso's weight.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// What is subtracted from losses before the regression.
+        offset: f64 = 0.5, Bounds::FINITE;
+    }
+}
+
+impl BaseParams for GroupSparseParams {
+    type Base = GroupSparse;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Group lasso on explored points finds the relevant groups; optimism on them.",
         source: "Johnson, Sivakumar, Banerjee 2016, Structured stochastic linear bandits",
@@ -30,69 +51,12 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "stochastic linear losses on the ball with few relevant groups of coordinates",
         cost: "O(d^2), O(s^3) on s coordinates, and a group lasso at every doubling",
-        kind: "points",
-        status: "from memory",
-        fields: &[
-            Field { name: "group", default: "2", doc: "Size of a group of neighbouring coordinates." },
-            Field { name: "norm", default: "0.5", doc: "S, a bound on the length of the parameter." },
-            Field { name: "noise", default: "0.5", doc: "Sub-Gaussian constant of the noise." },
-            Field {
-                name: "delta",
-                default: "\"auto\"",
-                doc: "Probability of a wrong confidence set; auto: 1/T.",
-            },
-            Field {
-                name: "scale",
-                default: "1.0",
-                doc: "Multiplies the confidence radius and the lasso's weight.",
-            },
-            Field {
-                name: "offset",
-                default: "0.5",
-                doc: "What is subtracted from losses before the regression.",
-            },
-        ],
-    },
-    build: |table, setup| points(&ROW.entry, table, setup, GroupSparseParams::check),
-    bound: |_| None,
-    defaults: defaults::<GroupSparseParams>,
-};
+        kind: Kind::Points,
+        status: Status::FromMemory,
+    };
 
-/// Parameters of [`GroupSparse`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GroupSparseParams {
-    /// Size of a group of neighbouring coordinates.
-    pub group: usize,
-    /// S, a bound on the length of the parameter.
-    pub norm: f64,
-    /// Sub-Gaussian constant of the noise.
-    pub noise: f64,
-    /// Probability of a wrong confidence set.
-    pub delta: Setting,
-    /// Multiplies the confidence radius and the lasso's weight.
-    pub scale: f64,
-    /// What is subtracted from losses before the regression.
-    pub offset: f64,
-}
-
-impl Default for GroupSparseParams {
-    fn default() -> Self {
-        Self { group: 2, norm: 0.5, noise: 0.5, delta: Setting::Auto, scale: 1.0, offset: 0.5 }
-    }
-}
-
-impl GroupSparseParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, groups do not divide the dimension, or the space is not the unit ball.
-    pub fn check(self, setup: &Setup) -> Result<GroupSparse, BaseError> {
-        ParamError::positive("norm", self.norm)?;
-        non_negative("noise", self.noise)?;
-        check_delta(self.delta)?;
-        non_negative("scale", self.scale)?;
-        check_offset(self.offset)?;
+    fn build(self, setup: &Setup) -> Result<GroupSparse, BaseError> {
+        self.check()?;
         let set = point_set(setup)?.clone();
         let Set::Ball { dim } = set else {
             return Err(SetError::Unsupported { what: "group-sparse", kind: set.kind() }.into());

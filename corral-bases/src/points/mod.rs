@@ -1,9 +1,11 @@
 //! Bases whose decisions are points of R^d.
 
+use corral_core::registry::Row;
 use corral_core::{Point, Rng, Set, Setup, Space};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::registry::Row;
+use crate::arms::context_free;
+use crate::built::{Build, points};
 
 mod affine;
 mod barrier;
@@ -32,14 +34,22 @@ pub use group::{GroupModel, GroupSparse, GroupSparseParams};
 pub use lazy::{Lazy, Model};
 pub use oful::{Oful, OfulModel, OfulParams};
 pub use optimism::Search;
-pub use scrible::{Direction, Scrible, ScribleArms, ScribleParams};
+pub use scrible::{Direction, Scrible, ScribleArms, ScribleArmsParams, ScribleParams};
 pub use shrink::Shrunk;
 pub use sl_ucb::{SlUcb, SlUcbModel, SlUcbParams};
 pub use sparse::{SparseModel, SparseOful, SparseOfulParams};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] =
-    &[scrible::ROW, scrible::ARMS_ROW, bgd::ROW, oful::ROW, sparse::ROW, sl_ucb::ROW, group::ROW, glm::ROW];
+pub(crate) const ROWS: &[Row<Build>] = &[
+    points::<ScribleParams>(),
+    context_free::<ScribleArmsParams>(),
+    points::<BgdParams>(),
+    points::<OfulParams>(),
+    points::<SparseOfulParams>(),
+    points::<SlUcbParams>(),
+    points::<GroupSparseParams>(),
+    points::<GlmOfulParams>(),
+];
 
 /// <a, b>.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {

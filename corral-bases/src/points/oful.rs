@@ -3,22 +3,45 @@
 //! Abbasi-Yadkori, Pal, Szepesvari 2011. Regret O~(d sqrt T) where the loss is 1/2 + <x, theta> plus noise. Lazy: it
 //! learns from observed losses alone, and is stable with alpha = 1/2 without restarts (docs/stability.md#lazy-bases).
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, ParamError, Rng, Set, Setup};
-use serde::{Deserialize, Serialize};
+use corral_core::{BaseError, Rng, Set, Setup};
 
 use super::lazy::{Lazy, Model};
 use super::optimism::{Ellipsoid, Optimist, Search};
 use super::point_set;
 use super::ridge::Ridge;
-use crate::common::{Clock, Setting, non_negative};
-use crate::registry::{Row, bound_horizon, defaults, points};
+use crate::built::{BaseParams, bound_horizon};
+use crate::common::{Clock, RIDGE, Setting};
 
 const NAME: &str = "oful";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Oful`].
+    pub struct OfulParams {
+        /// Weight of the regularisation.
+        lambda: f64 = 1.0, RIDGE;
+        /// S, a bound on the length of the parameter; auto: what losses in [0, 1] allow.
+        norm: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// Sub-Gaussian constant of the noise.
+        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        /// Probability of a wrong confidence set; auto: 1/T.
+        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        /// Multiplies the confidence radius.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// What is subtracted from losses before the regression.
+        offset: f64 = 0.5, Bounds::FINITE;
+        /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
+        search: Search = Search::Auto;
+    }
+}
+
+impl BaseParams for OfulParams {
+    type Base = Oful;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "The best point for the most favourable parameter of a confidence ellipsoid.",
         source: "Abbasi-Yadkori, Pal, Szepesvari 2011, Improved algorithms for linear stochastic bandits",
@@ -26,92 +49,12 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "stochastic linear losses on a finite set, ball, box, simplex or polytope",
         cost: "O(A d^2) over A points or vertices, O(d^3) on the ball",
-        kind: "points",
-        status: "standard",
-        fields: &[
-            Field { name: "lambda", default: "1.0", doc: "Weight of the regularisation." },
-            Field {
-                name: "norm",
-                default: "\"auto\"",
-                doc: "S, a bound on the length of the parameter; auto: what losses in [0, 1] allow.",
-            },
-            Field { name: "noise", default: "0.5", doc: "Sub-Gaussian constant of the noise." },
-            Field {
-                name: "delta",
-                default: "\"auto\"",
-                doc: "Probability of a wrong confidence set; auto: 1/T.",
-            },
-            Field { name: "scale", default: "1.0", doc: "Multiplies the confidence radius." },
-            Field {
-                name: "offset",
-                default: "0.5",
-                doc: "What is subtracted from losses before the regression.",
-            },
-            Field {
-                name: "search",
-                default: "\"auto\"",
-                doc: "On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.",
-            },
-        ],
-    },
-    build: |table, setup| points(&ROW.entry, table, setup, OfulParams::check),
-    bound: |setup| {
-        let d = point_set(setup).ok()?.dim() as f64;
-        let t = bound_horizon(setup);
-        // sqrt(T W), W = 8 beta^2 d ln(1 + T/(d lambda))   docs/stability.md#lazy-bases
-        let log = (1.0 + t / d).ln();
-        let beta = 0.5 * (2.0 * t.ln() + d * log).sqrt() + 0.5;
-        Some(((8.0 * beta * beta * d * log).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<OfulParams>,
-};
+        kind: Kind::Points,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`Oful`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct OfulParams {
-    /// Weight of the regularisation.
-    pub lambda: f64,
-    /// S, a bound on the length of the parameter.
-    pub norm: Setting,
-    /// Sub-Gaussian constant of the noise.
-    pub noise: f64,
-    /// Probability of a wrong confidence set.
-    pub delta: Setting,
-    /// Multiplies the confidence radius.
-    pub scale: f64,
-    /// What is subtracted from losses before the regression.
-    pub offset: f64,
-    /// How the optimum over polytopes and boxes is found.
-    pub search: Search,
-}
-
-impl Default for OfulParams {
-    fn default() -> Self {
-        Self {
-            lambda: 1.0,
-            norm: Setting::Auto,
-            noise: 0.5,
-            delta: Setting::Auto,
-            scale: 1.0,
-            offset: 0.5,
-            search: Search::Auto,
-        }
-    }
-}
-
-impl OfulParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the space is no set of points.
-    pub fn check(self, setup: &Setup) -> Result<Oful, BaseError> {
-        ParamError::positive("lambda", self.lambda)?;
-        self.norm.positive("norm")?;
-        non_negative("noise", self.noise)?;
-        check_delta(self.delta)?;
-        non_negative("scale", self.scale)?;
-        check_offset(self.offset)?;
+    fn build(self, setup: &Setup) -> Result<Oful, BaseError> {
+        self.check()?;
         let set = point_set(setup)?.clone();
         let optimist = Optimist::new(&set, self.search)?;
         let (dim, clock) = (set.dim(), Clock::new(setup));
@@ -125,17 +68,15 @@ impl OfulParams {
         model.decide(&clock)?;
         Ok(Lazy::new(self, set, clock, model))
     }
-}
 
-pub(super) fn check_delta(delta: Setting) -> Result<(), ParamError> {
-    match delta {
-        Setting::Given(v) if !(v > 0.0 && v < 1.0) => Err(ParamError::new("delta", v, "in (0, 1)")),
-        _ => Ok(()),
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let d = point_set(setup).ok()?.dim() as f64;
+        let t = bound_horizon(setup);
+        // sqrt(T W), W = 8 beta^2 d ln(1 + T/(d lambda))                   section 1.2 (B)
+        let log = (1.0 + t / d).ln();
+        let beta = 0.5 * (2.0 * t.ln() + d * log).sqrt() + 0.5;
+        Some(RegretBound::new((8.0 * beta * beta * d * log).sqrt(), 0.5))
     }
-}
-
-pub(super) fn check_offset(offset: f64) -> Result<f64, ParamError> {
-    if offset.is_finite() { Ok(offset) } else { Err(ParamError::new("offset", offset, "finite")) }
 }
 
 /// The longest parameter with |<x, theta>| <= 1/2 over the set: 1/(2r) where a ball of radius r around the origin fits,

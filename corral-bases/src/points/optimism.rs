@@ -11,6 +11,7 @@ use super::{cholesky, dot};
 
 /// How the optimum over a polytope (or box) is found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Search {
     /// Vertices where there are few, else relaxed.

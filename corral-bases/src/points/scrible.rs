@@ -5,7 +5,9 @@
 //! <= 1/(4 d range), which the paper's lemma leaves out, keeps every step short in the local norm. An offset of the
 //! losses does no harm: the direction has mean zero.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
     Arm, Base, BaseError, Feedback, Memo, Order, Point, Proposal, Rng, Set, Setup, sample_index,
@@ -14,71 +16,11 @@ use serde::{Deserialize, Serialize};
 
 use super::geometry::Leader;
 use super::{fill_sphere, point_set, resize};
+use crate::built::{BaseParams, bound_horizon};
 use crate::common::{Clock, RangeChange, Setting, arm_count, check_arm, check_numbers, reopen, seal};
-use crate::registry::{Row, bound_horizon, defaults, points};
 
 const NAME: &str = "scrible";
 const ARMS_NAME: &str = "scrible-arms";
-
-const FIELDS: &[Field] = &[
-    Field {
-        name: "rate",
-        default: "\"auto\"",
-        doc: "Learning rate at range 1, divided by sqrt(range) and never above 1/(4 d range); auto: sqrt(nu ln T/(2 d^2 T)).",
-    },
-    Field {
-        name: "centered",
-        default: "false",
-        doc: "Learn from the loss minus 1/2: unbiased too, with less variance.",
-    },
-    Field {
-        name: "direction",
-        default: "\"auto\"",
-        doc: "sphere, or basis: a signed axis of the ellipsoid; auto: sphere on the ball, else basis.",
-    },
-];
-
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: NAME,
-        summary: "Barrier-regularised leader that explores on the Dikin ellipsoid.",
-        source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
-        regret: "2 d sqrt(2 nu T ln T)",
-        alpha: Some(0.5),
-        fits: "adversarial linear losses on a convex set",
-        cost: "O(d) on ball, box and simplex, O(m d^2 + d^3) on polytopes",
-        kind: "points",
-        status: "paper",
-        fields: FIELDS,
-    },
-    build: |table, setup| points(&ROW.entry, table, setup, ScribleParams::check),
-    bound: |setup| {
-        let leader = Leader::new(point_set(setup).ok()?).ok()?;
-        Some((bound_scale(&leader, setup), 0.5, 0.5))
-    },
-    defaults: defaults::<ScribleParams>,
-};
-
-pub(crate) const ARMS_ROW: Row = Row {
-    entry: Entry {
-        name: ARMS_NAME,
-        summary: "SCRiBLe on the simplex over the arms; a vertex is drawn from its point.",
-        source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
-        regret: "2 (K-1) sqrt(2 K T ln T)",
-        alpha: Some(0.5),
-        fits: "adversarial arms",
-        cost: "O(K)",
-        kind: "arms",
-        status: "paper",
-        fields: FIELDS,
-    },
-    build: |table, setup| crate::arms::context_free(&ARMS_ROW.entry, table, setup, ScribleParams::check_arms),
-    bound: |setup| {
-        let leader = Leader::new(&Set::simplex(setup.actions()).ok()?).ok()?;
-        Some((bound_scale(&leader, setup), 0.5, 0.5))
-    },
-    defaults: defaults::<ScribleParams>,
-};
 
 /// 2 d sqrt(2 nu ln T).
 fn bound_scale(leader: &Leader, setup: &Setup) -> f64 {
@@ -87,6 +29,7 @@ fn bound_scale(leader: &Leader, setup: &Setup) -> f64 {
 
 /// How directions on the Dikin ellipsoid are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// Sphere on the ball, else basis.
@@ -97,41 +40,77 @@ pub enum Direction {
     Basis,
 }
 
-/// Parameters of [`Scrible`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ScribleParams {
-    /// Learning rate at range 1.
-    pub rate: Setting,
-    /// Learn from the loss minus 1/2.
-    pub centered: bool,
-    /// How directions are drawn.
-    pub direction: Direction,
+/// The parameters, over points and over arms.
+macro_rules! scrible_params {
+    ($name:ident, $doc:literal) => {
+        corral_core::params! {
+            #[doc = $doc]
+                    pub struct $name {
+                /// Learning rate at range 1, divided by sqrt(range) and never above 1/(4 d range); auto: sqrt(nu ln
+                /// T/(2 d^2 T)).
+                rate: Setting = Setting::Auto, Bounds::POSITIVE;
+                /// Learn from the loss minus 1/2: unbiased too, with less variance.
+                centered: bool = false;
+                /// sphere, or basis: a signed axis of the ellipsoid; auto: sphere on the ball, else basis.
+                direction: Direction = Direction::Auto;
+            }
+        }
+    };
 }
 
-impl Default for ScribleParams {
-    fn default() -> Self {
-        Self { rate: Setting::Auto, centered: false, direction: Direction::Auto }
-    }
-}
+scrible_params!(ScribleParams, "Parameters of [`Scrible`].");
+scrible_params!(ScribleArmsParams, "Parameters of [`ScribleArms`].");
 
-impl ScribleParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// The rate is not positive, or the space is no convex set.
-    pub fn check(self, setup: &Setup) -> Result<Scrible, BaseError> {
+impl BaseParams for ScribleParams {
+    type Base = Scrible;
+    const MATRICES: bool = false;
+
+    const ENTRY: Entry = Entry {
+        name: NAME,
+        summary: "Barrier-regularised leader that explores on the Dikin ellipsoid.",
+        source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
+        regret: "2 d sqrt(2 nu T ln T)",
+        alpha: Some(0.5),
+        fits: "adversarial linear losses on a convex set",
+        cost: "O(d) on ball, box and simplex, O(m d^2 + d^3) on polytopes",
+        kind: Kind::Points,
+        status: Status::Paper,
+    };
+
+    fn build(self, setup: &Setup) -> Result<Scrible, BaseError> {
+        self.check()?;
         Scrible::new(self, point_set(setup)?.clone(), setup)
     }
 
-    /// The base over arms for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// The rate is not positive, or there are fewer than 2 arms.
-    pub fn check_arms(self, setup: &Setup) -> Result<ScribleArms, BaseError> {
-        let actions = arm_count(setup)?;
-        let inner = Scrible::new(self, Set::simplex(actions)?, setup)?;
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let leader = Leader::new(point_set(setup).ok()?).ok()?;
+        Some(RegretBound::new(bound_scale(&leader, setup), 0.5))
+    }
+}
+
+impl BaseParams for ScribleArmsParams {
+    type Base = ScribleArms;
+
+    const ENTRY: Entry = Entry {
+        name: ARMS_NAME,
+        summary: "SCRiBLe on the simplex over the arms; a vertex is drawn from its point.",
+        regret: "2 (K-1) sqrt(2 K T ln T)",
+        fits: "adversarial arms",
+        cost: "O(K)",
+        kind: Kind::Arms,
+        ..ScribleParams::ENTRY
+    };
+
+    fn build(self, setup: &Setup) -> Result<ScribleArms, BaseError> {
+        let Self { rate, centered, direction } = self;
+        let params = ScribleParams { rate, centered, direction };
+        let inner = Scrible::new(params, Set::simplex(arm_count(setup)?)?, setup)?;
         Ok(ScribleArms { inner, mixed: Proposal::default() })
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let leader = Leader::new(&Set::simplex(setup.actions()).ok()?).ok()?;
+        Some(RegretBound::new(bound_scale(&leader, setup), 0.5))
     }
 }
 
@@ -163,7 +142,7 @@ struct State {
 
 impl Scrible {
     fn new(params: ScribleParams, set: Set, setup: &Setup) -> Result<Self, BaseError> {
-        params.rate.positive("rate")?;
+        params.check()?;
         let leader = Leader::new(&set)?;
         let dim = leader.dim();
         let sphere = match params.direction {

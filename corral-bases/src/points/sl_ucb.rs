@@ -5,25 +5,44 @@
 //! signs errs by noise sqrt(d/n): the threshold has the noise times sqrt(d). Lazy; alpha = 1/2, with the exploration grown by
 //! sqrt(range) and started over when the range grows.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::set::SetError;
 use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, ParamError, Rng, Set, Setup};
+use corral_core::{BaseError, Rng, Set, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::lazy::{Lazy, Model};
-use super::oful::{check_delta, check_offset, confidence};
+use super::oful::confidence;
 use super::point_set;
 use super::restricted::{self, Width};
 use super::ridge::Ridge;
 use super::scrible::horizon_or_doubling;
-use crate::common::{Clock, RangeChange, Setting, non_negative};
-use crate::registry::{Row, defaults, points};
+use crate::built::BaseParams;
+use crate::common::{Clock, RangeChange, Setting};
 
 const NAME: &str = "sl-ucb";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`SlUcb`].
+    pub struct SlUcbParams {
+        /// S, a bound on the length of the parameter.
+        norm: f64 = 0.5, Bounds::POSITIVE;
+        /// Sub-Gaussian constant of the noise.
+        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        /// Probability of a wrong confidence set; auto: 1/T.
+        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        /// Multiplies the confidence radius and the threshold.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// What is subtracted from losses before the regression.
+        offset: f64 = 0.5, Bounds::FINITE;
+    }
+}
+
+impl BaseParams for SlUcbParams {
+    type Base = SlUcb;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Random signs until the relevant coordinates are found, then optimism on them.",
         source: "Carpentier, Munos 2012, Bandit theory meets compressed sensing for high-dimensional stochastic linear bandit",
@@ -31,66 +50,12 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "stochastic linear losses on the ball with few relevant coordinates",
         cost: "O(d^2), and O(s^3) on s coordinates",
-        kind: "points",
-        status: "from memory",
-        fields: &[
-            Field { name: "norm", default: "0.5", doc: "S, a bound on the length of the parameter." },
-            Field { name: "noise", default: "0.5", doc: "Sub-Gaussian constant of the noise." },
-            Field {
-                name: "delta",
-                default: "\"auto\"",
-                doc: "Probability of a wrong confidence set; auto: 1/T.",
-            },
-            Field {
-                name: "scale",
-                default: "1.0",
-                doc: "Multiplies the confidence radius and the threshold.",
-            },
-            Field {
-                name: "offset",
-                default: "0.5",
-                doc: "What is subtracted from losses before the regression.",
-            },
-        ],
-    },
-    build: |table, setup| points(&ROW.entry, table, setup, SlUcbParams::check),
-    bound: |_| None,
-    defaults: defaults::<SlUcbParams>,
-};
+        kind: Kind::Points,
+        status: Status::FromMemory,
+    };
 
-/// Parameters of [`SlUcb`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SlUcbParams {
-    /// S, a bound on the length of the parameter.
-    pub norm: f64,
-    /// Sub-Gaussian constant of the noise.
-    pub noise: f64,
-    /// Probability of a wrong confidence set.
-    pub delta: Setting,
-    /// Multiplies the confidence radius and the threshold.
-    pub scale: f64,
-    /// What is subtracted from losses before the regression.
-    pub offset: f64,
-}
-
-impl Default for SlUcbParams {
-    fn default() -> Self {
-        Self { norm: 0.5, noise: 0.5, delta: Setting::Auto, scale: 1.0, offset: 0.5 }
-    }
-}
-
-impl SlUcbParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the space is not the unit ball.
-    pub fn check(self, setup: &Setup) -> Result<SlUcb, BaseError> {
-        ParamError::positive("norm", self.norm)?;
-        non_negative("noise", self.noise)?;
-        check_delta(self.delta)?;
-        non_negative("scale", self.scale)?;
-        check_offset(self.offset)?;
+    fn build(self, setup: &Setup) -> Result<SlUcb, BaseError> {
+        self.check()?;
         let set = point_set(setup)?.clone();
         let Set::Ball { dim } = set else {
             return Err(SetError::Unsupported { what: "sl-ucb", kind: set.kind() }.into());

@@ -4,26 +4,50 @@
 //! confidence set around the regression on its *predictions*; the predictor here is the exact mixture of ridge
 //! forecasters over all supports of at most s coordinates. Regret O~(sqrt(s d T)). Lazy, alpha = 1/2.
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
 use corral_core::{BaseError, ParamError, Rng, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::lazy::{Lazy, Model};
-use super::oful::{check_delta, check_offset, confidence, parameter_norm};
+use super::oful::{confidence, parameter_norm};
 use super::optimism::{Ellipsoid, Optimist, Search};
 use super::point_set;
 use super::ridge::{Ridge, quadratic};
-use crate::common::{Clock, Setting, check_numbers, non_negative};
-use crate::registry::{Row, bound_horizon, defaults, points};
+use crate::built::{BaseParams, bound_horizon};
+use crate::common::{Clock, Setting, check_numbers};
 
 const NAME: &str = "sparse-oful";
 
 /// The mixture is exact, and has no more supports than this.
 const SUPPORTS: usize = 5000;
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`SparseOful`].
+    pub struct SparseOfulParams {
+        /// s: at most this many coordinates count; at most 5000 supports.
+        sparsity: usize = 1, Bounds::at_least(1.0);
+        /// S, a bound on the length of the parameter; auto: what losses in [0, 1] allow.
+        norm: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// Sub-Gaussian constant of the noise.
+        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        /// Probability of a wrong confidence set; auto: 1/T.
+        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        /// Multiplies the confidence radius.
+        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        /// What is subtracted from losses before the regression.
+        offset: f64 = 0.5, Bounds::FINITE;
+        /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
+        search: Search = Search::Auto;
+    }
+}
+
+impl BaseParams for SparseOfulParams {
+    type Base = SparseOful;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Optimism with confidence sets from an exact mixture over sparse supports.",
         source: "Abbasi-Yadkori, Pal, Szepesvari 2012, Online-to-confidence-set conversions and application to sparse stochastic bandits",
@@ -31,92 +55,12 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "stochastic linear losses with few relevant coordinates",
         cost: "O(N s^2 + d^2) with N supports, and the search of the set",
-        kind: "points",
-        status: "standard",
-        fields: &[
-            Field {
-                name: "sparsity",
-                default: "1",
-                doc: "s: at most this many coordinates count; at most 5000 supports.",
-            },
-            Field {
-                name: "norm",
-                default: "\"auto\"",
-                doc: "S, a bound on the length of the parameter; auto: what losses in [0, 1] allow.",
-            },
-            Field { name: "noise", default: "0.5", doc: "Sub-Gaussian constant of the noise." },
-            Field {
-                name: "delta",
-                default: "\"auto\"",
-                doc: "Probability of a wrong confidence set; auto: 1/T.",
-            },
-            Field { name: "scale", default: "1.0", doc: "Multiplies the confidence radius." },
-            Field {
-                name: "offset",
-                default: "0.5",
-                doc: "What is subtracted from losses before the regression.",
-            },
-            Field {
-                name: "search",
-                default: "\"auto\"",
-                doc: "On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.",
-            },
-        ],
-    },
-    build: |table, setup| points(&ROW.entry, table, setup, SparseOfulParams::check),
-    bound: |setup| {
-        let d = point_set(setup).ok()?.dim() as f64;
-        let t = bound_horizon(setup);
-        Some(((8.0 * d * (1.0 + t / d).ln() * t.ln()).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<SparseOfulParams>,
-};
+        kind: Kind::Points,
+        status: Status::Standard,
+    };
 
-/// Parameters of [`SparseOful`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct SparseOfulParams {
-    /// At most this many coordinates count.
-    pub sparsity: usize,
-    /// S, a bound on the length of the parameter.
-    pub norm: Setting,
-    /// Sub-Gaussian constant of the noise.
-    pub noise: f64,
-    /// Probability of a wrong confidence set.
-    pub delta: Setting,
-    /// Multiplies the confidence radius.
-    pub scale: f64,
-    /// What is subtracted from losses before the regression.
-    pub offset: f64,
-    /// How the optimum over polytopes and boxes is found.
-    pub search: Search,
-}
-
-impl Default for SparseOfulParams {
-    fn default() -> Self {
-        Self {
-            sparsity: 1,
-            norm: Setting::Auto,
-            noise: 0.5,
-            delta: Setting::Auto,
-            scale: 1.0,
-            offset: 0.5,
-            search: Search::Auto,
-        }
-    }
-}
-
-impl SparseOfulParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, there are too many supports, or the space is no set of points.
-    pub fn check(self, setup: &Setup) -> Result<SparseOful, BaseError> {
-        self.norm.positive("norm")?;
-        non_negative("noise", self.noise)?;
-        check_delta(self.delta)?;
-        non_negative("scale", self.scale)?;
-        check_offset(self.offset)?;
+    fn build(self, setup: &Setup) -> Result<SparseOful, BaseError> {
+        self.check()?;
         let set = point_set(setup)?.clone();
         let (dim, clock) = (set.dim(), Clock::new(setup));
         if self.sparsity == 0 || self.sparsity > dim {
@@ -139,6 +83,12 @@ impl SparseOfulParams {
         };
         model.decide(&clock)?;
         Ok(Lazy::new(self, set, clock, model))
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let d = point_set(setup).ok()?.dim() as f64;
+        let t = bound_horizon(setup);
+        Some(RegretBound::new((8.0 * d * (1.0 + t / d).ln() * t.ln()).sqrt(), 0.5))
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the bases over points owe, over all kinds of sets.
 
+use crate::built::BaseParams;
 use corral_core::contract::{OnRange, Subject, check_all};
 use corral_core::set::SetError;
 use corral_core::{
@@ -154,7 +155,7 @@ fn gradient_estimates_are_unbiased() {
             for centered in [false, true] {
                 let mut rng = Pcg64Dxsm::seed_from_u64(17);
                 let params = ScribleParams { centered, ..Default::default() };
-                let mut base = params.check(&setup(set.clone(), 1000)).unwrap();
+                let mut base = params.build(&setup(set.clone(), 1000)).unwrap();
                 Base::<(), Point>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1000) })
                     .unwrap();
                 // Away from the centre first.
@@ -176,7 +177,7 @@ fn gradient_estimates_are_unbiased() {
             // BGD: the gradient of a linear loss is that of the smoothed one. In the set's own coordinates, where the
             // simplex sees the part of c in the plane.
             let mut rng = Pcg64Dxsm::seed_from_u64(23);
-            let mut base = BgdParams::default().check(&setup(set.clone(), 1_000_000_000)).unwrap();
+            let mut base = BgdParams::default().build(&setup(set.clone(), 1_000_000_000)).unwrap();
             Base::<(), Point>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1_000_000_000) })
                 .unwrap();
             let mean = if d < set.dim() { SLOPE.iter().sum::<f64>() / 4.0 } else { 0.0 };
@@ -197,7 +198,7 @@ fn gradient_estimates_are_unbiased() {
 fn decisions_near_the_boundary_stay_inside() {
     let mut rng = Pcg64Dxsm::seed_from_u64(31);
     for set in convex_sets() {
-        let mut base = ScribleParams::default().check(&setup(set.clone(), 1_000_000)).unwrap();
+        let mut base = ScribleParams::default().build(&setup(set.clone(), 1_000_000)).unwrap();
         let mut made = Proposal::default();
         let d = set.affine_dim();
         // Blame one direction again and again: the leader runs to the other side.
@@ -213,7 +214,7 @@ fn decisions_near_the_boundary_stay_inside() {
             }
         }
         let mut bgd = BgdParams { delta: Setting::Given(0.01), ..Default::default() }
-            .check(&setup(set.clone(), 1_000_000))
+            .build(&setup(set.clone(), 1_000_000))
             .unwrap();
         for push in 0..8 {
             let memo: Vec<f64> = (0..set.dim()).map(|i| 1e5 * (i as f64 - 0.3 * f64::from(push))).collect();
@@ -232,7 +233,7 @@ fn decisions_near_the_boundary_stay_inside() {
 fn late_feedback_counts_with_the_direction_of_its_proposal() {
     for set in convex_sets() {
         let mut rng = Pcg64Dxsm::seed_from_u64(5);
-        let mut base = ScribleParams::default().check(&setup(set.clone(), 100)).unwrap();
+        let mut base = ScribleParams::default().build(&setup(set.clone(), 100)).unwrap();
         let tickets: Vec<Proposal<Point>> = (0..20).map(|_| base.propose(&(), &mut rng).unwrap()).collect();
         let (mut early, mut late) = (base.clone(), base);
         for made in &tickets {
@@ -256,7 +257,7 @@ fn the_clamps_bind_where_they_should() {
     let horizon = 5000.0f64;
     for (set, nu) in convex_sets().into_iter().zip([1.0, 3.0, 4.0, 7.0]) {
         let d = 3.0;
-        let mut base = ScribleParams::default().check(&setup(set, 5000)).unwrap();
+        let mut base = ScribleParams::default().build(&setup(set, 5000)).unwrap();
         let edge = horizon / (8.0 * nu * horizon.ln());
         for rho in [1.0, 0.5 * edge, 0.99 * edge, 1.01 * edge, 100.0 * edge] {
             Base::<(), Point>::obey(&mut base, Order::Widen { range: rho, remaining: Some(5000) }).unwrap();
@@ -271,7 +272,7 @@ fn the_clamps_bind_where_they_should() {
     }
     // delta = sqrt(R d/(3(L + 1/r))) rho^{1/4} T^{-1/4}, at most r/2; eta = R delta/(d sqrt(rho T)).
     let mut base = BgdParams { lipschitz: Setting::Given(0.5), ..Default::default() }
-        .check(&setup(Set::Ball { dim: 2 }, 5000))
+        .build(&setup(Set::Ball { dim: 2 }, 5000))
         .unwrap();
     let free = |rho: f64| (2.0f64 / 4.5).sqrt() * (rho / horizon).powf(0.25);
     let edge = horizon * (0.5f64 / (2.0f64 / 4.5).sqrt()).powi(4);
@@ -299,7 +300,7 @@ fn confidence_sets_cover_at_their_level() {
                 norm: Setting::Given(0.5),
                 ..Default::default()
             };
-            let mut base = params.check(&setup(Set::Ball { dim: 3 }, 150)).unwrap();
+            let mut base = params.build(&setup(Set::Ball { dim: 3 }, 150)).unwrap();
             let clock = crate::common::Clock { rounds: 0, horizon: Some(150), range: 1.0 };
             let mut covered = true;
             for _ in 0..150 {
@@ -321,7 +322,7 @@ fn confidence_sets_cover_at_their_level() {
     for run in 0..60 {
         let mut rng = Pcg64Dxsm::seed_from_u64(run);
         let mut base = SparseOfulParams { delta: Setting::Given(0.1), ..Default::default() }
-            .check(&setup(Set::Ball { dim: 6 }, 200))
+            .build(&setup(Set::Ball { dim: 6 }, 200))
             .unwrap();
         let clock = crate::common::Clock { rounds: 0, horizon: Some(200), range: 1.0 };
         for _ in 0..200 {
@@ -351,14 +352,14 @@ fn structure_is_found() {
     theta[7] = -0.3;
     theta[2] = 0.25;
     let mut base = SlUcbParams { noise: 0.1, ..Default::default() }
-        .check(&setup(Set::Ball { dim: 12 }, 200_000))
+        .build(&setup(Set::Ball { dim: 12 }, 200_000))
         .unwrap();
     play(&mut base, &theta, 3000);
     assert_eq!(base.model().support(), [2, 7]);
     let mut theta = [0.0; 12];
     theta[6..9].copy_from_slice(&[0.2, -0.25, 0.2]);
     let mut base = GroupSparseParams { group: 3, noise: 0.1, ..Default::default() }
-        .check(&setup(Set::Ball { dim: 12 }, 20_000))
+        .build(&setup(Set::Ball { dim: 12 }, 20_000))
         .unwrap();
     play(&mut base, &theta, 2100);
     assert_eq!(base.model().support(), [6, 7, 8]);
@@ -375,7 +376,7 @@ fn a_link_is_fitted() {
             Set::finite(&[vec![1.0, 0.0], vec![0.0, 1.0], vec![0.6, 0.8], vec![-0.6, 0.8], vec![0.0, -1.0]])
                 .unwrap();
         let mut base =
-            GlmOfulParams { link, ..Default::default() }.check(&setup(set.clone(), 100_000)).unwrap();
+            GlmOfulParams { link, ..Default::default() }.build(&setup(set.clone(), 100_000)).unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(8);
         let Set::Finite(points) = set else { panic!() };
         // Learning from others: every point in turn, beyond the rounds of full refits.
@@ -394,17 +395,17 @@ fn a_link_is_fitted() {
 fn bad_input_is_refused_by_type() {
     let finite = setup(Set::finite(&[vec![1.0, 2.0]]).unwrap(), 10);
     assert!(matches!(
-        ScribleParams::default().check(&finite),
+        ScribleParams::default().build(&finite),
         Err(BaseError::Set(SetError::Unsupported { what: "a barrier", .. }))
     ));
-    assert!(matches!(BgdParams::default().check(&finite), Err(BaseError::Set(SetError::Unsupported { .. }))));
+    assert!(matches!(BgdParams::default().build(&finite), Err(BaseError::Set(SetError::Unsupported { .. }))));
     let flat = setup(Set::Ball { dim: 0 }, 10);
     let zero = BaseError::Set(SetError::ZeroDimension);
-    assert_eq!(ScribleParams::default().check(&flat).unwrap_err(), zero);
-    assert_eq!(BgdParams::default().check(&flat).unwrap_err(), zero);
-    assert_eq!(OfulParams::default().check(&flat).unwrap_err(), zero);
+    assert_eq!(ScribleParams::default().build(&flat).unwrap_err(), zero);
+    assert_eq!(BgdParams::default().build(&flat).unwrap_err(), zero);
+    assert_eq!(OfulParams::default().build(&flat).unwrap_err(), zero);
     let square = setup(Set::Box { dim: 2 }, 10);
-    let centre = |c: Vec<f64>| BgdParams { centre: c, ..Default::default() }.check(&square).unwrap_err();
+    let centre = |c: Vec<f64>| BgdParams { centre: c, ..Default::default() }.build(&square).unwrap_err();
     assert!(
         matches!(centre(vec![2.0, 0.0]), BaseError::Set(SetError::CentreOutside { radius }) if radius == -1.0)
     );
@@ -412,40 +413,40 @@ fn bad_input_is_refused_by_type() {
     assert!(matches!(centre(vec![0.0]), BaseError::Set(SetError::Dimension { found: 1, .. })));
     let map = |m: &[[f64; 2]]| {
         let matrix = m.iter().map(|r| r.to_vec()).collect();
-        BgdParams { matrix, ..Default::default() }.check(&square).map(|_| ())
+        BgdParams { matrix, ..Default::default() }.build(&square).map(|_| ())
     };
     assert!(matches!(map(&[[1.0, 2.0], [2.0, 4.0]]), Err(BaseError::Set(SetError::Singular { .. }))));
     assert!(matches!(map(&[[1.0, 2.0]]), Err(BaseError::Set(SetError::Dimension { .. }))));
     assert!(map(&[[1.0, 2.0], [0.0, 4.0]]).is_ok());
     let ball = setup(Set::Ball { dim: 40 }, 10);
-    let many = SparseOfulParams { sparsity: 4, ..Default::default() }.check(&ball).unwrap_err();
+    let many = SparseOfulParams { sparsity: 4, ..Default::default() }.build(&ball).unwrap_err();
     assert!(many.to_string().contains("at most 5000 supports"), "{many}");
-    assert!(GroupSparseParams { group: 3, ..Default::default() }.check(&ball).is_err());
+    assert!(GroupSparseParams { group: 3, ..Default::default() }.build(&ball).is_err());
     assert!(matches!(
-        SlUcbParams::default().check(&square),
+        SlUcbParams::default().build(&square),
         Err(BaseError::Set(SetError::Unsupported { .. }))
     ));
     // A proposal that is not one.
-    let mut base = ScribleParams::default().check(&square).unwrap();
+    let mut base = ScribleParams::default().build(&square).unwrap();
     for memo in [&[][..], &[1.0], &[f64::NAN, 0.0]] {
         let made = Proposal::with_memo(Point(vec![0.0, 0.0]), memo.into());
         assert!(matches!(base.learn(&(), &made, Feedback::plain(1.0)), Err(BaseError::Proposal(_))));
     }
-    let mut base = OfulParams::default().check(&square).unwrap();
+    let mut base = OfulParams::default().build(&square).unwrap();
     for x in [vec![0.0], vec![2.0, 0.0], vec![f64::NAN, 0.0]] {
         let made = Proposal::new(Point(x));
         assert!(matches!(base.learn(&(), &made, Feedback::plain(1.0)), Err(BaseError::Proposal(_))));
     }
     let arms = Setup::arms(1, Some(10));
-    assert!(matches!(ScribleParams::default().check_arms(&arms), Err(BaseError::Set(SetError::Vertices(1)))));
+    assert!(matches!(ScribleArmsParams::default().build(&arms), Err(BaseError::Set(SetError::Vertices(1)))));
 }
 
 /// Where the horizon is not known the rate falls as the rounds double, and never rises.
 #[test]
 fn an_unknown_horizon_is_doubled() {
     let world = Setup::new(Space::Points(Set::Ball { dim: 2 }), None);
-    let mut base = ScribleParams::default().check(&world).unwrap();
-    let mut bgd = BgdParams::default().check(&world).unwrap();
+    let mut base = ScribleParams::default().build(&world).unwrap();
+    let mut bgd = BgdParams::default().build(&world).unwrap();
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
     let (mut last, mut falls, mut last_delta) = (base.rate(), 0, bgd.delta());
     for _ in 0..1000 {
@@ -468,7 +469,7 @@ fn an_unknown_horizon_is_doubled() {
 fn vertices_give_unbiased_estimates_too() {
     let losses = [0.9, 0.2, 0.6];
     let mut rng = Pcg64Dxsm::seed_from_u64(12);
-    let base = ScribleParams::default().check_arms(&Setup::arms(3, Some(1000))).unwrap();
+    let base = ScribleArmsParams::default().build(&Setup::arms(3, Some(1000))).unwrap();
     assert_mean("scrible-arms", &[0.3, -0.4], 200_000, || {
         let mut copy = base.clone();
         let made: Proposal<Arm> = copy.propose(&(), &mut rng).unwrap();

@@ -11,7 +11,9 @@
 
 use std::sync::Arc;
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
 use corral_core::{
     Arm, Base, BaseError, Context, ContextSampler, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup,
@@ -23,48 +25,15 @@ use serde::{Deserialize, Serialize};
 use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Reads, Sites};
 use super::workspace::Workspace;
-use super::{POLICIES, default_ln_size, over_policies, propensity, rounds_left};
-use crate::common::{Clock, RangeChange, check_arm, non_negative, reopen, seal};
-use crate::registry::{Row, defaults};
+use super::{ln_size, propensity, rounds_left};
+use crate::built::BaseParams;
+use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
 
 const NAME: &str = "bistro";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: NAME,
-        summary: "Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).",
-        source: "Syrgkanis, Luo, Krishnamurthy, Schapire 2016, Improved regret bounds for oracle-based adversarial contextual bandits",
-        regret: "3.78 (K T)^(2/3) (ln N)^(1/3)",
-        alpha: Some(1.0 / 3.0),
-        fits: "contexts i.i.d. from a known distribution, adversarial losses, any class with an oracle",
-        cost: "1 oracle call (leader), 2 (uniform) or K + 1 (water-fill) on O(T K/(L rho)) examples",
-        kind: "contextual",
-        status: "paper",
-        fields: &[
-            POLICIES,
-            Field {
-                name: "rule",
-                default: "\"leader\"",
-                doc: "Which minimiser q*: the leader's action, its share phi and the rest uniform, or water-filling; all have the same value.",
-            },
-            Field {
-                name: "kappa",
-                default: "2.0",
-                doc: "Multiplies the hallucinated losses: 2 in theory, less in practice.",
-            },
-        ],
-    },
-    build: |table, setup| over_policies(&ROW.entry, table, setup, BistroParams::needs, BistroParams::check),
-    bound: |setup| {
-        // 3.78 (K T)^(2/3) (ln N)^(1/3)
-        let k = setup.actions() as f64;
-        Some((3.78 * k.powf(2.0 / 3.0) * default_ln_size(setup)?.cbrt(), 2.0 / 3.0, 1.0 / 3.0))
-    },
-    defaults: defaults::<BistroParams>,
-};
-
 /// Which minimiser over the simplex is played.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BistroRule {
     /// All on the leader's action: one call of the oracle.
@@ -76,29 +45,38 @@ pub enum BistroRule {
     WaterFill,
 }
 
-/// Parameters of [`Bistro`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct BistroParams {
-    /// The class.
-    pub policies: Policies,
-    /// Which minimiser is played.
-    pub rule: BistroRule,
-    /// Multiplies the hallucinated losses.
-    pub kappa: f64,
-}
-
-impl Default for BistroParams {
-    fn default() -> Self {
-        Self { policies: Policies::Auto, rule: BistroRule::Leader, kappa: 2.0 }
+corral_core::params! {
+    /// Parameters of [`Bistro`].
+    pub struct BistroParams {
+        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
+        /// bins, search, .. } } or { linear = { ridge, .. } }.
+        policies: Policies = Policies::Auto;
+        /// Which minimiser q*: the leader's action, its share phi and the rest uniform, or water-filling; all
+        /// have the same value.
+        rule: BistroRule = BistroRule::Leader;
+        /// Multiplies the hallucinated losses: 2 in theory, less in practice.
+        kappa: f64 = 2.0, Bounds::NON_NEGATIVE;
     }
 }
 
 /// Contexts that a future may have, on average: beyond this a round takes seconds.
 const LONGEST: f64 = 1e7;
 
-impl BistroParams {
-    /// What the world of `setup` would have to have, and does not.
+impl BaseParams for BistroParams {
+    type Base = Bistro;
+
+    const ENTRY: Entry = Entry {
+        name: NAME,
+        summary: "Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).",
+        source: "Syrgkanis, Luo, Krishnamurthy, Schapire 2016, Improved regret bounds for oracle-based adversarial contextual bandits",
+        regret: "3.78 (K T)^(2/3) (ln N)^(1/3)",
+        alpha: Some(1.0 / 3.0),
+        fits: "contexts i.i.d. from a known distribution, adversarial losses, any class with an oracle",
+        cost: "1 oracle call (leader), 2 (uniform) or K + 1 (water-fill) on O(T K/(L rho)) examples",
+        kind: Kind::Contextual,
+        status: Status::Paper,
+    };
+
     fn needs(&self, setup: &Setup) -> Option<&'static str> {
         if setup.horizon.is_none() {
             return Some("a known horizon");
@@ -110,12 +88,8 @@ impl BistroParams {
         self.policies.needs(setup)
     }
 
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, the horizon or the sampler is missing, or the class does not fit the world.
-    pub fn check(self, setup: &Setup) -> Result<Bistro, BaseError> {
-        non_negative("kappa", self.kappa)?;
+    fn build(self, setup: &Setup) -> Result<Bistro, BaseError> {
+        self.check()?;
         if let Some(needs) = self.needs(setup) {
             return Err(BaseError::Failed(format!("{NAME} needs {needs}")));
         }
@@ -140,6 +114,16 @@ impl BistroParams {
             shares: vec![0.0; reads.actions],
             q: vec![0.0; reads.actions],
             class,
+        })
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        // 3.78 (K T)^(2/3) (ln N)^(1/3)
+        let k = setup.actions() as f64;
+        Some(RegretBound {
+            scale: 3.78 * k.powf(2.0 / 3.0) * ln_size(&self.policies, setup)?.cbrt(),
+            exponent: 2.0 / 3.0,
+            alpha: 1.0 / 3.0,
         })
     }
 }
@@ -417,7 +401,7 @@ mod tests {
             let setup = setup(&tables);
             let mut values = Vec::new();
             for rule in [BistroRule::Leader, BistroRule::Uniform, BistroRule::WaterFill] {
-                let mut base = BistroParams { rule, ..BistroParams::default() }.check(&setup).unwrap();
+                let mut base = BistroParams { rule, ..BistroParams::default() }.build(&setup).unwrap();
                 let b = base.size.estimate;
                 let site = base.state.sites.enter(&Context::tabular(cell, 3)).unwrap();
                 // A past and a future in halves of B, so that phi takes values inside (0, 1).
@@ -462,7 +446,7 @@ mod tests {
         let tables: Vec<Vec<u16>> = (0..64).map(|i| vec![i % 3, i / 3 % 3, i / 9 % 3, i / 27 % 3]).collect();
         let mut setup = setup(&tables);
         setup.horizon = Some(5000);
-        let mut base = BistroParams::default().check(&setup).unwrap();
+        let mut base = BistroParams::default().build(&setup).unwrap();
         let length = 2f64.powf(-1.0 / 3.0) * (15_000.0 / 64f64.ln()).cbrt();
         assert!((base.size.length - length).abs() < 1e-12 && base.size.estimate == base.size.length);
         base.obey(Order::Widen { range: 8.0, remaining: Some(5000) }).unwrap();
@@ -486,7 +470,7 @@ mod tests {
         for p in [1.0, 0.125] {
             let mut setup = setup(&tables);
             setup.horizon = Some(50);
-            let mut base = BistroParams::default().check(&setup).unwrap();
+            let mut base = BistroParams::default().build(&setup).unwrap();
             base.obey(Order::Widen { range: 8.0, remaining: Some(50) }).unwrap();
             let state = base.state.clone();
             let x = Context::tabular(1, 3);
@@ -516,7 +500,7 @@ mod tests {
     #[test]
     fn a_snapshot_that_cannot_be_is_refused() {
         let setup = setup(&[vec![0, 1, 2, 0]]);
-        let base = BistroParams::default().check(&setup).unwrap();
+        let base = BistroParams::default().build(&setup).unwrap();
         let mut other = base.clone();
         for break_it in [
             (|s: &mut State| s.clock.horizon = None) as fn(&mut State),

@@ -54,6 +54,7 @@ pub struct Erm {
 
 /// Which policies, as a spec file says it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Policies {
     /// The class that comes with the environment where there is one; without side information the constant policies;

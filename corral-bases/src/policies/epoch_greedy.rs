@@ -12,66 +12,26 @@
 
 use std::sync::Arc;
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
 use corral_core::policy::Policy;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, uniform,
-};
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, uniform};
 use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Sites};
 use super::workspace::Workspace;
-use super::{POLICIES, default_ln_size, go_on, over_policies, propensity, rounds_left};
-use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
-use crate::registry::{Row, bound_horizon, defaults};
+use super::{go_on, ln_size, propensity, rounds_left};
+use crate::built::{BaseParams, bound_horizon};
+use crate::common::{Clock, RangeChange, check_arm, reopen, restart_or_retune, seal};
 
 const NAME: &str = "epoch-greedy";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: NAME,
-        summary: "Explores uniformly, then follows the cheapest policy.",
-        source: "Langford, Zhang 2008, The epoch-greedy algorithm for contextual multi-armed bandits",
-        regret: "O(T^(2/3) sqrt(K ln(T N)))",
-        alpha: Some(1.0 / 3.0),
-        fits: "stochastic contexts and losses, any class with an oracle",
-        cost: "O(1), and the oracle once (first) or per epoch",
-        kind: "contextual",
-        status: "paper",
-        fields: &[
-            POLICIES,
-            Field {
-                name: "variant",
-                default: "\"first\"",
-                doc: "Explore first (the paper; needs the horizon), or in epochs of one exploration each.",
-            },
-            Field {
-                name: "scale",
-                default: "1.0",
-                doc: "Multiplies the rounds of exploration T0 (first), or divides those of exploitation S(l) (epochs).",
-            },
-            Field {
-                name: "range_change",
-                default: "\"restart\"",
-                doc: "What a larger range does: restart (the paper), or retune the schedule and keep the examples.",
-            },
-        ],
-    },
-    build: |table, setup| {
-        over_policies(&ROW.entry, table, setup, EpochGreedyParams::needs, EpochGreedyParams::check)
-    },
-    bound: |setup| {
-        // T^(2/3) sqrt(K ln(T N)), the paper's T0
-        let ln = bound_horizon(setup).ln() + default_ln_size(setup)?;
-        Some(((setup.actions() as f64 * ln).sqrt(), 2.0 / 3.0, 1.0 / 3.0))
-    },
-    defaults: defaults::<EpochGreedyParams>,
-};
-
 /// Which Epoch-Greedy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EpochGreedyVariant {
     /// All exploration comes first, as in the paper.
@@ -81,33 +41,36 @@ pub enum EpochGreedyVariant {
     Epochs,
 }
 
-/// Parameters of [`EpochGreedy`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct EpochGreedyParams {
-    /// The class.
-    pub policies: Policies,
-    /// Explore first, or in epochs.
-    pub variant: EpochGreedyVariant,
-    /// Multiplies the rounds of exploration, or divides those of exploitation.
-    pub scale: f64,
-    /// What a larger range does: `Restart` or `Retune`.
-    pub range_change: RangeChange,
-}
-
-impl Default for EpochGreedyParams {
-    fn default() -> Self {
-        Self {
-            policies: Policies::Auto,
-            variant: EpochGreedyVariant::First,
-            scale: 1.0,
-            range_change: RangeChange::Restart,
-        }
+corral_core::params! {
+    /// Parameters of [`EpochGreedy`].
+    pub struct EpochGreedyParams {
+        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
+        /// bins, search, .. } } or { linear = { ridge, .. } }.
+        policies: Policies = Policies::Auto;
+        /// Explore first (the paper; needs the horizon), or in epochs of one exploration each.
+        variant: EpochGreedyVariant = EpochGreedyVariant::First;
+        /// Multiplies the rounds of exploration T0 (first), or divides those of exploitation S(l) (epochs).
+        scale: f64 = 1.0, Bounds::POSITIVE;
+        /// What a larger range does: restart (the paper), or retune the schedule and keep the examples.
+        range_change: RangeChange = RangeChange::Restart;
     }
 }
 
-impl EpochGreedyParams {
-    /// What the world of `setup` would have to have, and does not.
+impl BaseParams for EpochGreedyParams {
+    type Base = EpochGreedy;
+
+    const ENTRY: Entry = Entry {
+        name: NAME,
+        summary: "Explores uniformly, then follows the cheapest policy.",
+        source: "Langford, Zhang 2008, The epoch-greedy algorithm for contextual multi-armed bandits",
+        regret: "O(T^(2/3) sqrt(K ln(T N)))",
+        alpha: Some(1.0 / 3.0),
+        fits: "stochastic contexts and losses, any class with an oracle",
+        cost: "O(1), and the oracle once (first) or per epoch",
+        kind: Kind::Contextual,
+        status: Status::Paper,
+    };
+
     fn needs(&self, setup: &Setup) -> Option<&'static str> {
         if self.variant == EpochGreedyVariant::First && setup.horizon.is_none() {
             return Some("a known horizon, or variant = \"epochs\"");
@@ -115,21 +78,25 @@ impl EpochGreedyParams {
         self.policies.needs(setup)
     }
 
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, the horizon is missing, or the class does not fit the world.
-    pub fn check(self, setup: &Setup) -> Result<EpochGreedy, BaseError> {
-        ParamError::positive("scale", self.scale)?;
-        if self.range_change == RangeChange::Keep {
-            return Err(ParamError::new("range_change", "keep", "restart or retune").into());
-        }
+    fn build(self, setup: &Setup) -> Result<EpochGreedy, BaseError> {
+        self.check()?;
+        restart_or_retune(self.range_change)?;
         if let Some(needs) = self.needs(setup) {
             return Err(BaseError::Failed(format!("{NAME} needs {needs}")));
         }
         let class = self.policies.class(setup)?;
         let state = State::new(Clock::new(setup), &class);
         Ok(EpochGreedy { params: self, state, class, work: Workspace::default() })
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        // T^(2/3) sqrt(K ln(T N)), the paper's T0
+        let ln = bound_horizon(setup).ln() + ln_size(&self.policies, setup)?;
+        Some(RegretBound {
+            scale: (setup.actions() as f64 * ln).sqrt(),
+            exponent: 2.0 / 3.0,
+            alpha: 1.0 / 3.0,
+        })
     }
 }
 
@@ -370,7 +337,7 @@ mod tests {
     #[test]
     fn first_explores_as_long_as_the_paper_says_and_then_never() {
         for range in [1.0, 8.0] {
-            let mut base = EpochGreedyParams::default().check(&setup(100_000)).unwrap();
+            let mut base = EpochGreedyParams::default().build(&setup(100_000)).unwrap();
             base.obey(Order::Widen { range, remaining: Some(100_000) }).unwrap();
             // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N))
             let t0 = 100_000f64.powf(2.0 / 3.0) * range.cbrt() * (2.0 * 400_000f64.ln()).sqrt();
@@ -380,13 +347,13 @@ mod tests {
             assert!(!explored[t0 as usize..].iter().any(|e| *e));
             assert_eq!(base.policy(), Some(&Policy::Table(vec![0, 1])));
         }
-        let short = EpochGreedyParams::default().check(&setup(3)).unwrap();
+        let short = EpochGreedyParams::default().build(&setup(3)).unwrap();
         assert_eq!(short.explore_first(), 3);
     }
 
     #[test]
     fn rounds_that_were_not_seen_count_as_exploration() {
-        let mut base = EpochGreedyParams::default().check(&setup(100_000)).unwrap();
+        let mut base = EpochGreedyParams::default().build(&setup(100_000)).unwrap();
         let x = Context::tabular(0, 2);
         for _ in 0..base.explore_first() {
             assert!(base.explores());
@@ -404,7 +371,7 @@ mod tests {
             scale: 0.1,
             ..EpochGreedyParams::default()
         };
-        let mut base = params.check(&setup(2000)).unwrap();
+        let mut base = params.build(&setup(2000)).unwrap();
         let explored = play(&mut base, 2000);
         // The rounds between explorations are S(l) = 10 sqrt(l/(K ln(T N))), at least 1.
         let mut at = 0;
@@ -425,16 +392,16 @@ mod tests {
     fn an_unknown_horizon_is_for_epochs() {
         let mut setup = setup(10);
         setup.horizon = None;
-        assert!(EpochGreedyParams::default().check(&setup).is_err());
+        assert!(EpochGreedyParams::default().build(&setup).is_err());
         let params =
             EpochGreedyParams { variant: EpochGreedyVariant::Epochs, ..EpochGreedyParams::default() };
-        let mut base = params.check(&setup).unwrap();
+        let mut base = params.build(&setup).unwrap();
         assert!(play(&mut base, 500).iter().filter(|e| **e).count() < 300);
     }
 
     #[test]
     fn a_snapshot_that_cannot_be_is_refused() {
-        let mut base = EpochGreedyParams::default().check(&setup(50)).unwrap();
+        let mut base = EpochGreedyParams::default().build(&setup(50)).unwrap();
         play(&mut base, 20);
         let mut other = base.clone();
         for break_it in [

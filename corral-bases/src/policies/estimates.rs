@@ -9,6 +9,7 @@ use crate::linear::{Regressor, Ridge, RidgeParams};
 
 /// How the costs of actions that were not played are estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Estimates {
     /// By the importance weight alone, as in the paper.

@@ -11,24 +11,43 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
 use corral_core::policy::Policy;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
-};
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index};
 use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies};
 use super::data::Reads;
-use super::{POLICIES, default_ln_size, go_on, over_policies, propensity};
-use crate::common::{Clock, RangeChange, Setting, check_arm, check_numbers, reopen, seal};
-use crate::registry::{Row, defaults};
+use super::{go_on, propensity};
+use crate::built::BaseParams;
+use crate::common::{Clock, RangeChange, Setting, check_arm, check_numbers, reopen, restart_or_retune, seal};
 
 const NAME: &str = "exp4";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
+corral_core::params! {
+    /// Parameters of [`Exp4`].
+    pub struct Exp4Params {
+        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
+        /// bins, search, .. } } or { linear = { ridge, .. } }.
+        policies: Policies = Policies::Auto;
+        /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln N/(K T)), with T doubling where it
+        /// is not known.
+        rate: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// What a larger range does: restart (the paper), or retune the rate and keep the estimates.
+        range_change: RangeChange = RangeChange::Restart;
+    }
+}
+
+/// Actions that are tabulated at most, as policies times cells.
+const TABULATED: usize = 1 << 26;
+
+impl BaseParams for Exp4Params {
+    type Base = Exp4;
+
+    const ENTRY: Entry = Entry {
         name: NAME,
         summary: "Exponential weights over policies, on importance-weighted losses.",
         source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
@@ -36,63 +55,17 @@ pub(crate) const ROW: Row = Row {
         alpha: Some(0.5),
         fits: "any contexts and losses, finitely many policies",
         cost: "O(N)",
-        kind: "contextual",
-        status: "paper",
-        fields: &[
-            POLICIES,
-            Field {
-                name: "rate",
-                default: "\"auto\"",
-                doc: "Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln N/(K T)), with T doubling where it is not known.",
-            },
-            Field {
-                name: "range_change",
-                default: "\"restart\"",
-                doc: "What a larger range does: restart (the paper), or retune the rate and keep the estimates.",
-            },
-        ],
-    },
-    build: |table, setup| {
-        over_policies(&ROW.entry, table, setup, |p: &Exp4Params, s| p.policies.needs(s), Exp4Params::check)
-    },
-    bound: |setup| {
-        // sqrt(2 K T ln N)
-        Some(((2.0 * setup.actions() as f64 * default_ln_size(setup)?).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<Exp4Params>,
-};
+        kind: Kind::Contextual,
+        status: Status::Paper,
+    };
 
-/// Parameters of [`Exp4`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Exp4Params {
-    /// The class; one that is not a list stands for a random sub-class of it.
-    pub policies: Policies,
-    /// Learning rate at range 1; it is divided by the square root of the range.
-    pub rate: Setting,
-    /// What a larger range does: `Restart` or `Retune`.
-    pub range_change: RangeChange,
-}
-
-impl Default for Exp4Params {
-    fn default() -> Self {
-        Self { policies: Policies::Auto, rate: Setting::Auto, range_change: RangeChange::Restart }
+    fn needs(&self, setup: &Setup) -> Option<&'static str> {
+        self.policies.needs(setup)
     }
-}
 
-/// Actions that are tabulated at most, as policies times cells.
-const TABULATED: usize = 1 << 26;
-
-impl Exp4Params {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the class does not fit the world.
-    pub fn check(self, setup: &Setup) -> Result<Exp4, BaseError> {
-        self.rate.positive("rate")?;
-        if self.range_change == RangeChange::Keep {
-            return Err(ParamError::new("range_change", "keep", "restart or retune").into());
-        }
+    fn build(self, setup: &Setup) -> Result<Exp4, BaseError> {
+        self.check()?;
+        restart_or_retune(self.range_change)?;
         let class = self.policies.class(setup)?;
         let reads = class.reads();
         let policies = class.enumerate()?;
@@ -120,6 +93,13 @@ impl Exp4Params {
             Exp4 { params: self, state, policies, reads, tabulated, actions, seen: None, rate: 0.0, sums };
         base.tune();
         Ok(base)
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        // sqrt(2 K T ln N) over the policies that it enumerates
+        let policies = self.policies.class(setup).ok()?.enumerate().ok()?;
+        let ln_size = (policies.len().max(2) as f64).ln();
+        Some(RegretBound::new((2.0 * setup.actions() as f64 * ln_size).sqrt(), 0.5))
     }
 }
 
@@ -400,7 +380,7 @@ mod tests {
 
     #[test]
     fn weights_equal_a_direct_computation() {
-        let mut base = Exp4Params::default().check(&tables(70)).unwrap();
+        let mut base = Exp4Params::default().build(&tables(70)).unwrap();
         let contexts: Vec<Context> = (0..4).map(|c| Context::tabular(c, 3)).collect();
         let losses = play(&mut base, &contexts, 1000);
         // eta = sqrt(2 ln N/(K T)), T = 1000
@@ -411,7 +391,7 @@ mod tests {
     fn weights_over_features_equal_a_direct_computation() {
         let trees = TreeParams { depth: 2, sample: 200, search: TreeSearch::Greedy, ..TreeParams::default() };
         let params = Exp4Params { policies: Policies::Trees(trees), ..Exp4Params::default() };
-        let mut base = params.check(&world(3, 2, None)).unwrap();
+        let mut base = params.build(&world(3, 2, None)).unwrap();
         let at =
             |i: i32| Context::shared(vec![f64::from(i % 7) / 4.0 - 0.8, f64::from(i % 5) / 3.0 - 0.7], 3);
         let contexts: Vec<Context> = (0..35).map(at).collect();
@@ -423,7 +403,7 @@ mod tests {
     fn weights_survive_any_fall() {
         // A rate so large that every loss drives weights to 0: they are computed afresh from L.
         let params = Exp4Params { rate: Setting::Given(1000.0), ..Exp4Params::default() };
-        let mut base = params.check(&Setup::arms(2, Some(100))).unwrap();
+        let mut base = params.build(&Setup::arms(2, Some(100))).unwrap();
         let x = Context::plain(2);
         for round in 0..100 {
             let made = Proposal::with_memo(Arm(round % 2), Memo::one(0.5));
@@ -436,7 +416,7 @@ mod tests {
     fn an_unknown_horizon_doubles() {
         let mut setup = tables(8);
         setup.horizon = None;
-        let mut base = Exp4Params::default().check(&setup).unwrap();
+        let mut base = Exp4Params::default().build(&setup).unwrap();
         let x = Context::tabular(0, 3);
         for _ in 0..8 {
             base.pass(&x).unwrap();
@@ -449,7 +429,7 @@ mod tests {
     #[test]
     fn a_range_divides_the_rate_and_restarts_or_keeps() {
         for (range_change, kept) in [(RangeChange::Restart, false), (RangeChange::Retune, true)] {
-            let mut base = Exp4Params { range_change, ..Exp4Params::default() }.check(&tables(8)).unwrap();
+            let mut base = Exp4Params { range_change, ..Exp4Params::default() }.build(&tables(8)).unwrap();
             let made = Proposal::with_memo(Arm(0), Memo::one(0.5));
             base.learn(&Context::tabular(0, 3), &made, Feedback::plain(1.0)).unwrap();
             base.obey(Order::Widen { range: 4.0, remaining: Some(if kept { 999 } else { 1000 }) }).unwrap();
@@ -457,14 +437,14 @@ mod tests {
             assert_eq!(base.state.losses.iter().any(|l| *l > 0.0), kept);
         }
         assert!(
-            Exp4Params { range_change: RangeChange::Keep, ..Default::default() }.check(&tables(8)).is_err()
+            Exp4Params { range_change: RangeChange::Keep, ..Default::default() }.build(&tables(8)).is_err()
         );
     }
 
     #[test]
     fn a_snapshot_that_cannot_be_is_refused() {
         let setup = tables(8);
-        let base = Exp4Params::default().check(&setup).unwrap();
+        let base = Exp4Params::default().build(&setup).unwrap();
         let mut other = base.clone();
         for break_it in [
             (|s: &mut State| s.weights[0] = f64::NAN) as fn(&mut State),
@@ -480,7 +460,7 @@ mod tests {
             break_it(&mut broken.state);
             assert!(matches!(other.load(&broken.save()), Err(BaseError::Snapshot(_))));
         }
-        assert!(other.load(&Exp4Params::default().check(&tables(9)).unwrap().save()).is_err());
+        assert!(other.load(&Exp4Params::default().build(&tables(9)).unwrap().save()).is_err());
         assert!(other.load(&base.save()).is_ok());
     }
 }

@@ -11,12 +11,12 @@
 
 use std::sync::Arc;
 
-use corral_core::catalog::{Entry, Field};
+use corral_core::masters::RegretBound;
+use corral_core::params::{Bounds, Params};
 use corral_core::policy::Policy;
+use corral_core::registry::{Entry, Kind, Status};
 use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup, sample_index,
-};
+use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index};
 use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies, PolicyClass};
@@ -24,69 +24,15 @@ use super::data::{Costs, Sites};
 use super::estimates::{Estimates, Estimator, Seen};
 use super::op::{History, Op, OpInfo, OpParams};
 use super::workspace::Workspace;
-use super::{POLICIES, default_ln_size, over_policies, propensity};
+use super::{ln_size, propensity};
+use crate::built::BaseParams;
 use crate::common::{Clock, RangeChange, Setting, check_arm, check_numbers, reopen, seal};
-use crate::registry::{Row, defaults};
 
 const NAME: &str = "iltcb";
 
-pub(crate) const ROW: Row = Row {
-    entry: Entry {
-        name: NAME,
-        summary: "Plays few policies of low regret and low variance, found by coordinate descent with an oracle.",
-        source: "Agarwal, Hsu, Kale, Langford, Li, Schapire 2014, Taming the monster",
-        regret: "O~(sqrt(K T ln N))",
-        alpha: Some(0.5),
-        fits: "stochastic contexts and losses, any class with an oracle",
-        cost: "O(support); (OP) at rounds 1, 2, 4, 8, ..",
-        kind: "contextual",
-        status: "paper",
-        fields: &[
-            POLICIES,
-            Field {
-                name: "preset",
-                default: "\"practical\"",
-                doc: "Constants: theory (psi 100, mu as in the paper) or practical (psi 1, mu a tenth of it).",
-            },
-            Field {
-                name: "psi",
-                default: "\"auto\"",
-                doc: "How little regret weighs against variance in (OP); auto: by the preset.",
-            },
-            Field {
-                name: "mu_scale",
-                default: "\"auto\"",
-                doc: "Multiplies the smoothing mu; auto: by the preset.",
-            },
-            Field {
-                name: "estimates",
-                default: "\"importance-weighted\"",
-                doc: "importance-weighted (the paper), or doubly-robust: around a ridge regression of the losses, with far less variance.",
-            },
-            Field {
-                name: "delta",
-                default: "0.05",
-                doc: "Probability that the confidence of the analysis fails.",
-            },
-            Field {
-                name: "warm_start",
-                default: "false",
-                doc: "Whether (OP) starts from the last solution instead of from nothing.",
-            },
-        ],
-    },
-    build: |table, setup| {
-        over_policies(&ROW.entry, table, setup, |p: &IltcbParams, s| p.policies.needs(s), IltcbParams::check)
-    },
-    bound: |setup| {
-        // sqrt(K T ln N), constants and logarithms dropped
-        Some(((setup.actions() as f64 * default_ln_size(setup)?).sqrt(), 0.5, 0.5))
-    },
-    defaults: defaults::<IltcbParams>,
-};
-
 /// Constants of [`Iltcb`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum IltcbPreset {
     /// psi = 100 and mu as in the analysis.
@@ -96,54 +42,52 @@ pub enum IltcbPreset {
     Practical,
 }
 
-/// Parameters of [`Iltcb`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct IltcbParams {
-    /// The class.
-    pub policies: Policies,
-    /// Which constants.
-    pub preset: IltcbPreset,
-    /// How little regret weighs against variance in (OP).
-    pub psi: Setting,
-    /// Multiplies the smoothing mu.
-    pub mu_scale: Setting,
-    /// How the costs of actions that were not played are estimated.
-    pub estimates: Estimates,
-    /// Probability that the confidence of the analysis fails, in (0, 1).
-    pub delta: f64,
-    /// Whether (OP) starts from the last solution.
-    pub warm_start: bool,
-}
-
-impl Default for IltcbParams {
-    fn default() -> Self {
-        Self {
-            policies: Policies::Auto,
-            preset: IltcbPreset::Practical,
-            psi: Setting::Auto,
-            mu_scale: Setting::Auto,
-            estimates: Estimates::ImportanceWeighted,
-            delta: 0.05,
-            warm_start: false,
-        }
+corral_core::params! {
+    /// Parameters of [`Iltcb`].
+    pub struct IltcbParams {
+        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
+        /// bins, search, .. } } or { linear = { ridge, .. } }.
+        policies: Policies = Policies::Auto;
+        /// Constants: theory (psi 100, mu as in the paper) or practical (psi 1, mu a tenth of it).
+        preset: IltcbPreset = IltcbPreset::Practical;
+        /// How little regret weighs against variance in (OP); auto: by the preset.
+        psi: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// Multiplies the smoothing mu; auto: by the preset.
+        mu_scale: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// importance-weighted (the paper), or doubly-robust: around a ridge regression of the losses, with far
+        /// less variance.
+        estimates: Estimates = Estimates::ImportanceWeighted;
+        /// Probability that the confidence of the analysis fails.
+        delta: f64 = 0.05, Bounds::INSIDE_UNIT;
+        /// Whether (OP) starts from the last solution instead of from nothing.
+        warm_start: bool = false;
     }
 }
 
 /// Steps that one (OP) may take: only an oracle that approximates can need so many.
 const CAP: u64 = 100_000;
 
-impl IltcbParams {
-    /// The base for the world of `setup`, with range 1.
-    ///
-    /// # Errors
-    /// A parameter is out of bounds, or the class does not fit the world.
-    pub fn check(self, setup: &Setup) -> Result<Iltcb, BaseError> {
-        self.psi.positive("psi")?;
-        self.mu_scale.positive("mu_scale")?;
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            return Err(ParamError::new("delta", self.delta, "in (0, 1)").into());
-        }
+impl BaseParams for IltcbParams {
+    type Base = Iltcb;
+
+    const ENTRY: Entry = Entry {
+        name: NAME,
+        summary: "Plays few policies of low regret and low variance, found by coordinate descent with an oracle.",
+        source: "Agarwal, Hsu, Kale, Langford, Li, Schapire 2014, Taming the monster",
+        regret: "O~(sqrt(K T ln N))",
+        alpha: Some(0.5),
+        fits: "stochastic contexts and losses, any class with an oracle",
+        cost: "O(support); (OP) at rounds 1, 2, 4, 8, ..",
+        kind: Kind::Contextual,
+        status: Status::Paper,
+    };
+
+    fn needs(&self, setup: &Setup) -> Option<&'static str> {
+        self.policies.needs(setup)
+    }
+
+    fn build(self, setup: &Setup) -> Result<Iltcb, BaseError> {
+        self.check()?;
         let class = self.policies.class(setup)?;
         let first = first_leader(&class)?;
         let estimator = Estimator::new(self.estimates, &class.reads())?;
@@ -162,6 +106,13 @@ impl IltcbParams {
         Ok(base)
     }
 
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        // sqrt(K T ln N), constants and logarithms dropped
+        Some(RegretBound::new((setup.actions() as f64 * ln_size(&self.policies, setup)?).sqrt(), 0.5))
+    }
+}
+
+impl IltcbParams {
     fn psi(&self) -> f64 {
         self.psi.or(|| if self.preset == IltcbPreset::Theory { 100.0 } else { 1.0 })
     }
@@ -426,7 +377,7 @@ mod tests {
     #[test]
     fn mu_is_the_formula_and_epochs_double() {
         let mut base =
-            IltcbParams { preset: IltcbPreset::Theory, ..IltcbParams::default() }.check(&setup()).unwrap();
+            IltcbParams { preset: IltcbPreset::Theory, ..IltcbParams::default() }.build(&setup()).unwrap();
         assert_eq!((base.state.mu, base.state.ends), (1.0 / 6.0, 1));
         let mut rng = Pcg64Dxsm::seed_from_u64(1);
         for (rounds, ends) in [(1, 2), (1, 4), (1, 4), (1, 8), (2044, 4096)] {
@@ -439,14 +390,14 @@ mod tests {
         assert!((base.state.mu - mu).abs() < 1e-12);
         base.state.clock.range = 4.0;
         assert!((base.smoothing(2048) - 2.0 * mu).abs() < 1e-12);
-        let practical = IltcbParams::default().check(&setup()).unwrap();
+        let practical = IltcbParams::default().build(&setup()).unwrap();
         assert!((practical.smoothing(2048) - 0.1 * mu).abs() < 1e-12);
         assert_eq!((practical.params.psi(), practical.params.mu_scale()), (1.0, 0.1));
     }
 
     #[test]
     fn a_proposal_has_at_least_mu_and_its_likelihood() {
-        let mut base = IltcbParams::default().check(&setup()).unwrap();
+        let mut base = IltcbParams::default().build(&setup()).unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(2);
         play(&mut base, 1000, &mut rng);
         assert!(base.info().solved && !base.support().0.is_empty());
@@ -460,7 +411,7 @@ mod tests {
 
     #[test]
     fn rounds_that_were_not_seen_count_with_their_context() {
-        let mut base = IltcbParams::default().check(&setup()).unwrap();
+        let mut base = IltcbParams::default().build(&setup()).unwrap();
         let x = Context::tabular(2, 3);
         for _ in 0..5 {
             base.pass(&x).unwrap();
@@ -478,7 +429,7 @@ mod tests {
         // false alarms below 2 * 3 * 6.4e-5 = 4e-4.
         let truth = [0.9, 0.3, 0.6];
         for p in [1.0, 0.125] {
-            let mut base = IltcbParams::default().check(&setup()).unwrap();
+            let mut base = IltcbParams::default().build(&setup()).unwrap();
             base.obey(Order::Widen { range: 8.0, remaining: None }).unwrap();
             let mut rng = Pcg64Dxsm::seed_from_u64(9);
             play(&mut base, 131_072, &mut rng);
@@ -505,7 +456,7 @@ mod tests {
     #[test]
     fn warm_and_cold_starts_both_learn() {
         for warm_start in [false, true] {
-            let mut base = IltcbParams { warm_start, ..IltcbParams::default() }.check(&setup()).unwrap();
+            let mut base = IltcbParams { warm_start, ..IltcbParams::default() }.build(&setup()).unwrap();
             play(&mut base, 4096, &mut Pcg64Dxsm::seed_from_u64(3));
             assert!(base.info().solved);
             // Action x mod 3 is right in context x; of 27 policies the best are right in contexts 1 and 2, and in one
@@ -520,7 +471,7 @@ mod tests {
     fn over_trees_with_an_exact_oracle_it_solves_its_problem() {
         let trees = TreeParams { depth: 2, bins: 5, search: TreeSearch::Exact, ..TreeParams::default() };
         let params = IltcbParams { policies: Policies::Trees(trees), ..IltcbParams::default() };
-        let mut base = params.check(&world(2, 2, None)).unwrap();
+        let mut base = params.build(&world(2, 2, None)).unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(4);
         for _ in 0..512 {
             let x = Context::shared(vec![uniform(&mut rng), uniform(&mut rng)], 2);
@@ -538,7 +489,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_that_cannot_be_is_refused() {
-        let mut base = IltcbParams::default().check(&setup()).unwrap();
+        let mut base = IltcbParams::default().build(&setup()).unwrap();
         play(&mut base, 600, &mut Pcg64Dxsm::seed_from_u64(5));
         let mut other = base.clone();
         for break_it in [

@@ -9,31 +9,25 @@ use std::sync::Arc;
 
 use corral_core::policy::{Linear, Policy};
 use corral_core::{BaseError, ParamError, Setup, uniform};
-use serde::{Deserialize, Serialize};
 
 use super::class::{Erm, ErmOracle};
 use super::data::{Costs, Reads, Sites};
 use super::seeded::Seeded;
 use super::workspace::Workspace;
-use crate::common::Setting;
+use crate::common::{RIDGE, Setting};
+use corral_core::params::{Bounds, Params};
 
-/// Parameters of [`LinearClass`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct LinearParams {
-    /// The ridge: how strongly weights are pulled to 0.
-    pub ridge: f64,
-    /// What tuning formulas take for ln N; auto: K (d + 1) ln T, a covering number.
-    pub ln_size: Setting,
-    /// How many policies the sub-class for EXP4 has, the constant ones among them.
-    pub sample: usize,
-    /// The seed that states the sub-class for EXP4.
-    pub seed: u64,
-}
-
-impl Default for LinearParams {
-    fn default() -> Self {
-        Self { ridge: 1.0, ln_size: Setting::Auto, sample: 1000, seed: 0 }
+corral_core::params! {
+    /// Parameters of [`LinearClass`].
+    pub struct LinearParams {
+        /// The ridge: how strongly weights are pulled to 0.
+        ridge: f64 = 1.0, RIDGE;
+        /// What tuning formulas take for ln N; auto: K (d + 1) ln T, a covering number.
+        ln_size: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// How many policies the sub-class for EXP4 has, the constant ones among them.
+        sample: usize = 1000, Bounds::between(1.0, 16_777_216.0);
+        /// The seed that states the sub-class for EXP4.
+        seed: u64 = 0;
     }
 }
 
@@ -50,11 +44,7 @@ impl LinearClass {
     /// # Errors
     /// A parameter is out of bounds, or there are no features.
     pub fn new(params: &LinearParams, setup: &Setup) -> Result<Self, BaseError> {
-        ParamError::positive("ridge", params.ridge)?;
-        params.ln_size.positive("ln_size")?;
-        if !(1..=1 << 24).contains(&params.sample) {
-            return Err(ParamError::new("sample", params.sample, "1 to 2^24").into());
-        }
+        params.check()?;
         let features = setup.context.features;
         if !(1..=1 << 12).contains(&features) {
             return Err(ParamError::new("features", features, "1 to 4096 for linear policies").into());

@@ -34,52 +34,19 @@ pub use op::OpInfo;
 pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 
-use corral_core::catalog::{Entry, Field};
-use corral_core::{Arm, Base, BaseError, Context, Learner, Memo, Order, Setup, Space};
-use serde::de::DeserializeOwned;
+use corral_core::registry::Row;
+use corral_core::{BaseError, Memo, Order, Setup};
 
+use crate::built::{Build, arms, bound_horizon};
 use crate::common::Clock;
-use crate::registry::{BuildError, Row, params, unfit};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row] = &[exp4::ROW, epoch_greedy::ROW, iltcb::ROW, bistro::ROW];
+pub(crate) const ROWS: &[Row<Build>] =
+    &[arms::<Exp4Params>(), arms::<EpochGreedyParams>(), arms::<IltcbParams>(), arms::<BistroParams>()];
 
-/// The key that all of these bases have.
-const POLICIES: Field = Field {
-    name: "policies",
-    default: "\"auto\"",
-    doc: "Which policies: \"environment\" (its own class; auto takes it where there is one), { trees = { depth, bins, search, .. } } or { linear = { ridge, .. } }.",
-};
-
-/// Builds a base over policies: reads its parameters, asks what the world lacks for them, and hands them to `check`.
-fn over_policies<P, B>(
-    entry: &Entry,
-    table: &toml::Table,
-    setup: &Setup,
-    needs: fn(&P, &Setup) -> Option<&'static str>,
-    check: fn(P, &Setup) -> Result<B, BaseError>,
-) -> Result<Learner, BuildError>
-where
-    P: DeserializeOwned,
-    B: Base<Context, Arm> + 'static,
-{
-    let params: P = params(entry, table)?;
-    if !matches!(setup.space, Space::Arms(_)) {
-        return Err(unfit(entry, "an environment with arms"));
-    }
-    if let Some(needs) = needs(&params, setup) {
-        return Err(unfit(entry, needs));
-    }
-    match check(params, setup) {
-        Ok(base) => Ok(Learner::Arms(Box::new(base))),
-        Err(source) => Err(BuildError::Base { name: entry.name.to_owned(), source }),
-    }
-}
-
-/// ln N of the default class in the world of `setup`, for regret bounds.
-fn default_ln_size(setup: &Setup) -> Option<f64> {
-    let class = Policies::Auto.class(setup).ok()?;
-    Some(class.ln_size(crate::registry::bound_horizon(setup)))
+/// ln N of the class that `policies` names in the world of `setup`, for regret bounds.
+fn ln_size(policies: &Policies, setup: &Setup) -> Option<f64> {
+    Some(policies.class(setup).ok()?.ln_size(bound_horizon(setup)))
 }
 
 /// The probability that a proposal's memo begins with, in (0, 1].

@@ -263,7 +263,7 @@ fn classes_that_cannot_be_are_refused_with_the_value() {
     let setup = world(3, 4, None);
     let no = |p: Policies| p.class(&setup).unwrap_err().to_string();
     let t = TreeParams::default;
-    assert_eq!(no(Policies::Trees(TreeParams { depth: 0, ..t() })), "depth must be 1 to 20, but is 0");
+    assert_eq!(no(Policies::Trees(TreeParams { depth: 0, ..t() })), "depth must be in [1, 20], but is 0");
     assert_eq!(
         no(Policies::Trees(TreeParams { depth: 4, search: TreeSearch::Exact, ..t() })),
         "depth must be 1 to 3 for an exact search, but is 4"

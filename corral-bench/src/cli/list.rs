@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use corral_core::params::describe::Field;
-use corral_core::registry::{Entry, Kind, Registry, Status, Unknown};
+use corral_core::registry::{Entry, Registry, Unknown};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -47,7 +47,7 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
     let Some(what) = args.what else { return overview(args.format) };
     let entries = match what {
         What::Masters => listed(&corral_core::masters::REGISTRY),
-        What::Bases => corral_bases::entries().iter().map(from_catalog).collect(),
+        What::Bases => listed(&corral_bases::REGISTRY),
         What::Environments => listed(&corral_envs::REGISTRY),
         What::Experiments => return list_experiments(&args),
         What::Plugins => return list_plugins(&args),
@@ -80,7 +80,7 @@ const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in report
 fn overview(format: Format) -> Result<(), Failure> {
     let all = [
         ("masters", corral_core::masters::REGISTRY.entries().map(|e| e.name).collect::<Vec<_>>()),
-        ("bases", corral_bases::entries().iter().map(|e| e.name).collect()),
+        ("bases", corral_bases::entries().map(|e| e.name).collect()),
         ("environments", corral_envs::entries().map(|e| e.name).collect()),
         ("experiments", experiments::ALL.iter().map(|(n, _)| *n).collect()),
     ];
@@ -113,41 +113,6 @@ struct Listed {
 
 fn listed<B>(registry: &Registry<B>) -> Vec<Listed> {
     registry.rows().map(|row| Listed { entry: row.entry, fields: row.fields() }).collect()
-}
-
-fn from_catalog(e: &corral_core::catalog::Entry) -> Listed {
-    let kind = match e.kind {
-        "arms" => Kind::Arms,
-        "contextual" => Kind::Contextual,
-        "points" => Kind::Points,
-        _ => Kind::Any,
-    };
-    let status = match e.status {
-        "paper" => Status::Paper,
-        "experimental" => Status::Experimental,
-        "from memory" => Status::FromMemory,
-        _ => Status::Standard,
-    };
-    let entry = Entry {
-        name: e.name,
-        summary: e.summary,
-        source: e.source,
-        regret: e.regret,
-        alpha: e.alpha,
-        fits: e.fits,
-        cost: e.cost,
-        kind,
-        status,
-    };
-    let field = |f: &corral_core::catalog::Field| Field {
-        name: f.name.into(),
-        default: (!f.default.is_empty())
-            .then(|| serde_json::from_str(f.default).unwrap_or_else(|_| Value::from(f.default))),
-        doc: f.doc.into(),
-        bounds: None,
-        choices: Vec::new(),
-    };
-    Listed { entry, fields: e.fields.iter().map(field).collect() }
 }
 
 /// A default as a spec writes it.

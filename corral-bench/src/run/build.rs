@@ -3,7 +3,7 @@
 use std::fmt;
 
 use corral_bases::Smoothed;
-use corral_core::masters::{self, MasterSetup, PracticalRule, RegretBound, Rule};
+use corral_core::masters::{self, MasterSetup, PracticalRule, Rule};
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
 
@@ -137,14 +137,14 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
         for _ in 0..spec.copies.of(setup.horizon.unwrap_or(1)) {
             let (built, bound) = match member {
                 LearnerSpec::Base(b) => {
-                    (base(b, setup, plugins)?, corral_bases::regret_bound(&b.name, setup))
+                    (base(b, setup, plugins)?, corral_bases::regret_bound(&b.name, &b.params, setup))
                 }
                 LearnerSpec::Band(b) => {
                     (Box::new(band(b, setup, plugins)?) as Box<dyn Base<Context, D>>, None)
                 }
             };
             bases.push(built);
-            bounds.push(bound.map(|(scale, exponent, alpha)| RegretBound { scale, exponent, alpha }));
+            bounds.push(bound);
         }
     }
     let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds).with_losses(setup.losses);

@@ -21,9 +21,11 @@ use super::data::{Costs, Reads, Sites};
 use super::seeded::Seeded;
 use super::workspace::Workspace;
 use crate::common::Setting;
+use corral_core::params::{Bounds, Params};
 
 /// How a tree is searched for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeSearch {
     /// Split by split, each the best by itself: time linear in the data.
@@ -35,40 +37,25 @@ pub enum TreeSearch {
     Exact,
 }
 
-/// Parameters of [`TreeClass`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct TreeParams {
-    /// Splits from the root to a leaf, at most (1 to 20).
-    pub depth: usize,
-    /// Bins per feature, at most (2 to 256): one threshold fewer.
-    pub bins: usize,
-    /// How a tree is searched for.
-    pub search: TreeSearch,
-    /// A node with fewer examples is not split (greedy and look-ahead).
-    pub min_examples: usize,
-    /// What tuning formulas take for ln N; auto: counted with at most 64 leaves.
-    pub ln_size: Setting,
-    /// How many trees the sub-class for EXP4 has, the constant ones among them.
-    pub sample: usize,
-    /// The seed that states the sub-class for EXP4.
-    pub seed: u64,
-    /// Where thresholds of the sub-class lie when contexts cannot be sampled.
-    pub interval: [f64; 2],
-}
-
-impl Default for TreeParams {
-    fn default() -> Self {
-        Self {
-            depth: 5,
-            bins: 32,
-            search: TreeSearch::Greedy,
-            min_examples: 8,
-            ln_size: Setting::Auto,
-            sample: 1000,
-            seed: 0,
-            interval: [-1.0, 1.0],
-        }
+corral_core::params! {
+    /// Parameters of [`TreeClass`].
+    pub struct TreeParams {
+        /// Splits from the root to a leaf, at most (1 to 20).
+        depth: usize = 5, Bounds::between(1.0, 20.0);
+        /// Bins per feature, at most (2 to 256): one threshold fewer.
+        bins: usize = 32, Bounds::between(2.0, 256.0);
+        /// How a tree is searched for.
+        search: TreeSearch = TreeSearch::Greedy;
+        /// A node with fewer examples is not split (greedy and look-ahead).
+        min_examples: usize = 8;
+        /// What tuning formulas take for ln N; auto: counted with at most 64 leaves.
+        ln_size: Setting = Setting::Auto, Bounds::POSITIVE;
+        /// How many trees the sub-class for EXP4 has, the constant ones among them.
+        sample: usize = 1000, Bounds::between(1.0, 16_777_216.0);
+        /// The seed that states the sub-class for EXP4.
+        seed: u64 = 0;
+        /// Where thresholds of the sub-class lie when contexts cannot be sampled.
+        interval: [f64; 2] = [-1.0, 1.0];
     }
 }
 
@@ -99,6 +86,7 @@ impl TreeClass {
     /// # Errors
     /// A parameter is out of bounds, or there are no features.
     pub fn new(params: &TreeParams, setup: &Setup) -> Result<Self, BaseError> {
+        params.check()?;
         let within = |name, value: usize, low, high, must| {
             if (low..=high).contains(&value) { Ok(()) } else { Err(ParamError::new(name, value, must)) }
         };
@@ -108,10 +96,7 @@ impl TreeClass {
             (20, "1 to 20")
         };
         within("depth", params.depth, 1, depths.0, depths.1)?;
-        within("bins", params.bins, 2, 256, "2 to 256")?;
-        within("sample", params.sample, 1, 1 << 24, "1 to 2^24")?;
         within("features", setup.context.features, 1, 1 << 20, "1 to 2^20 for trees")?;
-        params.ln_size.positive("ln_size")?;
         let [low, high] = params.interval;
         if !(low < high && (high - low).is_finite()) {
             return Err(

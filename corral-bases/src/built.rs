@@ -1,0 +1,126 @@
+//! How bases are built by name from their parameters.
+
+use corral_core::masters::RegretBound;
+use corral_core::registry::{BuildError, Described, Entry, Kind, Row, read};
+use corral_core::{
+    Arm, Base, BaseError, Context, Learner, LossDomain, ParamError, Point, Setup, Space, memory,
+};
+
+/// Parameters that a base is built from.
+pub trait BaseParams: Described + PartialEq + Send + 'static {
+    /// The base.
+    type Base;
+
+    /// What the registry says of it.
+    const ENTRY: Entry;
+
+    /// Whether losses outside [0, 1] are taken too: by bases that only keep means, or regress.
+    const REAL_LOSSES: bool = false;
+
+    /// Whether its room grows as the square of the dimension of points, and not as the dimension.
+    const MATRICES: bool = true;
+
+    /// What the world of `setup` would have to have, and does not.
+    fn needs(&self, _setup: &Setup) -> Option<&'static str> {
+        None
+    }
+
+    /// The base for the world of `setup`, with range 1.
+    ///
+    /// # Errors
+    /// A parameter is out of bounds, or the world is none that the base is defined for.
+    fn build(self, setup: &Setup) -> Result<Self::Base, BaseError>;
+
+    /// Its regret bound at range 1 in the world of `setup`, where it has one: the order of the bound, without hidden
+    /// constants, logarithms of n taken at the horizon (10,000 where it is not known).
+    fn bound(&self, _setup: &Setup) -> Option<RegretBound> {
+        None
+    }
+}
+
+/// How the base of a row is built.
+#[derive(Debug, Clone, Copy)]
+pub struct Build {
+    /// The base with the keys of a table, for the world of a setup, with range 1.
+    pub learner: fn(&toml::Table, &Setup) -> Result<Learner, BuildError>,
+    /// See [`BaseParams::bound`]. `None` also where the keys cannot be read.
+    pub bound: fn(&toml::Table, &Setup) -> Option<RegretBound>,
+}
+
+const WHAT: &str = "base";
+
+/// The row of a base over arms.
+pub(crate) const fn arms<P: BaseParams>() -> Row<Build>
+where
+    P::Base: Base<Context, Arm> + 'static,
+{
+    row::<P>(|table, setup| {
+        let built = build(read_for::<P>(table, setup)?, setup)?;
+        Ok(Learner::Arms(Box::new(built)))
+    })
+}
+
+/// The row of a base over points.
+pub(crate) const fn points<P: BaseParams>() -> Row<Build>
+where
+    P::Base: Base<Context, Point> + 'static,
+{
+    row::<P>(|table, setup| {
+        let params = read_for::<P>(table, setup)?;
+        if let Space::Points(set) = &setup.space {
+            let dim = set.dim() as u128;
+            memory::claim("the dimension", dim, if P::MATRICES { dim * dim } else { dim })
+                .map_err(|e| BuildError::refused(WHAT, P::ENTRY.name, e))?;
+        }
+        Ok(Learner::Points(Box::new(build(params, setup)?)))
+    })
+}
+
+/// The row of a base that `learner` builds.
+pub(crate) const fn row<P: BaseParams>(
+    learner: fn(&toml::Table, &Setup) -> Result<Learner, BuildError>,
+) -> Row<Build> {
+    Row::of::<P>(P::ENTRY, Build { learner, bound: bound::<P> })
+}
+
+fn bound<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Option<RegretBound> {
+    read::<P, _>(WHAT, P::ENTRY.name, table.clone()).ok()?.bound(setup)
+}
+
+/// Reads the parameters of a base that fits the world of `setup`.
+pub(crate) fn read_for<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Result<P, BuildError> {
+    let Entry { name, kind, .. } = P::ENTRY;
+    let params: P = read(WHAT, name, table.clone())?;
+    let needs = match (kind, &setup.space) {
+        _ if setup.losses == LossDomain::Real && !P::REAL_LOSSES => {
+            Some("losses in [0, 1]: it is not defined for losses outside")
+        }
+        (Kind::Points, Space::Arms(_)) => Some("an environment with points"),
+        (Kind::Arms | Kind::Contextual, Space::Points(_)) => Some("an environment with arms"),
+        _ => params.needs(setup),
+    };
+    match needs {
+        Some(needs) => Err(BuildError::unfit(WHAT, name, needs)),
+        None => Ok(params),
+    }
+}
+
+/// The base of `params`, or why not, in the words of the registry.
+pub(crate) fn build<P: BaseParams>(params: P, setup: &Setup) -> Result<P::Base, BuildError> {
+    params.build(setup).map_err(|e| BuildError::refused(WHAT, P::ENTRY.name, e))
+}
+
+/// The horizon of `setup` as formulas use it: at least 2, and 10,000 where it is not known.
+pub(crate) fn bound_horizon(setup: &Setup) -> f64 {
+    setup.horizon.unwrap_or(10_000).max(2) as f64
+}
+
+/// `checked` parameters that are the value of the key `outer`: an error names both.
+pub(crate) fn inside(outer: &str, checked: Result<(), ParamError>) -> Result<(), ParamError> {
+    checked.map_err(|error| match error {
+        ParamError::Value { name, value, must } => {
+            ParamError::Value { name: format!("{outer}.{name}").into(), value, must }
+        }
+        other => other,
+    })
+}
