@@ -1,0 +1,188 @@
+//! What a caller does wrong is the caller's: nobody is benched for it, nothing changes, and the ticket comes back.
+
+mod common;
+
+use common::{Soft, generator};
+use corral_core::{
+    Arm, Base, Context, ContextShape, Corral, CorralParams, Crediting, Ensemble, EnsembleError,
+    EnsembleParams, Feed, Feedback, Horizon, Propensities, Setup, Ticket, uniform,
+};
+
+type Band = Ensemble<Context, Arm, Corral>;
+
+fn setup() -> Setup {
+    let mut setup = Setup::arms(3, None);
+    setup.context = ContextShape { features: 2, ..ContextShape::default() };
+    setup
+}
+
+fn band(params: EnsembleParams) -> Band {
+    let master = Corral::new(CorralParams::new(3, Horizon::Known(10_000))).unwrap();
+    let bases = (0..3).map(|i| Soft::boxed(3, 0.02 * f64::from(i + 1))).collect();
+    Ensemble::with_params(master, bases, params).unwrap().with_setup(&setup())
+}
+
+fn x() -> Context {
+    Context::shared(vec![0.5, -0.5], 3)
+}
+
+fn through_serde(ticket: &Ticket<Arm>, change: impl FnOnce(&mut toml::Table)) -> Ticket<Arm> {
+    let mut table = toml::Table::try_from(ticket).unwrap();
+    change(&mut table);
+    table.try_into().unwrap()
+}
+
+#[test]
+fn a_bad_context_benches_nobody_and_changes_nothing() {
+    for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+        let mut band = band(EnsembleParams { credit, ..Default::default() });
+        let before = band.save();
+        let bad = [
+            Context::shared(vec![f64::NAN, 0.0], 3),
+            Context::shared(vec![0.0, f64::INFINITY], 3),
+            Context::shared(vec![0.0], 3),
+            Context::shared(vec![0.0; 3], 3),
+            Context::shared(vec![0.0; 2], 4),
+            Context::shared(vec![0.0; 2], 0),
+        ];
+        for x in &bad {
+            let refused = band.choose(x, &mut generator(1)).unwrap_err();
+            assert!(matches!(refused, EnsembleError::Context(_)), "{refused}");
+            assert_eq!(band.save(), before, "{refused}");
+        }
+        assert!(band.benched().is_empty());
+        let ticket = band.choose(&x(), &mut generator(1)).unwrap();
+        let refused = band.learn(&bad[0], ticket, 0.5).unwrap_err();
+        assert!(band.learn(&x(), refused.ticket, 0.5).is_ok());
+    }
+}
+
+#[test]
+fn a_ticket_is_learned_once_also_after_serde() {
+    let mut band = band(EnsembleParams::default());
+    let ticket = band.choose(&x(), &mut generator(2)).unwrap();
+    let copy = through_serde(&ticket, |_| {});
+    band.learn(&x(), ticket, 0.5).unwrap();
+    let before = band.save();
+    let refused = band.learn(&x(), copy, 0.5).unwrap_err();
+    assert_eq!(refused.error, EnsembleError::AlreadyLearned { round: 0 });
+    assert_eq!(band.save(), before);
+}
+
+#[test]
+fn a_forged_ticket_is_refused_whole() {
+    let mut band = band(EnsembleParams { credit: Crediting::Likelihood, ..Default::default() });
+    let ticket = band.choose(&x(), &mut generator(3)).unwrap();
+    let before = band.save();
+    let trace = |t: &mut toml::Table, key: &str, value: toml::Value| {
+        t["trace"].as_table_mut().unwrap().insert(key.into(), value);
+    };
+    let forged: [&dyn Fn(&mut toml::Table); 5] = [
+        &|t| {
+            t.insert("decision".into(), 3.into());
+        },
+        &|t| trace(t, "base", 3.into()),
+        &|t| trace(t, "benched", vec![9].into()),
+        &|t| trace(t, "probability", f64::NAN.into()),
+        &|t| {
+            let shares = t["trace"]["shares"].as_array().unwrap().clone();
+            let many: Vec<toml::Value> = shares.iter().cycle().take(2).map(|_| shares[0].clone()).collect();
+            trace(t, "shares", many.into());
+        },
+    ];
+    for (i, forge) in forged.into_iter().enumerate() {
+        let refused = band.learn(&x(), through_serde(&ticket, forge), 0.5).unwrap_err();
+        assert!(matches!(refused.error, EnsembleError::Ticket { .. }), "forgery {i}: {}", refused.error);
+        assert_eq!(band.save(), before, "forgery {i}");
+    }
+    assert!(band.learn(&x(), ticket, 0.5).is_ok() && band.benched().is_empty());
+}
+
+#[test]
+fn feedback_travels_whole() {
+    let mut band = band(EnsembleParams::default());
+    let mut rng = generator(4);
+    // Unseen: the master does not move.
+    let ticket = band.choose(&x(), &mut rng).unwrap();
+    let before = band.probabilities().to_vec();
+    let outcome = band.learn(&x(), ticket, Feedback::unseen()).unwrap();
+    assert!(!outcome.credited && band.probabilities() == before);
+    // A weight beyond the range that was announced is the caller's error.
+    let ticket = band.choose(&x(), &mut rng).unwrap();
+    let refused = band.learn(&x(), ticket, Feedback::new(0.5, 3.0)).unwrap_err();
+    assert_eq!(refused.error, EnsembleError::Weight { weight: 3.0, range: 1.0 });
+}
+
+/// Evaluates the uniform policy from the log of a learning band by inverse propensities, for every credit rule. A false
+/// alarm at four standard errors has probability 6e-5 per case.
+#[test]
+fn a_policy_is_evaluated_from_the_log_by_propensities() {
+    for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+        let params = EnsembleParams { credit, propensities: Propensities::EveryBase, ..Default::default() };
+        let mut band = band(params);
+        let mut rng = generator(5);
+        let means = [0.2, 0.5, 0.8];
+        let (mut sum, mut squares, rounds) = (0.0, 0.0, 4_000);
+        for _ in 0..rounds {
+            let ticket = band.choose(&x(), &mut rng).unwrap();
+            let propensity = ticket.propensity().unwrap();
+            assert_eq!((ticket.likelihoods().len(), ticket.without_likelihood()), (3, None));
+            let loss = f64::from(u8::from(uniform(&mut rng) < means[ticket.decision.index()]));
+            let value = loss / (3.0 * propensity);
+            (sum, squares) = (sum + value, squares + value * value);
+            band.learn(&x(), ticket, loss).unwrap();
+        }
+        let n = f64::from(rounds);
+        let error = ((squares / n - (sum / n).powi(2)) / n).sqrt();
+        assert!((sum / n - 0.5).abs() <= 4.0 * error, "{credit:?}: {} +- {error}", sum / n);
+    }
+}
+
+#[test]
+fn bases_come_and_go_and_the_others_keep_their_ratios() {
+    let bases: Vec<Box<dyn Base<Context, Arm>>> = (0..3).map(|_| Soft::boxed(3, 0.05) as _).collect();
+    let mut band = Ensemble::practical(bases).unwrap().with_setup(&setup()).with_names(["a", "b", "c"]);
+    let mut rng = generator(6);
+    let play = |band: &mut Ensemble<_, _, _>, rng: &mut _| {
+        let ticket: Ticket<Arm> = band.choose(&x(), rng).unwrap();
+        let loss = 0.3 * f64::from(ticket.decision.0);
+        band.learn(&x(), ticket, loss).unwrap();
+    };
+    (0..200).for_each(|_| play(&mut band, &mut rng));
+    let out = band.choose(&x(), &mut rng).unwrap();
+    let before = band.probabilities().to_vec();
+    assert_eq!(band.add("d", Soft::boxed(3, 0.2), 0.25).unwrap(), 3);
+    for (old, new) in before.iter().zip(band.probabilities()) {
+        assert!((new - 0.75 * old).abs() < 1e-12);
+    }
+    assert!((band.probabilities()[3] - 0.25).abs() < 1e-12);
+    band.learn(&x(), out, 0.1).unwrap();
+    band.retire(1).unwrap();
+    assert_eq!((band.probabilities()[1], band.benched()[0].name.as_str()), (0.0, "b"));
+    (0..200).for_each(|_| play(&mut band, &mut rng));
+    band.reinstate(1, 0.1).unwrap();
+    assert!((band.probabilities()[1] - 0.1).abs() < 1e-12 && band.benched().is_empty());
+    band.replace(0, Soft::boxed(3, 0.5)).unwrap();
+    (0..200).for_each(|_| play(&mut band, &mut rng));
+    assert!(band.add("e", Soft::boxed(3, 0.2), 1.0).is_err() && band.retire(9).is_err());
+    assert!((band.probabilities().iter().sum::<f64>() - 1.0).abs() < 1e-9);
+}
+
+/// An order to start over reaches bases under every feed, and nobody is told a horizon of 64 that ends.
+#[test]
+fn restarts_reach_bases_under_every_feed() {
+    for feed in [Feed::Weighted, Feed::Raw, Feed::Everyone] {
+        let master = Corral::new(CorralParams::new(2, Horizon::Restart)).unwrap();
+        let bases = (0..2).map(|_| Soft::boxed(3, 0.05)).collect();
+        let params = EnsembleParams { feed, ..Default::default() };
+        let mut band = Ensemble::with_params(master, bases, params).unwrap().with_setup(&setup());
+        let mut rng = generator(7);
+        let mut ordered = 0;
+        for _ in 0..300 {
+            let ticket = band.choose(&x(), &mut rng).unwrap();
+            ordered += band.learn(&x(), ticket, 0.5).unwrap().ordered;
+        }
+        assert!(ordered >= 4, "{feed:?}: epochs of 64, 128 and 256 rounds began: {ordered}");
+        assert!(band.benched().is_empty(), "{feed:?}: {:?}", band.benched());
+    }
+}
