@@ -3,9 +3,10 @@
 mod common;
 
 use common::{Soft, generator};
+use corral_core::masters::Practical;
 use corral_core::{
     Arm, Base, Context, ContextShape, Corral, CorralParams, Crediting, Ensemble, EnsembleError,
-    EnsembleParams, Feed, Feedback, Horizon, Propensities, Setup, Ticket, uniform,
+    EnsembleParams, Feed, Feedback, Horizon, Propensities, Rng, Setup, Ticket, uniform,
 };
 
 type Band = Ensemble<Context, Arm, Corral>;
@@ -19,6 +20,7 @@ fn setup() -> Setup {
 fn band(params: EnsembleParams) -> Band {
     let master = Corral::new(CorralParams::new(3, Horizon::Known(10_000))).unwrap();
     let bases = (0..3).map(|i| Soft::boxed(3, 0.02 * f64::from(i + 1))).collect();
+    let params = EnsembleParams { id: Some(1), ..params };
     Ensemble::with_params(master, bases, params).unwrap().with_setup(&setup())
 }
 
@@ -138,16 +140,17 @@ fn a_policy_is_evaluated_from_the_log_by_propensities() {
     }
 }
 
+fn play(band: &mut Ensemble<Context, Arm, Practical>, rng: &mut dyn Rng) {
+    let ticket = band.choose(&x(), rng).unwrap();
+    let loss = 0.3 * f64::from(ticket.decision.0);
+    band.learn(&x(), ticket, loss).unwrap();
+}
+
 #[test]
 fn bases_come_and_go_and_the_others_keep_their_ratios() {
     let bases: Vec<Box<dyn Base<Context, Arm>>> = (0..3).map(|_| Soft::boxed(3, 0.05) as _).collect();
     let mut band = Ensemble::practical(bases).unwrap().with_setup(&setup()).with_names(["a", "b", "c"]);
     let mut rng = generator(6);
-    let play = |band: &mut Ensemble<_, _, _>, rng: &mut _| {
-        let ticket: Ticket<Arm> = band.choose(&x(), rng).unwrap();
-        let loss = 0.3 * f64::from(ticket.decision.0);
-        band.learn(&x(), ticket, loss).unwrap();
-    };
     (0..200).for_each(|_| play(&mut band, &mut rng));
     let out = band.choose(&x(), &mut rng).unwrap();
     let before = band.probabilities().to_vec();

@@ -268,7 +268,7 @@ fn classes_that_cannot_be_are_refused_with_the_value() {
         no(Policies::Trees(TreeParams { depth: 4, search: TreeSearch::Exact, ..t() })),
         "depth must be 1 to 3 for an exact search, but is 4"
     );
-    assert_eq!(no(Policies::Trees(TreeParams { bins: 300, ..t() })), "bins must be 2 to 256, but is 300");
+    assert_eq!(no(Policies::Trees(TreeParams { bins: 300, ..t() })), "bins must be in [2, 256], but is 300");
     assert!(no(Policies::Trees(TreeParams { interval: [0.0, f64::NAN], ..t() })).starts_with("interval"));
     assert!(no(Policies::Linear(LinearParams { ridge: 0.0, ..Default::default() })).starts_with("ridge"));
     assert!(no(Policies::Environment).contains("environment with a policy class"));
