@@ -10,6 +10,7 @@ mod plugin;
 mod progress;
 mod report;
 mod run;
+mod schema;
 mod stability;
 mod sweep;
 mod table;
@@ -54,6 +55,8 @@ enum Command {
         /// Its name (see `corral list experiments`)
         name: String,
     },
+    /// Print the JSON Schema of a spec, for editors that complete and check
+    Schema,
     /// Write the HTML report of a results folder again
     Report(report::ReportArgs),
     /// Write results as tidy tables: CSV, JSON or Parquet
@@ -169,6 +172,7 @@ impl Cli {
             Some(Command::Run(args)) => run::run(args),
             Some(Command::List(args)) => list::list(args),
             Some(Command::Show { name }) => list::show(&name),
+            Some(Command::Schema) => schema::schema(),
             Some(Command::Report(args)) => report::report(args),
             Some(Command::Export(args)) => export::export(args),
             Some(Command::Plot(args)) => plot::plot(args),
