@@ -87,7 +87,7 @@ impl BaseParams for EpsilonGreedyParams {
 }
 
 impl EpsilonGreedyParams {
-    /// epsilon = min(1, (rho K ln T/T)^{1/3})                                          section 2.7
+    /// epsilon = min(1, (rho K ln T/T)^{1/3})                                          docs/bases.md#epsilon-greedy
     pub(crate) fn probability(&self, actions: f64, horizon: f64, range: f64) -> f64 {
         self.epsilon.or(|| (range * actions * horizon.ln() / horizon).cbrt().min(1.0))
     }

@@ -72,7 +72,7 @@ impl BaseParams for OfulParams {
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
         let d = point_set(setup).ok()?.dim() as f64;
         let t = bound_horizon(setup);
-        // sqrt(T W), W = 8 beta^2 d ln(1 + T/(d lambda))                   section 1.2 (B)
+        // sqrt(T W), W = 8 beta^2 d ln(1 + T/(d lambda))                   docs/stability.md#lazy-bases
         let log = (1.0 + t / d).ln();
         let beta = 0.5 * (2.0 * t.ln() + d * log).sqrt() + 0.5;
         Some(RegretBound::new((8.0 * beta * beta * d * log).sqrt(), 0.5))
