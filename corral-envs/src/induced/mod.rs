@@ -21,11 +21,6 @@ use crate::{EnvError, Environment};
 
 /// What the induced environment needs to know of all decisions of a round, where they can be listed.
 pub trait Listed<X: ?Sized>: Decision {
-    /// f_t at every decision of this round; empty where they cannot be listed.
-    fn losses<E: Environment<X, Self> + ?Sized>(_world: &E) -> Vec<f64> {
-        Vec::new()
-    }
-
     /// The smallest mean loss of this round and the decision with the largest.
     fn extremes<E: Environment<X, Self> + ?Sized>(_world: &E) -> Option<(f64, Self)> {
         None
@@ -35,10 +30,6 @@ pub trait Listed<X: ?Sized>: Decision {
 impl Listed<Context> for Point {}
 
 impl Listed<Context> for Arm {
-    fn losses<E: Environment<Context, Self> + ?Sized>(world: &E) -> Vec<f64> {
-        (0..world.context().actions()).map(|a| world.loss(&Arm::from(a))).collect()
-    }
-
     fn extremes<E: Environment<Context, Self> + ?Sized>(world: &E) -> Option<(f64, Self)> {
         let means = (0..world.context().actions()).map(|a| (world.mean_loss(&Arm::from(a)), Arm::from(a)));
         means
