@@ -1,13 +1,14 @@
 //! How bases are built by name from their parameters.
 
 use corral_core::masters::RegretBound;
-use corral_core::registry::{BuildError, Described, Entry, Kind, Row, read};
+use corral_core::params::Params;
+use corral_core::registry::{BuildError, Entry, Kind, Row, read};
 use corral_core::{
     Arm, Base, BaseError, Context, Learner, LossDomain, ParamError, Point, Setup, Space, memory,
 };
 
 /// Parameters that a base is built from.
-pub trait BaseParams: Described + PartialEq + Send + 'static {
+pub trait BaseParams: Params + PartialEq + Send + 'static {
     /// The base.
     type Base;
 
@@ -17,7 +18,7 @@ pub trait BaseParams: Described + PartialEq + Send + 'static {
     /// Whether losses outside [0, 1] are taken too: by bases that only keep means, or regress.
     const REAL_LOSSES: bool = false;
 
-    /// Whether its room grows as the square of the dimension of points, and not as the dimension.
+    /// Whether its room grows as the square of the dimension of points or features, and not as the dimension.
     const MATRICES: bool = true;
 
     /// What the world of `setup` would have to have, and does not.

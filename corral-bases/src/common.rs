@@ -4,7 +4,7 @@ use std::fmt;
 
 use corral_core::params::{Bounded, Bounds};
 use corral_core::snapshot::{self, SnapshotError};
-use corral_core::{Arm, BaseError, Order, ParamError, Setup};
+use corral_core::{Arm, BaseError, Memo, Order, ParamError, Rng, Setup, uniform};
 use serde::de::{self, DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -19,6 +19,54 @@ pub enum RangeChange {
     Retune,
     /// Go on as before: for bases that neither know nor need the range.
     Keep,
+}
+
+impl RangeChange {
+    /// For bases that tune a rate for the range: they cannot just go on.
+    pub const TUNED: &'static [Self] = &[Self::Restart, Self::Retune];
+    /// For lazy bases: there is nothing to re-tune.
+    pub const LAZY: &'static [Self] = &[Self::Keep, Self::Restart];
+    /// For bases that can do any of it.
+    pub const ANY: &'static [Self] = &[Self::Retune, Self::Keep, Self::Restart];
+
+    /// Whether it is one of `allowed`.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn check(self, allowed: &[Self]) -> Result<(), ParamError> {
+        if allowed.contains(&self) {
+            return Ok(());
+        }
+        let words: Vec<&str> = allowed.iter().map(|change| change.word()).collect();
+        Err(ParamError::new("range_change", self.word(), words.join(" or ")))
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Restart => "restart",
+            Self::Retune => "retune",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// Which of several best actions is played.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// The one that is counted first.
+    #[default]
+    Lowest,
+    /// A random one.
+    Random,
+}
+
+/// An arm drawn uniformly: one number of the generator.
+#[inline]
+pub(crate) fn uniform_arm(actions: usize, rng: &mut dyn Rng) -> usize {
+    // The product may round up to `actions` for huge counts only; stay inside whatever it is.
+    ((uniform(rng) * actions as f64) as usize).min(actions - 1)
 }
 
 /// A number that is given, or follows from the horizon, the range and the world: `"auto"` or a number.
@@ -104,8 +152,15 @@ impl<'de> Deserialize<'de> for Setting {
     }
 }
 
-/// Where the strength of a ridge may lie: beyond these the numbers of a regression leave those of a computer.
-pub const RIDGE: Bounds = Bounds::between(1e-12, 1e12);
+/// Where a positive size may lie, such as the strength of a ridge: beyond these what is computed from it leaves the
+/// numbers of a computer.
+pub const SIZE: Bounds = Bounds::between(1e-12, 1e12);
+/// As [`SIZE`], for factors that may be 0.
+pub const FACTOR: Bounds = Bounds::between(0.0, 1e12);
+/// As [`SIZE`], for what is subtracted from losses.
+pub const OFFSET: Bounds = Bounds::between(-1e12, 1e12);
+/// As [`SIZE`], for the probability of a wrong confidence set.
+pub const CONFIDENCE: Bounds = Bounds { low: 1e-12, high: 1.0, above: false, below: true };
 
 /// Rounds that went by, and the horizon that the base was tuned for; how wide its feedback may be. Beyond the horizon a
 /// base goes on with the rates of its last round.
@@ -175,28 +230,6 @@ pub fn arm_count(setup: &Setup) -> Result<usize, ParamError> {
     }
 }
 
-/// Bases that tune a rate for the range restart or re-tune; they cannot just go on.
-///
-/// # Errors
-/// `Keep` was asked for.
-pub fn restart_or_retune(range_change: RangeChange) -> Result<(), ParamError> {
-    match range_change {
-        RangeChange::Keep => Err(ParamError::new("range_change", "keep", "restart or retune")),
-        RangeChange::Restart | RangeChange::Retune => Ok(()),
-    }
-}
-
-/// Lazy bases keep or restart; there is nothing to re-tune.
-///
-/// # Errors
-/// `Retune` was asked for.
-pub fn keep_or_restart(range_change: RangeChange) -> Result<(), ParamError> {
-    match range_change {
-        RangeChange::Retune => Err(ParamError::new("range_change", "retune", "keep or restart")),
-        RangeChange::Keep | RangeChange::Restart => Ok(()),
-    }
-}
-
 /// The index of a decision that came back, below `actions`.
 ///
 /// # Errors
@@ -205,6 +238,19 @@ pub fn keep_or_restart(range_change: RangeChange) -> Result<(), ParamError> {
 pub fn check_arm(arm: Arm, actions: usize) -> Result<usize, BaseError> {
     let index = arm.index();
     if index < actions { Ok(index) } else { Err(BaseError::Proposal(format!("arm {index} of {actions}"))) }
+}
+
+/// The probability that a proposal's memo begins with, in (0, 1].
+///
+/// # Errors
+/// There is none.
+pub fn probability(memo: &Memo) -> Result<f64, BaseError> {
+    match memo.get(0) {
+        // A little above 1 by rounding is 1.
+        Some(q) if q > 0.0 && q <= 1.0 + 1e-9 => Ok(q),
+        Some(q) => Err(BaseError::Proposal(format!("its memo has the probability {q}"))),
+        None => Err(BaseError::Proposal(String::from("its memo has no probability"))),
+    }
 }
 
 /// The version of the snapshots of bases.

@@ -36,7 +36,7 @@
 //! | `epsilon-greedy` | Sutton, Barto 1998, Reinforcement learning: an introduction | O((K ln T)^(1/3) T^(2/3)) | 1/3 | stochastic arms; linear losses with contexts | O(K); with contexts O(K d) + O(d^2) per loss | standard |
 //! | `greedy` | Bastani, Bayati, Khosravi 2021, Mostly exploration-free algorithms for contextual bandits | none in general | - | linear losses with diverse contexts | O(K d) + O(d^2) per loss | standard |
 //! | `linucb` | Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation | O~(d sqrt T) | 1/2 | linear losses, any contexts | O(K d^2) | standard |
-//! | `lints` | Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs | O~(d^(3/2) sqrt T) | 1/2 | linear losses, any contexts | O(K d^2); shared O(K d) + O(d^3) per loss | standard |
+//! | `lints` | Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs | O~(d^(3/2) sqrt T) | 1/2 | linear losses, any contexts | O(K d^2); shared O(K d) + O(d^2) per loss | standard |
 //! | `glm-ucb` | Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case | O~(d sqrt T k/c) | 1/2 | generalised linear losses, any contexts | O(K d^2) + a fit of at most 512 examples, then O(d^3) per loss | from memory |
 //! | `squarecb` | Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles | O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d) | 1/2 | linear losses, any contexts | O(K d) + O(d^2) per loss | standard |
 //! | `regcb` | Foster, Agarwal, Dudik, Luo, Schapire 2018, Practical contextual bandits with regression oracles | O~(d sqrt T) for linear classes | 1/2 | linear losses | O(K d^2) | standard |
@@ -49,6 +49,7 @@
 //! | `scrible-arms` | Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning | 2 (K-1) sqrt(2 K T ln T) | 1/2 | adversarial arms | O(K) | paper |
 //! | `bgd` | Flaxman, Kalai, McMahan 2005, Online convex optimization in the bandit setting | 2 sqrt(3 R d (L + 1/r)) T^{3/4} | 1/4 | adversarial convex Lipschitz losses on a convex set | O(d) and a projection | paper |
 //! | `oful` | Abbasi-Yadkori, Pal, Szepesvari 2011, Improved algorithms for linear stochastic bandits | O~(d sqrt T) | 1/2 | stochastic linear losses on a finite set, ball, box, simplex or polytope | O(A d^2) over A points or vertices, O(d^3) on the ball | standard |
+//! | `lints-points` | Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs | O~(d^(3/2) sqrt T) | 1/2 | stochastic linear losses on any set, also outside [0, 1] | O(d^2), and a linear minimum over the set | standard |
 //! | `sparse-oful` | Abbasi-Yadkori, Pal, Szepesvari 2012, Online-to-confidence-set conversions and application to sparse stochastic bandits | O~(sqrt(s d T)) | 1/2 | stochastic linear losses with few relevant coordinates | O(N s^2 + d^2) with N supports, and the search of the set | standard |
 //! | `sl-ucb` | Carpentier, Munos 2012, Bandit theory meets compressed sensing for high-dimensional stochastic linear bandit | O~(s sqrt T) | 1/2 | stochastic linear losses on the ball with few relevant coordinates | O(d^2), and O(s^3) on s coordinates | from memory |
 //! | `group-sparse` | Johnson, Sivakumar, Banerjee 2016, Structured stochastic linear bandits | O~(s sqrt T) | 1/2 | stochastic linear losses on the ball with few relevant groups of coordinates | O(d^2), O(s^3) on s coordinates, and a group lasso at every doubling | from memory |
@@ -60,6 +61,7 @@
 
 mod built;
 mod registry;
+mod winner;
 
 pub mod arms;
 pub mod common;
@@ -67,10 +69,13 @@ pub mod hardness;
 pub mod linear;
 pub mod points;
 pub mod policies;
+mod prelude;
+pub mod rescaled;
 pub mod smoothed;
 
 pub use built::{BaseParams, Build};
 pub use corral_core::Learner;
 pub use corral_core::registry::BuildError;
 pub use registry::{REGISTRY, build, entries, regret_bound};
+pub use rescaled::Rescaled;
 pub use smoothed::Smoothed;

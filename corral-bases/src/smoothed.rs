@@ -18,9 +18,9 @@
 //! Use it with the feed `raw`; in a spec every base takes the key `smoothed = true`. A round in which the slot is filled takes a snapshot (ln T of T rounds do), and allocates;
 //! points are copied once when they are learned.
 
-use corral_core::{
-    Abilities, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, SnapshotError, snapshot, uniform,
-};
+use corral_core::snapshot;
+
+use crate::prelude::*;
 
 /// A base that alternates between its current policy and one of its past policies. See the [module](self).
 pub struct Smoothed<B> {

@@ -77,7 +77,16 @@ fn no_base_over_points_is_benched_before_the_end() {
     let list = Set::finite(&Set::cube(3).unwrap().vertices(8).unwrap()).unwrap();
     for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
         for feed in [Feed::Weighted, Feed::Raw, Feed::Everyone] {
-            let all = ["scrible", "bgd", "oful", "sparse-oful", "sl-ucb", "group-sparse", "glm-oful"];
+            let all = [
+                "scrible",
+                "bgd",
+                "oful",
+                "lints-points",
+                "sparse-oful",
+                "sl-ucb",
+                "group-sparse",
+                "glm-oful",
+            ];
             live_on_points(&all, &world(Set::ball(4).unwrap()), credit, feed);
             live_on_points(&["oful", "sparse-oful", "glm-oful"], &world(list.clone()), credit, feed);
         }

@@ -59,7 +59,7 @@ fn arms() {
                 OnRange::Keep,
             ),
         ] {
-            hold(name, params, &setup, on_range, |s| s);
+            hold(name, params, &setup, on_range, |s| if name == "thompson" { s.own_memos() } else { s });
         }
     }
 }
@@ -73,7 +73,7 @@ fn arms_alone() {
             "epsilon-greedy" => OnRange::Retune,
             _ => OnRange::Keep,
         };
-        hold(name, "", &setup, on_range, |s| s);
+        hold(name, "", &setup, on_range, |s| if name == "thompson" { s.own_memos() } else { s });
     }
 }
 

@@ -1,10 +1,10 @@
-//! A round of SCRiBLe and BGD on the closed-form sets allocates nothing.
+//! A round of SCRiBLe, BGD and Thompson sampling on the closed-form sets allocates nothing.
 
 use corral_bases::BaseParams;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use corral_bases::points::{BgdParams, ScribleParams};
+use corral_bases::points::{BgdParams, LinTsPointsParams, ScribleParams};
 use corral_core::{Base, Feedback, Order, Point, Proposal, Set, Setup, Space};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -57,6 +57,9 @@ fn a_round_allocates_nothing() {
         let mut base = ScribleParams::default().build(&setup).unwrap();
         Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "scrible on a {}", set.kind());
+        let mut base = LinTsPointsParams::default().build(&setup).unwrap();
+        Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
+        assert_eq!(rounds(&mut base, 1000), 0, "lints-points on a {}", set.kind());
         let mut base = BgdParams::default().build(&setup).unwrap();
         Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "bgd on a {}", set.kind());

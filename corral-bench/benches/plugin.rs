@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use corral_plugin_abi::host::{Isolation, PluginBase, Policy, load_file};
+use corral_core::Learner;
+use corral_plugin_abi::host::{Isolation, Policy, load_file};
 use corral_plugin_abi::prelude::*;
 use criterion::Criterion;
 use rand::SeedableRng;
@@ -33,8 +34,8 @@ fn native() -> linear::Linear {
 fn load(path: &Path, policy: &Policy) -> Boxed {
     let loaded = load_file(path, policy).expect("the fixture loads");
     match loaded.build("linear", "", &world()).expect("the world fits") {
-        PluginBase::Arms(base) => base,
-        PluginBase::Points(_) => unreachable!("the fixture decides on arms"),
+        Learner::Arms(base) => base,
+        Learner::Points(_) => unreachable!("the fixture decides on arms"),
     }
 }
 

@@ -22,7 +22,7 @@ NR == at + 2 && NF { print "`corral run " name "`: " $0 "\n"; next }
 /^  (holds|FAILS|undecided|unmeasured) / { if (claim == "") claim = before; count[$1]++; next }
 /^  not expected to show here/ { unlikely = 1; next }
 /^regret beside published means/ { n = split($0, part, ": "); split(part[n], of, " "); print "- **agrees " of[1] "** of " of[3] ": regret beside published means, within three combined standard errors"; next }
-/^schedule / { stable = 1; next }
+/^schedule |^base +world +schedule/ { stable = 1; next }
 stable && $NF ~ /^(holds|FAILS|undecided|unmeasured)$/ { count[$NF]++; claim = "the measured stability exponent is at most the one of the table, base by base"; next }
 /^masters by mean rank/ { ranked = NR + 2; next }
 ranked && NR > ranked && NR <= ranked + 3 { split($0, part, /  +/); ranks = ranks (ranks == "" ? "" : ", ") part[1] " (" part[2] ")"; if (NR == ranked + 3) print "- lowest mean ranks: " ranks }

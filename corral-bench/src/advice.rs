@@ -1,5 +1,7 @@
 //! What a user should know before a run, though nothing is wrong.
 
+use std::collections::HashMap;
+
 use corral_core::Feed;
 
 use crate::spec::{BandSpec, LearnerSpec, Spec};
@@ -22,17 +24,10 @@ fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
              does not cover it"
         ));
     }
-    let bases: Vec<_> = band
-        .bases
-        .iter()
-        .filter_map(|b| match b {
-            LearnerSpec::Base(base) => Some(base),
-            LearnerSpec::Band(_) => None,
-        })
-        .collect();
-    for (i, base) in bases.iter().enumerate() {
-        let twin = bases[..i].iter().find(|b| b.name == base.name && b.params == base.params);
-        if let Some(twin) = twin {
+    let mut seen = HashMap::new();
+    for base in &band.bases {
+        let LearnerSpec::Base(base) = base else { continue };
+        if let Some(twin) = seen.insert((&base.name, base.params.to_string()), base) {
             let worse = if feeds_everyone(band) {
                 "; with feed everyone, copies of one greedy learner all stay on the same wrong arm"
             } else {

@@ -141,8 +141,12 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
             }
             Measure::Difference => Some(last - mean_at(theirs.as_ref()?, pick)?.last()?),
             Measure::Exponent => {
-                let points: Option<Vec<(f64, f64)>> =
-                    horizons.iter().zip(&own).map(|(t, r)| (*r > 0.0).then(|| (t.ln(), r.ln()))).collect();
+                let log = |t: f64, r: f64| r.ln() - claim.logarithms * t.ln().ln();
+                let points: Option<Vec<(f64, f64)>> = horizons
+                    .iter()
+                    .zip(&own)
+                    .map(|(t, r)| (*r > 0.0).then(|| (t.ln(), log(*t, *r))))
+                    .collect();
                 slope(&points?)
             }
             Measure::Audit | Measure::MeanGap | Measure::WorstGap => None,
@@ -179,7 +183,11 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         Measure::PerRound => "regret per round".to_owned(),
         Measure::Ratio => format!("regret / regret of {than}"),
         Measure::Difference => format!("regret - regret of {than}"),
-        Measure::Exponent => "growth exponent in T".to_owned(),
+        Measure::Exponent => match claim.logarithms {
+            0.0 => "growth exponent in T".to_owned(),
+            1.0 => "growth exponent in T of regret/ln T".to_owned(),
+            p => format!("growth exponent in T of regret/(ln T)^{p}"),
+        },
         Measure::Audit => String::new(),
         Measure::MeanGap => "loss per round above the best base, mean".to_owned(),
         Measure::WorstGap => "loss per round above the best base, worst".to_owned(),
@@ -397,6 +405,8 @@ mod tests {
             ("measure = \"ratio\"\nthan = \"b\"\nat-most = 0.6", 0.5, Verdict::Holds),
             ("measure = \"ratio\"\nthan = \"b\"\nat-most = 0.4", 0.5, Verdict::Fails),
             ("measure = \"exponent\"\nat-least = 0.4\nat-most = 0.6", 0.5, Verdict::Holds),
+            // 1/2 - ln(ln 400/ln 100)/ln 4
+            ("measure = \"exponent\"\nlogarithms = 1\nat-most = 0.5", 0.3101728878819018, Verdict::Holds),
             ("measure = \"regret\"\nat-most = 20", 20.0, Verdict::Undecided),
             ("measure = \"per-round\"\nat-least = 0.01", 0.05, Verdict::Holds),
             ("measure = \"difference\"\nthan = \"b\"\nat-most = 0", -20.0, Verdict::Holds),

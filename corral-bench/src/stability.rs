@@ -226,7 +226,11 @@ impl Stability {
         }
         let mut base = self.base.params.clone();
         base.insert("name".to_owned(), self.base.name.clone().into());
-        for (key, set) in [("isolate", self.base.isolate), ("smoothed", self.base.smoothed)] {
+        for (key, set) in [
+            ("isolate", self.base.isolate),
+            ("smoothed", self.base.smoothed),
+            ("rescaled", self.base.rescaled),
+        ] {
             if set {
                 base.insert(key.to_owned(), true.into());
             }
@@ -361,6 +365,7 @@ mod tests {
             params: toml::Table::new(),
             isolate: false,
             smoothed: false,
+            rescaled: false,
             place: crate::spec::Place::Line(1),
         };
         let (world, claimed, ranges) = (World::Arms, Some(0.5), ranges.to_vec());

@@ -221,12 +221,15 @@ fn p_value(p: f64) -> String {
         "0.000".to_owned()
     } else if p > 0.995 {
         "1".to_owned()
+    } else if p < 0.01 {
+        format!("{p:.3}")
     } else {
         format!("{p:.2}")
     }
 }
 
-fn time(seconds: f64) -> String {
+/// A time below a second, in words.
+pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         s if s < 1e-6 => format!("{:.0} ns", s * 1e9),
         s if s < 1e-3 => format!("{:.1} µs", s * 1e6),

@@ -1,18 +1,19 @@
 //! Charts of regret against what a spec sweeps: horizons, and keys of learners and environments.
 
 use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
+use crate::figures::style_of;
 use crate::spec::Spec;
 use crate::summary::Row;
 
 /// A value of a swept key.
 #[derive(Debug, Clone, PartialEq)]
-enum Value {
+pub(crate) enum Value {
     Number(f64),
     Word(String),
 }
 
 impl Value {
-    fn of(value: &toml::Value) -> Self {
+    pub fn of(value: &toml::Value) -> Self {
         match value {
             toml::Value::Integer(n) => Self::Number(*n as f64),
             toml::Value::Float(x) => Self::Number(*x),
@@ -21,7 +22,7 @@ impl Value {
         }
     }
 
-    fn word(&self) -> String {
+    pub fn word(&self) -> String {
         match self {
             Self::Number(x) => x.to_string(),
             Self::Word(word) => word.clone(),
@@ -32,35 +33,42 @@ impl Value {
 /// A row with its place in the sweep.
 struct Observation<'a> {
     row: &'a Row,
-    /// The learner, and the environment, without what was swept.
-    learner: String,
-    environment: String,
-    keys: Vec<(String, Value)>,
+    /// The environment, and the learner, without what was swept; and what was. Horizons go with the environment.
+    environment: (String, Vec<(String, Value)>),
+    learner: (String, Vec<(String, Value)>),
 }
 
 impl Observation<'_> {
-    fn value(&self, key: &str) -> Option<&Value> {
-        self.keys.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    fn keys(&self) -> impl Iterator<Item = &(String, Value)> {
+        self.environment.1.iter().chain(&self.learner.1)
     }
 
-    /// What it is of, but for the keys along the axes.
-    fn rest(&self, axes: &[&str]) -> String {
-        let set: String = self
-            .keys
-            .iter()
-            .filter(|(name, _)| !axes.contains(&name.as_str()))
-            .map(|(name, value)| format!(" {name}={}", value.word()))
-            .collect();
-        format!("{}{set}", self.learner)
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.keys().find(|(name, _)| name == key).map(|(_, value)| value)
     }
+
+    /// The environment, with what was swept in it but for the keys along the axes.
+    fn world(&self, axes: &[&str]) -> String {
+        rest(&self.environment, axes)
+    }
+
+    /// The learner, likewise.
+    fn who(&self, axes: &[&str]) -> String {
+        rest(&self.learner, axes)
+    }
+}
+
+fn rest((name, keys): &(String, Vec<(String, Value)>), axes: &[&str]) -> String {
+    let others = keys.iter().filter(|(key, _)| !axes.contains(&key.as_str()));
+    others.fold(name.clone(), |text, (key, value)| format!("{text} {key}={}", value.word()))
 }
 
 /// A chart for every swept key, by its name; and one more for two keys, `first+second`. Horizons are a key like any other.
 pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, Chart)> {
     let seen: Vec<Observation<'_>> =
-        rows.iter().filter(|r| r.regret.mean.is_finite()).map(|r| observation(spec, r)).collect();
+        rows.iter().filter(|r| r.regret.mean.is_finite()).filter_map(|r| observation(spec, r)).collect();
     let mut keys: Vec<(String, Vec<Value>)> = Vec::new();
-    for (name, value) in seen.iter().flat_map(|o| &o.keys) {
+    for (name, value) in seen.iter().flat_map(Observation::keys) {
         match keys.iter_mut().find(|(known, _)| known == name) {
             Some((_, values)) if values.contains(value) => {}
             Some((_, values)) => values.push(value.clone()),
@@ -86,13 +94,20 @@ pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, 
 
 const ROUNDS: &str = "rounds";
 
-fn observation<'a>(spec: &Spec, row: &'a Row) -> Observation<'a> {
-    let keys = if spec.rounds.len() > 1 {
-        vec![(ROUNDS.to_owned(), Value::of(&toml::Value::Integer(row.rounds as i64)))]
-    } else {
-        Vec::new()
+fn observation<'a>(spec: &Spec, row: &'a Row) -> Option<Observation<'a>> {
+    let setting = spec.setting(&row.environment, &row.label)?;
+    let own = |keys: Vec<(&str, &toml::Value)>| -> Vec<(String, Value)> {
+        keys.into_iter().map(|(name, value)| (name.to_owned(), Value::of(value))).collect()
     };
-    Observation { row, learner: row.label.clone(), environment: row.environment.clone(), keys }
+    let mut world = own(setting.of_environment);
+    if spec.rounds.len() > 1 {
+        world.push((ROUNDS.to_owned(), Value::Number(row.rounds as f64)));
+    }
+    Some(Observation {
+        row,
+        environment: (setting.environment.to_owned(), world),
+        learner: (setting.learner.to_owned(), own(setting.of_learner)),
+    })
 }
 
 fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
@@ -105,8 +120,8 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
     out
 }
 
-/// Regret against one key: a panel for each environment, a line for each learner and setting of the other keys. Learners
-/// that do not have the key are level.
+/// Regret against one key: a panel for each environment, a line for each learner that has it. Of the others those that
+/// nothing was swept in are shown, level.
 fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut Palette) -> Chart {
     let numbers: Option<Vec<f64>> =
         values.iter().map(|v| if let Value::Number(x) = v { Some(*x) } else { None }).collect();
@@ -121,12 +136,19 @@ fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut 
     };
     let ends = [place(&values[0]), place(&values[values.len() - 1])];
     let log = key == ROUNDS && seen.iter().all(|o| o.row.regret.mean > 0.0);
-    let panels = distinct(seen.iter().map(|o| o.environment.clone())).into_iter().map(|environment| {
-        let here: Vec<&Observation<'_>> = seen.iter().filter(|o| o.environment == environment).collect();
-        let series = distinct(here.iter().map(|o| o.rest(&[key]))).into_iter().map(|name| {
-            let own: Vec<&&Observation<'_>> = here.iter().filter(|o| o.rest(&[key]) == name).collect();
+    let shown: Vec<&Observation<'_>> =
+        seen.iter().filter(|o| o.value(key).is_some() || o.learner.1.is_empty()).collect();
+    let panels = distinct(shown.iter().map(|o| o.world(&[key]))).into_iter().map(|environment| {
+        let here: Vec<&&Observation<'_>> = shown.iter().filter(|o| o.world(&[key]) == environment).collect();
+        let series = distinct(here.iter().map(|o| o.who(&[key]))).into_iter().map(|name| {
+            // A learner that nothing was swept in has the colour that it has elsewhere.
+            let plain = here.iter().find(|o| o.row.label == name);
+            let style = match plain {
+                Some(o) => style_of(o.row, palette),
+                None => palette.style(&format!("sweep {name}")),
+            };
             let mut points: Vec<Point> = Vec::new();
-            for o in own {
+            for o in here.iter().filter(|o| o.who(&[key]) == name) {
                 let half = o.row.regret.half_width(o.row.seeds);
                 let y = o.row.regret.mean;
                 let at = |x: f64| Point { x, y, low: y - half, high: y + half };
@@ -137,7 +159,6 @@ fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut 
             }
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
             let dots = points.iter().map(|p| (p.x, p.y)).collect();
-            let style = palette.style(&format!("sweep {name}"));
             Series { name, style, mark: Mark::Line, points, dots }
         });
         Panel { series: series.collect(), name: environment }
@@ -161,7 +182,7 @@ fn tiles(first: &(String, Vec<Value>), second: &(String, Vec<Value>), seen: &[Ob
     let axes = [first.0.as_str(), second.0.as_str()];
     let both: Vec<&Observation<'_>> =
         seen.iter().filter(|o| axes.iter().all(|a| o.value(a).is_some())).collect();
-    let name = |o: &Observation<'_>| format!("{}, {}", o.rest(&axes), o.environment);
+    let name = |o: &Observation<'_>| format!("{}, {}", o.who(&axes), o.world(&axes));
     let at = |o: &Observation<'_>, axis: &(String, Vec<Value>)| {
         axis.1.iter().position(|v| o.value(&axis.0) == Some(v)).unwrap_or(0) as f64
     };

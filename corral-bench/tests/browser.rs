@@ -1,4 +1,4 @@
-//! The quickstart's report in a real browser, on a desk and on a phone, light and dark. Skipped, and said so, where no
+//! Reports in a real browser, on a desk and on a phone, light and dark. Skipped, and said so, where no
 //! Chromium is installed.
 
 mod launch;
@@ -59,15 +59,53 @@ fn browse(chromium: &PathBuf, dir: &TempDir, page: &str) -> (String, String) {
     (fs::read_to_string(dom).unwrap(), String::from_utf8_lossy(&fs::read(log).unwrap()).into_owned())
 }
 
+/// Many learners, so that charts have a panel for each; two swept keys, which make a map; names that are long.
+const CROWDED: &str = r#"
+name   = "small multiples"
+rounds = 400
+seeds  = 3
+
+[[environment]]
+label = "still"
+name  = "gap"
+arms  = 3
+gap   = 0.3
+
+[[learner]]
+label  = "a band with a name that is longer than its panel is wide"
+master = { name = "corral", rate = "fast" }
+bases  = [ "ucb1", "exp3", "kl-ucb", "moss", "thompson", "tsallis-inf", "random", "ucb-v" ]
+
+[[learner]]
+base = { name = "ucb1" }
+
+[[learner]]
+base = { name = "exp3" }
+
+[sweep]
+environment.still.gap = [0.05, 0.3]
+learner.ucb1.base.scale = [0.1, 0.3, 1.0, 3.0, 10.0]
+"#;
+
+/// The quickstart, and a spec with all other kinds of charts.
 #[test]
-fn the_quickstart_is_fine_in_a_browser() {
+fn reports_are_fine_in_a_browser() {
     let Some(chromium) = chromium() else {
         // Not by a macro: the harness would keep it to itself.
-        let _ = writeln!(std::io::stderr(), "SKIPPED: no Chromium is installed, the report was not opened");
+        let _ = writeln!(std::io::stderr(), "SKIPPED: no Chromium is installed, reports were not opened");
         return;
     };
     let dir = TempDir::new().unwrap();
-    succeeded(&corral(dir.path(), &["run", "quickstart", "--fast", "--quiet", "--out", "o"]));
+    fs::write(dir.path().join("crowded.toml"), CROWDED).unwrap();
+    for (spec, fast) in [("quickstart", true), ("crowded.toml", false)] {
+        let args = ["run", spec, "--quiet", "--out", "o", "--fast"];
+        succeeded(&corral(dir.path(), if fast { &args } else { &args[..5] }));
+        look_at(&chromium, &dir, spec);
+        fs::remove_dir_all(dir.path().join("o")).unwrap();
+    }
+}
+
+fn look_at(chromium: &PathBuf, dir: &TempDir, spec: &str) {
     let report = fs::read_to_string(dir.path().join("o/report.html")).unwrap();
     let first = "<script>const errors = []; addEventListener('error', e => errors.push(e.message));</script>";
     let probe = format!("<script>{}</script></body>", include_str!("browser/probe.js"));
@@ -87,10 +125,10 @@ fn the_quickstart_is_fine_in_a_browser() {
          p.textContent = 'seen ' + e.data.join('\\n  ') + '\\n'; document.body.append(p); }});</script>{frames}</body></html>"
     );
     fs::write(dir.path().join("page.html"), page).unwrap();
-    let (dom, log) = browse(&chromium, &dir, "page.html");
+    let (dom, log) = browse(chromium, dir, "page.html");
     for (scheme, width) in VIEWS {
         let expected = format!("<pre>seen #{scheme}-{width}\n</pre>");
-        assert!(dom.contains(&expected), "{scheme}, {width} pixels: {dom}\n{log}");
+        assert!(dom.contains(&expected), "{spec}, {scheme}, {width} pixels: {dom}\n{log}");
     }
     assert!(!log.contains("CONSOLE"), "the console is not empty: {log}");
 }

@@ -39,7 +39,41 @@ fn check_prints_a_table_of_columns() {
     ] {
         assert!(told.contains(part), "{part:?} is not in:\n{told}");
     }
-    assert!(told.trim_end().ends_with("fine; 1 cells of [20] rounds"), "{told}");
+    // What each learner costs, and the run.
+    let cost = told.lines().find(|l| l.starts_with("dataset      alone")).unwrap_or_else(|| panic!("{told}"));
+    assert!(
+        cost.ends_with("less than a second") && (cost.contains(" ns ") || cost.contains(" µs ")),
+        "{told}"
+    );
+    let last = told.trim_end().lines().last().unwrap();
+    assert!(last.ends_with("fine; 1 cells of [20] rounds, less than a second"), "{told}");
     fs::write(&file, "age,age,y\n30,1,0\n").unwrap();
     refused(&run(&dir, &["--check"]), 2, &["line 6", "people.csv:1", "\"age\" twice, in columns 1 and 2"]);
+}
+
+#[test]
+fn check_warns_of_a_thousand_features_before_it_refuses_them() {
+    let dir = folder_with(&SPEC.replace("missing = { age = \"median\", colour = \"category\" }\n", ""));
+    let rows: String = (0..1200).map(|i| format!("r{i},{}\n", i % 2)).collect();
+    fs::write(dir.path().join("people.csv"), format!("id,y\n{rows}")).unwrap();
+    let warning = "warning: people.csv has 1201 features, 1200 of them from the category \"id\"";
+    assert!(succeeded(&run(&dir, &["--check"])).contains(warning));
+    // A learner that has no room for them is refused; the columns that are to blame were told.
+    let spec = fs::read_to_string(dir.path().join("spec.toml")).unwrap().replace("exp3", "linucb");
+    fs::write(dir.path().join("spec.toml"), spec).unwrap();
+    let output = run(&dir, &["--check", "--memory", "2MB"]);
+    refused(&output, 2, &["line 12", "1201, which takes"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains(warning));
+}
+
+#[test]
+fn a_number_column_with_words_in_it_is_an_error_that_says_so() {
+    let dir = folder_with(&SPEC.replace("missing = { age = \"median\", colour = \"category\" }\n", ""));
+    let rows: String = (0..60).map(|i| format!("{i},{}\n", i % 2)).collect();
+    fs::write(dir.path().join("people.csv"), format!("age,y\n{rows}unknown,1\n")).unwrap();
+    refused(
+        &run(&dir, &["--check"]),
+        2,
+        &["line 6", "column \"age\": 1 of 61 cells are words", "\"unknown\" on line 62"],
+    );
 }

@@ -37,8 +37,8 @@ fn every_experiment_runs_fast_and_refutes_none_of_its_claims() {
     }
 }
 
-/// Experiments 1 and 2 at T = 1,000 with all seeds, and experiment 7 at its full length with 30 of 100: what follows the
-/// published code agrees with the published means. Of the seventeen comparisons one fails by chance with probability 0.05;
+/// Experiments 1, 2 and 12 at T = 1,000 with all seeds, and experiment 7 at its full length with 30 of 100: what follows the
+/// published code agrees with the published means. Of the sixty-one comparisons one fails by chance with probability 0.15;
 /// seeds are fixed.
 #[test]
 fn masters_by_the_published_rules_agree_with_published_means() {
@@ -46,11 +46,15 @@ fn masters_by_the_published_rules_agree_with_published_means() {
         ("published/experiment-1", ["--rounds", "1000"], 3),
         ("published/experiment-2", ["--rounds", "1000"], 2),
         ("published/experiment-7", ["--seeds", "30"], 12),
+        ("published/experiment-12", ["--rounds", "1000"], 44),
     ] {
         let dir = tempfile::TempDir::new().unwrap();
         let json = results(dir.path(), name, &args);
         let claims = json["claims"].as_array().unwrap();
-        let ours = |c: &&serde_json::Value| c["learner"].as_str().unwrap().ends_with("published rules");
+        // Experiment 12 has no others.
+        let all = name.ends_with("-12");
+        let ours =
+            |c: &&serde_json::Value| all || c["learner"].as_str().unwrap().ends_with("published rules");
         assert_eq!(claims.iter().filter(ours).count(), comparisons, "{name}");
         for claim in claims.iter().filter(ours) {
             assert_eq!(claim["verdict"], "holds", "{name}: {claim}");

@@ -128,7 +128,11 @@ fn a_spec_that_names_a_refused_plugin_is_told_why() {
     let dir = folder_with(&SPEC.replace("{ name = \"exp3\" }", "{ name = \"mine/own\" }"));
     std::fs::create_dir(dir.path().join("plugins")).unwrap();
     std::fs::write(dir.path().join("plugins/libmine.so"), "hello").unwrap();
-    refused(&run(&dir, &["--check"]), 2, &["line 14: plugin refused: plugins/libmine.so: not a library"]);
+    refused(
+        &run(&dir, &["--check"]),
+        2,
+        &["line 14: base \"mine/own\": plugin refused: plugins/libmine.so: not a library"],
+    );
 }
 
 #[test]

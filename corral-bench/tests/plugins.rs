@@ -160,7 +160,7 @@ fn isolation_covers_opening() {
             continue;
         }
         assert_eq!((ran.status.code(), &*out(&ran)), (Some(2), ""), "{deed}: {}", err(&ran));
-        let said = "spec.toml: line 7: plugin refused: plugins/hostile.so: a child process was to open it: its process ";
+        let said = "spec.toml: line 7: base \"hostile/hostile\": plugin refused: plugins/hostile.so: a child process was to open it: its process ";
         assert!(err(&ran).contains(said), "{deed}: {}", err(&ran));
         let listed = during(deed, &dir, &["list", "plugins"]);
         assert!(listed.status.success() && out(&listed).contains("no plugins"), "{}", out(&listed));

@@ -256,7 +256,10 @@ fn losses_outside_the_unit_interval_are_for_learners_that_take_them() {
             "master = \"trim\"\nbases = [\"ucb1\", \"random\"]",
             ["master \"trim\"", "losses must be in [0, 1]"],
         ),
-        ("base = { name = \"ucb1\", smoothed = true }", ["line 5", "smoothing needs losses in [0, 1]"]),
+        (
+            "base = { name = \"ucb1\", smoothed = true }",
+            ["line 5", "is smoothed, which needs losses in [0, 1]"],
+        ),
     ];
     for (learner, parts) in cases {
         refused(&run(&folder_with(&spec(learner)), &[]), 2, &parts);
@@ -458,7 +461,7 @@ fn a_table_of_stability_is_run_and_resumed() {
                 [[stability]]\nbase = { name = \"ucb1\", label = \"wide, ucb1\", scale = 2.0 }\n";
     let dir = folder_with(spec);
     let first = succeeded(&run(&dir, &["--out", "out"]));
-    for part in ["schedule constant", "exp3", "wide, ucb1", "0.500", "alpha + 0.1"] {
+    for part in ["constant", "exp3", "wide, ucb1", "0.500", "alpha + 0.1"] {
         assert!(first.contains(part), "{part}: {first}");
     }
     // Each base in its own folder, a results folder like any other; a second run finds everything there.

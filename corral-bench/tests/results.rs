@@ -209,6 +209,16 @@ fn sizes_that_no_machine_has_are_refused_with_what_they_take() {
             "{ name = 'exp4' }",
             ["policies must be smaller", "TB"],
         ),
+        (
+            "{ name = 'linear', features = 'shared', dim = 5, arms = 3 }",
+            "{ name = 'exp4', policies = { trees = { depth = 20, sample = 16000000, search = 'greedy' } } }",
+            ["sample must be smaller, but is 16000000", "TB"],
+        ),
+        (
+            "{ name = 'linear', features = 'shared', dim = 500, arms = 50 }",
+            "{ name = 'exp4', policies = { linear = { sample = 16000000 } } }",
+            ["sample must be smaller, but is 16000000", "TB"],
+        ),
     ];
     for (environment, base, parts) in cases {
         let dir = folder_with("rounds = 10\nseeds = 1\nenvironment = 0\nlearner = [{ base = 0 }]\n");

@@ -6,12 +6,13 @@
 //! one step   <p_t - u, l_t> = D_t(u, p_t) - D_t(u, p_{t+1}) + D_t(p_t, p_{t+1})
 //! whole run  sum_t <p_t - u, l_t> = D_1(u, p_1) + sum_{t<T} sum_j (1/eta_{t+1,j} - 1/eta_{t,j}) h(u_j/p_{t+1,j})
 //!                                   - D_T(u, p_{T+1}) + sum_t D_t(p_t, p_{t+1})
-//! theorem    sum_t <pbar_t - e_i, l_t> + rho_{T,i}/(40 eta ln T) <= D_1(u, p_1) + C0/(eta ln T)
+//! theorem    sum_t <pbar_t - e_i, l_t> + rho_{T,i}/(8 G eta ln T) <= D_1(u, p_1) + C0/(eta ln T)
 //!                                   + (1/2) sum_t sum_j eta_{t,j} p_{t,j}^2 l_{t,j}^2 + (2/(TM)) sum_t sum_j l_{t,j}
 //! ```
 //!
-//! the last for u = (1 - 1/T) e_i + 1/(TM), every base i and losses that are not negative; all of its right side is
-//! positive. The first two are equalities: they catch a wrong root, sign, rate or normalisation that the inequality
+//! the last for u = (1 - 1/T) e_i + 1/(TM), every base i and losses that are not negative, with G the largest factor by
+//! which the rate of base i grows: 5 as the paper rounds it, or e^(log2(T M pbar_{1,i})/ln T) where a prior makes that
+//! more (docs/step.md, "Rates grow, and by how much"). All of its right side is positive. The first two are equalities: they catch a wrong root, sign, rate or normalisation that the inequality
 //! forgives. The auditor shares no code with the algorithm, and takes p_t to be what the round before ended with.
 
 use serde::{Deserialize, Serialize};
@@ -305,11 +306,13 @@ impl Auditor {
             return None;
         }
         let scale = 1.0 / (self.eta * t.ln());
-        let c0 = ((1.0 + (t * m / 4.0).ln()) / 5.0).max(self.first_ranges[i] / 40.0);
+        // rho_{1,i} = 2/pbar_{1,i}
+        let growth = ((2.0 * t * m / self.first_ranges[i]).log2() / t.ln()).exp().max(5.0);
+        let c0 = (1.0 + (t * m / 4.0).ln()).max(self.first_ranges[i] / 8.0) / growth;
         // rho_{T,i} is in force during round T; before that rounds without loss can be thought to follow.
         let ranges = if self.rounds == self.length { &self.ranges_before } else { &self.ranges };
         let total: f64 = self.totals.iter().sum();
-        let left = self.paid - self.totals[i] + ranges[i] / 40.0 * scale;
+        let left = self.paid - self.totals[i] + ranges[i] / (8.0 * growth) * scale;
         let right = self.starts[i] + c0 * scale + self.stability + 2.0 / (t * m) * total;
         Some(Sides { left, right, scale: left.abs() + right })
     }

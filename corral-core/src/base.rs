@@ -97,7 +97,7 @@ pub trait Base<X: ?Sized, D>: Send {
     }
 
     /// Learns what the decision `made` cost. `made` is what `propose` returned, or, when the base learns from others,
-    /// their decision with the memo of this base's [`likelihood`](Base::likelihood).
+    /// their decision with this base's [`memo`](Base::memo) of it.
     ///
     /// # Errors
     /// The feedback or the proposal cannot be this base's.
@@ -116,6 +116,12 @@ pub trait Base<X: ?Sized, D>: Send {
     /// return `None`), and the memo that such a proposal would carry.
     fn likelihood(&self, _x: &X, _decision: &D) -> Option<(f64, Memo)> {
         None
+    }
+
+    /// The memo that a proposal of `decision` would carry, for a base that learns from others: bases that need none say so
+    /// here, and are spared the [`likelihood`](Base::likelihood).
+    fn memo(&self, x: &X, decision: &D) -> Memo {
+        self.likelihood(x, decision).map(|(_, memo)| memo).unwrap_or_default()
     }
 
     /// What the base can do beyond the required methods; asked when an ensemble is built, loaded or gives an order.
@@ -166,6 +172,9 @@ impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
     }
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
         (**self).likelihood(x, decision)
+    }
+    fn memo(&self, x: &X, decision: &D) -> Memo {
+        (**self).memo(x, decision)
     }
     fn abilities(&self) -> Abilities {
         (**self).abilities()

@@ -41,6 +41,15 @@ pub enum Learner {
     Points(Box<dyn Base<Context, Point>>),
 }
 
+impl Debug for Learner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Arms(_) => "Learner::Arms",
+            Self::Points(_) => "Learner::Points",
+        })
+    }
+}
+
 impl Learner {
     /// The base, if it decides on arms.
     pub fn into_arms(self) -> Option<Box<dyn Base<Context, Arm>>> {

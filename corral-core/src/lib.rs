@@ -37,6 +37,7 @@
 //! | write a learner | [`Base`], and the laws it owes: `contract` (feature `contract`) |
 //! | put learners under a master | [`Ensemble`]: credit rules, feeds, failing bases, nesting |
 //! | wait for losses | [`Ticket`], [`Pending`] |
+//! | run in a service | [`Shared`], [`Scale`], [`Metrics`], [`Event`] |
 //! | stop and go on | [`snapshot`], [`Ensemble::save`] |
 //! | pick a master | [`Corral`] (Algorithm 1 and 2: [`omd`]), [`masters`] |
 //! | describe a world | [`Setup`], [`Space`], [`Context`], [`policy`], [`set`], [`prior`] |
@@ -59,11 +60,12 @@ mod memo;
 mod order;
 mod pending;
 mod sample;
+mod scale;
 mod setup;
+mod shared;
 mod space;
 mod ticket;
 
-pub mod catalog;
 #[cfg(feature = "contract")]
 pub mod contract;
 pub mod masters;
@@ -83,20 +85,22 @@ pub use context::{Context, ContextSampler, ContextShape};
 pub use corral::{Corral, CorralParams, Horizon, Rate, Step, restart_factor};
 pub use decision::{Arm, Decision, Learner, Point};
 pub use ensemble::{
-    Benched, Crediting, Duty, Ensemble, EnsembleError, EnsembleParams, Feed, Observation, Outcome,
-    Propensities, Refused, Tally,
+    BaseMetrics, Benched, Crediting, Duty, Ensemble, EnsembleError, EnsembleParams, Feed, Metrics,
+    Observation, Outcome, Propensities, Refused, Tally,
 };
 pub use error::ParamError;
 pub use master::{Credit, Master, MasterError, Telemetry};
 pub use memo::Memo;
 pub use order::Order;
-pub use pending::{Expired, Expiry, Full, Pending, PendingCounts, PendingError};
+pub use pending::{Event, Expired, Expiry, NotStored, Pending, PendingCounts, PendingError};
 pub use policy::Policy;
 pub use prior::Prior;
 pub use rand_core::Rng;
 pub use sample::{beta, normal, sample_index, uniform};
+pub use scale::{Scale, ScaleError};
 pub use set::Set;
 pub use setup::{LossDomain, Setup};
+pub use shared::Shared;
 pub use snapshot::SnapshotError;
 pub use space::Space;
 pub use ticket::{Ticket, TicketId};

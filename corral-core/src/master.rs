@@ -43,20 +43,22 @@ pub trait Master: Send {
     fn retire(&mut self, base: usize) -> Result<(), MasterError>;
 
     /// Takes another base in, behind the others, with probability `share`; the probabilities of the others are
-    /// multiplied by 1 - share.
+    /// multiplied by 1 - share, so they keep their ratios. (Masters that mix with the uniform distribution do so before
+    /// the mixing.) Returns orders as [`update`](Master::update) does.
     ///
     /// # Errors
-    /// The share is not in (0, 1), or this master takes no bases while it runs.
-    fn admit(&mut self, share: f64) -> Result<(), MasterError> {
+    /// The share is not in (0, 1), or this master takes no bases while it runs: those that put all probability on one base
+    /// have no use for a share.
+    fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
         let _ = share;
         Err(MasterError::Fixed)
     }
 
-    /// Takes a retired base back, with probability `share`; the probabilities of the others are multiplied by 1 - share.
+    /// Takes a retired base back, with probability `share`; the others as after [`admit`](Master::admit).
     ///
     /// # Errors
     /// No such base, it is not retired, the share is not in (0, 1), or this master takes nobody back.
-    fn reinstate(&mut self, base: usize, share: f64) -> Result<(), MasterError> {
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
         let _ = (base, share);
         Err(MasterError::Fixed)
     }
@@ -85,6 +87,11 @@ pub trait Master: Send {
         Telemetry::default()
     }
 
+    /// What it is, in one line, for reports.
+    fn describe(&self) -> String {
+        "not described".into()
+    }
+
     /// Everything that decides the future, as a framed snapshot ([`crate::snapshot`]).
     fn save(&self) -> Vec<u8>;
 
@@ -93,6 +100,15 @@ pub trait Master: Send {
     /// # Errors
     /// The snapshot is damaged, of another algorithm or version, or of another number of bases.
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError>;
+
+    /// As [`load`](Master::load), of a snapshot over the first `bases` bases: the master is over these from then on, and may
+    /// [`admit`](Master::admit) others.
+    ///
+    /// # Errors
+    /// As [`load`](Master::load), or this master takes no bases while it runs.
+    fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
+        if bases == self.probabilities().len() { self.load(state) } else { Err(MasterError::Fixed) }
+    }
 }
 
 impl<M: Master + ?Sized> Master for Box<M> {
@@ -108,10 +124,10 @@ impl<M: Master + ?Sized> Master for Box<M> {
     fn retire(&mut self, base: usize) -> Result<(), MasterError> {
         (**self).retire(base)
     }
-    fn admit(&mut self, share: f64) -> Result<(), MasterError> {
+    fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
         (**self).admit(share)
     }
-    fn reinstate(&mut self, base: usize, share: f64) -> Result<(), MasterError> {
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
         (**self).reinstate(base, share)
     }
     fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
@@ -129,11 +145,17 @@ impl<M: Master + ?Sized> Master for Box<M> {
     fn telemetry(&self) -> Telemetry<'_> {
         (**self).telemetry()
     }
+    fn describe(&self) -> String {
+        (**self).describe()
+    }
     fn save(&self) -> Vec<u8> {
         (**self).save()
     }
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
         (**self).load(state)
+    }
+    fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
+        (**self).load_of(state, bases)
     }
 }
 

@@ -23,6 +23,7 @@
 //! place: with the feature `describe`, [`fields`](describe::fields) and [`schema`](describe::schema) read it.
 
 use std::borrow::Cow;
+use std::fmt::Debug;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::ParamError;
 
 /// Parameters that [`params!`](crate::params!) wrote.
-pub trait Params: Clone + Default + Serialize + DeserializeOwned {
+pub trait Params: Clone + Debug + Default + Serialize + DeserializeOwned {
     /// The keys without a default: they must be given.
     const REQUIRED: &'static [&'static str];
     /// The bounds of the keys that have some.
@@ -41,6 +42,12 @@ pub trait Params: Clone + Default + Serialize + DeserializeOwned {
     /// # Errors
     /// Names the first one that does not.
     fn check(&self) -> Result<(), ParamError>;
+
+    /// Their JSON Schema. Empty where the crate that they are of lacks its own feature `describe`.
+    #[cfg(feature = "describe")]
+    fn schema() -> serde_json::Value {
+        serde_json::Value::Null
+    }
 }
 
 /// Where the numbers of a parameter may lie.
@@ -100,12 +107,12 @@ impl Bounds {
                 (f64::NEG_INFINITY, _) => "finite".into(),
                 (0.0, true) => "positive and finite".into(),
                 (0.0, false) => "non-negative and finite".into(),
-                (low, true) => format!("above {low} and finite").into(),
-                (low, false) => format!("at least {low}").into(),
+                (low, true) => format!("above {} and finite", short(low)).into(),
+                (low, false) => format!("at least {}", short(low)).into(),
             };
         }
         let (open, close) = (if above { '(' } else { '[' }, if below { ')' } else { ']' });
-        format!("in {open}{low}, {high}{close}").into()
+        format!("in {open}{}, {}{close}", short(low), short(high)).into()
     }
 
     /// Whether every number of `value` is within.
@@ -120,10 +127,16 @@ impl Bounds {
             }
         });
         match wrong {
-            Some(number) => Err(ParamError::new(name, number, self.words())),
+            Some(number) => Err(ParamError::new(name, short(number), self.words())),
             None => Ok(()),
         }
     }
+}
+
+/// A number as it is read best: `1e-12` and not twelve zeros.
+fn short(number: f64) -> String {
+    let size = number.abs();
+    if size != 0.0 && !(1e-6..1e9).contains(&size) { format!("{number:e}") } else { number.to_string() }
 }
 
 /// What can have bounds: numbers, and what holds numbers.
@@ -189,6 +202,11 @@ macro_rules! params {
                 $( $( $crate::params::Bounds::check(&$bounds, stringify!($field), &self.$field)?; )? )*
                 Ok(())
             }
+
+            #[cfg(feature = "describe")]
+            fn schema() -> $crate::params::describe::Value {
+                $crate::params::describe::schema::<Self>()
+            }
         }
     };
 }
@@ -222,7 +240,8 @@ macro_rules! keys_without_default {
 #[cfg(feature = "describe")]
 pub mod describe {
     use schemars::JsonSchema;
-    use serde_json::{Map, Value, json};
+    pub use serde_json::Value;
+    use serde_json::{Map, json};
 
     use super::Params;
 

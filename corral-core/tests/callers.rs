@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{Soft, generator};
+use common::{Constant, Soft, generator};
 use corral_core::masters::Practical;
 use corral_core::{
-    Arm, Base, Context, ContextShape, Corral, CorralParams, Crediting, Ensemble, EnsembleError,
-    EnsembleParams, Feed, Feedback, Horizon, Propensities, Rng, Setup, Ticket, uniform,
+    Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Crediting, Ensemble, EnsembleError,
+    EnsembleParams, Feed, Feedback, Horizon, Order, Propensities, Proposal, Rng, Setup, Ticket, uniform,
 };
 
 type Band = Ensemble<Context, Arm, Corral>;
@@ -187,5 +187,88 @@ fn restarts_reach_bases_under_every_feed() {
         }
         assert!(ordered >= 4, "{feed:?}: epochs of 64, 128 and 256 rounds began: {ordered}");
         assert!(band.benched().is_empty(), "{feed:?}: {:?}", band.benched());
+    }
+}
+
+/// A band that had three bases goes on with four, by the name of the new one; whoever is not new forgets nothing.
+#[test]
+fn a_snapshot_of_three_loads_into_four() {
+    let build = |names: &[&'static str]| {
+        let bases: Vec<Box<dyn Base<Context, Arm>>> =
+            names.iter().map(|_| Soft::boxed(3, 0.05) as _).collect();
+        Ensemble::practical(bases).unwrap().with_setup(&setup()).with_names(names.to_vec())
+    };
+    let mut old = build(&["a", "b", "c"]);
+    let mut rng = generator(6);
+    (0..200).for_each(|_| play(&mut old, &mut rng));
+    let out = old.choose(&x(), &mut rng).unwrap();
+    let (snapshot, before) = (old.save(), old.probabilities().to_vec());
+    let mut band = build(&["a", "b", "c", "d"]);
+    (0..50).for_each(|_| play(&mut band, &mut rng));
+    let untouched = band.save();
+    assert!(band.load(&snapshot).is_err());
+    for (name, share) in [("e", 0.2), ("d", 1.5), ("d", f64::NAN)] {
+        assert!(band.load_with(&snapshot, &[(name, share)]).is_err(), "{name} {share}");
+        assert!(band.load_with(&snapshot[..40], &[("d", 0.2)]).is_err());
+        assert_eq!(band.save(), untouched, "{name} {share}: nothing changed");
+    }
+    band.load_with(&snapshot, &[("d", 0.2)]).unwrap();
+    assert_eq!((band.len(), band.rounds(), band.name(3)), (4, old.rounds(), "d".to_string()));
+    for (new, old) in band.probabilities().iter().zip(&before) {
+        assert!((new - 0.8 * old).abs() < 1e-12);
+    }
+    for base in 0..3 {
+        assert_eq!(band.base(base).unwrap().save(), old.base(base).unwrap().save());
+    }
+    band.learn(&x(), out, 0.3).unwrap();
+    (0..200).for_each(|_| play(&mut band, &mut rng));
+    let again = band.save();
+    let mut third = build(&["a", "b", "c", "d"]);
+    third.load(&again).unwrap();
+    assert_eq!(third.save(), again);
+}
+
+/// A lazy base that a band is built with keeps what it knows, and so does one that is warmed by the state of another.
+#[test]
+fn a_warm_start_keeps_what_was_learned() {
+    let mut trained = Soft::new(3, 0.05);
+    let mut rng = generator(8);
+    for _ in 0..100 {
+        let made = Base::<Context, Arm>::propose(&mut trained, &x(), &mut rng).unwrap();
+        let loss = f64::from(u8::from(made.decision.0 > 0));
+        Base::<Context, Arm>::learn(&mut trained, &x(), &made, loss.into()).unwrap();
+    }
+    let state = Base::<Context, Arm>::save(&trained);
+    let (lazy, _) = Constant::boxed(1);
+    let mut band = Ensemble::practical(vec![Box::new(Kept(Soft::new(3, 0.05))), lazy]).unwrap();
+    band.warm(0, &state).unwrap();
+    assert_eq!(band.base(0).unwrap().save(), state);
+    assert_eq!(band.metrics().bases[0].restarts, 0);
+    let before = band.save();
+    assert!(band.warm(0, &state[..10]).is_err() && band.warm(5, &state).is_err());
+    assert_eq!(band.base(0).unwrap().save(), state);
+    assert_eq!(band.save(), before);
+    let built = Ensemble::<Context, Arm, _>::practical(vec![Box::new(Kept(trained))]).unwrap();
+    assert_eq!(built.base(0).unwrap().save(), state);
+}
+
+/// A base to which a wider range is nothing.
+struct Kept(Soft);
+
+impl Base<Context, Arm> for Kept {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Base::<Context, Arm>::propose(&mut self.0, x, rng)
+    }
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        Base::<Context, Arm>::learn(&mut self.0, x, made, feedback)
+    }
+    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn save(&self) -> Vec<u8> {
+        Base::<Context, Arm>::save(&self.0)
+    }
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        Base::<Context, Arm>::load(&mut self.0, state)
     }
 }

@@ -464,7 +464,9 @@ fn a_base_that_fails_is_benched_in_whatever_it_does() {
                         How::NotANumber => "NaN",
                         How::Outside => "outside",
                     };
-                    assert!(reason.contains(expected), "{reason}");
+                    // Without a likelihood there is no memo either, and a listener is benched for that.
+                    let silent = matches!(fails_in, In::Likelihood) && reason.contains("no memo");
+                    assert!(silent || reason.contains(expected), "{reason}");
                 }
             }
         }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 
 use corral_core::masters::{self, CorralSpec, MasterSetup, RegretBound, Ruled};
 use corral_core::masters::{
-    CorralProgram, D3rb, D3rbParams, Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P, Exp3PParams,
-    Exp3Params, Exp4Mix, Exp4MixParams, Fall, Fixed, FixedParams, Practical, PracticalParams, Rbbe,
-    RbbeParams, RegretBalancing, Rule, Rulebook, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams,
-    Ucb, UcbParams, Uniform,
+    Arbe, ArbeParams, BalanceDraw, CorralProgram, D3rb, D3rbParams, DynamicBalancing, DynamicBalancingParams,
+    Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P, Exp3PParams, Exp3Params, Exp4Mix, Exp4MixParams,
+    Fall, Fixed, FixedParams, Hedged, HedgedParams, Practical, PracticalParams, Rbbe, RbbeParams,
+    RegretBalancing, Rule, Rulebook, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams, TwoStep,
+    TwoStepParams, Ucb, UcbParams, Uniform,
 };
 use corral_core::registry::BuildError;
 use corral_core::{Credit, LossDomain, Master, MasterError, Rate, Rng, uniform};
@@ -31,8 +32,20 @@ fn corral(rules: CorralProgram, rate: Option<f64>, setup: &MasterSetup) -> Box<d
     CorralSpec { rules, rate: rate.map(Rate::Fixed), ..CorralSpec::default() }.master(setup).unwrap()
 }
 
+fn clipped(rate: Option<f64>, setup: &MasterSetup) -> Box<dyn Master> {
+    CorralSpec { clipped: true, rate: rate.map(Rate::Fixed), ..CorralSpec::default() }.master(setup).unwrap()
+}
+
+fn bounds(scales: [f64; 3]) -> Option<Vec<RegretBound>> {
+    Some(scales.map(|scale| RegretBound::new(scale, 0.5)).to_vec())
+}
+
 fn published() -> D3rbParams {
     D3rbParams { scale: 0.5, rules: Rulebook::PublishedCode, ..D3rbParams::default() }
+}
+
+fn stochastic() -> D3rbParams {
+    D3rbParams { draw: BalanceDraw::Stochastic, ..published() }
 }
 
 fn rb_grid() -> RbbeParams {
@@ -46,6 +59,8 @@ const TABLE: &[(&str, Build)] = &[
     ("corral/as-coba", |s| corral(CorralProgram::AsCoba, None, s)),
     ("corral/as-smpybandits", |s| corral(CorralProgram::AsSmpybandits, None, s)),
     ("corral/as-adversarial-master-h", |s| corral(CorralProgram::AsAdversarialMasterH, None, s)),
+    ("corral/clipped", |s| clipped(None, s)),
+    ("two-step", |s| by_name("two-step", s).unwrap()),
     ("exp3", |s| by_name("exp3", s).unwrap()),
     ("exp3/mixing", |s| Box::new(Exp3::new(Exp3Params { mixing: 0.1, ..Exp3Params::default() }, s).unwrap())),
     ("exp3/published", |s| {
@@ -67,10 +82,15 @@ const TABLE: &[(&str, Build)] = &[
     ("regret-balancing", |s| by_name("regret-balancing", s).unwrap()),
     ("rbbe", |s| by_name("rbbe", s).unwrap()),
     ("rbbe/published", |s| Box::new(Rbbe::new(rb_grid(), s).unwrap())),
+    ("d3rb/stochastic", |s| Box::new(D3rb::new(stochastic(), s).unwrap())),
+    ("ed2rb/stochastic", |s| Box::new(Ed2rb::new(stochastic(), s).unwrap())),
+    ("dynamic-balancing", |s| by_name("dynamic-balancing", s).unwrap()),
     ("d3rb", |s| by_name("d3rb", s).unwrap()),
     ("d3rb/published", |s| Box::new(D3rb::new(published(), s).unwrap())),
     ("ed2rb", |s| by_name("ed2rb", s).unwrap()),
     ("ed2rb/published", |s| Box::new(Ed2rb::new(published(), s).unwrap())),
+    ("hedged", |s| by_name("hedged", s).unwrap()),
+    ("arbe", |s| by_name("arbe", s).unwrap()),
     ("tsallis-inf", |s| by_name("tsallis-inf", s).unwrap()),
     ("tsallis-inf/reduced", |s| {
         let params =
@@ -219,6 +239,83 @@ fn a_retired_base_is_never_drawn_again() {
         for _ in 0..60 {
             round(name, &mut *master, &mut rng);
         }
+    }
+}
+
+/// The masters of the table that have a distribution to give a share of; the others say that they take nobody.
+const TAKES: &[&str] = &[
+    "corral",
+    "exp3",
+    "exp3/mixing",
+    "exp3/anytime",
+    "exp3-p",
+    "exp4-mix",
+    "tsallis-inf",
+    "tsallis-inf/reduced",
+    "practical",
+    "practical/falling",
+];
+
+/// With pbar = (1 - gamma) p + gamma/M, where p keeps its ratios all differences of pbar shrink by one factor, whatever
+/// the mixing before and after: by 1 - share where there is none.
+fn keeps_ratios(name: &str, before: &[f64], after: &[f64], others: &[usize], share: f64) {
+    let mut factors = Vec::new();
+    for i in others {
+        for j in others {
+            let apart = before[*i] - before[*j];
+            if apart > 1e-3 {
+                factors.push((after[*i] - after[*j]) / apart);
+            }
+        }
+    }
+    assert!(!factors.is_empty(), "{name}: {before:?}");
+    for factor in &factors {
+        assert!((factor / factors[0] - 1.0).abs() < 1e-9, "{name}: {factors:?}");
+    }
+    let mixing = !["exp3", "exp3/anytime", "tsallis-inf", "tsallis-inf/reduced", "practical"].contains(&name);
+    assert!(mixing || (factors[0] - (1.0 - share)).abs() < 1e-9, "{name}: {factors:?}");
+}
+
+#[test]
+fn a_base_that_joins_leaves_the_others_their_ratios() {
+    for (name, build) in TABLE {
+        let mut master = build(&setup(4));
+        let mut rng = Pcg64Dxsm::seed_from_u64(8);
+        (0..100).for_each(|_| round(name, &mut *master, &mut rng));
+        let before = (master.save(), master.probabilities().to_vec());
+        for share in [0.0, 1.0, -0.5, f64::NAN] {
+            assert!(master.admit(share).is_err(), "{name}: {share}");
+        }
+        assert!(master.reinstate(9, 0.2).is_err(), "{name}");
+        assert!(master.reinstate(1, 0.2).is_err(), "{name}: it is not retired");
+        let admitted = master.admit(0.2).map(|_| ());
+        if !TAKES.contains(name) {
+            assert_eq!((admitted, master.save()), (Err(MasterError::Fixed), before.0), "{name}");
+            continue;
+        }
+        admitted.unwrap_or_else(|e| panic!("{name}: {e}"));
+        simplex(name, master.probabilities());
+        keeps_ratios(name, &before.1, master.probabilities(), &[0, 1, 2, 3], 0.2);
+        (0..100).for_each(|_| round(name, &mut *master, &mut rng));
+        master.retire(1).unwrap();
+        (0..50).for_each(|_| round(name, &mut *master, &mut rng));
+        let back = master.probabilities().to_vec();
+        master.reinstate(1, 0.3).unwrap_or_else(|e| panic!("{name}: {e}"));
+        simplex(name, master.probabilities());
+        keeps_ratios(name, &back, master.probabilities(), &[0, 2, 3, 4], 0.3);
+        (0..100).for_each(|_| round(name, &mut *master, &mut rng));
+        // It is a master over five now, and one that is built so goes on from it.
+        let mut again = build(&setup(5));
+        again.load(&master.save()).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(again.save(), master.save(), "{name}");
+        let mut wide = build(&setup(5));
+        let untouched = wide.save();
+        assert!(wide.load_of(&before.0, 3).is_err(), "{name}");
+        assert_eq!(wide.save(), untouched, "{name}");
+        wide.load_of(&before.0, 4).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!((wide.save(), wide.probabilities()), (before.0, &before.1[..]), "{name}");
+        wide.admit(0.2).unwrap_or_else(|e| panic!("{name}: {e}"));
+        keeps_ratios(name, &before.1, wide.probabilities(), &[0, 1, 2, 3], 0.2);
     }
 }
 
@@ -400,6 +497,24 @@ fn distributions_agree_with_fifty_digits() {
     // The presets' loose solvers are compared with exact roots.
     let special: &[(&str, Build, f64)] = &[
         ("corral", |s| corral(CorralProgram::Paper, Some(2.0), s), 1e-12),
+        ("corral/clipped", |s| clipped(Some(8.0), s), 1e-12),
+        ("two-step", |s| Box::new(TwoStep::new(TwoStepParams { rate: Rate::Fixed(2.0) }, s).unwrap()), 1e-12),
+        (
+            "hedged",
+            |s| {
+                let params = HedgedParams { bounds: bounds([0.2, 0.4, 0.8]) };
+                Box::new(Hedged::new(params, &MasterSetup { horizon: Some(10), ..s.clone() }).unwrap())
+            },
+            1e-12,
+        ),
+        (
+            "arbe",
+            |s| {
+                let params = ArbeParams { bounds: bounds([0.5, 0.8, 0.6]), scale: 0.1, delta: 0.1 };
+                Box::new(Arbe::new(params, s).unwrap())
+            },
+            1e-12,
+        ),
         ("corral/as-modelselection", |s| corral(CorralProgram::AsModelselection, Some(2.0), s), 1e-4),
         ("corral/as-coba", |s| corral(CorralProgram::AsCoba, Some(2.0), s), 3e-4),
         ("corral/as-smpybandits", |s| corral(CorralProgram::AsSmpybandits, Some(0.05), s), 1e-4),
@@ -417,7 +532,10 @@ fn distributions_agree_with_fifty_digits() {
             .find(|(n, ..)| n == name)
             .map_or((*build, 1e-12), |(_, build, tol)| (*build, *tol));
         let mut master = build(&setup(3));
-        for (line, (base, loss)) in lines.iter().zip(ROUNDS) {
+        // A base plays both rounds of a pair.
+        let pairs = if *name == "two-step" { 2 } else { 1 };
+        let rounds = ROUNDS.iter().flat_map(|round| std::iter::repeat_n(*round, pairs));
+        for (line, (base, loss)) in lines.iter().zip(rounds) {
             let weight = 1.0 / master.probabilities()[base];
             master.update(loss, Credit::Chosen { base, weight }).unwrap();
             for (p, text) in master.probabilities().iter().zip(&line[1..]) {
@@ -427,7 +545,38 @@ fn distributions_agree_with_fifty_digits() {
         }
         seen += 1;
     }
-    assert_eq!(seen, 17);
+    assert_eq!(seen, 21);
+}
+
+/// A base is drawn with probability ~ 1/d^2: at first all are alike, and one whose rate doubled has a quarter.
+#[test]
+fn stochastic_balancing_draws_by_the_square_of_the_rates() {
+    let p = D3rbParams { scale: 0.01, delta: 0.5, ..stochastic() };
+    let mut master = D3rb::new(p.clone(), &setup(3)).unwrap();
+    assert!(master.probabilities().iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-15));
+    // Bases 0 and 1 are right, base 2 is wrong: n gap > sqrt(n) after a while.
+    let mut doubled = None;
+    for t in 0..200 {
+        let base = t % 3;
+        let weight = 1.0 / master.probabilities()[base];
+        master.update(if base == 2 { 1.0 } else { 0.0 }, Credit::Chosen { base, weight }).unwrap();
+        let p = master.probabilities();
+        assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-12 && p[0] == p[1]);
+        let share = p[2] / p[0];
+        if share < 1.0 {
+            doubled.get_or_insert(share);
+        }
+    }
+    assert_eq!(doubled, Some(0.25));
+    // ED2RB estimates: its shares fall without steps.
+    let mut master = Ed2rb::new(p, &setup(2)).unwrap();
+    for t in 0..200 {
+        let base = t % 2;
+        let weight = 1.0 / master.probabilities()[base];
+        master.update(base as f64, Credit::Chosen { base, weight }).unwrap();
+    }
+    let p = master.probabilities();
+    assert!(p[1] > 0.0 && p[1] < 0.2, "{p:?}");
 }
 
 /// What deterministic masters choose in 120 rounds, against tests/reference/masters.py.
@@ -435,19 +584,32 @@ fn distributions_agree_with_fifty_digits() {
 fn choices_agree_with_fifty_digits() {
     let expected = reference();
     let formula = D3rbParams { scale: 0.2, least_rate: 0.3, ..D3rbParams::default() };
-    let bounds = [0.1, 0.2, 0.4].map(|scale| RegretBound::new(scale, 0.5)).to_vec();
     let s = setup(3);
     let cases: Vec<(&str, Box<dyn Master>)> = vec![
         ("ucb", ruled::<masters::UcbRule>(UcbParams::default(), &s)),
         ("regret-balancing", Box::new(RegretBalancing::new(Default::default(), &s).unwrap())),
         ("rbbe", {
-            let bounds = Some(bounds);
-            let params = RbbeParams { bounds, scale: 0.3, delta: 0.1, ..RbbeParams::default() };
+            let params = RbbeParams {
+                bounds: bounds([0.1, 0.2, 0.4]),
+                scale: 0.3,
+                delta: 0.1,
+                ..RbbeParams::default()
+            };
             Box::new(Rbbe::new(params, &s).unwrap())
         }),
         ("rbbe/published", {
-            let bounds = Some([0.01, 0.02, 0.04].map(|d| RegretBound::new(d, 0.5)).to_vec());
+            let bounds = bounds([0.01, 0.02, 0.04]);
             Box::new(Rbbe::new(RbbeParams { bounds, scale: 0.1, delta: 0.1, ..rb_grid() }, &s).unwrap())
+        }),
+        ("dynamic-balancing", {
+            let params = DynamicBalancingParams {
+                bounds: bounds([0.1, 0.2, 0.4]),
+                weights: Some(vec![1.0, 1.0, 0.5]),
+                biases: Some(vec![0.0, 0.02, 0.0]),
+                scale: 0.3,
+                delta: 0.1,
+            };
+            Box::new(DynamicBalancing::new(params, &s).unwrap())
         }),
         ("d3rb", Box::new(D3rb::new(formula.clone(), &s).unwrap())),
         ("d3rb/published", Box::new(D3rb::new(published(), &s).unwrap())),
@@ -496,6 +658,7 @@ fn deterministic_masters_lose_linearly_to_an_adversary_that_sees_p() {
         "regret-balancing",
         "rbbe",
         "rbbe/published",
+        "dynamic-balancing",
         "d3rb",
         "d3rb/published",
         "ed2rb",
@@ -520,6 +683,8 @@ fn deterministic_masters_lose_linearly_to_an_adversary_that_sees_p() {
 fn randomised_masters_do_not() {
     let randomised = [
         "corral",
+        "corral/clipped",
+        "hedged",
         "exp3",
         "exp3/anytime",
         "exp3-p",
@@ -586,7 +751,7 @@ fn the_adversary_costs_what_the_reference_measured() {
 fn parameters_are_checked() {
     let s = setup(2);
     let unknown = MasterSetup::new(2, None);
-    assert!(Exp3::new(Exp3Params { rate: Some(0.0), ..Exp3Params::default() }, &s).is_err());
+    assert!(Exp3::new(Exp3Params { rate: Some(Rate::Fixed(0.0)), ..Exp3Params::default() }, &s).is_err());
     assert!(Exp3P::new(Exp3PParams::default(), &unknown).is_err());
     assert!(Exp3P::new(Exp3PParams { exponent: Some(0.5), ..Exp3PParams::default() }, &s).is_ok());
     assert!(Exp4Mix::new(Exp4MixParams { actions: Some(0), ..Exp4MixParams::default() }, &s).is_err());
@@ -594,6 +759,16 @@ fn parameters_are_checked() {
     assert!(Exp4Mix::new(Exp4MixParams { bounds, ..Exp4MixParams::default() }, &s).is_err());
     assert!(Ucb::new(UcbParams { scale: -1.0, ..UcbParams::default() }, &s).is_err());
     assert!(Rbbe::new(RbbeParams { delta: 1.0, ..RbbeParams::default() }, &s).is_err());
+    let weights = Some(vec![1.0; 3]);
+    let params = DynamicBalancingParams { weights, ..DynamicBalancingParams::default() };
+    assert!(DynamicBalancing::new(params, &s).is_err());
+    assert!(Hedged::new(HedgedParams::default(), &unknown).is_err());
+    assert!(TwoStep::new(TwoStepParams::default(), &unknown).is_err());
+    let clipped =
+        |spec: CorralSpec| CorralSpec { clipped: true, ..spec }.master(&s).err().map(|e| e.to_string());
+    assert_eq!(clipped(CorralSpec::default()), None);
+    assert!(clipped(CorralSpec { baseline: true, ..CorralSpec::default() }).is_some());
+    assert!(CorralSpec { clipped: true, ..CorralSpec::default() }.master(&unknown).is_err());
     assert!(EtaGrid::new(EtaGridParams { rates: vec![], hedge: 1.0 }, &s).is_err());
     assert!(EtaGrid::new(EtaGridParams::default(), &unknown).is_err());
     assert!(Trim::new(TrimParams { patience: f64::NAN, ..TrimParams::default() }, &s).is_err());
@@ -682,7 +857,8 @@ fn ucb_by_the_published_code_ties_at_one() {
 /// Gains, and exponents cut at 100: e^100 against 1, and then a tie.
 #[test]
 fn exp3_by_the_published_code_ties_beyond_its_largest_exponent() {
-    let params = Exp3Params { rate: Some(60.0), rules: Rulebook::PublishedCode, ..Exp3Params::default() };
+    let params =
+        Exp3Params { rate: Some(Rate::Fixed(60.0)), rules: Rulebook::PublishedCode, ..Exp3Params::default() };
     let mut master = Exp3::new(params.clone(), &setup(2)).unwrap();
     // eta S = 60 * 2
     master.update(0.0, Credit::Chosen { base: 0, weight: 2.0 }).unwrap();

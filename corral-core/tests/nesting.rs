@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use corral_core::{
     Arm, Base, BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Feedback,
-    Horizon, Memo, Order, Proposal, Rng,
+    Horizon, Memo, Order, Proposal, Rate, Rng, Step,
 };
 
 type Band = Ensemble<Context, Arm, Toy>;
@@ -171,6 +171,65 @@ fn a_new_range_from_above_starts_everything_over() {
     }
 }
 
+/// Three flat Corrals of 40 constant bases under a flat Corral: every arm belongs to one base, so the likelihood of an arm is
+/// the probability that its base was asked, and the weight that the base learns is one over it.
+#[test]
+fn flat_steps_nest() {
+    let flat = |bases| {
+        let params = CorralParams::new(bases, Horizon::Known(4_000));
+        Corral::new(CorralParams { step: Step::Flat, rate: Rate::Fast, ..params }).unwrap()
+    };
+    let build = || {
+        let mut diaries = Vec::new();
+        let inner = |i: u32| {
+            let (bases, notes): (Vec<_>, Vec<_>) = (0..40).map(|j| Constant::boxed(40 * i + j)).unzip();
+            diaries.extend(notes);
+            Box::new(Ensemble::new(flat(40), bases).unwrap()) as Box<dyn Base<Context, Arm>>
+        };
+        let bases = (0..3).map(inner).collect();
+        let band = Ensemble::with_params(
+            flat(3),
+            bases,
+            EnsembleParams { id: Some(1), ..EnsembleParams::default() },
+        );
+        (band.unwrap(), diaries)
+    };
+    let x = Context::plain(120);
+    let (mut band, diaries) = build();
+    let mut rng = generator(6);
+    let loss = |arm: u32| if arm == 57 { 0.1 } else { 0.8 };
+    for t in 0..3_000 {
+        diaries.iter().for_each(Diary::clear);
+        let ticket = band.choose(&x, &mut rng).unwrap();
+        let arm = ticket.decision;
+        let (asked, _) = band.likelihood(&x, &arm).unwrap();
+        band.learn(&x, ticket, loss(arm.0)).unwrap();
+        let notes = diaries[arm.0 as usize].notes();
+        let learned = notes.iter().find_map(|n| match n {
+            Note::Learned(_, _, weight) => Some(*weight),
+            _ => None,
+        });
+        let weight = learned.unwrap_or_else(|| panic!("round {t}: {notes:?}"));
+        assert!((weight * asked - 1.0).abs() < 1e-11, "round {t}: {weight} {asked}");
+        if t % 500 == 0 {
+            let all: f64 = (0..120).map(|a| band.likelihood(&x, &Arm(a)).unwrap().0).sum();
+            assert!((all - 1.0).abs() < 1e-12, "round {t}: {all}");
+        }
+    }
+    assert!(band.master().is_flat());
+    let (mut again, _) = build();
+    again.load(&band.save()).unwrap();
+    for _ in 0..300 {
+        let mut other = rng.clone();
+        let (a, b) = (band.choose(&x, &mut rng).unwrap(), again.choose(&x, &mut other).unwrap());
+        assert_eq!(a.decision, b.decision);
+        let paid = loss(a.decision.0);
+        band.learn(&x, a, paid).unwrap();
+        again.learn(&x, b, paid).unwrap();
+    }
+    assert_eq!(band.save(), again.save());
+}
+
 #[test]
 fn foreign_memos_are_refused_and_change_nothing() {
     let mut band = Band::new(Toy::new(3, 0.1), (0..3).map(|_| Soft::boxed(4, 0.1)).collect()).unwrap();
@@ -253,4 +312,25 @@ fn an_inner_ensemble_without_bases_left_is_benched_by_the_outer() {
     }
     assert_eq!(band.benched()[0].base, 0);
     assert!(band.benched()[0].reason.contains("no base is left"), "{:?}", band.benched());
+}
+
+/// The guard of an inner band would play what its likelihood says it never does: it rests, and nobody is benched for it.
+#[test]
+fn practical_bands_nest() {
+    let setup = corral_core::Setup::arms(3, None);
+    let stuck = || -> Box<dyn Base<Context, Arm>> {
+        let habits = (0..2).map(|_| Constant::boxed(0).0).collect();
+        Box::new(Ensemble::practical(habits).unwrap().with_setup(&setup))
+    };
+    let mut band = Ensemble::practical(vec![stuck(), Soft::boxed(3, 0.1)]).unwrap().with_setup(&setup);
+    let (x, mut rng) = (Context::plain(3), generator(4));
+    let mut plays = [0; 3];
+    for _ in 0..300 {
+        let ticket = band.choose(&x, &mut rng).unwrap();
+        plays[ticket.decision.index()] += 1;
+        let loss = [0.9, 0.1, 0.5][ticket.decision.index()];
+        band.learn(&x, ticket, loss).unwrap();
+    }
+    assert!(band.everybody_benched().is_empty(), "{:?}", band.everybody_benched());
+    assert!(plays[1] > 150, "{plays:?}");
 }

@@ -3,7 +3,7 @@
 mod reference;
 
 use corral_core::omd::{Losses, OmdParams, step};
-use corral_core::{Corral, CorralParams, Credit, Horizon, Master, Order, Rate, restart_factor};
+use corral_core::{Corral, CorralParams, Credit, Horizon, LossDomain, Master, Order, Rate, restart_factor};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 
@@ -357,6 +357,55 @@ fn lemma_master2base() {
             }
         }
     }
+}
+
+// The lemma with a prior (docs/step.md, "Rates grow, and by how much"): a favoured base that always loses changes its range
+// more often than log2 T times, its rate grows by more than 5, and the lemma and the theorem hold with that growth.
+#[test]
+fn lemma_master2base_with_a_prior() {
+    let (t, m, rate) = (5_000u64, 32, 0.05);
+    let mut prior = vec![0.01; m];
+    prior[0] = 1.0;
+    let params = CorralParams {
+        rate: Rate::Fixed(rate),
+        prior: Some(prior),
+        ..CorralParams::new(m, Horizon::Known(t))
+    };
+    let mut corral = Corral::new(params.clone()).unwrap();
+    let (tf, mf, ln) = (t as f64, m as f64, (t as f64).ln());
+    let least = corral.distribution()[1];
+    let first = corral.probabilities().to_vec();
+    let growth = ((tf * mf * first[0]).log2() / ln).exp();
+    corral.start_audit(0).unwrap();
+    let (mut paid, mut total) = (0.0, 0.0);
+    // In every round base 0 is drawn, and loses.
+    for _ in 0..t {
+        let weight = 1.0 / corral.probabilities()[0];
+        corral.update(1.0, Credit::Chosen { base: 0, weight }).unwrap();
+        (paid, total) = (paid + 1.0, total + weight);
+    }
+    assert!(corral.range_changes(0) as f64 > tf.log2(), "{}", corral.range_changes(0));
+    assert!((corral.range_changes(0) as f64) < (tf * mf * first[0]).log2());
+    assert!(corral.rates()[0] > 5.0 * rate && corral.rates()[0] <= growth * rate, "{:?}", corral.rates()[0]);
+    let audit = corral.audit().unwrap();
+    assert_eq!(audit.failures(1e-9), []);
+    let negative = audit.theorem.unwrap().left - (paid - total);
+    let expected = corral.ranges()[0] / (8.0 * growth * rate * ln);
+    assert!((negative / expected - 1.0).abs() < 1e-6, "{negative} {expected}");
+    // The bound, term by term.
+    let corral = Corral::new(params.clone()).unwrap();
+    let end = 2.0 * tf * mf;
+    let gain = |rho: f64| rho * 3.0 - rho / (8.0 * growth * rate * ln);
+    let c0 = (1.0 + (tf * mf / 4.0).ln()).max(0.25 / first[1]) / growth;
+    let expected = ((mf - 1.0) * ln + 1.0 / least - mf + c0 / ln) / rate
+        + 0.5 * growth * tf * rate / (1.0 - 1.0 / tf).powi(2)
+        + 2.0
+        + gain(2.0 / first[0]).max(gain(end));
+    let bound = corral.bound(1.0, 3.0).unwrap();
+    assert!((bound / expected - 1.0).abs() < 1e-12, "{bound} {expected}");
+    // Nothing is said of losses outside [0, 1].
+    let real = CorralParams { losses: LossDomain::Real, ..params };
+    assert_eq!(Corral::new(real).unwrap().bound(1.0, 3.0), None);
 }
 
 // The main theorem (the paper, section 4), in expectation: the explicit bound holds for the mean regret of 50 runs

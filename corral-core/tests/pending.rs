@@ -52,7 +52,7 @@ fn the_store_is_bounded_and_so_is_its_memory() {
     assert!(store.is_full());
     let refused = store.insert(Context::plain(3), waiting.next().unwrap(), 0);
     let given_back = *refused.unwrap_err();
-    assert_eq!((given_back.capacity, given_back.ticket.round()), (2, 2));
+    assert_eq!((given_back.error, given_back.ticket.round()), (PendingError::Full(2), 2));
     // Ticket 0 waits through many others; what became of the old ones is forgotten, that they existed is not.
     for ticket in waiting.by_ref().take(50) {
         let last = store.take(store.len() as u64 + store.counts().rewarded - 1);

@@ -3,12 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use corral_core::catalog::{Entry, Field};
-use corral_core::registry::Unknown;
-use corral_core::{ParamError, Rng};
-use serde::Deserialize;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Registry, Row};
+use corral_core::{ParamError, Rng, params};
 
-use crate::registry::read;
+use crate::registry::{Make, named};
 use crate::{BuildError, Draw};
 
 /// When the feedback of a round arrives.
@@ -180,88 +179,117 @@ impl<T> Mailbox<T> {
     }
 }
 
-const NAME: Field = Field { name: "name", default: "", doc: "which delay" };
-const LOST: Field = Field { name: "lost", default: "0.0", doc: "probability that feedback never comes" };
+/// What delays can be built.
+pub const DELAYS: Registry<Make<Delay>> = Registry::new(
+    "delay",
+    &[&[
+        row::<FixedParams>("fixed", "feedback comes a fixed number of rounds late"),
+        row::<GeometricParams>("geometric", "late by a geometric number of rounds"),
+        row::<HeavyTailedParams>(
+            "heavy-tailed",
+            "late by d rounds with P(d > x) = (1 + x/scale)^(-exponent)",
+        ),
+        row::<ReorderedParams>(
+            "reordered",
+            "the feedback of a block of rounds comes at its end, in random order",
+        ),
+        row::<LostParams>("lost", "feedback comes at once or never"),
+    ]],
+);
 
-const fn entry(name: &'static str, summary: &'static str, fields: &'static [Field]) -> Entry {
-    Entry {
-        name,
-        summary,
-        source: "",
-        regret: "",
-        alpha: None,
-        fits: "any environment",
-        cost: "O(1)",
-        kind: "any",
-        status: "standard; the paper's theorem does not cover delays",
-        fields,
+const fn row<P: Late>(name: &'static str, summary: &'static str) -> Row<Make<Delay>> {
+    let fits = "any environment; the paper's theorem does not cover delays";
+    Row::of::<P>(Entry { name, summary, fits, cost: "O(1)", ..Entry::EMPTY }, make::<P>)
+}
+
+fn make<P: Late>(name: &'static str, params: toml::Table) -> Result<Delay, BuildError> {
+    let params: P = DELAYS.read(name, params)?;
+    params.delay().map_err(|e| BuildError::refused(DELAYS.what(), name, e))
+}
+
+/// Parameters of a delay.
+trait Late: Params {
+    fn delay(self) -> Result<Delay, ParamError>;
+}
+
+params! {
+    /// Parameters of [`Delay::fixed`].
+    pub struct FixedParams {
+        /// How many rounds late.
+        rounds: u64;
+        /// Probability that feedback never comes.
+        lost: f64 = 0.0, Bounds::UNIT;
     }
 }
 
-static DELAYS: &[Entry] = &[
-    entry(
-        "fixed",
-        "feedback comes a fixed number of rounds late",
-        &[NAME, LOST, Field { name: "rounds", default: "", doc: "how many rounds late" }],
-    ),
-    entry(
-        "geometric",
-        "late by a geometric number of rounds",
-        &[NAME, LOST, Field { name: "mean", default: "", doc: "mean number of rounds" }],
-    ),
-    entry(
-        "heavy-tailed",
-        "late by d rounds with P(d > x) = (1 + x/scale)^(-exponent)",
-        &[
-            NAME,
-            LOST,
-            Field { name: "scale", default: "10.0", doc: "scale in rounds" },
-            Field {
-                name: "exponent",
-                default: "1.5",
-                doc: "exponent of the tail; up to 1 the mean is infinite",
-            },
-        ],
-    ),
-    entry(
-        "reordered",
-        "the feedback of a block of rounds comes at its end, in random order",
-        &[NAME, LOST, Field { name: "block", default: "10", doc: "rounds of a block" }],
-    ),
-    entry(
-        "lost",
-        "feedback comes at once or never",
-        &[NAME, Field { name: "probability", default: "", doc: "probability that it never comes" }],
-    ),
-];
-
-/// The delays that [`delay`] knows.
-pub fn delays() -> &'static [Entry] {
-    DELAYS
+impl Late for FixedParams {
+    fn delay(self) -> Result<Delay, ParamError> {
+        Delay::fixed(self.rounds).losing(self.lost)
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct DelayParams {
-    name: String,
-    #[serde(default)]
-    lost: f64,
-    rounds: Option<u64>,
-    mean: Option<f64>,
-    #[serde(default = "ten")]
-    scale: f64,
-    #[serde(default = "three_halves")]
-    exponent: f64,
-    block: Option<u64>,
-    probability: Option<f64>,
+params! {
+    /// Parameters of [`Delay::geometric`].
+    pub struct GeometricParams {
+        /// Mean number of rounds.
+        mean: f64, Bounds::NON_NEGATIVE;
+        /// Probability that feedback never comes.
+        lost: f64 = 0.0, Bounds::UNIT;
+    }
 }
 
-fn ten() -> f64 {
-    10.0
+impl Late for GeometricParams {
+    fn delay(self) -> Result<Delay, ParamError> {
+        Delay::geometric(self.mean)?.losing(self.lost)
+    }
 }
 
-fn three_halves() -> f64 {
-    1.5
+params! {
+    /// Parameters of [`Delay::heavy_tailed`].
+    pub struct HeavyTailedParams {
+        /// Scale in rounds.
+        scale: f64 = 10.0, Bounds::POSITIVE;
+        /// Exponent of the tail; up to 1 the mean is infinite.
+        exponent: f64 = 1.5, Bounds::POSITIVE;
+        /// Probability that feedback never comes.
+        lost: f64 = 0.0, Bounds::UNIT;
+    }
+}
+
+impl Late for HeavyTailedParams {
+    fn delay(self) -> Result<Delay, ParamError> {
+        Delay::heavy_tailed(self.scale, self.exponent)?.losing(self.lost)
+    }
+}
+
+params! {
+    /// Parameters of [`Delay::reordered`].
+    pub struct ReorderedParams {
+        /// Rounds of a block.
+        block: u64 = 10, Bounds::at_least(1.0);
+        /// Probability that feedback never comes.
+        lost: f64 = 0.0, Bounds::UNIT;
+    }
+}
+
+impl Late for ReorderedParams {
+    fn delay(self) -> Result<Delay, ParamError> {
+        Delay::reordered(self.block)?.losing(self.lost)
+    }
+}
+
+params! {
+    /// Parameters of the delay that is none, or for ever.
+    pub struct LostParams {
+        /// Probability that feedback never comes.
+        probability: f64, Bounds::UNIT;
+    }
+}
+
+impl Late for LostParams {
+    fn delay(self) -> Result<Delay, ParamError> {
+        Delay::fixed(0).losing(self.probability)
+    }
 }
 
 /// Builds a delay from the `delay` table of a spec: `{ name = "geometric", mean = 50 }`.
@@ -269,25 +297,6 @@ fn three_halves() -> f64 {
 /// # Errors
 /// An unknown name or key, or a value that cannot be used.
 pub fn delay(params: &toml::Table) -> Result<Delay, BuildError> {
-    let value = |why: String| BuildError::refused("environment", "delay", why);
-    let name = match params.get("name") {
-        Some(toml::Value::String(name)) => name.as_str(),
-        Some(other) => return Err(value(format!("name must be a name, but is {other}"))),
-        None => return Err(value("missing field `name`".to_owned())),
-    };
-    let known = DELAYS
-        .iter()
-        .find(|e| e.name == name)
-        .ok_or_else(|| Unknown::new("delay", name, DELAYS.iter().map(|e| e.name)))?;
-    let params: DelayParams = read(&format!("delay {name}"), known.fields.iter().map(|f| f.name), params)?;
-    let missing = |key: &str| value(format!("{}: missing field `{key}`", params.name));
-    match name {
-        "fixed" => Ok(Delay::fixed(params.rounds.ok_or_else(|| missing("rounds"))?)),
-        "geometric" => Delay::geometric(params.mean.ok_or_else(|| missing("mean"))?),
-        "heavy-tailed" => Delay::heavy_tailed(params.scale, params.exponent),
-        "reordered" => Delay::reordered(params.block.unwrap_or(10)),
-        _ => Delay::fixed(0).losing(params.probability.ok_or_else(|| missing("probability"))?),
-    }
-    .and_then(|delay| if name == "lost" { Ok(delay) } else { delay.losing(params.lost) })
-    .map_err(|e| BuildError::refused("environment", format!("delay {name}"), e))
+    let (row, own) = named(&DELAYS, "name", params)?;
+    (row.build)(row.entry.name, own)
 }

@@ -1,7 +1,7 @@
 //! The role of an environment.
 
 use corral_core::set::SetError;
-use corral_core::{Arm, Feedback, ParamError, Rng, Setup};
+use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup};
 
 use crate::data::Table;
 
@@ -160,6 +160,9 @@ pub enum EnvError {
     /// A decision outside the space.
     #[error("the decision {0} is outside the space")]
     Decision(String),
+    /// A loss outside the scale that it is shown by.
+    #[error(transparent)]
+    Scale(#[from] ScaleError),
     /// The data are over.
     #[error("the data ended after {0} rounds")]
     Ended(u64),

@@ -50,10 +50,13 @@ pub mod points;
 pub use alone::{Run, RunError, alone};
 pub use bandit::{Bandit, Game, Round};
 pub use corral_core::registry::BuildError;
-pub use delay::{Arrival, Delay, Mailbox, delay, delays};
+pub use delay::{
+    Arrival, DELAYS, Delay, FixedParams, GeometricParams, HeavyTailedParams, LostParams, Mailbox,
+    ReorderedParams, delay,
+};
 pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
 pub use induced::{Induced, induce};
-pub use registry::{Ask, Build, REGISTRY, World, build, entries, example};
+pub use registry::{Ask, Build, Make, REGISTRY, World, build, entries, example};
 pub use regret::{ArmSums, CellSums};
 pub use rescaled::Rescaled;

@@ -2,8 +2,9 @@
 //!
 //! Each module with environments exports its rows; a new module adds one line to [`REGISTRY`].
 
-use corral_core::registry::{BuildError, Described, Entry, Registry, Row, Unknown};
-use corral_core::{Arm, Context, Point, Rng, Setup};
+use corral_core::params::Params;
+use corral_core::registry::{BuildError, Entry, Registry, Row};
+use corral_core::{Arm, Context, Point, Rng, Scale, Setup};
 use serde::Deserialize;
 
 use crate::bandit::{Bandit, Game};
@@ -97,7 +98,7 @@ impl Ask<'_> {
 }
 
 /// Parameters of an environment.
-pub(crate) trait Builds: Described {
+pub(crate) trait Builds: Params {
     /// The world that they describe.
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError>;
 }
@@ -124,12 +125,12 @@ pub fn example(name: &str) -> Option<&'static str> {
     REGISTRY.find(name).ok().map(|row| row.build.example)
 }
 
-/// The key of every environment that shows its losses by the map of [low, high] to [0, 1]: see [`Rescaled`].
+/// The key of every environment that shows its losses in [0, 1]: see [`Rescaled`].
 const RESCALE: &str = "rescale";
 
 /// Builds the environment `name` with the keys of `params` for a run of `rounds` rounds. Environments that are drawn
-/// at random themselves (priors, planted policies) draw from `rng`. The key `rescale = [low, high]` of every environment
-/// shows its losses in [0, 1], see [`Rescaled`].
+/// at random themselves (priors, planted policies) draw from `rng`. The key `rescale` of every environment shows
+/// its losses in [0, 1], see [`Rescaled`]: `{ low, high, clip, rewards }`, or `[low, high]` for losses that are clipped.
 ///
 /// # Errors
 /// An unknown name or key (with the nearest known ones), or a value that cannot be used.
@@ -141,28 +142,39 @@ pub fn build(name: &str, params: &toml::Table, rounds: u64, rng: &mut dyn Rng) -
     others.remove(RESCALE);
     let world = (row.build.make)(&others, ask)?;
     let refuse = |why: &dyn std::fmt::Display| BuildError::refused(REGISTRY.what(), name, why);
-    let [low, high] = <[f64; 2]>::deserialize(range.clone())
-        .map_err(|e| refuse(&format!("{RESCALE} must be [low, high]: {}", e.to_string().trim())))?;
+    let scale = match range {
+        toml::Value::Table(_) => Scale::deserialize(range.clone()),
+        _ => <[f64; 2]>::deserialize(range.clone())
+            .map(|[low, high]| Scale { clip: true, ..Scale::losses(low, high) }),
+    };
+    let scale = scale.map_err(|e| {
+        refuse(&format!(
+            "{RESCALE} must be [low, high], or {{ low, high, clip, rewards }}: {}",
+            e.to_string().trim()
+        ))
+    })?;
     Ok(match world {
-        World::Arms(world) => World::Arms(Box::new(Rescaled::new(world, low, high).map_err(|e| refuse(&e))?)),
-        World::Points(world) => {
-            World::Points(Box::new(Rescaled::new(world, low, high).map_err(|e| refuse(&e))?))
-        }
+        World::Arms(world) => World::Arms(Box::new(Rescaled::new(world, scale).map_err(|e| refuse(&e))?)),
+        World::Points(world) => World::Points(Box::new(Rescaled::new(world, scale).map_err(|e| refuse(&e))?)),
     })
 }
 
-/// Reads what stands around an environment (a schedule, a delay): a key outside `known` is answered with the nearest
-/// known ones, a value of another type with what serde says of it.
-pub(crate) fn read<'a, P: serde::de::DeserializeOwned>(
-    name: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-    params: &toml::Table,
-) -> Result<P, BuildError> {
-    if let Some(key) = params.keys().find(|key| !known.clone().any(|k| k == key.as_str())) {
-        return Err(Unknown::new(format!("key of {name}"), key, known).into());
+/// How something around an environment (a schedule, a delay) is built, from its name and its own keys.
+pub type Make<T> = fn(&'static str, toml::Table) -> Result<T, BuildError>;
+
+/// The row of what `table` names under `key`, and the other keys.
+pub(crate) fn named<B>(
+    registry: &Registry<B>,
+    key: &str,
+    table: &toml::Table,
+) -> Result<(&'static Row<B>, toml::Table), BuildError> {
+    let refuse = |why: String| BuildError::refused(REGISTRY.what(), registry.what(), why);
+    let mut own = table.clone();
+    match own.remove(key) {
+        Some(toml::Value::String(name)) => Ok((registry.find(&name)?, own)),
+        Some(other) => Err(refuse(format!("{key} must be a name, but is {other}"))),
+        None => Err(refuse(format!("the key {key:?} is missing"))),
     }
-    P::deserialize(params.clone())
-        .map_err(|e| BuildError::refused(REGISTRY.what(), name, e.to_string().trim().replace('\n', ", ")))
 }
 
 /// The schema of a value that is a table of its own.

@@ -1,38 +1,24 @@
 //! A world whose losses are shown in [0, 1], wherever its own lie.
 
-use corral_core::{Feedback, LossDomain, ParamError, Rng, Setup};
+use corral_core::{Feedback, LossDomain, ParamError, Rng, Scale, Setup};
 
 use crate::data::Table;
 use crate::{EnvError, Environment};
 
-/// Shows the losses of `E` by the map of [low, high] to [0, 1]; what lies outside is clipped. Mean losses and regret stay
-/// in the units of the world.
+/// Shows the losses (or rewards) of `E` in [0, 1], by a [`Scale`]. Mean losses and regret stay in the units of the world.
 #[derive(Debug, Clone)]
 pub struct Rescaled<E> {
     world: E,
-    low: f64,
-    width: f64,
+    scale: Scale,
 }
 
 impl<E> Rescaled<E> {
-    /// `world`, with losses from `low` to `high` shown as 0 to 1.
+    /// `world`, with its losses shown by `scale`.
     ///
     /// # Errors
     /// The range is empty or not finite.
-    pub fn new(world: E, low: f64, high: f64) -> Result<Self, ParamError> {
-        let width = high - low;
-        if !(width > 0.0 && width.is_finite() && low.is_finite()) {
-            return Err(ParamError::new(
-                "rescale",
-                format!("[{low}, {high}]"),
-                "[low, high], low below high",
-            ));
-        }
-        Ok(Self { world, low, width })
-    }
-
-    fn map(&self, loss: f64) -> f64 {
-        ((loss - self.low) / self.width).clamp(0.0, 1.0)
+    pub fn new(world: E, scale: Scale) -> Result<Self, ParamError> {
+        Ok(Self { world, scale: scale.check()? })
     }
 }
 
@@ -50,7 +36,8 @@ impl<X: ?Sized, D, E: Environment<X, D>> Environment<X, D> for Rescaled<E> {
     }
 
     fn loss(&self, decision: &D) -> f64 {
-        self.map(self.world.loss(decision))
+        // What would be refused if it were played is NaN.
+        self.scale.loss(self.world.loss(decision)).map_or(f64::NAN, |(loss, _)| loss)
     }
 
     fn mean_loss(&self, decision: &D) -> f64 {
@@ -58,11 +45,7 @@ impl<X: ?Sized, D, E: Environment<X, D>> Environment<X, D> for Rescaled<E> {
     }
 
     fn play(&mut self, decision: &D) -> Result<Feedback, EnvError> {
-        let seen = self.world.play(decision)?;
-        Ok(match seen.observed() {
-            Some(loss) => Feedback::new(self.map(loss), seen.weight()),
-            None => seen,
-        })
+        Ok(self.scale.feedback(self.world.play(decision)?)?.0)
     }
 
     fn range(&self) -> f64 {

@@ -205,11 +205,19 @@ fn any_world_can_be_rescaled() {
         ends = [ends[0] || loss == 0.0, ends[1] || loss == 1.0];
     }
     assert_eq!(ends, [true; 2]);
+    let mut rewards =
+        arms("bernoulli", "means = [1.0]\nscale = 30\nrescale = { low = 0, high = 60, rewards = true }", 10);
+    rewards.next(&mut one).unwrap();
+    assert_eq!(rewards.play(&Arm(0)).unwrap().observed(), Some(0.5));
+    let mut strict = arms("bernoulli", "means = [1.0]\nscale = 30\nrescale = { low = 0, high = 20 }", 10);
+    strict.next(&mut one).unwrap();
+    assert_eq!(strict.play(&Arm(0)).unwrap_err().to_string(), "a loss must be in [0, 20], but is 30");
     for (rescale, part) in [
-        ("[1, 1]", "rescale must be [low, high], low below high, but is [1, 1]"),
+        ("[1, 1]", "scale must be [low, high], low below high, but is [1, 1]"),
         ("[0, inf]", "but is [0, inf]"),
         ("[0]", "rescale must be [low, high]"),
         ("3", "rescale must be [low, high]"),
+        ("{ low = 0, high = 1, clap = true }", "clap"),
     ] {
         let params = table(&format!("means = [0.5]\nrescale = {rescale}"));
         let e = build("bernoulli", &params, 10, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap_err().to_string();

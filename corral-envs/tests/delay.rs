@@ -1,6 +1,6 @@
 //! Delays: their laws, and the order in which feedback is delivered.
 
-use corral_envs::{Arrival, Delay, Mailbox, delay, delays};
+use corral_envs::{Arrival, DELAYS, Delay, Mailbox, delay};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
@@ -58,7 +58,7 @@ fn every_delay_draws_one_number_a_round() {
     let mut plain = Pcg64Dxsm::seed_from_u64(4);
     (0..10).for_each(|_| _ = plain.next_u64());
     let expected = plain.next_u64();
-    for entry in delays() {
+    for entry in DELAYS.entries() {
         let delay = delay(&table(&format!("name = \"{}\"\n{}", entry.name, keys(entry.name)))).unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(4);
         (0..10).for_each(|t| _ = delay.arrival(t, &mut rng));
@@ -116,32 +116,26 @@ proptest! {
 #[test]
 fn bad_tables_are_refused_with_a_reason() {
     let cases = [
-        ("", r#"environment "delay": missing field `name`"#),
+        ("", r#"environment "delay": the key "name" is missing"#),
         ("name = 1", r#"environment "delay": name must be a name, but is 1"#),
         ("name = \"geometrc\"", r#"unknown delay "geometrc"; did you mean "geometric"?"#),
-        ("name = \"geometric\"", r#"environment "delay": geometric: missing field `mean`"#),
+        ("name = \"geometric\"", r#"delay "geometric": the key "mean" is missing"#),
         (
             "name = \"geometric\"\nmean = -1",
-            r#"environment "delay geometric": mean must be finite and not negative, but is -1"#,
+            r#"delay "geometric": mean must be non-negative and finite, but is -1"#,
         ),
         (
             "name = \"geometric\"\nmean = nan",
-            r#"environment "delay geometric": mean must be finite and not negative, but is NaN"#,
+            r#"delay "geometric": mean must be non-negative and finite, but is NaN"#,
         ),
-        (
-            "name = \"fixed\"\nrounds = 1\nlost = 1.5",
-            r#"environment "delay fixed": lost must be in [0, 1], but is 1.5"#,
-        ),
-        ("name = \"fixed\"\nmean = 1", r#"unknown key of delay fixed "mean""#),
+        ("name = \"fixed\"\nrounds = 1\nlost = 1.5", r#"delay "fixed": lost must be in [0, 1], but is 1.5"#),
+        ("name = \"fixed\"\nmean = 1", r#"unknown key of fixed "mean""#),
         (
             "name = \"heavy-tailed\"\nexponent = 0",
-            r#"environment "delay heavy-tailed": exponent must be positive and finite, but is 0"#,
+            r#"delay "heavy-tailed": exponent must be positive and finite, but is 0"#,
         ),
-        (
-            "name = \"reordered\"\nblock = 0",
-            r#"environment "delay reordered": block must be at least 1, but is 0"#,
-        ),
-        ("name = \"lost\"", r#"environment "delay": lost: missing field `probability`"#),
+        ("name = \"reordered\"\nblock = 0", r#"delay "reordered": block must be at least 1, but is 0"#),
+        ("name = \"lost\"", r#"delay "lost": the key "probability" is missing"#),
     ];
     for (text, expected) in cases {
         assert_eq!(delay(&table(text)).unwrap_err().to_string(), expected);

@@ -2,7 +2,7 @@
 
 use corral_core::registry::Kind;
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
-use corral_envs::induced::{Announce, Constant, Listed, Recorded, Schedule, Substitute, schedules};
+use corral_envs::induced::{Announce, Constant, Listed, Recorded, SCHEDULES, Schedule, Substitute};
 use corral_envs::{EnvError, Environment, Induced, World, build, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -34,7 +34,7 @@ fn induced(schedule: &str, extra: &str) -> Box<dyn Environment<Context, Arm>> {
 /// known variance; each of the 32 assertions fails by chance with probability below 4e-5 (4 standard errors).
 #[test]
 fn the_estimate_is_unbiased_and_its_second_moment_at_most_the_range() {
-    for entry in schedules() {
+    for entry in SCHEDULES.entries() {
         let mut world = induced(entry.name, "");
         let mut rng = Pcg64Dxsm::seed_from_u64(11);
         let (mut drift, mut variance) = ([0.0; 3], [0.0; 3]);
@@ -238,38 +238,38 @@ fn it_nests() {
 fn bad_tables_are_refused_with_a_reason() {
     let said = |text: &str| induce(plain(), &table(text), 100).unwrap_err().to_string();
     let cases = [
-        ("", r#"environment "induced": missing field `schedule`"#),
-        ("schedule = 3", r#"environment "induced": schedule must be a name, but is 3"#),
+        ("", r#"environment "schedule": the key "schedule" is missing"#),
+        ("schedule = 3", r#"environment "schedule": schedule must be a name, but is 3"#),
         ("schedule = \"constnt\"", r#"unknown schedule "constnt"; did you mean "constant"?"#),
-        ("schedule = \"constant\"", r#"environment "induced constant": range: give a number of at least 1"#),
+        ("schedule = \"constant\"", r#"schedule "constant": the key "range" is missing"#),
         (
             "schedule = \"constant\"\nrange = 0.5",
-            r#"environment "induced constant": range must be finite and at least 1, but is 0.5"#,
+            r#"schedule "constant": range must be at least 1, but is 0.5"#,
         ),
         (
             "schedule = \"constant\"\nrange = nan",
-            r#"environment "induced constant": range must be finite and at least 1, but is NaN"#,
+            r#"schedule "constant": range must be at least 1, but is NaN"#,
         ),
         (
             "schedule = \"constant\"\nrange = inf",
-            r#"environment "induced constant": range must be finite and at least 1, but is inf"#,
+            r#"schedule "constant": range must be at least 1, but is inf"#,
         ),
-        ("schedule = \"constant\"\nrange = 2\nperiod = 3", r#"unknown key of schedule constant "period""#),
+        ("schedule = \"constant\"\nrange = 2\nperiod = 3", r#"unknown key of constant "period""#),
         (
             "schedule = \"bursts\"\nrange = 2\nperiod = 3\nlength = 4",
-            r#"environment "induced bursts": length must be at most the period, which is at least 1, but is 4 of 3"#,
+            r#"schedule "bursts": length must be at most the period, 3, but is 4"#,
         ),
         (
             "schedule = \"recorded\"",
-            r#"environment "induced recorded": probabilities must be numbers in (0, 1], but is an empty list"#,
+            r#"schedule "recorded": probabilities must be numbers in (0, 1], but is an empty list"#,
         ),
         (
             "schedule = \"recorded\"\nprobabilities = [0.5, 0.0]",
-            r#"environment "induced recorded": probabilities must be numbers in (0, 1], but is 0 at index 1"#,
+            r#"schedule "recorded": probabilities must be numbers in (0, 1], but is 0 at index 1"#,
         ),
         (
             "schedule = \"recorded\"\nfile = \"no/such/file\"",
-            r#"environment "induced recorded": no/such/file: no such file, neither here nor in the folder of CORRAL_DATA"#,
+            r#"schedule "recorded": no/such/file: no such file, neither here nor in the folder of CORRAL_DATA"#,
         ),
     ];
     for (text, expected) in cases {
@@ -299,7 +299,7 @@ fn a_decision_can_be_listed_for_arms() {
 fn worlds_of_points_can_be_induced() {
     use corral_core::{Point, Space};
     for entry in corral_envs::entries().filter(|e| e.kind == Kind::Points) {
-        for schedule in schedules() {
+        for schedule in SCHEDULES.entries() {
             let range = if schedule.name == "recorded" { "probabilities = [0.5]" } else { "range = 4" };
             for substitute in ["last", "own", "first", "worst"] {
                 let params = table(&format!(

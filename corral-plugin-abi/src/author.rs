@@ -6,4 +6,6 @@ mod plugin;
 mod view;
 
 pub use export::{exported, named};
-pub use plugin::{Decision, Kind, Plugin};
+pub use plugin::{Crosses, Plugin};
+#[cfg(feature = "host")]
+pub(crate) use plugin::{kind_of, points};

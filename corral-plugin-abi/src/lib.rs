@@ -54,7 +54,7 @@
 //!
 //! # Running plugins
 //!
-//! With the feature `host`: `host::Registry` examines a folder and builds bases by the key `file-stem/base`;
+//! With the feature `host`: `host::Plugins` examines a folder and builds bases by the key `file-stem/base`;
 //! `host::load_file` and `host::Library` are the steps below it. A file that is refused says why (`host::LoadError`), and
 //! never stops the others. `host::Library::examine` runs the laws of `corral_core::contract` on a base, `host::scaffold`
 //! begins a new plugin. Plugins are loaded on Linux (64-bit ELF); elsewhere this crate builds, and every file is refused
@@ -97,8 +97,8 @@
 //! Isolation is a child process: the host program runs itself again, so a program that wants it calls
 //! `host::isolated_main` first thing in `main`. Each call is a message there and one back (tens of microseconds instead of
 //! nanoseconds), and each random number one more pair. Time limits count processor time, and sixty times as much by the
-//! clock: see `host::Isolation`. What the plugin prints goes to the host's standard error. A child whose host ends is ended
-//! with all that it started.
+//! clock: see `host::Isolation`. What the plugin prints is not shown; the last of it is part of the error when its process
+//! ends. A child whose host ends is ended with all that it started.
 //!
 //! A library is never unloaded.
 
@@ -108,8 +108,9 @@ mod export_macro;
 #[cfg(feature = "host")]
 pub mod host;
 
-pub use author::{Decision, Kind, Plugin, exported};
+pub use author::{Crosses, Plugin, exported};
 pub use corral_core;
+pub use corral_core::registry::Kind;
 pub use rand_core;
 pub use serde;
 

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{cargo, compile, folder, rust, target, workspace};
+use corral_plugin_abi::Kind;
 use corral_plugin_abi::host::{Policy, Verdict, inspect, load_file, scaffold};
 
 /// What the laws say of every base.
@@ -54,7 +55,7 @@ fn the_rust_example_is_copied_out_built_and_keeps_the_contract() {
     let made = cargo(&copy_out("zooming"), &["build", "--offline"]);
     let path = &made["zooming"];
     let loaded = load_file(path, &Policy::in_this_process()).unwrap();
-    assert_eq!((loaded.bases()[0].name.as_str(), loaded.bases()[0].kind.as_str()), ("zooming", "points"));
+    assert_eq!((loaded.bases()[0].name.as_str(), loaded.bases()[0].kind), ("zooming", Kind::Points));
     assert_eq!(keeps_the_contract(path), [("zooming".to_owned(), vec![])]);
 }
 

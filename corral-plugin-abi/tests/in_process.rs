@@ -15,7 +15,7 @@ use corral_plugin_abi::abi::{
 };
 use corral_plugin_abi::host::{ForeignBase, Table, TableError};
 use corral_plugin_abi::prelude::*;
-use corral_plugin_abi::{Decision, exported};
+use corral_plugin_abi::{Crosses, exported};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -40,7 +40,7 @@ fn faulty(fault: &str) -> ForeignBase<Arm> {
 }
 
 /// Runs two bases side by side and wants the same of them, bit for bit.
-fn same_run<D: Decision + PartialEq + std::fmt::Debug + Clone>(
+fn same_run<D: Crosses>(
     native: &mut dyn Base<Context, D>,
     other: &mut dyn Base<Context, D>,
     context: impl Fn(&mut Pcg64Dxsm) -> Context,
@@ -362,7 +362,7 @@ fn an_older_table_has_defaults_for_what_it_lacks() {
 fn registries_are_shared_between_threads_and_bases_move() {
     fn shared<T: Send + Sync>() {}
     fn moves<T: Send>() {}
-    shared::<corral_plugin_abi::host::Registry>();
+    shared::<corral_plugin_abi::host::Plugins>();
     shared::<corral_plugin_abi::host::Library>();
     moves::<ForeignBase<Arm>>();
     moves::<ForeignBase<Point>>();

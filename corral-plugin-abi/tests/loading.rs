@@ -11,9 +11,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{SHARED, c, folder, rust};
-use corral_plugin_abi::host::{
-    Door, Library, LoadError, PluginBase, Policy, Refused, Registry, load_dir, load_file,
-};
+use corral_plugin_abi::host::{Door, Library, LoadError, Plugins, Policy, Refused, load_dir, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -29,17 +27,11 @@ fn refuse(path: &Path) -> LoadError {
 }
 
 fn arms(loaded: &Library, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
-    match loaded.build(base, params, setup).unwrap() {
-        PluginBase::Arms(base) => base,
-        PluginBase::Points(_) => panic!("arms were asked for"),
-    }
+    loaded.build(base, params, setup).unwrap().into_arms().expect("arms were asked for")
 }
 
 fn points(loaded: &Library, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Point>> {
-    match loaded.build(base, params, setup).unwrap() {
-        PluginBase::Points(base) => base,
-        PluginBase::Arms(_) => panic!("points were asked for"),
-    }
+    loaded.build(base, params, setup).unwrap().into_points().expect("points were asked for")
 }
 
 #[test]
@@ -88,7 +80,7 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
     fs::write(dir.path().join("bad.so"), "hello").unwrap();
     fs::write(dir.path().join("readme.txt"), "not looked at").unwrap();
 
-    let mut registry = Registry::new(Policy::in_this_process());
+    let mut registry = Plugins::new(Policy::in_this_process());
     registry.add_dir(dir.path());
     let keys: Vec<String> = registry.list().into_iter().map(|l| l.key).collect();
     assert_eq!(keys, ["faults/faulty", "faults/outside", "one/draws", "one/walk", "two/draws", "two/walk"]);
@@ -375,7 +367,7 @@ mod unix {
         for name in names {
             fs::copy(rust("draws"), dir.path().join(OsStr::from_bytes(name))).unwrap();
         }
-        let mut registry = Registry::new(Policy::in_this_process());
+        let mut registry = Plugins::new(Policy::in_this_process());
         registry.add_dir(dir.path());
         assert!(registry.refused().is_empty(), "{:?}", registry.refused());
         let keys: Vec<String> =
@@ -412,7 +404,7 @@ mod unix {
         let inner = dir.path().join("plugins");
         fs::create_dir(&inner).unwrap();
         fs::copy(rust("draws"), inner.join("b.so")).unwrap();
-        let mut registry = Registry::new(Policy::in_this_process());
+        let mut registry = Plugins::new(Policy::in_this_process());
         registry.add_found_dir(&inner);
         assert!(registry.plugins().is_empty() && registry.refused().len() == 1, "{:?}", registry.refused());
         let unknown = registry.build("b/draws", &toml::Table::new(), &world(2, 1)).unwrap_err().to_string();
@@ -459,13 +451,11 @@ fn what_was_judged_is_what_runs() {
     for change in changes {
         let _ = fs::remove_file(&path);
         fs::copy(rust("draws"), &path).unwrap();
-        let mut registry = Registry::new(Policy::in_this_process());
+        let mut registry = Plugins::new(Policy::in_this_process());
         let digest = registry.add_file(&path).unwrap().sha256.clone();
         change();
-        let Ok(PluginBase::Arms(mut base)) = registry.build("a/draws", &toml::Table::new(), &world(2, 1))
-        else {
-            panic!("the library that was judged");
-        };
+        let built = registry.build("a/draws", &toml::Table::new(), &world(2, 1));
+        let mut base = built.unwrap().into_arms().expect("the library that was judged");
         base.propose(&Context::shared(vec![0.5], 2), &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
         assert_eq!(digest, registry.plugins()[0].sha256);
         change();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::{cargo, target, workspace};
-use corral_plugin_abi::host::{Library, LoadError, PluginBase, Policy, load_file};
+use corral_plugin_abi::host::{Library, LoadError, Policy, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -106,7 +106,7 @@ fn plugin(name: &str, version: &str, edits: &[(&str, &str, &str)]) -> PathBuf {
 fn runs(loaded: &Library) -> Box<dyn Base<Context, Arm>> {
     let mut setup = Setup::arms(3, None);
     setup.context.features = 1;
-    let PluginBase::Arms(mut base) = loaded.build("draws", "", &setup).unwrap() else { panic!("arms") };
+    let mut base = loaded.build("draws", "", &setup).unwrap().into_arms().expect("arms");
     let (x, mut rng) = (Context::shared(vec![1.0], 3), Pcg64Dxsm::seed_from_u64(1));
     let made = base.propose(&x, &mut rng).unwrap();
     base.learn(&x, &made, Feedback::plain(0.5)).unwrap();

@@ -51,19 +51,19 @@ impl Betas {
         self.refresh(arm);
     }
 
-    /// The arm whose number is the lowest, in law as if all were drawn: most are only shown not to be.
+    /// The one of the first `offered` arms whose number is the lowest, in law as if all were drawn: most are only shown not to be.
     ///
     /// The likely winner is drawn first, and gives the level m. Any other arm is below m with a probability of at most
     /// 1/q, q = 1 + y + y^2/2 + y^3/6 <= e^y, y = 2 n (a/n - m)^2 (Hoeffding's bound of [`Betas::below`]'s M). One
     /// number v of the generator, uniform in (0, 1], answers for many arms: the first that v does not clear is the
     /// first i with v > (1 - 1/q_1) .. (1 - 1/q_i), which happens at i with probability 1/q_i given that it did not
     /// before. Written with the products of q - 1 and of q, without a division.
-    pub fn sample_best(&self, rng: &mut dyn Rng) -> usize {
-        let likely = lowest(self.means.iter().copied());
+    pub fn sample_best(&self, offered: usize, rng: &mut dyn Rng) -> usize {
+        let likely = lowest(self.means[..offered].iter().copied());
         let (mut best, mut level) = (likely, beta(self.a[likely], self.b[likely], rng));
         let mut v = 1.0 - uniform(rng);
         let (mut cleared, mut all) = (1.0, 1.0);
-        for (arm, (mean, size)) in self.means.iter().zip(&self.sizes).enumerate() {
+        for (arm, (mean, size)) in self.means[..offered].iter().zip(&self.sizes).enumerate() {
             if arm == likely {
                 continue;
             }
@@ -172,7 +172,7 @@ mod tests {
             let (mut fast, mut plain) = (vec![0.0; a.len()], vec![0.0; a.len()]);
             let betas = Betas::new(a, b);
             for _ in 0..n {
-                fast[betas.sample_best(&mut rng)] += 1.0 / f64::from(n);
+                fast[betas.sample_best(betas.a.len(), &mut rng)] += 1.0 / f64::from(n);
                 let draws = betas.a.iter().zip(&betas.b).map(|(a, b)| beta(*a, *b, &mut rng));
                 plain[lowest(draws)] += 1.0 / f64::from(n);
             }

@@ -4,21 +4,10 @@
 //! losses, also adaptive ones. Weakly stable with alpha = 1/2: the second moment of the estimates grows by the range,
 //! so that eta / sqrt(range) is the whole change (docs/stability.md#second-moment-bases).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index,
-};
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
-use crate::built::BaseParams;
-use crate::common::{
-    Clock, RangeChange, Setting, arm_count, check_arm, check_numbers, reopen, restart_or_retune, seal,
-};
-
-const NAME: &str = "exp3";
+use super::frame::{ArmBase, ArmRule, Now};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`Exp3`].
@@ -33,29 +22,23 @@ corral_core::params! {
     }
 }
 
+/// EXP3: draws from q ~ exp(-eta L), where L are the estimated cumulative losses.
+pub type Exp3 = ArmBase<Exp3Params>;
+
 impl BaseParams for Exp3Params {
     type Base = Exp3;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "exp3",
         summary: "Exponential weights on importance-weighted losses.",
         source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
         regret: "sqrt(2 K T ln K)",
-        alpha: Some(0.5),
         fits: "adversarial arms",
-        cost: "O(K)",
-        kind: Kind::Arms,
-        status: Status::Standard,
+        ..super::ARMS
     };
 
     fn build(self, setup: &Setup) -> Result<Exp3, BaseError> {
-        self.check()?;
-        let actions = arm_count(setup)?;
-        restart_or_retune(self.range_change)?;
-        let state = State { clock: Clock::new(setup), losses: vec![0.0; actions], shift: 0.0 };
-        let mut base = Exp3 { params: self, state, weights: vec![0.0; actions], rate: 0.0 };
-        base.tune();
-        Ok(base)
+        ArmBase::new(self, setup)
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
@@ -64,154 +47,140 @@ impl BaseParams for Exp3Params {
     }
 }
 
-/// EXP3: draws from q ~ exp(-eta L), where L are the estimated cumulative losses.
-#[derive(Debug, Clone)]
-pub struct Exp3 {
-    params: Exp3Params,
-    state: State,
-    /// exp(-rate (losses - shift)), kept up to date: one loss changes one weight.
-    weights: Vec<f64>,
-    rate: f64,
-}
-
+/// What [`Exp3`] has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
+pub struct Exp3State {
     /// L, the sum of the estimated losses of each arm.
     losses: Vec<f64>,
     /// What is subtracted from L before exp: a recent minimum of L.
     shift: f64,
+    /// exp(-rate (losses - shift)), kept up to date: one loss changes one weight.
+    #[serde(skip)]
+    weights: Vec<f64>,
+    #[serde(skip)]
+    rate: f64,
 }
 
 /// Estimates add up to here and no further: beyond it an arm is never drawn again anyway.
 const LARGEST: f64 = 1e300;
+/// Weights that sum to less are computed again around a lower minimum.
+const SMALLEST: f64 = 1e-100;
 
-impl Exp3 {
+impl Exp3State {
+    /// The weights of the arms that are offered.
+    fn offered(&self, offered: usize) -> Cow<'_, [f64]> {
+        let kept = &self.weights[..offered];
+        if offered == self.weights.len() || kept.iter().sum::<f64>() >= SMALLEST {
+            return Cow::Borrowed(kept);
+        }
+        let low = lowest(&self.losses[..offered]);
+        self.losses[..offered].iter().map(|l| (-self.rate * (l - low)).exp()).collect()
+    }
+}
+
+fn lowest(losses: &[f64]) -> f64 {
+    losses.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+impl Exp3Params {
+    /// Whether the rate changes from round to round.
+    fn is_anytime(&self, clock: &Clock) -> bool {
+        self.rate == Setting::Auto && clock.horizon.is_none()
+    }
+}
+
+impl ArmRule for Exp3Params {
+    type State = Exp3State;
+    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::TUNED;
+
+    /// Restarts, or re-tunes the rate and keeps the estimates: with a rate that only falls this is sound too, and did
+    /// better where ranges grow often (docs/stability.md#rates-that-follow-the-range).
+    fn range_change(&self) -> RangeChange {
+        self.range_change
+    }
+
+    fn fresh(&self, now: &Now) -> Result<Exp3State, BaseError> {
+        Ok(Exp3State { losses: vec![0.0; now.actions], shift: 0.0, weights: Vec::new(), rate: 0.0 })
+    }
+
     /// Sets the rate for the clock, and computes all weights afresh.
-    fn tune(&mut self) {
-        let k = self.weights.len() as f64;
-        let clock = &self.state.clock;
-        let base_rate = self.params.rate.or(|| match clock.tuned() {
+    fn tune(&self, state: &mut Exp3State, now: &Now) {
+        let (k, clock) = (now.actions as f64, &now.clock);
+        let base_rate = self.rate.or(|| match clock.tuned() {
             // eta = sqrt(2 ln K/(K T))   docs/bases.md#exp3
             Some(horizon) => (2.0 * k.ln() / (k * horizon)).sqrt(),
             // anytime: eta_t = sqrt(ln K/(K t))
             None => (k.ln() / (k * (clock.rounds as f64 + 1.0))).sqrt(),
         });
         // eta <- eta/sqrt(rho)   docs/stability.md#second-moment-bases
-        self.rate = base_rate / clock.range.sqrt();
-        for (w, l) in self.weights.iter_mut().zip(&self.state.losses) {
-            *w = (-self.rate * (l - self.state.shift)).exp();
+        state.rate = base_rate / clock.range.sqrt();
+        state.weights.resize(now.actions, 0.0);
+        for (w, l) in state.weights.iter_mut().zip(&state.losses) {
+            *w = (-state.rate * (l - state.shift)).exp();
         }
     }
 
-    /// Moves the shift to the minimum of L, when the weights have become small.
-    fn rebase(&mut self) {
-        self.state.shift = self.state.losses.iter().copied().fold(f64::INFINITY, f64::min);
-        self.tune();
-    }
-
-    /// Whether the rate changes from round to round.
-    fn is_anytime(&self) -> bool {
-        self.params.rate == Setting::Auto && self.state.clock.horizon.is_none()
-    }
-
-    fn step(&mut self) {
-        self.state.clock.tick();
-        if self.is_anytime() {
-            self.tune();
-        }
-    }
-
-    fn total(&self) -> f64 {
-        self.weights.iter().sum()
-    }
-
-    /// q_t, the distribution of the next proposal.
-    pub fn distribution(&self) -> impl Iterator<Item = f64> {
-        let total = self.total();
-        self.weights.iter().map(move |w| w / total)
-    }
-}
-
-impl<X: ?Sized> Base<X, Arm> for Exp3 {
-    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        let total = self.total();
-        let arm = sample_index(&self.weights, total, rng)
+    fn propose(
+        &self,
+        state: &mut Exp3State,
+        now: &Now,
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>, BaseError> {
+        let weights = state.offered(now.offered);
+        let total = weights.iter().sum();
+        let arm = sample_index(&weights, total, rng)
             .ok_or_else(|| BaseError::Failed(String::from("all weights of exp3 are zero")))?;
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(self.weights[arm] / total)))
+        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(weights[arm] / total)))
     }
 
-    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let arm = check_arm(made.decision, self.weights.len())?;
+    fn likelihood(&self, state: &Exp3State, now: &Now, arm: usize) -> Option<(f64, Memo)> {
+        let weights = state.offered(now.offered);
+        let q = weights[arm] / weights.iter().sum::<f64>();
+        Some((q, Memo::one(q)))
+    }
+
+    fn learn(
+        &self,
+        state: &mut Exp3State,
+        now: &Now,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
         let estimate = feedback.estimate();
         if estimate > 0.0 {
-            let probability = check_probability(&made.memo)?;
+            let probability = probability(memo)?;
             // L_a += s c/q_a; IX: s c/(q_a + eta/2)
-            let bias = if self.params.ix { 0.5 * self.rate } else { 0.0 };
-            let loss = &mut self.state.losses[arm];
+            let bias = if self.ix { 0.5 * state.rate } else { 0.0 };
+            let loss = &mut state.losses[arm];
             *loss = (*loss + estimate / (probability + bias)).min(LARGEST);
-            self.weights[arm] = (-self.rate * (*loss - self.state.shift)).exp();
-            if self.total() < 1e-100 {
-                self.rebase();
+            state.weights[arm] = (-state.rate * (*loss - state.shift)).exp();
+            if state.weights.iter().sum::<f64>() < SMALLEST {
+                state.shift = lowest(&state.losses);
+                self.tune(state, now);
             }
         }
-        self.step();
+        Ok(())
+    }
+
+    fn ticked(&self, state: &mut Exp3State, now: &Now) -> Result<(), BaseError> {
+        if self.is_anytime(&now.clock) {
+            self.tune(state, now);
+        }
         Ok(())
     }
 
     /// Only a rate that changes from round to round needs to know of rounds that were not seen.
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        if self.is_anytime() {
-            self.step();
+    fn abilities(&self, clock: &Clock) -> Abilities {
+        Abilities { heeds_passes: self.is_anytime(clock), learns_from_others: false }
+    }
+
+    fn restore(&self, state: &mut Exp3State, now: &Now) -> Result<(), SnapshotError> {
+        check_numbers("estimated losses", &state.losses, now.actions)?;
+        if state.shift >= 0.0 && state.losses.iter().all(|l| *l >= state.shift && *l <= LARGEST) {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
-        let q = self.weights.get(decision.index())? / self.total();
-        Some((q, Memo::one(q)))
-    }
-
-    /// Restarts, or re-tunes the rate and keeps the estimates: with a rate that only falls this is sound too, and did
-    /// better where ranges grow often (docs/stability.md#rates-that-follow-the-range).
-    fn abilities(&self) -> Abilities {
-        Abilities { heeds_passes: self.is_anytime(), learns_from_others: false }
-    }
-
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        if self.state.clock.obey(order, self.params.range_change)? {
-            self.state.losses.fill(0.0);
-            self.state.shift = 0.0;
-        }
-        self.tune();
-        Ok(())
-    }
-
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        check_numbers("estimated losses", &state.losses, self.weights.len())?;
-        if !(state.shift >= 0.0 && state.losses.iter().all(|l| *l >= state.shift && *l <= LARGEST)) {
-            return Err(SnapshotError::state("estimated losses below their shift").into());
-        }
-        self.state = state;
-        self.tune();
-        Ok(())
-    }
-}
-
-/// The probability that a proposal's memo carries, in (0, 1].
-pub(crate) fn check_probability(memo: &Memo) -> Result<f64, BaseError> {
-    match memo.get(0) {
-        // A little above 1 by rounding is 1.
-        Some(q) if q > 0.0 && q <= 1.0 + 1e-9 => Ok(q),
-        Some(q) => Err(BaseError::Proposal(format!("its memo has the probability {q}"))),
-        None => Err(BaseError::Proposal(String::from("its memo has no probability"))),
+        Err(SnapshotError::state("estimated losses below their shift"))
     }
 }
 
@@ -223,6 +192,11 @@ mod tests {
 
     fn base(params: Exp3Params, actions: usize, horizon: u64) -> Exp3 {
         params.build(&Setup::arms(actions, Some(horizon))).unwrap()
+    }
+
+    fn distribution(base: &Exp3) -> impl Iterator<Item = f64> {
+        (0..base.state.losses.len())
+            .map(|arm| Base::<(), Arm>::likelihood(base, &(), &Arm::from(arm)).unwrap().0)
     }
 
     #[test]
@@ -240,7 +214,7 @@ mod tests {
             let low = losses.iter().copied().fold(f64::INFINITY, f64::min);
             let direct: Vec<f64> = losses.iter().map(|l| (-eta * (l - low)).exp()).collect();
             let total: f64 = direct.iter().sum();
-            for (q, d) in base.distribution().zip(&direct) {
+            for (q, d) in distribution(&base).zip(&direct) {
                 assert!((q - d / total).abs() <= 1e-12, "round {round}: {q} and {}", d / total);
             }
         }
@@ -284,10 +258,10 @@ mod tests {
         for round in 0..100 {
             let made = Proposal::with_memo(Arm(round % 2), Memo::one(0.5));
             base.learn(&(), &made, Feedback::plain(1.0)).unwrap();
-            let q: Vec<f64> = base.distribution().collect();
+            let q: Vec<f64> = distribution(&base).collect();
             assert!((q.iter().sum::<f64>() - 1.0).abs() < 1e-12 && q.iter().all(|q| *q >= 0.0), "{q:?}");
         }
-        assert!((base.distribution().next().unwrap() - 0.5).abs() < 1e-12);
+        assert!((distribution(&base).next().unwrap() - 0.5).abs() < 1e-12);
     }
 
     #[test]

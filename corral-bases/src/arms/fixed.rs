@@ -1,94 +1,76 @@
 //! Always the same arm. No learning; regret is that of the arm, alpha = 0 in any environment.
 
-use corral_core::params::Params;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, ParamError, Proposal, Rng, Setup,
-};
-
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, arm_count, check_arm, reopen, seal};
-
-const NAME: &str = "fixed";
+use super::frame::{ArmBase, ArmRule, Now};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`Fixed`].
     pub struct FixedParams {
-        /// The arm, counted from 0.
+        /// The arm, counted from 0; in a round that does not offer it, the last one that is offered.
         arm: usize = 0;
     }
 }
+
+/// Always the same arm.
+pub type Fixed = ArmBase<FixedParams>;
+
+/// What is said of bases that do not learn.
+pub(super) const CONSTANT: Entry = Entry {
+    source: "a constant",
+    alpha: Some(0.0),
+    fits: "any",
+    cost: "O(1)",
+    kind: Kind::Arms,
+    ..Entry::EMPTY
+};
 
 impl BaseParams for FixedParams {
     type Base = Fixed;
     const REAL_LOSSES: bool = true;
 
-    const ENTRY: Entry = Entry {
-        name: NAME,
-        summary: "Always the same arm.",
-        source: "a constant",
-        regret: "that of the arm",
-        alpha: Some(0.0),
-        fits: "any",
-        cost: "O(1)",
-        kind: Kind::Arms,
-        status: Status::Standard,
-    };
+    const ENTRY: Entry =
+        Entry { name: "fixed", summary: "Always the same arm.", regret: "that of the arm", ..CONSTANT };
 
     fn build(self, setup: &Setup) -> Result<Fixed, BaseError> {
-        self.check()?;
-        let actions = arm_count(setup)?;
-        if self.arm >= actions {
-            return Err(ParamError::new("arm", self.arm, "below the number of actions").into());
+        ArmBase::new(self, setup)
+    }
+}
+
+impl FixedParams {
+    fn arm(&self, now: &Now) -> usize {
+        self.arm.min(now.offered - 1)
+    }
+}
+
+impl ArmRule for FixedParams {
+    type State = ();
+    const HORIZON: bool = false;
+    const RANGE_CHANGES: &'static [RangeChange] = &[RangeChange::Keep];
+
+    fn range_change(&self) -> RangeChange {
+        RangeChange::Keep
+    }
+
+    fn fresh(&self, now: &Now) -> Result<(), BaseError> {
+        if self.arm < now.actions {
+            return Ok(());
         }
-        let clock = Clock { horizon: None, ..Clock::new(setup) };
-        Ok(Fixed { params: self, actions, losses: setup.losses, clock })
-    }
-}
-
-/// Always the same arm.
-#[derive(Debug, Clone)]
-pub struct Fixed {
-    params: FixedParams,
-    actions: usize,
-    losses: LossDomain,
-    clock: Clock,
-}
-
-impl<X: ?Sized> Base<X, Arm> for Fixed {
-    fn propose(&mut self, _x: &X, _rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        Ok(Proposal::new(Arm::from(self.params.arm)))
+        Err(ParamError::new("arm", self.arm, "below the number of actions").into())
     }
 
-    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        feedback.check_in(self.losses, self.clock.range)?;
-        check_arm(made.decision, self.actions)?;
-        self.clock.tick();
+    fn propose(&self, _: &mut (), now: &Now, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Ok(Proposal::new(Arm::from(self.arm(now))))
+    }
+
+    fn likelihood(&self, _: &(), now: &Now, arm: usize) -> Option<(f64, Memo)> {
+        Some((f64::from(arm == self.arm(now)), Memo::empty()))
+    }
+
+    fn learn(&self, _: &mut (), _: &Now, _: usize, _: &Memo, _: Feedback) -> Result<(), BaseError> {
         Ok(())
     }
 
-    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
-        check_arm(*decision, self.actions).ok()?;
-        Some((f64::from(decision.index() == self.params.arm), Memo::empty()))
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities::MODEL
-    }
-
-    /// Keeps: there is nothing to tune.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.clock.obey(order, RangeChange::Keep).map(drop)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.clock)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let clock: Clock = reopen(NAME, &self.params, state)?;
-        clock.valid()?;
-        self.clock = clock;
+    fn restore(&self, _: &mut (), _: &Now) -> Result<(), SnapshotError> {
         Ok(())
     }
 }

@@ -4,27 +4,8 @@
 //! change of widths (docs/stability.md#lazy-bases). Weakly stable with alpha = 1/2, in the strong
 //! form without restarts.
 
-use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Feedback, LossDomain, Memo, Order, Proposal, Rng, Setup, uniform,
-};
-use serde::{Deserialize, Serialize};
-
-use super::random::uniform_arm;
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, arm_count, check_arm, keep_or_restart, reopen, seal};
-
-/// Which of several arms with the lowest index is played.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Ties {
-    /// The one that is counted first.
-    #[default]
-    Lowest,
-    /// A random one.
-    Random,
-}
+use super::frame::{ArmBase, ArmRule, Now};
+use crate::prelude::*;
 
 /// What was seen of one arm.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -38,6 +19,11 @@ pub struct ArmStats {
 }
 
 impl ArmStats {
+    /// Whether losses can have led to it, of which `possible` says whether they can have a mean.
+    pub(crate) fn is_sound(&self, possible: impl Fn(f64) -> bool) -> bool {
+        self.count >= 0.0 && self.count.is_finite() && possible(self.mean) && self.spread >= -1e-9
+    }
+
     /// Counts one more loss.
     #[inline]
     pub fn add(&mut self, loss: f64) {
@@ -86,10 +72,9 @@ pub trait Index: BaseParams {
         Ties::Lowest
     }
 
-    /// `Keep` or `Restart`.
-    fn range_change(&self) -> RangeChange {
-        RangeChange::Keep
-    }
+    /// Keeps what was seen (the bound holds for every range without being told it), or restarts as in the paper's
+    /// theorem.
+    fn range_change(&self) -> RangeChange;
 
     /// Whether loss * weight of every round is counted, 0 where it was not seen, in place of the observed loss of
     /// rounds that were seen.
@@ -99,178 +84,165 @@ pub trait Index: BaseParams {
 }
 
 /// A base that plays the arm with the lowest index.
-#[derive(Debug, Clone)]
-pub struct IndexBase<R> {
-    rule: R,
-    losses: LossDomain,
-    state: State,
+pub type IndexBase<R> = ArmBase<R>;
+
+/// What an index base has learned.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct IndexState {
+    seen: f64,
+    tallies: Vec<ArmStats>,
     /// The index of every arm, kept up to date.
+    #[serde(skip)]
     indices: Vec<f64>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
-    seen: f64,
-    tallies: Vec<ArmStats>,
+/// The lowest number of a list, the first place that has it, and how many have it.
+#[inline]
+pub(crate) fn lowest(numbers: impl Iterator<Item = f64>) -> (f64, usize, usize) {
+    let (mut low, mut first, mut count) = (f64::INFINITY, 0, 0);
+    for (at, number) in numbers.enumerate() {
+        if number < low {
+            (low, first, count) = (number, at, 1);
+        } else if number == low {
+            count += 1;
+        }
+    }
+    (low, first, count)
 }
 
-impl<R: Index> IndexBase<R> {
-    /// The base with `rule` for the world of `setup`.
-    pub(crate) fn new(rule: R, setup: &Setup) -> Result<Self, BaseError> {
-        rule.check()?;
-        keep_or_restart(rule.range_change())?;
-        let actions = arm_count(setup)?;
-        let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
-        let state =
-            State { clock: Clock::new(setup), seen: 0.0, tallies: vec![ArmStats::default(); actions] };
-        let mut base = Self { rule, losses, state, indices: vec![0.0; actions] };
-        base.refresh();
-        Ok(base)
+/// Draws one of the lowest numbers, as `ties` says.
+#[inline]
+pub(crate) fn draw_lowest(
+    ties: Ties,
+    numbers: impl Iterator<Item = f64> + Clone,
+    rng: &mut dyn Rng,
+) -> Proposal<Arm> {
+    let (low, first, count) = lowest(numbers.clone());
+    if count <= 1 || ties == Ties::Lowest {
+        return Proposal::new(Arm::from(first));
     }
+    let nth = uniform_arm(count, rng);
+    let arm = numbers.enumerate().filter(|(_, number)| *number == low).nth(nth);
+    Proposal::new(Arm::from(arm.map_or(first, |(arm, _)| arm)))
+}
 
-    /// What was seen of each arm.
-    pub fn tallies(&self) -> &[ArmStats] {
-        &self.state.tallies
-    }
+/// The probability with which [`draw_lowest`] draws `arm`.
+pub(crate) fn chance_of_lowest(
+    ties: Ties,
+    numbers: impl Iterator<Item = f64> + Clone,
+    arm: usize,
+) -> Option<f64> {
+    let (low, first, count) = lowest(numbers.clone());
+    let number = numbers.into_iter().nth(arm)?;
+    Some(match ties {
+        Ties::Lowest => f64::from(arm == first),
+        Ties::Random => f64::from(number == low) / count.max(1) as f64,
+    })
+}
 
-    /// The index of each arm.
-    pub fn indices(&self) -> &[f64] {
-        &self.indices
-    }
-
-    fn moment(&self) -> Moment {
-        Moment {
-            horizon: self.state.clock.tuned(),
-            seen: self.state.seen,
-            actions: self.indices.len() as f64,
-            range: self.state.clock.range,
-        }
-    }
-
-    fn refresh(&mut self) {
-        let moment = self.moment();
-        for (index, tally) in self.indices.iter_mut().zip(&self.state.tallies) {
-            *index = self.rule.index(tally, &moment);
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, arm: usize, loss: f64) {
-        self.state.seen += 1.0;
-        self.state.tallies[arm].add(loss);
-        if self.state.clock.horizon.is_some() && self.rule.is_local() {
-            self.indices[arm] = self.rule.index(&self.state.tallies[arm], &self.moment());
-        } else {
-            self.refresh();
-        }
-    }
-
-    fn starts_at_random(&self) -> bool {
-        self.state.seen < self.rule.random_start() as f64
-    }
-
-    /// The lowest index, the first arm that has it, and how many have it.
-    #[inline]
-    fn lowest(&self) -> (f64, usize, usize) {
-        let (mut low, mut first, mut count) = (f64::INFINITY, 0, 0);
-        for (arm, &index) in self.indices.iter().enumerate() {
-            if index < low {
-                (low, first, count) = (index, arm, 1);
-            } else if index == low {
-                count += 1;
-            }
-        }
-        (low, first, count)
+/// The index of every arm at this moment.
+fn refresh(rule: &impl Index, state: &mut IndexState, now: &Now) {
+    let moment = moment(state, now);
+    state.indices.resize(now.actions, 0.0);
+    for (index, tally) in state.indices.iter_mut().zip(&state.tallies) {
+        *index = rule.index(tally, &moment);
     }
 }
 
-impl<R: Index, X: ?Sized> Base<X, Arm> for IndexBase<R> {
-    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        if self.starts_at_random() {
-            return Ok(Proposal::new(Arm::from(uniform_arm(self.indices.len(), rng))));
-        }
-        let (low, first, count) = self.lowest();
-        if count <= 1 || self.rule.ties() == Ties::Lowest {
-            return Ok(Proposal::new(Arm::from(first)));
-        }
-        let nth = ((uniform(rng) * count as f64) as usize).min(count - 1);
-        let arm = self.indices.iter().enumerate().filter(|(_, i)| **i == low).nth(nth);
-        Ok(Proposal::new(Arm::from(arm.map_or(first, |(arm, _)| arm))))
+fn moment(state: &IndexState, now: &Now) -> Moment {
+    let (horizon, range) = (now.clock.tuned(), now.clock.range);
+    Moment { horizon, seen: state.seen, actions: now.actions as f64, range }
+}
+
+#[inline]
+fn add(rule: &impl Index, state: &mut IndexState, now: &Now, arm: usize, loss: f64) {
+    state.seen += 1.0;
+    state.tallies[arm].add(loss);
+    if now.clock.horizon.is_some() && rule.is_local() {
+        state.indices[arm] = rule.index(&state.tallies[arm], &moment(state, now));
+    } else {
+        refresh(rule, state, now);
+    }
+}
+
+impl<R: Index> ArmRule for R {
+    type State = IndexState;
+    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::LAZY;
+
+    fn range_change(&self) -> RangeChange {
+        Index::range_change(self)
     }
 
-    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check_in(self.losses, self.state.clock.range)?;
-        let arm = check_arm(made.decision, self.indices.len())?;
-        if self.rule.counts_estimates() {
-            self.add(arm, feedback.estimate());
-        } else if let Some(loss) = feedback.observed() {
-            self.add(arm, loss);
-        }
-        self.state.clock.tick();
-        Ok(())
+    fn fresh(&self, now: &Now) -> Result<IndexState, BaseError> {
+        let tallies = vec![ArmStats::default(); now.actions];
+        Ok(IndexState { seen: 0.0, tallies, indices: Vec::new() })
     }
 
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        if self.rule.counts_estimates() {
-            // The proposal would have been this arm, and its estimate 0.
-            self.add(self.lowest().1, 0.0);
-            self.state.clock.tick();
-        }
-        Ok(())
+    fn tune(&self, state: &mut IndexState, now: &Now) {
+        refresh(self, state, now);
     }
 
-    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
-        let index = *self.indices.get(decision.index())?;
-        let probability = if self.starts_at_random() {
-            1.0 / self.indices.len() as f64
+    fn propose(
+        &self,
+        state: &mut IndexState,
+        now: &Now,
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>, BaseError> {
+        if state.seen < self.random_start() as f64 {
+            return Ok(Proposal::new(Arm::from(uniform_arm(now.offered, rng))));
+        }
+        Ok(draw_lowest(self.ties(), state.indices[..now.offered].iter().copied(), rng))
+    }
+
+    fn likelihood(&self, state: &IndexState, now: &Now, arm: usize) -> Option<(f64, Memo)> {
+        let probability = if state.seen < self.random_start() as f64 {
+            1.0 / now.offered as f64
         } else {
-            match (self.lowest(), self.rule.ties()) {
-                ((_, first, _), Ties::Lowest) => f64::from(decision.index() == first),
-                ((low, _, count), Ties::Random) => f64::from(index == low) / count.max(1) as f64,
-            }
+            chance_of_lowest(self.ties(), state.indices[..now.offered].iter().copied(), arm)?
         };
         Some((probability, Memo::empty()))
     }
 
-    fn abilities(&self) -> Abilities {
-        let estimates = self.rule.counts_estimates();
+    fn learn(
+        &self,
+        state: &mut IndexState,
+        now: &Now,
+        arm: usize,
+        _: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
+        if self.counts_estimates() {
+            add(self, state, now, arm, feedback.estimate());
+        } else if let Some(loss) = feedback.observed() {
+            add(self, state, now, arm, loss);
+        }
+        Ok(())
+    }
+
+    /// The proposal would have been the lowest arm, and its estimate 0.
+    fn pass(&self, state: &mut IndexState, now: &Now) {
+        let (_, arm, _) = lowest(state.indices[..now.offered].iter().copied());
+        add(self, state, now, arm, 0.0);
+    }
+
+    fn abilities(&self, _: &Clock) -> Abilities {
+        let estimates = self.counts_estimates();
         Abilities { heeds_passes: estimates, learns_from_others: !estimates }
     }
 
-    /// Keeps what was seen (the bound holds for every range without being told it), or restarts as in
-    /// the paper's theorem.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        if self.state.clock.obey(order, self.rule.range_change())? {
-            self.state.seen = 0.0;
-            self.state.tallies.fill(ArmStats::default());
-        }
-        self.refresh();
-        Ok(())
-    }
-
-    fn save(&self) -> Vec<u8> {
-        seal(R::ENTRY.name, &self.rule, &self.state)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(R::ENTRY.name, &self.rule, state)?;
-        state.clock.valid()?;
-        if state.tallies.len() != self.indices.len() {
+    fn restore(&self, state: &mut IndexState, now: &Now) -> Result<(), SnapshotError> {
+        if state.tallies.len() != now.actions {
             let found = state.tallies.len();
-            return Err(SnapshotError::state(format_args!("{found} arms, not {}", self.indices.len())).into());
+            return Err(SnapshotError::state(format_args!("{found} arms, not {}", now.actions)));
         }
-        let possible = |mean: f64| match self.rule.counts_estimates() {
+        let possible = |mean: f64| match self.counts_estimates() {
             true => (0.0..=f64::MAX).contains(&mean),
-            false => self.losses.contains(mean),
+            false => now.losses.contains(mean),
         };
-        let sound = |t: &ArmStats| t.count >= 0.0 && possible(t.mean) && t.spread >= -1e-9;
         let seen: f64 = state.tallies.iter().map(|t| t.count).sum();
-        if !(state.tallies.iter().all(sound) && seen == state.seen) {
-            return Err(SnapshotError::state("tallies that no losses can give").into());
+        if state.tallies.iter().all(|t| t.is_sound(possible)) && seen == state.seen {
+            return Ok(());
         }
-        self.state = state;
-        self.refresh();
-        Ok(())
+        Err(SnapshotError::state("tallies that no losses can give"))
     }
 }

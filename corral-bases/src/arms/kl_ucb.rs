@@ -3,14 +3,8 @@
 //! Garivier, Cappe 2011. Asymptotically optimal for Bernoulli losses, valid for any losses in [0, 1]. Lazy; weakly
 //! stable with alpha = 1/2 in the worst case (docs/stability.md#lazy-bases).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{BaseError, Setup};
-
-use super::index::{ArmStats, Index, IndexBase, Moment, Ties};
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::RangeChange;
+use super::index::{ArmStats, Index, IndexBase, Moment};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`KlUcb`].
@@ -21,7 +15,7 @@ corral_core::params! {
         c: f64 = 0.0, Bounds::NON_NEGATIVE;
         /// Which of several best arms is played: lowest or random.
         ties: Ties = Ties::Lowest;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
     }
 }
@@ -37,11 +31,8 @@ impl BaseParams for KlUcbParams {
         summary: "The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.",
         source: "Garivier, Cappe 2011, The KL-UCB algorithm for bounded stochastic bandits and beyond",
         regret: "O(sqrt(K T ln T))",
-        alpha: Some(0.5),
-        fits: "stochastic arms",
         cost: "O(K), one root per loss",
-        kind: Kind::Arms,
-        status: Status::Standard,
+        ..super::ARMS
     };
 
     fn build(self, setup: &Setup) -> Result<KlUcb, BaseError> {

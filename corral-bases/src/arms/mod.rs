@@ -1,15 +1,46 @@
-//! Multi-armed bases: they see no context.
+//! Multi-armed bases: they see no context, and choose among the arms that a round offers.
+//!
+//! | losses | bases |
+//! |---|---|
+//! | stochastic | [`Thompson`], [`KlUcb`], [`Moss`], [`Ucb1`], [`UcbV`] |
+//! | chosen by an adversary | [`Exp3`] |
+//! | either, nobody knows which | [`Tsallis`] |
+//! | any, as a yardstick | [`Random`], [`Fixed`] |
+//!
+//! A base is built from its parameters for a world, proposes, and learns what its proposal cost:
+//!
+//! ```
+//! use corral_bases::BaseParams;
+//! use corral_bases::arms::ThompsonParams;
+//! use corral_core::{Arm, Base, Context, Setup};
+//! # use rand::SeedableRng;
+//! # let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+//! let mut base = ThompsonParams::default().build(&Setup::arms(3, None))?;
+//! for round in 0..500 {
+//!     // Every other round offers the first two arms alone.
+//!     let x = Context::plain(if round % 2 == 0 { 3 } else { 2 });
+//!     let made = base.propose(&x, &mut rng)?;
+//!     let loss = [0.9, 0.5, 0.1][made.decision.index()];
+//!     base.learn(&x, &made, loss.into())?;
+//! }
+//! let chance = |x: &Context, arm| base.likelihood(x, &Arm(arm)).map_or(0.0, |(p, _)| p);
+//! assert!(chance(&Context::plain(3), 2) > 0.9);
+//! assert!(chance(&Context::plain(2), 1) > 0.9);
+//! # Ok::<(), corral_core::BaseError>(())
+//! ```
+//!
+//! All of them are [`ArmBase`] with a rule: the frame keeps the clock, the range and the snapshots, the rule
+//! ([`ArmRule`], and [`Index`] for rules that give every arm a number) is the algorithm.
 
-use corral_core::registry::Row;
-use corral_core::{Abilities, Arm, Base, BaseError, Context, Feedback, Learner, Memo, Order, Proposal, Rng};
+use corral_core::registry::{Entry, Kind, Row};
 
-use crate::built::{BaseParams, Build, build, read_for, row};
+use crate::built::{Build, arms};
 
 mod betas;
-mod epsilon_greedy;
 mod exp3;
 mod fixed;
-mod index;
+mod frame;
+pub(crate) mod index;
 mod kl_ucb;
 mod moss;
 mod posterior;
@@ -19,91 +50,31 @@ mod tsallis;
 mod ucb1;
 mod ucb_v;
 
-pub use epsilon_greedy::EpsilonGreedy;
-pub use exp3::{Exp3, Exp3Params};
+pub use exp3::{Exp3, Exp3Params, Exp3State};
 pub use fixed::{Fixed, FixedParams};
-pub use index::{ArmStats, Index, IndexBase, Ties};
+pub use frame::{ArmBase, ArmRule, Now};
+pub use index::{ArmStats, Index, IndexBase, IndexState, Moment};
 pub use kl_ucb::{KlUcb, KlUcbParams};
 pub use moss::{Moss, MossParams};
 pub use random::{Random, RandomParams};
-pub use thompson::{Thompson, ThompsonParams};
-pub use tsallis::{Tsallis, TsallisParams};
+pub use thompson::{Thompson, ThompsonParams, ThompsonState};
+pub use tsallis::{Tsallis, TsallisParams, TsallisState};
 pub use ucb_v::{Mode, UcbV, UcbVParams};
 pub use ucb1::{Ucb1, Ucb1Params, Width};
 
+/// What is said of most of them.
+const ARMS: Entry =
+    Entry { alpha: Some(0.5), fits: "stochastic arms", cost: "O(K)", kind: Kind::Arms, ..Entry::EMPTY };
+
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] = &[
-    context_free::<Exp3Params>(),
-    context_free::<TsallisParams>(),
-    context_free::<Ucb1Params>(),
-    context_free::<UcbVParams>(),
-    context_free::<KlUcbParams>(),
-    context_free::<MossParams>(),
-    context_free::<ThompsonParams>(),
-    context_free::<FixedParams>(),
-    context_free::<RandomParams>(),
+    arms::<Exp3Params>(),
+    arms::<TsallisParams>(),
+    arms::<Ucb1Params>(),
+    arms::<UcbVParams>(),
+    arms::<KlUcbParams>(),
+    arms::<MossParams>(),
+    arms::<ThompsonParams>(),
+    arms::<FixedParams>(),
+    arms::<RandomParams>(),
 ];
-
-/// A context-free base beside contexts: it refuses rounds with another number of actions than was announced.
-pub struct ContextFree<B> {
-    base: B,
-    actions: usize,
-}
-
-impl<B> ContextFree<B> {
-    /// `base` decides on `actions` arms in every round.
-    pub fn new(base: B, actions: usize) -> Self {
-        Self { base, actions }
-    }
-
-    #[inline]
-    fn check(&self, x: &Context) -> Result<(), BaseError> {
-        if x.actions() == self.actions {
-            Ok(())
-        } else {
-            Err(BaseError::Context { what: "actions", found: x.actions(), expected: self.actions })
-        }
-    }
-}
-
-impl<B: Base<Context, Arm>> Base<Context, Arm> for ContextFree<B> {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.check(x)?;
-        self.base.propose(x, rng)
-    }
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        self.check(x)?;
-        self.base.learn(x, made, feedback)
-    }
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.check(x)?;
-        self.base.pass(x)
-    }
-    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
-        self.check(x).ok()?;
-        self.base.likelihood(x, decision)
-    }
-    fn abilities(&self) -> Abilities {
-        self.base.abilities()
-    }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.base.obey(order)
-    }
-    fn save(&self) -> Vec<u8> {
-        self.base.save()
-    }
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.base.load(state)
-    }
-}
-
-/// The row of a context-free base over arms.
-pub(crate) const fn context_free<P: BaseParams>() -> Row<Build>
-where
-    P::Base: Base<Context, Arm> + 'static,
-{
-    row::<P>(|table, setup| {
-        let base = build(read_for::<P>(table, setup)?, setup)?;
-        Ok(Learner::Arms(Box::new(ContextFree::new(base, setup.actions()))))
-    })
-}

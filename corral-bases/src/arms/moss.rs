@@ -3,14 +3,8 @@
 //! Audibert, Bubeck 2009. Regret O(sqrt(K T)) with stochastic losses. Lazy; weakly stable with alpha = 1/2 up to a
 //! factor ln(range) (docs/stability.md#lazy-bases).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{BaseError, Setup};
-
-use super::index::{ArmStats, Index, IndexBase, Moment, Ties};
-use crate::built::BaseParams;
-use crate::common::RangeChange;
+use super::index::{ArmStats, Index, IndexBase, Moment};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`Moss`].
@@ -19,7 +13,7 @@ corral_core::params! {
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// Which of several best arms is played: lowest or random.
         ties: Ties = Ties::Lowest;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
     }
 }
@@ -35,11 +29,7 @@ impl BaseParams for MossParams {
         summary: "Confidence bounds that shrink with an arm's share of the horizon: minimax optimal.",
         source: "Audibert, Bubeck 2009, Minimax policies for adversarial and stochastic bandits",
         regret: "O(sqrt(K T))",
-        alpha: Some(0.5),
-        fits: "stochastic arms",
-        cost: "O(K)",
-        kind: Kind::Arms,
-        status: Status::Standard,
+        ..super::ARMS
     };
 
     fn build(self, setup: &Setup) -> Result<Moss, BaseError> {

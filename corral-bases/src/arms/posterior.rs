@@ -1,13 +1,13 @@
 //! Posteriors of the prior families, for Thompson sampling.
 
+use std::borrow::Cow;
+
 use corral_core::prior::{Noise, Prior, at, cholesky};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{ParamError, Rng, sample_index};
 use rand_distr::{Distribution, StandardNormal};
-use serde::{Deserialize, Serialize};
 
 use super::betas::Betas;
-use crate::common::check_numbers;
+use crate::prelude::*;
+use crate::winner::{Law, Winner};
 
 /// The posterior of a [`Prior`] over mean vectors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -51,15 +51,15 @@ impl Posterior {
         })
     }
 
-    /// Draws a mean vector, and returns its best arm (the first of equals).
-    pub(crate) fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
+    /// Draws a mean vector, and returns the best of the first `offered` arms (the first of equals).
+    pub(crate) fn sample_best(&mut self, offered: usize, rng: &mut dyn Rng) -> usize {
         match self {
-            Self::Beta(betas) => betas.sample_best(rng),
+            Self::Beta(betas) => betas.sample_best(offered, rng),
             Self::Gaussian { mean, deviation, .. } => {
-                lowest(mean.iter().zip(&*deviation).map(|(m, d)| m + d * standard_normal(rng)))
+                lowest(mean[..offered].iter().zip(&*deviation).map(|(m, d)| m + d * standard_normal(rng)))
             }
-            Self::Correlated(joint) => joint.sample_best(rng),
-            Self::Finite(hypotheses) => hypotheses.sample_best(rng),
+            Self::Correlated(joint) => joint.sample_best(offered, rng),
+            Self::Finite(hypotheses) => hypotheses.sample_best(offered, rng),
         }
     }
 
@@ -79,6 +79,11 @@ impl Posterior {
         }
     }
 
+    /// Whether a draw may change it.
+    pub(crate) fn is_redrawn(&self) -> bool {
+        matches!(self, Self::Finite(h) if h.smooth)
+    }
+
     /// Whether a loss is counted as 0 or 1.
     pub(crate) fn is_bernoulli(&self) -> bool {
         match self {
@@ -88,21 +93,26 @@ impl Posterior {
         }
     }
 
-    /// The probability that `arm` is the best, where it has a closed form.
-    pub(crate) fn probability_best(&self, arm: usize) -> Option<f64> {
-        match self {
+    /// The probability with which each of the first `offered` arms is the best. For particles it is that of those at
+    /// hand: a proposal that draws them afresh first may differ by what that smears.
+    pub(crate) fn best<'a>(&self, offered: usize, winner: &'a mut Winner) -> Cow<'a, [f64]> {
+        Cow::Borrowed(match self {
+            Self::Beta(Betas { a, b, .. }) => {
+                winner.independent(a[..offered].iter().zip(b).map(|(a, b)| Law::Beta { a: *a, b: *b }))
+            }
+            Self::Gaussian { mean, deviation, .. } => winner.independent(
+                mean[..offered].iter().zip(deviation).map(|(m, d)| Law::Normal { mean: *m, deviation: *d }),
+            ),
+            Self::Correlated(joint) => {
+                let arms = joint.mean.len();
+                winner.joint(&joint.mean[..offered], &joint.factor[..offered * arms], arms)
+            }
             Self::Finite(h) => {
-                let mass = h.weights.iter().zip(&h.best).filter(|(_, best)| **best as usize == arm);
-                Some(mass.map(|(w, _)| w).sum::<f64>() / h.total)
+                let mut mass = vec![0.0; offered];
+                (0..h.weights.len()).for_each(|i| mass[h.best(i, offered)] += h.weights[i] / h.total);
+                return Cow::Owned(mass);
             }
-            Self::Gaussian { mean, deviation, .. } if mean.len() == 2 => {
-                // P(mu_a < mu_b) = Phi((m_b - m_a)/sqrt(v_a + v_b))
-                let spread = deviation[0].hypot(deviation[1]);
-                let z = (mean[1 - arm] - mean[arm]) / spread;
-                Some(0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2))
-            }
-            _ => None,
-        }
+        })
     }
 
     /// Checks a posterior that was read back, and fills what was not written.
@@ -222,10 +232,10 @@ impl Joint {
         }
     }
 
-    fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
+    fn sample_best(&mut self, offered: usize, rng: &mut dyn Rng) -> usize {
         let k = self.mean.len();
         self.scratch.iter_mut().for_each(|g| *g = standard_normal(rng));
-        lowest((0..k).map(|i| {
+        lowest((0..offered).map(|i| {
             let row = &self.factor[i * k..i * k + i + 1];
             self.mean[i] + row.iter().zip(&self.scratch).map(|(l, g)| l * g).sum::<f64>()
         }))
@@ -339,7 +349,16 @@ impl Hypotheses {
         self.normalise();
     }
 
-    fn sample_best(&mut self, rng: &mut dyn Rng) -> usize {
+    /// The best of the first `offered` arms under hypothesis `h`.
+    fn best(&self, h: usize, offered: usize) -> usize {
+        let arms = self.arms();
+        if offered == arms {
+            return self.best[h] as usize;
+        }
+        lowest(self.means[h * arms..][..offered].iter().copied())
+    }
+
+    fn sample_best(&mut self, offered: usize, rng: &mut dyn Rng) -> usize {
         if self.smooth {
             let squares: f64 = self.weights.iter().map(|w| w * w).sum();
             // effective size (sum w)^2/sum w^2 < H/2   docs/bases.md#thompson-sampling
@@ -348,7 +367,7 @@ impl Hypotheses {
             }
         }
         let h = sample_index(&self.weights, self.total, rng).unwrap_or(0);
-        self.best[h] as usize
+        self.best(h, offered)
     }
 
     /// Draws all particles afresh by their weights, shrunk to the mean and smeared so that the first two moments stay
@@ -443,7 +462,7 @@ mod tests {
         posterior.learn(0, 0.0);
         // 1 * 0.9 * 0.9 : 3 * 0.2 * 0.5
         let p = 0.81 / (0.81 + 0.3);
-        assert!((posterior.probability_best(0).unwrap() - p).abs() < 1e-15);
+        assert!((posterior.best(2, &mut Winner::default())[0] - p).abs() < 1e-15);
     }
 
     #[test]
@@ -453,10 +472,10 @@ mod tests {
         let prior = Prior::Particles { means, noise: Noise::Bernoulli };
         let mut posterior = Posterior::new(&prior, 2).unwrap();
         for round in 0..2000 {
-            posterior.sample_best(&mut rng);
+            posterior.sample_best(2, &mut rng);
             posterior.learn(0, f64::from(round % 4 == 0));
         }
-        posterior.sample_best(&mut rng);
+        posterior.sample_best(2, &mut rng);
         let Posterior::Finite(h) = posterior else { panic!("another family") };
         let mean = h.means.iter().step_by(2).zip(&h.weights).map(|(m, w)| m * w).sum::<f64>() / h.total;
         assert!((mean - 0.25).abs() < 0.05, "{mean}");

@@ -4,19 +4,14 @@
 //! best arm. Weakly stable with alpha = 1/2 (the paper's lemma on Thompson sampling, appendix D.3): the posterior
 //! moves only in rounds that were seen, with the observed loss. The range enters no formula.
 
-use corral_core::masters::RegretBound;
-use corral_core::params::Params;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Feedback, Memo, Order, Prior, Proposal, Rng, Setup, uniform,
-};
-use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
+use corral_core::Prior;
+
+use super::frame::{ArmBase, ArmRule, Now};
 use super::posterior::Posterior;
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, arm_count, check_arm, keep_or_restart, reopen, seal};
-
-const NAME: &str = "thompson";
+use crate::prelude::*;
+use crate::winner::Winner;
 
 corral_core::params! {
     /// Parameters of [`Thompson`].
@@ -27,33 +22,30 @@ corral_core::params! {
         /// Beta and Bernoulli families: a loss c strictly between 0 and 1 counts as c of a loss; else as a
         /// whole one with probability c.
         fractional: bool = false;
-        /// What a larger range does: keep the posterior, or restart from the prior (the paper's letter).
+        /// What a larger range does: keep the posterior, or restart from the prior (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
     }
 }
+
+/// Thompson sampling.
+pub type Thompson = ArmBase<ThompsonParams>;
 
 impl BaseParams for ThompsonParams {
     type Base = Thompson;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "thompson",
         summary: "Plays the best arm of a mean vector drawn from the posterior.",
         source: "Thompson 1933, On the likelihood that one unknown probability exceeds another",
         regret: "O(sqrt(T K H(q))) when the prior is true",
-        alpha: Some(0.5),
         fits: "Bayesian stochastic arms",
         cost: "O(K); correlated O(K^3) per loss, finite families O(hypotheses)",
-        kind: Kind::Arms,
         status: Status::Paper,
+        ..super::ARMS
     };
 
     fn build(self, setup: &Setup) -> Result<Thompson, BaseError> {
-        self.check()?;
-        let actions = arm_count(setup)?;
-        keep_or_restart(self.range_change)?;
-        let posterior = Posterior::new(&self.prior, actions)?;
-        let clock = Clock { horizon: None, ..Clock::new(setup) };
-        Ok(Thompson { params: self, actions, state: State { clock, posterior } })
+        ArmBase::new(self, setup)
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
@@ -63,80 +55,80 @@ impl BaseParams for ThompsonParams {
     }
 }
 
-/// Thompson sampling.
-#[derive(Debug, Clone)]
-pub struct Thompson {
-    params: ThompsonParams,
-    actions: usize,
-    state: State,
-}
-
+/// What [`Thompson`] has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
+pub struct ThompsonState {
     posterior: Posterior,
+    /// The probabilities of the arms, while they are those of the posterior.
+    #[serde(skip)]
+    best: RefCell<Vec<f64>>,
+    #[serde(skip)]
+    winner: RefCell<Winner>,
 }
 
-impl<X: ?Sized> Base<X, Arm> for Thompson {
-    /// The memo is a number uniform in [0, 1), drawn before the loss is known: a loss c counts as a whole one when it
-    /// is below c.
-    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        let arm = self.state.posterior.sample_best(rng);
-        let memo = if self.params.fractional || !self.state.posterior.is_bernoulli() {
-            Memo::empty()
-        } else {
-            Memo::one(uniform(rng))
-        };
-        Ok(Proposal::with_memo(Arm::from(arm), memo))
+impl ArmRule for ThompsonParams {
+    type State = ThompsonState;
+    const HORIZON: bool = false;
+    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::LAZY;
+
+    fn range_change(&self) -> RangeChange {
+        self.range_change
     }
 
-    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let arm = check_arm(made.decision, self.actions)?;
+    fn fresh(&self, now: &Now) -> Result<ThompsonState, BaseError> {
+        let posterior = Posterior::new(&self.prior, now.actions)?;
+        Ok(ThompsonState { posterior, best: RefCell::default(), winner: RefCell::default() })
+    }
+
+    /// The memo is a number uniform in [0, 1), drawn before the loss is known: a loss c counts as a whole one when it
+    /// is below c.
+    fn propose(
+        &self,
+        state: &mut ThompsonState,
+        now: &Now,
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>, BaseError> {
+        let arm = Arm::from(state.posterior.sample_best(now.offered, rng));
+        if state.posterior.is_redrawn() {
+            state.best.get_mut().clear();
+        }
+        let whole = state.posterior.is_bernoulli() && !self.fractional;
+        Ok(Proposal::with_memo(arm, if whole { Memo::one(uniform(rng)) } else { Memo::empty() }))
+    }
+
+    fn likelihood(&self, state: &ThompsonState, now: &Now, arm: usize) -> Option<(f64, Memo)> {
+        let mut best = state.best.try_borrow_mut().ok()?;
+        if best.len() != now.offered {
+            let mut winner = state.winner.try_borrow_mut().ok()?;
+            let found = state.posterior.best(now.offered, &mut winner);
+            best.clear();
+            best.extend_from_slice(&found);
+        }
+        Some((best[arm], Memo::empty()))
+    }
+
+    fn learn(
+        &self,
+        state: &mut ThompsonState,
+        _: &Now,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
         if let Some(loss) = feedback.observed() {
             // Decisions of others come without a memo, and count fractionally.
-            let counted = match made.memo.get(0) {
+            let counted = match memo.get(0) {
                 Some(u) if loss > 0.0 && loss < 1.0 => f64::from(u < loss),
                 _ => loss,
             };
-            self.state.posterior.learn(arm, counted);
+            state.posterior.learn(arm, counted);
+            state.best.get_mut().clear();
         }
-        self.state.clock.tick();
         Ok(())
     }
 
-    /// Exact for the finite families and for two Gaussian arms; `None` for the others, where the probability of being
-    /// best has no closed form: a master then has the proposal itself, which given its own draw is certain.
-    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
-        let arm = check_arm(*decision, self.actions).ok()?;
-        Some((self.state.posterior.probability_best(arm)?, Memo::empty()))
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities::MODEL
-    }
-
-    /// Keeps the posterior, or starts again from the prior.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        let mut clock = self.state.clock;
-        if clock.obey(order, self.params.range_change)? {
-            self.state.posterior = Posterior::new(&self.params.prior, self.actions)?;
-            clock.horizon = None;
-        }
-        self.state.clock = clock;
-        Ok(())
-    }
-
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let mut state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        state.posterior.restore(&self.params.prior, self.actions)?;
-        self.state = state;
-        Ok(())
+    fn restore(&self, state: &mut ThompsonState, now: &Now) -> Result<(), SnapshotError> {
+        state.posterior.restore(&self.prior, now.actions)
     }
 }
 
@@ -183,7 +175,7 @@ mod tests {
                 base.learn(&(), &made, Feedback::plain(f64::from(round % 2))).unwrap();
                 assert_ne!(base.state.posterior, before);
             }
-            assert_eq!(base.state.clock.rounds, 100);
+            assert_eq!(base.clock.rounds, 100);
         }
     }
 

@@ -4,20 +4,8 @@
 //! losses, without knowing which. Weakly stable with alpha = 1/2: eta / sqrt(range)
 //! (docs/stability.md#second-moment-bases).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::Params;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index};
-use serde::{Deserialize, Serialize};
-
-use super::exp3::check_probability;
-use crate::built::BaseParams;
-use crate::common::{
-    Clock, RangeChange, arm_count, check_arm, check_numbers, reopen, restart_or_retune, seal,
-};
-
-const NAME: &str = "tsallis-inf";
+use super::frame::{ArmBase, ArmRule, Now};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`Tsallis`].
@@ -29,29 +17,24 @@ corral_core::params! {
     }
 }
 
+/// Tsallis-INF: draws from q_i = 4/(eta_t (L_i - z))^2.
+pub type Tsallis = ArmBase<TsallisParams>;
+
 impl BaseParams for TsallisParams {
     type Base = Tsallis;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "tsallis-inf",
         summary: "Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses alike.",
         source: "Zimmert, Seldin 2019, An optimal algorithm for stochastic and adversarial bandits",
         regret: "4 sqrt(K T); O(sum ln T/gap) when stochastic",
-        alpha: Some(0.5),
         fits: "stochastic and adversarial arms",
         cost: "O(K), about 3 passes",
-        kind: Kind::Arms,
-        status: Status::Standard,
+        ..super::ARMS
     };
 
     fn build(self, setup: &Setup) -> Result<Tsallis, BaseError> {
-        self.check()?;
-        let actions = arm_count(setup)?;
-        restart_or_retune(self.range_change)?;
-        // The rate is that of the round, and no horizon is tuned for.
-        let clock = Clock { horizon: None, ..Clock::new(setup) };
-        let state = State { clock, losses: vec![0.0; actions], gap: 0.0 };
-        Ok(Tsallis { params: self, state, weights: vec![0.0; actions] })
+        ArmBase::new(self, setup)
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
@@ -59,21 +42,15 @@ impl BaseParams for TsallisParams {
     }
 }
 
-/// Tsallis-INF: draws from q_i = 4/(eta_t (L_i - z))^2.
-#[derive(Debug, Clone)]
-pub struct Tsallis {
-    params: TsallisParams,
-    state: State,
-    weights: Vec<f64>,
-}
-
+/// What [`Tsallis`] has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
+pub struct TsallisState {
     /// L, the estimated cumulative losses.
     losses: Vec<f64>,
     /// min L - z of the last round, where the next search starts.
     gap: f64,
+    #[serde(skip)]
+    weights: Vec<f64>,
 }
 
 const LARGEST: f64 = 1e300;
@@ -81,6 +58,8 @@ const LARGEST: f64 = 1e300;
 /// What a solution of the normalisation is.
 #[derive(Debug, Clone, Copy)]
 struct Root {
+    /// eta_t.
+    rate: f64,
     /// min L.
     low: f64,
     /// min L - z.
@@ -89,21 +68,13 @@ struct Root {
     sum: f64,
 }
 
-impl Tsallis {
-    /// eta_t = 2/sqrt(rho t); 4/sqrt(rho t) with the reduced-variance estimates.   docs/bases.md#tsallis-inf
-    fn rate(&self) -> f64 {
-        let numerator = if self.params.reduced_variance { 4.0 } else { 2.0 };
-        numerator / (self.state.clock.range * (self.state.clock.rounds as f64 + 1.0)).sqrt()
-    }
-
-    /// Finds the gap g = min L - z with sum_i 4/(eta (L_i - min L + g))^2 = 1, by Newton inside a bracket.
-    fn solve(&self) -> Root {
-        let losses = &self.state.losses;
-        let rate = self.rate();
+impl Root {
+    /// Finds the gap g = min L - z with sum_i 4/(eta (L_i - min L + g))^2 = 1, by Newton inside a bracket from `start`.
+    fn find(losses: &[f64], rate: f64, start: f64) -> Self {
         let low = losses.iter().copied().fold(f64::INFINITY, f64::min);
         // min L - 2 sqrt(K)/eta <= z <= min L - 2/eta
         let (mut near, mut far) = (2.0 / rate, 2.0 * (losses.len() as f64).sqrt() / rate);
-        let mut gap = self.state.gap.clamp(near, far);
+        let mut gap = start.clamp(near, far);
         let mut sum = 0.0;
         for _ in 0..100 {
             let mut cubes = 0.0;
@@ -130,109 +101,124 @@ impl Tsallis {
             }
             gap = next;
         }
-        Root { low, gap, sum }
+        Self { rate, low, gap, sum }
     }
 
-    fn probability(&self, root: &Root, arm: usize) -> f64 {
-        (2.0 / (self.rate() * (self.state.losses[arm] - root.low + root.gap))).powi(2) / root.sum
+    fn weight(&self, loss: f64) -> f64 {
+        let half = 2.0 / (self.rate * (loss - self.low + self.gap));
+        half * half
+    }
+}
+
+impl TsallisParams {
+    /// eta_t = 2/sqrt(rho t); 4/sqrt(rho t) with the reduced-variance estimates.   docs/bases.md#tsallis-inf
+    fn solve(&self, state: &TsallisState, now: &Now) -> Root {
+        let numerator = if self.reduced_variance { 4.0 } else { 2.0 };
+        let rate = numerator / (now.clock.range * (now.clock.rounds as f64 + 1.0)).sqrt();
+        Root::find(&state.losses[..now.offered], rate, state.gap)
     }
 
     /// The memo of `arm`: its probability, and which arms are likely enough for the baseline, 32 arms to a number.
-    fn memo(&self, root: &Root, arm: usize) -> Memo {
-        let mut memo = Memo::one(self.probability(root, arm));
-        if self.params.reduced_variance {
-            let threshold = self.rate().powi(2);
-            for first in (0..self.state.losses.len()).step_by(32) {
-                let last = (first + 32).min(self.state.losses.len());
-                let likely = |i: &usize| self.probability(root, *i) >= threshold;
+    fn memo(&self, state: &TsallisState, now: &Now, root: &Root, arm: usize) -> Memo {
+        let probability = |arm: usize| root.weight(state.losses[arm]) / root.sum;
+        let mut memo = Memo::one(probability(arm));
+        if self.reduced_variance {
+            for first in (0..now.actions).step_by(32) {
+                let last = (first + 32).min(now.offered);
+                let likely = |i: &usize| probability(*i) >= root.rate * root.rate;
                 memo.push((first..last).filter(likely).map(|i| f64::from(1u32 << (i - first))).sum());
             }
         }
         memo
     }
-
-    fn add(&mut self, arm: usize, estimate: f64) {
-        let loss = &mut self.state.losses[arm];
-        *loss = (*loss + estimate).clamp(-LARGEST, LARGEST);
-    }
 }
 
-impl<X: ?Sized> Base<X, Arm> for Tsallis {
-    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        let root = self.solve();
-        let rate = self.rate();
-        for (weight, loss) in self.weights.iter_mut().zip(&self.state.losses) {
-            let half = 2.0 / (rate * (loss - root.low + root.gap));
-            *weight = half * half;
+impl ArmRule for TsallisParams {
+    type State = TsallisState;
+    /// The rate is that of the round.
+    const HORIZON: bool = false;
+    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::TUNED;
+
+    fn range_change(&self) -> RangeChange {
+        self.range_change
+    }
+
+    fn fresh(&self, now: &Now) -> Result<TsallisState, BaseError> {
+        Ok(TsallisState { losses: vec![0.0; now.actions], gap: 0.0, weights: Vec::new() })
+    }
+
+    fn tune(&self, state: &mut TsallisState, now: &Now) {
+        state.weights.resize(now.actions, 0.0);
+    }
+
+    fn propose(
+        &self,
+        state: &mut TsallisState,
+        now: &Now,
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>, BaseError> {
+        let root = self.solve(state, now);
+        let weights = &mut state.weights[..now.offered];
+        for (weight, loss) in weights.iter_mut().zip(&state.losses) {
+            *weight = root.weight(*loss);
         }
-        self.state.gap = root.gap;
-        let arm = sample_index(&self.weights, root.sum, rng)
+        state.gap = root.gap;
+        let arm = sample_index(weights, root.sum, rng)
             .ok_or_else(|| BaseError::Failed(String::from("all weights of tsallis-inf are zero")))?;
-        Ok(Proposal::with_memo(Arm::from(arm), self.memo(&root, arm)))
+        Ok(Proposal::with_memo(Arm::from(arm), self.memo(state, now, &root, arm)))
     }
 
-    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let actions = self.weights.len();
-        let arm = check_arm(made.decision, actions)?;
-        if feedback.observed().is_some() {
-            let q = check_probability(&made.memo)?;
-            if self.params.reduced_variance {
-                // 1{a = i}(s c - s B_i)/q_i + s B_i, B_i = 1/2 where q_i >= eta_t^2
-                let half = 0.5 * feedback.weight();
-                let words = made.memo.numbers().get(1..).unwrap_or_default();
-                if words.len() != actions.div_ceil(32) {
-                    return Err(BaseError::Proposal(String::from("its memo has no baseline")));
-                }
-                for i in 0..actions {
-                    let likely = (words[i / 32] as u32) >> (i % 32) & 1 == 1;
-                    let baseline = if likely { half } else { 0.0 };
-                    let own = if i == arm { (feedback.estimate() - baseline) / q } else { 0.0 };
-                    self.add(i, own + baseline);
-                }
-            } else {
-                // L_a += s c/q_a
-                self.add(arm, feedback.estimate() / q);
-            }
-        }
-        self.state.clock.tick();
-        Ok(())
-    }
-
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.state.clock.tick();
-        Ok(())
-    }
-
-    fn likelihood(&self, _x: &X, decision: &Arm) -> Option<(f64, Memo)> {
-        let arm = check_arm(*decision, self.weights.len()).ok()?;
-        let memo = self.memo(&self.solve(), arm);
+    fn likelihood(&self, state: &TsallisState, now: &Now, arm: usize) -> Option<(f64, Memo)> {
+        let memo = self.memo(state, now, &self.solve(state, now), arm);
         Some((memo.get(0)?, memo))
     }
 
-    /// Restarts, or re-tunes the rate and keeps the estimates.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        if self.state.clock.obey(order, self.params.range_change)? {
-            self.state.clock.horizon = None;
-            self.state.losses.fill(0.0);
-            self.state.gap = 0.0;
+    fn learn(
+        &self,
+        state: &mut TsallisState,
+        now: &Now,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
+        if feedback.observed().is_none() {
+            return Ok(());
+        }
+        let q = probability(memo)?;
+        let mut add = |arm: usize, estimate: f64| {
+            let loss = &mut state.losses[arm];
+            *loss = (*loss + estimate).clamp(-LARGEST, LARGEST);
+        };
+        if !self.reduced_variance {
+            // L_a += s c/q_a
+            add(arm, feedback.estimate() / q);
+            return Ok(());
+        }
+        // 1{a = i}(s c - s B_i)/q_i + s B_i, B_i = 1/2 where q_i >= eta_t^2
+        let half = 0.5 * feedback.weight();
+        let words = memo.numbers().get(1..).unwrap_or_default();
+        if words.len() != now.actions.div_ceil(32) {
+            return Err(BaseError::Proposal(String::from("its memo has no baseline")));
+        }
+        for i in 0..now.actions {
+            let likely = (words[i / 32] as u32) >> (i % 32) & 1 == 1;
+            let baseline = if likely { half } else { 0.0 };
+            let own = if i == arm { (feedback.estimate() - baseline) / q } else { 0.0 };
+            add(i, own + baseline);
         }
         Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
+    fn abilities(&self, _: &Clock) -> Abilities {
+        Abilities::default()
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        check_numbers("estimated losses", &state.losses, self.weights.len())?;
-        if !(state.gap >= 0.0 && state.gap.is_finite()) {
-            return Err(SnapshotError::state(format_args!("a gap of {}", state.gap)).into());
+    fn restore(&self, state: &mut TsallisState, now: &Now) -> Result<(), SnapshotError> {
+        check_numbers("estimated losses", &state.losses, now.actions)?;
+        if state.gap >= 0.0 && state.gap.is_finite() {
+            return Ok(());
         }
-        self.state = state;
-        Ok(())
+        Err(SnapshotError::state(format_args!("a gap of {}", state.gap)))
     }
 }
 
@@ -252,10 +238,11 @@ mod tests {
             gap in 0.0..1e5f64,
         ) {
             let mut base = TsallisParams::default().build(&Setup::arms(losses.len(), None)).unwrap();
-            base.state = State { clock: Clock { rounds, horizon: None, range }, losses, gap };
-            let root = base.solve();
+            base.clock = Clock { rounds, horizon: None, range };
+            (base.state.losses, base.state.gap) = (losses, gap);
+            let root = base.rule.solve(&base.state, &base.now());
             prop_assert!((root.sum - 1.0).abs() < 1e-11, "{root:?}");
-            let total: f64 = (0..base.weights.len()).map(|i| base.probability(&root, i)).sum();
+            let total: f64 = base.state.losses.iter().map(|l| root.weight(*l) / root.sum).sum();
             prop_assert!((total - 1.0).abs() < 1e-12);
         }
     }
@@ -265,7 +252,7 @@ mod tests {
         // K = 2, L = (0, d), eta = 2: 1/g^2 + 1/(d + g)^2 = 1. At d = 1: g = 1.10455... solves g^4 + 2g^3 - g^2 - 2g - 1 = 0.
         let mut base = TsallisParams::default().build(&Setup::arms(2, None)).unwrap();
         base.state.losses = vec![0.0, 1.0];
-        let g = base.solve().gap;
+        let g = base.rule.solve(&base.state, &base.now()).gap;
         assert!((g.powi(4) + 2.0 * g.powi(3) - g * g - 2.0 * g - 1.0).abs() < 1e-9, "{g}");
         assert!(g > 1.0 && g < 2f64.sqrt());
     }
@@ -278,7 +265,7 @@ mod tests {
             let params = TsallisParams { reduced_variance, ..TsallisParams::default() };
             let mut base = params.build(&Setup::arms(3, None)).unwrap();
             Base::<(), Arm>::obey(&mut base, Order::Widen { range: 8.0, remaining: None }).unwrap();
-            (base.state.losses, base.state.clock.rounds) = (vec![0.0, 10.0, 40.0], 400);
+            (base.state.losses, base.clock.rounds) = (vec![0.0, 10.0, 40.0], 400);
             let mut rng = Pcg64Dxsm::seed_from_u64(11);
             let (mut sum, mut square) = ([0.0; 3], [0.0; 3]);
             let draws = 100_000;

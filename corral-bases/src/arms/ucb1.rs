@@ -4,15 +4,8 @@
 //! lazily: w = 2 sqrt(2 ln T/n) has squared widths that sum to 8 K ln T (1 + ln T) over updates
 //! (docs/stability.md#lazy-bases).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
-
-use super::index::{ArmStats, Index, IndexBase, Moment, Ties};
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::RangeChange;
+use super::index::{ArmStats, Index, IndexBase, Moment};
+use crate::prelude::*;
 
 /// How wide the confidence intervals of [`Ucb1`] are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +29,7 @@ corral_core::params! {
         width: Width = Width::Hoeffding;
         /// Which of several best arms is played: lowest or random.
         ties: Ties = Ties::Lowest;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
     }
 }
@@ -53,11 +46,7 @@ impl BaseParams for Ucb1Params {
         summary: "The arm with the lowest confidence bound by Hoeffding's inequality.",
         source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
         regret: "O(sqrt(K T ln T))",
-        alpha: Some(0.5),
-        fits: "stochastic arms",
-        cost: "O(K)",
-        kind: Kind::Arms,
-        status: Status::Standard,
+        ..super::ARMS
     };
 
     fn build(self, setup: &Setup) -> Result<Ucb1, BaseError> {

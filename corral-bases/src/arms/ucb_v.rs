@@ -6,15 +6,8 @@
 //! apart, O(sqrt(range K T ln T) + range K ln^2 T), and markedly worse in practice. In range mode weight 0 is an
 //! observation: the law "weight 0 changes nothing" cannot hold.
 
-use corral_core::masters::RegretBound;
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
-
-use super::index::{ArmStats, Index, IndexBase, Moment, Ties};
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::RangeChange;
+use super::index::{ArmStats, Index, IndexBase, Moment};
+use crate::prelude::*;
 
 /// What [`UcbV`] counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +28,7 @@ corral_core::params! {
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// lazy: observed losses, b = 1; range: loss * weight of every round, b = range.
         mode: Mode = Mode::Lazy;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
     }
 }
@@ -51,11 +44,7 @@ impl BaseParams for UcbVParams {
         summary: "Confidence bounds by the empirical variance.",
         source: "Audibert, Munos, Szepesvari 2009, Exploration-exploitation tradeoff using variance estimates",
         regret: "O(sqrt(K T ln T))",
-        alpha: Some(0.5),
-        fits: "stochastic arms",
-        cost: "O(K)",
-        kind: Kind::Arms,
-        status: Status::Standard,
+        ..super::ARMS
     };
 
     fn build(self, setup: &Setup) -> Result<UcbV, BaseError> {
@@ -78,10 +67,6 @@ impl Index for UcbVParams {
         // mean - sqrt(2 v ln T/n) - 3 b ln T/n   docs/bases.md#index-bases
         let width = (2.0 * tally.variance() * log / tally.count).sqrt() + 3.0 * range * log / tally.count;
         tally.mean - self.scale * width
-    }
-
-    fn ties(&self) -> Ties {
-        Ties::Lowest
     }
 
     fn range_change(&self) -> RangeChange {

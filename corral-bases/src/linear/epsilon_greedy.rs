@@ -4,18 +4,15 @@
 //! O((K ln T)^{1/3} T^{2/3}) with stochastic losses (linear ones, with contexts). Lazy; weakly stable with alpha = 1/3:
 //! epsilon = min(1, (range K ln T/T)^{1/3}) (docs/stability.md#bases-that-explore-first).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{BuildError, Entry, Kind, Row, Status};
-use corral_core::{BaseError, Learner, Setup};
+use corral_core::Learner;
+use corral_core::registry::{BuildError, Row};
 
-use super::features::{Features, Represented};
-use super::learner::{Choice, Linear, View, put_on_lowest};
-use super::regressor::Layout;
-use super::ridge::{Ridge, RidgeParams};
-use crate::arms::{ContextFree, Ties};
-use crate::built::{BaseParams, Build, bound_horizon, inside, read_for, row};
-use crate::common::{RangeChange, Setting};
+use super::features::Features;
+use super::learner::{Choice, Linear, View, by_ridge, put_on_lowest};
+use super::ridge::RidgeParams;
+use crate::arms::ArmBase;
+use crate::built::{Build, read_for, row};
+use crate::prelude::*;
 
 /// Over features where there are some, or where the base makes some; else over plain arms.
 pub(crate) const ROW: Row<Build> = row::<EpsilonGreedyParams>(|table, setup| {
@@ -24,8 +21,8 @@ pub(crate) const ROW: Row<Build> = row::<EpsilonGreedyParams>(|table, setup| {
     if has_features || params.features != Features::Raw {
         return super::build_over_features::<EpsilonGreedyParams>(table, setup);
     }
-    match crate::arms::EpsilonGreedy::new(params, setup) {
-        Ok(base) => Ok(Learner::Arms(Box::new(ContextFree::new(base, setup.actions())))),
+    match ArmBase::new(params, setup) {
+        Ok(base) => Ok(Learner::Arms(Box::new(base))),
         Err(e) => Err(BuildError::refused("base", EpsilonGreedyParams::ENTRY.name, e)),
     }
 });
@@ -38,8 +35,7 @@ corral_core::params! {
         epsilon: Setting = Setting::Auto, Bounds::UNIT;
         /// Which of several best actions is played: random or lowest.
         ties: Ties = Ties::Random;
-        /// What a larger range does: retune epsilon and keep what was learned, keep both, or restart (the
-        /// paper's letter).
+        /// What a larger range does: retune epsilon and keep what was learned, keep both, or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Retune;
         /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
         /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
@@ -65,15 +61,11 @@ impl BaseParams for EpsilonGreedyParams {
         alpha: Some(1.0 / 3.0),
         fits: "stochastic arms; linear losses with contexts",
         cost: "O(K); with contexts O(K d) + O(d^2) per loss",
-        kind: Kind::Contextual,
-        status: Status::Standard,
+        ..super::LINEAR
     };
 
     fn build(self, setup: &Setup) -> Result<LinearEpsilonGreedy, BaseError> {
-        inside("model", self.model.check())?;
-
-        let layout = Layout::new(self.model.parameters, setup)?;
-        Ok(Linear::new(self, layout, setup))
+        Linear::new(self, setup)
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
@@ -93,19 +85,9 @@ impl EpsilonGreedyParams {
     }
 }
 
-impl Represented for EpsilonGreedyParams {
-    fn features(&self) -> &Features {
-        &self.features
-    }
-}
+by_ridge!(EpsilonGreedyParams, RangeChange::ANY);
 
 impl Choice for EpsilonGreedyParams {
-    type Model = Ridge;
-
-    fn model(&self, models: usize, dim: usize) -> Ridge {
-        Ridge::new(&self.model, models, dim)
-    }
-
     fn needs_widths(&self) -> bool {
         false
     }
@@ -121,13 +103,5 @@ impl Choice for EpsilonGreedyParams {
 
     fn counts_rounds(&self) -> bool {
         self.epsilon == Setting::Auto
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
-
-    fn weighted(&self) -> bool {
-        self.model.weighted
     }
 }

@@ -2,14 +2,10 @@
 
 use std::cell::RefCell;
 
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Commons, Context, Feedback, Memo, Order, ParamError, Proposal, Rng,
-    Setup,
-};
-use serde::{Deserialize, Serialize};
+use corral_core::Commons;
 
 use super::packed::dot;
-use crate::built::BaseParams;
+use crate::prelude::*;
 
 /// How a base sees the context. What is said of x holds for the shared features, and for the features of each action
 /// where actions have some.
@@ -59,12 +55,6 @@ pub enum Features {
     },
 }
 
-/// Parameters of a base that sees the context its own way.
-pub trait Represented: BaseParams {
-    /// The representation of the context.
-    fn features(&self) -> &Features;
-}
-
 /// More features than this are refused.
 const MOST: usize = 1 << 20;
 /// Products of features are clipped to this.
@@ -105,7 +95,7 @@ impl Map {
         let mut table = Vec::new();
         match kind {
             Features::Fourier { dims, bandwidth, seed } => {
-                ParamError::positive("features.fourier.bandwidth", *bandwidth)?;
+                SIZE.check("features.fourier.bandwidth", bandwidth)?;
                 at_least_one("features.fourier.dims", *dims)?;
                 let mut draws = Splitmix(*seed);
                 table.extend((0..dims * input).map(|_| draws.normal() / bandwidth));
@@ -292,6 +282,10 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
         let mut seen = self.scratch.try_borrow_mut().ok()?;
         self.see(x, &mut seen).ok()?;
         self.base.likelihood(&seen, decision)
+    }
+    fn memo(&self, x: &Context, decision: &Arm) -> Memo {
+        let Ok(mut seen) = self.scratch.try_borrow_mut() else { return Memo::empty() };
+        self.see(x, &mut seen).map(|()| self.base.memo(&seen, decision)).unwrap_or_default()
     }
     fn abilities(&self) -> Abilities {
         self.base.abilities()

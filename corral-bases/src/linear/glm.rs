@@ -1,12 +1,8 @@
 //! Generalised linear regression of the loss: E[c] = sigma(theta z), by maximal quasi-likelihood.
 
-use corral_core::BaseError;
-use corral_core::snapshot::SnapshotError;
-use serde::{Deserialize, Serialize};
-
 use super::packed;
 use super::regressor::{Regressor, unusable};
-use crate::common::check_numbers;
+use crate::prelude::*;
 
 /// The link sigma.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

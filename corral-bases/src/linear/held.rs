@@ -43,8 +43,9 @@ struct Example {
 /// What was computed for the last context: the members of a round all look at the same one.
 #[derive(Clone, Default)]
 pub(crate) struct Sight {
-    /// The features that were looked at.
+    /// The features that were looked at, of so many actions.
     x: Vec<f64>,
+    actions: usize,
     /// Whether the model is still the one that looked.
     fresh: bool,
     /// Whether widths were computed.
@@ -246,7 +247,7 @@ impl Sight {
     ) -> Result<usize, BaseError> {
         let actions = layout.check(x)?;
         let seen = layout.all_features(x);
-        if !(self.fresh && self.x == seen) {
+        if !(self.fresh && self.actions == actions && self.x == seen) {
             (self.fresh, self.wide) = (false, false);
             for a in 0..actions {
                 let z = layout.features(x, a);
@@ -257,7 +258,7 @@ impl Sight {
             }
             self.x.clear();
             self.x.extend_from_slice(seen);
-            self.fresh = true;
+            (self.actions, self.fresh) = (actions, true);
         }
         if widths && !self.wide {
             for a in 0..actions {

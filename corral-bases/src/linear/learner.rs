@@ -6,18 +6,14 @@
 
 use std::cell::RefCell;
 
-use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Commons, Context, Feedback, LossDomain, Memo, Order, Proposal, Rng,
-    Setup, sample_index,
-};
-use serde::{Serialize, de::DeserializeOwned};
+use corral_core::{Commons, Context, LossDomain};
+use serde::de::DeserializeOwned;
 
-use super::features::Represented;
+use super::features::Features;
 use super::held::Held;
 use super::regressor::{Layout, Regressor};
-use crate::arms::Ties;
-use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
+use super::ridge::Parameters;
+use crate::prelude::*;
 
 /// What a rule may look at.
 pub struct View<'a> {
@@ -51,14 +47,73 @@ impl View<'_> {
     }
 }
 
-/// A rule that turns predictions and widths into a distribution over actions.
-pub trait Choice: Represented {
+/// Parameters of a base that regresses the loss on features: what they say of the regression.
+pub trait Regression: BaseParams {
     /// The model of the loss.
     type Model: Regressor;
+
+    /// What a larger range may do.
+    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::LAZY;
 
     /// A model that has learned nothing.
     fn model(&self, models: usize, dim: usize) -> Self::Model;
 
+    /// The representation of the context.
+    fn features(&self) -> &Features;
+
+    /// Which parameter vectors there are.
+    fn parameters(&self) -> Parameters;
+
+    /// What a larger range does.
+    fn range_change(&self) -> RangeChange;
+
+    /// Whether examples count by their importance weight.
+    fn weighted(&self) -> bool;
+
+    /// Whether the parameters of the regression can be used.
+    ///
+    /// # Errors
+    /// Names one that cannot.
+    fn check_model(&self) -> Result<(), ParamError>;
+}
+
+/// A [`Regression`] by the ridge that the parameter `model` describes.
+macro_rules! by_ridge {
+    ($params:ty $(, $changes:expr)?) => {
+        impl $crate::linear::Regression for $params {
+            type Model = $crate::linear::Ridge;
+            $(const RANGE_CHANGES: &'static [$crate::common::RangeChange] = $changes;)?
+
+            fn model(&self, models: usize, dim: usize) -> $crate::linear::Ridge {
+                $crate::linear::Ridge::new(&self.model, models, dim)
+            }
+
+            fn features(&self) -> &$crate::linear::Features {
+                &self.features
+            }
+
+            fn parameters(&self) -> $crate::linear::Parameters {
+                self.model.parameters
+            }
+
+            fn range_change(&self) -> $crate::common::RangeChange {
+                self.range_change
+            }
+
+            fn weighted(&self) -> bool {
+                self.model.weighted
+            }
+
+            fn check_model(&self) -> Result<(), corral_core::ParamError> {
+                $crate::built::inside("model", corral_core::params::Params::check(&self.model))
+            }
+        }
+    };
+}
+pub(crate) use by_ridge;
+
+/// A rule that turns predictions and widths into a distribution over actions.
+pub trait Choice: Regression {
     /// Whether the rule looks at widths.
     fn needs_widths(&self) -> bool;
 
@@ -69,12 +124,6 @@ pub trait Choice: Represented {
     fn counts_rounds(&self) -> bool {
         false
     }
-
-    /// What a larger range does.
-    fn range_change(&self) -> RangeChange;
-
-    /// Whether examples count by their importance weight.
-    fn weighted(&self) -> bool;
 }
 
 /// All weight on the actions with the lowest score: on the first, or evenly.
@@ -97,117 +146,128 @@ pub(crate) fn put_on_lowest(ties: Ties, weights: &mut [f64], score: impl Fn(usiz
     }
 }
 
+/// What a base keeps that regresses the loss on features.
+#[derive(Debug, Clone)]
+pub(crate) struct State<P: Regression> {
+    pub params: P,
+    pub layout: Layout,
+    pub clock: Clock,
+    losses: LossDomain,
+    pub held: Held<P::Model>,
+}
+
+impl<P: Regression> State<P> {
+    pub(crate) fn new(params: P, setup: &Setup) -> Result<Self, BaseError> {
+        params.check()?;
+        params.check_model()?;
+        params.range_change().check(P::RANGE_CHANGES)?;
+        let layout = Layout::new(params.parameters(), setup, P::MATRICES)?;
+        let held = Held::new(params.model(layout.models(), layout.dim), layout.actions);
+        Ok(Self { params, layout, clock: Clock::new(setup), losses: setup.losses, held })
+    }
+
+    /// Learns an observed loss, and lets the round go by. What was learned: the features and their weight.
+    pub(crate) fn learn<'a>(
+        &mut self,
+        x: &'a Context,
+        arm: Arm,
+        feedback: Feedback,
+    ) -> Result<Option<(&'a [f64], f64)>, BaseError> {
+        let feedback = feedback.check_in(self.losses, self.clock.range)?;
+        let action = check_arm(arm, self.layout.check(x)?)?;
+        let mut learned = None;
+        if let Some(loss) = feedback.observed() {
+            let weight = if self.params.weighted() { feedback.weight() } else { 1.0 };
+            let z = self.layout.features(x, action);
+            self.held.learn(self.layout.model(action), z, loss, weight)?;
+            learned = Some((z, weight));
+        }
+        self.clock.tick();
+        Ok(learned)
+    }
+
+    pub(crate) fn share(&mut self, commons: &mut Commons) {
+        let restarts = self.params.range_change() == RangeChange::Restart;
+        self.held.share(commons, self.params.features(), &self.layout, restarts);
+    }
+
+    /// `true`: everything is forgotten.
+    pub(crate) fn obey(&mut self, order: Order) -> Result<bool, BaseError> {
+        let mut clock = self.clock;
+        let forget = clock.obey(order, self.params.range_change())?;
+        if forget {
+            self.held.restart()?;
+        }
+        self.clock = clock;
+        Ok(forget)
+    }
+
+    /// With what the base keeps `beside` it. Empty where a base that is out of step has no state of its own.
+    pub(crate) fn save<T: Serialize>(&self, beside: &T) -> Vec<u8> {
+        let whole = |model: &P::Model| {
+            let state = (&self.layout, &self.clock, self.held.seen(), model, beside);
+            seal(P::ENTRY.name, &self.params, &state)
+        };
+        self.held.model(whole).unwrap_or_default()
+    }
+
+    /// Reads back what [`save`](State::save) wrote; `sound` checks what was kept beside.
+    pub(crate) fn load<T: DeserializeOwned>(
+        &mut self,
+        bytes: &[u8],
+        sound: impl FnOnce(&T) -> Result<(), SnapshotError>,
+    ) -> Result<T, BaseError> {
+        let (layout, clock, seen, mut model, beside): (Layout, Clock, u64, P::Model, T) =
+            reopen(P::ENTRY.name, &self.params, bytes)?;
+        sound(&beside)?;
+        if layout != self.layout {
+            return Err(SnapshotError::state("it was saved for a world of another shape").into());
+        }
+        clock.valid()?;
+        model.restore(&self.params.model(layout.models(), layout.dim))?;
+        self.held.load(model, seen)?;
+        self.clock = clock;
+        Ok(beside)
+    }
+}
+
 /// A base that regresses the loss on features and chooses by the rule `C`.
 #[derive(Debug, Clone)]
 pub struct Linear<C: Choice> {
-    params: C,
-    layout: Layout,
-    state: State<C::Model>,
+    state: State<C>,
     /// The distribution over actions.
     weights: RefCell<Vec<f64>>,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct State<M: Regressor> {
-    pub clock: Clock,
-    losses: LossDomain,
-    pub held: Held<M>,
-}
-
-impl<M: Regressor> State<M> {
-    pub(crate) fn new(setup: &Setup, model: M, layout: &Layout) -> Self {
-        Self { clock: Clock::new(setup), losses: setup.losses, held: Held::new(model, layout.actions) }
-    }
-
-    /// Learns an observed loss, and lets the round go by.
-    pub(crate) fn learn(
-        &mut self,
-        layout: &Layout,
-        weighted: bool,
-        x: &Context,
-        arm: Arm,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        let feedback = feedback.check_in(self.losses, self.clock.range)?;
-        let action = check_arm(arm, layout.check(x)?)?;
-        if let Some(loss) = feedback.observed() {
-            let weight = if weighted { feedback.weight() } else { 1.0 };
-            self.held.learn(layout.model(action), layout.features(x, action), loss, weight)?;
-        }
-        self.clock.tick();
-        Ok(())
-    }
-
-    pub(crate) fn obey(&mut self, order: Order, change: RangeChange) -> Result<(), BaseError> {
-        let mut clock = self.clock;
-        if clock.obey(order, change)? {
-            self.held.restart()?;
-        }
-        self.clock = clock;
-        Ok(())
-    }
-
-    /// Empty where a base that is out of step has no state of its own.
-    pub(crate) fn save<P: Serialize>(&self, name: &str, params: &P, layout: &Layout) -> Vec<u8> {
-        let sealed =
-            self.held.model(|model| seal(name, params, &(layout, &self.clock, self.held.seen(), model)));
-        sealed.unwrap_or_default()
-    }
-
-    /// Reads back what [`save`](State::save) wrote; `fresh` is a model that has learned nothing.
-    pub(crate) fn load<P>(
-        &mut self,
-        name: &str,
-        params: &P,
-        layout: &Layout,
-        bytes: &[u8],
-        fresh: &M,
-    ) -> Result<(), BaseError>
-    where
-        P: DeserializeOwned + PartialEq,
-    {
-        let (shape, clock, seen, mut model): (Layout, Clock, u64, M) = reopen(name, params, bytes)?;
-        if shape != *layout {
-            return Err(SnapshotError::state("it was saved for a world of another shape").into());
-        }
-        clock.valid()?;
-        model.restore(fresh)?;
-        self.held.load(model, seen)?;
-        self.clock = clock;
-        Ok(())
-    }
-}
-
 impl<C: Choice> Linear<C> {
-    pub(crate) fn new(params: C, layout: Layout, setup: &Setup) -> Self {
-        let state = State::new(setup, params.model(layout.models(), layout.dim), &layout);
-        Self { params, layout, state, weights: RefCell::new(vec![0.0; layout.actions]) }
+    pub(crate) fn new(params: C, setup: &Setup) -> Result<Self, BaseError> {
+        let state = State::new(params, setup)?;
+        let weights = RefCell::new(vec![0.0; state.layout.actions]);
+        Ok(Self { state, weights })
     }
 
     /// Fills the weights of the actions of `x`; how many actions there are.
     fn weigh(&self, x: &Context, weights: &mut [f64]) -> Result<usize, BaseError> {
-        let clock = &self.state.clock;
-        self.state.held.look(&self.layout, x, self.params.needs_widths(), |sight, actions| {
+        let State { params, layout, clock, held, .. } = &self.state;
+        held.look(layout, x, params.needs_widths(), |sight, actions| {
             let view = View {
                 predictions: &sight.predictions[..actions],
                 widths: &sight.widths[..actions],
                 log_dets: &sight.log_dets[..actions],
-                seen: self.state.held.seen() as f64,
+                seen: held.seen() as f64,
                 rounds: clock.rounds as f64,
                 horizon: clock.tuned(),
-                range: if self.params.range_change() == RangeChange::Keep { 1.0 } else { clock.range },
-                dim: self.layout.dim as f64,
+                range: if params.range_change() == RangeChange::Keep { 1.0 } else { clock.range },
+                dim: layout.dim as f64,
             };
-            self.params.weigh(&view, &mut weights[..actions]);
+            params.weigh(&view, &mut weights[..actions]);
             actions
         })
     }
-}
 
-impl<C: Choice> Linear<C> {
     /// Whether a round without it is something: only where the horizon has to be counted.
     fn counts_passes(&self) -> bool {
-        self.state.clock.horizon.is_none() && self.params.counts_rounds()
+        self.state.clock.horizon.is_none() && self.state.params.counts_rounds()
     }
 }
 
@@ -221,11 +281,11 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
     }
 
     fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        self.state.learn(&self.layout, self.params.weighted(), x, made.decision, feedback)
+        self.state.learn(x, made.decision, feedback).map(drop)
     }
 
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.layout.check(x)?;
+        self.state.layout.check(x)?;
         if self.counts_passes() {
             self.state.clock.tick();
         }
@@ -239,26 +299,27 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         Some((weight.clamp(0.0, 1.0), Memo::empty()))
     }
 
+    fn memo(&self, _x: &Context, _decision: &Arm) -> Memo {
+        Memo::empty()
+    }
+
     fn abilities(&self) -> Abilities {
-        let heeds_passes = self.counts_passes();
-        Abilities { heeds_passes, learns_from_others: true }
+        Abilities { heeds_passes: self.counts_passes(), learns_from_others: true }
     }
 
     fn share(&mut self, commons: &mut Commons) {
-        let restarts = self.params.range_change() == RangeChange::Restart;
-        self.state.held.share(commons, self.params.features(), &self.layout, restarts);
+        self.state.share(commons);
     }
 
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.state.obey(order, self.params.range_change())
+        self.state.obey(order).map(drop)
     }
 
     fn save(&self) -> Vec<u8> {
-        self.state.save(C::ENTRY.name, &self.params, &self.layout)
+        self.state.save(&())
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let fresh = self.params.model(self.layout.models(), self.layout.dim);
-        self.state.load(C::ENTRY.name, &self.params, &self.layout, state, &fresh)
+        self.state.load(state, |()| Ok(()))
     }
 }

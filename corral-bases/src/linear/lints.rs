@@ -4,24 +4,18 @@
 //! Agrawal, Goyal 2013. Regret O~(d^{3/2} sqrt T) when the loss is linear in the features. Lazy; weakly stable with
 //! alpha = 1/2 by the argument of LinUCB with widths sqrt(d) larger (docs/stability.md#lazy-bases).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Commons, Context, Feedback, Memo, Order, Proposal, Rng, Setup,
-};
+use std::cell::RefCell;
+
+use corral_core::{Commons, Context};
 use rand_distr::{Distribution, StandardNormal};
-use serde::{Deserialize, Serialize};
 
-use super::features::{Features, Represented};
-use super::learner::State;
+use super::features::Features;
+use super::learner::{State, by_ridge};
 use super::packed;
-use super::regressor::{Layout, unusable};
+use super::regressor::unusable;
 use super::ridge::{Ridge, RidgeParams};
-use crate::built::{BaseParams, bound_horizon, inside};
-use crate::common::{RangeChange, Setting, keep_or_restart};
-
-const NAME: &str = "lints";
+use crate::prelude::*;
+use crate::winner::{Law, Winner};
 
 /// What [`LinTs`] draws.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +38,7 @@ corral_core::params! {
         /// joint: one parameter vector for all actions; independent: each prediction by itself. The same in law
         /// where every action has its own parameters.
         draw: Draw = Draw::Joint;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
         /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
         /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
@@ -61,81 +55,107 @@ impl BaseParams for LinTsParams {
     const REAL_LOSSES: bool = true;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "lints",
         summary: "Plays the best action of a parameter vector drawn around a ridge regression.",
         source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
         regret: "O~(d^(3/2) sqrt T)",
-        alpha: Some(0.5),
-        fits: "linear losses, any contexts",
-        cost: "O(K d^2); shared O(K d) + O(d^3) per loss",
-        kind: Kind::Contextual,
-        status: Status::Standard,
+        cost: "O(K d^2); shared O(K d) + O(d^2) per loss",
+        ..super::LINEAR
     };
 
     fn build(self, setup: &Setup) -> Result<LinTs, BaseError> {
-        self.check()?;
-        inside("model", self.model.check())?;
-        keep_or_restart(self.range_change)?;
-        let layout = Layout::new(self.model.parameters, setup)?;
-        let state = State::new(setup, Ridge::new(&self.model, layout.models(), layout.dim), &layout);
-        Ok(LinTs {
-            params: self,
-            layout,
-            state,
-            factor: vec![0.0; packed::size(layout.dim)],
-            drawn: vec![0.0; layout.dim],
-            stale: true,
-        })
+        let state = State::new(self, setup)?;
+        let drawn = vec![0.0; state.layout.dim];
+        Ok(LinTs { state, factor: RefCell::default(), drawn, odds: RefCell::default() })
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-        Some(RegretBound::new(d * d.sqrt() * bound_horizon(setup).ln(), 0.5))
+        super::dimension_bound(|d| d * d.sqrt(), setup)
     }
 }
 
-impl Represented for LinTsParams {
-    fn features(&self) -> &Features {
-        &self.features
-    }
-}
+by_ridge!(LinTsParams);
 
 /// Thompson sampling with linear losses.
 #[derive(Debug, Clone)]
 pub struct LinTs {
-    params: LinTsParams,
-    layout: Layout,
-    state: State<Ridge>,
-    /// L of V = L L^T, for joint draws with a shared parameter vector.
-    factor: Vec<f64>,
+    state: State<LinTsParams>,
+    /// For joint draws with a shared parameter vector.
+    factor: RefCell<Factor>,
     drawn: Vec<f64>,
-    /// Whether V has changed since `factor` was computed.
-    stale: bool,
+    odds: RefCell<Odds>,
+}
+
+/// L of V = L L^T, packed; empty: to be computed from V.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Factor {
+    lower: Vec<f64>,
+    /// Updates since it was computed from V.
+    age: u32,
+}
+
+/// After so many updates the factor is computed from V again.
+const REFRESH: u32 = 256;
+
+impl Factor {
+    fn of(&mut self, model: &Ridge, dim: usize) -> Result<&[f64], BaseError> {
+        if self.lower.is_empty() {
+            self.lower.resize(packed::size(dim), 0.0);
+            if model.factor(0, &mut self.lower).is_none() {
+                self.lower.clear();
+                return Err(BaseError::Failed(String::from("lints: V is not positive definite")));
+            }
+            self.age = 0;
+        }
+        Ok(&self.lower)
+    }
+
+    /// V += z z^T; `z` is spoilt.
+    fn add(&mut self, z: &mut [f64]) {
+        self.age += 1;
+        if self.age >= REFRESH {
+            self.lower.clear();
+        } else if !self.lower.is_empty() {
+            packed::update_factor(&mut self.lower, z);
+        }
+    }
+}
+
+/// The probabilities of the actions at the last context that was asked about.
+#[derive(Debug, Clone, Default)]
+struct Odds {
+    winner: Winner,
+    /// What they follow from: the features, the losses learned and the scale of the draw.
+    x: Vec<f64>,
+    seen: u64,
+    scale: f64,
+    of: Vec<f64>,
+    means: Vec<f64>,
+    rows: Vec<f64>,
 }
 
 impl LinTs {
     fn scale(&self) -> f64 {
         // beta' = sigma sqrt(d ln(1/delta)), sigma = 1/2, delta = 1/T   docs/bases.md#linear-bases
-        self.params.scale.or(|| {
+        self.state.params.scale.or(|| {
             let horizon = self.state.clock.tuned().unwrap_or((self.state.clock.rounds as f64 + 1.0).max(2.0));
-            0.5 * (self.layout.dim as f64 * horizon.ln()).sqrt()
+            0.5 * (self.state.layout.dim as f64 * horizon.ln()).sqrt()
         })
+    }
+
+    fn is_joint(&self) -> bool {
+        self.state.layout.shared && self.state.params.draw == Draw::Joint
     }
 
     /// theta~ = theta + v L^-T g, g ~ N(0, I), V = L L^T
     fn draw_shared(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
-        let actions = self.layout.check(x)?;
+        let actions = self.state.layout.check(x)?;
         let scale = self.scale();
-        let Self { state, factor, drawn, stale, .. } = self;
+        let Self { state, factor, drawn, .. } = self;
         state.held.model(|model| {
-            if *stale {
-                model
-                    .factor(0, factor)
-                    .ok_or_else(|| BaseError::Failed(String::from("lints: V is not positive definite")))?;
-                *stale = false;
-            }
+            let lower = factor.get_mut().of(model, drawn.len())?;
             drawn.iter_mut().for_each(|g| *g = StandardNormal.sample(rng));
-            packed::solve_upper(factor, drawn);
+            packed::solve_upper(lower, drawn);
             for (drawn, theta) in drawn.iter_mut().zip(model.theta(0)) {
                 *drawn = theta + scale * *drawn;
             }
@@ -143,7 +163,7 @@ impl LinTs {
         })??;
         let (mut low, mut best) = (f64::INFINITY, 0);
         for a in 0..actions {
-            let z = self.layout.features(x, a);
+            let z = self.state.layout.features(x, a);
             let score = packed::dot(&self.drawn, z);
             if !score.is_finite() {
                 return Err(unusable(z));
@@ -158,7 +178,7 @@ impl LinTs {
     /// argmin m_a + v s_a N(0, 1)   docs/data.md#regression-learners
     fn draw_each(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
         let scale = self.scale();
-        self.state.held.look(&self.layout, x, true, |sight, actions| {
+        self.state.held.look(&self.state.layout, x, true, |sight, actions| {
             let (mut low, mut best) = (f64::INFINITY, 0);
             for a in 0..actions {
                 let g: f64 = StandardNormal.sample(rng);
@@ -170,28 +190,79 @@ impl LinTs {
             best
         })
     }
+
+    /// Fills the probabilities of the actions of `x`.
+    fn weigh(&self, x: &Context, odds: &mut Odds) -> Result<(), BaseError> {
+        let actions = self.state.layout.check(x)?;
+        let (scale, seen, features) =
+            (self.scale(), self.state.held.seen(), self.state.layout.all_features(x));
+        if odds.of.len() == actions && (odds.seen, odds.scale) == (seen, scale) && odds.x == features {
+            return Ok(());
+        }
+        let Odds { winner, x: looked, of, means, rows, .. } = odds;
+        of.clear();
+        if self.is_joint() {
+            self.state.held.model(|model| {
+                let mut factor = self.factor.borrow_mut();
+                let lower = factor.of(model, self.state.layout.dim)?;
+                means.clear();
+                rows.clear();
+                for a in 0..actions {
+                    // z theta~ = z theta + v (L^-1 z) g
+                    let (z, from) = (self.state.layout.features(x, a), rows.len());
+                    means.push(packed::dot(model.theta(0), z));
+                    rows.extend_from_slice(z);
+                    packed::solve_lower(lower, &mut rows[from..]);
+                    rows[from..].iter_mut().for_each(|v| *v *= scale);
+                }
+                Ok::<(), BaseError>(())
+            })??;
+            of.extend_from_slice(winner.joint(means, rows, self.state.layout.dim));
+        } else {
+            self.state.held.look(&self.state.layout, x, true, |sight, actions| {
+                let law =
+                    |a: usize| Law::Normal { mean: sight.predictions[a], deviation: scale * sight.widths[a] };
+                of.extend_from_slice(winner.independent((0..actions).map(law)));
+            })?;
+        }
+        looked.clear();
+        looked.extend_from_slice(features);
+        (odds.seen, odds.scale) = (seen, scale);
+        Ok(())
+    }
+
+    /// What was computed of the regression is no longer of it.
+    fn forget(&mut self) {
+        self.factor.get_mut().lower.clear();
+        self.odds.get_mut().of.clear();
+    }
 }
 
 impl Base<Context, Arm> for LinTs {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        let arm = if self.layout.shared && self.params.draw == Draw::Joint {
-            self.draw_shared(x, rng)?
-        } else {
-            self.draw_each(x, rng)?
-        };
+        let arm = if self.is_joint() { self.draw_shared(x, rng)? } else { self.draw_each(x, rng)? };
         Ok(Proposal::new(Arm::from(arm)))
     }
 
     fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        self.state.learn(&self.layout, self.params.model.weighted, x, made.decision, feedback)?;
-        self.stale |= feedback.observed().is_some();
+        let learned = self.state.learn(x, made.decision, feedback)?;
+        if let Some((z, weight)) = learned.filter(|_| self.is_joint()) {
+            self.drawn.iter_mut().zip(z).for_each(|(d, z)| *d = weight.sqrt() * z);
+            self.factor.get_mut().add(&mut self.drawn);
+        }
         Ok(())
     }
 
-    /// `None`: the probability of being best has no closed form. A master then has the proposal itself, which given
-    /// its own draw is certain.
-    fn likelihood(&self, _x: &Context, _decision: &Arm) -> Option<(f64, Memo)> {
-        None
+    /// Integrated where predictions are drawn apart; from fixed draws where a parameter vector is drawn
+    /// (docs/bases.md#likelihoods).
+    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+        let mut odds = self.odds.try_borrow_mut().ok()?;
+        self.weigh(x, &mut odds).ok()?;
+        Some((*odds.of.get(decision.index())?, Memo::empty()))
+    }
+
+    fn memo(&self, _x: &Context, _decision: &Arm) -> Memo {
+        Memo::empty()
     }
 
     fn abilities(&self) -> Abilities {
@@ -199,23 +270,29 @@ impl Base<Context, Arm> for LinTs {
     }
 
     fn share(&mut self, commons: &mut Commons) {
-        let restarts = self.params.range_change == RangeChange::Restart;
-        self.state.held.share(commons, &self.params.features, &self.layout, restarts);
+        self.state.share(commons);
     }
 
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.stale = true;
-        self.state.obey(order, self.params.range_change)
+        if self.state.obey(order)? {
+            self.forget();
+        }
+        Ok(())
     }
 
     fn save(&self) -> Vec<u8> {
-        self.state.save(NAME, &self.params, &self.layout)
+        self.state.save(&*self.factor.borrow())
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let fresh = Ridge::new(&self.params.model, self.layout.models(), self.layout.dim);
-        self.state.load(NAME, &self.params, &self.layout, state, &fresh)?;
-        self.stale = true;
+        let size = if self.is_joint() { packed::size(self.state.layout.dim) } else { 0 };
+        let sound = |factor: &Factor| match factor.lower.len() {
+            0 => Ok(()),
+            _ => check_numbers("factors of V", &factor.lower, size),
+        };
+        let factor = self.state.load(state, sound)?;
+        self.forget();
+        *self.factor.get_mut() = factor;
         Ok(())
     }
 }

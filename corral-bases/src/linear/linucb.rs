@@ -4,18 +4,10 @@
 //! loss is linear in the features, contexts chosen by an adversary. Lazy; weakly stable with alpha = 1/2
 //! (docs/stability.md#lazy-bases, W = 8 beta^2 d ln(1 + T/(d lambda))).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{BaseError, Setup};
-
-use super::features::{Features, Represented};
-use super::learner::{Choice, Linear, View, put_on_lowest};
-use super::regressor::Layout;
-use super::ridge::{Ridge, RidgeParams};
-use crate::arms::Ties;
-use crate::built::{BaseParams, bound_horizon, inside};
-use crate::common::{RangeChange, Setting, keep_or_restart};
+use super::features::Features;
+use super::learner::{Choice, Linear, View, by_ridge, put_on_lowest};
+use super::ridge::RidgeParams;
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`LinUcb`].
@@ -29,7 +21,7 @@ corral_core::params! {
         bound: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// Which of several best actions is played: random or lowest.
         ties: Ties = Ties::Random;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
         /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
         /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
@@ -53,41 +45,23 @@ impl BaseParams for LinUcbParams {
         summary: "The action with the lowest confidence bound of a ridge regression.",
         source: "Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation",
         regret: "O~(d sqrt T)",
-        alpha: Some(0.5),
-        fits: "linear losses, any contexts",
         cost: "O(K d^2)",
-        kind: Kind::Contextual,
-        status: Status::Standard,
+        ..super::LINEAR
     };
 
     fn build(self, setup: &Setup) -> Result<LinUcb, BaseError> {
-        self.check()?;
-        inside("model", self.model.check())?;
-        keep_or_restart(self.range_change)?;
-        let layout = Layout::new(self.model.parameters, setup)?;
-        Ok(Linear::new(self, layout, setup))
+        Linear::new(self, setup)
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
         // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
-        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-        Some(RegretBound::new(d * bound_horizon(setup).ln(), 0.5))
+        super::dimension_bound(|d| d, setup)
     }
 }
 
-impl Represented for LinUcbParams {
-    fn features(&self) -> &Features {
-        &self.features
-    }
-}
+by_ridge!(LinUcbParams);
 
 impl Choice for LinUcbParams {
-    type Model = Ridge;
-
-    fn model(&self, models: usize, dim: usize) -> Ridge {
-        Ridge::new(&self.model, models, dim)
-    }
-
     fn needs_widths(&self) -> bool {
         true
     }
@@ -101,14 +75,6 @@ impl Choice for LinUcbParams {
             let beta = self.alpha.or(|| 0.5 * (confidence + view.log_dets[a]).sqrt() + shift);
             view.predictions[a] - self.scale * beta * view.widths[a]
         });
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
-
-    fn weighted(&self) -> bool {
-        self.model.weighted
     }
 }
 

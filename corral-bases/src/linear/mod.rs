@@ -1,12 +1,13 @@
 //! Contextual bases that regress the loss on features.
 //!
-//! Where actions have features, one parameter vector is shared by all actions and rounds may offer fewer actions than
-//! were announced; where only the context has features, every action has a vector of its own.
+//! Where actions have features, one parameter vector is shared by all actions; where only the context has features, every
+//! action has a vector of its own. Rounds may offer fewer actions than were announced: the first ones.
 
-use corral_core::registry::{BuildError, Row};
+use corral_core::masters::RegretBound;
+use corral_core::registry::{BuildError, Entry, Kind, Row};
 use corral_core::{Arm, Base, Context, Learner, Setup};
 
-use crate::built::{Build, build, read_for, row};
+use crate::built::{Build, bound_horizon, build, read_for, row};
 
 mod epsilon_greedy;
 mod features;
@@ -19,24 +20,36 @@ mod lints;
 mod linucb;
 mod nlms;
 mod packed;
+mod plain_greedy;
 mod regcb;
 mod regressor;
 mod ridge;
 mod squarecb;
 
 pub use epsilon_greedy::{EpsilonGreedyParams, LinearEpsilonGreedy};
-pub use features::{Features, Featurize, Represented};
+pub use features::{Features, Featurize};
 pub use glm::{Glm, Link};
 pub use glm_ucb::{GlmUcb, GlmUcbParams};
 pub use greedy::{Greedy, GreedyParams};
-pub use learner::{Choice, Linear, View};
+pub use learner::{Choice, Linear, Regression, View};
 pub use lints::{Draw, LinTs, LinTsParams};
 pub use linucb::{LinUcb, LinUcbParams};
 pub use nlms::{Lms, Nlms, NlmsParams};
+pub use plain_greedy::PlainEpsilonGreedy;
 pub use regcb::{RegCb, RegCbParams};
 pub use regressor::Regressor;
 pub use ridge::{Parameters, Ridge, RidgeParams};
 pub use squarecb::{Forecast, SquareCb, SquareCbParams};
+
+/// What is said of most of them.
+const LINEAR: Entry =
+    Entry { alpha: Some(0.5), fits: "linear losses, any contexts", kind: Kind::Contextual, ..Entry::EMPTY };
+
+/// factor(d) ln T sqrt(T).
+fn dimension_bound(factor: fn(f64) -> f64, setup: &Setup) -> Option<RegretBound> {
+    let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
+    Some(RegretBound::new(factor(d) * bound_horizon(setup).ln(), 0.5))
+}
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] = &[
@@ -51,14 +64,14 @@ pub(crate) const ROWS: &[Row<Build>] = &[
 ];
 
 /// The row of a base over features, behind its representation of the context.
-const fn over_features<P: Represented>() -> Row<Build>
+const fn over_features<P: Regression>() -> Row<Build>
 where
     P::Base: Base<Context, Arm> + 'static,
 {
     row::<P>(build_over_features::<P>)
 }
 
-fn build_over_features<P: Represented>(table: &toml::Table, setup: &Setup) -> Result<Learner, BuildError>
+fn build_over_features<P: Regression>(table: &toml::Table, setup: &Setup) -> Result<Learner, BuildError>
 where
     P::Base: Base<Context, Arm> + 'static,
 {

@@ -3,20 +3,12 @@
 //! Normalised least mean squares (Nagumo, Noda 1967), greedy on top. No guarantee of regret: it never stops moving, and
 //! that is what it is for. On drifting data it was far better than every ridge base (docs/data.md#what-was-found).
 
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
-
-use super::features::{Features, Represented};
-use super::learner::{Choice, Linear, View, put_on_lowest};
+use super::features::Features;
+use super::learner::{Choice, Linear, Regression, View, put_on_lowest};
 use super::packed::{axpy, dot};
-use super::regressor::{Layout, Regressor, unusable};
+use super::regressor::{Regressor, unusable};
 use super::ridge::Parameters;
-use crate::arms::Ties;
-use crate::built::BaseParams;
-use crate::common::{RangeChange, check_numbers, keep_or_restart};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`Nlms`].
@@ -32,7 +24,7 @@ corral_core::params! {
         weighted: bool = false;
         /// Which of several best actions is played: random or lowest.
         ties: Ties = Ties::Random;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
         /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
         /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
@@ -45,6 +37,7 @@ pub type Nlms = Linear<NlmsParams>;
 
 impl BaseParams for NlmsParams {
     type Base = Nlms;
+    const MATRICES: bool = false;
 
     const ENTRY: Entry = Entry {
         name: "nlms",
@@ -54,37 +47,27 @@ impl BaseParams for NlmsParams {
         alpha: None,
         fits: "linear losses that drift",
         cost: "O(K d)",
-        kind: Kind::Contextual,
-        status: Status::Standard,
+        ..super::LINEAR
     };
 
     fn build(self, setup: &Setup) -> Result<Nlms, BaseError> {
-        self.check()?;
-        keep_or_restart(self.range_change)?;
-        let layout = Layout::without_matrices(self.parameters, setup)?;
-        Ok(Linear::new(self, layout, setup))
+        Linear::new(self, setup)
     }
 }
 
-impl Represented for NlmsParams {
-    fn features(&self) -> &Features {
-        &self.features
-    }
-}
-
-impl Choice for NlmsParams {
+impl Regression for NlmsParams {
     type Model = Lms;
 
     fn model(&self, models: usize, dim: usize) -> Lms {
         Lms { rate: self.rate, centre: self.centre, dim, theta: vec![0.0; models * dim] }
     }
 
-    fn needs_widths(&self) -> bool {
-        false
+    fn features(&self) -> &Features {
+        &self.features
     }
 
-    fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
-        put_on_lowest(self.ties, weights, |a| view.predictions[a]);
+    fn parameters(&self) -> Parameters {
+        self.parameters
     }
 
     fn range_change(&self) -> RangeChange {
@@ -93,6 +76,20 @@ impl Choice for NlmsParams {
 
     fn weighted(&self) -> bool {
         self.weighted
+    }
+
+    fn check_model(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
+}
+
+impl Choice for NlmsParams {
+    fn needs_widths(&self) -> bool {
+        false
+    }
+
+    fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
+        put_on_lowest(self.ties, weights, |a| view.predictions[a]);
     }
 }
 

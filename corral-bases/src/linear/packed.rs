@@ -93,6 +93,21 @@ pub(crate) fn cholesky(matrix: &mut [f64], dim: usize) -> Option<()> {
     Some(())
 }
 
+/// The factor of A + x x^T from that of A, in place: O(d^2) (Gill, Golub, Murray, Saunders 1974). `x` is spoilt.
+pub(crate) fn update_factor(factor: &mut [f64], x: &mut [f64]) {
+    for k in 0..x.len() {
+        let pivot = factor[size(k) + k];
+        let next = pivot.hypot(x[k]);
+        let (c, s) = (next / pivot, x[k] / pivot);
+        factor[size(k) + k] = next;
+        for i in k + 1..x.len() {
+            let below = &mut factor[size(i) + k];
+            *below = (*below + s * x[i]) / c;
+            x[i] = c * x[i] - s * *below;
+        }
+    }
+}
+
 /// out = A^-1, given the factor L of A; returns ln det A. `factor` becomes L^-1.
 pub(crate) fn invert(factor: &mut [f64], dim: usize, out: &mut [f64]) -> f64 {
     let mut log_det = 0.0;
@@ -169,6 +184,11 @@ mod tests {
             solve_lower(&factor, &mut solved);
             solve_upper(&factor, &mut solved);
             prop_assert!((&dense * DVector::from_vec(solved) - x).amax() < 1e-9);
+            let (mut updated, mut afresh) = (factor.clone(), matrix.clone());
+            update_factor(&mut updated, x.clone().as_mut_slice());
+            rank_one(&mut afresh, 1.0, x.as_slice());
+            prop_assert!(cholesky(&mut afresh, dim).is_some());
+            prop_assert!(updated.iter().zip(&afresh).all(|(a, b)| (a - b).abs() < 1e-10));
             let mut inverse = vec![0.0; size(dim)];
             let log_det = invert(&mut factor, dim, &mut inverse);
             prop_assert!((full(&inverse, dim) * &dense - DMatrix::identity(dim, dim)).amax() < 1e-9);

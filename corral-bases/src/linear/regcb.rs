@@ -5,18 +5,10 @@
 //! widths are summable, as for linear classes (docs/stability.md#lazy-bases). Classes other than linear are not
 //! offered.
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{BaseError, Setup};
-
-use super::features::{Features, Represented};
-use super::learner::{Choice, Linear, View, put_on_lowest};
-use super::regressor::Layout;
-use super::ridge::{Ridge, RidgeParams};
-use crate::arms::Ties;
-use crate::built::{BaseParams, bound_horizon, inside};
-use crate::common::{RangeChange, keep_or_restart};
+use super::features::Features;
+use super::learner::{Choice, Linear, View, by_ridge, put_on_lowest};
+use super::ridge::RidgeParams;
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`RegCb`].
@@ -25,7 +17,7 @@ corral_core::params! {
         c: f64 = 0.003, Bounds::NON_NEGATIVE;
         /// Which of several best actions is played: random or lowest.
         ties: Ties = Ties::Random;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (the paper's letter).
+        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
         /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
         /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
@@ -48,40 +40,23 @@ impl BaseParams for RegCbParams {
         summary: "The action with the lowest loss that a well-fitting linear regressor predicts.",
         source: "Foster, Agarwal, Dudik, Luo, Schapire 2018, Practical contextual bandits with regression oracles",
         regret: "O~(d sqrt T) for linear classes",
-        alpha: Some(0.5),
         fits: "linear losses",
         cost: "O(K d^2)",
-        kind: Kind::Contextual,
-        status: Status::Standard,
+        ..super::LINEAR
     };
 
     fn build(self, setup: &Setup) -> Result<RegCb, BaseError> {
-        self.check()?;
-        inside("model", self.model.check())?;
-        keep_or_restart(self.range_change)?;
-        let layout = Layout::new(self.model.parameters, setup)?;
-        Ok(Linear::new(self, layout, setup))
+        Linear::new(self, setup)
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-        Some(RegretBound::new(d * bound_horizon(setup).ln(), 0.5))
+        super::dimension_bound(|d| d, setup)
     }
 }
 
-impl Represented for RegCbParams {
-    fn features(&self) -> &Features {
-        &self.features
-    }
-}
+by_ridge!(RegCbParams);
 
 impl Choice for RegCbParams {
-    type Model = Ridge;
-
-    fn model(&self, models: usize, dim: usize) -> Ridge {
-        Ridge::new(&self.model, models, dim)
-    }
-
     fn needs_widths(&self) -> bool {
         true
     }
@@ -92,13 +67,5 @@ impl Choice for RegCbParams {
         put_on_lowest(self.ties, weights, |a| {
             (view.predictions[a] - radius * view.widths[a]).clamp(0.0, 1.0)
         });
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
-
-    fn weighted(&self) -> bool {
-        self.model.weighted
     }
 }

@@ -1,14 +1,15 @@
 //! What a linear base needs of its model of the loss, and how contexts become examples.
 
-use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, Context, ParamError, Setup, memory};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::fmt;
+
+use corral_core::memory;
+use serde::de::DeserializeOwned;
 
 use super::ridge::Parameters;
-use crate::common::arm_count;
+use crate::prelude::*;
 
 /// A model of the loss that learns one example at a time. `model` counts parameter vectors.
-pub trait Regressor: Serialize + DeserializeOwned + PartialEq + Clone + Send + 'static {
+pub trait Regressor: fmt::Debug + Serialize + DeserializeOwned + PartialEq + Clone + Send + 'static {
     /// The predicted loss.
     fn predict(&self, model: usize, z: &[f64]) -> f64;
 
@@ -55,17 +56,8 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The layout for the world of `setup`, for models with a matrix per parameter vector.
-    pub(crate) fn new(parameters: Parameters, setup: &Setup) -> Result<Self, BaseError> {
-        let layout = Self::without_matrices(parameters, setup)?;
-        let (models, dim) = (layout.models() as u128, layout.dim as u128);
-        // The packed Gram matrix and its inverse.
-        memory::claim("the number of features", layout.dim, models * dim * (dim + 1))?;
-        Ok(layout)
-    }
-
-    /// The layout for the world of `setup`, for models that are no more than their parameter vectors.
-    pub(crate) fn without_matrices(parameters: Parameters, setup: &Setup) -> Result<Self, BaseError> {
+    /// The layout for the world of `setup`; `matrices`: models have a matrix per parameter vector.
+    pub(crate) fn new(parameters: Parameters, setup: &Setup, matrices: bool) -> Result<Self, BaseError> {
         let actions = arm_count(setup)?;
         let (features, row_features) = (setup.context.features, setup.context.row_features);
         let shared = match parameters {
@@ -83,7 +75,13 @@ impl Layout {
             return Err(ParamError::new("the number of features", 0, "at least 1").into());
         }
         memory::claim("the number of features", dim, (actions as u128) * (dim as u128))?;
-        Ok(Self { shared, rows, actions, dim })
+        let layout = Self { shared, rows, actions, dim };
+        if matrices {
+            let (models, dim) = (layout.models() as u128, dim as u128);
+            // The packed Gram matrix and its inverse.
+            memory::claim("the number of features", layout.dim, models * dim * (dim + 1))?;
+        }
+        Ok(layout)
     }
 
     /// How many parameter vectors there are.
@@ -97,8 +95,8 @@ impl Layout {
         if self.shared { 0 } else { action }
     }
 
-    /// How many actions this round has, when the context is of the shape that was announced. With a shared parameter
-    /// vector a round may offer fewer actions than were announced.
+    /// How many actions this round has, when the context is of the shape that was announced: the first ones, where it
+    /// offers fewer than were announced.
     #[inline]
     pub(crate) fn check(&self, x: &Context) -> Result<usize, BaseError> {
         let found = if self.rows { x.row_dim() } else { x.features().len() };
@@ -106,7 +104,7 @@ impl Layout {
             return Err(BaseError::Context { what: "features", found, expected: self.dim });
         }
         let actions = x.actions();
-        if actions == self.actions || (self.shared && actions >= 1 && actions < self.actions) {
+        if (1..=self.actions).contains(&actions) {
             Ok(actions)
         } else {
             Err(BaseError::Context { what: "actions", found: actions, expected: self.actions })
@@ -118,6 +116,7 @@ impl Layout {
     pub(crate) fn features<'a>(&self, x: &'a Context, action: usize) -> &'a [f64] {
         if self.rows { &x.rows()[action * self.dim..(action + 1) * self.dim] } else { x.features() }
     }
+
     /// The features that [`features`](Layout::features) looks at, over all actions.
     #[inline]
     pub(crate) fn all_features<'a>(&self, x: &'a Context) -> &'a [f64] {

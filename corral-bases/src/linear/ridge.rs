@@ -1,19 +1,14 @@
 //! Ridge regression, one model or one per action, updated one example at a time.
 
-use corral_core::BaseError;
-use corral_core::params::Bounds;
-use corral_core::snapshot::SnapshotError;
-use serde::{Deserialize, Serialize};
-
 use super::packed;
 use super::regressor::{Regressor, unusable};
-use crate::common::{RIDGE, check_numbers};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of the regression that linear bases share.
     pub struct RidgeParams {
         /// The strength lambda of the ridge.
-        ridge: f64 = 1.0, RIDGE;
+        ridge: f64 = 1.0, SIZE;
         /// What is predicted before anything was learned: m(x) = centre + theta x.
         centre: f64 = 0.5, Bounds::FINITE;
         /// One parameter vector for all actions, or one for each.

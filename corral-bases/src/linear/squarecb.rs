@@ -4,19 +4,10 @@
 //! is in its class. Lazy; weakly stable with alpha = 1/2 with gamma / sqrt(range), keeping the regression
 //! (docs/stability.md#squarecb).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::{BaseError, Setup};
-use serde::{Deserialize, Serialize};
-
-use super::features::{Features, Represented};
-use super::learner::{Choice, Linear, View};
-use super::regressor::Layout;
-use super::ridge::{Ridge, RidgeParams};
-use crate::arms::Ties;
-use crate::built::{BaseParams, bound_horizon, inside};
-use crate::common::{RangeChange, Setting};
+use super::features::Features;
+use super::learner::{Choice, Linear, View, by_ridge};
+use super::ridge::RidgeParams;
+use crate::prelude::*;
 
 /// Which prediction [`SquareCb`] uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,8 +32,7 @@ corral_core::params! {
         forecast: Forecast = Forecast::Ridge;
         /// Which of several best actions is played: random or lowest.
         ties: Ties = Ties::Random;
-        /// What a larger range does: retune gamma and keep the regression, keep both, or restart (the paper's
-        /// letter).
+        /// What a larger range does: retune gamma and keep the regression, keep both, or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Retune;
         /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
         /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
@@ -65,19 +55,12 @@ impl BaseParams for SquareCbParams {
         summary: "Probabilities that fall with the inverse of the predicted gap.",
         source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
         regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
-        alpha: Some(0.5),
-        fits: "linear losses, any contexts",
         cost: "O(K d) + O(d^2) per loss",
-        kind: Kind::Contextual,
-        status: Status::Standard,
+        ..super::LINEAR
     };
 
     fn build(self, setup: &Setup) -> Result<SquareCb, BaseError> {
-        self.check()?;
-        inside("model", self.model.check())?;
-
-        let layout = Layout::new(self.model.parameters, setup)?;
-        Ok(Linear::new(self, layout, setup))
+        Linear::new(self, setup)
     }
 
     fn bound(&self, setup: &Setup) -> Option<RegretBound> {
@@ -87,19 +70,9 @@ impl BaseParams for SquareCbParams {
     }
 }
 
-impl Represented for SquareCbParams {
-    fn features(&self) -> &Features {
-        &self.features
-    }
-}
+by_ridge!(SquareCbParams, RangeChange::ANY);
 
 impl Choice for SquareCbParams {
-    type Model = Ridge;
-
-    fn model(&self, models: usize, dim: usize) -> Ridge {
-        Ridge::new(&self.model, models, dim)
-    }
-
     fn needs_widths(&self) -> bool {
         self.forecast == Forecast::Vaw
     }
@@ -153,14 +126,6 @@ impl Choice for SquareCbParams {
 
     fn counts_rounds(&self) -> bool {
         self.gamma == Setting::Auto
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
-
-    fn weighted(&self) -> bool {
-        self.model.weighted
     }
 }
 

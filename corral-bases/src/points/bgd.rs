@@ -4,18 +4,11 @@
 //! losses. Weakly stable with alpha = 1/4 (the paper's lemma on BGD, appendix D.2): E[s^2] <= range multiplies the
 //! second moment of the estimates, and delta grows by range^{1/4}.
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
 use corral_core::set::SetError;
-use corral_core::snapshot::SnapshotError;
-use corral_core::{Base, BaseError, Feedback, Order, ParamError, Point, Proposal, Rng, Set, Setup};
-use serde::{Deserialize, Serialize};
 
 use super::scrible::{doubled, horizon_or_doubling};
 use super::{AffineMap, Shrunk, dot, fill_sphere, point_set, resize};
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, Setting, check_numbers, reopen, seal};
+use crate::prelude::*;
 
 const NAME: &str = "bgd";
 
@@ -26,7 +19,7 @@ corral_core::params! {
         lipschitz: Setting = Setting::Auto, Bounds::POSITIVE;
         /// Distance of exploration at range 1, times range^(1/4), at most r/2; auto: sqrt(R d/(3(L + 1/r)))
         /// T^(-1/4).
-        delta: Setting = Setting::Auto, Bounds::POSITIVE;
+        delta: Setting = Setting::Auto, SIZE;
         /// Learning rate at range 1, divided by sqrt(range); auto: R delta/(d sqrt(T)).
         rate: Setting = Setting::Auto, Bounds::POSITIVE;
         /// A point of the interior to shrink towards; empty: the centre of the set.
@@ -50,8 +43,8 @@ impl BaseParams for BgdParams {
         alpha: Some(0.25),
         fits: "adversarial convex Lipschitz losses on a convex set",
         cost: "O(d) and a projection",
-        kind: Kind::Points,
         status: Status::Paper,
+        ..super::POINTS
     };
 
     fn build(self, setup: &Setup) -> Result<Bgd, BaseError> {

@@ -47,6 +47,29 @@ pub(crate) fn solve(a: &[f64], dim: usize, x: &mut [f64]) {
     solve_upper(a, dim, x);
 }
 
+/// x <- A^T x.
+pub(crate) fn transposed(a: &[f64], dim: usize, x: &mut [f64]) {
+    for i in 0..dim {
+        // Row i of A^T has entries from i on alone, so that those above are still the old ones.
+        x[i] = (i..dim).map(|k| a[k * dim + i] * x[k]).sum();
+    }
+}
+
+/// The factor of A A^T + x x^T in place of A, in O(d^2); `x` is used up (Gill, Golub, Murray, Saunders 1974, method C1).
+pub(crate) fn update(a: &mut [f64], dim: usize, x: &mut [f64]) {
+    for k in 0..dim {
+        let pivot = a[k * dim + k];
+        let longer = pivot.hypot(x[k]);
+        let (cos, sin) = (longer / pivot, x[k] / pivot);
+        a[k * dim + k] = longer;
+        for i in k + 1..dim {
+            let below = (a[i * dim + k] + sin * x[i]) / cos;
+            x[i] = cos * x[i] - sin * below;
+            a[i * dim + k] = below;
+        }
+    }
+}
+
 /// out <- A u.
 pub(crate) fn multiply(a: &[f64], dim: usize, u: &[f64], out: &mut [f64]) {
     for (i, o) in out.iter_mut().enumerate() {
@@ -57,6 +80,31 @@ pub(crate) fn multiply(a: &[f64], dim: usize, u: &[f64], out: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_updated_factor_is_that_of_the_sum() {
+        let dim = 4;
+        let mut matrix: Vec<f64> =
+            (0..dim * dim).map(|k| if k / dim == k % dim { 2.0 } else { 0.3 }).collect();
+        let mut kept = matrix.clone();
+        factor(&mut kept, dim).unwrap();
+        for n in 0..50 {
+            let x: Vec<f64> = (0..dim).map(|i| ((n * dim + i) as f64).sin()).collect();
+            for i in 0..dim {
+                (0..dim).for_each(|j| matrix[i * dim + j] += x[i] * x[j]);
+            }
+            update(&mut kept, dim, &mut x.clone());
+        }
+        factor(&mut matrix, dim).unwrap();
+        for i in 0..dim {
+            assert!((0..=i).all(|j| (kept[i * dim + j] - matrix[i * dim + j]).abs() < 1e-12), "row {i}");
+        }
+        // A^T and its inverse.
+        let mut x = [1.0, -2.0, 0.5, 3.0];
+        transposed(&kept, dim, &mut x);
+        solve_upper(&kept, dim, &mut x);
+        assert!(x.iter().zip([1.0, -2.0, 0.5, 3.0]).all(|(a, b)| (a - b).abs() < 1e-12));
+    }
 
     #[test]
     fn a_known_factor() {

@@ -3,21 +3,11 @@
 //! After Filippi, Cappe, Garivier, Szepesvari 2010 (GLM-UCB); the width is put on the linear predictor, as Li, Lu, Zhou
 //! 2017 do, so that the optimum over a set is that of OFUL whatever the link. Regret O~(d sqrt(T) k/c). Lazy, alpha = 1/2.
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, Rng, Setup};
-use serde::{Deserialize, Serialize};
-
 use super::lazy::{Lazy, Model};
 use super::optimism::{Ellipsoid, Optimist, Search};
 use super::ridge::Ridge;
 use super::{cholesky, dot, point_set};
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::{Clock, RIDGE, check_numbers};
-
-const NAME: &str = "glm-oful";
+use crate::prelude::*;
 
 /// So many examples are refitted at every update; later ones take one Newton step.
 const REFIT: usize = 512;
@@ -76,9 +66,9 @@ corral_core::params! {
         /// The largest |<x, theta>| over the set.
         bound: f64 = 2.0, Bounds::POSITIVE;
         /// Weight of the regularisation.
-        lambda: f64 = 1.0, RIDGE;
+        lambda: f64 = 1.0, SIZE;
         /// Multiplies the width (1: theory).
-        scale: f64 = 0.5, Bounds::NON_NEGATIVE;
+        scale: f64 = 0.5, FACTOR;
         /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
         search: Search = Search::Auto;
     }
@@ -88,15 +78,13 @@ impl BaseParams for GlmOfulParams {
     type Base = GlmOful;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "glm-oful",
         summary: "Optimism through a link function, fitted by maximum likelihood.",
         source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
         regret: "O~(d sqrt(T) k/c)",
-        alpha: Some(0.5),
         fits: "stochastic generalised linear losses on a set of points",
         cost: "O(n d^2) for the first 512 updates, then O(d^2), and the search of the set",
-        kind: Kind::Points,
-        status: Status::Standard,
+        ..super::POINTS
     };
 
     fn build(self, setup: &Setup) -> Result<GlmOful, BaseError> {
@@ -260,7 +248,6 @@ fn failed() -> BaseError {
 }
 
 impl Model for GlmModel {
-    const NAME: &'static str = NAME;
     type Params = GlmOfulParams;
     type State = GlmState;
 
@@ -281,11 +268,6 @@ impl Model for GlmModel {
         let mut next = Self { state, ..self.clone() };
         next.decide().map_err(SnapshotError::state)?;
         *self = next;
-        Ok(())
-    }
-
-    fn propose(&mut self, _clock: &Clock, _rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
-        out.copy_from_slice(&self.decision);
         Ok(())
     }
 

@@ -3,12 +3,7 @@
 //! After Johnson, Sivakumar, Banerjee 2016, the original from memory (docs/bases.md#group-sparse).
 //! For the unit ball. Lazy; the exploration of sqrt(T) rounds is grown by sqrt(range) and started over when the range grows.
 
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
 use corral_core::set::SetError;
-use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, ParamError, Rng, Set, Setup, uniform};
-use serde::{Deserialize, Serialize};
 
 use super::lazy::{Lazy, Model};
 use super::oful::confidence;
@@ -17,10 +12,7 @@ use super::ridge::Ridge;
 use super::scrible::horizon_or_doubling;
 use super::sl_ucb::check_support;
 use super::{dot, fill_sphere, point_set};
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, Setting};
-
-const NAME: &str = "group-sparse";
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`GroupSparse`].
@@ -28,15 +20,15 @@ corral_core::params! {
         /// Size of a group of neighbouring coordinates.
         group: usize = 2, Bounds::at_least(1.0);
         /// S, a bound on the length of the parameter.
-        norm: f64 = 0.5, Bounds::POSITIVE;
+        norm: f64 = 0.5, SIZE;
         /// Sub-Gaussian constant of the noise.
-        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        noise: f64 = 0.5, FACTOR;
         /// Probability of a wrong confidence set; auto: 1/T.
-        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        delta: Setting = Setting::Auto, CONFIDENCE;
         /// Multiplies the confidence radius and the lasso's weight.
-        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        scale: f64 = 1.0, FACTOR;
         /// What is subtracted from losses before the regression.
-        offset: f64 = 0.5, Bounds::FINITE;
+        offset: f64 = 0.5, OFFSET;
     }
 }
 
@@ -44,15 +36,14 @@ impl BaseParams for GroupSparseParams {
     type Base = GroupSparse;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "group-sparse",
         summary: "Group lasso on explored points finds the relevant groups; optimism on them.",
         source: "Johnson, Sivakumar, Banerjee 2016, Structured stochastic linear bandits",
         regret: "O~(s sqrt T)",
-        alpha: Some(0.5),
         fits: "stochastic linear losses on the ball with few relevant groups of coordinates",
         cost: "O(d^2), O(s^3) on s coordinates, and a group lasso at every doubling",
-        kind: Kind::Points,
         status: Status::FromMemory,
+        ..super::POINTS
     };
 
     fn build(self, setup: &Setup) -> Result<GroupSparse, BaseError> {
@@ -174,7 +165,6 @@ fn group_lasso(gram: &[f64], vector: &[f64], size: usize, lambda: f64, theta: &m
 }
 
 impl Model for GroupModel {
-    const NAME: &'static str = NAME;
     type Params = GroupSparseParams;
     type State = GroupState;
 

@@ -1,20 +1,16 @@
 //! What the bases for stochastic linear losses share: they learn from observed losses alone, and neither know nor need
 //! the weight (docs/stability.md#lazy-bases).
 
-use corral_core::snapshot::SnapshotError;
-use corral_core::{Abilities, Base, BaseError, Feedback, Memo, Order, Point, Proposal, Rng, Set};
-use serde::Serialize;
+use corral_core::LossDomain;
 use serde::de::DeserializeOwned;
 
 use super::resize;
-use crate::common::{Clock, RangeChange, reopen, seal};
+use crate::prelude::*;
 
 /// A model of the loss that proposes points.
 pub trait Model: Send {
-    /// The name of the base.
-    const NAME: &'static str;
     /// Its parameters.
-    type Params: Serialize + DeserializeOwned + PartialEq + Send;
+    type Params: BaseParams;
     /// What it has learned.
     type State: Clone + Send + Serialize + DeserializeOwned;
 
@@ -27,11 +23,15 @@ pub trait Model: Send {
     /// The state is not one of this model.
     fn resume(&mut self, state: Self::State, clock: &Clock) -> Result<(), BaseError>;
 
-    /// Writes a decision into `out`.
+    /// Writes a decision into `out`: the one that it is sure of, unless it draws.
     ///
     /// # Errors
     /// The state cannot produce one.
-    fn propose(&mut self, clock: &Clock, rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError>;
+    fn propose(&mut self, clock: &Clock, _rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
+        let nothing = || BaseError::Failed(String::from("it is not sure of a decision, and draws none"));
+        out.copy_from_slice(self.sure(clock).ok_or_else(nothing)?);
+        Ok(())
+    }
 
     /// The decision that [`propose`](Model::propose) would write, where it does not draw.
     fn sure(&self, clock: &Clock) -> Option<&[f64]>;
@@ -52,6 +52,7 @@ pub struct Lazy<M: Model> {
     params: M::Params,
     set: Set,
     clock: Clock,
+    losses: LossDomain,
     model: M,
     /// What the model knew before the first round.
     first: M::State,
@@ -60,7 +61,12 @@ pub struct Lazy<M: Model> {
 impl<M: Model> Lazy<M> {
     pub(crate) fn new(params: M::Params, set: Set, clock: Clock, model: M) -> Self {
         let first = model.state().clone();
-        Self { params, set, clock, model, first }
+        Self { params, set, clock, losses: LossDomain::Unit, model, first }
+    }
+
+    /// The same for losses of `losses`.
+    pub(crate) fn with_losses(self, losses: LossDomain) -> Self {
+        Self { losses, ..self }
     }
 
     /// The model.
@@ -90,7 +96,7 @@ impl<X: ?Sized, M: Model> Base<X, Point> for Lazy<M> {
     }
 
     fn learn(&mut self, _x: &X, made: &Proposal<Point>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.clock.range)?;
+        let feedback = feedback.check_in(self.losses, self.clock.range)?;
         let x = made.decision.coordinates();
         if !self.set.contains(x) {
             return Err(BaseError::Proposal(format!("{x:?} is outside the set")));
@@ -114,6 +120,10 @@ impl<X: ?Sized, M: Model> Base<X, Point> for Lazy<M> {
         Some((f64::from(sure == decision.coordinates()), Memo::empty()))
     }
 
+    fn memo(&self, _x: &X, _decision: &Point) -> Memo {
+        Memo::empty()
+    }
+
     fn abilities(&self) -> Abilities {
         Abilities { heeds_passes: true, learns_from_others: true }
     }
@@ -128,11 +138,11 @@ impl<X: ?Sized, M: Model> Base<X, Point> for Lazy<M> {
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(M::NAME, &self.params, &(&self.set, &self.clock, self.model.state()))
+        seal(M::Params::ENTRY.name, &self.params, &(&self.set, &self.clock, self.model.state()))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let (set, clock, state): (Set, Clock, M::State) = reopen(M::NAME, &self.params, state)?;
+        let (set, clock, state): (Set, Clock, M::State) = reopen(M::Params::ENTRY.name, &self.params, state)?;
         clock.valid()?;
         if set != self.set {
             return Err(SnapshotError::state("it was saved for another set").into());

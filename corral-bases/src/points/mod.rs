@@ -1,11 +1,37 @@
 //! Bases whose decisions are points of R^d.
+//!
+//! | losses | bases |
+//! |---|---|
+//! | linear, with noise | [`Oful`], [`LinTsPoints`] |
+//! | linear in few coordinates, with noise | [`SparseOful`], [`SlUcb`], [`GroupSparse`] |
+//! | linear through a link function, with noise | [`GlmOful`] |
+//! | linear, chosen by an adversary | [`Scrible`], and [`ScribleArms`] over arms |
+//! | convex, chosen by an adversary | [`Bgd`] |
+//!
+//! The set of points is part of the world that a base is built for:
+//!
+//! ```
+//! use corral_bases::BaseParams;
+//! use corral_bases::points::OfulParams;
+//! use corral_core::{Base, Set, Setup, Space};
+//! # use rand::SeedableRng;
+//! # let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+//! let disc = Setup::new(Space::Points(Set::ball(2)?), Some(300));
+//! let mut base = OfulParams { scale: 0.1, ..OfulParams::default() }.build(&disc)?;
+//! for _ in 0..300 {
+//!     let made = base.propose(&(), &mut rng)?;
+//!     let loss = 0.5 + 0.4 * made.decision.coordinates()[0];      // least at (-1, 0)
+//!     base.learn(&(), &made, loss.into())?;
+//! }
+//! assert!(base.propose(&(), &mut rng)?.decision.coordinates()[0] < -0.9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use corral_core::registry::Row;
+use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{Point, Rng, Set, Setup, Space};
 use rand_distr::{Distribution, StandardNormal};
 
-use crate::arms::context_free;
-use crate::built::{Build, points};
+use crate::built::{Build, arms, points};
 
 mod affine;
 mod barrier;
@@ -15,6 +41,7 @@ mod geometry;
 mod glm;
 mod group;
 mod lazy;
+mod lints;
 mod oful;
 mod optimism;
 mod restricted;
@@ -32,6 +59,7 @@ pub use bgd::{Bgd, BgdParams};
 pub use glm::{GlmModel, GlmOful, GlmOfulParams, PointLink};
 pub use group::{GroupModel, GroupSparse, GroupSparseParams};
 pub use lazy::{Lazy, Model};
+pub use lints::{LinTsModel, LinTsPoints, LinTsPointsParams};
 pub use oful::{Oful, OfulModel, OfulParams};
 pub use optimism::Search;
 pub use scrible::{Direction, Scrible, ScribleArms, ScribleArmsParams, ScribleParams};
@@ -39,12 +67,16 @@ pub use shrink::Shrunk;
 pub use sl_ucb::{SlUcb, SlUcbModel, SlUcbParams};
 pub use sparse::{SparseModel, SparseOful, SparseOfulParams};
 
+/// What is said of most of them.
+const POINTS: Entry = Entry { alpha: Some(0.5), kind: Kind::Points, ..Entry::EMPTY };
+
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] = &[
     points::<ScribleParams>(),
-    context_free::<ScribleArmsParams>(),
+    arms::<ScribleArmsParams>(),
     points::<BgdParams>(),
     points::<OfulParams>(),
+    points::<LinTsPointsParams>(),
     points::<SparseOfulParams>(),
     points::<SlUcbParams>(),
     points::<GroupSparseParams>(),

@@ -3,36 +3,27 @@
 //! Abbasi-Yadkori, Pal, Szepesvari 2011. Regret O~(d sqrt T) where the loss is 1/2 + <x, theta> plus noise. Lazy: it
 //! learns from observed losses alone, and is stable with alpha = 1/2 without restarts (docs/stability.md#lazy-bases).
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, Rng, Set, Setup};
-
 use super::lazy::{Lazy, Model};
 use super::optimism::{Ellipsoid, Optimist, Search};
 use super::point_set;
 use super::ridge::Ridge;
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::{Clock, RIDGE, Setting};
-
-const NAME: &str = "oful";
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`Oful`].
     pub struct OfulParams {
         /// Weight of the regularisation.
-        lambda: f64 = 1.0, RIDGE;
+        lambda: f64 = 1.0, SIZE;
         /// S, a bound on the length of the parameter; auto: what losses in [0, 1] allow.
-        norm: Setting = Setting::Auto, Bounds::POSITIVE;
+        norm: Setting = Setting::Auto, SIZE;
         /// Sub-Gaussian constant of the noise.
-        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        noise: f64 = 0.5, FACTOR;
         /// Probability of a wrong confidence set; auto: 1/T.
-        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        delta: Setting = Setting::Auto, CONFIDENCE;
         /// Multiplies the confidence radius.
-        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        scale: f64 = 1.0, FACTOR;
         /// What is subtracted from losses before the regression.
-        offset: f64 = 0.5, Bounds::FINITE;
+        offset: f64 = 0.5, OFFSET;
         /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
         search: Search = Search::Auto;
     }
@@ -42,15 +33,13 @@ impl BaseParams for OfulParams {
     type Base = Oful;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "oful",
         summary: "The best point for the most favourable parameter of a confidence ellipsoid.",
         source: "Abbasi-Yadkori, Pal, Szepesvari 2011, Improved algorithms for linear stochastic bandits",
         regret: "O~(d sqrt T)",
-        alpha: Some(0.5),
         fits: "stochastic linear losses on a finite set, ball, box, simplex or polytope",
         cost: "O(A d^2) over A points or vertices, O(d^3) on the ball",
-        kind: Kind::Points,
-        status: Status::Standard,
+        ..super::POINTS
     };
 
     fn build(self, setup: &Setup) -> Result<Oful, BaseError> {
@@ -136,7 +125,6 @@ impl OfulModel {
 }
 
 impl Model for OfulModel {
-    const NAME: &'static str = NAME;
     type Params = OfulParams;
     type State = Ridge;
 
@@ -149,11 +137,6 @@ impl Model for OfulModel {
         let mut next = Self { ridge: state, ..self.clone() };
         next.decide(clock).map_err(SnapshotError::state)?;
         *self = next;
-        Ok(())
-    }
-
-    fn propose(&mut self, _clock: &Clock, _rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
-        out.copy_from_slice(&self.decision);
         Ok(())
     }
 

@@ -5,19 +5,11 @@
 //! <= 1/(4 d range), which the paper's lemma leaves out, keeps every step short in the local norm. An offset of the
 //! losses does no harm: the direction has mean zero.
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Arm, Base, BaseError, Feedback, Memo, Order, Point, Proposal, Rng, Set, Setup, sample_index,
-};
-use serde::{Deserialize, Serialize};
+use corral_core::Observation;
 
 use super::geometry::Leader;
 use super::{fill_sphere, point_set, resize};
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::{Clock, RangeChange, Setting, arm_count, check_arm, check_numbers, reopen, seal};
+use crate::prelude::*;
 
 const NAME: &str = "scrible";
 const ARMS_NAME: &str = "scrible-arms";
@@ -70,11 +62,10 @@ impl BaseParams for ScribleParams {
         summary: "Barrier-regularised leader that explores on the Dikin ellipsoid.",
         source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
         regret: "2 d sqrt(2 nu T ln T)",
-        alpha: Some(0.5),
         fits: "adversarial linear losses on a convex set",
         cost: "O(d) on ball, box and simplex, O(m d^2 + d^3) on polytopes",
-        kind: Kind::Points,
         status: Status::Paper,
+        ..super::POINTS
     };
 
     fn build(self, setup: &Setup) -> Result<Scrible, BaseError> {
@@ -341,7 +332,8 @@ impl<X: ?Sized> Base<X, Point> for Scrible {
 }
 
 /// SCRiBLe on the simplex over arms: an arm is drawn from the mixed point y, whose direction stays in the estimate (the
-/// loss of the arm is an unbiased estimate of <y, c>).
+/// loss of the arm is an unbiased estimate of <y, c>). In place of an arm that is not offered a random one is played that
+/// is: so the expected loss stays linear in y, the arms that are not offered costing the mean of those that are.
 #[derive(Debug, Clone)]
 pub struct ScribleArms {
     inner: Scrible,
@@ -353,24 +345,57 @@ impl ScribleArms {
     pub fn force(&self) -> &[f64] {
         self.inner.force()
     }
+
+    fn offered<X: Observation + ?Sized>(&self, x: &X) -> Result<usize, BaseError> {
+        let actions = self.inner.set.dim();
+        let found = x.offered().unwrap_or(actions);
+        if (1..=actions).contains(&found) {
+            return Ok(found);
+        }
+        Err(BaseError::Context { what: "actions", found, expected: actions })
+    }
 }
 
-impl<X: ?Sized> Base<X, Arm> for ScribleArms {
-    fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        let offered = self.offered(x)?;
         self.inner.draw(rng, &mut self.mixed);
         let y = self.mixed.decision.coordinates();
         let arm = sample_index(y, y.iter().sum(), rng)
             .ok_or_else(|| BaseError::Failed(String::from("the mixed point has no mass")))?;
+        let arm = if arm < offered { arm } else { uniform_arm(offered, rng) };
         Ok(Proposal::with_memo(Arm::from(arm), self.mixed.memo.clone()))
     }
 
-    fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        check_arm(made.decision, self.inner.set.dim())?;
+    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        check_arm(made.decision, self.offered(x)?)?;
         self.inner.absorb(&made.memo, feedback)
     }
 
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        self.offered(x)?;
         self.inner.step()
+    }
+
+    /// The direction u has mean 0, so that an arm has the probability that the leader's point gives it. The memo is the mean
+    /// of A u given the arm: with y = x + A^{-T} u and E[u u^T] = I/d it is c/(d P(a)), c the gradient of P(a) in y.
+    fn likelihood(&self, x: &X, decision: &Arm) -> Option<(f64, Memo)> {
+        let (offered, arm) = (self.offered(x).ok()?, decision.index());
+        let (point, actions) = (self.inner.point(), self.inner.set.dim());
+        if arm >= offered {
+            return Some((0.0, Memo::empty()));
+        }
+        let of = |arm: usize| point.get(arm).copied().unwrap_or_else(|| 1.0 - point.iter().sum::<f64>());
+        let missing: f64 = (offered..actions).map(of).sum();
+        let probability = (of(arm) + missing / offered as f64).clamp(f64::MIN_POSITIVE, 1.0);
+        let mut memo = Memo::empty();
+        for b in 0..point.len() {
+            // y_K = 1 - sum of the others
+            let own = if arm == point.len() { -1.0 } else { f64::from(b == arm) };
+            let stands_in = if offered < actions && b < offered { 1.0 / offered as f64 } else { 0.0 };
+            memo.push(SHARE * (own - stands_in) / (point.len() as f64 * probability));
+        }
+        Some((probability, memo))
     }
 
     /// Restarts: the paper's rule.

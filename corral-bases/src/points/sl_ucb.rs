@@ -5,12 +5,7 @@
 //! signs errs by noise sqrt(d/n): the threshold has the noise times sqrt(d). Lazy; alpha = 1/2, with the exploration grown by
 //! sqrt(range) and started over when the range grows.
 
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
 use corral_core::set::SetError;
-use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, Rng, Set, Setup};
-use serde::{Deserialize, Serialize};
 
 use super::lazy::{Lazy, Model};
 use super::oful::confidence;
@@ -18,24 +13,21 @@ use super::point_set;
 use super::restricted::{self, Width};
 use super::ridge::Ridge;
 use super::scrible::horizon_or_doubling;
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, Setting};
-
-const NAME: &str = "sl-ucb";
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`SlUcb`].
     pub struct SlUcbParams {
         /// S, a bound on the length of the parameter.
-        norm: f64 = 0.5, Bounds::POSITIVE;
+        norm: f64 = 0.5, SIZE;
         /// Sub-Gaussian constant of the noise.
-        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        noise: f64 = 0.5, FACTOR;
         /// Probability of a wrong confidence set; auto: 1/T.
-        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        delta: Setting = Setting::Auto, CONFIDENCE;
         /// Multiplies the confidence radius and the threshold.
-        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        scale: f64 = 1.0, FACTOR;
         /// What is subtracted from losses before the regression.
-        offset: f64 = 0.5, Bounds::FINITE;
+        offset: f64 = 0.5, OFFSET;
     }
 }
 
@@ -43,15 +35,14 @@ impl BaseParams for SlUcbParams {
     type Base = SlUcb;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "sl-ucb",
         summary: "Random signs until the relevant coordinates are found, then optimism on them.",
         source: "Carpentier, Munos 2012, Bandit theory meets compressed sensing for high-dimensional stochastic linear bandit",
         regret: "O~(s sqrt T)",
-        alpha: Some(0.5),
         fits: "stochastic linear losses on the ball with few relevant coordinates",
         cost: "O(d^2), and O(s^3) on s coordinates",
-        kind: Kind::Points,
         status: Status::FromMemory,
+        ..super::POINTS
     };
 
     fn build(self, setup: &Setup) -> Result<SlUcb, BaseError> {
@@ -134,7 +125,6 @@ impl SlUcbModel {
 }
 
 impl Model for SlUcbModel {
-    const NAME: &'static str = NAME;
     type Params = SlUcbParams;
     type State = SlUcbState;
 

@@ -4,22 +4,12 @@
 //! confidence set around the regression on its *predictions*; the predictor here is the exact mixture of ridge
 //! forecasters over all supports of at most s coordinates. Regret O~(sqrt(s d T)). Lazy, alpha = 1/2.
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{BaseError, ParamError, Rng, Setup};
-use serde::{Deserialize, Serialize};
-
 use super::lazy::{Lazy, Model};
 use super::oful::{confidence, parameter_norm};
 use super::optimism::{Ellipsoid, Optimist, Search};
 use super::point_set;
 use super::ridge::{Ridge, quadratic};
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::{Clock, Setting, check_numbers};
-
-const NAME: &str = "sparse-oful";
+use crate::prelude::*;
 
 /// The mixture is exact, and has no more supports than this.
 const SUPPORTS: usize = 5000;
@@ -30,15 +20,15 @@ corral_core::params! {
         /// s: at most this many coordinates count; at most 5000 supports.
         sparsity: usize = 1, Bounds::at_least(1.0);
         /// S, a bound on the length of the parameter; auto: what losses in [0, 1] allow.
-        norm: Setting = Setting::Auto, Bounds::POSITIVE;
+        norm: Setting = Setting::Auto, SIZE;
         /// Sub-Gaussian constant of the noise.
-        noise: f64 = 0.5, Bounds::NON_NEGATIVE;
+        noise: f64 = 0.5, FACTOR;
         /// Probability of a wrong confidence set; auto: 1/T.
-        delta: Setting = Setting::Auto, Bounds::INSIDE_UNIT;
+        delta: Setting = Setting::Auto, CONFIDENCE;
         /// Multiplies the confidence radius.
-        scale: f64 = 1.0, Bounds::NON_NEGATIVE;
+        scale: f64 = 1.0, FACTOR;
         /// What is subtracted from losses before the regression.
-        offset: f64 = 0.5, Bounds::FINITE;
+        offset: f64 = 0.5, OFFSET;
         /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
         search: Search = Search::Auto;
     }
@@ -48,15 +38,13 @@ impl BaseParams for SparseOfulParams {
     type Base = SparseOful;
 
     const ENTRY: Entry = Entry {
-        name: NAME,
+        name: "sparse-oful",
         summary: "Optimism with confidence sets from an exact mixture over sparse supports.",
         source: "Abbasi-Yadkori, Pal, Szepesvari 2012, Online-to-confidence-set conversions and application to sparse stochastic bandits",
         regret: "O~(sqrt(s d T))",
-        alpha: Some(0.5),
         fits: "stochastic linear losses with few relevant coordinates",
         cost: "O(N s^2 + d^2) with N supports, and the search of the set",
-        kind: Kind::Points,
-        status: Status::Standard,
+        ..super::POINTS
     };
 
     fn build(self, setup: &Setup) -> Result<SparseOful, BaseError> {
@@ -223,7 +211,6 @@ impl SparseModel {
 }
 
 impl Model for SparseModel {
-    const NAME: &'static str = NAME;
     type Params = SparseOfulParams;
     type State = SparseState;
 
@@ -244,11 +231,6 @@ impl Model for SparseModel {
         let mut next = Self { state, ..self.clone() };
         next.decide(clock).map_err(SnapshotError::state)?;
         *self = next;
-        Ok(())
-    }
-
-    fn propose(&mut self, _clock: &Clock, _rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
-        out.copy_from_slice(&self.decision);
         Ok(())
     }
 

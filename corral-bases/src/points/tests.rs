@@ -103,6 +103,7 @@ fn scrible_over_arms_keeps_the_contract() {
             _ => Err(BaseError::Failed(String::from("no arms"))),
         })
         .counts_rounds()
+        .own_memos()
         .rounds(50_000);
     for (law, verdict) in check_all(&subject) {
         assert!(verdict.is_ok(), "{law}: {}", verdict.unwrap_err());

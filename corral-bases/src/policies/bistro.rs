@@ -11,23 +11,14 @@
 
 use std::sync::Arc;
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{
-    Arm, Base, BaseError, Context, ContextSampler, Feedback, Memo, Order, ParamError, Proposal, Rng, Setup,
-    sample_index, uniform,
-};
+use corral_core::ContextSampler;
 use rand_distr::{Binomial, Distribution};
-use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Reads, Sites};
 use super::workspace::Workspace;
-use super::{ln_size, propensity, rounds_left};
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, check_arm, reopen, seal};
+use super::{ln_size, rounds_left};
+use crate::prelude::*;
 
 const NAME: &str = "bistro";
 
@@ -298,7 +289,7 @@ impl Base<Context, Arm> for Bistro {
             let coin = made.memo.get(1).filter(|u| (0.0..1.0).contains(u));
             let coin = coin.ok_or_else(|| BaseError::Proposal(String::from("its memo has no coin")))?;
             // X ~ Bernoulli(s c/(B q_a)), at most 1 since q_a >= 1/L; chat = B e_a where X = 1
-            if coin < estimate / (self.size.estimate * propensity(&made.memo)?) {
+            if coin < estimate / (self.size.estimate * probability(&made.memo)?) {
                 let site = self.state.sites.enter(x)?;
                 self.state.past.block(&self.state.sites)[site * k + arm] += self.size.estimate;
             }

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use corral_core::policy::{Policy, Tree};
-use corral_core::{BaseError, ParamError, Setup, SnapshotError};
-use serde::{Deserialize, Serialize};
 
 use super::data::{Costs, Reads, Sites};
 use super::finite::FiniteClass;
 use super::linear::{LinearClass, LinearParams};
 use super::trees::{TreeClass, TreeParams};
 use super::workspace::Workspace;
+use crate::prelude::*;
 
 /// Empirical risk minimisation: the policy of a class that costs least on a data set.
 ///

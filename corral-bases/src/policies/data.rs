@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use corral_core::policy::Policy;
-use corral_core::{BaseError, Context, SnapshotError};
-use serde::{Deserialize, Serialize};
+
+use crate::prelude::*;
 
 /// What a class of policies reads of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

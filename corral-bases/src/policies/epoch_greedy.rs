@@ -12,20 +12,13 @@
 
 use std::sync::Arc;
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
 use corral_core::policy::Policy;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, uniform};
-use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Sites};
 use super::workspace::Workspace;
-use super::{go_on, ln_size, propensity, rounds_left};
-use crate::built::{BaseParams, bound_horizon};
-use crate::common::{Clock, RangeChange, check_arm, reopen, restart_or_retune, seal};
+use super::{go_on, ln_size, rounds_left};
+use crate::prelude::*;
 
 const NAME: &str = "epoch-greedy";
 
@@ -80,7 +73,7 @@ impl BaseParams for EpochGreedyParams {
 
     fn build(self, setup: &Setup) -> Result<EpochGreedy, BaseError> {
         self.check()?;
-        restart_or_retune(self.range_change)?;
+        self.range_change.check(RangeChange::TUNED)?;
         if let Some(needs) = self.needs(setup) {
             return Err(BaseError::Failed(format!("{NAME} needs {needs}")));
         }
@@ -239,7 +232,7 @@ impl Base<Context, Arm> for EpochGreedy {
         let late = self.params.variant == EpochGreedyVariant::First && self.state.policy.is_some();
         if let Some(loss) = feedback.observed().filter(|_| explored && !late) {
             // c'' = s c/q with q = 1/K
-            let weight = feedback.weight() / propensity(&made.memo)?;
+            let weight = feedback.weight() / probability(&made.memo)?;
             if loss > 0.0 || self.class.learns_from_zeros() {
                 let site = self.state.sites.enter(x)?;
                 self.state.costs.observe(&self.state.sites, site, arm, weight, loss);

@@ -11,19 +11,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
 use corral_core::policy::Policy;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index};
-use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies};
 use super::data::Reads;
-use super::{go_on, propensity};
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, Setting, check_arm, check_numbers, reopen, restart_or_retune, seal};
+use super::go_on;
+use crate::prelude::*;
 
 const NAME: &str = "exp4";
 
@@ -65,7 +58,7 @@ impl BaseParams for Exp4Params {
 
     fn build(self, setup: &Setup) -> Result<Exp4, BaseError> {
         self.check()?;
-        restart_or_retune(self.range_change)?;
+        self.range_change.check(RangeChange::TUNED)?;
         let class = self.policies.class(setup)?;
         let reads = class.reads();
         let policies = class.enumerate()?;
@@ -260,7 +253,7 @@ impl Base<Context, Arm> for Exp4 {
         let estimate = feedback.estimate();
         if estimate > 0.0 {
             // e = s c/q_a; L_theta += e for every theta with theta(x) = a
-            let loss = estimate / propensity(&made.memo)?;
+            let loss = estimate / probability(&made.memo)?;
             let factor = (-self.rate * loss).exp();
             let State { losses, weights, depth, .. } = &mut self.state;
             for ((l, w), a) in losses.iter_mut().zip(weights).zip(&self.actions[row]) {

@@ -11,22 +11,15 @@
 
 use std::sync::Arc;
 
-use corral_core::masters::RegretBound;
-use corral_core::params::{Bounds, Params};
 use corral_core::policy::Policy;
-use corral_core::registry::{Entry, Kind, Status};
-use corral_core::snapshot::SnapshotError;
-use corral_core::{Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, sample_index};
-use serde::{Deserialize, Serialize};
 
 use super::class::{ErmOracle, Policies, PolicyClass};
 use super::data::{Costs, Sites};
 use super::estimates::{Estimates, Estimator, Seen};
+use super::ln_size;
 use super::op::{History, Op, OpInfo, OpParams};
 use super::workspace::Workspace;
-use super::{ln_size, propensity};
-use crate::built::BaseParams;
-use crate::common::{Clock, RangeChange, Setting, check_arm, check_numbers, reopen, seal};
+use crate::prelude::*;
 
 const NAME: &str = "iltcb";
 
@@ -53,7 +46,7 @@ corral_core::params! {
         /// How little regret weighs against variance in (OP); auto: by the preset.
         psi: Setting = Setting::Auto, Bounds::POSITIVE;
         /// Multiplies the smoothing mu; auto: by the preset.
-        mu_scale: Setting = Setting::Auto, Bounds::POSITIVE;
+        mu_scale: Setting = Setting::Auto, SIZE;
         /// importance-weighted (the paper), or doubly-robust: around a ridge regression of the losses, with far
         /// less variance.
         estimates: Estimates = Estimates::ImportanceWeighted;
@@ -277,7 +270,7 @@ impl Base<Context, Arm> for Iltcb {
         // c'' = s c/Q(a)
         let seen = match feedback.observed() {
             Some(loss) => {
-                Some(Seen { arm, loss, weight: feedback.weight(), probability: propensity(&made.memo)? })
+                Some(Seen { arm, loss, weight: feedback.weight(), probability: probability(&made.memo)? })
             }
             None => None,
         };

@@ -7,21 +7,20 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use corral_core::memory;
 use corral_core::policy::{Linear, Policy};
-use corral_core::{BaseError, ParamError, Setup, uniform};
 
 use super::class::{Erm, ErmOracle};
 use super::data::{Costs, Reads, Sites};
 use super::seeded::Seeded;
 use super::workspace::Workspace;
-use crate::common::{RIDGE, Setting};
-use corral_core::params::{Bounds, Params};
+use crate::prelude::*;
 
 corral_core::params! {
     /// Parameters of [`LinearClass`].
     pub struct LinearParams {
         /// The ridge: how strongly weights are pulled to 0.
-        ridge: f64 = 1.0, RIDGE;
+        ridge: f64 = 1.0, SIZE;
         /// What tuning formulas take for ln N; auto: K (d + 1) ln T, a covering number.
         ln_size: Setting = Setting::Auto, Bounds::POSITIVE;
         /// How many policies the sub-class for EXP4 has, the constant ones among them.
@@ -198,6 +197,8 @@ impl ErmOracle for LinearClass {
     /// A stated sub-class: the constant policies, and random ones with weights uniform in [-1, 1].
     fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError> {
         let (d, k) = (self.dim(), self.reads.actions);
+        let numbers = self.params.sample as u128 * (d as u128 + 1) * k as u128;
+        memory::claim("sample", self.params.sample, numbers)?;
         let mut rng = Seeded(self.params.seed ^ 0x11ea);
         let mut all = Vec::with_capacity(self.params.sample);
         let mut known = HashSet::new();

@@ -4,6 +4,37 @@
 //! the policy that costs least on a data set ([`Sites`], [`Costs`]). None of these bases takes action sets that change
 //! from round to round: policies name actions by number, and a round with another number of actions is an error. None
 //! learns from decisions of others at large: their estimates divide by the probability of their own proposal.
+//!
+//! | contexts and losses | bases |
+//! |---|---|
+//! | any, with a class that can be listed | [`Exp4`] |
+//! | stochastic | [`Iltcb`], [`EpochGreedy`] |
+//! | contexts from a known distribution, losses chosen by an adversary | [`Bistro`] |
+//!
+//! A class that comes with the world is in its [`Setup`]; trees and linear policies are made from its features:
+//!
+//! ```
+//! use corral_bases::BaseParams;
+//! use corral_bases::policies::Exp4Params;
+//! use corral_core::{Base, Context, Policy, Setup};
+//! # use rand::SeedableRng;
+//! # let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+//! let mut world = Setup::arms(2, Some(2_000));
+//! world.context.cells = Some(2);
+//! let tables = [vec![0, 0], vec![0, 1], vec![1, 0], vec![1, 1]];                  // what each plays in both contexts
+//! world.policies = Some(tables.into_iter().map(Policy::Table).collect());
+//! let mut base = Exp4Params::default().build(&world)?;
+//! let mut late = 0.0;
+//! for round in 0..2_000 {
+//!     let x = Context::tabular(round % 2, 2);
+//!     let made = base.propose(&x, &mut rng)?;
+//!     let loss = if made.decision.index() == round % 2 { 0.0 } else { 1.0 };       // (0, 1) is right
+//!     base.learn(&x, &made, loss.into())?;
+//!     late += if round >= 1_000 { loss } else { 0.0 };
+//! }
+//! assert!(late < 200.0, "{late}");
+//! # Ok::<(), corral_core::BaseError>(())
+//! ```
 
 mod bistro;
 mod class;
@@ -31,11 +62,12 @@ pub use finite::FiniteClass;
 pub use iltcb::{Iltcb, IltcbParams, IltcbPreset};
 pub use linear::{LinearClass, LinearParams};
 pub use op::OpInfo;
+pub(crate) use seeded::Seeded;
 pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 
 use corral_core::registry::Row;
-use corral_core::{BaseError, Memo, Order, Setup};
+use corral_core::{Order, Setup};
 
 use crate::built::{Build, arms, bound_horizon};
 use crate::common::Clock;
@@ -47,16 +79,6 @@ pub(crate) const ROWS: &[Row<Build>] =
 /// ln N of the class that `policies` names in the world of `setup`, for regret bounds.
 fn ln_size(policies: &Policies, setup: &Setup) -> Option<f64> {
     Some(policies.class(setup).ok()?.ln_size(bound_horizon(setup)))
-}
-
-/// The probability that a proposal's memo begins with, in (0, 1].
-fn propensity(memo: &Memo) -> Result<f64, BaseError> {
-    match memo.get(0) {
-        // A little above 1 by rounding is 1.
-        Some(q) if q > 0.0 && q <= 1.0 + 1e-9 => Ok(q),
-        Some(q) => Err(BaseError::Proposal(format!("its memo has the probability {q}"))),
-        None => Err(BaseError::Proposal(String::from("its memo has no probability"))),
-    }
 }
 
 /// What is left of the horizon of `clock`, where it is known: for bases that cannot do without, when they restart and

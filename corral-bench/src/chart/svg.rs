@@ -39,22 +39,26 @@ pub fn page(chart: &Chart, id: &str) -> Option<Markup> {
             }
         });
     }
-    let frame = frame(&SMALL, x, y);
+    let tiles = chart.series().any(|s| s.mark == Mark::Tile);
+    // A map has names on both axes, and a number in each tile.
+    let look = if tiles { Look { names: false, ..WHOLE } } else { SMALL };
+    let look = Look { height: height(chart, &look), ..look };
+    let frame = frame(&look, x, y);
     Some(html! {
         p class="axes" { "Up: " (chart.y.name()) ". Along: " (chart.x.name()) "." }
         // What is in every panel is drawn once.
         svg class="shared" width="0" height="0" aria-hidden="true" { defs { g id=(id) {
-            (backdrop(chart, &frame, &SMALL))
-            @for s in &chart.context { (series(&frame, s, SMALL.nearest, None)) }
+            (backdrop(chart, &frame, &look))
+            @for s in &chart.context { (series(&frame, s, look.nearest, None)) }
         } } }
-        div class="panels" data-f=(data(&frame)) {
+        div class=(if tiles { "panels wide" } else { "panels" }) data-f=(data(&frame)) {
             @for panel in &chart.panels {
                 figure class="panel" {
                     figcaption { (panel.name) }
-                    svg viewBox={ "0 0 " (SMALL.width) " " (SMALL.height) } role="img"
+                    svg viewBox={ "0 0 " (look.width) " " (short(look.height)) } role="img"
                         aria-label={ (chart.title) ": " (panel.name) } {
                         use href={ "#" (id) } {}
-                        @for s in &panel.series { (series(&frame, s, SMALL.nearest, None)) }
+                        @for s in &panel.series { (series(&frame, s, look.nearest, None)) }
                     }
                 }
             }
@@ -88,7 +92,10 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
         Look { width: width / across as f64, height: tall * 96.0, font, ticks: 5, nearest: 2.0, names: one };
     let look = match one {
         true => Look { height: height(chart, &whole), ..whole },
-        false => Look { height: 104.0, ticks: 3, ..whole },
+        false => {
+            let small = Look { height: 104.0, ticks: 3, ..whole };
+            Look { height: height(chart, &small), ..small }
+        }
     };
     let frame = frame(&look, x, y);
     // Panels share one line with the names of the axes, below all of them.
@@ -334,9 +341,12 @@ fn tiles(frame: &Frame, points: &[Point]) -> Markup {
             @if let Some((px, py)) = frame.at(p.x, p.y) {
                 // Never darker than this: the number on it must be read.
                 @let shade = if most > least { 0.05 + 0.4 * (p.low - least) / (most - least) } else { 0.2 };
+                @let value = crate::summary::number(p.low);
                 rect class="tile" opacity=(format!("{shade:.2}")) x=(short(px - width / 2.0)) y=(short(py - height / 2.0))
-                    width=(short(width - 1.0)) height=(short(height - 1.0)) {}
-                text x=(short(px)) y=(short(py + 4.0)) text-anchor="middle" { (crate::summary::number(p.low)) }
+                    width=(short(width - 1.0)) height=(short(height - 1.0)) { title { (value) } }
+                @if width >= value.len() as f64 * 12.0 * CHARACTER && height >= 14.0 {
+                    text x=(short(px)) y=(short(py + 4.0)) text-anchor="middle" { (value) }
+                }
             }
         }
     }

@@ -29,7 +29,9 @@ pub fn script(
 #SBATCH --job-name=corral
 #SBATCH --array=1-{parts}
 #SBATCH --cpus-per-task=1
-# Submit with sbatch. When all parts are done:
+# Submit with sbatch. A task that ended early goes on where it was; for the second one:
+#   sbatch --array=2 THIS-FILE
+# When all parts are done:
 #   corral merge {folders} --out {}
 set -euo pipefail
 {} --jobs 1

@@ -30,7 +30,7 @@ pub fn checked(spec: &StabilitySpec, plugins: &Plugins, memory: u64) -> Result<u
     let mut cells = 0;
     for row in &spec.rows {
         let at_row = |e: SpecError| SpecError::at(&row.base.place, e.why);
-        let runs = stability(spec, row, plugins)?.spec(&spec.schedule).map_err(at_row)?;
+        let runs = stability(spec, row, plugins)?.spec(&row.schedule).map_err(at_row)?;
         check(&runs, plugins, memory).map_err(at_row)?;
         cells += runs.cells();
     }
@@ -54,12 +54,12 @@ pub fn run(
     let mut all = Vec::new();
     for row in &spec.rows {
         let what = stability(spec, row, plugins)?;
-        let runs = what.spec(&spec.schedule)?;
+        let runs = what.spec(&row.schedule)?;
         let reporter = Reporter::new(&runs, Shard::WHOLE, quiet);
         let folder = dir.join(what.base.label.replace(['/', ' ', ','], "-"));
         let outcome = drive(&runs, plugins, &folder, Shard::WHOLE, resources, cancel, &reporter);
         reporter.finish();
-        let found = what.analyse(&spec.schedule, &outcome?.0);
+        let found = what.analyse(&row.schedule, &outcome?.0);
         let held = what.hold(&found);
         all.push(Measured { what, found, held });
     }
@@ -95,10 +95,10 @@ fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
     if let Some(asks) = &spec.asks {
         out.push_str(&format!("{asks}\n"));
     }
-    out.push_str(&format!("\nschedule {}\n", spec.schedule));
+    out.push('\n');
     let table = rows(spec, all);
     let header: Vec<&str> = table[0].iter().map(String::as_str).collect();
-    out.push_str(&aligned(&header, "llrrrrrrrrl", &table[1..]));
+    out.push_str(&aligned(&header, "lllrrrrrrrrl", &table[1..]));
     for m in all {
         if let Some(why) = &m.held.unlikely {
             out.push_str(&format!("\n{}: {why}\n", m.held.learner));
@@ -118,13 +118,14 @@ fn rows(spec: &StabilitySpec, all: &[Measured]) -> Vec<Vec<String>> {
     let (first, last) = (spec.ranges[0], spec.ranges[spec.ranges.len() - 1]);
     let (at_first, at_last) = (format!("regret, rho {first}"), format!("rho {last}"));
     let header = [
-        "base", "world", "rounds", "seeds", &at_first, &at_last, "alpha", "95%", "ranges", "table 1",
-        "verdict",
+        "base", "world", "schedule", "rounds", "seeds", &at_first, &at_last, "alpha", "95%", "ranges",
+        "table 1", "verdict",
     ];
     let rows = all.iter().map(|m| {
         let ends = [m.found.curve.first(), m.found.curve.last()].map(|p| p.map(|p| p.worst.mean));
         let fitted = m.found.worst;
-        let mut row = vec![m.held.learner.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
+        let mut row = vec![m.held.learner.clone(), m.held.environment.clone(), m.found.schedule.clone()];
+        row.push(m.what.rounds.to_string());
         row.push(m.what.seeds.to_string());
         row.extend(ends.map(|mean| mean.map_or("-".to_owned(), number)));
         row.push(fitted.map_or("-".to_owned(), |f| format!("{:.3}", f.alpha)));
@@ -155,7 +156,6 @@ fn json(spec: &StabilitySpec, all: &[Measured]) -> String {
         "name": spec.name,
         "rounds": spec.rounds,
         "seeds": spec.seeds,
-        "schedule": spec.schedule,
         "bases": bases,
         "claims": claims,
     });

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::run::load_plugins;
-use super::table::{aligned, csv};
+use super::table::{csv, page_width, within, wrapped};
 use super::{Failure, Format, PluginDir, print, say};
 use crate::experiments;
 
@@ -64,7 +64,9 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
         },
         None => {
             let note = match (what, args.format) {
-                (What::Bases, Format::Table) => format!("\n{KEYS_OF_ALL_BASES}\n"),
+                (What::Bases, Format::Table) => {
+                    format!("\n{}\n", wrapped(KEYS_OF_ALL_BASES, page_width()).join("\n"))
+                }
                 _ => String::new(),
             };
             print(&(many(&entries, args.format) + &note))
@@ -74,7 +76,7 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
 
 /// What every base of a spec takes beside its own keys.
 const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in reports), smoothed = true (smoothing as in stochastic \
-    Corral: every second round of its own it plays a past policy; use feed raw) and, for plugins, isolate = true (a process of \
+    Corral: every second round of its own it plays a past policy; use feed raw), rescaled = true (it learns losses divided by the range of their weights: stable with alpha = 1) and, for plugins, isolate = true (a process of \
     its own).";
 
 fn overview(format: Format) -> Result<(), Failure> {
@@ -96,9 +98,16 @@ fn overview(format: Format) -> Result<(), Failure> {
             csv(&["kind", "name"], &rows)
         }
         Format::Table => {
-            let lists: String =
-                all.iter().map(|(kind, names)| format!("{kind:12}  {}\n\n", names.join(", "))).collect();
-            format!("{lists}corral list bases exp3 shows one with its parameters. {KEYS_OF_ALL_BASES}\n")
+            let width = page_width();
+            let mut out = String::new();
+            for (kind, names) in &all {
+                for (i, line) in wrapped(&names.join(", "), width - 14).into_iter().enumerate() {
+                    out.push_str(&format!("{:12}  {line}\n", if i == 0 { kind } else { "" }));
+                }
+                out.push('\n');
+            }
+            let note = format!("corral list bases exp3 shows one with its parameters. {KEYS_OF_ALL_BASES}");
+            out + &wrapped(&note, width).join("\n") + "\n"
         }
     })
 }
@@ -116,7 +125,7 @@ fn listed<B>(registry: &Registry<B>) -> Vec<Listed> {
 }
 
 /// A default as a spec writes it.
-fn default_text(default: Option<&Value>) -> String {
+pub(super) fn default_text(default: Option<&Value>) -> String {
     match default {
         None => "(required)".into(),
         Some(Value::Null) => "unset".into(),
@@ -137,7 +146,11 @@ fn many(entries: &[Listed], format: Format) -> String {
                 })
                 .collect();
             let header = ["name", "kind", "alpha", "status", "what it is"];
-            if format == Format::Csv { csv(&header, &rows) } else { aligned(&header, "lllll", &rows) }
+            if format == Format::Csv {
+                csv(&header, &rows)
+            } else {
+                within(&header, "lllll", &rows, page_width())
+            }
         }
     }
 }
@@ -156,7 +169,8 @@ fn one(listed: &Listed, format: Format) -> String {
         return format!("{:#}\n", serde_json::json!(listed));
     }
     let Listed { entry: e, fields } = listed;
-    let mut out = format!("{}\n  {}\n\n", e.name, e.summary);
+    let width = page_width();
+    let mut out = format!("{}\n  {}\n\n", e.name, wrapped(e.summary, width - 2).join("\n  "));
     let alpha = e.alpha.map_or(String::new(), alpha_text);
     for (key, value) in [
         ("source", e.source),
@@ -168,6 +182,7 @@ fn one(listed: &Listed, format: Format) -> String {
         ("status", &e.status.to_string()),
     ] {
         if !value.is_empty() {
+            let value = wrapped(value, width - 11).join("\n           ");
             out.push_str(&format!("  {key:8} {value}\n"));
         }
     }
@@ -186,7 +201,7 @@ fn one(listed: &Listed, format: Format) -> String {
             vec![f.name.clone(), default_text(f.default.as_ref()), format!("{}{bounds}{choices}", f.doc)]
         })
         .collect();
-    let table = aligned(&["parameter", "default", "what it does"], "lll", &rows);
+    let table = within(&["parameter", "default", "what it does"], "lll", &rows, page_width() - 2);
     out.push('\n');
     table.lines().for_each(|l| out.push_str(&format!("  {l}\n")));
     out
@@ -235,7 +250,7 @@ fn rendered(header: &[&str], rows: &[Vec<String>], format: Format) -> String {
             format!("{:#}\n", serde_json::Value::Array(rows.iter().map(item).collect()))
         }
         Format::Csv => csv(header, rows),
-        Format::Table => aligned(header, &"l".repeat(header.len()), rows),
+        Format::Table => within(header, &"l".repeat(header.len()), rows, page_width()),
     }
 }
 

@@ -5,9 +5,11 @@ mod exponents;
 mod export;
 mod folder;
 mod list;
+mod new;
 mod plot;
 mod plugin;
 mod progress;
+mod reference;
 mod report;
 mod run;
 mod schema;
@@ -17,7 +19,9 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+pub use run::text_of;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use corral_core::text::visible_lines;
 use corral_plugin_abi::host::{Policy, RunIn};
 
@@ -35,40 +39,115 @@ pub struct Cli {
 }
 
 const EXAMPLES: &str = "Examples:
-  corral                                      the quickstart: three bases, two worlds
-  corral run my-spec.toml                     run a spec; results and report in corral-out/
-  corral run my-spec.toml --check             validate only
+  corral                                      the quickstart: three bases, three worlds
+  corral new arms                             write a commented spec to start from
+  corral run arms.toml --check                is it fine, and what will it cost
+  corral run arms.toml                        run it; results and report in corral-out/
   corral run paper/convex --fast              a built-in experiment, its fast preset
   corral run quickstart --set rounds=5000     override any key of a spec
   corral list bases exp3                      what a base is and which parameters it takes
   corral stability exp3                       regret under importance weighting, fitted alpha
-  corral report DIR                           write the HTML report of a results folder again";
+  corral export DIR --what curves             results as tables
+  corral plot DIR --kind regret --out f.svg   a figure for a paper
+
+`corral COMMAND --help` has more of each. docs/spec.md says what a spec may say.";
+
+/// Examples of every command, below its options.
+macro_rules! examples {
+    ($($line:literal)*) => { concat!("Examples:", $("\n  ", $line),*) };
+}
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run a spec file or a built-in experiment, and write results and a report
+    ///
+    /// Results go to a folder of their own. A run that was stopped goes on where it was when the same command is given again.
+    #[command(after_help = examples!(
+        "corral run my.toml --check                       validate, show columns of data and costs, run nothing"
+        "corral run my.toml --fast                        the spec's fast preset"
+        "corral run my.toml --set learner.0.master.rate=\"fast\" --seeds 50"
+        "corral run my.toml --jobs 4 --memory 2GB --out results"
+        "corral run my.toml --format json --quiet | jq .answer"
+        "corral run my.toml --shard 1/3 --out part-1      one third; `corral merge` joins them"
+        "corral run my.toml --emit slurm --parts 32 > job.sh && sbatch job.sh"))]
     Run(run::RunArgs),
+    /// Write a commented spec to start from
+    #[command(after_help = examples!(
+        "corral new                                       arms.toml: a bandit with arms"
+        "corral new contexts --out ctx.toml               with contexts"
+        "corral new data                                  your own CSV, row by row"
+        "corral new plugin-test                           a base of your own beside known ones"))]
+    New(new::NewArgs),
     /// List what can be named in a spec
+    #[command(after_help = examples!(
+        "corral list                                      all names"
+        "corral list bases                                a line for each base"
+        "corral list masters corral                       one of them, with its parameters"
+        "corral list environments --format json"))]
     List(list::ListArgs),
     /// Print the spec of a built-in experiment, to copy and change
+    #[command(after_help = examples!("corral show quickstart > mine.toml" "corral list experiments"))]
     Show {
         /// Its name (see `corral list experiments`)
         name: String,
     },
-    /// Print the JSON Schema of a spec, for editors that complete and check
-    Schema,
+    /// Print what a spec may say: a JSON Schema for editors that complete and check, or a page for people
+    #[command(after_help = examples!("corral schema > corral.schema.json" "corral schema --format markdown > spec.md"))]
+    Schema {
+        /// As what
+        #[arg(long, value_enum, default_value = "json")]
+        format: schema::Form,
+    },
     /// Write the HTML report of a results folder again
+    #[command(after_help = examples!(
+        "corral report corral-out/arms-1a2b3c4d"
+        "corral report part-1 --partial                   of a run that is not finished"))]
     Report(report::ReportArgs),
     /// Write results as tidy tables: CSV, JSON or Parquet
+    #[command(after_help = examples!(
+        "corral export DIR                                one row per cell, printed as CSV"
+        "corral export DIR --what curves --out curves.csv regret over time"
+        "corral export DIR --what claims --to json"))]
     Export(export::ExportArgs),
     /// Draw a chart for a paper: SVG, PDF or PNG, and Vega-Lite
+    #[command(after_help = examples!(
+        "corral plot DIR --kind regret --environment still --out regret.svg"
+        "corral plot DIR --kind regret --scale log --width two --out regret.pdf"
+        "corral plot DIR --kind sweep --key scale --out scale.png"
+        "corral plot DIR --kind sweep --key gap+scale --out map.svg    two swept keys, as a map"))]
     Plot(plot::PlotArgs),
     /// Measure a base under importance weighting: regret against rho, fitted alpha
+    #[command(after_help = examples!(
+        "corral stability exp3"
+        "corral stability ucb1 --help"))]
     Stability(stability::StabilityArgs),
     /// Join the results of shards of one spec
+    #[command(after_help = examples!("corral merge part-1 part-2 part-3 --out whole"))]
     Merge(run::MergeArgs),
     /// Write, check and inspect plugins
+    #[command(after_help = examples!(
+        "corral plugin new my-base                        a crate with a complete base"
+        "corral plugin check plugins/my-base.so           every law that a base owes"))]
     Plugin(plugin::PluginArgs),
+    /// Print completions for a shell
+    #[command(after_help = examples!(
+        "corral completions bash > /etc/bash_completion.d/corral"
+        "corral completions zsh > ~/.zfunc/_corral"
+        "corral completions fish > ~/.config/fish/completions/corral.fish"))]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = examples!("corral man > corral.1 && man -l corral.1"))]
+    Man,
+}
+
+/// Completions, or the manual page, as clap writes them: text without control characters but line breaks.
+fn generated(write: impl FnOnce(clap::Command, &mut Vec<u8>) -> std::io::Result<()>) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    write(Cli::command(), &mut text).map_err(Failure::running)?;
+    print(&String::from_utf8_lossy(&text))
 }
 
 /// The largest spec or list that is read: they are written by hand.
@@ -172,13 +251,19 @@ impl Cli {
             Some(Command::Run(args)) => run::run(args),
             Some(Command::List(args)) => list::list(args),
             Some(Command::Show { name }) => list::show(&name),
-            Some(Command::Schema) => schema::schema(),
+            Some(Command::New(args)) => new::new(args),
+            Some(Command::Schema { format }) => schema::schema(format),
             Some(Command::Report(args)) => report::report(args),
             Some(Command::Export(args)) => export::export(args),
             Some(Command::Plot(args)) => plot::plot(args),
             Some(Command::Stability(args)) => stability::stability(args),
             Some(Command::Merge(args)) => run::merge(args),
             Some(Command::Plugin(args)) => plugin::plugin(args),
+            Some(Command::Completions { shell }) => generated(|mut command, text| {
+                clap_complete::generate(shell, &mut command, "corral", text);
+                Ok(())
+            }),
+            Some(Command::Man) => generated(|command, text| clap_mangen::Man::new(command).render(text)),
         }
     }
 }

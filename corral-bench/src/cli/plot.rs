@@ -99,7 +99,7 @@ pub fn plot(args: PlotArgs) -> Result<(), Failure> {
 }
 
 fn known(what: &str, label: &str, among: &[&str]) -> Result<(), String> {
-    let unknown = || corral_core::catalog::Unknown::new(what, label, among.iter().copied()).to_string();
+    let unknown = || corral_core::registry::Unknown::new(what, label, among.iter().copied()).to_string();
     if among.contains(&label) { Ok(()) } else { Err(unknown()) }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::say;
-use crate::run::{CellRecord, Progress, in_words};
+use crate::run::{CellRecord, Progress, about};
 use crate::spec::{RunSpec, Spec};
 use crate::store::Shard;
 
@@ -82,7 +82,7 @@ impl Progress for Reporter {
         }
         let cells =
             if left < cells { format!("{left} of {cells} cells are left") } else { format!("{cells} cells") };
-        let time = estimate().map_or(String::new(), |time| format!(", about {}", in_words(time)));
+        let time = estimate().map_or(String::new(), |time| format!(", {}", about(time)));
         eprintln!("{cells}{time}");
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use corral_envs::data::Table;
 
 use super::progress::Reporter;
 use super::{
@@ -16,7 +17,9 @@ use crate::claims::{Held, hold};
 use crate::experiments;
 use crate::overall::Overall;
 use crate::report;
-use crate::run::{CellRecord, Plugins, Resources, RunError, Timings, check, run as drive, tables};
+use crate::run::{
+    CellRecord, Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
+};
 use crate::spec::{Source, Spec, SpecError, StabilitySpec};
 use crate::store::{self, Shard, results_csv};
 use crate::summary::{Row, rows};
@@ -148,12 +151,15 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         }
     }
     if args.check {
-        let memory = args.resources().memory_of_a_cell();
-        for columns in corral_core::memory::within(memory, || tables(&spec)).map_err(named)? {
-            print(&table::columns(&columns))?;
-        }
-        check(&spec, &plugins, memory).map_err(named)?;
-        return print(&format!("{}: fine; {} cells of {:?} rounds\n", args.spec, spec.cells(), spec.rounds));
+        let resources = args.resources();
+        // What cannot be printed is no fault of the spec.
+        let mut tell = |columns: &Table| drop(print(&table::columns(columns)));
+        check_telling(&spec, &plugins, resources.memory_of_a_cell(), &mut tell).map_err(named)?;
+        print(&table::costs(&spec, &costs(&spec, &plugins, resources)))?;
+        let time =
+            estimate(&spec, &plugins, resources, 1.0).map_or(String::new(), |t| format!(", {}", about(t)));
+        let of = format!("{} cells of {:?} rounds{time}", spec.cells(), spec.rounds);
+        return print(&format!("{}: fine; {of}\n", args.spec));
     }
     let dir = out_dir(&args, &spec.name, &spec.text);
     let cancel = interruptible();
@@ -229,13 +235,7 @@ fn answer(
         .map_err(Failure::running)?;
     match format {
         Format::Table => {
-            print(&table::results(spec, &rows, &overall))?;
-            print(&sweep::by_key(spec, &rows))?;
-            print(&table::gaps(&overall.gaps))?;
-            print(&table::ranks(&overall.ranks))?;
-            print(&table::duels(&overall.duels))?;
-            print(&table::claims(&held))?;
-            print(&table::answer(&overall))?;
+            print(&text_of(spec, &rows, &overall, &held))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
             }
@@ -250,6 +250,20 @@ fn answer(
         return Err(Failure::running(format!("{failed} of {} cells failed; {label}, {why}", cells.len())));
     }
     Ok(())
+}
+
+/// What `corral run` prints: the tables, the claims, and the answer in words.
+pub fn text_of(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held]) -> String {
+    [
+        table::results(spec, rows, overall),
+        sweep::by_key(spec, rows),
+        table::gaps(&overall.gaps),
+        table::ranks(&overall.ranks),
+        table::duels(&overall.duels),
+        table::claims(held),
+        table::answer(overall),
+    ]
+    .concat()
 }
 
 fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Path) -> String {

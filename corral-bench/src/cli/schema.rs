@@ -1,16 +1,30 @@
 //! `corral schema`: what a spec may say, for editors that complete and check.
 
+use clap::ValueEnum;
 use corral_core::registry::Registry;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, print};
+use super::{Failure, print, reference};
+
+/// How a schema is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// A JSON Schema
+    Json,
+    /// A page for people: docs/spec.md
+    Markdown,
+}
 
 /// `corral schema`.
 ///
 /// # Errors
 /// Standard output is closed.
-pub fn schema() -> Result<(), Failure> {
-    print(&format!("{:#}\n", spec_schema()))
+pub fn schema(form: Form) -> Result<(), Failure> {
+    let schema = spec_schema();
+    print(&match form {
+        Form::Json => format!("{schema:#}\n"),
+        Form::Markdown => reference::page(&schema),
+    })
 }
 
 /// The JSON Schema of a spec. Names, sentences, defaults and bounds of parameters are those of the registries.
@@ -20,8 +34,10 @@ pub fn spec_schema() -> Value {
     });
     let base_keys = json!({
         "label": { "type": "string", "description": "Its name in reports." },
+        "rescaled": { "type": "boolean", "description": "It learns losses divided by the range of their weights, 0 where it was not played." },
         "smoothed": { "type": "boolean", "description": "Every second round of its own it plays a past policy." },
         "isolate": { "type": "boolean", "description": "A plugin runs in a process of its own." },
+        "grid": { "type": ["object", "array"], "description": "Keys with lists of values or { from, to, points, scale }: a base for each combination." },
         "master": { "$ref": "#/$defs/master" },
         "bases": { "$ref": "#/$defs/bases" },
     });
@@ -35,7 +51,7 @@ pub fn spec_schema() -> Value {
         "band": { "type": "string", "description": "The band that masters without bases are over here." },
         "induced": { "type": "object", "description": "E' around it." },
         "delay": { "type": "object", "description": "When losses arrive." },
-        "rescale": { "type": "array", "items": { "type": "number" }, "description": "[low, high] of its losses." },
+        "rescale": { "type": ["array", "object"], "items": { "type": "number" }, "description": "[low, high] of its losses, clipped; or { low, high, clip, rewards }." },
     });
     let any_base =
         json!({ "type": "string", "description": "A base by name, a band, or `file/base` of a plugin." });
@@ -49,8 +65,16 @@ pub fn spec_schema() -> Value {
             "rounds": { "description": "How many rounds to play; a list runs each.",
                         "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "array", "items": { "type": "integer", "minimum": 1 } }] },
             "seeds": { "type": "integer", "minimum": 1, "description": "How many seeds, from 0 on." },
-            "environment": { "anyOf": [{ "$ref": "#/$defs/environment" }, { "type": "array", "items": { "$ref": "#/$defs/environment" } }] },
-            "learner": { "type": "array", "items": { "$ref": "#/$defs/learner" } },
+            "environment": { "description": "The worlds: one table, or [[environment]] tables.", "anyOf": [{ "$ref": "#/$defs/environment" }, { "type": "array", "items": { "$ref": "#/$defs/environment" } }] },
+            "induced": { "type": "object", "description": "E' around every environment: `schedule` and its keys." },
+            "delay": { "type": "object", "description": "When losses arrive, in every environment: `name` and its keys." },
+            "learner": { "type": "array", "description": "Who is run: [[learner]] tables.", "items": { "$ref": "#/$defs/learner" } },
+            "claim": { "type": "array", "description": "What is expected: [[claim]] tables, held against the results.",
+                       "items": { "$ref": "#/$defs/claim" } },
+            "sweep": { "type": "object", "description": "Keys with many values: paths of keys, each with a list or { from, to, points }.",
+                       "properties": { "zip": { "type": "boolean", "default": false,
+                           "description": "The first values go together, and the second ones; else all combinations are run." } } },
+            "fast": { "type": "object", "description": "Keys that `--fast` sets instead." },
             "bands": { "type": "object", "description": "Lists of bases by name.", "additionalProperties": { "$ref": "#/$defs/bases" } },
         },
         "required": ["rounds"],
@@ -62,14 +86,43 @@ pub fn spec_schema() -> Value {
             "learner": {
                 "type": "object",
                 "properties": merged(&common, json!({
-                    "base": { "$ref": "#/$defs/base" },
-                    "master": { "$ref": "#/$defs/master" },
-                    "bases": { "$ref": "#/$defs/bases" },
+                    "base": { "$ref": "#/$defs/base", "description": "A base alone." },
+                    "master": { "$ref": "#/$defs/master", "description": "A master over `bases`, by name or with its keys." },
+                    "bases": { "$ref": "#/$defs/bases", "description": "The name of a band, or a list of bases; none: the band of each environment." },
                     "alone": { "type": "string", "description": "Each base of this band by itself." },
-                    "copies": { "description": "How many of each base, or \"log-rounds\"." },
+                    "copies": { "default": 1, "description": "How many of each base, or \"log-rounds\"." },
                 })),
             },
+            "claim": { "type": "object", "properties": claim_keys() },
         },
+    })
+}
+
+/// What a claim may say (docs/claims.md).
+fn claim_keys() -> Value {
+    let labels = |what: &str| json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }], "description": what });
+    json!({
+        "text": { "type": "string", "description": "The claim in words." },
+        "learner": labels("A label or a list of labels; each is held to the claim."),
+        "measure": { "description": "What is measured.", "default": "regret", "oneOf": [
+            { "const": "regret", "description": "mean regret over seeds" },
+            { "const": "per-round", "description": "mean regret divided by the horizon" },
+            { "const": "ratio", "description": "mean regret over that of `than`" },
+            { "const": "difference", "description": "mean regret less that of `than`" },
+            { "const": "exponent", "description": "slope of log regret against log horizon" },
+            { "const": "mean-gap", "description": "loss per round above the best base alone, mean over environments" },
+            { "const": "worst-gap", "description": "loss per round above the best base alone, where it is largest" },
+            { "const": "audit", "description": "largest left side over right side of the pathwise theorem" },
+        ] },
+        "than": { "type": "string", "description": "The learner to compare with." },
+        "environment": labels("A label or a list of labels; unset: every environment."),
+        "rounds": { "type": "integer", "description": "The horizon that it is about; unset: the longest." },
+        "at-most": { "type": "number", "description": "The figure is at most this." },
+        "at-least": { "type": "number", "description": "The figure is at least this." },
+        "logarithms": { "type": "number", "description": "For an exponent: regret is divided by (ln T) to this power first." },
+        "published": { "type": "number", "description": "A published mean of the same figure, in place of a bound." },
+        "error": { "type": "number", "description": "Its standard error; unset: one's own." },
+        "unlikely": { "type": "string", "description": "Why it is not expected to show at this length." },
     })
 }
 
@@ -119,5 +172,19 @@ mod tests {
         }
         let bernoulli = variant(&schema["$defs"]["environment"], "bernoulli").unwrap();
         assert_eq!(bernoulli["required"], json!(["name", "means"]));
+    }
+
+    #[test]
+    fn every_key_that_is_read_is_in_the_schema() {
+        use crate::spec::{CLAIM_KEYS, LEARNER_KEYS, SPEC_KEYS};
+        let schema = spec_schema();
+        let defs = &schema["$defs"];
+        for (keys, table) in
+            [(SPEC_KEYS, &schema), (LEARNER_KEYS, &defs["learner"]), (CLAIM_KEYS, &defs["claim"])]
+        {
+            let described: Vec<&String> = table["properties"].as_object().unwrap().keys().collect();
+            assert!(keys.iter().all(|k| table["properties"][k]["description"].is_string()), "{described:?}");
+            assert_eq!(described.len(), keys.len(), "{described:?}");
+        }
     }
 }

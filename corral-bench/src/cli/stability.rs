@@ -57,6 +57,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
             params: params(&args.set)?,
             isolate: false,
             smoothed: false,
+            rescaled: false,
             place: Place::Argument(args.base.as_str().into()),
         },
         world,

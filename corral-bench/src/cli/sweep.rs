@@ -1,30 +1,22 @@
 //! Regret by swept key.
 
 use super::table::aligned;
-use crate::spec::{Spec, Swept};
+use crate::spec::{Spec, Swept, value_text};
 use crate::summary::{Row, number};
 
 /// For every swept key a table of mean regret per value and learner, over all else that was run.
 pub fn by_key(spec: &Spec, rows: &[Row]) -> String {
     let mut out = String::new();
-    let mut keys: Vec<&Swept> = Vec::new();
-    let learners = spec.learners.iter().flat_map(|l| &l.swept);
-    for swept in learners.chain(spec.environments.iter().flat_map(|e| &e.swept)) {
-        if !keys.iter().any(|k| k.key == swept.key) {
-            keys.push(swept);
-        }
-    }
-    for Swept { key, name, .. } in keys {
+    for key in spec.swept() {
         // Value, learner, sum of regrets, rows.
         let mut groups: Vec<(String, &str, f64, u32)> = Vec::new();
         for row in rows.iter().filter(|r| r.regret.mean.is_finite()) {
-            let Some(learner) = spec.learners.iter().find(|l| l.label == row.label) else { continue };
-            let Some(world) = spec.environments.iter().find(|e| e.label == row.environment) else { continue };
-            let mut set = learner.swept.iter().chain(&world.swept);
-            let Some(value) = set.find(|s| s.key == *key).map(Swept::value_text) else { continue };
-            match groups.iter_mut().find(|(v, l, ..)| *v == value && *l == learner.family) {
+            let Some(setting) = spec.setting(&row.environment, &row.label) else { continue };
+            let Some(value) = setting.value(key) else { continue };
+            let value = value_text(value);
+            match groups.iter_mut().find(|(v, l, ..)| *v == value && *l == setting.learner) {
                 Some((.., sum, n)) => (*sum, *n) = (*sum + row.regret.mean, *n + 1),
-                None => groups.push((value, &learner.family, row.regret.mean, 1)),
+                None => groups.push((value, setting.learner, row.regret.mean, 1)),
             }
         }
         let lines: Vec<Vec<String>> = groups
@@ -34,7 +26,7 @@ pub fn by_key(spec: &Spec, rows: &[Row]) -> String {
             })
             .collect();
         out.push_str(&format!("\nby {key}\n"));
-        out.push_str(&aligned(&[name, "learner", "mean regret", "rows"], "rlrr", &lines));
+        out.push_str(&aligned(&[key, "learner", "mean regret", "rows"], "rlrr", &lines));
     }
     out
 }

@@ -1,11 +1,14 @@
 //! Tables for people.
 
+use std::time::Duration;
+
 use crate::claims::{Held, Verdict};
 use crate::duels::Duels;
 use crate::overall::Overall;
 use crate::ranks::Rank;
-use crate::spec::Spec;
-use crate::standing::{Place, method};
+use crate::run::in_words;
+use crate::spec::{RunSpec, Spec};
+use crate::standing::{Place, method, time};
 use crate::summary::{Gap, Row, number};
 
 /// A table with aligned columns; columns marked `'r'` in `align` are flushed right.
@@ -29,6 +32,60 @@ pub fn aligned(header: &[&str], align: &str, rows: &[Vec<String>]) -> String {
     let mut out = line(&titles) + &line(&rule);
     rows.iter().for_each(|r| out.push_str(&line(r)));
     out
+}
+
+/// Lines of at most `width` characters, broken between words; a word that is longer is cut.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let pieces = text.split_whitespace().flat_map(|word| {
+        let letters: Vec<char> = word.chars().collect();
+        letters.chunks(width.max(1)).map(|piece| piece.iter().collect()).collect::<Vec<String>>()
+    });
+    for word in pieces {
+        let line = lines.len() - 1;
+        let taken = lines[line].chars().count();
+        match taken {
+            0 => lines[line].push_str(&word),
+            _ if taken + 1 + word.chars().count() <= width => {
+                lines[line].push(' ');
+                lines[line].push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// An aligned table whose cells are broken into lines until it is `width` characters wide: the last column first, and no
+/// column below 20 characters.
+pub fn within(header: &[&str], align: &str, rows: &[Vec<String>], width: usize) -> String {
+    const LEAST: usize = 20;
+    let wide = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0).max(header[i].len());
+    let mut widths: Vec<usize> = (0..header.len()).map(wide).collect();
+    for i in (0..header.len()).rev() {
+        let over = (widths.iter().sum::<usize>() + 2 * (header.len() - 1)).saturating_sub(width);
+        if over > 0 && widths[i] > LEAST {
+            widths[i] = (widths[i] - over.min(widths[i])).max(LEAST);
+        }
+    }
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    for row in rows {
+        let cells: Vec<Vec<String>> = row.iter().zip(&widths).map(|(c, w)| wrapped(c, *w)).collect();
+        let tall = cells.iter().map(Vec::len).max().unwrap_or(1);
+        lines
+            .extend((0..tall).map(|k| cells.iter().map(|c| c.get(k).cloned().unwrap_or_default()).collect()));
+    }
+    aligned(header, align, &lines)
+}
+
+/// How many characters fit beside each other: those of the terminal, or of `COLUMNS`, or 100.
+pub fn page_width() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let seen = || {
+        let terminal = console::Term::stdout();
+        terminal.is_term().then(|| usize::from(terminal.size().1))
+    };
+    said.or_else(seen).unwrap_or(100usize).clamp(60, 200)
 }
 
 /// The same table as CSV.
@@ -77,6 +134,23 @@ pub fn columns(table: &corral_envs::data::Table) -> String {
     table.warnings().iter().for_each(|w| out.push_str(&format!("warning: {w}\n")));
     out.push('\n');
     out
+}
+
+/// What a round of every learner takes, as its first rounds did.
+pub fn costs(spec: &Spec, costs: &[(RunSpec, Option<f64>)]) -> String {
+    let rows: Vec<Vec<String>> = costs
+        .iter()
+        .map(|(run, seconds)| {
+            let rounds = spec.rounds[run.horizon] as f64;
+            vec![
+                spec.environments[run.environment].label.clone(),
+                spec.learners[run.learner].label.clone(),
+                seconds.map_or("-".to_owned(), time),
+                seconds.map_or("-".to_owned(), |s| in_words(Duration::from_secs_f64(s * rounds))),
+            ]
+        })
+        .collect();
+    aligned(&["environment", "learner", "a round", "a seed"], "llrr", &rows) + "\n"
 }
 
 /// The verdict of a run.
@@ -283,6 +357,20 @@ fn published(held: &[Held]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_is_broken_where_the_page_ends() {
+        let rows =
+            [vec!["name".to_owned(), "many words ".repeat(20)], vec!["n".to_owned(), "few".to_owned()]];
+        let table = within(&["a", "what it is"], "ll", &rows, 60);
+        assert!(table.lines().all(|l| l.chars().count() <= 60) && table.lines().count() > 6, "{table}");
+        assert_eq!(within(&["a", "b"], "ll", &rows, 1000), {
+            let trimmed =
+                [vec!["name".to_owned(), "many words ".repeat(20).trim().to_owned()], rows[1].clone()];
+            aligned(&["a", "b"], "ll", &trimmed)
+        });
+        assert_eq!(wrapped("a longer-word b", 4), ["a", "long", "er-w", "ord", "b"]);
+    }
 
     #[test]
     fn columns_line_up() {

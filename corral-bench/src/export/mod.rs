@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::claims::Held;
 use crate::run::{CellRecord, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
+use crate::sweeps;
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -96,7 +97,7 @@ pub struct Export<'a> {
 }
 
 /// Takes rows one by one.
-type Each<'e> = &'e mut dyn FnMut(&[Value<'_>]) -> io::Result<()>;
+pub type Each<'e> = &'e mut dyn FnMut(&[Value<'_>]) -> io::Result<()>;
 
 impl What {
     /// The table's name.
@@ -110,7 +111,7 @@ impl What {
         }
     }
 
-    /// The table's columns.
+    /// The columns that the table always has.
     pub fn columns(self) -> Vec<(&'static str, Kind)> {
         use Kind::{Count, Flag, Real, Text};
         let cell =
@@ -167,12 +168,62 @@ impl What {
 }
 
 impl Export<'_> {
+    /// The table's columns: those it always has, and one for every swept key.
+    fn columns(&self, what: What) -> Vec<(String, Kind)> {
+        let fixed = what.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind));
+        let swept = if what == What::Claims { Vec::new() } else { self.spec.swept() };
+        let swept = swept.into_iter().map(|key| {
+            let word: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+            (format!("sweep_{word}"), self.kind(key))
+        });
+        fixed.chain(swept).collect()
+    }
+
+    /// Numbers, where every value of a swept key is one.
+    fn kind(&self, key: &str) -> Kind {
+        let worlds = self.spec.environments.iter().flat_map(|e| &e.swept);
+        let mut values = worlds
+            .chain(self.spec.learners.iter().flat_map(|l| &l.swept))
+            .filter(|s| s.key == key || s.name == key)
+            .map(|s| sweeps::Value::of(&s.value));
+        let numbers = values.all(|v| matches!(v, sweeps::Value::Number(_)));
+        if numbers { Kind::Real } else { Kind::Text }
+    }
+
+    /// The values of the swept keys in a cell.
+    fn swept(&self, cell: &CellRecord) -> Vec<Option<sweeps::Value>> {
+        let setting = self.spec.setting(&cell.environment, &cell.learner);
+        let value = |key: &str| {
+            let value = sweeps::Value::of(setting.as_ref()?.value(key)?);
+            Some(if self.kind(key) == Kind::Text { sweeps::Value::Word(value.word()) } else { value })
+        };
+        self.spec.swept().into_iter().map(value).collect()
+    }
+
     /// Gives the rows of a table, in the order of cells, rounds and bases.
-    fn rows(&self, what: What, each: Each<'_>) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn rows(&self, what: What, each: Each<'_>) -> io::Result<()> {
         if what == What::Claims {
             return self.claims(each);
         }
+        let mut swept = Vec::new();
+        let mut before: Option<(&str, &str)> = None;
         for c in self.cells {
+            // Seeds of one learner follow each other.
+            let pair = (c.environment.as_str(), c.learner.as_str());
+            if before.replace(pair) != Some(pair) {
+                swept = self.swept(c);
+            }
+            let swept: Vec<Value<'_>> = swept
+                .iter()
+                .map(|value| match value {
+                    Some(sweeps::Value::Number(x)) => Value::Real(*x),
+                    Some(sweeps::Value::Word(word)) => Value::Text(word),
+                    None => Value::Nothing,
+                })
+                .collect();
             let cell = [
                 Value::Count(c.cell),
                 Value::Count(c.rounds),
@@ -180,7 +231,7 @@ impl Export<'_> {
                 Value::Text(&c.learner),
                 Value::Count(c.seed),
             ];
-            let mut row = |own: &[Value<'_>]| each(&[&cell, own].concat());
+            let mut row = |own: &[Value<'_>]| each(&[&cell, own, &swept].concat());
             match what {
                 What::Cells => row(&[
                     Value::Flag(self.is_alone(&c.learner)),
@@ -251,7 +302,7 @@ impl Export<'_> {
 
     fn csv(&self, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(what.columns().iter().map(|c| c.0))?;
+        csv.write_record(self.columns(what).iter().map(|c| &c.0))?;
         self.rows(what, &mut |row| {
             let words = row.iter().map(|v| match v {
                 Value::Text(text) => (*text).to_owned(),
@@ -266,7 +317,7 @@ impl Export<'_> {
     }
 
     fn json(&self, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {
-        let columns = what.columns();
+        let columns = self.columns(what);
         let name = json!(self.spec.name);
         write!(out, "{{\"format\":\"corral-export\",\"version\":{VERSION},\"what\":\"{}\",", what.name())?;
         write!(out, "\"run\":{name},\"rows\":[")?;
@@ -283,7 +334,7 @@ impl Export<'_> {
                         Value::Flag(yes) => json!(yes),
                         Value::Nothing => serde_json::Value::Null,
                     };
-                    ((*name).to_owned(), value)
+                    (name.clone(), value)
                 })
                 .collect();
             out.write_all(if std::mem::take(&mut first) { b"\n" } else { b",\n" })?;

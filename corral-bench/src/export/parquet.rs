@@ -37,7 +37,7 @@ impl Column {
 }
 
 pub fn write(export: &Export<'_>, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {
-    let columns = what.columns();
+    let columns = export.columns(what);
     let fields: String = columns
         .iter()
         .map(|(name, kind)| match kind {
@@ -76,7 +76,7 @@ pub fn write(export: &Export<'_>, what: What, out: &mut (dyn Write + Send)) -> i
 
 fn flush(
     file: &mut SerializedFileWriter<&mut (dyn Write + Send)>,
-    columns: &[(&'static str, Kind)],
+    columns: &[(String, Kind)],
     group: &[Column],
 ) -> io::Result<()> {
     let write = || -> parquet::errors::Result<()> {

@@ -49,7 +49,6 @@ pub fn html(spec: &StabilitySpec, table: &[Vec<String>], measured: &[Measured<'_
         "exponents",
         "Exponents",
         Some(html! {
-            p { "Schedule " (spec.schedule) "." }
             div class="scroll" { table {
                 thead { tr { @for name in header { th { (name) } } } }
                 tbody { @for (row, class) in rows.iter().zip(&classes) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use corral_bases::Smoothed;
+use corral_bases::{Rescaled, Smoothed};
 use corral_core::masters::{self, MasterSetup, PracticalRule, Rule};
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
@@ -92,15 +92,16 @@ fn base<D: Decision>(
     setup: &Setup,
     plugins: &Plugins,
 ) -> Result<Box<dyn Base<Context, D>>, BuildError> {
-    let base = plain_base(spec, setup, plugins)?;
-    if !spec.smoothed {
-        return Ok(base);
-    }
-    if setup.losses == LossDomain::Real {
-        let why = format!("base {:?} is smoothed, and smoothing needs losses in [0, 1]", spec.name);
+    if (spec.smoothed || spec.rescaled) && setup.losses == LossDomain::Real {
+        let how = if spec.smoothed { "smoothed" } else { "rescaled" };
+        let why = format!("base {:?} is {how}, which needs losses in [0, 1]", spec.name);
         return Err(BuildError { place: spec.place.clone(), why });
     }
-    Ok(Box::new(Smoothed::new(base, plain_base(spec, setup, plugins)?)))
+    let one = || -> Result<Box<dyn Base<Context, D>>, BuildError> {
+        let base = plain_base(spec, setup, plugins)?;
+        Ok(if spec.rescaled { Box::new(Rescaled::new(base)) } else { base })
+    };
+    Ok(if spec.smoothed { Box::new(Smoothed::new(one()?, one()?)) } else { one()? })
 }
 
 fn plain_base<D: Decision>(
@@ -128,7 +129,8 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
     let at = BuildError::at(&spec.place);
     let practical = spec.master == PracticalRule::ENTRY.name;
     let preset = if practical { EnsembleParams::practical(D::KIND) } else { EnsembleParams::default() };
-    // The practical band needs no horizon, and nobody in it is told one.
+    // The practical band needs no horizon; whoever in it can do without one is not told.
+    let known = setup;
     let untold = Setup { horizon: None, ..setup.clone() };
     let setup = if practical { &untold } else { setup };
     let mut bases: Vec<Box<dyn Base<Context, D>>> = Vec::with_capacity(spec.bases.len());
@@ -137,7 +139,10 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
         for _ in 0..spec.copies.of(setup.horizon.unwrap_or(1)) {
             let (built, bound) = match member {
                 LearnerSpec::Base(b) => {
-                    (base(b, setup, plugins)?, corral_bases::regret_bound(&b.name, &b.params, setup))
+                    // A base that cannot do without the horizon is told what the spec knows.
+                    let built =
+                        base(b, setup, plugins).or_else(|e| base(b, known, plugins).map_err(|_| e))?;
+                    (built, corral_bases::regret_bound(&b.name, &b.params, setup))
                 }
                 LearnerSpec::Band(b) => {
                     (Box::new(band(b, setup, plugins)?) as Box<dyn Base<Context, D>>, None)

@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Dxsm;
 
 use super::Plugins;
 use super::build::{self, Band, BuildError, Runner};
-use super::record::{BandRecord, CellRecord, TRACED_SEEDS, checkpoints};
+use super::record::{BandRecord, CellRecord, LISTED_BASES, TRACED_SEEDS, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;
 
@@ -314,7 +314,7 @@ impl Trail {
                 .chain([audit.worst_rate, audit.worst_range])
                 .fold(found.gap, worse);
         }
-        if traced {
+        if traced && band.len() <= LISTED_BASES {
             record.probabilities.push(band.probabilities().to_vec());
             if !seen.rates.is_empty() {
                 record.rates.push(seen.rates.to_vec());
@@ -338,4 +338,5 @@ fn finish<D: Decision>(band: &Band<D>, record: &mut BandRecord) {
         (b.round, b.base, format!("{inner}{}: {}", b.during, b.reason))
     };
     record.benched = band.everybody_benched().into_iter().map(benched).collect();
+    record.shorten(LISTED_BASES);
 }

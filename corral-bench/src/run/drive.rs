@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use corral_core::memory;
+use corral_envs::data::Table;
 
 use super::cell::{CellSpec, run_cell};
 use super::estimate::estimate;
@@ -77,39 +78,46 @@ pub enum RunError {
 /// # Errors
 /// The line of the spec, and what is wrong there.
 pub fn check(spec: &Spec, plugins: &Plugins, memory: u64) -> Result<(), SpecError> {
+    check_telling(spec, plugins, memory, &mut |_| ())
+}
+
+/// As [`check`]; the columns of every data set are told before its learners are built.
+///
+/// # Errors
+/// The line of the spec, and what is wrong there.
+pub fn check_telling(
+    spec: &Spec,
+    plugins: &Plugins,
+    memory: u64,
+    tell: &mut dyn FnMut(&Table),
+) -> Result<(), SpecError> {
     for environment in &spec.environments {
         if let Some(delay) = &environment.delay {
             corral_envs::delay(&delay.params).map_err(|e| SpecError::at(&delay.place, e))?;
         }
-    }
-    for &rounds in &spec.rounds {
-        for environment in &spec.environments {
+        let mut kept = None;
+        for &rounds in &spec.rounds {
             memory::within(memory, || {
-                let world =
-                    build::world(environment, rounds, 0).map_err(|e| blamed(e, &environment.swept))?;
+                let world = match kept.take() {
+                    Some(world) => world,
+                    None => {
+                        let world = build::world(environment, rounds, 0)
+                            .map_err(|e| blamed(e, &environment.swept))?;
+                        world.table().into_iter().for_each(&mut *tell);
+                        world
+                    }
+                };
                 for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
                     memory::within(memory, || build::probe(&world, &learner.learner, rounds, plugins))
                         .map_err(|e| blamed(e, &learner.swept))?;
                 }
+                // A world of a file comes from it whatever the rounds are.
+                kept = world.table().is_some().then_some(world);
                 Ok::<(), SpecError>(())
             })?;
         }
     }
     Ok(())
-}
-
-/// The columns of every data set of `spec`.
-///
-/// # Errors
-/// The line of the spec, and what is wrong there.
-pub fn tables(spec: &Spec) -> Result<Vec<corral_envs::data::Table>, SpecError> {
-    let mut tables = Vec::new();
-    for environment in &spec.environments {
-        // Worlds of a file come from it whatever the rounds are.
-        let world = build::world(environment, spec.rounds.first().copied().unwrap_or(1), 0)?;
-        tables.extend(world.table().cloned());
-    }
-    Ok(tables)
 }
 
 /// The error, at the sweep that brought the key it is about, if one did.

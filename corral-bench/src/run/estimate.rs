@@ -7,12 +7,32 @@ use corral_core::memory;
 
 use super::cell::{CellSpec, run_cell};
 use super::{Plugins, Resources};
-use crate::spec::Spec;
+use crate::spec::{RunSpec, Spec};
 
-/// All that is played to find out.
+/// All that is played to find out how long a run takes.
 const PILOT: Duration = Duration::from_millis(200);
 /// Of one cell.
 const OF_A_CELL: Duration = Duration::from_millis(20);
+/// All that is played to find out what every learner costs.
+const ALL_COSTS: Duration = Duration::from_secs(3);
+
+/// Seconds a round of the first cell of a run, from its first rounds, and from building it where they are all; `None`
+/// where no round was played.
+fn pilot(spec: &Spec, plugins: &Plugins, resources: Resources, run: usize) -> Option<f64> {
+    let cell = CellSpec::of(spec, run as u64 * spec.seeds);
+    let (begun, rounds) = (Cell::new(None), Cell::new(0u64));
+    let started = Instant::now();
+    // It is asked after every round.
+    let stop = || {
+        rounds.set(rounds.get() + 1);
+        let since = begun.get().unwrap_or_else(Instant::now);
+        begun.set(Some(since));
+        rounds.get() % 16 == 0 && since.elapsed() > OF_A_CELL
+    };
+    memory::within(resources.memory_of_a_cell(), || run_cell(spec, &cell, plugins, &stop, &|_| ()));
+    let since = begun.get().filter(|_| rounds.get() > 1).unwrap_or(started);
+    (rounds.get() > 0).then(|| since.elapsed().as_secs_f64() / rounds.get() as f64)
+}
 
 /// About how long `share` (in [0, 1]) of the cells of `spec` take, from the first rounds of some of them; `None` where
 /// no round was played.
@@ -27,22 +47,10 @@ pub fn estimate(spec: &Spec, plugins: &Plugins, resources: Resources, share: f64
         if started.elapsed() > PILOT {
             break;
         }
-        let cell = CellSpec::of(spec, run as u64 * spec.seeds);
-        let (begun, rounds) = (Cell::new(None), Cell::new(0u64));
-        // It is asked after every round.
-        let stop = || {
-            rounds.set(rounds.get() + 1);
-            let since = begun.get().unwrap_or_else(Instant::now);
-            begun.set(Some(since));
-            rounds.get() % 16 == 0 && since.elapsed() > OF_A_CELL
-        };
-        let built = Instant::now();
-        memory::within(resources.memory_of_a_cell(), || run_cell(spec, &cell, plugins, &stop, &|_| ()));
-        // Of a cell that is over at once the time of building counts, too.
-        let (rounds, spent) = (rounds.get() as f64, built.elapsed().as_secs_f64());
-        if rounds > 0.0 {
-            seconds += cell.rounds as f64 * spent / rounds;
-            sampled += cell.rounds as f64;
+        if let Some(round) = pilot(spec, plugins, resources, run) {
+            let rounds = spec.rounds[spec.runs[run].horizon] as f64;
+            seconds += rounds * round;
+            sampled += rounds;
         }
     }
     if sampled == 0.0 {
@@ -50,6 +58,21 @@ pub fn estimate(spec: &Spec, plugins: &Plugins, resources: Resources, share: f64
     }
     let all: f64 = spec.runs.iter().map(|r| spec.rounds[r.horizon] as f64 * spec.seeds as f64).sum();
     Duration::try_from_secs_f64(seconds * (all / sampled) * share / resources.jobs.max(1) as f64).ok()
+}
+
+/// Seconds a round of every run of the first horizon, from its first rounds; `None` for those that the time did not
+/// suffice for.
+pub fn costs(spec: &Spec, plugins: &Plugins, resources: Resources) -> Vec<(RunSpec, Option<f64>)> {
+    let started = Instant::now();
+    let first = spec.runs.iter().enumerate().filter(|(_, r)| r.horizon == 0);
+    let cost = |run| (started.elapsed() < ALL_COSTS).then(|| pilot(spec, plugins, resources, run)).flatten();
+    first.map(|(run, of)| (*of, cost(run))).collect()
+}
+
+/// About how long, in words.
+pub fn about(duration: Duration) -> String {
+    let words = in_words(duration);
+    if duration < Duration::from_secs(1) { words } else { format!("about {words}") }
 }
 
 /// In words, to about one digit: "3 s", "20 min", "5 h", "12 days".

@@ -9,7 +9,7 @@ mod record;
 
 pub use build::BuildError;
 pub use cell::{CellSpec, run_cell};
-pub use drive::{Progress, Resources, RunError, Timings, check, run, tables};
-pub use estimate::{estimate, in_words};
+pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
+pub use estimate::{about, costs, estimate, in_words};
 pub use plugins::Plugins;
 pub use record::{AuditRecord, BandRecord, CellRecord, checkpoints};

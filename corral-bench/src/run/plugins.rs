@@ -4,14 +4,14 @@ use std::path::Path;
 
 use corral_bases::Learner;
 use corral_core::Setup;
-use corral_plugin_abi::host::{Library, PluginBase, Policy, Registry};
+use corral_plugin_abi::host::{self, Library, Policy};
 
 use crate::spec::{BaseSpec, LearnerSpec, Spec};
 
 /// The compiled plugins that a run may name.
 #[derive(Default)]
 pub struct Plugins {
-    registry: Registry,
+    registry: host::Plugins,
 }
 
 impl Plugins {
@@ -23,7 +23,7 @@ impl Plugins {
     /// Those of a folder, of which nothing is run before a spec names it. A folder that was `found` and not named must
     /// lie in one that is as trustworthy. One bad file never stops the others: see [`refused`](Plugins::refused).
     pub fn load(dir: &Path, found: bool, policy: Policy) -> Self {
-        let mut registry = Registry::new(policy);
+        let mut registry = host::Plugins::new(policy);
         if found {
             registry.add_found_dir(dir)
         } else {
@@ -49,7 +49,7 @@ impl Plugins {
 
     /// Kind and claimed alpha of one base.
     pub fn kind_and_alpha(&self, key: &str) -> Option<(String, Option<f64>)> {
-        self.registry.find(key).map(|(_, base)| (base.kind.clone(), base.alpha))
+        self.registry.find(key).map(|(_, base)| (base.kind.to_string(), base.alpha))
     }
 
     /// The key of every base.
@@ -63,7 +63,9 @@ impl Plugins {
         self.registry
             .list()
             .into_iter()
-            .map(|l| vec![l.key, l.base.kind, alpha(l.base.alpha), l.base.version, l.base.description])
+            .map(|l| {
+                vec![l.key, l.base.kind.to_string(), alpha(l.base.alpha), l.base.version, l.base.description]
+            })
             .collect()
     }
 
@@ -74,11 +76,7 @@ impl Plugins {
     pub fn build(&self, spec: &BaseSpec, setup: &Setup) -> Result<Learner, String> {
         let mut params = spec.params.clone();
         params.insert("isolate".to_owned(), toml::Value::Boolean(spec.isolate));
-        let built = self.registry.build(&spec.name, &params, setup);
-        match built.map_err(|e| e.to_string())? {
-            PluginBase::Arms(base) => Ok(Learner::Arms(base)),
-            PluginBase::Points(base) => Ok(Learner::Points(base)),
-        }
+        self.registry.build(&spec.name, &params, setup).map_err(|e| e.to_string())
     }
 }
 

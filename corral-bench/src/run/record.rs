@@ -5,6 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// How many seeds keep the traces of their band (probabilities, rates, ranges); all keep the regret curve.
 pub const TRACED_SEEDS: u64 = 8;
 
+/// A record has figures of so many bases. Of a larger band it has those that were followed most often, the others added
+/// up in one, and no traces: what is kept does not grow with the band.
+pub const LISTED_BASES: usize = 128;
+
 const LINEAR: u64 = 64;
 const PER_OCTAVE: f64 = 4.0;
 
@@ -92,7 +96,7 @@ impl<T: Numbers> Numbers for Vec<T> {
 /// What happened inside a band.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BandRecord {
-    /// The bases' labels.
+    /// The bases' labels; of a band of more than [`LISTED_BASES`], those that were followed most often and "the other N".
     pub bases: Vec<String>,
     /// How often each was followed.
     pub plays: Vec<u64>,
@@ -120,6 +124,41 @@ pub struct BandRecord {
     pub audit: Option<AuditRecord>,
 }
 
+impl BandRecord {
+    /// Keeps the `listed` bases that were followed most often, in their order, and adds the others up in one more.
+    pub(super) fn shorten(&mut self, listed: usize) {
+        let all = self.bases.len();
+        if all <= listed || self.plays.len() != all {
+            return;
+        }
+        let mut order: Vec<usize> = (0..all).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(self.plays[i]));
+        let mut place = vec![listed - 1; all];
+        let mut kept = order[..listed - 1].to_vec();
+        kept.sort_unstable();
+        for (at, i) in kept.iter().enumerate() {
+            place[*i] = at;
+        }
+        let mut plays = vec![0; listed];
+        let (mut max_weight, mut effective) = (vec![0.0f64; listed], vec![0.0; listed]);
+        for (i, at) in place.iter().enumerate() {
+            plays[*at] += self.plays[i];
+            max_weight[*at] = max_weight[*at].max(self.max_weight[i]);
+            effective[*at] += self.effective[i];
+        }
+        for (_, base, why) in &mut self.benched {
+            if place[*base] == listed - 1 {
+                *why = format!("{}: {why}", self.bases[*base]);
+            }
+            *base = place[*base];
+        }
+        self.range_changes.iter_mut().for_each(|(_, base)| *base = place[*base]);
+        self.bases = kept.iter().map(|i| std::mem::take(&mut self.bases[*i])).collect();
+        self.bases.push(format!("the other {}", all - (listed - 1)));
+        (self.plays, self.max_weight, self.effective) = (plays, max_weight, effective);
+    }
+}
+
 /// What is proved of every run, held against this one at each checkpoint.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct AuditRecord {
@@ -134,6 +173,28 @@ pub struct AuditRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_list_of_bases_is_shortened_to_the_most_followed() {
+        let mut band = BandRecord {
+            bases: ["a", "b", "c", "d"].map(String::from).to_vec(),
+            plays: vec![5, 1, 9, 2],
+            max_weight: vec![1.0, 2.0, 3.0, 8.0],
+            effective: vec![5.0, 1.0, 9.0, 2.0],
+            range_changes: vec![(1, 3), (2, 2)],
+            benched: vec![(3, 1, "late".into()), (4, 0, "late".into())],
+            ..Default::default()
+        };
+        let whole = band.clone();
+        band.shorten(4);
+        assert_eq!(band, whole);
+        band.shorten(3);
+        assert_eq!(band.bases, ["a", "c", "the other 2"]);
+        assert_eq!((band.plays, band.max_weight), (vec![5, 9, 3], vec![1.0, 3.0, 8.0]));
+        assert_eq!(band.effective, [5.0, 9.0, 3.0]);
+        assert_eq!(band.range_changes, [(1, 2), (2, 1)]);
+        assert_eq!(band.benched, [(3, 2, "b: late".into()), (4, 0, "late".into())]);
+    }
 
     #[test]
     fn checkpoints_rise_to_the_last_round_and_stay_few() {

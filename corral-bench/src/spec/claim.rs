@@ -18,6 +18,22 @@ pub(super) fn claims(
     nodes.iter().map(|node| claim(node.table("claim")?, &worlds, &players, horizons)).collect()
 }
 
+/// What a claim may say.
+pub(crate) const CLAIM_KEYS: &[&str] = &[
+    "text",
+    "measure",
+    "learner",
+    "than",
+    "environment",
+    "at-most",
+    "at-least",
+    "logarithms",
+    "published",
+    "error",
+    "rounds",
+    "unlikely",
+];
+
 /// A label, and what it would be without a sweep.
 type Name<'a> = (&'a str, &'a str);
 
@@ -27,20 +43,7 @@ fn claim(
     players: &[Name<'_>],
     horizons: usize,
 ) -> Result<ClaimSpec, SpecError> {
-    const KEYS: &[&str] = &[
-        "text",
-        "measure",
-        "learner",
-        "than",
-        "environment",
-        "at-most",
-        "at-least",
-        "published",
-        "error",
-        "rounds",
-        "unlikely",
-    ];
-    table.only(KEYS)?;
+    table.only(CLAIM_KEYS)?;
     // A label means itself, and without what was swept all of its variants.
     let known = |what: &str, label: &str, among: &[Name<'_>], place: &Place| {
         let exact = among.iter().any(|(l, _)| *l == label);
@@ -122,6 +125,14 @@ fn claim(
     if rounds.is_some() && measure == Measure::Exponent {
         return Err(SpecError::at(&table.place, "an exponent is about all horizons"));
     }
+    let logarithms = match bound("logarithms")? {
+        Some(power) if measure == Measure::Exponent && power.is_finite() => power,
+        None => 0.0,
+        Some(_) => {
+            let why = "logarithms belong to an exponent: regret is divided by (ln T) to this power first";
+            return Err(SpecError::at(&table.place, why));
+        }
+    };
     let claim = ClaimSpec {
         text: table.text("text")?.unwrap_or_default(),
         measure,
@@ -130,6 +141,7 @@ fn claim(
         environments: labels("environment", worlds)?,
         at_most: bound("at-most")?,
         at_least: bound("at-least")?,
+        logarithms,
         published,
         rounds,
         unlikely: table.text("unlikely")?,

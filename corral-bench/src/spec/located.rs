@@ -99,12 +99,7 @@ impl Table {
     /// # Errors
     /// It is not a string.
     pub fn text(&self, key: &str) -> Result<Option<String>, SpecError> {
-        self.get(key)
-            .map(|node| match &node.value {
-                Value::Scalar(toml::Value::String(s)) => Ok(s.clone()),
-                other => Err(node.wrong(key, "a string", other)),
-            })
-            .transpose()
+        self.get(key).map(|node| node.text(key)).transpose()
     }
 
     /// The truth value at `key`, if it is there.
@@ -177,6 +172,17 @@ impl Table {
 }
 
 impl Node {
+    /// The string that stands here.
+    ///
+    /// # Errors
+    /// It is not a string.
+    pub fn text(&self, key: &str) -> Result<String, SpecError> {
+        match &self.value {
+            Value::Scalar(toml::Value::String(s)) => Ok(s.clone()),
+            other => Err(self.wrong(key, "a string", other)),
+        }
+    }
+
     /// `value` of a key `called`, all of it at `place`.
     pub fn at(place: &Place, value: toml::Value, called: &str) -> Self {
         let value = match value {

@@ -12,8 +12,12 @@ use std::fmt;
 use corral_core::{Crediting, Feed};
 use serde::Serialize;
 
+#[cfg(test)]
+pub(crate) use claim::CLAIM_KEYS;
 pub use located::Place;
 pub use overrides::{Source, value_of};
+#[cfg(test)]
+pub(crate) use read::{LEARNER_KEYS, SPEC_KEYS};
 pub use stability::{StabilityRow, StabilitySpec};
 
 /// A run, as its file says it.
@@ -91,12 +95,38 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// The value in labels and headings.
+    /// The value in labels.
     pub fn value_text(&self) -> String {
-        match &self.value {
-            toml::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
+        value_text(&self.value)
+    }
+}
+
+/// A value of a swept key in labels and headings.
+pub fn value_text(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// An environment and a learner without what was swept in them, and what was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting<'a> {
+    /// What the environment would be called without a sweep.
+    pub environment: &'a str,
+    /// What the learner would be called without a sweep.
+    pub learner: &'a str,
+    /// The swept keys of the environment by their names in charts and tables, with their values here.
+    pub of_environment: Vec<(&'a str, &'a toml::Value)>,
+    /// Those of the learner.
+    pub of_learner: Vec<(&'a str, &'a toml::Value)>,
+}
+
+impl<'a> Setting<'a> {
+    /// The value of a swept key.
+    pub fn value(&self, key: &str) -> Option<&'a toml::Value> {
+        let mut all = self.of_environment.iter().chain(&self.of_learner);
+        all.find(|(name, _)| *name == key).map(|(_, value)| *value)
     }
 }
 
@@ -156,6 +186,8 @@ pub struct BaseSpec {
     pub isolate: bool,
     /// Whether every second round of its own is played as it used to play: `corral_bases::Smoothed`.
     pub smoothed: bool,
+    /// Whether it learns losses divided by the range of their weights: `corral_bases::Rescaled`.
+    pub rescaled: bool,
     /// Where it stands.
     pub place: Place,
 }
@@ -217,6 +249,8 @@ pub struct ClaimSpec {
     pub at_most: Option<f64>,
     /// The measured figure is at least this.
     pub at_least: Option<f64>,
+    /// For an exponent: regret is divided by (ln T) to this power first.
+    pub logarithms: f64,
     /// The measured figure agrees with a published mean and its standard error (one's own, where none was published):
     /// it is within 3 combined standard errors.
     pub published: Option<(f64, Option<f64>)>,
@@ -239,7 +273,7 @@ pub enum Measure {
     Ratio,
     /// The regret less another learner's.
     Difference,
-    /// The slope of log regret against log horizon, over all horizons.
+    /// The slope of log regret against log horizon, over all horizons; of regret over (ln T)^p where the claim says so.
     Exponent,
     /// Not of regret: the largest left side over right side of the pathwise theorem, in any audited run.
     Audit,
@@ -282,6 +316,38 @@ impl Spec {
     /// Names the line or the argument, and what is wrong there.
     pub fn of(source: &Source) -> Result<Self, SpecError> {
         read::spec(source)
+    }
+
+    /// What was swept in the environment and the learner of these labels.
+    pub fn setting(&self, environment: &str, learner: &str) -> Option<Setting<'_>> {
+        let world = self.environments.iter().find(|e| e.label == environment)?;
+        let learner = self.learners.iter().find(|l| l.label == learner && l.plays_in(world))?;
+        Some(Setting {
+            environment: &world.family,
+            learner: &learner.family,
+            of_environment: world.swept.iter().map(|s| (self.named(s), &s.value)).collect(),
+            of_learner: learner.swept.iter().map(|s| (self.named(s), &s.value)).collect(),
+        })
+    }
+
+    /// The keys that were swept, by their names in charts and tables. The same parameter of two learners is one key.
+    pub fn swept(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        let learners = self.learners.iter().flat_map(|l| &l.swept);
+        for swept in self.environments.iter().flat_map(|e| &e.swept).chain(learners) {
+            if !names.contains(&self.named(swept)) {
+                names.push(self.named(swept));
+            }
+        }
+        names
+    }
+
+    /// The name of a swept key; its whole path, where an environment and a learner have it both.
+    fn named<'a>(&self, swept: &'a Swept) -> &'a str {
+        let is = |s: &Swept| s.name == swept.name;
+        let of_world = self.environments.iter().any(|e| e.swept.iter().any(is));
+        let of_learner = self.learners.iter().any(|l| l.swept.iter().any(is));
+        if of_world && of_learner { &swept.key } else { &swept.name }
     }
 
     /// How many (horizon, environment, learner, seed) there are.

@@ -1,5 +1,7 @@
 //! From TOML to a [`Spec`].
 
+use std::collections::{HashMap, HashSet};
+
 use corral_core::registry::Unknown;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
@@ -7,13 +9,14 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::claim::claims;
 use super::located::{Node, Place, Table, Value};
-use super::sweep::Sweep;
+use super::sweep::{Sweep, grid};
 use super::{
     BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, RunSpec, Source, Spec, SpecError,
     Surrounding,
 };
 
-const SPEC_KEYS: &[&str] = &[
+/// What a spec may say.
+pub(crate) const SPEC_KEYS: &[&str] = &[
     "name",
     "asks",
     "rounds",
@@ -27,6 +30,9 @@ const SPEC_KEYS: &[&str] = &[
     "sweep",
     "fast",
 ];
+
+/// What a learner may say.
+pub(crate) const LEARNER_KEYS: &[&str] = &["label", "base", "master", "bases", "copies", "alone"];
 
 pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
     let table = &source.table;
@@ -178,7 +184,7 @@ impl Bands {
         self.0.iter().find(|(n, _)| n == name).map(|(_, bases)| bases.as_slice())
     }
 
-    /// The bases that a list stands for: tables, names of bases, names of bands.
+    /// The bases that a list stands for: tables, grids, names of bases, names of bands.
     fn expand(&self, nodes: &[Node]) -> Result<Vec<LearnerSpec>, SpecError> {
         let mut bases = Vec::new();
         for node in nodes {
@@ -191,10 +197,19 @@ impl Bands {
                         params: toml::Table::new(),
                         isolate: false,
                         smoothed: false,
+                        rescaled: false,
                         place: node.place.clone(),
                     })),
                 },
-                _ => bases.push(learner(node.table("bases")?, self)?),
+                _ => {
+                    for (table, set) in grid(node.table("bases")?)? {
+                        let mut base = learner(&table, self)?;
+                        if let LearnerSpec::Base(base) = &mut base {
+                            base.label += &set;
+                        }
+                        bases.push(base);
+                    }
+                }
             }
         }
         Ok(bases)
@@ -264,7 +279,7 @@ fn members(
     worlds: &[&str],
     unbanded: bool,
 ) -> Result<Vec<(String, LearnerSpec, Option<String>)>, SpecError> {
-    table.only(&["label", "base", "master", "bases", "copies", "alone"])?;
+    table.only(LEARNER_KEYS)?;
     if table.get("alone").is_some() {
         if let Some(other) =
             ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
@@ -339,13 +354,20 @@ fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
     if table.get("master").is_some() {
         return Ok(LearnerSpec::Band(band(table, bands)?));
     }
+    if let Some(grid) = table.get("grid") {
+        return Err(SpecError::at(
+            &grid.place,
+            "a grid stands for many bases: it belongs into a list of bases",
+        ));
+    }
     let name = required_name(table, "base")?;
     Ok(LearnerSpec::Base(BaseSpec {
         label: table.text("label")?.unwrap_or_else(|| name.clone()),
         name,
         isolate: table.flag("isolate")?.unwrap_or(false),
         smoothed: table.flag("smoothed")?.unwrap_or(false),
-        params: table.params(&["name", "label", "isolate", "smoothed"]),
+        rescaled: table.flag("rescaled")?.unwrap_or(false),
+        params: table.params(&["name", "label", "isolate", "smoothed", "rescaled"]),
         place: table.place.clone(),
     }))
 }
@@ -396,12 +418,15 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
 
 /// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.
 fn number_repeated_labels(bases: &mut [LearnerSpec]) {
-    let labels: Vec<String> = bases.iter().map(|b| b.label().to_owned()).collect();
-    for (i, base) in bases.iter_mut().enumerate() {
-        let LearnerSpec::Base(base) = base else { continue };
-        if labels.iter().filter(|l| **l == labels[i]).count() > 1 {
-            let ordinal = labels[..=i].iter().filter(|l| **l == labels[i]).count();
-            base.label = format!("{} #{ordinal}", base.label);
+    let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
+    for base in bases.iter() {
+        counts.entry(base.label().to_owned()).or_default().0 += 1;
+    }
+    for base in bases {
+        let Some((all, so_far)) = counts.get_mut(base.label()) else { continue };
+        *so_far += 1;
+        if let (LearnerSpec::Base(base), true) = (base, *all > 1) {
+            base.label = format!("{} #{so_far}", base.label);
         }
     }
 }
@@ -429,15 +454,14 @@ pub(super) fn named<'a, T: Deserialize<'a>>(
 }
 
 fn distinct<'a>(what: &str, labels: impl Iterator<Item = (&'a str, &'a Place)>) -> Result<(), SpecError> {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
     for (label, place) in labels {
-        if seen.contains(&label) {
+        if !seen.insert(label) {
             return Err(SpecError::at(
                 place,
                 format!("two {what}s are labelled {label:?}: give each its own label"),
             ));
         }
-        seen.push(label);
     }
     Ok(())
 }

@@ -19,9 +19,7 @@ pub struct StabilitySpec {
     pub seeds: u64,
     /// The ranges rho.
     pub ranges: Vec<f64>,
-    /// The schedule of E'.
-    pub schedule: String,
-    /// The bases.
+    /// The bases, each under every schedule.
     pub rows: Vec<StabilityRow>,
     /// The text it was read from, after every override.
     pub text: String,
@@ -30,8 +28,10 @@ pub struct StabilitySpec {
 /// A base whose exponent is measured.
 #[derive(Debug, Clone)]
 pub struct StabilityRow {
-    /// The base.
+    /// The base; its label names the schedule where the spec has several.
     pub base: BaseSpec,
+    /// The schedule of E'.
+    pub schedule: String,
     /// The alpha that is claimed, where it is not that of the catalogue.
     pub alpha: Option<f64>,
     /// What multiplies the rounds for it.
@@ -56,7 +56,19 @@ impl StabilitySpec {
             Some(node) => node.one_or_many().iter().map(range).collect::<Result<Vec<_>, _>>()?,
             None => vec![1.0, 2.0, 4.0, 8.0, 16.0],
         };
-        let rows = rows.one_or_many().iter().map(row).collect::<Result<Vec<_>, _>>()?;
+        let schedules = match table.get("schedule") {
+            Some(node) => {
+                node.one_or_many().iter().map(|n| n.text("schedule")).collect::<Result<Vec<_>, _>>()?
+            }
+            None => vec!["constant".to_owned()],
+        };
+        let mut all = Vec::new();
+        for node in rows.one_or_many() {
+            all.extend(
+                schedules.iter().map(|s| row(node, s, schedules.len() > 1)).collect::<Result<Vec<_>, _>>()?,
+            );
+        }
+        let rows = all;
         if ranges.len() < 2 || rows.is_empty() {
             return Err(SpecError::whole("stability needs at least one base and two ranges"));
         }
@@ -66,7 +78,6 @@ impl StabilitySpec {
             rounds: count("rounds", 2, 20_000)?,
             seeds: count("seeds", 2, 20)?,
             ranges,
-            schedule: table.text("schedule")?.unwrap_or_else(|| "constant".to_owned()),
             rows,
             text: source.text().to_owned(),
         }))
@@ -81,7 +92,7 @@ fn range(node: &Node) -> Result<f64, SpecError> {
     }
 }
 
-fn row(node: &Node) -> Result<StabilityRow, SpecError> {
+fn row(node: &Node, schedule: &str, named: bool) -> Result<StabilityRow, SpecError> {
     let table = node.table("stability")?;
     table.only(&["base", "alpha", "rounds-times", "seeds-times"])?;
     let Some(base) = table.get("base") else {
@@ -96,8 +107,13 @@ fn row(node: &Node) -> Result<StabilityRow, SpecError> {
         };
         if found > 0.0 && found <= most { Ok(Some(found)) } else { Err(node.wrong(key, must, &node.value)) }
     };
+    let mut base = one_base(base)?;
+    if named {
+        base.label = format!("{}, {schedule}", base.label);
+    }
     Ok(StabilityRow {
-        base: one_base(base)?,
+        base,
+        schedule: schedule.to_owned(),
         alpha: number("alpha", 1.0, "in (0, 1]")?,
         rounds_times: number("rounds-times", 1e6, "a positive number")?.unwrap_or(1.0),
         seeds_times: table.get("seeds-times").map_or(Ok(1), |node| node.count("seeds-times", 1))?,
@@ -124,6 +140,10 @@ mod tests {
         );
         assert_eq!(second.base.params.len(), 1);
         assert!(read("rounds = 3").unwrap().is_none());
+        let two =
+            read("schedule = [\"constant\", \"decay\"]\n[[stability]]\nbase = \"exp4\"").unwrap().unwrap();
+        let rows: Vec<_> = two.rows.iter().map(|r| (r.base.label.as_str(), r.schedule.as_str())).collect();
+        assert_eq!(rows, [("exp4, constant", "constant"), ("exp4, decay", "decay")]);
         for (wrong, line, part) in [
             ("[[stability]]\nbase = 3", Some(2), "base"),
             ("[[stability]]\nalpha = 0.5", Some(1), "base is missing"),

@@ -1,12 +1,15 @@
-//! Sweeps: one key of a spec, many values, a learner or an environment for each.
+//! Sweeps: one key of a spec, many values, a learner or an environment for each; and grids: the same for one base of a band.
 
-use corral_core::catalog::Unknown;
+use corral_core::registry::Unknown;
 
 use super::located::{Node, Place, Table, Value};
 use super::{SpecError, Swept};
 
 /// The most variants that a sweep makes of one learner or environment.
 const MOST_VARIANTS: usize = 10_000;
+
+/// The most bases that one grid makes.
+const MOST_BASES: usize = 1_000_000;
 
 /// What may be swept.
 const ROOTS: &[&str] = &["rounds", "environment", "induced", "delay", "learner", "bands"];
@@ -49,11 +52,20 @@ impl Variant {
 impl Sweep {
     pub fn read(spec: &Table) -> Result<Self, SpecError> {
         let Some(table) = spec.table("sweep")? else { return Ok(Self::default()) };
+        let mut sweep = Self::of(table)?;
+        for axis in &mut sweep.axes {
+            axis.path = resolved(&axis.path, &axis.place, spec)?;
+        }
+        Ok(sweep)
+    }
+
+    /// The keys of `table` and their values.
+    fn of(table: &Table) -> Result<Self, SpecError> {
         let mut sweep = Self { axes: Vec::new(), zipped: table.flag("zip")?.unwrap_or(false) };
         for (key, node) in table.nodes().filter(|(key, _)| *key != "zip") {
             // A path may be written as one quoted key, too.
             let mut path = key.split('.').map(str::to_owned).collect();
-            sweep.collect(node, &mut path, spec)?;
+            sweep.collect(node, &mut path)?;
         }
         if let (true, Some(first)) = (sweep.zipped, sweep.axes.first()) {
             let long = first.values.len();
@@ -67,7 +79,7 @@ impl Sweep {
     }
 
     /// The keys at and below `node`.
-    fn collect(&mut self, node: &Node, path: &mut Vec<String>, spec: &Table) -> Result<(), SpecError> {
+    fn collect(&mut self, node: &Node, path: &mut Vec<String>) -> Result<(), SpecError> {
         let key = path.join(".");
         let values = match &node.value {
             Value::Array(values) => values.clone(),
@@ -75,7 +87,7 @@ impl Sweep {
             Value::Table(table) => {
                 for (step, inner) in table.nodes() {
                     path.push(step.to_owned());
-                    self.collect(inner, path, spec)?;
+                    self.collect(inner, path)?;
                     path.pop();
                 }
                 return Ok(());
@@ -85,8 +97,7 @@ impl Sweep {
         if values.is_empty() {
             return Err(SpecError::at(&node.place, format!("{key} is swept over an empty list")));
         }
-        let path = resolved(path, &node.place, spec)?;
-        self.axes.push(Axis { path, place: node.place.clone(), values });
+        self.axes.push(Axis { path: path.clone(), place: node.place.clone(), values });
         Ok(())
     }
 
@@ -182,6 +193,29 @@ impl Sweep {
             })
             .collect()
     }
+}
+
+/// The bases that the table of one base stands for, with what sets them apart: where it has a `grid`, a base for every
+/// combination of values. A list of grids is a grid of grids, each of which may be zipped.
+pub(super) fn grid(base: &Table) -> Result<Vec<(Table, String)>, SpecError> {
+    let mut plain = base.clone();
+    let Some(grid) = plain.remove("grid") else { return Ok(vec![(plain, String::new())]) };
+    let mut made = vec![(plain, String::new())];
+    for node in grid.one_or_many() {
+        let axes = Sweep::of(node.table("grid")?)?;
+        let mut next = Vec::new();
+        for (table, label) in &made {
+            for variant in axes.variants(table, |_| true)? {
+                next.push((variant.table.clone(), variant.label(label)));
+            }
+            if next.len() > MOST_BASES {
+                let why = format!("the grid makes more than {MOST_BASES} bases");
+                return Err(SpecError::at(&node.place, why));
+            }
+        }
+        made = next;
+    }
+    Ok(made)
 }
 
 /// The shortest end of an axis's path that no other of `axes` ends with.

@@ -14,12 +14,22 @@ addEventListener('load', () => {
   for (const svg of charts) {
     const box = svg.getBoundingClientRect();
     const scale = box.width / svg.viewBox.baseVal.width;
+    // What panels share is drawn by reference, and can be measured as a copy only.
+    const shared = [...svg.querySelectorAll('use')].map(use => svg.appendChild(document.querySelector(use.getAttribute('href')).cloneNode(true)));
+    if (shared.some(copy => !copy.querySelector('text'))) say('panels without ticks', svg);
     for (const text of svg.querySelectorAll('text')) {
       const t = text.getBoundingClientRect();
       if (t.left < box.left - .5 || t.right > box.right + .5 || t.top < box.top - .5 || t.bottom > box.bottom + .5)
         say('outside of its chart', text);
       if (parseFloat(getComputedStyle(text).fontSize) * scale < 12) say('smaller than 12 pixels', text);
     }
+    // No two ticks or numbers over each other.
+    const places = [...svg.querySelectorAll('text')].map(text => [text, text.getBoundingClientRect()]);
+    for (const [i, [a, p]] of places.entries()) for (const [b, q] of places.slice(i + 1)) {
+      const across = Math.min(p.right, q.right) - Math.max(p.left, q.left), down = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+      if (across > 1 && down > 3) say('over ' + b.textContent, a);
+    }
+    shared.forEach(copy => copy.remove());
   }
   // Contrast of all text to what is behind it (WCAG 2, success criterion 1.4.3), and its size.
   const colour = text => (text.match(/[\d.]+/g) ?? []).map(Number);

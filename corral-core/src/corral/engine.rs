@@ -6,7 +6,7 @@ use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::mixture::Mixture;
-use crate::omd::{FlatBarrier, FlatState, LogBarrier, OmdError, OmdInfo};
+use crate::omd::{BarrierState, FlatBarrier, FlatState, LogBarrier, OmdError, OmdInfo};
 use crate::uniform;
 
 /// What moves the distribution.
@@ -37,13 +37,7 @@ pub(super) struct Flat {
 /// What an engine continues from, beside the rates.
 #[derive(Serialize, Deserialize)]
 pub(super) enum EngineState {
-    Dense {
-        /// 1/p_t; infinite for a retired base.
-        inverse: Vec<f64>,
-        /// p_t follows from 1/p_t but for its last bits, which decide too.
-        distribution: Vec<f64>,
-        sums: (f64, f64, f64),
-    },
+    Dense(BarrierState),
     Flat(FlatState),
 }
 
@@ -210,11 +204,7 @@ impl Engine {
 
     pub fn state(&self) -> EngineState {
         match self {
-            Self::Dense(dense) => EngineState::Dense {
-                inverse: dense.barrier.inverse().to_vec(),
-                distribution: dense.barrier.distribution().to_vec(),
-                sums: dense.barrier.sums(),
-            },
+            Self::Dense(dense) => EngineState::Dense(dense.barrier.state()),
             Self::Flat(flat) => EngineState::Flat(flat.barrier.state()),
         }
     }
@@ -266,34 +256,12 @@ impl Flat {
 }
 
 impl EngineState {
-    /// The engine that continues from here. Every comparison is written so that NaN fails.
+    /// The engine that continues from here.
     pub fn resume(self, rates: &[f64], gamma: f64) -> Result<Engine, String> {
-        let (inverse, distribution, sums) = match self {
-            Self::Flat(state) => return Ok(Engine::of_flat(state.resume(rates)?, gamma)),
-            Self::Dense { inverse, distribution, sums } => (inverse, distribution, sums),
-        };
-        let m = rates.len();
-        if let Some(found) = [inverse.len(), distribution.len()].into_iter().find(|n| *n != m) {
-            return Err(format!("it is of {found} bases, not {m}"));
-        }
-        for (i, (w, p)) in inverse.iter().zip(&distribution).enumerate() {
-            if !(*w >= 1.0 - 1e-9 && if w.is_finite() { super::close(*p, 1.0 / w) } else { *p == 0.0 }) {
-                return Err(format!("base {i} has probability {p} and inverse {w}"));
-            }
-        }
-        let sum: f64 = distribution.iter().sum();
-        if !((sum - 1.0).abs() <= 1e-9) {
-            return Err(format!("its probabilities sum to {sum}"));
-        }
-        let (slope, curve, bound) = sums;
-        let finite = slope.is_finite() && curve.is_finite() && bound.is_finite();
-        let largest = rates.iter().copied().fold(0.0, f64::max);
-        if !(finite && slope >= 0.0 && curve >= 0.0 && bound >= largest) {
-            return Err(format!("sums of {slope}, {curve} and {bound}"));
-        }
-        let mut barrier = LogBarrier::new(&inverse, rates).map_err(|e| e.to_string())?;
-        barrier.resume(&distribution, sums);
-        Ok(Engine::of_dense(barrier, gamma))
+        Ok(match self {
+            Self::Dense(state) => Engine::of_dense(state.resume(rates)?, gamma),
+            Self::Flat(state) => Engine::of_flat(state.resume(rates)?, gamma),
+        })
     }
 }
 

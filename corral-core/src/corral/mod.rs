@@ -17,6 +17,7 @@
 
 mod bound;
 mod engine;
+mod members;
 mod mixture;
 mod params;
 mod state;
@@ -30,7 +31,7 @@ use self::engine::Engine;
 use self::state::State;
 use crate::audit::{Audit, Auditor, Round};
 use crate::omd::{Losses, OmdError};
-use crate::{Credit, LossDomain, Master, MasterError, Order, ParamError, Telemetry};
+use crate::{Credit, LossDomain, Master, MasterError, Order, ParamError, Telemetry, memory};
 
 /// Length of the first epoch when the horizon is unknown.
 const FIRST_EPOCH: u64 = 64;
@@ -113,6 +114,7 @@ impl Corral {
     pub fn new(params: CorralParams) -> Result<Self, ParamError> {
         let params = params.check()?;
         let m = params.bases;
+        memory::claim("bases", m, 12 * m as u128)?;
         let length = match params.horizon {
             Horizon::Known(rounds) => rounds,
             Horizon::Restart | Horizon::Unknown => FIRST_EPOCH,
@@ -438,6 +440,21 @@ impl Master for Corral {
         Ok(())
     }
 
+    /// Outside the theorem. p keeps its ratios, pbar up to the mixing 1/T.
+    fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
+        self.join(self.params.bases, share)
+    }
+
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
+        if base >= self.params.bases {
+            return Err(MasterError::Index { base, bases: self.params.bases });
+        }
+        if !self.engine.is_retired(base) {
+            return Err(MasterError::Present(base));
+        }
+        self.join(base, share)
+    }
+
     /// Starts over, with all its bases, as a master whose own losses carry weights up to `range`: the rate is divided
     /// by sqrt(range). `remaining` becomes the horizon where one was known.
     fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
@@ -465,14 +482,20 @@ impl Master for Corral {
         Telemetry { rates: self.rates(), audit: self.audit() }
     }
 
+    fn describe(&self) -> String {
+        crate::masters::described("corral", &self.params)
+    }
+
     fn save(&self) -> Vec<u8> {
         State::of(self).seal()
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
-        State::load(state, self)?;
-        self.auditor = None;
-        Ok(())
+        self.load_over(state, self.params.bases)
+    }
+
+    fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
+        self.load_over(state, bases)
     }
 }
 

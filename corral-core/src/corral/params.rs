@@ -171,9 +171,10 @@ pub enum Rate {
     Fixed(f64),
 }
 
-/// e^(1/ln 2)/2: half the largest factor by which rates grow.
-pub(crate) fn half_growth() -> f64 {
-    0.5 * (1.0 / std::f64::consts::LN_2).exp()
+/// The largest factor by which the rate of a base grows in T rounds: e^(log2(T M pbar_1)/ln T), where `share` is M times its
+/// first probability pbar_1. Uniform: e^(1/ln 2) = 4.23 (docs/step.md, "Rates grow, and by how much").
+pub(super) fn growth(ln_rounds: f64, share: f64) -> f64 {
+    (1.0 / std::f64::consts::LN_2 + share.log2() / ln_rounds).exp()
 }
 
 impl Rate {
@@ -190,6 +191,16 @@ impl Rate {
         }
     }
 
+    /// The number eta for M bases and a horizon that may not be known.
+    pub(crate) fn given(self, bases: usize, horizon: Option<u64>) -> Result<f64, ParamError> {
+        self.check()?;
+        match (self, horizon) {
+            (Self::Fixed(rate), _) => Ok(rate),
+            (rate, Some(rounds)) => Ok(rate.value(bases, rounds)),
+            (_, None) => Err(ParamError::new("rate", "a formula of T", "a number where T is not known")),
+        }
+    }
+
     /// The number eta for M bases and T rounds. T = 1 is taken for 2, and M = 1 for 2, where a formula would give 0.
     pub fn value(self, bases: usize, rounds: u64) -> f64 {
         let t = rounds.max(1) as f64;
@@ -200,14 +211,14 @@ impl Rate {
             Self::Fast => 10.0 / t.sqrt(),
             Self::Eager => 30.0 / t.sqrt(),
             Self::Scaled(scale) => scale / t.sqrt(),
-            Self::MasterOptimal => ((m - 1.0) * ln / (half_growth() * t)).sqrt(),
+            Self::MasterOptimal => ((m - 1.0) * ln / (0.5 * growth(ln, 1.0) * t)).sqrt(),
             // The paper, section 4, alpha = 1: min{1/(40 R ln T), sqrt(M/T)}.
             Self::Theory { alpha: 1.0, regret } => (1.0 / (40.0 * regret * ln)).min((m / t).sqrt()),
             // The paper, section 4, alpha < 1, with explicit constants: the minimum over eta of A/eta + B eta + C
             // eta^k, k = a/(1-a).
             Self::Theory { alpha, regret } => {
                 let k = alpha / (1.0 - alpha);
-                let (a, b) = ((m - 1.0) * ln, half_growth() * t);
+                let (a, b) = ((m - 1.0) * ln, 0.5 * growth(ln, 1.0) * t);
                 let ln_c = (1.0 - alpha).ln() + k * (40.0 * alpha * ln).ln() + regret.ln() / (1.0 - alpha);
                 // B eta^2 + C k eta^(k+1) = A has one root, below sqrt(A/B): bisection of ln eta.
                 let (mut low, mut high) = (-700.0, 0.5 * (a / b).ln());
@@ -301,7 +312,13 @@ impl Serialize for Rate {
 
 impl<'de> Deserialize<'de> for Rate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spec = RateSpec::deserialize(deserializer).map_err(|_| {
+        // A snapshot says which variant follows; a spec is recognised by what it looks like.
+        let spec = if deserializer.is_human_readable() {
+            RateSpec::deserialize(deserializer)
+        } else {
+            RateName::deserialize(deserializer).map(RateSpec::Named)
+        };
+        let spec = spec.map_err(|_| {
             serde::de::Error::custom(
                 "a rate must be balanced, fast, eager, master-optimal, a number, { fixed = number }, \
                  { scaled = number } or { theory = { alpha = number, regret = number } }",

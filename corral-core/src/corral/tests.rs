@@ -1,7 +1,7 @@
 use super::engine::EngineState;
 use super::*;
 use crate::SnapshotError;
-use crate::omd::LogBarrier;
+use crate::omd::{BarrierState, LogBarrier};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 
@@ -65,6 +65,8 @@ fn parameters_out_of_bounds_are_named() {
             CorralParams { rate: Rate::Theory { alpha, regret: 9.0 }, ..CorralParams::new(2, known) };
         assert!(error(params).starts_with("rate.theory.alpha must be in (0, 1]"));
     }
+    let many = CorralParams::new(u32::MAX as usize, known);
+    assert!(error(many).starts_with("bases must be smaller, but is 4294967295, which takes 412.3 GB"));
     for prior in [vec![1.0], vec![1.0, 0.0], vec![1.0, f64::NAN], vec![1.0, -1.0], vec![1e300, 1e-300]] {
         let params = CorralParams { prior: Some(prior), ..CorralParams::new(2, known) };
         assert!(error(params).starts_with("prior"));
@@ -412,7 +414,9 @@ fn a_snapshot_that_is_no_state_of_this_master_is_refused() {
     };
     type Change = fn(&mut Vec<f64>, &mut Vec<f64>, &mut (f64, f64, f64));
     let dense = |s: &mut State, change: Change| {
-        let EngineState::Dense { inverse, distribution, sums } = &mut s.engine else { panic!("it is flat") };
+        let EngineState::Dense(BarrierState { inverse, distribution, sums }) = &mut s.engine else {
+            panic!("it is flat")
+        };
         change(inverse, distribution, sums);
     };
     let changes: [&dyn Fn(&mut State); 20] = [

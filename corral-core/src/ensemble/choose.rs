@@ -5,12 +5,14 @@ use crate::ticket::{Propensity, Share, Trace};
 use crate::{BaseError, Feedback, Master, MasterError, Memo, Proposal, Rng};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
-    /// Picks the base of the round, has it propose, and traces where the loss will have to go.
+    /// Picks the base of the round, has it propose, and traces where the loss will have to go. `guarded`: not as a base of
+    /// another, to which its likelihood tells the truth without a guard.
     pub(super) fn serve(
         &mut self,
         x: &X,
         rng: &mut dyn Rng,
         trace: &mut Trace,
+        guarded: bool,
     ) -> Result<Proposal<D>, EnsembleError> {
         trace.ensemble = self.id;
         trace.copy = self.params.copy;
@@ -25,7 +27,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let made = match self.params.credit {
             Crediting::Chosen => self.ask_one(x, rng, trace)?,
             Crediting::SameDecision => self.ask_all(x, rng, trace)?,
-            Crediting::Likelihood => match self.demanded(x) {
+            Crediting::Likelihood => match self.demanded(x).filter(|_| guarded) {
                 Some(decision) => self.follow_guard(x, rng, decision, trace)?,
                 None => loop {
                     let made = self.ask_one(x, rng, trace)?;
@@ -69,13 +71,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let (base, probability) = self.draw(rng)?;
         (trace.base, trace.probability, trace.weight) = (base as u32, probability, 0.0);
         trace.propensity = Propensity::Exact(1.0);
-        let memo = match self.seats[base].likelihood(x, &decision) {
-            Ok(found) => found.map(|(_, memo)| memo).unwrap_or_default(),
-            Err(error) => {
-                self.bench(base, Duty::Likelihood, &error);
-                Memo::empty()
-            }
-        };
+        let memo = self.seats[base].memo(x, &decision).unwrap_or_else(|error| {
+            self.bench(base, Duty::Likelihood, &error);
+            Memo::empty()
+        });
         self.count_in_guard(&decision, 1.0);
         Ok(Proposal::with_memo(decision, memo))
     }
@@ -274,9 +273,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if seat.benched || !seat.listens || trace.takes_part(base) {
                 continue;
             }
-            match seat.likelihood(x, &made.decision) {
-                Ok(found) => {
-                    let memo = found.map(|(_, memo)| memo).unwrap_or_default();
+            match seat.memo(x, &made.decision) {
+                Ok(memo) => {
                     trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight: 0.0, memo });
                 }
                 Err(error) => self.bench(base, Duty::Likelihood, &error),

@@ -1,6 +1,6 @@
 //! What can go wrong with an ensemble.
 
-use crate::{BaseError, MasterError, SnapshotError, Ticket};
+use crate::{BaseError, MasterError, ParamError, ScaleError, SnapshotError, Ticket};
 
 /// Why an ensemble could not do what it was asked. Nothing changed then, and nobody was benched for it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -20,6 +20,12 @@ pub enum EnsembleError {
     /// A loss outside [0, 1], or where losses may leave it, no number.
     #[error("{}", crate::base::loss_text(*.0))]
     Loss(f64),
+    /// A value outside the range of its scale.
+    #[error(transparent)]
+    Scale(#[from] ScaleError),
+    /// A parameter that cannot be used.
+    #[error(transparent)]
+    Param(#[from] ParamError),
     /// A weight that is negative, not finite or above the range.
     #[error("a weight must be in [0, {range}], but is {weight}")]
     Weight {

@@ -1,7 +1,7 @@
 //! A guard for bands without contexts that learn from everybody: copies of one greedy learner would all lock on the same
 //! wrong arm, and nobody would ever look at another.
 //!
-//! With N_b the times that arm b was played, S = sum_s (1 - Q_s(a_s)) what the band explored by itself, and g = 2 ln t: where
+//! With N_b the times that arm b was played, S = sum_s (1 - Q_s(a_s)) what the band explored by itself, and g = (ln t)^2/2: where
 //! min_b N_b < g and S < K g, the arm with the fewest plays is played. The rule looks at the past alone, so nothing that is
 //! learned from such a round is biased; the master is not credited in it (docs/practical.md).
 
@@ -27,7 +27,7 @@ impl Guard {
 
     /// The arm that has to be played now, where one has to.
     pub fn demands(&self) -> Option<usize> {
-        let enough = 2.0 * ((self.rounds + 1) as f64).ln();
+        let enough = 0.5 * ((self.rounds + 1) as f64).ln().powi(2);
         if self.explored >= self.plays.len() as f64 * enough {
             return None;
         }
@@ -62,13 +62,13 @@ mod tests {
             guard.count(0, 1.0);
         }
         assert_eq!(guard.demands(), Some(1));
-        for _ in 0..7 {
+        for _ in 0..6 {
             guard.count(1, 1.0);
             guard.count(2, 1.0);
         }
-        assert_eq!(guard.demands(), None, "7 plays of each are above 2 ln 25 = 6.4");
+        assert_eq!(guard.demands(), None, "6 plays of each are above (ln 23)^2/2 = 4.9");
         let mut curious = Guard::new(2);
-        (0..100).for_each(|_| curious.count(0, 0.8));
-        assert_eq!(curious.demands(), None, "a band that explores by itself, 20 > 2 * 9.2, is left alone");
+        (0..100).for_each(|_| curious.count(0, 0.76));
+        assert_eq!(curious.demands(), None, "a band that explores by itself, 24 > 2 * 10.7, is left alone");
     }
 }

@@ -166,7 +166,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// Gives the master's orders to its bases.
-    fn deliver_orders(&mut self) -> usize {
+    pub(super) fn deliver_orders(&mut self) -> usize {
         let orders = std::mem::take(&mut self.orders);
         let mut told = 0;
         let left = self.remaining();

@@ -1,6 +1,7 @@
 //! Bases that come and go while the ensemble runs. Nobody else forgets anything, and tickets that are out come home.
 
 use super::{Duty, Ensemble, EnsembleError, Seat};
+use crate::masters::check_share;
 use crate::{Base, Master, Order};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
@@ -17,18 +18,51 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ) -> Result<usize, EnsembleError> {
         let mut seat = Seat::new(base);
         seat.name = name.into();
-        let place = self.seats.len();
-        // The base is told its range first: if it refuses, nothing has changed.
-        (seat.listens, seat.weighted) = self.ways_of(&seat);
-        seat.range = self.range * 2.0 / share;
-        let range = if seat.weighted { self.params.cut.unwrap_or(seat.range) } else { 1.0 };
-        seat.obey(Order::Widen { range, remaining: self.remaining() })
-            .map_err(|why| EnsembleError::Base { base: place, why })?;
-        self.master.admit(share)?;
         self.seats.push(seat);
+        if let Err(error) = self.join(share) {
+            self.seats.pop();
+            return Err(error);
+        }
+        Ok(self.seats.len() - 1)
+    }
+
+    /// The last base joins the others.
+    pub(super) fn join(&mut self, share: f64) -> Result<(), EnsembleError> {
+        check_share(share)?;
+        let base = self.seats.len() - 1;
+        let ways = self.ways_of(&self.seats[base]);
+        let seat = &mut self.seats[base];
+        (seat.listens, seat.weighted) = ways;
+        seat.range = self.range * 2.0 / share;
+        // It is told its range first: if it refuses, nothing has changed.
+        let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
+        self.seats[base].obey(order).map_err(|why| EnsembleError::Base { base, why })?;
+        self.seats[base].tally.restarts = 0;
+        self.orders.clear();
+        self.orders.extend_from_slice(self.master.admit(share)?);
         self.weights.push(0.0);
         self.survey();
-        Ok(place)
+        self.deliver_orders();
+        Ok(())
+    }
+
+    /// Gives a base what it, or one like it, had learned: a state that [`Base::save`] gave. It keeps that unless the range of
+    /// its weights makes it start over. What was asked of it before is not told to it.
+    ///
+    /// # Errors
+    /// No such base, or it refuses the state: it is as it was then.
+    pub fn warm(&mut self, base: usize, state: &[u8]) -> Result<(), EnsembleError> {
+        self.place(base)?;
+        let range = self.told_range(base);
+        let order = Order::Widen { range, remaining: self.remaining() };
+        let seat = &mut self.seats[base];
+        let before = seat.save();
+        if let Err(why) = seat.load(state).and_then(|()| seat.obey(order)) {
+            let _ = seat.load(&before);
+            return Err(EnsembleError::Base { base, why });
+        }
+        seat.tally.restarts -= 1;
+        Ok(())
     }
 
     /// Puts another base in the place of one: the same probability, another learner. The loss of a decision that the old
@@ -71,13 +105,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// No such base, it is not out, the share is not in (0, 1), or the master takes nobody back.
     pub fn reinstate(&mut self, base: usize, share: f64) -> Result<(), EnsembleError> {
         self.place(base)?;
-        self.master.reinstate(base, share)?;
+        self.orders.clear();
+        self.orders.extend_from_slice(self.master.reinstate(base, share)?);
         let range = self.range * 2.0 / share;
         let seat = &mut self.seats[base];
         seat.benched = false;
         let wider = range > seat.range;
         seat.range = seat.range.max(range);
         self.benched.retain(|b| b.base != base);
+        self.deliver_orders();
         if wider && self.seats[base].weighted {
             let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
             if let Err(error) = self.seats[base].obey(order) {

@@ -6,6 +6,7 @@ mod guard;
 mod learn;
 mod learned;
 mod members;
+mod metrics;
 mod nested;
 mod rules;
 mod seat;
@@ -18,11 +19,12 @@ use crate::masters::{MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
 
 use crate::{
-    Base, BaseError, Commons, Decision, Feedback, Master, MasterError, Order, Proposal, Rng, Setup, Ticket,
-    TicketId,
+    Base, BaseError, Commons, Decision, Feedback, Master, MasterError, Order, Proposal, Rng, Scale, Setup,
+    Ticket, TicketId,
 };
 
 pub use error::{EnsembleError, Refused};
+pub use metrics::{BaseMetrics, Metrics};
 pub use rules::{Crediting, EnsembleParams, Feed, Propensities};
 use seat::Seat;
 pub use seat::{Duty, Tally};
@@ -121,6 +123,10 @@ pub struct Ensemble<X: ?Sized, D, M> {
     /// The losses that came home, whichever copy chose.
     home: u64,
     learned: Learned,
+    /// Losses that were cut to the range of the scale.
+    clipped: u64,
+    /// Losses that were refused: no part of a snapshot, for what is refused changes nothing.
+    refused: u64,
     /// How often the master started over.
     era: u64,
     benched: Vec<Benched>,
@@ -156,6 +162,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if bases.is_empty() {
             return Err(EnsembleError::Empty);
         }
+        params.scale.map(Scale::check).transpose()?;
         let count = master.probabilities().len();
         if count != bases.len() {
             return Err(EnsembleError::Bases { master: count, bases: bases.len() });
@@ -172,6 +179,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             round: 0,
             home: 0,
             learned: Learned::default(),
+            clipped: 0,
+            refused: 0,
             era: 0,
             benched: Vec::new(),
             heeding: Vec::with_capacity(count),
@@ -194,6 +203,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             ensemble.first_range(base, false).map_err(|why| EnsembleError::Base { base, why })?;
         }
         ensemble.survey();
+        // To be told the first range is no restart.
+        ensemble.seats.iter_mut().for_each(|seat| seat.tally.restarts = 0);
         ensemble.id = params.id.unwrap_or_else(|| ensemble.fingerprint());
         Ok(ensemble)
     }
@@ -233,16 +244,16 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             world.check(x)?;
         }
         let mut trace = Trace::default();
-        let made = self.serve(x, rng, &mut trace)?;
+        let made = self.serve(x, rng, &mut trace, true)?;
         Ok(Ticket::new(made, trace))
     }
 
     /// Learns what became of a decision that was chosen for `x`, now or long ago: a plain loss, a [`Feedback`] with a weight
-    /// of its own, or [`Feedback::unseen`]. A ticket is learned once: one of the last 16,384 rounds that comes a second
+    /// of its own, or [`Feedback::unseen`]; in the units of the [scale](EnsembleParams::scale), where there is one. A ticket is learned once: one of the last 16,384 rounds that comes a second
     /// time is refused.
     ///
     /// # Errors
-    /// A loss outside [0, 1], a ticket of another ensemble, a damaged one, one that was learned before, a context that the
+    /// A loss outside [0, 1] or its scale, a ticket of another ensemble, a damaged one, one that was learned before, a context that the
     /// ensemble was not built for, a step that the master could not solve: nothing changed, and the ticket is given back.
     pub fn learn(
         &mut self,
@@ -252,10 +263,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ) -> Result<Outcome, Box<Refused<D>>> {
         let Ticket { decision, memo, mut trace } = ticket;
         let mut made = Proposal { decision, memo };
-        let settled = if self.learned.has(trace.copy, trace.round) && trace.ensemble == self.id {
+        let id = TicketId { band: trace.ensemble, copy: trace.copy, round: trace.round };
+        let settled = if self.has_learned(id) {
             Err(EnsembleError::AlreadyLearned { round: trace.round })
         } else {
-            self.settle(x, &mut made, &mut trace, feedback.into())
+            self.scaled(feedback.into()).and_then(|(feedback, clipped)| {
+                let outcome = self.settle(x, &mut made, &mut trace, feedback)?;
+                self.clipped += u64::from(clipped);
+                Ok(outcome)
+            })
         };
         match settled {
             Ok(outcome) => {
@@ -267,13 +283,26 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 self.recycle(made);
                 Ok(outcome)
             }
-            Err(error) => Err(Box::new(Refused { ticket: Ticket::new(made, trace), error })),
+            Err(error) => {
+                self.refused += 1;
+                Err(Box::new(Refused { ticket: Ticket::new(made, trace), error }))
+            }
         }
+    }
+
+    /// What the caller measured as a loss in [0, 1], and whether it was clipped.
+    fn scaled(&self, feedback: Feedback) -> Result<(Feedback, bool), EnsembleError> {
+        Ok(self.params.scale.map_or(Ok((feedback, false)), |scale| scale.feedback(feedback))?)
     }
 
     /// The id of the ticket that [`choose`](Ensemble::choose) makes next: a generator may be seeded by it.
     pub fn next_id(&self) -> TicketId {
         TicketId { band: self.id, copy: self.params.copy, round: self.round }
+    }
+
+    /// Whether the loss of this ticket is remembered as learned: see [`learn`](Ensemble::learn).
+    pub fn has_learned(&self, id: TicketId) -> bool {
+        id.band == self.id && self.learned.has(id.copy, id.round)
     }
 
     /// The distribution pbar_t over the bases.
@@ -317,6 +346,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             Some(seat) if !seat.name.is_empty() => seat.name.clone(),
             _ => base.to_string(),
         }
+    }
+
+    /// The name of the base because of which a ticket has no [propensity](Ticket::propensity): it cannot say its own.
+    pub fn without_likelihood(&self, ticket: &Ticket<D>) -> Option<String> {
+        ticket.without_likelihood().map(|base| self.name(base))
     }
 
     /// The rounds that were played: those that were chosen here, or that came home, where these are more (a learner that is
@@ -424,17 +458,29 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 }
 
 impl<X: ?Sized, D: Decision> Ensemble<X, D, Practical> {
-    /// The band for practice, in one line: no horizon, no tuning. What it chose is in [`params`](Ensemble::params). Say what
+    /// The band for practice, in one line: no horizon, no tuning. What it chose is in its [`report`](Ensemble::report). Say what
     /// it is built for by [`with_setup`](Ensemble::with_setup), and give bases names by [`with_names`](Ensemble::with_names).
     ///
     /// # Errors
     /// No bases, or one that refuses its range.
     pub fn practical(bases: Vec<Box<dyn Base<X, D>>>) -> Result<Self, EnsembleError> {
+        Self::practical_with(bases, PracticalParams::default(), EnsembleParams::practical(D::KIND))
+    }
+
+    /// As [`practical`](Ensemble::practical), with choices of one's own: begin with [`EnsembleParams::practical`].
+    ///
+    /// # Errors
+    /// As [`practical`](Ensemble::practical), or a parameter that cannot be used.
+    pub fn practical_with(
+        bases: Vec<Box<dyn Base<X, D>>>,
+        master: PracticalParams,
+        params: EnsembleParams,
+    ) -> Result<Self, EnsembleError> {
         if bases.is_empty() {
             return Err(EnsembleError::Empty);
         }
-        let master = Practical::new(PracticalParams::default(), &MasterSetup::new(bases.len(), None))
-            .map_err(MasterError::from)?;
-        Self::with_params(master, bases, EnsembleParams::practical(D::KIND))
+        let setup = MasterSetup::new(bases.len(), None).with_losses(params.losses);
+        let master = Practical::new(master, &setup).map_err(MasterError::from)?;
+        Self::with_params(master, bases, params)
     }
 }

@@ -10,7 +10,7 @@ use crate::{Abilities, Base, BaseError, Feedback, Master, Memo, Order, Proposal,
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<X, D, M> {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
         let mut trace = std::mem::take(&mut self.trace);
-        let made = self.serve(x, rng, &mut trace);
+        let made = self.serve(x, rng, &mut trace, false);
         self.trace = trace;
         let mut made = made?;
         let own = std::mem::take(&mut made.memo);
@@ -20,7 +20,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 
     fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
         let mut trace = std::mem::take(&mut self.trace);
-        let inner = self.serve(x, rng, &mut trace);
+        let inner = self.serve(x, rng, &mut trace, false);
         self.trace = trace;
         let mut inner = inner?;
         self.trace.pack(&inner.memo, &mut made.memo);
@@ -151,18 +151,23 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// Learns from a decision that nobody here can have proposed: those that learn from others do.
     fn overhear(&mut self, x: &X, mut made: Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
-        let Some(loss) = feedback.observed().filter(|_| self.params.feed == Feed::Everyone) else {
+        let Some(loss) = feedback.observed() else {
+            // Nothing was seen of it, and so nothing is learned.
+            self.recycle(made);
+            return Ok(());
+        };
+        if self.params.feed != Feed::Everyone {
             self.recycle(made);
             return Err(BaseError::Proposal("its memo is empty".into()));
-        };
+        }
         made.memo.clear();
         for base in 0..self.seats.len() {
             let seat = &mut self.seats[base];
             if seat.benched || !seat.listens {
                 continue;
             }
-            made.memo = match Seat::likelihood(seat, x, &made.decision) {
-                Ok(found) => found.map(|(_, memo)| memo).unwrap_or_default(),
+            made.memo = match Seat::memo(seat, x, &made.decision) {
+                Ok(memo) => memo,
                 Err(error) => {
                     self.bench(base, Duty::Likelihood, &error);
                     continue;

@@ -1,9 +1,11 @@
 //! How an ensemble is put together: who is credited, and what the bases learn.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::LossDomain;
 use crate::registry::Kind;
+use crate::{LossDomain, Scale};
 
 /// How the master credits a loss: base i's loss is estimated by `loss * weight_i`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +73,9 @@ pub struct EnsembleParams {
     pub guard: bool,
     /// Where losses lie; outside [0, 1] the master and the bases must be built for it too.
     pub losses: LossDomain,
+    /// How what [`learn`](crate::Ensemble::learn) is given becomes a loss in [0, 1]; unset: it is one. An ensemble that is a
+    /// base of another is told losses, and has no use for it.
+    pub scale: Option<Scale>,
     /// The number of rounds, told to the bases where the master does not know it.
     pub horizon: Option<u64>,
     /// Which probabilities tickets carry.
@@ -89,5 +94,36 @@ impl EnsembleParams {
     pub fn practical(kind: Kind) -> Self {
         let credit = if kind == Kind::Points { Crediting::Chosen } else { Crediting::Likelihood };
         Self { credit, feed: Feed::Everyone, cut: Some(1.0), guard: true, ..Self::default() }
+    }
+}
+
+impl fmt::Display for EnsembleParams {
+    /// What was chosen, in one line: "credit likelihood, feed everyone, weights cut at 1, guarded, no horizon".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let credit = match self.credit {
+            Crediting::Chosen => "chosen",
+            Crediting::SameDecision => "same-decision",
+            Crediting::Likelihood => "likelihood",
+        };
+        let feed = match self.feed {
+            Feed::Weighted => "weighted",
+            Feed::Raw => "raw",
+            Feed::Everyone => "everyone",
+        };
+        write!(f, "credit {credit}, feed {feed}")?;
+        if let Some(cut) = self.cut {
+            write!(f, ", weights cut at {cut}")?;
+        }
+        if self.guard {
+            f.write_str(", guarded where there are no contexts")?;
+        }
+        if let Some(Scale { low, high, clip, rewards }) = self.scale {
+            let what = if rewards { "rewards" } else { "losses" };
+            write!(f, ", {what} in [{low}, {high}]{}", if clip { " clipped" } else { "" })?;
+        }
+        match self.horizon {
+            Some(rounds) => write!(f, ", horizon {rounds}"),
+            None => f.write_str(", no horizon"),
+        }
     }
 }

@@ -20,6 +20,8 @@ pub struct Tally {
     pub weights: f64,
     /// The sum of their squares.
     pub squares: f64,
+    /// How often it was told a wider range, or to start over, after its first range.
+    pub restarts: u64,
 }
 
 impl Tally {
@@ -150,6 +152,13 @@ impl<X: ?Sized, D> Seat<X, D> {
         Ok(found)
     }
 
+    /// The memo of a decision that others made; one that is not finite is an error.
+    pub fn memo(&self, x: &X, decision: &D) -> Result<Memo, BaseError> {
+        let memo = guarded(|| Ok(self.base.memo(x, decision)))?;
+        finite(&memo)?;
+        Ok(memo)
+    }
+
     /// Introduces the base to what others keep.
     pub fn share(&mut self, commons: &mut Commons) -> Result<(), BaseError> {
         guarded(|| {
@@ -161,6 +170,7 @@ impl<X: ?Sized, D> Seat<X, D> {
     /// An order makes a new instance: what was asked of the old one is not told to the new one.
     pub fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         self.epoch += 1;
+        self.tally.restarts += 1;
         guarded(|| self.base.obey(order))
     }
 

@@ -9,7 +9,7 @@ use crate::Master;
 use crate::snapshot::{self, SnapshotError};
 
 const NAME: &str = "ensemble";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct State {
@@ -22,6 +22,7 @@ struct State {
     round: u64,
     home: u64,
     learned: Learned,
+    clipped: u64,
     guard: Option<Guard>,
     era: u64,
     #[serde(deserialize_with = "snapshot::untrusted")]
@@ -75,6 +76,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             round: self.round,
             home: self.home,
             learned: self.learned.clone(),
+            clipped: self.clipped,
             guard: self.guard.clone(),
             era: self.era,
             benched: self.benched.clone(),
@@ -88,11 +90,32 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// # Errors
     /// The snapshot is damaged, of something else or of another version, or the master or a base refuses its part.
     pub fn load(&mut self, bytes: &[u8]) -> Result<(), EnsembleError> {
+        self.load_with(bytes, &[])
+    }
+
+    /// Continues from a snapshot of an ensemble that had not yet the bases of `new`, the last ones here, by name: each joins
+    /// as after [`add`](Ensemble::add), with its share. On error nothing changed.
+    ///
+    /// # Errors
+    /// As [`load`](Ensemble::load) and [`add`](Ensemble::add), or the last bases have other names.
+    pub fn load_with(&mut self, bytes: &[u8], new: &[(&str, f64)]) -> Result<(), EnsembleError> {
         let state: State = snapshot::open(NAME, VERSION, bytes)?;
-        self.check(&state).map_err(SnapshotError::State)?;
+        let old = self.seats.len().checked_sub(new.len()).ok_or(EnsembleError::Empty)?;
+        if let Some((_, (name, _))) = (old..).zip(new).find(|(base, (name, _))| self.name(*base) != *name) {
+            return Err(EnsembleError::NoSuchBase((*name).into()));
+        }
+        self.check(&state, old).map_err(SnapshotError::State)?;
         let before = self.state();
-        if let Err(error) = self.restore(&state) {
+        let mut joining = self.seats.split_off(old);
+        let loaded = self.restore(&state).and_then(|()| {
+            new.iter().try_for_each(|(_, share)| {
+                self.seats.push(joining.remove(0));
+                self.join(*share)
+            })
+        });
+        if let Err(error) = loaded {
             // What was there a moment ago can be read back.
+            self.seats.append(&mut joining);
             let _ = self.restore(&before);
             return Err(error);
         }
@@ -101,9 +124,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// As strict as a constructor would be. Comparisons are written so that NaN fails.
-    fn check(&self, state: &State) -> Result<(), String> {
+    fn check(&self, state: &State, bases: usize) -> Result<(), String> {
         let range = |r: f64| (1.0..f64::INFINITY).contains(&r);
-        let bases = self.seats.len();
         if state.seats.len() != bases {
             return Err(format!("{} bases, where {bases} are expected", state.seats.len()));
         }
@@ -145,7 +167,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     fn restore(&mut self, state: &State) -> Result<(), EnsembleError> {
-        self.master.load(&state.master)?;
+        self.master.load_of(&state.master, self.seats.len())?;
+        self.weights.resize(self.seats.len(), 0.0);
         let bases = self.master.probabilities().len();
         if bases != self.seats.len() {
             return Err(EnsembleError::Bases { master: bases, bases: self.seats.len() });
@@ -165,7 +188,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         (self.id, self.range, self.remaining) = (state.id, state.range, state.remaining);
         (self.since, self.round, self.era) = (state.since, state.round, state.era);
-        self.home = state.home;
+        (self.home, self.clipped) = (state.home, state.clipped);
         self.learned.clone_from(&state.learned);
         self.guard.clone_from(&state.guard);
         self.benched.clone_from(&state.benched);

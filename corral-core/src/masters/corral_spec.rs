@@ -3,6 +3,7 @@
 use serde::Deserializer;
 
 use super::as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
+use super::clipped::{ClippedParams, ClippedRule};
 use super::practical::{Fall, Practical, PracticalParams};
 use super::{MasterSetup, Ruled};
 use crate::params::Bounds;
@@ -24,6 +25,9 @@ crate::params! {
         horizon: Option<Horizon> = None;
         /// Whether every round is checked against what the paper proves, for claims that measure it.
         audit: bool = false;
+        /// Whether p stays at or above 1/(T M) by the step itself, instead of being mixed with the uniform distribution (Lee, Luo,
+        /// Wei, Zhang 2020; experimental).
+        clipped: bool = false;
         /// How a round is made: by a pass over all bases, by clusters of them (flat), or by whichever is faster (auto).
         step: Step = Step::Auto;
         /// Whose rules to follow: the paper's, or those of a public program, which are not.
@@ -54,6 +58,9 @@ impl CorralSpec {
             (None, Some(rounds)) => Horizon::Known(rounds),
             (None, None) => Horizon::Unknown,
         };
+        if self.clipped {
+            return self.clipped(horizon, setup);
+        }
         if self.rules == CorralProgram::Paper && horizon == Horizon::Unknown {
             return self.without_horizon(setup);
         }
@@ -87,14 +94,7 @@ impl CorralSpec {
             Horizon::Known(rounds) => Some(rounds),
             Horizon::Restart | Horizon::Unknown => None,
         };
-        let rate = match (self.rate, rounds) {
-            (None, _) => None,
-            (Some(Rate::Fixed(rate)), _) => Some(rate),
-            (Some(rate), Some(rounds)) => Some(rate.value(setup.bases, rounds)),
-            (Some(_), None) => {
-                return Err(ParamError::new("rate", "a formula of T", "a number where T is not known"));
-            }
-        };
+        let rate = self.rate.map(|rate| rate.given(setup.bases, rounds)).transpose()?;
         let params = AsPublishedParams { rules: self.rules, rate };
         let setup = MasterSetup { horizon: rounds, ..setup.clone() };
         Ok(Box::new(Ruled::<AsPublishedRule>::new(params, &setup)?))
@@ -102,6 +102,21 @@ impl CorralSpec {
 }
 
 impl CorralSpec {
+    /// Over the clipped simplex.
+    fn clipped(&self, horizon: Horizon, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
+        let others = self.prior.is_some() || self.baseline || self.audit || self.step != Step::Auto;
+        let Horizon::Known(rounds) = horizon else {
+            return Err(ParamError::choice("clipped", "needs a number of rounds: the floor is 1/(T M)"));
+        };
+        if others || self.rules != CorralProgram::Paper {
+            let why = "goes with no prior, baseline, audit, step or rules of another program";
+            return Err(ParamError::choice("clipped", why));
+        }
+        let params = ClippedParams { rate: self.rate.unwrap_or_default() };
+        let setup = MasterSetup { horizon: Some(rounds), ..setup.clone() };
+        Ok(Box::new(Ruled::<ClippedRule>::new(params, &setup)?))
+    }
+
     /// The step of Algorithm 2 with the rate c/sqrt(t + 256), where the run's is c/sqrt(T): nobody is restarted.
     fn without_horizon(&self, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
         let scale = match self.rate.unwrap_or_default() {

@@ -19,6 +19,9 @@
 //! ED2RB:  phi_i = max(min(n_i gap_i, 2 phi_i), phi_i, d_min sqrt(n_i))
 //! ```
 //!
+//! With `draw = "stochastic"` ("Stoch" in the published tables) a base is drawn with probability ~ 1/d_i^2 instead, where ED2RB has
+//! d_i = phi_i/sqrt(n_i), at least d_min, by the published code's rules.
+//!
 //! Feed: raw. For stochastic losses the regret is about d M sqrt(T) + d^2 sqrt(M T), with d the *realised* regret rate of
 //! the best base: no candidate bound is needed. Nothing is guaranteed for other losses: it is deterministic, and its
 //! regret is linear against losses that depend on its choice.
@@ -32,6 +35,18 @@ use crate::params::Bounds;
 use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
 
+/// How [`D3rb`] and [`Ed2rb`] choose a base.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum BalanceDraw {
+    /// The least potential phi_i.
+    #[default]
+    Least,
+    /// With probability ~ 1/d_i^2.
+    Stochastic,
+}
+
 crate::params! {
     /// Parameters of [`D3rb`] and [`Ed2rb`].
     pub struct D3rbParams {
@@ -44,6 +59,8 @@ crate::params! {
         least_rate: f64 = 1.0, Bounds::POSITIVE;
         /// Whose rules to follow.
         rules: Rulebook = Rulebook::Paper;
+        /// How a base is chosen: least (the least potential), or stochastic (with probability ~ 1/d^2).
+        draw: BalanceDraw = BalanceDraw::Least;
     }
 }
 
@@ -132,8 +149,20 @@ impl Balance {
     }
 
     fn distribute(&self, roster: &Roster, out: &mut [f64]) {
-        // argmin phi
-        follow(roster.least(|i| self.potential[i]), out);
+        if self.params.draw == BalanceDraw::Least {
+            // argmin phi
+            return follow(roster.least(|i| self.potential[i]), out);
+        }
+        // ~ 1/d^2
+        out.fill(0.0);
+        roster.iter().for_each(|i| out[i] = self.rates[i].powi(-2));
+        let total: f64 = out.iter().sum();
+        out.iter_mut().for_each(|p| *p /= total);
+    }
+
+    /// Whether a weight of a base is bounded: it is 1 where the choice is certain.
+    fn weight_range(&self) -> Option<f64> {
+        (self.params.draw == BalanceDraw::Least).then_some(1.0)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
@@ -206,7 +235,7 @@ impl Rule for D3rbRule {
     }
 
     fn weight_range(&self) -> Option<f64> {
-        Some(1.0)
+        self.0.weight_range()
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
@@ -248,6 +277,7 @@ impl Rule for Ed2rbRule {
                 Rulebook::PublishedCode => {
                     let estimate = (base.plays * base.gap).min(2.0 * before);
                     *base.potential = estimate.max(before).max(params.least_rate * root);
+                    *base.rate = (*base.potential / root).max(params.least_rate);
                 }
             }
         });
@@ -259,7 +289,7 @@ impl Rule for Ed2rbRule {
     }
 
     fn weight_range(&self) -> Option<f64> {
-        Some(1.0)
+        self.0.weight_range()
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

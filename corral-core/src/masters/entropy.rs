@@ -109,6 +109,29 @@ impl ExponentialWeights {
         }
     }
 
+    /// The weights at `rate` with one more, of probability `share`; the others keep theirs. `None`: a rate of 0, at which all
+    /// weights are alike.
+    pub(super) fn joined(&self, base: usize, share: f64, roster: &Roster, rate: f64) -> Option<Self> {
+        if !(self.rate > 0.0 && rate > 0.0) {
+            return None;
+        }
+        let mut all = self.clone();
+        all.refresh(roster, self.rate);
+        let odds = all.total(roster) * share / (1.0 - share);
+        for sum in &mut all.sums {
+            *sum = (*sum - all.anchor) * self.rate / rate;
+        }
+        all.sums.resize(all.sums.len().max(base + 1), 0.0);
+        all.sums[base] = -odds.ln() / rate;
+        (all.anchor, all.rate) = (0.0, rate);
+        all.weights = all.sums.iter().map(|sum| (-rate * sum).exp()).collect();
+        Some(all)
+    }
+
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
     pub(super) fn len(&self) -> usize {
         self.sums.len()
     }

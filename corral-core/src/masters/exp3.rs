@@ -27,13 +27,13 @@ use super::rule::{Rule, Ruled};
 use super::{MasterSetup, Roster, Rulebook};
 use crate::params::Bounds;
 use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::{Credit, MasterError, ParamError, Rate, SnapshotError};
 
 crate::params! {
     /// Parameters of [`Exp3`].
     pub struct Exp3Params {
-        /// The learning rate eta; unset: sqrt(2 ln M/(T M)).
-        rate: Option<f64> = None, Bounds::POSITIVE;
+        /// The learning rate eta: a number, or `{ scaled = c }` for c/sqrt(T); unset: sqrt(2 ln M/(T M)).
+        rate: Option<Rate> = None;
         /// The uniform share gamma, in [0, 1]; by the published code's rules in units of 1/sqrt(T).
         mixing: f64 = 0.0, Bounds::NON_NEGATIVE;
         /// Whose rules to follow. By the published code's: gains, eta = sqrt(ln M/(T M)), exponents cut at 100.
@@ -86,7 +86,7 @@ impl Rule for Exp3Rule {
         let moment = bases * setup.range;
         let published = params.rules == Rulebook::PublishedCode;
         let rate = match (params.rate, setup.horizon) {
-            (Some(rate), _) => rate,
+            (Some(rate), horizon) => rate.given(setup.bases, horizon)?,
             (None, Some(horizon)) if published => (bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, Some(horizon)) => (2.0 * bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, None) => (bases.ln() / moment).sqrt(),
@@ -132,6 +132,15 @@ impl Rule for Exp3Rule {
             self.weights.refresh(roster, rate);
         }
         Ok(())
+    }
+
+    fn admitted(&mut self, base: usize, share: f64, roster: &Roster, fresh: Self) -> bool {
+        let fresh = Self { round: self.round, ..fresh };
+        let bases = fresh.weights.len();
+        let rate = if fresh.anytime { fresh.anytime_rate(bases) } else { fresh.weights.rate() };
+        // Capped exponents do not tell probabilities apart.
+        let joined = if self.published { None } else { self.weights.joined(base, share, roster, rate) };
+        joined.map(|weights| *self = Self { weights, ..fresh }).is_some()
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {

@@ -111,6 +111,11 @@ impl Rule for Exp3PRule {
         Ok(())
     }
 
+    fn admitted(&mut self, base: usize, share: f64, roster: &Roster, fresh: Self) -> bool {
+        let joined = self.weights.joined(base, share, roster, fresh.weights.rate());
+        joined.map(|weights| *self = Self { weights, ..fresh }).is_some()
+    }
+
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         self.weights.distribute(roster, self.mixing, out);
     }

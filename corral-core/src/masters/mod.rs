@@ -17,16 +17,20 @@
 //! - Deterministic masters put probability 1 on one base. Against losses that depend on that distribution their
 //!   regret is linear; each says so.
 
+mod arbe;
 mod as_published;
 mod bound;
+mod clipped;
 mod corral_spec;
 mod d3rb;
+mod dynamic_balancing;
 mod entropy;
 mod eta_grid;
 mod exp3;
 mod exp3_p;
 mod exp4_mix;
 mod fixed;
+mod hedged;
 mod lanes;
 mod practical;
 mod rbbe;
@@ -35,33 +39,40 @@ mod roster;
 mod rule;
 mod tally;
 mod trim;
+mod tsallis;
 mod tsallis_inf;
+mod two_step;
 mod ucb;
 mod uniform;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+pub use arbe::{Arbe, ArbeParams, ArbeRule};
 pub use as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
 pub use bound::RegretBound;
 pub use corral_spec::CorralSpec;
-pub use d3rb::{D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
+pub use d3rb::{BalanceDraw, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
+pub use dynamic_balancing::{DynamicBalancing, DynamicBalancingParams, DynamicBalancingRule};
 pub use eta_grid::{EtaGrid, EtaGridParams, EtaGridRule};
 pub use exp3::{Exp3, Exp3Params, Exp3Rule};
 pub use exp3_p::{Exp3P, Exp3PParams, Exp3PRule};
 pub use exp4_mix::{Exp4Mix, Exp4MixParams, Exp4MixRule};
 pub use fixed::{Fixed, FixedParams, FixedRule};
+pub use hedged::{Hedged, HedgedParams, HedgedRule};
 pub use practical::{Fall, Practical, PracticalParams, PracticalRule};
 pub use rbbe::{Rbbe, RbbeParams, RbbeRule, copies_of_grid};
 pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
 pub use roster::Roster;
 pub use rule::{Rule, Ruled};
+pub(crate) use rule::{check_share, described};
 pub use trim::{Schedule, Trim, TrimParams, TrimRule};
 pub use tsallis_inf::{Estimator, TsallisInf, TsallisInfParams, TsallisInfRule};
+pub use two_step::{TwoStep, TwoStepParams};
 pub use ucb::{Ucb, UcbParams, UcbRule};
 pub use uniform::{Uniform, UniformParams, UniformRule};
 
 use crate::registry::{BuildError, Registry, Row};
-use crate::{LossDomain, Master, ParamError};
+use crate::{LossDomain, Master, ParamError, memory};
 
 /// Whose rules a master follows: its paper's, or those of the program behind published figures, so that these can be
 /// reproduced (github.com/pacchiano/modelselection, of Pacchiano, Dann, Gentile 2024). Never the latter by default.
@@ -121,7 +132,7 @@ impl MasterSetup {
         if !(1.0..f64::INFINITY).contains(&self.range) {
             return Err(ParamError::new("range", self.range, "finite and at least 1"));
         }
-        Ok(())
+        memory::claim("the number of bases", self.bases, 8 * self.bases as u128)
     }
 
     /// The bound of each base: of the parameters, else of the setup, else sqrt(n).
@@ -144,6 +155,7 @@ macro_rules! masters {
     ($($rule:ty),* $(,)?) => {
         const ROWS: &[Row<()>] = &[
             Row::of::<CorralSpec>(corral_spec::ENTRY, ()),
+            Row::of::<TwoStepParams>(two_step::ENTRY, ()),
             $( Row::of::<<$rule as Rule>::Params>(<$rule as Rule>::ENTRY, ()), )*
         ];
 
@@ -159,6 +171,9 @@ macro_rules! masters {
         ) -> Result<Box<dyn Master>, BuildError> {
             if name == corral_spec::ENTRY.name {
                 return corral_spec::build(params, setup);
+            }
+            if name == two_step::ENTRY.name {
+                return two_step::build(params, setup);
             }
             $( if name == <$rule as Rule>::ENTRY.name {
                 let params = REGISTRY.read::<<$rule as Rule>::Params, D>(name, params)?;
@@ -181,8 +196,11 @@ masters!(
     UcbRule,
     RegretBalancingRule,
     RbbeRule,
+    DynamicBalancingRule,
     D3rbRule,
     Ed2rbRule,
+    HedgedRule,
+    ArbeRule,
     TsallisInfRule,
     EtaGridRule,
     TrimRule,
@@ -208,6 +226,15 @@ mod tests {
         for entry in REGISTRY.entries() {
             let built = build(entry.name, with(&[]), &MasterSetup::new(3, Some(100)));
             assert!(built.is_ok(), "{}: {:?}", entry.name, built.err());
+        }
+    }
+
+    #[test]
+    fn no_master_asks_for_more_memory_than_there_is() {
+        for entry in REGISTRY.entries() {
+            let e = build(entry.name, with(&[]), &MasterSetup::new(1 << 31, Some(100))).err();
+            let e = e.map(|e| e.to_string()).unwrap_or_default();
+            assert!(e.contains("must be smaller, but is 2147483648"), "{}: {e:?}", entry.name);
         }
     }
 

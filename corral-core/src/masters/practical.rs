@@ -45,9 +45,9 @@ crate::params! {
         scale: f64 = 2.0, Bounds::POSITIVE;
         /// The largest rate.
         cap: f64 = 2.0, Bounds::POSITIVE;
-        /// The floor phi under every probability, in units of 1/(M sqrt(t + t0)): 0 suits a world that stands still, 2
+        /// The floor phi under every probability, in units of 1/(M sqrt(t + t0)): 0 suits a world that stands still, 1
         /// follows changes better.
-        floor: f64 = 1.0, Bounds::NON_NEGATIVE;
+        floor: f64 = 0.5, Bounds::NON_NEGATIVE;
         /// The rounds t0 by which the count of rounds is ahead.
         offset: f64 = 256.0, Bounds::at_least(1.0);
         /// Whether losses are estimated around their running mean.
@@ -200,7 +200,7 @@ impl Rule for PracticalRule {
         self.inverse.iter_mut().for_each(|w| *w *= rest);
     }
 
-    fn admitted(&mut self, base: usize, share: f64) -> bool {
+    fn admitted(&mut self, base: usize, share: f64, _: &Roster, _: Self) -> bool {
         self.inverse.resize(self.inverse.len().max(base + 1), f64::INFINITY);
         self.inverse.iter_mut().for_each(|w| *w /= 1.0 - share);
         self.inverse[base] = 1.0 / share;

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{MasterSetup, Roster};
 use crate::params::Params;
 use crate::{
-    Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry,
-    registry::{Described, Entry},
+    Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry, registry::Entry,
     snapshot,
 };
 
@@ -19,7 +18,7 @@ use crate::{
 /// - Neither allocates.
 pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Its parameters, as a spec file writes them.
-    type Params: Described + PartialEq + Send;
+    type Params: Params + PartialEq + Send;
 
     /// What the registry says of it.
     const ENTRY: Entry;
@@ -50,9 +49,10 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// A base left the roster.
     fn retired(&mut self, _base: usize, _roster: &Roster) {}
 
-    /// A base joined with probability `share`, behind the others or in the place that it had: the others keep their
-    /// ratios. `false`: the rule takes nobody in while it runs, and changed nothing.
-    fn admitted(&mut self, _base: usize, _share: f64) -> bool {
+    /// A base joins those of `roster` with probability `share`, behind them or in the place that it had: they keep their
+    /// ratios, before any mixing. `fresh` is a new rule over them all, with the constants of so many. `false`: the rule
+    /// takes nobody in while it runs, and changed nothing.
+    fn admitted(&mut self, _base: usize, _share: f64, _roster: &Roster, _fresh: Self) -> bool {
         false
     }
 
@@ -62,6 +62,21 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// The largest weight, per unit of outer range, that feedback to a base can carry at present. `None` where there is
     /// none, or where it is so large (M T) that a base tuned for it would not learn: ranges then grow as they are needed.
     fn weight_range(&self) -> Option<f64> {
+        None
+    }
+
+    /// The same of one base, where bases differ.
+    fn range_of(&self, _base: usize) -> Option<f64> {
+        self.weight_range()
+    }
+
+    /// The bases whose range grew in the last round: each is ordered to widen it.
+    fn widened(&self) -> &[usize] {
+        &[]
+    }
+
+    /// The rounds that are left, where the rule counts them.
+    fn remaining(&self) -> Option<u64> {
         None
     }
 
@@ -88,6 +103,7 @@ pub struct Ruled<R: Rule> {
     roster: Roster,
     rule: R,
     probabilities: Vec<f64>,
+    orders: Vec<(usize, Order)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -121,7 +137,9 @@ impl<R: Rule> Ruled<R> {
         let roster = Roster::new(setup.bases);
         let mut probabilities = vec![0.0; setup.bases];
         rule.distribute(&roster, &mut probabilities);
-        Ok(Self { params, setup: setup.clone(), roster, rule, probabilities })
+        // No more than all can be told to widen at once, and few are.
+        let orders = Vec::with_capacity(setup.bases.min(64));
+        Ok(Self { params, setup: setup.clone(), roster, rule, probabilities, orders })
     }
 
     /// Its parameters.
@@ -138,6 +156,13 @@ impl<R: Rule> Ruled<R> {
     pub fn roster(&self) -> &Roster {
         &self.roster
     }
+
+    /// Has a base join the rule, over the bases of `setup` from then on.
+    fn join(&mut self, base: usize, share: f64, setup: &MasterSetup) -> Result<(), MasterError> {
+        check_share(share)?;
+        let fresh = R::new(&self.params, setup)?;
+        if self.rule.admitted(base, share, &self.roster, fresh) { Ok(()) } else { Err(MasterError::Fixed) }
+    }
 }
 
 impl<R: Rule> Master for Ruled<R> {
@@ -149,7 +174,12 @@ impl<R: Rule> Master for Ruled<R> {
         self.roster.check(loss, credit, self.setup.losses)?;
         self.rule.learn(loss, credit, &self.roster, &self.probabilities)?;
         self.rule.distribute(&self.roster, &mut self.probabilities);
-        Ok(&[])
+        self.orders.clear();
+        for &base in self.rule.widened() {
+            let range = self.setup.range * self.rule.range_of(base).unwrap_or(1.0);
+            self.orders.push((base, Order::Widen { range, remaining: self.rule.remaining() }));
+        }
+        Ok(&self.orders)
     }
 
     fn retire(&mut self, base: usize) -> Result<(), MasterError> {
@@ -159,36 +189,31 @@ impl<R: Rule> Master for Ruled<R> {
         Ok(())
     }
 
-    fn admit(&mut self, share: f64) -> Result<(), MasterError> {
-        check_share(share)?;
-        let base = self.roster.bases();
-        if !self.rule.admitted(base, share) {
-            return Err(MasterError::Fixed);
+    fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
+        let mut setup = self.setup.clone();
+        setup.bases += 1;
+        if !setup.bounds.is_empty() {
+            setup.bounds.push(None);
         }
-        self.setup.bases += 1;
-        if !self.setup.bounds.is_empty() {
-            self.setup.bounds.push(None);
-        }
+        self.join(self.roster.bases(), share, &setup)?;
+        self.setup = setup;
         self.roster.add();
         self.probabilities.push(0.0);
         self.rule.distribute(&self.roster, &mut self.probabilities);
-        Ok(())
+        Ok(&[])
     }
 
-    fn reinstate(&mut self, base: usize, share: f64) -> Result<(), MasterError> {
-        check_share(share)?;
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
         if base >= self.roster.bases() {
             return Err(MasterError::Index { base, bases: self.roster.bases() });
         }
         if self.roster.has(base) {
             return Err(MasterError::Present(base));
         }
-        if !self.rule.admitted(base, share) {
-            return Err(MasterError::Fixed);
-        }
+        self.join(base, share, &self.setup.clone())?;
         self.roster.reinstate(base);
         self.rule.distribute(&self.roster, &mut self.probabilities);
-        Ok(())
+        Ok(&[])
     }
 
     fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
@@ -200,26 +225,40 @@ impl<R: Rule> Master for Ruled<R> {
         Ok(())
     }
 
-    fn range(&self, _base: usize) -> Option<f64> {
-        self.rule.weight_range().map(|range| self.setup.range * range)
+    fn range(&self, base: usize) -> Option<f64> {
+        self.rule.range_of(base).map(|range| self.setup.range * range)
+    }
+
+    fn remaining(&self) -> Option<u64> {
+        self.rule.remaining()
     }
 
     fn telemetry(&self) -> Telemetry<'_> {
         Telemetry { rates: self.rule.rates(), audit: None }
     }
 
+    fn describe(&self) -> String {
+        described(R::ENTRY.name, &self.params)
+    }
+
     fn save(&self) -> Vec<u8> {
-        let Self { params, setup, roster, rule, probabilities } = self.clone();
+        let Self { params, setup, roster, rule, probabilities, .. } = self.clone();
         snapshot::seal(R::ENTRY.name, VERSION, &State { params, setup, roster, rule, probabilities })
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
+        self.load_of(state, self.setup.bases)
+    }
+
+    fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
         let mut read: State<R> = snapshot::open(R::ENTRY.name, VERSION, state)?;
         if read.params != self.params {
             return Err(SnapshotError::state("its parameters are others than this master's").into());
         }
+        let mut setup = MasterSetup { bases, ..self.setup.clone() };
+        setup.bounds.truncate(bases);
         let band = |s: &MasterSetup| (s.bases, s.bounds.clone(), s.losses);
-        if band(&read.setup) != band(&self.setup) {
+        if band(&read.setup) != band(&setup) {
             return Err(SnapshotError::state("it is of another band of bases").into());
         }
         let fresh = Self::new(read.params, &read.setup).map_err(SnapshotError::state)?;
@@ -230,6 +269,13 @@ impl<R: Rule> Master for Ruled<R> {
         *self = Self { roster: read.roster, rule: read.rule, probabilities: read.probabilities, ..fresh };
         Ok(())
     }
+}
+
+/// A master and its parameters in one line.
+pub(crate) fn described(name: &str, params: &impl std::fmt::Debug) -> String {
+    let params = format!("{params:?}");
+    let keys = params.split_once('{').map_or("", |(_, keys)| keys.trim_end_matches('}').trim());
+    if keys.is_empty() { name.into() } else { format!("{name} ({keys})") }
 }
 
 /// Passes over a share in (0, 1). Written so that NaN fails.

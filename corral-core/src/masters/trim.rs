@@ -96,7 +96,9 @@ pub struct TrimRule {
     #[serde(skip)]
     next: Vec<f64>,
     #[serde(skip)]
-    start: Vec<f64>,
+    shown: Vec<f64>,
+    #[serde(skip)]
+    fresh: Vec<f64>,
     #[serde(skip)]
     estimates: Vec<f64>,
 }
@@ -113,26 +115,29 @@ const ACCEPTABLE: f64 = 1e-9;
 /// Independent sums, which the compiler turns into vector code.
 const LANES: usize = 4;
 
-/// sum_i max(floor, 1/(w_i + eta (l_i - lambda))), its derivative and half its second derivative. Infinite w count as
-/// the floor.
-fn evaluate(w: &[f64], l: &[f64], eta: f64, lambda: f64, floor: f64) -> (f64, f64, f64) {
+/// sum_i p_i, p_i = max(floor, 1/(w_i + eta (l_i - lambda))), its derivative and half its second derivative; leaves p in
+/// `out`. Infinite w count as the floor.
+fn evaluate(w: &[f64], l: &[f64], eta: f64, lambda: f64, floor: f64, out: &mut [f64]) -> (f64, f64, f64) {
     let (mut sum, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let mut add = |j: usize, w: f64, l: f64| {
         let p = 1.0 / (w + eta * (l - lambda));
         let kept = if p > floor { p } else { 0.0 };
-        sum[j] += p.max(floor);
+        let p = p.max(floor);
+        sum[j] += p;
         slope[j] += kept * kept;
         curve[j] += kept * kept * kept;
+        p
     };
     let (whole, rest) = w.as_chunks::<LANES>();
     let (whole_l, rest_l) = l.as_chunks::<LANES>();
-    for (w, l) in whole.iter().zip(whole_l) {
+    let (whole_p, rest_p) = out.as_chunks_mut::<LANES>();
+    for ((w, l), p) in whole.iter().zip(whole_l).zip(whole_p) {
         for j in 0..LANES {
-            add(j, w[j], l[j]);
+            p[j] = add(j, w[j], l[j]);
         }
     }
-    for (w, l) in rest.iter().zip(rest_l) {
-        add(0, *w, *l);
+    for ((w, l), p) in rest.iter().zip(rest_l).zip(rest_p) {
+        *p = add(0, *w, *l);
     }
     let total = |x: [f64; LANES]| (x[0] + x[2]) + (x[1] + x[3]);
     (total(sum), eta * total(slope), eta * eta * total(curve))
@@ -158,33 +163,43 @@ impl TrimRule {
         (2.0 / (self.round as f64).sqrt()).min(0.5) / roster.bases() as f64
     }
 
-    /// p_i = max(delta, 1/(w_i + eta (l_i - lambda))) into `next`, as 1/p_i. `centre` is sum p^2 l/sum p^2.
-    fn descend(&mut self, roster: &Roster, eta: f64, centre: f64, restart: bool) -> Result<(), MasterError> {
-        let floor = self.floor(roster);
+    /// p_i = max(delta, 1/(w_i + eta (l_i - lambda))) into `shown`, and 1/p_i into `next`. lambda is near `start`, and not above
+    /// `centre`, which is sum p^2 l/sum p^2.
+    fn descend(
+        &mut self,
+        roster: &Roster,
+        eta: f64,
+        (start, centre): (f64, f64),
+        restart: bool,
+    ) -> Result<(), MasterError> {
+        let ceiling = 1.0 / self.floor(roster);
+        // What is kept is 1/p: the floor is what 1/p gives back.
+        let floor = 1.0 / ceiling;
         // Who is not there counts as the floor in the sum below.
         let missing = (roster.bases() - roster.left()) as f64 * floor;
-        let Self { inverse, start, estimates, next, .. } = self;
-        let (w, centre) = if restart {
+        let Self { inverse, fresh, estimates, next, shown, .. } = self;
+        let (w, start, centre) = if restart {
             let (mut sum, left) = (0.0, roster.left() as f64);
-            for (i, w) in start.iter_mut().enumerate() {
+            for (i, w) in fresh.iter_mut().enumerate() {
                 *w = if roster.has(i) { left } else { f64::INFINITY };
                 sum += if roster.has(i) { estimates[i] } else { 0.0 };
             }
-            (&*start, sum / left)
+            (&*fresh, sum / left, sum / left)
         } else {
-            (&*inverse, centre)
+            (&*inverse, start, centre)
         };
         // [min l, min(mu, min_j(l_j + (w_j - 1)/eta))], the sum being at most 1 on the left and at least 1 on the right.
         let unit = 1.0 / eta;
         let mut low = lanes::least(estimates, estimates, |l, _| l);
         let cap = lanes::least(w, estimates, |w, l| l + (w - 1.0) * unit);
         let mut high = centre.min(cap).max(low);
-        let mut lambda = high;
-        let (mut best, mut residual) = (lambda, f64::INFINITY);
+        let mut lambda = if start > low && start < high { start } else { high };
+        let (mut best, mut residual, mut last) = (lambda, f64::INFINITY, lambda);
         let mut steps = 0;
         while steps < STEPS {
             steps += 1;
-            let (sum, slope, curve) = evaluate(w, estimates, eta, lambda, floor);
+            last = lambda;
+            let (sum, slope, curve) = evaluate(w, estimates, eta, lambda, floor, shown);
             let off = sum - missing - 1.0;
             if off.abs() < residual {
                 (best, residual) = (lambda, off.abs());
@@ -208,10 +223,14 @@ impl TrimRule {
         if !(residual <= ACCEPTABLE) {
             return Err(MasterError::Step { residual, iterations: steps });
         }
-        let ceiling = 1.0 / floor;
-        for ((next, w), l) in next.iter_mut().zip(w).zip(&*estimates) {
+        if last != best {
+            evaluate(w, estimates, eta, best, floor, shown);
+        }
+        for (((next, p), w), l) in next.iter_mut().zip(shown).zip(w).zip(&*estimates) {
             let inverse = w + eta * (l - best);
-            *next = if inverse < f64::INFINITY { inverse.min(ceiling) } else { inverse };
+            let present = inverse < f64::INFINITY;
+            *next = if present { inverse.min(ceiling) } else { inverse };
+            *p = if present { *p } else { 0.0 };
         }
         Ok(())
     }
@@ -254,7 +273,8 @@ impl Rule for TrimRule {
             total: (0.0, 0.0),
             plain: vec![1.0 / bases as f64; bases],
             next: vec![0.0; bases],
-            start: vec![0.0; bases],
+            shown: vec![0.0; bases],
+            fresh: vec![0.0; bases],
             estimates: vec![0.0; bases],
         })
     }
@@ -284,6 +304,7 @@ impl Rule for TrimRule {
         let bottom = lanes::sum(plain, plain, |p, _| p * p);
         let centre = lanes::sum(plain, estimates, |p, l| p * p * l) / bottom;
         let moment = lanes::sum(plain, estimates, |p, l| (p * (l - centre)) * (p * (l - centre)));
+        let cubes = lanes::sum(plain, estimates, |p, l| p * (p * (l - centre)) * (p * (l - centre)));
         // a sqrt(M ln T/Q), with Q before this round is added
         let rounds = self.horizon.unwrap_or(self.round) as f64;
         let rate = self.scale * (roster.bases() as f64 * rounds.ln().max(1.0) / self.moment).sqrt();
@@ -293,13 +314,13 @@ impl Rule for TrimRule {
             (true, false) => self.rate,
             (false, _) => rate.min(self.cap),
         };
-        self.descend(roster, eta, centre, restart)?;
+        // Around c the sum is 1 + eta^2 sum p^3 (l - c)^2 - ..., and its slope eta sum p^2: a first step for free.
+        let start = centre - eta * cubes / bottom;
+        self.descend(roster, eta, (start, centre), restart)?;
 
         // Nothing fails from here.
         std::mem::swap(&mut self.inverse, &mut self.next);
-        for (p, w) in self.plain.iter_mut().zip(&self.inverse) {
-            *p = 1.0 / w;
-        }
+        std::mem::swap(&mut self.plain, &mut self.shown);
         self.rate = eta;
         self.moment = if restart { moment } else { self.moment + moment };
         // ref = min over n_j >= 2 of m_j
@@ -350,7 +371,8 @@ impl Rule for TrimRule {
         let bases = self.inverse.len();
         self.plain = self.inverse.iter().map(|w| 1.0 / w).collect();
         self.next.resize(bases, 0.0);
-        self.start.resize(bases, 0.0);
+        self.shown.resize(bases, 0.0);
+        self.fresh.resize(bases, 0.0);
         self.estimates.resize(bases, 0.0);
     }
 

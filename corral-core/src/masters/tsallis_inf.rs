@@ -17,8 +17,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled, all};
-use super::{MasterSetup, Roster, lanes};
+use super::rule::{Rule, Ruled};
+use super::tsallis::Tsallis;
+use super::{MasterSetup, Roster};
 use crate::params::Bounds;
 use crate::registry::{Entry, Kind, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError};
@@ -41,7 +42,7 @@ crate::params! {
         /// How losses are estimated.
         estimator: Estimator = Estimator::ImportanceWeighted;
         /// A factor on eta_t = 2/sqrt(t) (4/sqrt(t) with reduced variance).
-        scale: f64 = 1.0, Bounds::POSITIVE;
+        scale: f64 = 1.0, Bounds::between(1e-9, 1e9);
     }
 }
 
@@ -55,79 +56,13 @@ pub struct TsallisInfRule {
     /// eta_t sqrt(t)
     rate: f64,
     round: u64,
-    /// S_i; infinite for a retired base.
-    sums: Vec<f64>,
-    /// x of the current distribution.
-    normaliser: f64,
+    weights: Tsallis,
 }
-
-/// Newton steps after which the bracket alone decides.
-const STEPS: usize = 100;
-/// |sum pbar - 1| that ends the search.
-const TOLERANCE: f64 = 1e-14;
-/// Independent sums, which the compiler turns into vector code.
-const LANES: usize = 4;
-/// Sums whose least is farther from 0 than this are moved back.
-const FAR: f64 = 1024.0;
 
 impl TsallisInfRule {
     /// eta_t
     fn eta(&self) -> f64 {
         self.rate / (self.round as f64).sqrt()
-    }
-
-    /// sum_i 4/(eta (S_i - x))^2 and half its derivative by x.
-    fn evaluate(&self, eta: f64, x: f64) -> (f64, f64) {
-        let (mut sum, mut slope) = ([0.0; LANES], [0.0; LANES]);
-        let mut add = |j: usize, s: f64| {
-            let z = 1.0 / (s - x);
-            sum[j] += z * z;
-            slope[j] += z * z * z;
-        };
-        let (whole, rest) = self.sums.as_chunks::<LANES>();
-        for s in whole {
-            for (j, s) in s.iter().enumerate() {
-                add(j, *s);
-            }
-        }
-        rest.iter().for_each(|s| add(0, *s));
-        let total = |x: [f64; LANES]| (x[0] + x[2]) + (x[1] + x[3]);
-        let scale = 4.0 / (eta * eta);
-        (scale * total(sum), scale * total(slope))
-    }
-
-    /// x with sum pbar = 1, left of the least sum. F^(-1/2) is nearly linear in x: Newton on it, safeguarded by
-    /// F(min S - 2/eta) >= 1 >= F(min S - 2 sqrt(M)/eta).
-    fn solve(&mut self, roster: &Roster, eta: f64) -> f64 {
-        let mut least = lanes::least(&self.sums, &self.sums, |s, _| s);
-        if least.abs() > FAR {
-            // Only differences matter: near 0 they have all their digits.
-            self.sums.iter_mut().for_each(|s| *s -= least);
-            self.normaliser -= least;
-            least = 0.0;
-        }
-        let mut low = least - 2.0 * (roster.left() as f64).sqrt() / eta;
-        let mut high = least - 2.0 / eta;
-        let mut x = self.normaliser.clamp(low, high);
-        for _ in 0..STEPS {
-            let (sum, half_slope) = self.evaluate(eta, x);
-            if (sum - 1.0).abs() <= TOLERANCE {
-                break;
-            }
-            if sum > 1.0 {
-                high = x
-            } else {
-                low = x
-            }
-            // x += 2 F (1 - sqrt F)/F'
-            let newton = x + sum * (1.0 - sum.sqrt()) / half_slope;
-            let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
-            if next == low || next == high || next == x {
-                break;
-            }
-            x = next;
-        }
-        x
     }
 }
 
@@ -151,7 +86,7 @@ impl Rule for TsallisInfRule {
         let scale = params.scale;
         // Losses whose own weights reach rho have second moments up to rho.
         let rate = scale * if reduced { 4.0 } else { 2.0 } / setup.range.sqrt();
-        Ok(Self { reduced, rate, round: 1, sums: vec![0.0; setup.bases], normaliser: 0.0 })
+        Ok(Self { reduced, rate, round: 1, weights: Tsallis::new(setup.bases) })
     }
 
     fn takes_real_losses(_: &TsallisInfParams) -> bool {
@@ -166,7 +101,7 @@ impl Rule for TsallisInfRule {
         current: &[f64],
     ) -> Result<(), MasterError> {
         let eta = self.eta();
-        let (reduced, sums) = (self.reduced, &mut self.sums);
+        let (reduced, sums) = (self.reduced, &mut self.weights.sums);
         // B_i = 1/2 1{pbar_i >= eta_t^2}
         let baseline = |i: usize| if reduced && current[i] >= eta * eta { 0.5 } else { 0.0 };
         if reduced {
@@ -180,26 +115,24 @@ impl Rule for TsallisInfRule {
     }
 
     fn retired(&mut self, base: usize, _: &Roster) {
-        self.sums[base] = f64::INFINITY;
+        self.weights.sums[base] = f64::INFINITY;
+    }
+
+    fn admitted(&mut self, base: usize, share: f64, _: &Roster, _: Self) -> bool {
+        let eta = self.eta();
+        self.weights.admit(base, share, eta);
+        true
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         let eta = self.eta();
-        self.normaliser = self.solve(roster, eta);
-        let scale = 2.0 / eta;
-        for (p, s) in out.iter_mut().zip(&self.sums) {
-            let z = scale / (s - self.normaliser);
-            *p = z * z;
-        }
+        self.weights.distribute(roster, eta, out);
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        all("estimates", &state.sums, self.sums.len(), |s| s > f64::NEG_INFINITY)?;
+        state.weights.validate(self.weights.sums.len())?;
         if (state.reduced, state.rate) != (self.reduced, self.rate) || state.round == 0 {
             return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        if !state.normaliser.is_finite() {
-            return Err(SnapshotError::state(format!("its normaliser is {}", state.normaliser)));
         }
         Ok(())
     }

@@ -21,12 +21,14 @@
 mod flat;
 mod kernel;
 mod root;
+mod saved;
 
 pub use flat::FlatBarrier;
 pub(crate) use flat::FlatState;
 pub(crate) use kernel::{Block, Sink, WIDTH, blocks};
 use kernel::{Sums, commit, evaluate};
 pub use root::settle;
+pub(crate) use saved::BarrierState;
 
 /// When a step counts as solved, and when it gives up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -187,8 +189,9 @@ fn check_start(inverse: &[f64], rates: &[f64]) -> Result<(), OmdError> {
     Ok(())
 }
 
-/// A distribution that moves by steps of Algorithm 2.
-#[derive(Debug, Clone)]
+/// A distribution that moves by steps of Algorithm 2. Read back, it continues to the last bit.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+#[serde(into = "saved::Saved", try_from = "saved::Saved")]
 pub struct LogBarrier {
     params: OmdParams,
     size: usize,
@@ -277,17 +280,6 @@ impl LogBarrier {
         &self.p
     }
 
-    /// What [`resume`](Self::resume) needs beside w, p and the rates.
-    pub(crate) fn sums(&self) -> (f64, f64, f64) {
-        (self.slope, self.curve, self.largest)
-    }
-
-    /// Continues to the last bit where another barrier stopped.
-    pub(crate) fn resume(&mut self, p: &[f64], (slope, curve, largest): (f64, f64, f64)) {
-        self.p.as_flattened_mut()[..self.size].copy_from_slice(p);
-        (self.slope, self.curve, self.largest) = (slope, curve, largest);
-    }
-
     /// Puts the distribution at 1/`inverse`, unchecked, with one rate for all.
     pub(crate) fn reset(&mut self, inverse: impl Fn(usize) -> f64, rate: f64) {
         for i in 0..self.size {
@@ -320,7 +312,6 @@ impl LogBarrier {
     }
 
     /// Replaces the distribution, keeping the rates.
-    #[cfg(test)]
     pub(crate) fn overwrite(&mut self, p: &[f64]) {
         for (i, p) in p.iter().enumerate() {
             self.inverse.as_flattened_mut()[i] = 1.0 / p;

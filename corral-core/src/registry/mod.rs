@@ -116,17 +116,6 @@ impl Entry {
     };
 }
 
-/// Parameters that can be read, and with the feature `describe` described.
-#[cfg(feature = "describe")]
-pub trait Described: Params + schemars::JsonSchema {}
-#[cfg(feature = "describe")]
-impl<P: Params + schemars::JsonSchema> Described for P {}
-/// Parameters that can be read, and with the feature `describe` described.
-#[cfg(not(feature = "describe"))]
-pub trait Described: Params {}
-#[cfg(not(feature = "describe"))]
-impl<P: Params> Described for P {}
-
 /// One row of a registry: what is said of a thing, its parameters, and how it is built.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<B> {
@@ -141,11 +130,11 @@ pub struct Row<B> {
 
 impl<B> Row<B> {
     /// The row of a thing with the parameters `P`.
-    pub const fn of<P: Described>(entry: Entry, build: B) -> Self {
+    pub const fn of<P: Params>(entry: Entry, build: B) -> Self {
         Self {
             entry,
             #[cfg(feature = "describe")]
-            schema: crate::params::describe::schema::<P>,
+            schema: P::schema,
             build,
         }
     }

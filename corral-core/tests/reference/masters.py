@@ -4,7 +4,7 @@ Written from the formulas (the head of each file in src/masters), not from the R
 root, no shortcuts.    python3 masters.py > masters.txt
 
 Lines of the output: `name M p...` after each of three rounds in which bases 0, 2, 1 lose .7, .2, 1 with weight
-1/pbar (T = 1000; twelve rounds for trim and corral), and `name choices ...` of runs in which the loss of base b in round t is
+1/pbar (T = 1000, 10 for hedged; twelve rounds for trim, corral, hedged and two-step), and `name choices ...` of runs in which the loss of base b in round t is
 (.8, .15, .5)[b] + ((7 t + 3 b) mod 5 - 2)/20.
 """
 from mpmath import mp, mpf, sqrt, log, exp
@@ -170,6 +170,80 @@ def corral(name, eta, overwrite=False, whole=False, shrink=False, gains=False):
         show(name, bar)
 
 
+def clipped(eta):
+    """Algorithm 1 over p_i >= 1/(T M), without mixing."""
+    beta, floor = exp(1 / log(T)), 1 / (T * M)
+    p, etas, rho = [mpf(1) / M] * M, [eta] * M, [mpf(2 * M)] * M
+    for k, f in MORE:
+        p = barrier(p, etas, [f / p[k] if i == k else mpf(0) for i in range(M)], floor)
+        for i in range(M):
+            if 1 / p[i] > rho[i]:
+                rho[i], etas[i] = 2 / p[i], etas[i] * beta
+        show("corral/clipped", p)
+
+
+def hedged():
+    T = mpf(10)
+    R = [mpf(c) / 10 * sqrt(T) for c in (2, 4, 8)]
+    L, B, rho = [mpf(0)] * M, [mpf(0)] * M, [mpf(2 * M)] * M
+
+    def leader():
+        s = [a - b for a, b in zip(L, B)]
+        x = root(lambda x: sum(T / (v - x) ** 2 for v in s) - 1, min(s) - 1000, min(s) - mpf(10) ** -45)
+        return [T / (v - x) ** 2 for v in s]
+
+    p = leader()
+    for k, f in MORE:
+        L[k] += f / p[k]
+        p = leader()
+        while any(1 / p[i] > rho[i] for i in range(M)):
+            i = next(i for i in range(M) if 1 / p[i] > rho[i])
+            rho[i] *= 2
+            B[i] = (sqrt(rho[i]) - sqrt(mpf(2 * M))) * R[i]
+            p = leader()
+        show("hedged", p)
+    assert max(rho) > 2 * M
+
+
+def arbe():
+    c, delta = mpf(1) / 10, mpf(1) / 10
+    d = [mpf(5) / 10, mpf(8) / 10, mpf(6) / 10]
+    order, G, t = [0, 2, 1], [mpf(0)] * M, 0
+
+    def shares():
+        total = sum(1 / d[j] ** 2 for j in order)
+        return [1 / d[i] ** 2 / total if i in order else mpf(0) for i in range(M)]
+
+    p = shares()
+    for k, f in ROUNDS:
+        G[k] += (1 - f) / p[k]
+        t += 1
+        v = lambda i: sqrt(t * log(M * t / delta) / p[i])
+        broken = [a for a, i in enumerate(order) for j in order[a + 1:]
+                  if G[i] + c * (d[i] * sqrt(t / p[i]) + v(i)) < G[j] - c * v(j)]
+        if broken:
+            order, G, t = order[max(broken) + 1:], [mpf(0)] * M, 0
+        p = shares()
+        show("arbe", p)
+    assert len(order) == 2
+
+
+def two_step():
+    """Pairs: the first loss is not learned, the second by Corral with T/2 rounds."""
+    n = T / 2
+    gamma, eta = 1 / n, mpf(2)
+    p = [mpf(1) / M] * M
+    bar, etas, rho = p, [eta] * M, [mpf(2 * M)] * M
+    for k, f in MORE[:6]:
+        show("two-step", [mpf(1) if i == k else mpf(0) for i in range(M)])
+        p = barrier(p, etas, [f / bar[k] if i == k else mpf(0) for i in range(M)])
+        bar = [(1 - gamma) * x + gamma / M for x in p]
+        for i in range(M):
+            if 1 / bar[i] > rho[i]:
+                rho[i], etas[i] = 2 / bar[i], etas[i] * exp(1 / log(n))
+        show("two-step", bar)
+
+
 def loss(b, t):
     return (mpf(80), mpf(15), mpf(50))[b] / 100 + mpf((7 * t + 3 * b) % 5 - 2) / 20
 
@@ -232,6 +306,22 @@ def rbbe():
 
     choices("rbbe", lambda t: first_least(lambda i: scale[i] * sqrt(s.n[i]) if i in active else mp.inf), learn)
     print("rbbe active", *sorted(active))
+
+
+def dynamic_balancing():
+    s = Sums()
+    scale, v, b = [mpf(1) / 10, mpf(2) / 10, mpf(4) / 10], [mpf(1), mpf(1), mpf(1) / 2], [mpf(0), mpf(2) / 100, mpf(0)]
+    c, delta = mpf(3) / 10, mpf(1) / 10
+
+    def pick(t):
+        seen = [i for i in range(M) if s.n[i]]
+        wide = {i: b[i] + width(c, delta, s.n[i]) for i in seen}
+        best = max([s.u[j] / s.n[j] - wide[j] for j in seen], default=-mp.inf)
+        R = [scale[i] * sqrt(s.n[i]) for i in range(M)]
+        active = [i for i in range(M) if not s.n[i] or s.u[i] / s.n[i] + R[i] / s.n[i] + wide[i] >= best]
+        return first_least(lambda i: v[i] * R[i] if i in active else mp.inf)
+
+    choices("dynamic-balancing", pick, s.add)
 
 
 def rb_grid():
@@ -300,9 +390,14 @@ corral("corral/as-modelselection", mpf(2), overwrite=True, whole=True)
 corral("corral/as-coba", mpf(2), shrink=True)
 corral("corral/as-smpybandits", mpf(1) / 20)
 corral("corral/as-adversarial-master-h", mpf(1) / 2, overwrite=True, gains=True)
+clipped(mpf(8))
+hedged()
+arbe()
+two_step()
 ucb()
 balancing()
 rbbe()
+dynamic_balancing()
 rb_grid()
 d3rb("d3rb", False, False)
 d3rb("d3rb/published", False, True)

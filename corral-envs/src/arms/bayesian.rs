@@ -43,7 +43,7 @@ impl Builds for BayesianParams {
             }
             None => {
                 corral_core::params::Bounds::UNIT.check("means", &means)?;
-                Drawn::Bernoulli(Bernoulli { means, scale: 1.0 })
+                Drawn::Bernoulli(Bernoulli { means, scale: 1.0, offset: 0.0 })
             }
         };
         // H(q): exact where the prior allows it, else from 10000 draws.

@@ -20,21 +20,25 @@ params! {
         means: Vec<f64>, Bounds::UNIT;
         /// What the losses 0 and 1 are multiplied by; above 1 they lie outside [0, 1].
         scale: f64 = 1.0, Bounds::POSITIVE;
+        /// What is added to them then; they may lie outside [0, 1].
+        offset: f64 = 0.0, Bounds::FINITE;
     }
 }
 
 impl Builds for BernoulliParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("means", &self.means)?;
-        ask.game(Stationary::new(Bernoulli { means: self.means, scale: self.scale }))
+        let Self { means, scale, offset } = self;
+        ask.game(Stationary::new(Bernoulli { means, scale, offset }))
     }
 }
 
-/// Arms that cost 1 (times a scale) with a fixed probability, else 0.
+/// Arms that cost 1 (times a scale, plus an offset) with a fixed probability, else 0.
 #[derive(Debug, Clone)]
 pub struct Bernoulli {
     pub(super) means: Vec<f64>,
     pub(super) scale: f64,
+    pub(super) offset: f64,
 }
 
 impl Law for Bernoulli {
@@ -43,16 +47,17 @@ impl Law for Bernoulli {
     }
 
     fn mean(&self, arm: usize) -> f64 {
-        self.scale * self.means[arm]
+        self.offset + self.scale * self.means[arm]
     }
 
     #[inline]
     fn loss(&self, arm: usize, draw: Draw) -> f64 {
-        self.scale * coin(self.means[arm], draw, arm as u64)
+        self.offset + self.scale * coin(self.means[arm], draw, arm as u64)
     }
 
     fn losses(&self) -> LossDomain {
-        if self.scale <= 1.0 { LossDomain::Unit } else { LossDomain::Real }
+        let unit = self.offset >= 0.0 && self.offset + self.scale <= 1.0;
+        if unit { LossDomain::Unit } else { LossDomain::Real }
     }
 }
 
@@ -282,7 +287,7 @@ impl GapParams {
         }
         let mut means = vec![0.5; self.arms];
         means[best] = 0.5 - gap;
-        Ok(Stationary::new(Bernoulli { means, scale: 1.0 }).with_facts(vec![("gap", gap)]))
+        Ok(Stationary::new(Bernoulli { means, scale: 1.0, offset: 0.0 }).with_facts(vec![("gap", gap)]))
     }
 }
 

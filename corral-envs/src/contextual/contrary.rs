@@ -39,6 +39,8 @@ params! {
         window: usize = 100, WINDOW;
         /// In which order contexts come.
         order: Order = Order::default();
+        /// Whether contexts also carry their index as one-hot features, for bases that want features.
+        one_hot: bool = false;
     }
 }
 
@@ -46,7 +48,7 @@ impl Builds for ContraryParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let class = random_tables(self.contexts, self.arms, self.policies, ask.rng)?;
         memory::claim("window", self.window, self.contexts as u128 * self.window as u128 / 2)?;
-        let cells = Cells::new(self.contexts, self.arms, Vec::new(), false)?;
+        let cells = Cells::new(self.contexts, self.arms, Vec::new(), self.one_hot)?;
         ask.game(Contrary {
             answers: vec![AntiGreedy::new(self.arms, self.window); self.contexts],
             cell: 0,

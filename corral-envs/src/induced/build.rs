@@ -1,118 +1,134 @@
 //! E' from the `induced` table of a spec.
 
-use corral_core::ParamError;
-use corral_core::catalog::{Entry, Field};
-use corral_core::registry::Unknown;
-use serde::Deserialize;
+use corral_core::params::{Bounds, Params};
+use corral_core::registry::{Entry, Registry, Row};
+use corral_core::{ParamError, params};
 
-use super::Substitute;
 use super::{
     Announce, Bursts, Constant, Decay, Half, Induced, Recorded, Schedule, Staircase, Starve, StarveWhat,
+    Substitute,
 };
 use crate::data::{matrix, resolve};
-use crate::registry::read;
+use crate::registry::{Make, named};
 use crate::{BuildError, EnvError, World};
 
-const SCHEDULE: Field = Field { name: "schedule", default: "", doc: "which schedule" };
-const RANGE: Field = Field { name: "range", default: "", doc: "rho, the largest 1/p, at least 1" };
-const SUBSTITUTE: Field = Field {
-    name: "substitute",
-    default: "\"last\"",
-    doc: "what the environment plays unseen: last, own, first or worst",
-};
-const ANNOUNCE: Field = Field {
-    name: "announce",
-    default: "\"known\"",
-    doc: "what the learner is told of the range: known, doubling, exact or blind",
-};
-// The staircase mimics Corral, and so it announces as Corral does.
-const DOUBLING: Field = Field { default: "\"doubling\"", ..ANNOUNCE };
-const COMMON: &[Field] = &[SCHEDULE, RANGE, SUBSTITUTE, ANNOUNCE];
+/// What schedules can be built.
+pub const SCHEDULES: Registry<Make<Around>> = Registry::new(
+    "schedule",
+    &[&[
+        row::<RangeParams>("constant", "p = 1/range"),
+        row::<RangeParams>("decay", "p = range^(-t/T)"),
+        row::<RangeParams>("half", "p = 1/range in the first half, then 1"),
+        row::<RangeParams>("staircase", "p = 1/2, 1/4, ..., 1/range in steps of equal length"),
+        row::<RangeParams>("starve-good", "p = 1/range after an optimal proposal, else 1"),
+        row::<RangeParams>("starve-bad", "p = 1/range after a proposal that was not optimal, else 1"),
+        row::<BurstsParams>("bursts", "p = 1 in the first `length` rounds of every `period`, else 1/range"),
+        row::<RecordedParams>("recorded", "the probabilities of a real run"),
+    ]],
+);
 
-const fn entry(name: &'static str, summary: &'static str, fields: &'static [Field]) -> Entry {
-    Entry {
-        name,
-        summary,
-        source: "the paper's definition of E'",
-        regret: "",
-        alpha: None,
-        fits: "any environment",
-        cost: "O(1)",
-        kind: "any",
-        status: "standard",
-        fields,
+/// A schedule, what E plays unseen, and what the learner is told of the range.
+pub type Around = (Box<dyn Schedule>, Substitute, Announce);
+
+const fn row<P: Schedules>(name: &'static str, summary: &'static str) -> Row<Make<Around>> {
+    let source = "the paper's definition of E'";
+    let entry = Entry { name, summary, source, fits: "any environment", cost: "O(1)", ..Entry::EMPTY };
+    Row::of::<P>(entry, make::<P>)
+}
+
+fn make<P: Schedules>(name: &'static str, params: toml::Table) -> Result<Around, BuildError> {
+    let params: P = SCHEDULES.read(name, params)?;
+    params.schedule(name).map_err(|e| BuildError::refused(SCHEDULES.what(), name, e))
+}
+
+/// Parameters of a schedule.
+trait Schedules: Params {
+    fn schedule(self, name: &str) -> Result<Around, EnvError>;
+}
+
+params! {
+    /// Parameters of the schedules that have a range and nothing else.
+    pub struct RangeParams {
+        /// rho, the largest 1/p.
+        range: f64, Bounds::at_least(1.0);
+        /// What the environment plays unseen.
+        substitute: Substitute = Substitute::default();
+        /// What the learner is told of the range. Unset: known; of the staircase, which does as Corral does, doubling.
+        announce: Option<Announce> = None;
     }
 }
 
-static SCHEDULES: &[Entry] = &[
-    entry("constant", "p = 1/range", COMMON),
-    entry("decay", "p = range^(-t/T)", COMMON),
-    entry("half", "p = 1/range in the first half, then 1", COMMON),
-    entry(
-        "staircase",
-        "p = 1/2, 1/4, ..., 1/range in steps of equal length",
-        &[SCHEDULE, RANGE, SUBSTITUTE, DOUBLING],
-    ),
-    entry("starve-good", "p = 1/range after an optimal proposal, else 1", COMMON),
-    entry("starve-bad", "p = 1/range after a proposal that was not optimal, else 1", COMMON),
-    entry(
-        "bursts",
-        "p = 1 in the first `length` rounds of every `period`, else 1/range",
-        &[
-            SCHEDULE,
-            RANGE,
-            SUBSTITUTE,
-            ANNOUNCE,
-            Field { name: "period", default: "100", doc: "rounds from one burst to the next" },
-            Field { name: "length", default: "10", doc: "rounds of a burst" },
-        ],
-    ),
-    entry(
-        "recorded",
-        "the probabilities of a real run",
-        &[
-            SCHEDULE,
-            SUBSTITUTE,
-            ANNOUNCE,
-            Field {
-                name: "probabilities",
-                default: "[]",
-                doc: "p per round; when they are over the last one stays",
-            },
-            Field { name: "file", default: "\"\"", doc: "instead: a file with one number per line" },
-        ],
-    ),
-];
-
-/// The schedules that [`induce`] knows.
-pub fn schedules() -> &'static [Entry] {
-    SCHEDULES
+impl Schedules for RangeParams {
+    fn schedule(self, name: &str) -> Result<Around, EnvError> {
+        let Self { range, substitute, announce } = self;
+        let starve = |what| Box::new(Starve { range, what });
+        let schedule: Box<dyn Schedule> = match name {
+            "decay" => Box::new(Decay(range)),
+            "half" => Box::new(Half(range)),
+            "staircase" => Box::new(Staircase(range)),
+            "starve-good" => starve(StarveWhat::Good),
+            "starve-bad" => starve(StarveWhat::Bad),
+            _ => Box::new(Constant(range)),
+        };
+        let usual = if name == "staircase" { Announce::Doubling } else { Announce::default() };
+        Ok((schedule, substitute, announce.unwrap_or(usual)))
+    }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct InducedParams {
-    schedule: String,
-    range: Option<f64>,
-    #[serde(default)]
-    substitute: Substitute,
-    announce: Option<Announce>,
-    #[serde(default = "hundred")]
-    period: u64,
-    #[serde(default = "ten")]
-    length: u64,
-    #[serde(default)]
-    probabilities: Vec<f64>,
-    #[serde(default)]
-    file: String,
+params! {
+    /// Parameters of [`Bursts`].
+    pub struct BurstsParams {
+        /// rho, the largest 1/p.
+        range: f64, Bounds::at_least(1.0);
+        /// Rounds from one burst to the next.
+        period: u64 = 100, Bounds::at_least(1.0);
+        /// Rounds of a burst.
+        length: u64 = 10;
+        /// What the environment plays unseen.
+        substitute: Substitute = Substitute::default();
+        /// What the learner is told of the range.
+        announce: Announce = Announce::default();
+    }
 }
 
-fn hundred() -> u64 {
-    100
+impl Schedules for BurstsParams {
+    fn schedule(self, _: &str) -> Result<Around, EnvError> {
+        let Self { range, period, length, .. } = self;
+        if length > period {
+            return Err(ParamError::new("length", length, format!("at most the period, {period}")).into());
+        }
+        Ok((Box::new(Bursts { range, period, length }), self.substitute, self.announce))
+    }
 }
 
-fn ten() -> u64 {
-    10
+params! {
+    /// Parameters of [`Recorded`].
+    pub struct RecordedParams {
+        /// p per round; when they are over the last one stays.
+        probabilities: Vec<f64> = Vec::new();
+        /// Instead: a file with one number per line.
+        file: String = String::new();
+        /// What the environment plays unseen.
+        substitute: Substitute = Substitute::default();
+        /// What the learner is told of the range.
+        announce: Announce = Announce::default();
+    }
+}
+
+impl Schedules for RecordedParams {
+    fn schedule(self, _: &str) -> Result<Around, EnvError> {
+        let probabilities = match (self.file.is_empty(), self.probabilities.is_empty()) {
+            (true, _) => self.probabilities,
+            (false, false) => {
+                return Err(ParamError::choice("probabilities", "give a list or a file, not both").into());
+            }
+            (false, true) => {
+                let probability = |p: f64| p > 0.0 && p <= 1.0;
+                matrix(&resolve(&self.file), "probability in (0, 1]", probability)?.concat()
+            }
+        };
+        Ok((Box::new(Recorded::new(probabilities)?), self.substitute, self.announce))
+    }
 }
 
 /// Wraps `world` into E' by the `induced` table of a spec, for a run of `rounds` rounds:
@@ -121,28 +137,10 @@ fn ten() -> u64 {
 /// # Errors
 /// An unknown schedule or key, or a value that cannot be used.
 pub fn induce(world: World, params: &toml::Table, rounds: u64) -> Result<World, BuildError> {
-    let name = match params.get("schedule") {
-        Some(toml::Value::String(name)) => name.as_str(),
-        Some(other) => {
-            let why = format!("schedule must be a name, but is {other}");
-            return Err(BuildError::refused("environment", "induced", why));
-        }
-        None => {
-            let why = "missing field `schedule`".to_owned();
-            return Err(BuildError::refused("environment", "induced", why));
-        }
-    };
-    let known = SCHEDULES
-        .iter()
-        .find(|e| e.name == name)
-        .ok_or_else(|| Unknown::new("schedule", name, SCHEDULES.iter().map(|e| e.name)))?;
-    let params: InducedParams =
-        read(&format!("schedule {name}"), known.fields.iter().map(|f| f.name), params)?;
-    let refuse = |e: EnvError| BuildError::refused("environment", format!("induced {name}"), e);
-    let announce =
-        params.announce.unwrap_or(if name == "staircase" { Announce::Doubling } else { Announce::Known });
-    let substitute = params.substitute;
-    let schedule = schedule(params).map_err(refuse)?;
+    let (row, own) = named(&SCHEDULES, "schedule", params)?;
+    let name = row.entry.name;
+    let (schedule, substitute, announce) = (row.build)(name, own)?;
+    let refuse = |e: EnvError| BuildError::refused(SCHEDULES.what(), name, e);
     Ok(match world {
         World::Arms(world) => World::Arms(Box::new(
             Induced::new(world, schedule, substitute, announce, rounds).map_err(refuse)?,
@@ -151,42 +149,4 @@ pub fn induce(world: World, params: &toml::Table, rounds: u64) -> Result<World, 
             Induced::new(world, schedule, substitute, announce, rounds).map_err(refuse)?,
         )),
     })
-}
-
-fn schedule(params: InducedParams) -> Result<Box<dyn Schedule>, EnvError> {
-    if params.schedule == "recorded" {
-        return Ok(Box::new(Recorded::new(probabilities(params)?)?));
-    }
-    let Some(range) = params.range else {
-        return Err(ParamError::choice("range", "give a number of at least 1").into());
-    };
-    if !(1.0..f64::INFINITY).contains(&range) {
-        return Err(ParamError::new("range", range, "finite and at least 1").into());
-    }
-    if params.schedule == "bursts" && !(params.period >= 1 && params.length <= params.period) {
-        let value = format!("{} of {}", params.length, params.period);
-        return Err(ParamError::new("length", value, "at most the period, which is at least 1").into());
-    }
-    Ok(match params.schedule.as_str() {
-        "decay" => Box::new(Decay(range)),
-        "half" => Box::new(Half(range)),
-        "staircase" => Box::new(Staircase(range)),
-        "starve-good" => Box::new(Starve { range, what: StarveWhat::Good }),
-        "starve-bad" => Box::new(Starve { range, what: StarveWhat::Bad }),
-        "bursts" => Box::new(Bursts { range, period: params.period, length: params.length }),
-        _ => Box::new(Constant(range)),
-    })
-}
-
-/// The list, or the file's numbers.
-fn probabilities(params: InducedParams) -> Result<Vec<f64>, EnvError> {
-    if params.file.is_empty() {
-        return Ok(params.probabilities);
-    }
-    if !params.probabilities.is_empty() {
-        return Err(ParamError::choice("probabilities", "give a list or a file, not both").into());
-    }
-    let probability = |p: f64| p > 0.0 && p <= 1.0;
-    let rows = matrix(&resolve(&params.file), "probability in (0, 1]", probability)?;
-    Ok(rows.into_iter().flatten().collect())
 }

@@ -10,9 +10,9 @@ mod build;
 mod schedule;
 
 use corral_core::{Arm, Context, Decision, Feedback, Observation, Point, Rng, Setup, Space, uniform};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-pub use build::{induce, schedules};
+pub use build::{Around, BurstsParams, RangeParams, RecordedParams, SCHEDULES, induce};
 pub use schedule::{
     Bursts, Constant, Decay, Half, Moment, Recorded, Schedule, Staircase, Starve, StarveWhat,
 };
@@ -43,7 +43,8 @@ impl Listed<Context> for Arm {
 }
 
 /// What E plays in a round that the learner does not see.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Substitute {
     /// What it played in the round before (in the first round, or where that is no longer admitted: what the learner
@@ -59,7 +60,8 @@ pub enum Substitute {
 }
 
 /// What the learner is told of the range.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Announce {
     /// The range of the whole schedule, before the first round: weak stability.

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use corral_core::{Base, BaseError, Context, Feedback, Order, Proposal, Setup};
 
 use super::panic::{catch, install_hook};
-use super::plugin::{Decision, Plugin};
+use super::plugin::{Crosses, Plugin, kind_code, points};
 use super::view::{Borrowed, HostRng, read_setup, slice, text, write_error};
 use crate::abi::*;
 
@@ -15,15 +15,15 @@ use crate::abi::*;
 pub const fn exported<B: Plugin>(name: &'static str, version: &'static str) -> CorralBaseV1 {
     const {
         assert!(
-            matches!(B::KIND, crate::Kind::Points) == <B::Decision as Decision>::POINT,
-            "KIND and Decision disagree: Kind::Points goes with Point, the others with Arm"
+            kind_code(B::KIND) != 0 && matches!(B::KIND, crate::Kind::Points) == points::<B::Decision>(),
+            "KIND and Decision disagree: Kind::Points goes with Point, Kind::Arms and Kind::Contextual with Arm"
         );
     }
     CorralBaseV1 {
         magic: CORRAL_MAGIC,
         struct_size: size_of::<CorralBaseV1>(),
         abi_minor: CORRAL_ABI_MINOR,
-        kind: B::KIND.code(),
+        kind: kind_code(B::KIND),
         alpha: match B::ALPHA {
             Some(alpha) => alpha,
             None => f64::NAN,
@@ -208,7 +208,7 @@ unsafe extern "C" fn propose<B: Plugin>(
     unsafe {
         enter::<B>(instance, error, |i| {
             let (x, mut rng, out) = (Borrowed::new(context), HostRng::new(rng), &mut *proposal);
-            if <B::Decision as Decision>::POINT {
+            if points::<B::Decision>() {
                 // A point needs room, which is used again.
                 match i.base.propose_into(&x, &mut rng, &mut i.made) {
                     Ok(()) => told(error, put(&i.made, out)),
@@ -235,7 +235,7 @@ unsafe extern "C" fn propose<B: Plugin>(
 /// # Safety
 /// `out` is that room.
 #[inline]
-unsafe fn put<D: Decision>(made: &Proposal<D>, out: &mut CorralProposal) -> Result<(), BaseError> {
+unsafe fn put<D: Crosses>(made: &Proposal<D>, out: &mut CorralProposal) -> Result<(), BaseError> {
     made.decision.put(out)?;
     // SAFETY: the caller's promise.
     unsafe { put_memo(made.memo.numbers(), out) }

@@ -1,55 +1,25 @@
 //! What an author says of a base beside its `Base` implementation.
 
-use corral_core::{Arm, Base, BaseError, Context, Point, Setup, Space};
+use corral_core::registry::Kind;
+use corral_core::{Arm, Base, BaseError, Context, Decision, Point, Setup};
 use serde::de::DeserializeOwned;
 
 use crate::abi;
 
-/// Which decisions a base makes, and what it looks at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Arms, whatever the context.
-    Arms,
-    /// Arms, looking at the context.
-    Contextual,
-    /// Points of a set.
-    Points,
-}
-
-impl Kind {
-    /// The number of this kind at the boundary.
-    pub const fn code(self) -> u32 {
-        match self {
-            Self::Arms => abi::CORRAL_KIND_ARMS,
-            Self::Contextual => abi::CORRAL_KIND_CONTEXTUAL,
-            Self::Points => abi::CORRAL_KIND_POINTS,
-        }
-    }
-
-    /// The kind of that number.
-    pub const fn from_code(code: u32) -> Option<Self> {
-        match code {
-            abi::CORRAL_KIND_ARMS => Some(Self::Arms),
-            abi::CORRAL_KIND_CONTEXTUAL => Some(Self::Contextual),
-            abi::CORRAL_KIND_POINTS => Some(Self::Points),
-            _ => None,
-        }
-    }
-
-    /// Its name as catalogues write it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Arms => "arms",
-            Self::Contextual => "contextual",
-            Self::Points => "points",
-        }
+/// The number of a kind at the boundary; there is none for [`Kind::Any`].
+pub const fn kind_code(kind: Kind) -> u32 {
+    match kind {
+        Kind::Arms => abi::CORRAL_KIND_ARMS,
+        Kind::Contextual => abi::CORRAL_KIND_CONTEXTUAL,
+        Kind::Points => abi::CORRAL_KIND_POINTS,
+        Kind::Any => 0,
     }
 }
 
-impl std::fmt::Display for Kind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name())
-    }
+/// The kind of that number.
+#[cfg(feature = "host")]
+pub(crate) fn kind_of(code: u32) -> Option<Kind> {
+    [Kind::Arms, Kind::Contextual, Kind::Points].into_iter().find(|kind| kind_code(*kind) == code)
 }
 
 /// What a base is beside a [`Base`]: how it is built from parameters, and what a catalogue says of it.
@@ -100,8 +70,8 @@ pub trait Plugin: Base<Context, Self::Decision> + Sized + 'static {
     /// The parameters, as a spec file gives them. `#[serde(deny_unknown_fields)]` makes typing errors errors.
     type Params: DeserializeOwned;
     /// [`Arm`] or [`Point`].
-    type Decision: Decision;
-    /// What it decides on and looks at.
+    type Decision: Crosses;
+    /// What it decides on and looks at; not [`Kind::Any`].
     const KIND: Kind;
     /// The stability exponent alpha, where one is known.
     const ALPHA: Option<f64> = None;
@@ -117,9 +87,7 @@ pub trait Plugin: Base<Context, Self::Decision> + Sized + 'static {
 }
 
 /// What crosses the boundary as a decision: [`Arm`] or [`Point`], and nothing else.
-pub trait Decision: sealed::Sealed + Default + Send + 'static {
-    /// Whether it is a point.
-    const POINT: bool;
+pub trait Crosses: sealed::Sealed + Decision {
     #[doc(hidden)]
     fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError>;
     #[doc(hidden)]
@@ -130,12 +98,11 @@ pub trait Decision: sealed::Sealed + Default + Send + 'static {
     /// As the boundary passes it.
     #[doc(hidden)]
     fn given(&self) -> (u32, &[f64]);
-    /// Whether it can be played.
-    #[doc(hidden)]
-    fn admitted(&self, space: &Space, x: &Context) -> bool;
-    /// Why it cannot be played.
-    #[doc(hidden)]
-    fn refused(&self, space: &Space, x: &Context) -> BaseError;
+}
+
+/// Whether decisions `D` are points.
+pub(crate) const fn points<D: Decision>() -> bool {
+    matches!(D::KIND, Kind::Points)
 }
 
 mod sealed {
@@ -144,8 +111,7 @@ mod sealed {
     impl Sealed for corral_core::Point {}
 }
 
-impl Decision for Arm {
-    const POINT: bool = false;
+impl Crosses for Arm {
     #[inline]
     fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError> {
         out.arm = self.0;
@@ -163,19 +129,9 @@ impl Decision for Arm {
     fn given(&self) -> (u32, &[f64]) {
         (self.0, &[])
     }
-    #[inline]
-    fn admitted(&self, space: &Space, x: &Context) -> bool {
-        space.admits_arm(x, *self)
-    }
-    #[cold]
-    fn refused(&self, space: &Space, x: &Context) -> BaseError {
-        let playable = if let Space::Arms(actions) = space { (*actions).min(x.actions()) } else { 0 };
-        BaseError::Proposal(format!("arm {} of {playable}", self.0))
-    }
 }
 
-impl Decision for Point {
-    const POINT: bool = true;
+impl Crosses for Point {
     fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError> {
         if self.0.len() != out.dim || out.point.is_null() {
             let why = format!("a point of {} coordinates where {} were announced", self.0.len(), out.dim);
@@ -195,14 +151,5 @@ impl Decision for Point {
     }
     fn given(&self) -> (u32, &[f64]) {
         (0, &self.0)
-    }
-    fn admitted(&self, space: &Space, _x: &Context) -> bool {
-        space.admits_point(self)
-    }
-    #[cold]
-    fn refused(&self, _space: &Space, _x: &Context) -> BaseError {
-        let shown = &self.0[..self.0.len().min(4)];
-        let more = if self.0.len() > shown.len() { " and more" } else { "" };
-        BaseError::Proposal(format!("the point {shown:?}{more} lies outside the set"))
     }
 }

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use corral_core::contract::{self, OnRange, Subject, Violation};
+use corral_core::registry::Kind;
 use corral_core::set::Set;
-use corral_core::{BaseError, Context, Setup, Space};
+use corral_core::{BaseError, Context, Learner, Setup, Space};
 use serde::{Deserialize, Serialize};
 
 use super::error::LoadError;
-use super::loader::{Door, Library, PluginBase, load_file};
+use super::loader::{Door, Library, load_file};
 use super::policy::Policy;
 use super::preflight::preflight;
-use crate::author::Kind;
 
 /// Rounds of the longest law.
 const ROUNDS: u64 = 20_000;
@@ -38,24 +38,19 @@ impl Verdict {
 /// Examines a base: builds it by `build` in the first world that it can be built in, and runs the laws.
 pub(super) fn examine(
     base: &str,
-    kind: &str,
-    build: &dyn Fn(&Setup) -> Result<PluginBase, BaseError>,
+    kind: Kind,
+    build: &dyn Fn(&Setup) -> Result<Learner, BaseError>,
 ) -> Verdict {
     let mut refused = String::new();
     for (world, setup) in worlds(kind) {
+        let other = || BaseError::Failed("it decides on something else now".into());
         let laws = match build(&setup) {
-            Ok(PluginBase::Arms(_)) => laws(|| {
-                let fresh = || match build(&setup)? {
-                    PluginBase::Arms(base) => Ok(base),
-                    PluginBase::Points(_) => Err(BaseError::Failed("it decides on points".into())),
-                };
+            Ok(Learner::Arms(_)) => laws(|| {
+                let fresh = || build(&setup)?.into_arms().ok_or_else(other);
                 Subject::arms(base, &setup, fresh).rounds(ROUNDS)
             }),
-            Ok(PluginBase::Points(_)) => laws(|| {
-                let fresh = || match build(&setup)? {
-                    PluginBase::Points(base) => Ok(base),
-                    PluginBase::Arms(_) => Err(BaseError::Failed("it decides on arms".into())),
-                };
+            Ok(Learner::Points(_)) => laws(|| {
+                let fresh = || build(&setup)?.into_points().ok_or_else(other);
                 Subject::points(base, &setup, fresh).rounds(ROUNDS)
             }),
             Err(why) => {
@@ -73,10 +68,10 @@ pub(super) fn examine(
 }
 
 /// Worlds to try, by kind: the first in which a base can be built is where it is examined.
-fn worlds(kind: &str) -> Vec<(&'static str, Setup)> {
+fn worlds(kind: Kind) -> Vec<(&'static str, Setup)> {
     let horizon = Some(ROUNDS);
     let set = |name, set| (name, Setup::new(Space::Points(set), horizon));
-    if kind == Kind::Points.name() {
+    if kind == Kind::Points {
         return vec![
             set("the box of 2 dimensions", Set::Box { dim: 2 }),
             set("the interval", Set::Box { dim: 1 }),
@@ -85,7 +80,7 @@ fn worlds(kind: &str) -> Vec<(&'static str, Setup)> {
         ];
     }
     let plain = Setup::arms(4, horizon);
-    if kind == Kind::Arms.name() {
+    if kind == Kind::Arms {
         return vec![("4 arms", plain)];
     }
     let (mut shared, mut rows, mut cells) = (plain.clone(), plain.clone(), plain.clone());

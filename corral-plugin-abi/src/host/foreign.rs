@@ -4,16 +4,20 @@ use std::cell::RefCell;
 use std::ffi::c_void;
 use std::sync::Arc;
 
+use corral_core::registry::Kind;
 use corral_core::set::Set;
 use corral_core::snapshot::{open, seal};
 use corral_core::text::visible;
-use corral_core::{Abilities, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, Setup, Space};
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Context, Decision, Feedback, Learner, Memo, Observation, Order, Point,
+    Proposal, Rng, Setup, Space,
+};
 
 use super::float::kept;
 use super::lender::Lender;
 use super::table::Table;
 use crate::abi::*;
-use crate::author::Decision;
+use crate::author::{Crosses, points};
 
 /// Room for an error's text.
 pub(super) const ERROR_ROOM: usize = 1024;
@@ -28,6 +32,14 @@ pub(super) fn memo_room(space: &Space) -> usize {
         Space::Arms(actions) => 1024 + actions,
         Space::Points(set) => 1024 + 4 * set.dim(),
     }
+}
+
+/// A base of this process, of the world's kind of decisions.
+pub(super) fn here(table: Arc<Table>, params: &str, setup: &Setup) -> Result<Learner, BaseError> {
+    Ok(match setup.space {
+        Space::Arms(_) => Learner::Arms(Box::new(ForeignBase::<Arm>::build(table, params, setup)?)),
+        Space::Points(_) => Learner::Points(Box::new(ForeignBase::<Point>::build(table, params, setup)?)),
+    })
 }
 
 /// A base behind a table. What comes back is checked: status, arm or point, memo, probability, snapshot.
@@ -64,16 +76,18 @@ pub(super) fn snapshot_label(table: &Table) -> String {
     format!("plugin base {} version {}", table.name, table.version)
 }
 
-impl<D: Decision> ForeignBase<D> {
+impl<D: Crosses> ForeignBase<D> {
     /// Builds an instance with range 1 from TOML text.
     ///
     /// # Errors
     /// The base decides on something else than `D` or than the world takes, or what the plugin says.
     pub fn build(table: Arc<Table>, given: &str, setup: &Setup) -> Result<Self, BaseError> {
-        let points = matches!(setup.space, Space::Points(_));
+        let world = match setup.space {
+            Space::Arms(_) => Kind::Arms,
+            Space::Points(_) => Kind::Points,
+        };
         let kind = table.kind;
-        if D::POINT != matches!(kind, crate::Kind::Points) || D::POINT != points {
-            let world = if points { "points" } else { "arms" };
+        if (kind == Kind::Points) != points::<D>() || world != D::KIND {
             return Err(BaseError::Failed(format!(
                 "{}: a base for {kind} in a world of {world}",
                 table.name
@@ -251,7 +265,7 @@ fn view(x: &Context) -> CorralContext {
 }
 
 #[inline]
-fn decision<D: Decision>(decision: &D, memo: &[f64]) -> CorralDecision {
+fn decision<D: Crosses>(decision: &D, memo: &[f64]) -> CorralDecision {
     let (arm, point) = decision.given();
     CorralDecision {
         arm,
@@ -282,6 +296,20 @@ fn unusable(memo: &[f64], len: usize) -> BaseError {
     }
 }
 
+/// A decision can be played.
+#[inline]
+pub(super) fn check_decision<D: Decision>(decision: &D, space: &Space, x: &Context) -> Result<(), BaseError> {
+    if decision.lies_in(space, x.offered()) { Ok(()) } else { Err(outside(decision, space, x)) }
+}
+
+#[cold]
+fn outside<D: Decision>(decision: &D, space: &Space, x: &Context) -> BaseError {
+    BaseError::Proposal(match space {
+        Space::Arms(actions) => format!("{} of {}", decision.describe(), (*actions).min(x.actions())),
+        Space::Points(_) => format!("{} lies outside the set", decision.describe()),
+    })
+}
+
 /// A memo has no NaN: it would come back as an estimate.
 pub(super) fn check_memo(numbers: &[f64]) -> Result<(), BaseError> {
     match numbers.iter().position(|n| n.is_nan()) {
@@ -295,7 +323,7 @@ pub(super) fn check_probability(p: f64) -> Result<f64, BaseError> {
     if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(BaseError::Proposal(format!("a probability of {p}"))) }
 }
 
-impl<D: Decision> Base<Context, D> for ForeignBase<D> {
+impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
         let mut made = Proposal::new(D::default());
         self.propose_into(x, rng, &mut made)?;
@@ -325,12 +353,10 @@ impl<D: Decision> Base<Context, D> for ForeignBase<D> {
         room.call("propose", |error| {
             lender.lend(rng, |rng| unsafe { propose(self.instance, &view(x), rng, &mut out, error) })
         })?;
-        if !D::POINT {
+        if !points::<D>() {
             made.decision.take(out.arm, &[]);
         }
-        if !made.decision.admitted(&self.setup.space, x) {
-            return Err(made.decision.refused(&self.setup.space, x));
-        }
+        check_decision(&made.decision, &self.setup.space, x)?;
         made.memo.set(written(&room.memo, out.memo_len)?);
         Ok(())
     }

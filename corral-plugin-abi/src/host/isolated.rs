@@ -63,12 +63,12 @@ pub(super) use elsewhere::{build, describe, examine};
 /// Where there is no isolation, no file passes the pre-flight either: these say why for completeness.
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
-    use corral_core::{BaseError, Setup};
+    use corral_core::{BaseError, Learner, Setup};
 
     use super::Isolation;
     use crate::host::check::Verdict;
     use crate::host::error::LoadError;
-    use crate::host::loader::{About, Door, PluginBase};
+    use crate::host::loader::{About, Door};
     use crate::host::sealed::Sealed;
 
     fn refused() -> BaseError {
@@ -86,7 +86,7 @@ mod elsewhere {
         _: &str,
         _: &Setup,
         _: &Isolation,
-    ) -> Result<PluginBase, BaseError> {
+    ) -> Result<Learner, BaseError> {
         Err(refused())
     }
 

@@ -123,6 +123,16 @@ impl Lenders {
     }
 }
 
+/// The lenders of tables that are gone: a plugin may still have pointers to them, so they stay, and nobody uses them again.
+static KEPT: Mutex<Vec<&'static Lender>> = Mutex::new(Vec::new());
+
+impl Drop for Lenders {
+    fn drop(&mut self) {
+        let free = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        KEPT.lock().unwrap_or_else(PoisonError::into_inner).append(free);
+    }
+}
+
 /// # Safety
 /// `state` is that of a [`CorralRng`] of a lender.
 unsafe fn lender<'a>(state: *mut c_void) -> &'a Lender {

@@ -6,19 +6,19 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use corral_core::registry::Kind;
 use corral_core::text::visible;
-use corral_core::{Arm, Base, BaseError, Context, Point, Setup, Space};
+use corral_core::{BaseError, Learner, Setup};
 use serde::{Deserialize, Serialize};
 
 use super::check::{self, Verdict};
 use super::error::{LoadError, Refused};
-use super::foreign::ForeignBase;
+use super::foreign::here;
 use super::isolated::{self, Isolation};
 use super::policy::{Policy, RunIn};
 use super::preflight::{open, preflight_bytes, read};
 use super::sealed::Sealed;
 use super::table::Table;
-use crate::author::Kind;
 
 /// Through which entry a library hands out its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +38,8 @@ pub struct BaseInfo {
     pub description: String,
     /// Version of the plugin.
     pub version: String,
-    /// "arms", "contextual" or "points".
-    pub kind: String,
+    /// What it decides on and looks at.
+    pub kind: Kind,
     /// The stability exponent, where one is known.
     pub alpha: Option<f64>,
 }
@@ -50,41 +50,9 @@ impl BaseInfo {
             name: table.name.clone(),
             description: table.description.clone(),
             version: table.version.clone(),
-            kind: table.kind.name().into(),
+            kind: table.kind,
             alpha: table.alpha,
         }
-    }
-
-    /// Whether it decides on points.
-    pub fn decides_on_points(&self) -> bool {
-        self.kind == Kind::Points.name()
-    }
-}
-
-/// A base of either kind of decision.
-pub enum PluginBase {
-    /// It decides on arms.
-    Arms(Box<dyn Base<Context, Arm>>),
-    /// It decides on points.
-    Points(Box<dyn Base<Context, Point>>),
-}
-
-impl PluginBase {
-    /// A base of this process, of the world's kind of decisions.
-    pub(super) fn here(table: Arc<Table>, params: &str, setup: &Setup) -> Result<Self, BaseError> {
-        Ok(match setup.space {
-            Space::Arms(_) => Self::Arms(Box::new(ForeignBase::<Arm>::build(table, params, setup)?)),
-            Space::Points(_) => Self::Points(Box::new(ForeignBase::<Point>::build(table, params, setup)?)),
-        })
-    }
-}
-
-impl std::fmt::Debug for PluginBase {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Arms(_) => "PluginBase::Arms",
-            Self::Points(_) => "PluginBase::Points",
-        })
     }
 }
 
@@ -173,7 +141,7 @@ impl Library {
     ///
     /// # Errors
     /// No such base, or what the plugin says.
-    pub fn build(&self, base: &str, params: &str, setup: &Setup) -> Result<PluginBase, BaseError> {
+    pub fn build(&self, base: &str, params: &str, setup: &Setup) -> Result<Learner, BaseError> {
         self.has(base)?;
         if self.run_in == RunIn::Children {
             return isolated::build(&self.bytes, self.door, base, params, setup, &self.isolation);
@@ -181,7 +149,7 @@ impl Library {
         let tables = self.tables().map_err(|why| self.unusable(why))?;
         let table = tables.1.iter().find(|t| t.name == base).cloned();
         let table = table.ok_or_else(|| self.unknown(base))?;
-        PluginBase::here(table, params, setup)
+        here(table, params, setup)
     }
 
     /// As [`build`](Library::build), in a process of its own, whatever the policy says.
@@ -194,7 +162,7 @@ impl Library {
         params: &str,
         setup: &Setup,
         isolation: &Isolation,
-    ) -> Result<PluginBase, BaseError> {
+    ) -> Result<Learner, BaseError> {
         self.has(base)?;
         isolated::build(&self.bytes, self.door, base, params, setup, isolation)
     }
@@ -208,7 +176,7 @@ impl Library {
         match self.run_in {
             RunIn::ThisProcess => {
                 let build = |setup: &Setup| self.build(base, params, setup);
-                Ok(check::examine(base, &about.kind, &build))
+                Ok(check::examine(base, about.kind, &build))
             }
             _ => isolated::examine(&self.bytes, self.door, base, params, &self.isolation),
         }

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::ffi::c_void;
 use std::mem::offset_of;
 
+use corral_core::registry::Kind;
 use corral_core::text::visible;
 use serde::{Deserialize, Serialize};
 
 use super::float::kept;
 use super::lender::Lenders;
 use crate::abi::*;
-use crate::author::Kind;
+use crate::author::kind_of;
 
 /// Bytes that every table of version 1 has: up to `load`.
 const LEAST: usize = offset_of!(CorralBaseV1, pass);
@@ -117,7 +118,7 @@ impl Table {
         // SAFETY: every required function is not null, every other field is valid for any bits.
         let calls = unsafe { calls.assume_init() };
 
-        let kind = Kind::from_code(calls.kind).ok_or(TableError::Kind(calls.kind))?;
+        let kind = kind_of(calls.kind).ok_or(TableError::Kind(calls.kind))?;
         let alpha = (!calls.alpha.is_nan()).then_some(calls.alpha);
         if let Some(alpha) = alpha.filter(|a| !(0.0..=1.0).contains(a)) {
             return Err(TableError::Alpha(alpha.to_string()));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use corral_plugin_abi::host::{Isolation, PluginBase, Policy, load_file};
+use corral_plugin_abi::host::{Isolation, Policy, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -80,6 +80,7 @@ const ROWS: &[(&str, End, End)] = &[
     ("create:segv", SEGV, Says("failed: hostile: its process was ended by signal 11")),
     ("create:exit0", Dies("code 0"), Says("failed: hostile: its process ended with exit code 0")),
     ("create:sleep", Hangs, LATE),
+    ("create:slow", Fine, Fine),
     ("create:nothing", Says("create gave no instance"), Says("create gave no instance")),
     (
         "create:control",
@@ -98,7 +99,7 @@ const ROWS: &[(&str, End, End)] = &[
     ("likelihood:exit0", Dies("code 0"), Says("its process ended with exit code 0")),
     ("rerange:abort", ABORT, Says("its process was ended by signal 6")),
     ("load:exit-from-thread", Dies("code 0"), Says("its process ended with exit code 0")),
-    ("destroy:exit0", Dies("code 0"), Fine),
+    ("destroy:exit0", Dies("code 0"), Says("its process ended with exit code 0")),
     // In calls: what never returns, or answers for the host.
     ("propose:spin", Hangs, LATE),
     ("propose:sleep", Hangs, LATE),
@@ -115,6 +116,12 @@ const ROWS: &[(&str, End, End)] = &[
     ("propose:fork", Fine, Fine),
     ("propose:fork-exit", Dies("code 0"), Says("its process ended with exit code 0")),
     ("propose:print", Fine, Fine),
+    ("propose:cry", Fine, Fine),
+    (
+        "propose:cry-abort",
+        ABORT,
+        Says(r"its process was ended by signal 6 (abort); it last wrote: \u{1b}[2Jerror: forged, last words"),
+    ),
     ("propose:round", Fine, Fine),
     ("learn:flush", Fine, Fine),
     // In calls: answers that cannot be used.
@@ -165,6 +172,10 @@ pub fn all() {
     for (row, here, apart) in ROWS {
         for (home, wanted) in [("here", here), ("apart", apart)] {
             let found = Played::begin(row, home, &library).end(*wanted == Hangs);
+            let (found, cried) = found;
+            if home == "apart" && cried.chars().any(char::is_control) {
+                wrong.push(format!("{row} {home}: {cried:?} reached the terminal"));
+            }
             let right = match (wanted, &found) {
                 (Fine, Found::Said(text)) => text == "fine",
                 (Says(part), Found::Said(text)) => text.contains(part) && !text.chars().any(char::is_control),
@@ -230,13 +241,14 @@ fn nothing_is_left(home: &str) {
 struct Played {
     host: Child,
     said: tempfile::NamedTempFile,
+    cried: tempfile::NamedTempFile,
     home: &'static str,
 }
 
 impl Played {
     fn begin(row: &str, home: &'static str, library: &Path) -> Self {
         // Not a pipe: what a plugin forks would keep it open.
-        let said = tempfile::NamedTempFile::new().unwrap();
+        let [said, cried] = [(); 2].map(|()| tempfile::NamedTempFile::new().unwrap());
         let host = Command::new(std::env::current_exe().unwrap())
             .args(["--play", home])
             .arg(library)
@@ -244,15 +256,15 @@ impl Played {
             .env(MARK, mark(home))
             .stdin(Stdio::null())
             .stdout(said.reopen().unwrap())
-            .stderr(Stdio::null())
+            .stderr(cried.reopen().unwrap())
             .process_group(0)
             .spawn()
             .unwrap();
-        Self { host, said, home }
+        Self { host, said, cried, home }
     }
 
-    /// One that is said to hang is ended soon, the others after two minutes.
-    fn end(mut self, hangs: bool) -> Found {
+    /// How it ended, and what it wrote to its standard error. One that is said to hang is ended soon, the others after two minutes.
+    fn end(mut self, hangs: bool) -> (Found, String) {
         let (start, patience) = (Instant::now(), Duration::from_millis(if hangs { 500 } else { 120_000 }));
         let status = loop {
             match self.host.try_wait().unwrap() {
@@ -266,13 +278,15 @@ impl Played {
         }
         let Some(status) = status else {
             self.host.wait().unwrap();
-            return Found::Hung;
+            return (Found::Hung, String::new());
         };
+        let cried = String::from_utf8_lossy(&std::fs::read(self.cried.path()).unwrap()).into_owned();
         let said = std::fs::read_to_string(self.said.path()).unwrap();
-        match said.lines().find_map(|line| line.strip_prefix("verdict: ")) {
+        let found = match said.lines().find_map(|line| line.strip_prefix("verdict: ")) {
             Some(said) if status.success() => Found::Said(said.to_owned()),
             _ => Found::Died(status.to_string().replace("exit status: ", "code ").replace(": ", " ")),
-        }
+        };
+        (found, cried)
     }
 }
 
@@ -281,7 +295,14 @@ pub fn play(home: &str, library: &Path) {
     let ending = |what: &str| matches!(std::env::var("CORRAL_HOSTILE"), Ok(row) if row.ends_with(what));
     // Only those that are late on purpose have little time; the clock's part of it is sixty and six times as long.
     let late = home == "apart" && [":spin", ":sleep", ":stop", ":draw", ":drip"].iter().any(|w| ending(w));
-    let isolation = if late {
+    let isolation = if ending(":slow") {
+        // To build the base takes longer than a call may.
+        Isolation {
+            time_limit: Duration::from_millis(200),
+            start_limit: Duration::from_secs(20),
+            ..Isolation::default()
+        }
+    } else if late {
         Isolation {
             time_limit: Duration::from_millis(30),
             start_limit: Duration::from_millis(300),
@@ -324,9 +345,7 @@ fn lived(library: &Path, policy: &Policy) -> Result<(), String> {
         return Err("a description that acts".into());
     }
     let setup = Setup::arms(3, None);
-    let PluginBase::Arms(mut base) = loaded.build("hostile", "", &setup).map_err(failed)? else {
-        return Err("points".into());
-    };
+    let mut base = loaded.build("hostile", "", &setup).map_err(failed)?.into_arms().expect("arms");
     let (x, mut rng) = (Context::plain(3), Pcg64Dxsm::seed_from_u64(1));
     base.pass(&x).map_err(failed)?;
     let made = base.propose(&x, &mut rng).map_err(failed)?;
@@ -337,6 +356,8 @@ fn lived(library: &Path, policy: &Policy) -> Result<(), String> {
     base.pass(&x).map_err(failed)?;
     base.load(&state).map_err(failed)?;
     base.obey(Order::Widen { range: 2.0, remaining: None }).map_err(failed)?;
+    base.propose(&x, &mut rng).map_err(failed)?;
+    base.obey(Order::StartOver { range: 2.0, remaining: None }).map_err(failed)?;
     base.propose(&x, &mut rng).map_err(failed)?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use corral_core::policy::{Node, Policy, Tree};
-use corral_core::{BaseError, ParamError, Setup};
+use corral_core::{BaseError, ParamError, Setup, memory};
 use serde::{Deserialize, Serialize};
 
 pub use bins::Bins;
@@ -105,6 +105,9 @@ impl TreeClass {
         }
         let reads = Reads { actions: setup.actions(), cells: None, features: Some(setup.context.features) };
         let dim = setup.context.features;
+        // The thresholds and the drawn values of every feature, and the costs of a node by threshold and action.
+        let cells = dim as u128 * params.bins as u128;
+        memory::claim("bins", params.bins, cells * (1 + setup.actions() as u128) + (dim * DRAWN) as u128)?;
         let mut class = Self { params: params.clone(), reads, fixed: None, sorted: None };
         if let Some(sampler) = &setup.sampler {
             let mut rng = Seeded(params.seed);
@@ -182,6 +185,8 @@ impl ErmOracle for TreeClass {
     /// (or uniform in `interval`), without repetition. Fewer than `sample` where the draws repeat themselves.
     fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError> {
         let (dim, k) = (self.reads.features.unwrap_or(0), self.reads.actions);
+        let nodes = 2u128 << self.params.depth;
+        memory::claim("sample", self.params.sample, self.params.sample as u128 * 2 * nodes)?;
         let constant = (0..k.min(self.params.sample)).map(|a| Arc::new(Policy::from(Tree::leaf(a as u16))));
         let mut all: Vec<Arc<Policy>> = constant.collect();
         let mut known: HashSet<Arc<Policy>> = all.iter().cloned().collect();

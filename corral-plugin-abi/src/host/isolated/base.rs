@@ -4,15 +4,16 @@ use std::cell::RefCell;
 
 use corral_core::snapshot::seal;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, Point, Proposal, Rng, Setup, Space,
+    Abilities, Arm, Base, BaseError, Context, Feedback, Learner, Memo, Order, Point, Proposal, Rng, Setup,
+    Space,
 };
 
 use super::Isolation;
 use super::home::{Home, Limit};
 use super::wire::{Pen, tag};
-use crate::author::Decision;
-use crate::host::foreign::{SNAPSHOT_MOST, check_memo, check_probability, memo_room};
-use crate::host::loader::{Door, PluginBase};
+use crate::author::Crosses;
+use crate::host::foreign::{SNAPSHOT_MOST, check_decision, check_memo, check_probability, memo_room};
+use crate::host::loader::Door;
 use crate::host::sealed::Sealed;
 
 /// Starts a process for a base of the world's kind of decisions, and builds it there.
@@ -23,12 +24,12 @@ pub(in crate::host) fn build(
     params: &str,
     setup: &Setup,
     isolation: &Isolation,
-) -> Result<PluginBase, BaseError> {
+) -> Result<Learner, BaseError> {
     Ok(match setup.space {
-        Space::Arms(_) => PluginBase::Arms(Box::new(IsolatedBase::<Arm>::build(
-            bytes, door, name, params, setup, isolation,
-        )?)),
-        Space::Points(_) => PluginBase::Points(Box::new(IsolatedBase::<Point>::build(
+        Space::Arms(_) => {
+            Learner::Arms(Box::new(IsolatedBase::<Arm>::build(bytes, door, name, params, setup, isolation)?))
+        }
+        Space::Points(_) => Learner::Points(Box::new(IsolatedBase::<Point>::build(
             bytes, door, name, params, setup, isolation,
         )?)),
     })
@@ -40,6 +41,7 @@ pub struct IsolatedBase<D> {
     home: RefCell<Home>,
     name: String,
     space: Space,
+    isolation: Isolation,
     /// A failure that could not be reported when it happened.
     fault: RefCell<Option<BaseError>>,
     memo: Vec<f64>,
@@ -47,7 +49,7 @@ pub struct IsolatedBase<D> {
     decision: std::marker::PhantomData<fn() -> D>,
 }
 
-impl<D: Decision> IsolatedBase<D> {
+impl<D: Crosses> IsolatedBase<D> {
     fn build(
         bytes: &Sealed,
         door: Door,
@@ -65,6 +67,7 @@ impl<D: Decision> IsolatedBase<D> {
             home: RefCell::new(home),
             name: name.to_owned(),
             space: setup.space.clone(),
+            isolation: isolation.clone(),
             fault: RefCell::new(None),
             memo: Vec::new(),
             point: Vec::new(),
@@ -106,14 +109,14 @@ fn short(name: &str) -> BaseError {
     BaseError::Failed(format!("{name}: an answer that is too short"))
 }
 
-fn send_decision<D: Decision>(pen: &mut Pen<'_>, decision: &D, memo: &[f64]) {
+fn send_decision<D: Crosses>(pen: &mut Pen<'_>, decision: &D, memo: &[f64]) {
     let (arm, point) = decision.given();
     pen.u32(arm);
     pen.numbers(point);
     pen.numbers(memo);
 }
 
-impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
+impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
         let mut made = Proposal::new(D::default());
         self.propose_into(x, rng, &mut made)?;
@@ -134,9 +137,7 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
         answer.numbers(&mut self.point).ok_or_else(|| short(&self.name))?;
         answer.numbers(&mut self.memo).ok_or_else(|| short(&self.name))?;
         made.decision.take(arm, &self.point);
-        if !made.decision.admitted(&self.space, x) {
-            return Err(made.decision.refused(&self.space, x));
-        }
+        check_decision(&made.decision, &self.space, x)?;
         if self.memo.len() > memo_room(&self.space) {
             return Err(BaseError::Proposal(format!("a memo of {} numbers", self.memo.len())));
         }
@@ -195,10 +196,16 @@ impl<D: Decision> Base<Context, D> for IsolatedBase<D> {
         let order = order.check()?;
         *self.fault.get_mut() = None;
         let tag = if order.starts_over() { tag::START_OVER } else { tag::WIDEN };
-        self.tell(tag, |pen| {
+        if order.starts_over() {
+            // The base is built again: that may take as long as it did at first.
+            self.home.get_mut().limit(Limit::start(&self.isolation));
+        }
+        let told = self.tell(tag, |pen| {
             pen.f64(order.range());
             pen.u64(order.remaining().unwrap_or(u64::MAX));
-        })
+        });
+        self.home.get_mut().limit(Limit::call(&self.isolation));
+        told
     }
 
     fn save(&self) -> Vec<u8> {

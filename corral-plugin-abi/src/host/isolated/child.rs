@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Abilities, Base, BaseError, Context, ContextShape, Feedback, Order, Proposal, Setup, Space,
+    Abilities, Base, BaseError, Context, ContextShape, Feedback, Learner, Order, Proposal, Setup, Space,
 };
 use rand_core::TryRng;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -18,10 +18,11 @@ use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 
 use super::wire::{Pen, REQUEST, Reader, Wire, tag};
-use crate::author::Decision;
+use crate::author::Crosses;
 use crate::host::check;
 use crate::host::door;
-use crate::host::loader::{About, Door, PluginBase};
+use crate::host::foreign::here;
+use crate::host::loader::{About, Door};
 use crate::host::table::Table;
 
 /// Serves the host at the other end of the standard input, then ends the process.
@@ -121,8 +122,8 @@ fn run(wire: Wire, library: OwnedFd) {
                 Ok(seal("about", 1, &opened))
             }
             (tag::BUILD, None) => match build(&tables, &payload) {
-                Ok(PluginBase::Arms(base)) => return serve_base(&wire, base),
-                Ok(PluginBase::Points(base)) => return serve_base(&wire, base),
+                Ok(Learner::Arms(base)) => return serve_base(&wire, base),
+                Ok(Learner::Points(base)) => return serve_base(&wire, base),
                 Err(why) => Err(why.to_string()),
             },
             (tag::EXAMINE, None) => examine(&tables, &payload).map_err(|why| why.to_string()),
@@ -143,19 +144,19 @@ fn find(tables: &[Arc<Table>], name: &str) -> Result<Arc<Table>, BaseError> {
     table.ok_or_else(|| BaseError::Failed(format!("no base {name:?}")))
 }
 
-fn build(tables: &[Arc<Table>], payload: &[u8]) -> Result<PluginBase, BaseError> {
+fn build(tables: &[Arc<Table>], payload: &[u8]) -> Result<Learner, BaseError> {
     let (name, params, space, context, horizon): (String, String, Space, ContextShape, Option<u64>) =
         open("build", 1, payload)?;
     let mut setup = Setup::new(space, horizon);
     setup.context = context;
-    PluginBase::here(find(tables, &name)?, &params, &setup)
+    here(find(tables, &name)?, &params, &setup)
 }
 
 fn examine(tables: &[Arc<Table>], payload: &[u8]) -> Result<Vec<u8>, BaseError> {
     let (name, params): (String, String) = open("examine", 1, payload)?;
     let table = find(tables, &name)?;
-    let build = |setup: &Setup| PluginBase::here(table.clone(), &params, setup);
-    Ok(seal("verdict", 1, &check::examine(&name, table.kind.name(), &build)))
+    let build = |setup: &Setup| here(table.clone(), &params, setup);
+    Ok(seal("verdict", 1, &check::examine(&name, table.kind, &build)))
 }
 
 /// What a base answered.
@@ -167,7 +168,7 @@ enum Answer {
     None,
 }
 
-fn serve_base<D: Decision>(wire: &RefCell<Wire>, mut base: Box<dyn Base<Context, D>>) {
+fn serve_base<D: Crosses>(wire: &RefCell<Wire>, mut base: Box<dyn Base<Context, D>>) {
     let short = || BaseError::Failed("a message that is too short".into());
     let mut x = Context::default();
     let mut made = Proposal::new(D::default());

@@ -1,6 +1,6 @@
 //! The host's end of a child process: starting it, asking it, and seeing to its end.
 
-use std::io;
+use std::io::{self, PipeReader, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use corral_core::snapshot::{open, seal};
 use corral_core::text::visible;
 use corral_core::{BaseError, Rng};
+use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::wire::{Pen, Reader, SLICE, Wire, tag};
@@ -41,8 +42,8 @@ impl Limit {
         Self { processor, clock: processor.saturating_mul(60) }
     }
 
-    /// To start a process, to open a library, to build a base.
-    fn start(isolation: &Isolation) -> Self {
+    /// To start a process, to open a library, to build a base or have it start over.
+    pub(super) fn start(isolation: &Isolation) -> Self {
         let processor = isolation.start_limit;
         Self { processor, clock: processor.saturating_mul(6) }
     }
@@ -59,15 +60,47 @@ pub(super) struct Home {
     child: Child,
     wire: Wire,
     limit: Limit,
+    heard: Heard,
     /// How it ended.
     dead: Option<String>,
     /// A call was begun and not ended: the host's generator panicked in it.
     broken_off: bool,
 }
 
+/// What a child writes to its standard output and error. It is not passed on, as it may act on a terminal: the last of it
+/// is told when the child ends.
+struct Heard {
+    pipe: PipeReader,
+    last: Vec<u8>,
+}
+
+impl Heard {
+    /// Bytes that are kept.
+    const KEPT: usize = 400;
+
+    /// Reads what is there, without waiting.
+    fn hear(&mut self) {
+        let mut part = [0; 4096];
+        for _ in 0..64 {
+            let Ok(n @ 1..) = self.pipe.read(&mut part) else { return };
+            self.last.extend_from_slice(&part[..n]);
+            self.last.drain(..self.last.len().saturating_sub(Self::KEPT));
+        }
+    }
+
+    /// Its last lines, in one.
+    fn words(&mut self) -> Option<String> {
+        self.hear();
+        let text = String::from_utf8_lossy(&self.last);
+        let lines: Vec<_> = text.lines().map(str::trim).filter(|l| !l.is_empty()).map(visible).collect();
+        (!lines.is_empty()).then(|| lines.join(", "))
+    }
+}
+
 /// Watches over a call: looks at the clocks now and then, and at whether the child lives.
-struct Watch {
+struct Watch<'a> {
     pid: Pid,
+    heard: &'a mut Heard,
     limit: Limit,
     /// Time that passed by the clock, of which a gap counts little: the host itself may have been stopped.
     waited: Duration,
@@ -76,9 +109,9 @@ struct Watch {
     used: Option<Duration>,
 }
 
-impl Watch {
-    fn new(pid: Pid, limit: Limit) -> Self {
-        Self { pid, limit, waited: Duration::ZERO, last: Instant::now(), used: None }
+impl<'a> Watch<'a> {
+    fn new(pid: Pid, limit: Limit, heard: &'a mut Heard) -> Self {
+        Self { pid, heard, limit, waited: Duration::ZERO, last: Instant::now(), used: None }
     }
 
     fn look(&mut self) -> io::Result<()> {
@@ -88,6 +121,7 @@ impl Watch {
             return Ok(());
         }
         self.last = now;
+        self.heard.hear();
         self.waited += passed.min(10 * SLICE);
         let used = processor_time(self.pid).unwrap_or_default();
         let used = used.saturating_sub(*self.used.get_or_insert(used));
@@ -135,6 +169,8 @@ impl Home {
             return Err("this process is a child itself; `main` must call `isolated_main` first".into());
         }
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let (pipe, cries) = std::io::pipe().map_err(failed)?;
+        fcntl_setfl(&pipe, OFlags::NONBLOCK).map_err(|e| failed(e.into()))?;
         let program = match &isolation.program {
             Some(program) => program.clone(),
             None => std::env::current_exe().map_err(failed)?,
@@ -142,17 +178,21 @@ impl Home {
         let child = Command::new(program)
             .arg(ARGUMENT)
             .env(CHILD, "1")
-            // The child moves both away before the plugin is opened: what that prints goes to the standard error.
+            // Of what it writes only the end is kept: let that be why it panicked, and not a backtrace.
+            .env("RUST_BACKTRACE", "0")
+            // The child moves both away before the plugin is opened: what that prints goes where its errors go.
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(bytes.descriptor().map_err(failed)?))
+            .stderr(Stdio::from(cries))
             // A group of its own: what the plugin starts ends with it.
             .process_group(0)
             .spawn()
             .map_err(failed)?;
         let limit = Limit::start(isolation);
         let wire = Wire::new(ours, Some(SLICE)).map_err(failed)?;
-        let mut home = Self { child, wire, limit, dead: None, broken_off: false };
-        let mut watch = Watch::new(home.pid(), limit);
+        let heard = Heard { pipe, last: Vec::new() };
+        let mut home = Self { child, wire, limit, heard, dead: None, broken_off: false };
+        let mut watch = Watch::new(home.pid(), limit, &mut home.heard);
         match home.wire.receive(16, &mut || watch.look()) {
             Ok((tag::HELLO, _)) => Ok(home),
             Ok(_) => Err("it did not say hello: does its `main` call `isolated_main` first?".into()),
@@ -203,7 +243,7 @@ impl Home {
         if std::mem::replace(&mut self.broken_off, true) {
             return Err(self.bury(&io::Error::other("a call was broken off")));
         }
-        let mut watch = Watch::new(self.pid(), self.limit);
+        let mut watch = Watch::new(self.pid(), self.limit, &mut self.heard);
         let mut look = || watch.look();
         // An error's text has room as well.
         let most = most.max(4 * ERROR_ROOM);
@@ -268,7 +308,7 @@ impl Home {
                     has_ended(self.pid())
                 });
         let status = self.end();
-        let told = match status {
+        let mut told = match status {
             Some(status) if ended => match (status.signal(), status.code()) {
                 (Some(signal), _) => {
                     format!("its process was ended by signal {signal}{}", signal_name(signal))
@@ -284,6 +324,9 @@ impl Home {
             }
             _ => format!("its process was ended after an error: {error}"),
         };
+        if let Some(words) = self.heard.words() {
+            told.push_str(&format!("; it last wrote: {words}"));
+        }
         self.dead = Some(told.clone());
         told
     }

@@ -1,27 +1,28 @@
 //! Bases of plugins by name.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
-use corral_core::registry::Unknown;
+use corral_core::registry::{BuildError, Unknown};
 use corral_core::text::visible;
-use corral_core::{BaseError, Setup};
+use corral_core::{Learner, Setup};
 use serde::Serialize;
 
 use super::error::Refused;
-use super::loader::{BaseInfo, Library, PluginBase, Seen, stem, trusted_folder};
+use super::loader::{BaseInfo, Library, Seen, stem, trusted_folder};
 use super::policy::Policy;
 
 /// The plugins of a program: bases by the key `file-stem/base`.
 #[derive(Debug, Default)]
-pub struct Registry {
+pub struct Plugins {
     policy: Policy,
     seen: Seen,
     plugins: Vec<Library>,
     refused: Vec<Refused>,
 }
 
-/// A base of the registry.
+/// A base of a plugin.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Listing {
     /// `file-stem/base`.
@@ -33,42 +34,14 @@ pub struct Listing {
     pub base: BaseInfo,
 }
 
-/// Why a base could not be built.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum RegistryError {
-    /// No plugin has it; the nearest keys are named.
-    #[error(transparent)]
-    Unknown(#[from] Unknown),
-    /// Its file is refused.
-    #[error("plugin refused: {0}")]
-    Refused(Refused),
-    /// The base said no.
-    #[error("base {key:?}: {why}")]
-    Base {
-        /// Which.
-        key: String,
-        /// Why.
-        why: BaseError,
-    },
-    /// A value of another type than the key's.
-    #[error("base {key:?}: {why}")]
-    Value {
-        /// Which base.
-        key: String,
-        /// What is wrong.
-        why: String,
-    },
-}
-
-impl Registry {
-    /// A registry of nothing.
+impl Plugins {
+    /// None at all.
     pub fn new(policy: Policy) -> Self {
         Self { policy, ..Self::default() }
     }
 
     /// Examines every library of a folder; nothing of them is run before a base is asked for. Those that are refused
-    /// are kept in [`refused`](Registry::refused).
+    /// are kept in [`refused`](Plugins::refused).
     pub fn add_dir(&mut self, path: &Path) {
         for outcome in self.seen.examine_dir(path, &self.policy) {
             match outcome {
@@ -78,7 +51,7 @@ impl Registry {
         }
     }
 
-    /// As [`add_dir`](Registry::add_dir), of a folder that nobody named, such as `plugins` in the working directory:
+    /// As [`add_dir`](Plugins::add_dir), of a folder that nobody named, such as `plugins` in the working directory:
     /// the folder around it must be as trustworthy as itself.
     pub fn add_found_dir(&mut self, path: &Path) {
         let around = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -138,21 +111,23 @@ impl Registry {
     ///
     /// # Errors
     /// An unknown key (with the nearest known ones), or what the plugin says.
-    pub fn build(&self, key: &str, params: &toml::Table, setup: &Setup) -> Result<PluginBase, RegistryError> {
+    pub fn build(&self, key: &str, params: &toml::Table, setup: &Setup) -> Result<Learner, BuildError> {
+        let wrong = |why: &dyn Display| BuildError::refused("base", key, why);
         let Some((plugin, base)) = self.find(key) else {
             let file = key.rsplit_once('/').map_or("", |(stem, _)| stem);
             if let Some(why) = self.refused().into_iter().find(|r| named(&r.path, file) || r.path.is_dir()) {
-                return Err(RegistryError::Refused(why));
+                return Err(wrong(&format_args!("plugin refused: {why}")));
             }
             let known: Vec<String> = self.list().into_iter().map(|l| l.key).collect();
             return Err(Unknown::new("plugin base", key, known.iter().map(String::as_str)).into());
         };
-        let wrong = |why: String| RegistryError::Value { key: key.to_owned(), why };
         let mut params = params.clone();
         let isolate = match params.remove("isolate") {
             None => false,
             Some(toml::Value::Boolean(isolate)) => isolate,
-            Some(other) => return Err(wrong(format!("isolate must be true or false, but is {other}"))),
+            Some(other) => {
+                return Err(wrong(&format_args!("isolate must be true or false, but is {other}")));
+            }
         };
         let time_limit = match params.remove("time-limit") {
             None => None,
@@ -160,11 +135,11 @@ impl Registry {
                 let seconds = given.as_float().or(given.as_integer().map(|s| s as f64));
                 let limit = seconds.filter(|s| *s > 0.0).and_then(|s| Duration::try_from_secs_f64(s).ok());
                 Some(limit.ok_or_else(|| {
-                    wrong(format!("time-limit must be a number of seconds, but is {given}"))
+                    wrong(&format_args!("time-limit must be a number of seconds, but is {given}"))
                 })?)
             }
         };
-        let text = toml::to_string(&params).map_err(|e| wrong(e.to_string()))?;
+        let text = toml::to_string(&params).map_err(|e| wrong(&e))?;
         let built = if isolate || time_limit.is_some() {
             let mut isolation = self.policy.isolation.clone();
             isolation.time_limit = time_limit.unwrap_or(isolation.time_limit);
@@ -172,7 +147,7 @@ impl Registry {
         } else {
             plugin.build(&base.name, &text, setup)
         };
-        built.map_err(|why| RegistryError::Base { key: key.to_owned(), why })
+        built.map_err(|why| wrong(&why))
     }
 }
 

@@ -1,11 +1,17 @@
 //! Outstanding tickets.
 
+mod journal;
+
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::snapshot::{self, SnapshotError};
 use crate::{Ensemble, EnsembleError, Feedback, Master, Outcome, Refused, Ticket};
+
+pub use journal::Event;
+use journal::Journal;
 
 const NAME: &str = "pending";
 const VERSION: u16 = 1;
@@ -47,7 +53,6 @@ const MEMORY: usize = 8;
 /// assert!(pending.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, PartialEq)]
 pub struct Pending<X, D> {
     capacity: usize,
     waiting: BTreeMap<u64, Waiting<X, D>>,
@@ -55,6 +60,9 @@ pub struct Pending<X, D> {
     /// What became of the last ids, in order; the last of them is `next - 1`.
     fates: VecDeque<Fate>,
     counts: PendingCounts,
+    /// Losses and calls for tickets that do not wait: no part of a snapshot, for they change nothing.
+    refused: u64,
+    journal: Option<Journal<X, D>>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -105,12 +113,12 @@ pub struct Expired<X, D> {
     pub loss: f64,
 }
 
-/// The store is full: what could not be stored is given back.
+/// What could not be stored is given back.
 #[derive(Debug, PartialEq, thiserror::Error)]
-#[error("{capacity} tickets are waiting, and no more may")]
-pub struct Full<X, D> {
-    /// How many tickets may wait.
-    pub capacity: usize,
+#[error("{error}")]
+pub struct NotStored<X, D> {
+    /// Why: the store is full, or the journal could not be written.
+    pub error: PendingError,
     /// The context.
     pub context: X,
     /// The ticket.
@@ -133,6 +141,15 @@ pub enum PendingError {
     /// The ticket was taken or expired so long ago that it is not remembered which.
     #[error("ticket {0} was settled long ago")]
     Settled(u64),
+    /// No more tickets may wait.
+    #[error("{0} tickets are waiting, and no more may")]
+    Full(usize),
+    /// A journal names an id that was given before.
+    #[error("a ticket was stored under the id {0} before")]
+    Stored(u64),
+    /// The journal could not be written: nothing was done.
+    #[error("the journal could not be written: {0}")]
+    Journal(String),
     /// A default loss that is no number.
     #[error("a loss must be a number, but is {0}")]
     Loss(f64),
@@ -153,32 +170,47 @@ impl<X, D> Pending<X, D> {
             next: 0,
             fates: VecDeque::new(),
             counts: PendingCounts::default(),
+            refused: 0,
+            journal: None,
         }
     }
 
     /// Stores a ticket at time `now`, and names the id under which it can be taken. Ids count up from 0.
     ///
     /// # Errors
-    /// The store is full; make room with [`expire`](Pending::expire). The ticket and its context are given back.
-    pub fn insert(&mut self, context: X, ticket: Ticket<D>, now: u64) -> Result<u64, Box<Full<X, D>>> {
-        if self.is_full() {
-            return Err(Box::new(Full { capacity: self.capacity, context, ticket }));
-        }
+    /// The store is full (make room with [`expire`](Pending::expire)), or its journal could not be written. The ticket and
+    /// its context are given back.
+    pub fn insert(&mut self, context: X, ticket: Ticket<D>, now: u64) -> Result<u64, Box<NotStored<X, D>>> {
         let id = self.next;
-        self.next += 1;
+        let written = match self.is_full() {
+            true => Err(PendingError::Full(self.capacity)),
+            false => self.write(Event::Stored { id, since: now, context: &context, ticket: &ticket }),
+        };
+        if let Err(error) = written {
+            return Err(Box::new(NotStored { error, context, ticket }));
+        }
         self.waiting.insert(id, Waiting { since: now, context, ticket });
-        self.fates.push_back(Fate::Waiting);
+        self.remember(Fate::Waiting);
+        Ok(id)
+    }
+
+    /// Gives the next id out.
+    fn remember(&mut self, fate: Fate) {
+        self.next += 1;
+        self.fates.push_back(fate);
         if self.fates.len() > self.capacity.saturating_mul(MEMORY) {
             self.fates.pop_front();
         }
-        Ok(id)
     }
 
     /// Takes the ticket `id`, once.
     ///
     /// # Errors
-    /// Says what became of it.
+    /// Says what became of it, or the journal could not be written.
     pub fn take(&mut self, id: u64) -> Result<(X, Ticket<D>), PendingError> {
+        if self.waiting.contains_key(&id) {
+            self.write(Event::Taken { id })?;
+        }
         let Some(found) = self.waiting.remove(&id) else {
             return Err(self.missing(id));
         };
@@ -191,7 +223,7 @@ impl<X, D> Pending<X, D> {
     /// learned; dropped ones are only counted.
     ///
     /// # Errors
-    /// The default loss is no number; nothing expired then.
+    /// The default loss is no number, or the journal could not be written; nothing expired then.
     pub fn expire(&mut self, before: u64, expiry: Expiry) -> Result<Vec<Expired<X, D>>, PendingError> {
         if let Expiry::Loss(loss) = expiry
             && !loss.is_finite()
@@ -200,6 +232,10 @@ impl<X, D> Pending<X, D> {
         }
         let late: Vec<u64> =
             self.waiting.iter().filter(|(_, w)| w.since < before).map(|(id, _)| *id).collect();
+        if late.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.write(Event::Expired { before, expiry })?;
         let mut expired = Vec::new();
         for id in late {
             let Some(Waiting { context, ticket, .. }) = self.waiting.remove(&id) else { continue };
@@ -235,6 +271,11 @@ impl<X, D> Pending<X, D> {
         self.counts
     }
 
+    /// How often a ticket was asked for that does not wait (unknown, taken before, expired), since the store was built.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
     fn settle(&mut self, id: u64, fate: Fate) {
         let first = self.next - self.fates.len() as u64;
         if let Some(place) = id.checked_sub(first).and_then(|at| self.fates.get_mut(at as usize)) {
@@ -242,7 +283,8 @@ impl<X, D> Pending<X, D> {
         }
     }
 
-    fn missing(&self, id: u64) -> PendingError {
+    fn missing(&mut self, id: u64) -> PendingError {
+        self.refused += 1;
         if id >= self.next {
             return PendingError::Unknown(id);
         }
@@ -260,17 +302,22 @@ impl<X, D: Clone + PartialEq> Pending<X, D> {
     /// waiting.
     ///
     /// # Errors
-    /// An id that does not wait, or what the ensemble says: a loss that is none, a ticket of another ensemble.
+    /// An id that does not wait, a journal that could not be written, or what the ensemble says: a loss that is none, a
+    /// ticket of another ensemble.
     pub fn reward<M: Master>(
         &mut self,
         id: u64,
         loss: impl Into<Feedback>,
         ensemble: &mut Ensemble<X, D, M>,
     ) -> Result<Outcome, PendingError> {
+        let feedback = loss.into();
+        if self.waiting.contains_key(&id) {
+            self.write(Event::Rewarded { id, feedback })?;
+        }
         let Some(Waiting { since, context, ticket }) = self.waiting.remove(&id) else {
             return Err(self.missing(id));
         };
-        match ensemble.learn(&context, ticket, loss) {
+        match ensemble.learn(&context, ticket, feedback) {
             Ok(outcome) => {
                 self.settle(id, Fate::Rewarded);
                 self.counts.rewarded += 1;
@@ -360,7 +407,24 @@ impl<X, D> TryFrom<State<X, D>> for Pending<X, D> {
             next: state.next,
             fates: state.fates,
             counts: state.counts,
+            refused: 0,
+            journal: None,
         })
+    }
+}
+
+impl<X: PartialEq, D: PartialEq> PartialEq for Pending<X, D> {
+    /// Whether the same tickets wait and went the same ways; journals are not compared.
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |p: &Self| (p.capacity, p.next, p.counts);
+        parts(self) == parts(other) && self.waiting == other.waiting && self.fates == other.fates
+    }
+}
+
+impl<X, D> fmt::Debug for Pending<X, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { capacity, waiting, next, counts, .. } = self;
+        write!(f, "Pending {{ capacity: {capacity}, waiting: {}, next: {next}, {counts:?} }}", waiting.len())
     }
 }
 

@@ -1,0 +1,218 @@
+//! What bases without contexts share: the clock, the arms that are offered, checks of what comes back, snapshots.
+//!
+//! A round may offer fewer arms than were announced: the first ones. A rule chooses among those, and its likelihoods are
+//! those of that choice.
+
+use std::fmt;
+
+use corral_core::{LossDomain, Observation};
+use serde::de::DeserializeOwned;
+
+use crate::prelude::*;
+
+/// The moment of a decision.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    /// Rounds, horizon and range.
+    pub clock: Clock,
+    /// How many arms there are.
+    pub actions: usize,
+    /// How many of them are offered: 0, 1, .. up to this.
+    pub offered: usize,
+    /// Where losses lie.
+    pub losses: LossDomain,
+}
+
+/// How a base without contexts decides and learns. The rule is its parameters; what it learns is its state.
+pub trait ArmRule: BaseParams {
+    /// What it has learned. What follows from the rest is not written (`serde(skip)`) and filled by
+    /// [`tune`](ArmRule::tune).
+    type State: Clone + fmt::Debug + Send + Serialize + DeserializeOwned;
+
+    /// The name in snapshots.
+    const NAME: &'static str = Self::ENTRY.name;
+    /// Whether anything is tuned for a horizon.
+    const HORIZON: bool = true;
+    /// What a larger range may do.
+    const RANGE_CHANGES: &'static [RangeChange];
+
+    /// What a larger range does.
+    fn range_change(&self) -> RangeChange;
+
+    /// What is known before the first round.
+    ///
+    /// # Errors
+    /// The rule is not defined for so many arms.
+    fn fresh(&self, now: &Now) -> Result<Self::State, BaseError>;
+
+    /// Sets what follows from state, horizon and range: after the state was made or read, and when the range changed.
+    fn tune(&self, _state: &mut Self::State, _now: &Now) {}
+
+    /// Proposes an offered arm.
+    ///
+    /// # Errors
+    /// The state cannot produce one.
+    fn propose(
+        &self,
+        state: &mut Self::State,
+        now: &Now,
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>, BaseError>;
+
+    /// The probability of proposing the offered arm `arm`, and the memo of that proposal.
+    fn likelihood(&self, state: &Self::State, now: &Now, arm: usize) -> Option<(f64, Memo)>;
+
+    /// Learns what `arm` cost; `memo` came with its proposal.
+    ///
+    /// # Errors
+    /// The memo is not of this base.
+    fn learn(
+        &self,
+        state: &mut Self::State,
+        now: &Now,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError>;
+
+    /// A round goes by without it; called where the abilities say that it heeds that.
+    fn pass(&self, _state: &mut Self::State, _now: &Now) {}
+
+    /// A round is over, and the clock has moved.
+    ///
+    /// # Errors
+    /// The arithmetic failed.
+    fn ticked(&self, _state: &mut Self::State, _now: &Now) -> Result<(), BaseError> {
+        Ok(())
+    }
+
+    /// What it can do beyond what it must. A rule that learns from others needs no memo to do so.
+    fn abilities(&self, _clock: &Clock) -> Abilities {
+        Abilities::MODEL
+    }
+
+    /// Checks a state that was read back.
+    ///
+    /// # Errors
+    /// No rounds lead to it.
+    fn restore(&self, state: &mut Self::State, now: &Now) -> Result<(), SnapshotError>;
+}
+
+/// A base over arms that sees no context and decides by the rule `R`.
+#[derive(Debug, Clone)]
+pub struct ArmBase<R: ArmRule> {
+    pub(crate) rule: R,
+    losses: LossDomain,
+    actions: usize,
+    pub(crate) clock: Clock,
+    pub(crate) state: R::State,
+}
+
+impl<R: ArmRule> ArmBase<R> {
+    /// The base with `rule` for the world of `setup`.
+    pub(crate) fn new(rule: R, setup: &Setup) -> Result<Self, BaseError> {
+        rule.check()?;
+        rule.range_change().check(R::RANGE_CHANGES)?;
+        let actions = arm_count(setup)?;
+        let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
+        let clock = told::<R>(Clock::new(setup));
+        let now = Now { clock, actions, offered: actions, losses };
+        let mut state = rule.fresh(&now)?;
+        rule.tune(&mut state, &now);
+        Ok(Self { rule, losses, actions, clock, state })
+    }
+
+    /// With all arms offered.
+    pub(crate) fn now(&self) -> Now {
+        Now { clock: self.clock, actions: self.actions, offered: self.actions, losses: self.losses }
+    }
+
+    #[inline]
+    fn at<X: Observation + ?Sized>(&self, x: &X) -> Result<Now, BaseError> {
+        let offered = x.offered().unwrap_or(self.actions);
+        if (1..=self.actions).contains(&offered) {
+            return Ok(Now { offered, ..self.now() });
+        }
+        Err(BaseError::Context { what: "actions", found: offered, expected: self.actions })
+    }
+
+    fn tick(&mut self) -> Result<(), BaseError> {
+        self.clock.tick();
+        let now = self.now();
+        self.rule.ticked(&mut self.state, &now)
+    }
+}
+
+/// The clock as the rule is told it.
+fn told<R: ArmRule>(clock: Clock) -> Clock {
+    if R::HORIZON { clock } else { Clock { horizon: None, ..clock } }
+}
+
+impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        let now = self.at(x)?;
+        self.rule.propose(&mut self.state, &now, rng)
+    }
+
+    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        let now = self.at(x)?;
+        let feedback = feedback.check_in(self.losses, self.clock.range)?;
+        let arm = check_arm(made.decision, now.offered)?;
+        self.rule.learn(&mut self.state, &now, arm, &made.memo, feedback)?;
+        self.tick()
+    }
+
+    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        let now = self.at(x)?;
+        if self.rule.abilities(&self.clock).heeds_passes {
+            self.rule.pass(&mut self.state, &now);
+            self.tick()?;
+        }
+        Ok(())
+    }
+
+    fn likelihood(&self, x: &X, decision: &Arm) -> Option<(f64, Memo)> {
+        let now = self.at(x).ok()?;
+        if decision.index() >= now.offered {
+            return Some((0.0, Memo::empty()));
+        }
+        self.rule.likelihood(&self.state, &now, decision.index())
+    }
+
+    fn memo(&self, x: &X, decision: &Arm) -> Memo {
+        if self.rule.abilities(&self.clock).learns_from_others {
+            return Memo::empty();
+        }
+        self.likelihood(x, decision).map(|(_, memo)| memo).unwrap_or_default()
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.rule.abilities(&self.clock)
+    }
+
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let mut clock = self.clock;
+        let forget = clock.obey(order, self.rule.range_change())?;
+        let now = Now { clock: told::<R>(clock), ..self.now() };
+        if forget {
+            self.state = self.rule.fresh(&now)?;
+        }
+        self.clock = now.clock;
+        self.rule.tune(&mut self.state, &now);
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        seal(R::NAME, &self.rule, &(&self.clock, &self.state))
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let (clock, mut state): (Clock, R::State) = reopen(R::NAME, &self.rule, state)?;
+        clock.valid()?;
+        let now = Now { clock, ..self.now() };
+        self.rule.restore(&mut state, &now)?;
+        self.rule.tune(&mut state, &now);
+        (self.clock, self.state) = (clock, state);
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+//! epsilon-greedy where there are no features: over the means of the arms.
+
+use super::EpsilonGreedyParams;
+use crate::arms::index::{ArmStats, chance_of_lowest, draw_lowest};
+use crate::arms::{ArmBase, ArmRule, Now};
+use crate::prelude::*;
+
+/// A random arm with probability epsilon, else the one with the lowest mean. Arms that were never seen come first.
+pub type PlainEpsilonGreedy = ArmBase<EpsilonGreedyParams>;
+
+impl EpsilonGreedyParams {
+    fn epsilon(&self, now: &Now) -> f64 {
+        let range = if self.range_change == RangeChange::Keep { 1.0 } else { now.clock.range };
+        let horizon = now.clock.tuned().unwrap_or((now.clock.rounds as f64 + 1.0).max(2.0));
+        self.probability(now.actions as f64, horizon, range)
+    }
+}
+
+fn means<'a>(tallies: &'a [ArmStats], now: &Now) -> impl Iterator<Item = f64> + Clone + use<'a> {
+    tallies[..now.offered].iter().map(|t| if t.count > 0.0 { t.mean } else { f64::NEG_INFINITY })
+}
+
+impl ArmRule for EpsilonGreedyParams {
+    type State = Vec<ArmStats>;
+    const NAME: &'static str = "epsilon-greedy arms";
+    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::ANY;
+
+    fn range_change(&self) -> RangeChange {
+        self.range_change
+    }
+
+    fn fresh(&self, now: &Now) -> Result<Vec<ArmStats>, BaseError> {
+        Ok(vec![ArmStats::default(); now.actions])
+    }
+
+    fn propose(
+        &self,
+        tallies: &mut Vec<ArmStats>,
+        now: &Now,
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>, BaseError> {
+        if uniform(rng) < self.epsilon(now) {
+            return Ok(Proposal::new(Arm::from(uniform_arm(now.offered, rng))));
+        }
+        Ok(draw_lowest(self.ties, means(tallies, now), rng))
+    }
+
+    fn likelihood(&self, tallies: &Vec<ArmStats>, now: &Now, arm: usize) -> Option<(f64, Memo)> {
+        let (epsilon, greedy) = (self.epsilon(now), chance_of_lowest(self.ties, means(tallies, now), arm)?);
+        Some((epsilon / now.offered as f64 + (1.0 - epsilon) * greedy, Memo::empty()))
+    }
+
+    fn learn(
+        &self,
+        tallies: &mut Vec<ArmStats>,
+        _: &Now,
+        arm: usize,
+        _: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
+        if let Some(loss) = feedback.observed() {
+            tallies[arm].add(loss);
+        }
+        Ok(())
+    }
+
+    /// Only an epsilon that changes from round to round needs to know of rounds that were not seen.
+    fn abilities(&self, clock: &Clock) -> Abilities {
+        let heeds_passes = self.epsilon == Setting::Auto && clock.horizon.is_none();
+        Abilities { heeds_passes, learns_from_others: true }
+    }
+
+    fn restore(&self, tallies: &mut Vec<ArmStats>, now: &Now) -> Result<(), SnapshotError> {
+        let sound = |t: &ArmStats| t.is_sound(|mean| (0.0..=1.0).contains(&mean));
+        if tallies.len() == now.actions && tallies.iter().all(sound) {
+            return Ok(());
+        }
+        Err(SnapshotError::state("tallies that no losses can give"))
+    }
+}

@@ -1,0 +1,251 @@
+//! Thompson sampling with linear losses over points: a parameter vector is drawn around the ridge regression, and its
+//! best point is played.
+//!
+//! Agrawal, Goyal 2013; Abeille, Lazaric 2017. Regret O~(d^{3/2} sqrt T) where the loss is linear plus noise. Lazy;
+//! weakly stable with alpha = 1/2 by the argument of OFUL with widths sqrt(d) larger (docs/stability.md#lazy-bases).
+
+use rand::RngExt;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::lazy::{Lazy, Model};
+use super::{cholesky, fill_sphere, point_set};
+use crate::prelude::*;
+
+corral_core::params! {
+    /// Parameters of [`LinTsPoints`].
+    pub struct LinTsPointsParams {
+        /// Standard deviation of the draw in units of the width ||x||_{V^-1}; auto: sqrt(d ln T)/2, as in theory.
+        scale: Setting = Setting::Auto, Bounds::NON_NEGATIVE;
+        /// Weight of the regularisation.
+        lambda: f64 = 1.0, SIZE;
+        /// What is subtracted from losses before the regression.
+        offset: f64 = 0.5, OFFSET;
+        /// How many coordinates it sees, the first ones; 0: all. The others are 0 on a sphere or ball, and random signs
+        /// on a hypercube.
+        coordinates: usize = 0;
+    }
+}
+
+impl BaseParams for LinTsPointsParams {
+    type Base = LinTsPoints;
+    const REAL_LOSSES: bool = true;
+
+    const ENTRY: Entry = Entry {
+        name: "lints-points",
+        summary: "Plays the best point of a parameter vector drawn around a ridge regression.",
+        source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
+        regret: "O~(d^(3/2) sqrt T)",
+        fits: "stochastic linear losses on any set, also outside [0, 1]",
+        cost: "O(d^2), and a linear minimum over the set",
+        ..super::POINTS
+    };
+
+    fn build(self, setup: &Setup) -> Result<LinTsPoints, BaseError> {
+        self.check()?;
+        let set = point_set(setup)?.clone();
+        let seen = if self.coordinates == 0 { set.dim() } else { self.coordinates };
+        let part = seen < set.dim();
+        if seen > set.dim()
+            || (part && !matches!(set, Set::Ball { .. } | Set::Sphere { .. } | Set::Hypercube { .. }))
+        {
+            let wanted = "at most the dimension, and a part of it on a ball, a sphere or a hypercube only";
+            return Err(ParamError::new("coordinates", seen, wanted).into());
+        }
+        let clock = Clock::new(setup);
+        let model = LinTsModel {
+            regression: Regression::new(seen, self.lambda),
+            params: self.clone(),
+            direction: vec![0.0; set.dim()],
+            set: set.clone(),
+        };
+        Ok(Lazy::new(self, set, clock, model).with_losses(setup.losses))
+    }
+
+    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+        let d = point_set(setup).ok()?.dim() as f64;
+        Some(RegretBound::new(d * d.sqrt() * bound_horizon(setup).ln(), 0.5))
+    }
+}
+
+/// Thompson sampling with linear losses over a set of points.
+pub type LinTsPoints = Lazy<LinTsModel>;
+
+/// What [`LinTsModel`] has learned: L of V = lambda I + sum x x^T = L L^T, and sum y x, over the coordinates it sees.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Regression {
+    factor: Vec<f64>,
+    vector: Vec<f64>,
+    updates: u64,
+}
+
+impl Regression {
+    fn new(dim: usize, lambda: f64) -> Self {
+        let root = lambda.sqrt();
+        let factor = (0..dim * dim).map(|k| if k / dim == k % dim { root } else { 0.0 }).collect();
+        Self { factor, vector: vec![0.0; dim], updates: 0 }
+    }
+
+    fn valid(&self, dim: usize) -> Result<(), SnapshotError> {
+        check_numbers("entries of the factor of V", &self.factor, dim * dim)?;
+        check_numbers("sums", &self.vector, dim)?;
+        if (0..dim).any(|i| !(self.factor[i * dim + i] > 0.0)) {
+            return Err(SnapshotError::state("its regression is not positive definite"));
+        }
+        Ok(())
+    }
+}
+
+/// The model of [`LinTsPoints`].
+#[derive(Debug, Clone)]
+pub struct LinTsModel {
+    params: LinTsPointsParams,
+    set: Set,
+    regression: Regression,
+    /// The drawn parameter, as long as a point.
+    direction: Vec<f64>,
+}
+
+impl Model for LinTsModel {
+    type Params = LinTsPointsParams;
+    type State = Regression;
+
+    fn state(&self) -> &Regression {
+        &self.regression
+    }
+
+    fn resume(&mut self, state: Regression, _clock: &Clock) -> Result<(), BaseError> {
+        state.valid(self.regression.vector.len())?;
+        self.regression = state;
+        Ok(())
+    }
+
+    fn propose(&mut self, clock: &Clock, mut rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
+        let Self { params, set, regression, direction } = self;
+        let dim = regression.vector.len();
+        let (seen, others) = direction.split_at_mut(dim);
+        // beta' = sigma sqrt(d ln(1/delta)), sigma = 1/2, delta = 1/T   docs/bases.md#linear-bases
+        let scale = params.scale.or(|| {
+            let horizon = clock.tuned().unwrap_or((clock.rounds as f64 + 1.0).max(2.0));
+            0.5 * (dim as f64 * horizon.ln()).sqrt()
+        });
+        if regression.updates == 0 {
+            // Nothing is known: the estimate is a direction drawn at random.
+            fill_sphere(seen, rng);
+            cholesky::transposed(&regression.factor, dim, seen);
+        } else {
+            seen.copy_from_slice(&regression.vector);
+            cholesky::solve_lower(&regression.factor, dim, seen);
+        }
+        // theta~ = theta + v L^-T g = L^-T (L^-1 sum y x + v g), g ~ N(0, I)
+        if scale > 0.0 {
+            for v in seen.iter_mut() {
+                let g: f64 = StandardNormal.sample(&mut rng);
+                *v += scale * g;
+            }
+        }
+        cholesky::solve_upper(&regression.factor, dim, seen);
+        match set {
+            Set::Hypercube { .. } => {
+                others.iter_mut().for_each(|v| *v = if rng.random::<bool>() { 1.0 } else { -1.0 });
+            }
+            _ => others.fill(0.0),
+        }
+        if direction.iter().any(|v| !v.is_finite()) {
+            return Err(BaseError::Failed(String::from("lints-points: the draw is not finite")));
+        }
+        set.linear_min(direction, out)?;
+        Ok(())
+    }
+
+    fn sure(&self, _clock: &Clock) -> Option<&[f64]> {
+        None
+    }
+
+    fn learn(&mut self, _clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        let Regression { factor, vector, updates } = &mut self.regression;
+        let dim = vector.len();
+        let seen = &x[..dim];
+        let y = loss - self.params.offset;
+        vector.iter_mut().zip(seen).for_each(|(v, x)| *v += y * x);
+        let moved = &mut self.direction[..dim];
+        moved.copy_from_slice(seen);
+        cholesky::update(factor, dim, moved);
+        *updates += 1;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dot;
+    use super::*;
+    use corral_core::{Base, Feedback, Point, Proposal, Space};
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    fn base(set: Set, params: LinTsPointsParams) -> LinTsPoints {
+        params.build(&Setup::new(Space::Points(set), Some(1000))).unwrap()
+    }
+
+    #[test]
+    fn without_noise_it_plays_the_best_point_of_the_ridge_regression() {
+        let set = Set::sphere(3).unwrap();
+        let params = LinTsPointsParams { scale: Setting::Given(0.0), lambda: 0.5, ..Default::default() };
+        let mut ts = base(set.clone(), params);
+        let mut rng = Pcg64Dxsm::seed_from_u64(3);
+        let mut ridge = super::super::ridge::Ridge::new(3, 0.5);
+        for k in 0..300 {
+            let mut x = vec![0.0; 3];
+            fill_sphere(&mut x, &mut rng);
+            let loss = 0.5 + 0.3 * x[0] - 0.1 * x[2];
+            Base::<(), Point>::learn(&mut ts, &(), &Proposal::new(Point(x.clone())), Feedback::plain(loss))
+                .unwrap();
+            ridge.learn(&x, loss - 0.5);
+            let made: Proposal<Point> = ts.propose(&(), &mut rng).unwrap();
+            let mut best = vec![0.0; 3];
+            set.linear_min(ridge.estimate(), &mut best).unwrap();
+            assert!(dot(made.decision.coordinates(), &best) > 1.0 - 1e-9, "{k}");
+        }
+    }
+
+    #[test]
+    fn draws_have_the_law_of_the_posterior() {
+        // On {-1, 1} the point is -sign(theta~): P(1) = P(theta~ < 0) = Phi(-m/(v s)). 20,000 draws, five standard errors.
+        let params = LinTsPointsParams { scale: Setting::Given(0.7), ..Default::default() };
+        let mut ts = base(Set::hypercube(1).unwrap(), params);
+        let mut rng = Pcg64Dxsm::seed_from_u64(4);
+        for loss in [0.9, 0.2, 0.8, 0.7] {
+            let made = Proposal::new(Point(vec![1.0]));
+            Base::<(), Point>::learn(&mut ts, &(), &made, Feedback::plain(loss)).unwrap();
+        }
+        let (mean, sd) = ((0.9 + 0.2 + 0.8 + 0.7 - 2.0) / 5.0, 0.7 / 5f64.sqrt());
+        let p = 0.5 * libm::erfc(mean / sd * std::f64::consts::FRAC_1_SQRT_2);
+        let n = 20_000;
+        let up = (0..n).filter(|_| {
+            let made: Proposal<Point> = ts.propose(&(), &mut rng).unwrap();
+            made.decision.coordinates()[0] > 0.0
+        });
+        let share = up.count() as f64 / f64::from(n);
+        assert!((share - p).abs() < 5.0 * (p * (1.0 - p) / f64::from(n)).sqrt(), "{share} {p}");
+    }
+
+    #[test]
+    fn what_it_does_not_see_is_zero_or_a_random_sign() {
+        let params = LinTsPointsParams { coordinates: 2, ..Default::default() };
+        let mut rng = Pcg64Dxsm::seed_from_u64(5);
+        let mut on_sphere = base(Set::sphere(4).unwrap(), params.clone());
+        let mut on_cube = base(Set::hypercube(4).unwrap(), params);
+        let mut signs = [0, 0];
+        for _ in 0..200 {
+            let made: Proposal<Point> = on_sphere.propose(&(), &mut rng).unwrap();
+            assert_eq!(made.decision.coordinates()[2..], [0.0, 0.0]);
+            let made: Proposal<Point> = on_cube.propose(&(), &mut rng).unwrap();
+            assert!(made.decision.coordinates().iter().all(|v| v.abs() == 0.5));
+            (0..2).for_each(|i| signs[i] += usize::from(made.decision.coordinates()[2 + i] > 0.0));
+        }
+        // Each is within 5 standard errors of 100: alpha below 1e-6.
+        assert!(signs.iter().all(|n| n.abs_diff(100) < 36), "{signs:?}");
+        let too_many = LinTsPointsParams { coordinates: 5, ..Default::default() };
+        assert!(too_many.build(&Setup::new(Space::Points(Set::sphere(4).unwrap()), None)).is_err());
+    }
+}

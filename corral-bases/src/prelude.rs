@@ -1,0 +1,16 @@
+//! What the file of a base needs.
+
+pub(crate) use corral_core::masters::RegretBound;
+pub(crate) use corral_core::params::{Bounds, Params};
+pub(crate) use corral_core::registry::{Entry, Kind, Status};
+pub(crate) use corral_core::{
+    Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Point, Proposal, Rng, Set,
+    Setup, SnapshotError, sample_index, uniform,
+};
+pub(crate) use serde::{Deserialize, Serialize};
+
+pub(crate) use crate::built::{BaseParams, bound_horizon};
+pub(crate) use crate::common::{
+    CONFIDENCE, Clock, FACTOR, OFFSET, RangeChange, SIZE, Setting, Ties, arm_count, check_arm, check_numbers,
+    probability, reopen, seal, uniform_arm,
+};

@@ -1,0 +1,427 @@
+//! The probability that an arm has the lowest of several random numbers: the likelihoods of Thompson sampling.
+//!
+//! Numbers that are drawn apart are integrated, to about 1e-9: P(a) is the integral of f_a(x) prod_{b != a} (1 - F_b(x)).
+//! Numbers that are jointly normal are drawn [`DRAWS`] times, with one direction of each draw integrated exactly: the
+//! standard error is at most 1/(2 sqrt(DRAWS)) = 0.03, mostly a few times smaller, and 0 for two arms. The draws are fixed,
+//! so that the same question has the same answer.
+
+use std::sync::LazyLock;
+
+use corral_core::normal;
+
+use crate::policies::Seeded;
+
+/// Draws of jointly normal numbers.
+pub(crate) const DRAWS: usize = 256;
+/// No arm that can win has a smaller probability here: what was drawn is never said to be impossible.
+const FLOOR: f64 = 1e-12;
+/// As [`FLOOR`], for probabilities that are known from draws.
+const DRAWN_FLOOR: f64 = 0.01 / DRAWS as f64;
+
+/// The law of a number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Law {
+    /// A normal number.
+    Normal { mean: f64, deviation: f64 },
+    /// ln(x/(1 - x)) of a Beta(a, b) number x: in the same order, with a density that is smooth everywhere.
+    Beta { a: f64, b: f64 },
+}
+
+/// A law on the part of the line where its mass is.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    law: Law,
+    /// -ln of the density's constant.
+    constant: f64,
+    from: f64,
+    to: f64,
+    /// Over how long a way the density is a polynomial, as far as one can tell.
+    smooth: f64,
+    /// The distribution function at the left end of the panel.
+    below: f64,
+}
+
+impl Shape {
+    fn new(law: Law) -> Self {
+        match law {
+            Law::Normal { mean, deviation } => {
+                let reach = 7.5 * deviation;
+                let constant = deviation.ln() + 0.5 * std::f64::consts::TAU.ln();
+                Self {
+                    law,
+                    constant,
+                    from: mean - reach,
+                    to: mean + reach,
+                    smooth: 2.0 * deviation,
+                    below: 0.0,
+                }
+            }
+            Law::Beta { a, b } => {
+                let constant = libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
+                // The density x^a (1 - x)^b of the logit has its mode at ln(a/b) and falls as exp(a y) and exp(-b y).
+                let (mode, scale) = ((a / b).ln(), ((a + b) / (a * b)).sqrt());
+                let (from, to) = (mode - 7.5 * scale - 28.0 / a, mode + 7.5 * scale + 28.0 / b);
+                Self { law, constant, from, to, smooth: 2.0 * scale, below: 0.0 }
+            }
+        }
+    }
+
+    #[inline]
+    fn density(&self, at: &Node) -> f64 {
+        let log = match self.law {
+            Law::Normal { mean, deviation } => -0.5 * ((at.x - mean) / deviation).powi(2),
+            Law::Beta { a, b } => a * at.ln_share + b * at.ln_rest,
+        };
+        (log - self.constant).exp()
+    }
+
+    /// How far a panel that begins at `x` may go.
+    fn stride(&self, x: f64) -> f64 {
+        let there = match self.law {
+            // The logistic function bends around 0.
+            Law::Beta { .. } if (-12.0..12.0).contains(&x) => self.smooth.min(3.0),
+            Law::Beta { .. } if x < -12.0 => self.smooth.min(-12.0 - x).max(1.0),
+            _ => self.smooth,
+        };
+        if x < self.from {
+            there.max(self.from - x)
+        } else if x > self.to {
+            f64::INFINITY
+        } else {
+            there
+        }
+    }
+}
+
+/// A point of the line, with ln(1/(1 + e^-x)) and ln(1/(1 + e^x)).
+struct Node {
+    x: f64,
+    ln_share: f64,
+    ln_rest: f64,
+}
+
+impl Node {
+    fn new(x: f64) -> Self {
+        let tail = (-x.abs()).exp().ln_1p();
+        Self { x, ln_share: x.min(0.0) - tail, ln_rest: -x.max(0.0) - tail }
+    }
+}
+
+const NODES: usize = 10;
+/// Far more than laws need that a computer's numbers can hold apart.
+const MOST_PANELS: usize = 100_000;
+
+/// Gauss and Legendre's rule on [0, 1], and the integrals from 0 to each node of the polynomials through the nodes.
+struct Rule {
+    nodes: [f64; NODES],
+    weights: [f64; NODES],
+    partial: [[f64; NODES]; NODES],
+}
+
+static RULE: LazyLock<Rule> = LazyLock::new(|| {
+    // P_0(x), .., P_NODES(x)
+    let legendre = |x: f64| {
+        let mut p = [1.0; NODES + 1];
+        p[1] = x;
+        for n in 1..NODES {
+            p[n + 1] = ((2 * n + 1) as f64 * x * p[n] - n as f64 * p[n - 1]) / (n + 1) as f64;
+        }
+        p
+    };
+    let mut rule = Rule { nodes: [0.0; NODES], weights: [0.0; NODES], partial: [[0.0; NODES]; NODES] };
+    let mut at = [[0.0; NODES + 1]; NODES];
+    for (i, polynomials) in at.iter_mut().enumerate() {
+        let mut x = -(std::f64::consts::PI * (i as f64 + 0.75) / (NODES as f64 + 0.5)).cos();
+        let slope =
+            |x: f64, p: &[f64; NODES + 1]| NODES as f64 * (x * p[NODES] - p[NODES - 1]) / (x * x - 1.0);
+        for _ in 0..20 {
+            let p = legendre(x);
+            x -= p[NODES] / slope(x, &p);
+        }
+        *polynomials = legendre(x);
+        rule.nodes[i] = 0.5 * (x + 1.0);
+        rule.weights[i] = 1.0 / ((1.0 - x * x) * slope(x, polynomials).powi(2));
+    }
+    for i in 0..NODES {
+        for k in 0..NODES {
+            // The k-th polynomial is sum_n (2 n + 1) w_k P_n(x_k) P_n(x), and P_n has the integral
+            // (P_{n+1}(x) - P_{n-1}(x))/(2 n + 1).
+            let higher = (1..NODES).map(|n| at[k][n] * (at[i][n + 1] - at[i][n - 1])).sum::<f64>();
+            rule.partial[i][k] = 0.5 * rule.weights[k] * (at[i][1] + 1.0 + higher);
+        }
+    }
+    rule
+});
+
+/// Room for the probabilities of all arms, used again.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Winner {
+    shapes: Vec<(usize, Shape)>,
+    /// Densities and survival functions at the nodes of a panel, arm after arm.
+    densities: Vec<[f64; NODES]>,
+    survivals: Vec<[f64; NODES]>,
+    /// Joint draws: the draws, and the numbers of all arms in each.
+    draws: Vec<f64>,
+    numbers: Vec<f64>,
+    slopes: Vec<f64>,
+    probabilities: Vec<f64>,
+}
+
+impl Winner {
+    /// The numbers of the arms are independent, with these laws. Where several are certain and equal, the first wins.
+    pub fn independent(&mut self, laws: impl Iterator<Item = Law>) -> &[f64] {
+        self.shapes.clear();
+        self.probabilities.clear();
+        let (mut low, mut high, mut certain) = (f64::INFINITY, f64::INFINITY, None);
+        for (arm, law) in laws.enumerate() {
+            self.probabilities.push(FLOOR);
+            match law {
+                Law::Normal { mean, deviation } if !(deviation > 1e-14 * mean.abs().max(1e-280)) => {
+                    self.probabilities[arm] = 0.0;
+                    if certain.is_none_or(|(_, lowest)| mean < lowest) {
+                        certain = Some((arm, mean));
+                    }
+                }
+                law => self.shapes.push((arm, Shape::new(law))),
+            }
+        }
+        for (_, shape) in &self.shapes {
+            (low, high) = (low.min(shape.from), high.min(shape.to));
+        }
+        if let Some((_, mean)) = certain {
+            high = high.min(mean);
+        }
+        self.shapes.retain(|(_, shape)| shape.from < high);
+        self.densities.resize(self.shapes.len(), [0.0; NODES]);
+        self.survivals.resize(self.shapes.len(), [0.0; NODES]);
+        let mut x = low;
+        for _ in 0..MOST_PANELS {
+            if !(x < high) {
+                break;
+            }
+            let stride = self.shapes.iter().map(|(_, s)| s.stride(x)).fold(high - x, f64::min);
+            // Far from 0 a stride can be less than the digits of x.
+            let to = (x + stride).max(x + 4.0 * f64::EPSILON * x.abs()).min(high);
+            self.panel(x, to - x);
+            x = to;
+        }
+        if let Some((arm, _)) = certain {
+            self.probabilities[arm] = self.shapes.iter().map(|(_, s)| (1.0 - s.below).max(0.0)).product();
+        }
+        normalise(&mut self.probabilities)
+    }
+
+    /// Adds what arms win on [x, x + length].
+    fn panel(&mut self, x: f64, length: f64) {
+        let Self { shapes, densities, survivals, probabilities, .. } = self;
+        let rule = &*RULE;
+        let nodes = rule.nodes.map(|t| Node::new(x + length * t));
+        for ((_, shape), (density, survival)) in
+            shapes.iter_mut().zip(densities.iter_mut().zip(&mut *survivals))
+        {
+            for (f, node) in density.iter_mut().zip(&nodes) {
+                *f = length * shape.density(node);
+            }
+            for (s, row) in survival.iter_mut().zip(&rule.partial) {
+                let part: f64 = row.iter().zip(&*density).map(|(a, f)| a * f).sum();
+                *s = (1.0 - shape.below - part).clamp(0.0, 1.0);
+            }
+            shape.below += rule.weights.iter().zip(&*density).map(|(w, f)| w * f).sum::<f64>();
+        }
+        // f_a prod_{b != a} S_b: the product of those before, and of those behind
+        let mut before = [1.0; NODES];
+        for (at, density) in densities.iter_mut().enumerate() {
+            for i in 0..NODES {
+                density[i] *= rule.weights[i] * before[i];
+                before[i] *= survivals[at][i];
+            }
+        }
+        let mut behind = [1.0; NODES];
+        for (at, (arm, _)) in shapes.iter().enumerate().rev() {
+            for i in 0..NODES {
+                probabilities[*arm] += densities[at][i] * behind[i];
+                behind[i] *= survivals[at][i];
+            }
+        }
+    }
+
+    /// The number of arm a is means[a] + <rows[a], g>, g standard normal in `dim` dimensions; equal numbers go to the first.
+    pub fn joint(&mut self, means: &[f64], rows: &[f64], dim: usize) -> &[f64] {
+        let arms = means.len();
+        if self.draws.len() != DRAWS * dim {
+            let mut rng = Seeded(dim as u64);
+            self.draws.clear();
+            // In pairs g, -g.
+            for _ in 0..DRAWS / 2 {
+                let from = self.draws.len();
+                self.draws.extend((0..dim).map(|_| normal(&mut rng)));
+                self.draws.extend_from_within(from..);
+                self.draws[from + dim..].iter_mut().for_each(|g| *g = -*g);
+            }
+        }
+        let row = |arm: usize| &rows[arm * dim..(arm + 1) * dim];
+        self.numbers.clear();
+        for g in self.draws.chunks_exact(dim) {
+            self.numbers.extend((0..arms).map(|arm| row(arm).iter().zip(g).map(|(w, g)| w * g).sum::<f64>()));
+        }
+        self.probabilities.clear();
+        for a in 0..arms {
+            let won = wins(a, means, row, &self.numbers, &mut self.slopes);
+            self.probabilities.push(won);
+        }
+        normalise(&mut self.probabilities)
+    }
+}
+
+/// The probability that `a` beats all others. The direction in which it differs from the rival that is nearest is
+/// integrated: given the rest of a draw, `a` wins in an interval of it.
+fn wins<'a>(
+    a: usize,
+    means: &[f64],
+    row: impl Fn(usize) -> &'a [f64],
+    numbers: &[f64],
+    slopes: &mut Vec<f64>,
+) -> f64 {
+    let arms = means.len();
+    let product = |b: usize, c: usize| {
+        let differences = row(b).iter().zip(row(a)).zip(row(c).iter().zip(row(a)));
+        differences.map(|((b, a), (c, also))| (b - a) * (c - also)).sum::<f64>()
+    };
+    let size = |b: usize| row(b).iter().map(|v| v * v).sum::<f64>();
+    let mut rival: Option<(usize, f64, f64)> = None;
+    for b in (0..arms).filter(|b| *b != a) {
+        let (gap, square) = (means[b] - means[a], product(b, b));
+        if !(square > 1e-24 * (size(a) + size(b))) {
+            // They differ by their means alone.
+            if gap < 0.0 || (gap == 0.0 && b < a) {
+                return 0.0;
+            }
+            continue;
+        }
+        let deviation = square.sqrt();
+        if rival.is_none_or(|(_, _, nearest)| gap / deviation < nearest) {
+            rival = Some((b, deviation, gap / deviation));
+        }
+    }
+    let Some((rival, deviation, _)) = rival else { return 1.0 };
+    slopes.clear();
+    slopes.extend((0..arms).map(|b| product(rival, b) / deviation));
+    let mut total = 0.0;
+    for numbers in numbers.chunks_exact(arms) {
+        let along = (numbers[rival] - numbers[a]) / deviation;
+        let (mut from, mut to) = (f64::NEG_INFINITY, f64::INFINITY);
+        for b in (0..arms).filter(|b| *b != a) {
+            let slope = slopes[b];
+            // lead + slope t > 0 where a beats b, t the coordinate along the direction
+            let lead = means[b] - means[a] + numbers[b] - numbers[a] - slope * along;
+            if slope > 0.0 {
+                from = from.max(-lead / slope);
+            } else if slope < 0.0 {
+                to = to.min(-lead / slope);
+            } else if lead < 0.0 {
+                to = f64::NEG_INFINITY;
+            }
+        }
+        if from < to {
+            total += below(to) - below(from);
+        }
+    }
+    (total / DRAWS as f64).max(DRAWN_FLOOR)
+}
+
+/// The distribution function of the normal distribution.
+pub(crate) fn below(z: f64) -> f64 {
+    0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2)
+}
+
+fn normalise(probabilities: &mut [f64]) -> &[f64] {
+    let total: f64 = probabilities.iter().sum();
+    probabilities.iter_mut().for_each(|p| *p /= total);
+    probabilities
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use corral_core::beta;
+    use rand::SeedableRng;
+    use rand_pcg::Pcg64Dxsm;
+
+    /// The shares of 200,000 draws, and the arm of the lowest number of each.
+    fn drawn(arms: usize, mut draw: impl FnMut(&mut Pcg64Dxsm, usize) -> f64) -> Vec<f64> {
+        let mut rng = Pcg64Dxsm::seed_from_u64(5);
+        let mut wins = vec![0.0; arms];
+        for _ in 0..200_000 {
+            let numbers: Vec<f64> = (0..arms).map(|arm| draw(&mut rng, arm)).collect();
+            let first = (0..arms).fold(0, |low, arm| if numbers[arm] < numbers[low] { arm } else { low });
+            wins[first] += 1.0 / 200_000.0;
+        }
+        wins
+    }
+
+    /// Five standard errors of the draws for each arm: false alarms below 30 * 6e-7.
+    fn agree(said: &[f64], wins: &[f64], slack: f64) {
+        for (p, share) in said.iter().zip(wins) {
+            let error = 5.0 * (p * (1.0 - p) / 200_000.0).sqrt();
+            assert!((p - share).abs() <= error + slack + 1e-9, "{said:?} and {wins:?}");
+        }
+        assert!((said.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn independent_numbers_win_as_often_as_they_are_drawn_lowest() {
+        let mut winner = Winner::default();
+        // Deviations from 0.001 to 2, so that panels must follow the narrowest law where it is.
+        let normals = [(0.3, 0.05), (0.31, 0.001), (0.5, 0.2), (1.0, 2.0), (0.29, 0.03)];
+        let laws = normals.map(|(mean, deviation)| Law::Normal { mean, deviation });
+        let wins = drawn(5, |rng, arm| normals[arm].0 + normals[arm].1 * normal(rng));
+        agree(winner.independent(laws.into_iter()), &wins, 0.0);
+        let betas = [(1.0, 1.0), (3.0, 9.0), (0.5, 0.5), (40.0, 120.0), (1.0, 30.0), (2000.0, 9000.0)];
+        let wins = drawn(6, |rng, arm| beta(betas[arm].0, betas[arm].1, rng));
+        agree(winner.independent(betas.iter().map(|(a, b)| Law::Beta { a: *a, b: *b })), &wins, 0.0);
+    }
+
+    #[test]
+    fn two_normal_numbers_have_their_closed_form() {
+        let mut winner = Winner::default();
+        for (gap, first, second) in [(0.1, 0.3, 0.2), (1.0, 0.01, 0.5), (-3.0, 0.4, 0.3), (0.0, 1.0, 1e-6)] {
+            let p = below(gap / f64::hypot(first, second));
+            let laws = [(0.0, first), (gap, second)].map(|(mean, deviation)| Law::Normal { mean, deviation });
+            let said = winner.independent(laws.into_iter())[0];
+            assert!((said - p).abs() < 1e-9, "{said} and {p}");
+            let joint = winner.joint(&[0.0, gap], &[first, 0.0, 0.0, second], 2)[0];
+            assert!((joint - p).abs() < 1e-3 * DRAWN_FLOOR.max(p) + DRAWN_FLOOR, "{joint} and {p}");
+        }
+    }
+
+    #[test]
+    fn certain_numbers_win_by_order() {
+        let mut winner = Winner::default();
+        let sure = |mean: f64| Law::Normal { mean, deviation: 0.0 };
+        assert_eq!(winner.independent([sure(0.2), sure(0.1), sure(0.1)].into_iter()), [0.0, 1.0, 0.0]);
+        let laws = [sure(0.1), Law::Normal { mean: 0.0, deviation: 0.1 }];
+        assert!((winner.independent(laws.into_iter())[1] - below(1.0)).abs() < 1e-9);
+        // Equal rows: the one with the lower mean, or the first.
+        assert_eq!(winner.joint(&[0.2, 0.1, 0.1], &[1.0, 1.0, 1.0], 1), [0.0, 1.0, 0.0]);
+        assert_eq!(winner.joint(&[0.2, 0.1], &[0.0, 0.0], 1), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn joint_numbers_win_as_often_as_they_are_drawn_lowest() {
+        // Six arms on a plane, and four in four dimensions; the stated standard error of the draws beside that of the test.
+        let mut winner = Winner::default();
+        let mut rng = Pcg64Dxsm::seed_from_u64(8);
+        for (arms, dim) in [(6, 2), (4, 4), (3, 1)] {
+            let rows: Vec<f64> = (0..arms * dim).map(|_| 0.3 * normal(&mut rng)).collect();
+            let means: Vec<f64> = (0..arms).map(|_| 0.2 * normal(&mut rng)).collect();
+            let mut g = vec![0.0; dim];
+            let wins = drawn(arms, |rng, arm| {
+                if arm == 0 {
+                    g.iter_mut().for_each(|g| *g = normal(rng));
+                }
+                means[arm] + rows[arm * dim..][..dim].iter().zip(&g).map(|(w, g)| w * g).sum::<f64>()
+            });
+            agree(winner.joint(&means, &rows, dim), &wins, 0.03);
+        }
+    }
+}

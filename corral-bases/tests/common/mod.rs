@@ -1,0 +1,88 @@
+//! Worlds that between them fit every base.
+
+#![allow(dead_code)]
+
+use std::sync::Arc;
+
+use corral_bases::{Learner, build};
+use corral_core::{Arm, Base, Context, ContextSampler, Policy, Rng, Set, Setup, Space, uniform};
+
+/// Four finite contexts.
+struct Cells;
+
+impl ContextSampler for Cells {
+    fn sample(&self, rng: &mut dyn Rng) -> Context {
+        Context::tabular((uniform(rng) * 4.0) as usize, 4)
+    }
+}
+
+/// One to four actions are offered, with three shared features or with none.
+struct Changing {
+    features: usize,
+}
+
+impl ContextSampler for Changing {
+    fn sample(&self, rng: &mut dyn Rng) -> Context {
+        let actions = 1 + (uniform(rng) * 4.0) as usize;
+        Context::shared((0..self.features).map(|_| uniform(rng) - 0.5).collect(), actions)
+    }
+}
+
+/// Four arms.
+pub fn plain(horizon: Option<u64>) -> Setup {
+    Setup::arms(4, horizon)
+}
+
+/// Four actions, three shared features.
+pub fn features(horizon: Option<u64>) -> Setup {
+    let mut setup = Setup::arms(4, horizon);
+    setup.context.features = 3;
+    setup
+}
+
+/// Four actions with three features each.
+pub fn rows(horizon: Option<u64>) -> Setup {
+    let mut setup = Setup::arms(4, horizon);
+    setup.context.row_features = 3;
+    setup
+}
+
+/// Four actions, four contexts, nine policies.
+pub fn tables(horizon: Option<u64>) -> Setup {
+    let mut setup = Setup::arms(4, horizon);
+    setup.context.cells = Some(4);
+    setup.policies = Some((0..9).map(|i| Policy::Table(vec![i % 4, i / 3, 1, 3 - i % 4])).collect());
+    setup.sampler = Some(Arc::new(Cells));
+    setup
+}
+
+pub fn points(set: Set, horizon: Option<u64>) -> Setup {
+    Setup::new(Space::Points(set), horizon)
+}
+
+/// Each with a context of it.
+pub fn worlds(horizon: Option<u64>) -> Vec<(Setup, Context)> {
+    vec![
+        (plain(horizon), Context::plain(4)),
+        (features(horizon), Context::shared(vec![1.0, 0.5, -0.2], 4)),
+        (tables(horizon), Context::tabular(2, 4)),
+        (points(Set::Ball { dim: 8 }, horizon), Context::plain(0)),
+        (points(Set::Simplex { vertices: 4 }, horizon), Context::plain(0)),
+    ]
+}
+
+/// Rounds offer between one and all four of the announced actions.
+pub fn changing(features: usize, horizon: Option<u64>) -> Setup {
+    let mut setup = Setup::arms(4, horizon);
+    setup.context.features = features;
+    setup.sampler = Some(Arc::new(Changing { features }));
+    setup
+}
+
+/// The base `name` over arms with its defaults; `None` where it does not fit.
+pub fn arms(name: &str, setup: &Setup) -> Option<Box<dyn Base<Context, Arm>>> {
+    match build(name, &toml::Table::new(), setup) {
+        Ok(Learner::Arms(base)) => Some(base),
+        _ => None,
+    }
+}

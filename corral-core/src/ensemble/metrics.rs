@@ -1,0 +1,174 @@
+//! What an ensemble can be watched by: numbers that serialise, as Prometheus text, and a report for people.
+
+use std::fmt::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Benched, Ensemble};
+use crate::{Master, Pending};
+
+/// What an ensemble has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Metrics {
+    /// Rounds that were chosen, here or by copies whose tickets came home.
+    pub rounds: u64,
+    /// Losses that came home.
+    pub learned: u64,
+    /// Tickets that are out: those that [`Pending`] holds, else the rounds whose loss has not come home.
+    pub open: u64,
+    /// Tickets that waited too long.
+    pub expired: u64,
+    /// Losses that were refused since the ensemble was built: outside their range, learned before, of another ensemble; and
+    /// those for tickets that do not wait in [`Pending`].
+    pub refused: u64,
+    /// Losses that were cut to their range.
+    pub clipped: u64,
+    /// Each base, in order.
+    pub bases: Vec<BaseMetrics>,
+}
+
+/// What one base has done so far.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct BaseMetrics {
+    /// Its name.
+    pub name: String,
+    /// The probability with which it is followed next.
+    pub probability: f64,
+    /// How often it was followed and the loss has arrived.
+    pub plays: u64,
+    /// The mean of these losses, in [0, 1].
+    pub mean_loss: Option<f64>,
+    /// Kish's number of effective samples behind the master's estimate of it.
+    pub effective_samples: f64,
+    /// How often it was told a wider range, or to start over.
+    pub restarts: u64,
+    /// Why it plays no more, where it does not.
+    pub benched: Option<Benched>,
+}
+
+impl Metrics {
+    /// The same, with the tickets that wait in `pending`, and those that expired or were refused there.
+    #[must_use]
+    pub fn with_pending<X, D>(mut self, pending: &Pending<X, D>) -> Self {
+        self.open = pending.len() as u64;
+        self.refused += pending.refused();
+        self.expired = pending.counts().defaulted + pending.counts().dropped;
+        self
+    }
+
+    /// The numbers in the text format of Prometheus, as families `corral_...`; `band` is a label of each.
+    ///
+    /// ```
+    /// use corral_core::{BaseMetrics, Metrics};
+    /// let base = BaseMetrics { name: "linucb".into(), probability: 0.5, plays: 3, ..BaseMetrics::default() };
+    /// let text = Metrics { rounds: 4, bases: vec![base], ..Metrics::default() }.prometheus("front page");
+    /// assert!(text.contains("# TYPE corral_rounds_total counter\ncorral_rounds_total{band=\"front page\"} 4\n"));
+    /// assert!(text.contains("corral_base_plays_total{band=\"front page\",base=\"linucb\"} 3\n"));
+    /// ```
+    pub fn prometheus(&self, band: &str) -> String {
+        let mut text = String::new();
+        let band = escaped(band);
+        let whole: [(&str, &str, &str, u64); 6] = [
+            ("rounds_total", "counter", "Rounds that were chosen.", self.rounds),
+            ("learned_total", "counter", "Losses that came home.", self.learned),
+            ("open_tickets", "gauge", "Tickets that are out.", self.open),
+            ("expired_total", "counter", "Tickets that waited too long.", self.expired),
+            ("refused_total", "counter", "Losses that were refused.", self.refused),
+            ("clipped_total", "counter", "Losses that were cut to their range.", self.clipped),
+        ];
+        for (name, kind, help, value) in whole {
+            head(&mut text, name, kind, help);
+            line(&mut text, format_args!("corral_{name}{{band=\"{band}\"}} {value}"));
+        }
+        type Value = fn(&BaseMetrics) -> Option<f64>;
+        let each: [(&str, &str, &str, Value); 6] = [
+            ("probability", "gauge", "With which a base is followed.", |b| Some(b.probability)),
+            ("plays_total", "counter", "Decisions of a base whose loss came home.", |b| Some(b.plays as f64)),
+            ("mean_loss", "gauge", "The mean of these losses.", |b| b.mean_loss),
+            ("effective_samples", "gauge", "Behind the estimate of a base.", |b| Some(b.effective_samples)),
+            ("restarts_total", "counter", "Orders of the master to a base.", |b| Some(b.restarts as f64)),
+            ("benched", "gauge", "Whether a base plays no more.", |b| {
+                Some(f64::from(u8::from(b.benched.is_some())))
+            }),
+        ];
+        for (name, kind, help, value) in each {
+            head(&mut text, &format!("base_{name}"), kind, help);
+            for (base, value) in self.bases.iter().filter_map(|b| Some((escaped(&b.name), value(b)?))) {
+                line(
+                    &mut text,
+                    format_args!("corral_base_{name}{{band=\"{band}\",base=\"{base}\"}} {value}"),
+                );
+            }
+        }
+        text
+    }
+}
+
+fn head(text: &mut String, name: &str, kind: &str, help: &str) {
+    line(text, format_args!("# HELP corral_{name} {help}\n# TYPE corral_{name} {kind}"));
+}
+
+fn line(text: &mut String, words: fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{words}");
+}
+
+/// A label's value: backslash, quote and line end are written with a backslash.
+fn escaped(label: &str) -> String {
+    label.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
+    /// What the ensemble has done so far.
+    pub fn metrics(&self) -> Metrics {
+        let bases = self.seats.iter().enumerate().map(|(base, seat)| BaseMetrics {
+            name: self.name(base),
+            probability: self.master.probability(base),
+            plays: seat.tally.plays,
+            mean_loss: seat.tally.mean_loss(),
+            effective_samples: seat.tally.effective_samples(),
+            restarts: seat.tally.restarts,
+            benched: self.benched.iter().find(|b| b.base == base).cloned(),
+        });
+        Metrics {
+            rounds: self.rounds(),
+            learned: self.home,
+            open: self.rounds() - self.home,
+            expired: 0,
+            refused: self.refused,
+            clipped: self.clipped,
+            bases: bases.collect(),
+        }
+    }
+
+    /// What the ensemble is and has done, for people: the choices of its preset, a line for each base, and who was benched
+    /// and why.
+    pub fn report(&self) -> String {
+        let Metrics { rounds, learned, open, refused, clipped, bases, .. } = self.metrics();
+        let mut text = String::new();
+        line(&mut text, format_args!("master: {}", self.master.describe()));
+        line(&mut text, format_args!("band: {}", self.params));
+        let counts = format_args!(
+            "rounds: {rounds}, learned {learned}, open {open}, refused {refused}, clipped {clipped}"
+        );
+        line(&mut text, counts);
+        let width = bases.iter().map(|b| b.name.chars().count()).fold(4, usize::max);
+        let heads = ["probability", "plays", "mean loss", "samples", "restarts"];
+        let [a, b, c, d, e] = heads;
+        line(&mut text, format_args!("{:width$}  {a:>11}  {b:>10}  {c:>9}  {d:>10}  {e:>8}", "base"));
+        for base in &bases {
+            let mean = base.mean_loss.map_or("-".into(), |mean| format!("{mean:.4}"));
+            line(
+                &mut text,
+                format_args!(
+                    "{:width$}  {:11.4}  {:10}  {mean:>9}  {:10.0}  {:8}",
+                    base.name, base.probability, base.plays, base.effective_samples, base.restarts
+                ),
+            );
+        }
+        for Benched { name, round, during, reason, .. } in self.everybody_benched() {
+            line(&mut text, format_args!("benched: {name} in round {round} ({during}): {reason}"));
+        }
+        text
+    }
+}

@@ -1,0 +1,151 @@
+//! Dynamic balancing (Cutkosky, Dann, Das, Gentile, Pacchiano, Purohit 2021, "Dynamic balancing for model selection in
+//! bandits and RL", ICML).
+//!
+//! ```text
+//! A = { i : u_i/n_i + R_i(n_i)/n_i + b_i + w(n_i) >= max_j u_j/n_j - b_j - w(n_j) },   w(n) = c sqrt(ln(M ln n/delta)/n)
+//! play argmin_{i in A} v_i R_i(n_i)
+//! ```
+//!
+//! with n_i plays and u_i rewards of base i, candidate bounds R_i, weights v_i (1) and biases b_i (0). As `rbbe`, but A is
+//! computed anew in every round: a base that broke its bound comes back when it keeps it again. ln n is guarded by
+//! max(1, .), which is ours; a base without a play is in A.
+//!
+//! Feed: raw. For stochastic losses; regret that depends on the gaps between bases where some do better than their bounds or
+//! break them. Deterministic, so its regret is linear against losses that depend on its choice. From memory, constants
+//! too.
+
+use serde::{Deserialize, Serialize};
+
+use super::rule::{Rule, Ruled, all};
+use super::tally::{Tally, follow, iterated_width};
+use super::{MasterSetup, RegretBound, Roster};
+use crate::params::Bounds;
+use crate::registry::{Entry, Kind, Status};
+use crate::{Credit, MasterError, ParamError, SnapshotError};
+
+crate::params! {
+    /// Parameters of [`DynamicBalancing`].
+    pub struct DynamicBalancingParams {
+        /// A candidate bound `{ scale, exponent }` per base; unset: what is known of the bases.
+        bounds: Option<Vec<RegretBound>> = None;
+        /// A weight v per base: a base with a large one is played less; unset: 1.
+        weights: Option<Vec<f64>> = None, Bounds::POSITIVE;
+        /// A bias b per base, by which its mean reward may be wrong; unset: 0.
+        biases: Option<Vec<f64>> = None, Bounds::NON_NEGATIVE;
+        /// The factor c of the width.
+        scale: f64 = 2.0, Bounds::POSITIVE;
+        /// The confidence delta.
+        delta: f64 = 0.01, Bounds::INSIDE_UNIT;
+    }
+}
+
+/// Dynamic balancing.
+pub type DynamicBalancing = Ruled<DynamicBalancingRule>;
+
+/// The rule of [`DynamicBalancing`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DynamicBalancingRule {
+    tally: Tally,
+    bounds: Vec<RegretBound>,
+    weights: Vec<f64>,
+    biases: Vec<f64>,
+    scale: f64,
+    delta: f64,
+    /// v_i R_i(n_i), and both ends of the interval for the reward of base i, of the tally.
+    potential: Vec<f64>,
+    upper: Vec<f64>,
+    lower: Vec<f64>,
+}
+
+/// A number per base: as given, or `default`.
+fn each(
+    what: &'static str,
+    given: Option<&[f64]>,
+    bases: usize,
+    default: f64,
+) -> Result<Vec<f64>, ParamError> {
+    match given {
+        None => Ok(vec![default; bases]),
+        Some(given) if given.len() == bases => Ok(given.to_vec()),
+        Some(given) => Err(ParamError::new(what, given.len(), "as many as there are bases")),
+    }
+}
+
+impl Rule for DynamicBalancingRule {
+    type Params = DynamicBalancingParams;
+
+    const ENTRY: Entry = Entry {
+        name: "dynamic-balancing",
+        summary: "balances candidate regret bounds among the bases that keep theirs at present",
+        source: "Cutkosky, Dann, Das, Gentile, Pacchiano, Purohit 2021, Dynamic balancing for model selection in bandits and RL",
+        regret: "about M d sqrt(T) + d^2 sqrt(M T) for the best base whose bound d sqrt(n) holds, less where gaps are large",
+        alpha: None,
+        fits: "feed raw; stochastic losses, candidate bounds",
+        cost: "O(M)",
+        kind: Kind::Any,
+        status: Status::FromMemory,
+    };
+
+    fn new(params: &DynamicBalancingParams, setup: &MasterSetup) -> Result<Self, ParamError> {
+        let bases = setup.bases;
+        Ok(Self {
+            tally: Tally::new(bases),
+            bounds: setup.bounds_or(params.bounds.as_deref())?,
+            weights: each("weights", params.weights.as_deref(), bases, 1.0)?,
+            biases: each("biases", params.biases.as_deref(), bases, 0.0)?,
+            scale: params.scale,
+            delta: params.delta,
+            potential: vec![0.0; bases],
+            upper: vec![f64::INFINITY; bases],
+            lower: vec![f64::NEG_INFINITY; bases],
+        })
+    }
+
+    fn takes_real_losses(_: &DynamicBalancingParams) -> bool {
+        true
+    }
+
+    fn learn(
+        &mut self,
+        loss: f64,
+        credit: Credit<'_>,
+        roster: &Roster,
+        _: &[f64],
+    ) -> Result<(), MasterError> {
+        let Self { tally, bounds, weights, biases, scale, delta, potential, upper, lower } = self;
+        let bases = roster.bases() as f64;
+        tally.count(loss, credit, roster, |tally, i| {
+            let plays = tally.plays[i];
+            let regret = bounds[i].at(plays);
+            let wide = biases[i] + iterated_width(*scale, bases, *delta, plays);
+            potential[i] = weights[i] * regret;
+            upper[i] = tally.mean(i) + regret / plays + wide;
+            lower[i] = tally.mean(i) - wide;
+        });
+        Ok(())
+    }
+
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
+        // The base with the best lower bound is active: its own upper bound is above.
+        let best = roster.iter().map(|j| self.lower[j]).fold(f64::NEG_INFINITY, f64::max);
+        let score = |i: usize| if self.upper[i] >= best { self.potential[i] } else { f64::INFINITY };
+        follow(roster.least(score), out);
+    }
+
+    fn weight_range(&self) -> Option<f64> {
+        Some(1.0)
+    }
+
+    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        let bases = self.potential.len();
+        state.tally.validate(bases)?;
+        all("potentials", &state.potential, bases, |x| (0.0..f64::INFINITY).contains(&x))?;
+        all("upper bounds", &state.upper, bases, |x| !x.is_nan())?;
+        all("lower bounds", &state.lower, bases, |x| !x.is_nan())?;
+        let constants = |r: &Self| (r.bounds.clone(), r.weights.clone(), r.biases.clone(), r.scale, r.delta);
+        if constants(state) != constants(self) {
+            return Err(SnapshotError::state("its constants do not follow from its parameters"));
+        }
+        Ok(())
+    }
+}

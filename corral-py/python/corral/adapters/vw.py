@@ -1,0 +1,80 @@
+"""A Vowpal Wabbit workspace as a base of a band."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import Any
+
+from vowpalwabbit import Workspace
+
+__all__ = ["VWBase"]
+
+
+class VWBase:
+    """A Vowpal Wabbit workspace with contextual exploration (`--cb_explore_adf ...`) as a base.
+
+    >>> from corral import Band
+    >>> from corral.adapters.vw import VWBase
+    >>> band = Band([VWBase(actions=2, args="--epsilon 0.1"), "linucb"], actions=2, features=3, seed=1)
+    >>> band.learn(band.choose([1, 0, 1]), reward=1)
+    """
+
+    learns_from_others = True
+
+    def __init__(self, actions: int, args: str = "--epsilon 0.1 --cb_type mtr") -> None:
+        self.actions, self.args = actions, args
+        self._workspace = self._open()
+
+    def _open(self, model: str | None = None) -> Workspace:
+        # A model brings the options with it that it was made with.
+        options = f"-i {model}" if model else f"--cb_explore_adf {self.args}"
+        return Workspace(f"{options} --quiet")
+
+    def _lines(self, x: Any, label: tuple[int, float, float] | None = None) -> list[str]:
+        features, rows = x if isinstance(x, tuple) else (x, None)
+        numbers = lambda values: " ".join(f"{i}:{v!r}" for i, v in enumerate(map(float, values)))  # noqa: E731
+        lines = [f"shared |s {numbers(features if features is not None else ())}"]
+        for action in range(self.actions if rows is None else len(rows)):
+            own = f"|a id{action}" if rows is None else f"|a {numbers(rows[action])}"
+            lines.append(f"0:{label[1]!r}:{label[2]!r} {own}" if label and label[0] == action else own)
+        return lines
+
+    def _pmf(self, x: Any) -> list[float]:
+        pmf = [max(float(p), 0.0) for p in self._workspace.predict(self._lines(x))]
+        return [p / sum(pmf) for p in pmf]
+
+    def propose(self, x: Any, u: float) -> tuple[int, float]:
+        """Draws from the distribution of the workspace."""
+        pmf = self._pmf(x)
+        chosen = max(range(len(pmf)), key=pmf.__getitem__)
+        for action, p in enumerate(pmf):
+            u -= p
+            if u < 0:
+                chosen = action
+                break
+        return chosen, pmf[chosen]
+
+    def likelihood(self, x: Any, action: int) -> float:
+        """The probability of an action in that distribution."""
+        return self._pmf(x)[action]
+
+    def learn(self, x: Any, action: int, loss: float, weight: float, probability: float) -> None:
+        """Learns a loss; with its weight the action was played with probability `probability / weight`."""
+        played = min(max(probability / weight, 1e-6), 1.0)
+        self._workspace.learn(self._lines(x, (action, loss, played)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model")
+            self._workspace.save(path)
+            with open(path, "rb") as file:
+                return {"actions": self.actions, "args": self.args, "model": file.read()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.actions, self.args = state["actions"], state["args"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model")
+            with open(path, "wb") as file:
+                file.write(state["model"])
+            self._workspace = self._open(path)

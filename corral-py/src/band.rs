@@ -1,0 +1,479 @@
+//! A band: a master over bases, as Python calls it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use corral_bench::store::write_whole;
+use corral_core::{Scale, snapshot};
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+use serde::{Deserialize, Serialize};
+
+use crate::base::Raised;
+use crate::convert;
+use crate::decision::{Decision, Label};
+use crate::errors::{Answer, Error};
+use crate::inner::{Benched, Entered, Inner, here, warn};
+use crate::plan::{Members, Plan, Style};
+use crate::play;
+
+const NAME: &str = "corral band";
+const VERSION: u16 = 1;
+
+/// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
+///
+/// bases: names (see `list_bases`), dictionaries with a name and parameters, Python objects with `propose(x, u)` and
+/// `learn(x, action, loss, weight)`.
+/// actions: their names, or how many there are (with row_features: at most).
+/// features: how many numbers describe a round. row_features: how many describe each action of a round.
+/// reward_range: the smallest and the largest reward.
+/// preset: "practical" (low loss, no theorem) or "paper" (Algorithm 1 to the letter, with its guarantee).
+/// master: another master instead of a preset, a name or a dictionary as in a spec (see `list_masters`).
+/// horizon: how many rounds there will be, where that is known.
+/// seed: the same seed and calls give the same choices; None takes one from the system.
+/// propensities: whether decisions know the probability of their action.
+/// copy: which of several copies this is, that choose side by side and whose decisions one of them learns.
+///
+/// A band may be called from any thread: calls are taken one after the other, each whole.
+///
+/// >>> import corral
+/// >>> band = corral.Band(["ucb1", {"name": "exp3"}, "thompson"], actions=["small", "large"], seed=1)
+/// >>> for _ in range(500):
+/// ...     d = band.choose()
+/// ...     band.learn(d, reward={"small": 0.2, "large": 0.9}[d.action])
+/// >>> band.choose().action
+/// 'large'
+#[pyclass(frozen, module = "corral")]
+pub struct Band {
+    inner: Mutex<Inner>,
+    /// The thread that is inside, by the address of something of its own; 0: none.
+    inside: AtomicUsize,
+    names: Arc<[Arc<str>]>,
+    actions: usize,
+    shape: (usize, usize),
+    rewards: Scale,
+}
+
+/// What a file holds.
+#[derive(Serialize, Deserialize)]
+struct State {
+    plan: Plan,
+    members: Vec<u8>,
+    rng: Pcg64Dxsm,
+}
+
+impl Band {
+    fn with(plan: Plan, members: Members, rng: Pcg64Dxsm, raised: Vec<Raised>) -> Self {
+        let (names, actions, shape) =
+            (Arc::clone(&plan.names), plan.actions, (plan.features, plan.row_features));
+        let rewards = plan.rewards;
+        let called = plan.members.iter().map(|m| Arc::from(&*m.name)).collect();
+        let inner = Mutex::new(Inner { members, rng, plan, names: called, raised });
+        Self { inner, inside: AtomicUsize::new(0), names, actions, shape, rewards }
+    }
+
+    /// Waits for other threads to leave, without keeping the interpreter from them.
+    pub fn enter(&self, py: Python<'_>) -> Answer<Entered<'_>> {
+        let me = here();
+        if self.inside.load(Ordering::Relaxed) == me {
+            return Err(Error::Failed("a base of this band called the band while it was asked by it".into()));
+        }
+        let inner = self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        self.inside.store(me, Ordering::Relaxed);
+        Ok(Entered { inner, inside: &self.inside })
+    }
+
+    /// How many actions, features and features of each action there are.
+    pub fn shape(&self) -> (usize, usize, usize) {
+        (self.actions, self.shape.0, self.shape.1)
+    }
+
+    /// The loss of a round, from what the caller says of it.
+    fn loss(&self, reward: Option<f64>, loss: Option<f64>) -> Answer<f64> {
+        match (reward, loss) {
+            (Some(reward), None) => Ok(self.rewards.loss(reward).map_err(Error::value)?.0),
+            (None, Some(loss)) if (0.0..=1.0).contains(&loss) => Ok(loss),
+            (None, Some(loss)) => Err(Error::value(format!("a loss must be in [0, 1], but is {loss}"))),
+            _ => Err(Error::Type("give reward= or loss=, one of them".into())),
+        }
+    }
+
+    fn bytes(&self, py: Python<'_>) -> Answer<Vec<u8>> {
+        let entered = self.enter(py)?;
+        let members = entered.inner.members.save();
+        entered.inner.callers()?;
+        let state = State { plan: entered.inner.plan.clone(), members, rng: entered.inner.rng.clone() };
+        Ok(snapshot::seal(NAME, VERSION, &state))
+    }
+
+    pub fn read(py: Python<'_>, bytes: &[u8], copy: Option<u32>) -> Answer<Self> {
+        let State { mut plan, members: state, rng } = snapshot::open(NAME, VERSION, bytes)?;
+        plan.params.copy = copy.unwrap_or(plan.params.copy);
+        let (mut members, raised) = plan.rebuild(py)?;
+        let loaded = members.load(&state);
+        if let Some(error) = raised.iter().find_map(|r| r.last(py)).filter(|_| loaded.is_err()) {
+            return Err(error.into());
+        }
+        loaded?;
+        Ok(Self::with(plan, members, rng, raised))
+    }
+}
+
+#[pymethods]
+impl Band {
+    #[new]
+    #[pyo3(signature = (bases, *, actions, features = 0, row_features = 0, reward_range = (0.0, 1.0), preset = "practical",
+        master = None, horizon = None, seed = None, propensities = true, copy = 0))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
+    fn new(
+        bases: &Bound<'_, PyAny>,
+        actions: &Bound<'_, PyAny>,
+        features: usize,
+        row_features: usize,
+        reward_range: (f64, f64),
+        preset: &str,
+        master: Option<&Bound<'_, PyAny>>,
+        horizon: Option<u64>,
+        seed: Option<u64>,
+        propensities: bool,
+        copy: u32,
+    ) -> Answer<Self> {
+        let style = Style { preset, master, horizon, propensities };
+        let mut plan =
+            Plan::new(convert::action_names(actions)?, (features, row_features), reward_range, &style)?;
+        plan.params.copy = copy;
+        let shared = Raised::default();
+        let (mut built, mut raised) = (Vec::new(), Vec::new());
+        if bases.is_instance_of::<PyString>() {
+            return Err(Error::Type("bases: a list is needed, even of one".into()));
+        }
+        for base in bases.try_iter()? {
+            raised.push(shared.sibling());
+            built.push(plan.join(&base?, None, None, &raised[raised.len() - 1])?);
+        }
+        let rng = match seed {
+            Some(seed) => Pcg64Dxsm::seed_from_u64(seed),
+            None => {
+                let drawn: [u8; 32] = bases.py().import("os")?.call_method1("urandom", (32,))?.extract()?;
+                plan.params.id = Some(u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i: usize| drawn[i])));
+                Pcg64Dxsm::from_seed(drawn)
+            }
+        };
+        let members = plan.ensemble(built)?;
+        // A base that does not pickle is told of when the band is saved.
+        let _ = shared.callers();
+        Ok(Self::with(plan, members, rng, raised))
+    }
+
+    /// Chooses an action. x: the features of the round. actions: a feature row each, as an array of two dimensions (in the
+    /// order of the band's actions, not necessarily all of them) or as a dictionary of name and row.
+    #[pyo3(signature = (x = None, *, actions = None))]
+    fn choose(
+        &self,
+        py: Python<'_>,
+        x: Option<&Bound<'_, PyAny>>,
+        actions: Option<&Bound<'_, PyAny>>,
+    ) -> Answer<Decision> {
+        let (context, own) = convert::context(self.shape(), x, actions)?;
+        let mut entered = self.enter(py)?;
+        let inner = &mut *entered.inner;
+        let before = inner.members.benched().len();
+        let made = inner.members.choose(&context, &mut inner.rng);
+        inner.callers()?;
+        let ticket = made.map_err(|error| {
+            let cause = inner.benched(py, 0).pop().and_then(|b| b.exception);
+            let error = PyErr::from(Error::from(error));
+            error.set_cause(py, cause.map(|c| PyErr::from_value(c.into_bound(py))));
+            Error::from(error)
+        })?;
+        let number = ticket.decision.index();
+        let names = own.as_deref().unwrap_or(&self.names);
+        let label = names.get(number).map_or(Label::Number(number), |name| Label::Name(Arc::clone(name)));
+        let base = Arc::clone(&inner.names[ticket.base()]);
+        let benched = if ticket.benched().len() > 0 { inner.benched(py, before) } else { Vec::new() };
+        drop(entered);
+        warn(py, benched)?;
+        Ok(Decision::new(ticket, context, label, base))
+    }
+
+    /// Learns the reward (in reward_range) or the loss (in [0, 1]) of a decision, once.
+    #[pyo3(signature = (decision, *, reward = None, loss = None))]
+    fn learn(
+        &self,
+        py: Python<'_>,
+        decision: &Bound<'_, Decision>,
+        reward: Option<f64>,
+        loss: Option<f64>,
+    ) -> Answer<()> {
+        let loss = self.loss(reward, loss)?;
+        let mut entered = self.enter(py)?;
+        let inner = &mut *entered.inner;
+        let before = inner.members.benched().len();
+        decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss))?;
+        inner.callers()?;
+        let benched = inner.benched(py, before);
+        drop(entered);
+        warn(py, benched)
+    }
+
+    /// Learns many decisions in order, with their rewards or losses. All of them are looked at before the first is
+    /// learned: one that cannot be leaves the band as it was.
+    #[pyo3(signature = (decisions, *, rewards = None, losses = None))]
+    fn learn_many(
+        &self,
+        py: Python<'_>,
+        decisions: Vec<Bound<'_, Decision>>,
+        rewards: Option<&Bound<'_, PyAny>>,
+        losses: Option<&Bound<'_, PyAny>>,
+    ) -> Answer<()> {
+        let mut numbers = Vec::new();
+        for given in [rewards, losses].into_iter().flatten() {
+            convert::append(given, &mut numbers)?;
+        }
+        if rewards.is_some() == losses.is_some() {
+            return Err(Error::Type("give rewards= or losses=, one of them".into()));
+        }
+        if numbers.len() != decisions.len() {
+            let (count, given) = (decisions.len(), numbers.len());
+            return Err(Error::value(format!("{count} decisions, but {given} rewards or losses")));
+        }
+        let mut entered = self.enter(py)?;
+        let inner = &mut *entered.inner;
+        let mut seen = std::collections::HashSet::new();
+        for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
+            let (decision, own) = (decision.get(), inner.members.id());
+            let (given, loss) = if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
+            *number = self.loss(given, loss).map_err(|e| e.of(format!("decision {i}")))?;
+            let id = decision.ticket_id();
+            if !seen.insert(id) || !decision.is_out(py) || inner.members.has_learned(id) {
+                return Err(decision.learned().of(format!("decision {i}")));
+            }
+            if id.band != own {
+                let foreign = corral_core::EnsembleError::Foreign { found: id.band, expected: own };
+                return Err(Error::from(foreign).of(format!("decision {i}")));
+            }
+        }
+        let before = inner.members.benched().len();
+        for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
+            let learned = decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss));
+            learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
+            inner.callers()?;
+        }
+        let benched = inner.benched(py, before);
+        drop(entered);
+        warn(py, benched)
+    }
+
+    /// Plays a whole table of losses in [0, 1], a row for each round and a column for each action, with a row of features
+    /// each where the band has some. The interpreter is not in the loop, and other threads run meanwhile.
+    ///
+    /// Returns columns: action, loss, base (their numbers) and propensity (NaN where it is not known).
+    #[pyo3(signature = (losses, contexts = None))]
+    fn play<'py>(
+        &self,
+        py: Python<'py>,
+        losses: &Bound<'py, PyAny>,
+        contexts: Option<&Bound<'py, PyAny>>,
+    ) -> Answer<Bound<'py, PyDict>> {
+        play::play(self, py, losses, contexts)
+    }
+
+    /// Plays `rounds` rounds in an environment (a name, or a dictionary with parameters: see `list_environments`). The
+    /// interpreter is not in the loop, and other threads run meanwhile.
+    ///
+    /// Returns rounds, loss (the sum), regret (against the best fixed decision in hindsight) and the columns round and
+    /// regret of its curve.
+    #[pyo3(signature = (environment, rounds, *, seed = 0))]
+    fn simulate<'py>(
+        &self,
+        py: Python<'py>,
+        environment: &Bound<'py, PyAny>,
+        rounds: u64,
+        seed: u64,
+    ) -> Answer<Bound<'py, PyDict>> {
+        play::simulate(self, py, environment, rounds, seed)
+    }
+
+    /// Adds a base that is followed with probability `share` at first; the others keep their ratios. Returns its name.
+    #[pyo3(signature = (base, *, share = 0.1, name = None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        base: &Bound<'_, PyAny>,
+        share: f64,
+        name: Option<String>,
+    ) -> Answer<String> {
+        let mut entered = self.enter(py)?;
+        let inner = &mut *entered.inner;
+        let raised = inner.raised.first().map(Raised::sibling).unwrap_or_default();
+        let mut plan = inner.plan.clone();
+        let built = plan.join(base, name, Some(share), &raised)?;
+        let name = plan.members.last().map(|m| m.name.clone()).unwrap_or_default();
+        inner.members.add(&*name, built, share)?;
+        inner.plan = plan;
+        inner.names.push(Arc::from(&*name));
+        inner.raised.push(raised);
+        Ok(name)
+    }
+
+    /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out come home.
+    fn retire(&self, py: Python<'_>, base: &Bound<'_, PyAny>) -> Answer<()> {
+        let mut entered = self.enter(py)?;
+        let base = entered.inner.find(base)?;
+        Ok(entered.inner.members.retire(base)?)
+    }
+
+    /// Puts a base back that was benched or retired; it is followed with probability `share` at first.
+    #[pyo3(signature = (base, *, share = 0.1))]
+    fn reinstate(&self, py: Python<'_>, base: &Bound<'_, PyAny>, share: f64) -> Answer<()> {
+        let mut entered = self.enter(py)?;
+        let base = entered.inner.find(base)?;
+        Ok(entered.inner.members.reinstate(base, share)?)
+    }
+
+    /// Writes the band to a file, whole or not at all; `corral.load` goes on from it bit for bit. Python bases are pickled.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> Answer<()> {
+        let bytes = self.bytes(py)?;
+        write_whole(&path, &bytes)
+            .map_err(|e| Error::Python(pyo3::exceptions::PyOSError::new_err(e.to_string())))
+    }
+
+    /// What each base did, as columns: name, probability, plays, mean_reward, effective_samples, benched.
+    fn table<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        let entered = self.enter(py)?;
+        let inner = &*entered.inner;
+        let benched = |base: usize| inner.members.benched().iter().any(|b| b.base == base);
+        let Scale { low, high, .. } = self.rewards;
+        let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| high - loss * (high - low));
+        let tallies: Vec<_> = inner.members.tallies().collect();
+        let columns = PyDict::new(py);
+        let texts = PyList::new(py, inner.names.iter().map(|n| &**n))?;
+        columns.set_item("name", py.import("numpy")?.call_method1("array", (texts,))?)?;
+        columns.set_item("probability", inner.members.probabilities().to_pyarray(py))?;
+        let column = |of: &dyn Fn(usize) -> f64| PyArray1::from_iter(py, (0..tallies.len()).map(of));
+        columns.set_item("plays", PyArray1::from_iter(py, tallies.iter().map(|t| t.plays)))?;
+        columns.set_item("mean_reward", column(&|i| reward(tallies[i].mean_loss())))?;
+        columns.set_item("effective_samples", column(&|i| tallies[i].effective_samples()))?;
+        columns.set_item("benched", PyArray1::from_iter(py, (0..tallies.len()).map(benched)))?;
+        Ok(columns)
+    }
+
+    /// Probability, plays and mean reward of each base, and who was benched and why, as text.
+    fn report(&self, py: Python<'_>) -> Answer<String> {
+        let entered = self.enter(py)?;
+        let inner = &*entered.inner;
+        let Scale { low, high, .. } = self.rewards;
+        let width = inner.names.iter().map(|n| n.chars().count()).chain([4]).max().unwrap_or(4);
+        let mut text = format!(
+            "{} rounds\n{:width$}  probability      plays  mean reward\n",
+            inner.members.rounds(),
+            "base"
+        );
+        for (i, tally) in inner.members.tallies().enumerate() {
+            let mean =
+                tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", high - loss * (high - low)));
+            let (name, p) = (&inner.names[i], inner.members.probabilities()[i]);
+            text.push_str(&format!("{name:width$}  {p:11.4}  {:9}  {mean:>11}\n", tally.plays));
+        }
+        for b in inner.members.benched() {
+            text.push_str(&format!("benched: {} in round {}, {}: {}\n", b.name, b.round, b.during, b.reason));
+        }
+        Ok(text)
+    }
+
+    /// Counts of rounds, decisions that are out and losses that were refused, and what each base did: for a monitor.
+    fn metrics<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
+        convert::plain(py, &self.enter(py)?.inner.members.metrics())
+    }
+
+    /// The same as text for Prometheus, of a band with this name.
+    fn prometheus(&self, py: Python<'_>, name: &str) -> Answer<String> {
+        Ok(self.enter(py)?.inner.members.metrics().prometheus(name))
+    }
+
+    /// The names of the bases.
+    #[getter]
+    fn bases(&self, py: Python<'_>) -> Answer<Vec<String>> {
+        Ok(self.enter(py)?.inner.names.iter().map(|n| n.to_string()).collect())
+    }
+
+    /// The names of the actions, or how many there are.
+    #[getter]
+    fn actions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if self.names.is_empty() {
+            return Label::Number(self.actions).to_python(py);
+        }
+        Ok(PyList::new(py, self.names.iter().map(|n| &**n))?.into_any())
+    }
+
+    /// How many numbers describe a round.
+    #[getter]
+    fn features(&self) -> usize {
+        self.shape.0
+    }
+
+    /// How many numbers describe each action of a round.
+    #[getter]
+    fn row_features(&self) -> usize {
+        self.shape.1
+    }
+
+    /// The smallest and the largest reward.
+    #[getter]
+    fn reward_range(&self) -> (f64, f64) {
+        (self.rewards.low, self.rewards.high)
+    }
+
+    /// The probability with which each base is followed now.
+    #[getter]
+    fn probabilities<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyArray1<f64>>> {
+        Ok(self.enter(py)?.inner.members.probabilities().to_pyarray(py))
+    }
+
+    /// The rounds that were played.
+    #[getter]
+    fn rounds(&self, py: Python<'_>) -> Answer<u64> {
+        Ok(self.enter(py)?.inner.members.rounds())
+    }
+
+    /// The bases that play no more, and why.
+    #[getter]
+    fn benched(&self, py: Python<'_>) -> Answer<Vec<Benched>> {
+        Ok(self.enter(py)?.inner.benched(py, 0))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> Answer<usize> {
+        Ok(self.enter(py)?.inner.members.len())
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> Answer<String> {
+        let entered = self.enter(py)?;
+        let (members, names) = (&entered.inner.members, entered.inner.names.join(", "));
+        Ok(format!("<Band of {names} over {} actions, {} rounds>", self.actions, members.rounds()))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Answer<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let bytes = PyBytes::new(slf.py(), &slf.get().bytes(slf.py())?);
+        Ok((slf.get_type().getattr("_from_bytes")?, (bytes,)))
+    }
+
+    #[staticmethod]
+    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Answer<Self> {
+        Self::read(py, bytes, None)
+    }
+}
+
+/// Reads a band that `Band.save` wrote. It goes on bit for bit. copy: which of several copies of the band this one is.
+///
+/// Python bases are unpickled, which runs their code: load files that you trust.
+#[pyfunction]
+#[pyo3(signature = (path, *, copy = None))]
+pub fn load(py: Python<'_>, path: PathBuf, copy: Option<u32>) -> Answer<Band> {
+    let named = path.display().to_string();
+    Band::read(py, &std::fs::read(path)?, copy).map_err(|e| e.of(named))
+}

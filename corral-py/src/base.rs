@@ -1,0 +1,310 @@
+//! A base that is a Python object.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use corral_core::registry::Unknown;
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, SnapshotError, snapshot,
+    uniform,
+};
+use numpy::PyArray1;
+use numpy::ToPyArray;
+use numpy::ndarray::ArrayView2;
+use pyo3::exceptions::PyException;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+
+use crate::errors::{Answer, Error};
+
+const NAME: &str = "python base";
+const VERSION: u16 = 1;
+
+/// The exceptions of a band's bases: what a base raised last, and what is the caller's (Ctrl-C, a base that does not pickle).
+#[derive(Clone, Default)]
+pub struct Raised {
+    own: Arc<Mutex<Option<PyErr>>>,
+    callers: Arc<Mutex<Option<PyErr>>>,
+}
+
+impl Raised {
+    /// For another base of the same band.
+    pub fn sibling(&self) -> Self {
+        Self { own: Arc::default(), callers: Arc::clone(&self.callers) }
+    }
+
+    /// What the base raised last.
+    pub fn last(&self, py: Python<'_>) -> Option<PyErr> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|error| error.clone_ref(py))
+    }
+
+    /// Passes on what is the caller's.
+    pub fn callers(&self) -> Answer<()> {
+        match self.callers.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn tell_caller(&self, error: PyErr) {
+        *self.callers.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// Keeps an exception, and says it in a line.
+    fn keep(&self, py: Python<'_>, error: PyErr) -> BaseError {
+        if !error.is_instance_of::<PyException>(py) {
+            self.tell_caller(error);
+            // The caller's: nobody is benched for it.
+            return BaseError::Context { what: "interrupts", found: 1, expected: 0 };
+        }
+        let text = describe(py, &error);
+        *self.own.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        BaseError::Failed(text)
+    }
+}
+
+/// `ValueError: too big (bandit.py, line 12, in propose)`.
+fn describe(py: Python<'_>, error: &PyErr) -> String {
+    let innermost = || -> PyResult<Option<String>> {
+        let Some(traceback) = error.traceback(py) else { return Ok(None) };
+        let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
+        let frame = frames.get_item(-1)?;
+        let file: String = frame.getattr("filename")?.extract()?;
+        let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
+        Ok(Some(format!(" ({file}, line {}, in {})", frame.getattr("lineno")?, frame.getattr("name")?)))
+    };
+    format!("{error}{}", innermost().ok().flatten().unwrap_or_default())
+}
+
+/// What a base needs to know of its band.
+#[derive(Clone)]
+pub struct Place {
+    /// The names of the actions; empty where they are numbered.
+    pub names: Arc<[Arc<str>]>,
+    pub raised: Raised,
+}
+
+/// A base that is a Python object with `propose(x, u)` and `learn(x, action, loss, weight)`.
+pub struct PyBase {
+    object: Py<PyAny>,
+    place: Place,
+    /// As it was when it joined, for orders to start over; none where it cannot be pickled.
+    first: Option<Vec<u8>>,
+    abilities: Abilities,
+    likelihood: bool,
+    widens: bool,
+    /// Whether `learn` takes the probability of the action at its proposal.
+    probability: bool,
+}
+
+impl PyBase {
+    /// # Errors
+    /// A method is missing.
+    pub fn new(object: &Bound<'_, PyAny>, place: Place) -> Answer<Self> {
+        let py = object.py();
+        let has = |name: &str| object.getattr_opt(name).map(|found| found.is_some_and(|f| f.is_callable()));
+        for (method, call) in [("propose", "propose(x, u)"), ("learn", "learn(x, action, loss, weight)")] {
+            if !has(method)? {
+                let kind = object.get_type().name()?;
+                return Err(Error::Type(format!(
+                    "a base is a name, a dictionary or an object with {call}: {kind} has none"
+                )));
+            }
+        }
+        let parameters = py.import("inspect")?.call_method1("signature", (object.getattr("learn")?,));
+        let probability = parameters
+            .and_then(|found| found.getattr("parameters")?.contains("probability"))
+            .unwrap_or(false);
+        let learns_from_others = match object.getattr_opt("learns_from_others")? {
+            Some(yes) => yes.is_truthy()?,
+            None => false,
+        };
+        Ok(Self {
+            abilities: Abilities { heeds_passes: has("skip")?, learns_from_others },
+            likelihood: has("likelihood")?,
+            widens: has("widen")?,
+            probability,
+            first: dumps(object).ok(),
+            object: object.clone().unbind(),
+            place,
+        })
+    }
+
+    /// Whether it does something when it is told a wider range, and in rounds without it.
+    pub fn heeds(&self) -> (bool, bool) {
+        (self.widens, self.abilities.heeds_passes)
+    }
+
+    /// As it was when it joined; empty where it cannot be pickled.
+    pub fn first(&self) -> Vec<u8> {
+        self.first.clone().unwrap_or_default()
+    }
+
+    /// Calls into Python; an exception is kept, and becomes the error.
+    fn ask<T>(&self, call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<T>) -> Result<T, BaseError> {
+        Python::attach(|py| call(self.object.bind(py)).map_err(|error| self.place.raised.keep(py, error)))
+    }
+
+    /// The action that Python names, by number or by name.
+    fn action(&self, given: &Bound<'_, PyAny>, x: &Context) -> PyResult<Arm> {
+        if let Ok(name) = given.cast::<PyString>() {
+            let (name, names) = (name.to_str()?, &self.place.names);
+            let found = names.iter().position(|known| **known == *name);
+            return found
+                .map(Arm::from)
+                .ok_or_else(|| Error::from(Unknown::new("action", name, names.iter().map(|n| &**n))).into());
+        }
+        let number: i64 = given.extract()?;
+        match usize::try_from(number) {
+            Ok(number) if number < x.actions() => Ok(Arm::from(number)),
+            _ => Err(Error::value(format!("action {number} of {}", x.actions())).into()),
+        }
+    }
+}
+
+/// What a Python base sees: nothing, the features, or the features and a row for each action.
+pub fn view<'py>(py: Python<'py>, x: &Context) -> PyResult<Bound<'py, PyAny>> {
+    let features = || PyArray1::from_slice(py, x.features()).into_any();
+    if x.row_dim() > 0 {
+        let rows = ArrayView2::from_shape((x.actions(), x.row_dim()), x.rows());
+        let rows = rows.map_err(Error::value)?.to_pyarray(py);
+        return Ok(PyTuple::new(py, [features(), rows.into_any()])?.into_any());
+    }
+    Ok(if x.features().is_empty() { py.None().into_bound(py) } else { features() })
+}
+
+fn probability(given: f64) -> PyResult<Memo> {
+    if given > 0.0 && given <= 1.0 + 1e-9 {
+        return Ok(Memo::one(given));
+    }
+    Err(Error::value(format!("the probability of a proposal must be in (0, 1], but is {given}")).into())
+}
+
+/// `pickle.dumps`.
+pub fn dumps(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let pickle = object.py().import(intern!(object.py(), "pickle"))?;
+    pickle.call_method1(intern!(object.py(), "dumps"), (object, 4))?.extract()
+}
+
+/// `pickle.loads`.
+pub fn loads<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    py.import(intern!(py, "pickle"))?.call_method1(intern!(py, "loads"), (PyBytes::new(py, bytes),))
+}
+
+impl Base<Context, Arm> for PyBase {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        let u = uniform(rng);
+        self.ask(|object| {
+            let py = object.py();
+            let made = object.call_method1(intern!(py, "propose"), (view(py, x)?, u))?;
+            if let Ok(pair) = made.cast::<PyTuple>() {
+                let (action, q): (Bound<'_, PyAny>, f64) = pair.extract()?;
+                let (action, q) = (self.action(&action, x)?, probability(q)?);
+                return Ok(if self.probability {
+                    Proposal::with_memo(action, q)
+                } else {
+                    Proposal::new(action)
+                });
+            }
+            if self.probability {
+                return Err(Error::value(
+                    "learn takes a probability, so propose must return (action, probability)",
+                )
+                .into());
+            }
+            Ok(Proposal::new(self.action(&made, x)?))
+        })
+    }
+
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        let Some(loss) = feedback.check(f64::MAX)?.observed() else { return Ok(()) };
+        let (arm, weight) = (made.decision.index(), feedback.weight());
+        if arm >= x.actions() {
+            return Err(BaseError::Proposal(format!("action {arm} of {}", x.actions())));
+        }
+        self.ask(|object| {
+            let (py, learn) = (object.py(), intern!(object.py(), "learn"));
+            let x = view(py, x)?;
+            if self.probability {
+                object.call_method1(learn, (x, arm, loss, weight, made.memo.get(0)))?;
+            } else {
+                object.call_method1(learn, (x, arm, loss, weight))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        if !self.abilities.heeds_passes {
+            return Ok(());
+        }
+        self.ask(|object| {
+            object.call_method1(intern!(object.py(), "skip"), (view(object.py(), x)?,)).map(drop)
+        })
+    }
+
+    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+        if !self.likelihood {
+            return None;
+        }
+        let said = self.ask(|object| {
+            let py = object.py();
+            let said = object.call_method1(intern!(py, "likelihood"), (view(py, x)?, decision.index()))?;
+            said.extract::<f64>()
+        });
+        // What is no number tells the band that the base failed.
+        let said = said.unwrap_or(f64::NAN);
+        Some((said, if self.probability { Memo::one(said) } else { Memo::empty() }))
+    }
+
+    fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        let order = order.check()?;
+        if order.starts_over() {
+            let Some(first) = &self.first else {
+                return Err(BaseError::Failed("it cannot be pickled, so it cannot start over".into()));
+            };
+            let fresh = self.ask(|object| Ok(loads(object.py(), first)?.unbind()))?;
+            self.object = fresh;
+        }
+        if self.widens {
+            let told = (order.range(), order.remaining());
+            self.ask(|object| object.call_method1(intern!(object.py(), "widen"), told).map(drop))?;
+        }
+        Ok(())
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let state = Python::attach(|py| dumps(self.object.bind(py)));
+        let state = state.unwrap_or_else(|error| {
+            self.place.raised.tell_caller(error);
+            Vec::new()
+        });
+        snapshot::seal(NAME, VERSION, &(digest(&state), state))
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        let (sum, state): (u64, Vec<u8>) = snapshot::open(NAME, VERSION, state)?;
+        if sum != digest(&state) {
+            return Err(SnapshotError::state("the pickle of the base is damaged").into());
+        }
+        let loaded = self.ask(|object| {
+            let loaded = loads(object.py(), &state)?;
+            if loaded.get_type().is(object.get_type()) {
+                return Ok(loaded.unbind());
+            }
+            let (found, own) = (loaded.get_type().name()?, object.get_type().name()?);
+            Err(Error::value(format!("a snapshot of a {found}, not of a {own}")).into())
+        })?;
+        self.object = loaded;
+        Ok(())
+    }
+}
+
+/// FNV-1a: a pickle is not even looked at when a byte of it changed.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,218 @@
+//! A decision in flight, as Python holds it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use corral_core::{Arm, Context, Refused, Ticket, TicketId, snapshot};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyString};
+use serde::{Deserialize, Serialize};
+
+use crate::errors::{Answer, Error};
+
+const NAME: &str = "corral decision";
+const VERSION: u16 = 1;
+
+/// What an action is called: a name where the caller gave names, else its number.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub enum Label {
+    /// From 0.
+    Number(usize),
+    /// As the caller named it.
+    Name(Arc<str>),
+}
+
+impl Label {
+    pub fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Self::Number(number) => Ok(number.into_pyobject(py)?.into_any()),
+            Self::Name(name) => Ok(PyString::new(py, name).into_any()),
+        }
+    }
+}
+
+impl std::fmt::Display for Label {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Name(name) => write!(f, "'{name}'"),
+        }
+    }
+}
+
+/// What a band chose, and where its reward must go: a value that pickles. `band.learn` takes it, now or later, here or in
+/// another process that loaded the band; each is learned once.
+///
+/// >>> import corral, pickle
+/// >>> band = corral.Band(["ucb1", "exp3"], actions=["left", "right"], seed=1)
+/// >>> d = band.choose()
+/// >>> d.action in ("left", "right"), d.base in ("ucb1", "exp3"), 0 < d.propensity <= 1
+/// (True, True, True)
+/// >>> later = pickle.loads(pickle.dumps(d))
+/// >>> later.id == d.id
+/// True
+/// >>> band.learn(later, reward=1)
+#[pyclass(frozen, module = "corral")]
+pub struct Decision {
+    id: TicketId,
+    action: Label,
+    base: Arc<str>,
+    probability: f64,
+    /// The probability with which the action was chosen, over all bases; None where a base cannot say its own.
+    #[pyo3(get)]
+    propensity: Option<f64>,
+    flight: Mutex<Flight>,
+}
+
+/// What the band wants back.
+#[derive(Serialize, Deserialize)]
+pub struct Flight {
+    /// What was known when the decision was made.
+    pub context: Context,
+    /// None: it was learned.
+    pub ticket: Option<Ticket<Arm>>,
+}
+
+/// What a pickle holds.
+#[derive(Deserialize)]
+struct Read {
+    id: TicketId,
+    action: Label,
+    base: Arc<str>,
+    probability: f64,
+    propensity: Option<f64>,
+    flight: Flight,
+}
+
+/// The same, lent.
+#[derive(Serialize)]
+struct Written<'a> {
+    id: TicketId,
+    action: &'a Label,
+    base: &'a str,
+    probability: f64,
+    propensity: Option<f64>,
+    flight: &'a Flight,
+}
+
+impl Decision {
+    pub fn new(ticket: Ticket<Arm>, context: Context, action: Label, base: Arc<str>) -> Self {
+        Self {
+            id: ticket.id(),
+            action,
+            base,
+            probability: ticket.probability(),
+            propensity: ticket.propensity(),
+            flight: Mutex::new(Flight { context, ticket: Some(ticket) }),
+        }
+    }
+
+    /// Which it is.
+    pub fn ticket_id(&self) -> TicketId {
+        self.id
+    }
+
+    /// Lets `settle` have the ticket, which it keeps or gives back with its error.
+    pub fn settle<T>(
+        &self,
+        py: Python<'_>,
+        settle: impl FnOnce(&Context, Ticket<Arm>) -> Result<T, Box<Refused<Arm>>>,
+    ) -> Answer<T> {
+        let taken = {
+            let mut flight = self.enter(py);
+            flight.ticket.take().map(|ticket| (std::mem::take(&mut flight.context), ticket))
+        };
+        let Some((context, ticket)) = taken else { return Err(self.learned()) };
+        // Bases run here: nothing of the decision is locked meanwhile.
+        let settled = settle(&context, ticket);
+        let mut flight = self.enter(py);
+        flight.context = context;
+        settled.map_err(|refused| {
+            flight.ticket = Some(refused.ticket);
+            refused.error.into()
+        })
+    }
+
+    fn enter(&self, py: Python<'_>) -> MutexGuard<'_, Flight> {
+        self.flight.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether its reward is still to come.
+    pub fn is_out(&self, py: Python<'_>) -> bool {
+        self.enter(py).ticket.is_some()
+    }
+
+    pub fn learned(&self) -> Error {
+        Error::value(format!("the decision of round {} was learned already", self.id.round))
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Answer<Self> {
+        let Read { id, action, base, probability, propensity, flight } =
+            snapshot::open(NAME, VERSION, bytes).map_err(|e| Error::value(e).of("a pickled decision"))?;
+        Ok(Self { id, action, base, probability, propensity, flight: Mutex::new(flight) })
+    }
+}
+
+#[pymethods]
+impl Decision {
+    /// The action to play: its name, or its number where the band was built with a number of actions.
+    #[getter]
+    fn action<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.action.to_python(py)
+    }
+
+    /// What tells it from every other decision: band, copy and round.
+    #[getter]
+    fn id(&self) -> String {
+        self.id.to_string()
+    }
+
+    /// The name of the base that proposed it.
+    #[getter]
+    fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The probability with which that base was followed.
+    #[getter]
+    fn base_probability(&self) -> f64 {
+        self.probability
+    }
+
+    /// The round of the band in which it was made, from 0.
+    #[getter]
+    fn round(&self) -> u64 {
+        self.id.round
+    }
+
+    /// Whether its reward was learned.
+    #[getter(learned)]
+    fn was_learned(&self, py: Python<'_>) -> bool {
+        !self.is_out(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let propensity = self.propensity.map_or("None".to_owned(), |p| format!("{p:.4}"));
+        format!("<Decision {}: action {} by {}, propensity {propensity}>", self.id, self.action, self.base)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let (py, own) = (slf.py(), slf.get());
+        let flight = own.enter(py);
+        let written = Written {
+            id: own.id,
+            action: &own.action,
+            base: &own.base,
+            probability: own.probability,
+            propensity: own.propensity,
+            flight: &flight,
+        };
+        let bytes = PyBytes::new(py, &snapshot::seal(NAME, VERSION, &written));
+        Ok((slf.get_type().getattr("_from_bytes")?, (bytes,)))
+    }
+
+    #[staticmethod]
+    fn _from_bytes(bytes: &[u8]) -> Answer<Self> {
+        Self::from_bytes(bytes)
+    }
+}

@@ -1,0 +1,36 @@
+//! The Python package `corral`: everything here is called by Python, and documented there.
+#![forbid(unsafe_code)]
+
+mod band;
+mod base;
+mod convert;
+mod decision;
+mod errors;
+mod inner;
+mod laws;
+mod plan;
+mod play;
+mod runs;
+mod world;
+
+/// Bands of bandit algorithms under a master.
+#[pyo3::pymodule]
+mod _corral {
+    #[pymodule_export]
+    use crate::band::{Band, load};
+    #[pymodule_export]
+    use crate::decision::Decision;
+    #[pymodule_export]
+    use crate::errors::BenchedWarning;
+    #[pymodule_export]
+    use crate::inner::Benched;
+    #[pymodule_export]
+    use crate::laws::laws;
+    #[pymodule_export]
+    use crate::runs::{
+        Outcome, collect, count_cells, list_bases, list_environments, list_experiments, list_masters, run,
+        run_cell,
+    };
+    #[pymodule_export]
+    use crate::world::World;
+}

@@ -1,0 +1,407 @@
+//! Specs and their runs, as Python asks for them.
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use corral_bench::claims::{Held, hold};
+use corral_bench::export::{Export, Kind, Value, What};
+use corral_bench::overall::Overall;
+use corral_bench::run::{self as runner, CellRecord, CellSpec, Plugins, Progress, Resources};
+use corral_bench::spec::{Source, Spec, StabilitySpec};
+use corral_bench::store::{Shard, write_whole};
+use corral_bench::summary::{Figure, Row, rows};
+use corral_bench::{advice, cli, experiments, report};
+use corral_core::memory;
+use corral_core::params::describe::Field;
+use corral_core::registry::{Entry, Registry, Unknown};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyOSError, PyUserWarning};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString};
+use serde::Serialize;
+
+use crate::convert;
+use crate::errors::{Answer, Error};
+
+/// How often progress is told.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The spec that Python names: a dictionary, a file, the name of a built-in experiment, or TOML itself.
+fn read(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<Spec> {
+    let text = if let Ok(dict) = spec.cast::<PyDict>() {
+        convert::table(dict)?.to_string()
+    } else {
+        let name = spec.cast::<PyString>().ok().map(|name| name.to_str()).transpose()?;
+        let built_in = name.and_then(experiments::text).map(str::to_owned);
+        match (built_in, name) {
+            (Some(text), _) => text,
+            (None, Some(text)) if text.contains('\n') => text.to_owned(),
+            (None, Some(name)) if !name.ends_with(".toml") && !std::path::Path::new(name).exists() => {
+                return Err(Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n)).into());
+            }
+            _ => std::fs::read_to_string(spec.extract::<PathBuf>()?)?,
+        }
+    };
+    let source = Source::parse(&text)?.overridden(fast, &[])?;
+    if StabilitySpec::of(&source)?.is_some() {
+        return Err(Error::value("a spec that measures stability is run by the program: corral run"));
+    }
+    Ok(Spec::of(&source)?)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, Into::into)
+}
+
+/// What a run has done so far.
+struct Meter {
+    rounds: AtomicU64,
+    notes: Mutex<Vec<String>>,
+}
+
+impl Progress for Meter {
+    fn advance(&self, rounds: u64) {
+        self.rounds.fetch_add(rounds, Ordering::Relaxed);
+    }
+    fn cell(&self, _: &CellRecord) {}
+    fn plan(&self, _: u64, _: u64, _: &dyn Fn() -> Option<Duration>) {}
+    fn note(&self, text: &str) {
+        if let Ok(mut notes) = self.notes.lock() {
+            notes.push(text.to_owned());
+        }
+    }
+}
+
+/// Runs a spec into the folder `out`; `tell(done, total)` hears of the rounds played.
+#[pyfunction]
+#[pyo3(signature = (spec, out, *, jobs = None, fast = false, tell = None))]
+pub fn run(
+    py: Python<'_>,
+    spec: &Bound<'_, PyAny>,
+    out: PathBuf,
+    jobs: Option<usize>,
+    fast: bool,
+    tell: Option<Py<PyAny>>,
+) -> Answer<Outcome> {
+    let spec = read(spec, fast)?;
+    let meter = Meter { rounds: AtomicU64::new(0), notes: Mutex::new(advice::warnings(&spec)) };
+    let total: u64 = spec.runs.iter().map(|run| spec.rounds[run.horizon].saturating_mul(spec.seeds)).sum();
+    let resources = Resources { jobs: jobs.unwrap_or_else(cores).clamp(1, 1024), memory: memory::DEFAULT };
+    let (cancel, plugins) = (AtomicBool::new(false), Plugins::none());
+    let mut interrupt = None;
+    let mut say = || {
+        let said = Python::attach(|py| {
+            py.check_signals()?;
+            tell.as_ref().map_or(Ok(()), |tell| {
+                tell.call1(py, (meter.rounds.load(Ordering::Relaxed).min(total), total)).map(drop)
+            })
+        });
+        if let Err(error) = said {
+            cancel.store(true, Ordering::Relaxed);
+            interrupt.get_or_insert(error);
+        }
+    };
+    let outcome = py.detach(|| {
+        std::thread::scope(|scope| {
+            let work = || runner::run(&spec, &plugins, &out, Shard::WHOLE, resources, &cancel, &meter);
+            let worker = scope.spawn(work);
+            while !worker.is_finished() {
+                std::thread::sleep(TICK);
+                say();
+            }
+            worker.join()
+        })
+    });
+    if let Some(error) = interrupt {
+        return Err(error.into());
+    }
+    let Ok(outcome) = outcome else { return Err(Error::Failed("a thread of the run panicked".into())) };
+    let (cells, timings) = outcome?;
+    for note in meter.notes.into_inner().unwrap_or_default() {
+        py.import("warnings")?.call_method1("warn", (note, py.get_type::<PyUserWarning>()))?;
+    }
+    let rows = rows(&spec, &cells, &|rounds, e, l| timings.speed(rounds, e, l));
+    Ok(Outcome::of(spec, cells, rows))
+}
+
+/// How many cells a spec has: one learner in one environment with one seed each.
+#[pyfunction]
+#[pyo3(signature = (spec, *, fast = false))]
+pub fn count_cells(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<u64> {
+    Ok(read(spec, fast)?.cells())
+}
+
+/// Runs one cell of a spec: a pure function, so that any engine may run the cells of a spec in any order and anywhere.
+/// `collect` makes a result of them.
+#[pyfunction]
+#[pyo3(signature = (spec, cell, *, fast = false))]
+pub fn run_cell<'py>(
+    py: Python<'py>,
+    spec: &Bound<'py, PyAny>,
+    cell: u64,
+    fast: bool,
+) -> Answer<Bound<'py, PyAny>> {
+    let spec = read(spec, fast)?;
+    if cell >= spec.cells() {
+        return Err(Error::value(format!("cell {cell} of {}", spec.cells())));
+    }
+    let (plugins, stopped) = (Plugins::none(), AtomicBool::new(false));
+    let record = py.detach(|| {
+        runner::check(&spec, &plugins, memory::DEFAULT)?;
+        let advance = |_| {
+            let going = Python::attach(|py| py.check_signals().map_err(|e| e.restore(py)).is_ok());
+            stopped.fetch_or(!going, Ordering::Relaxed);
+        };
+        let stop = || stopped.load(Ordering::Relaxed);
+        Ok::<_, Error>(runner::run_cell(&spec, &CellSpec::of(&spec, cell), &plugins, &stop, &advance))
+    })?;
+    match record {
+        Some(record) => convert::plain(py, &record),
+        None => Err(PyErr::fetch(py).into()),
+    }
+}
+
+/// The result of a spec whose cells were run one by one.
+#[pyfunction]
+#[pyo3(signature = (spec, cells, *, fast = false))]
+pub fn collect(
+    py: Python<'_>,
+    spec: &Bound<'_, PyAny>,
+    cells: &Bound<'_, PyAny>,
+    fast: bool,
+) -> Answer<Outcome> {
+    let spec = read(spec, fast)?;
+    let cells = PyList::new(py, cells.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
+    let text: String = py.import("json")?.call_method1("dumps", (cells,))?.extract()?;
+    let mut cells: Vec<CellRecord> =
+        serde_json::from_str(&text).map_err(|e| Error::value(format!("cells: {e}")))?;
+    cells.sort_by_key(|c| c.cell);
+    for (i, cell) in (0..).zip(&cells) {
+        if cell.cell != i {
+            return Err(Error::value(format!(
+                "cells: number {i} of {} is missing or there twice",
+                spec.cells()
+            )));
+        }
+    }
+    if cells.len() as u64 != spec.cells() {
+        return Err(Error::value(format!("cells: {} of {} are there", cells.len(), spec.cells())));
+    }
+    let rows = rows(&spec, &cells, &|_, _, _| None);
+    Ok(Outcome::of(spec, cells, rows))
+}
+
+/// What came of a run.
+#[pyclass(frozen, name = "Result", module = "corral")]
+pub struct Outcome {
+    spec: Spec,
+    cells: Vec<CellRecord>,
+    rows: Vec<Row>,
+    overall: Overall,
+    held: Vec<Held>,
+}
+
+impl Outcome {
+    fn of(spec: Spec, cells: Vec<CellRecord>, rows: Vec<Row>) -> Self {
+        let (overall, held) = (Overall::of(&spec, &cells, &rows), hold(&spec, &cells));
+        Self { spec, cells, rows, overall, held }
+    }
+
+    fn columns<'py>(&self, py: Python<'py>, what: What) -> Answer<Bound<'py, PyDict>> {
+        let names = what.columns();
+        let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(*kind)).collect();
+        let export = Export { spec: &self.spec, cells: &self.cells, held: &self.held };
+        export.rows(what, &mut |row| {
+            columns.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
+            Ok(())
+        })?;
+        let dict = PyDict::new(py);
+        for ((name, _), column) in names.iter().zip(columns) {
+            dict.set_item(name, column.array(py)?)?;
+        }
+        Ok(dict)
+    }
+
+    fn page(&self) -> String {
+        report::html(&self.spec, &self.cells, &self.rows, &self.overall, &self.held)
+    }
+}
+
+/// A column of a table: numbers, words or flags, for numpy.
+enum Column {
+    Text(Vec<Option<String>>),
+    Count(Vec<Option<u64>>),
+    Real(Vec<f64>),
+    Flag(Vec<bool>),
+}
+
+impl Column {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Text => Self::Text(Vec::new()),
+            Kind::Count => Self::Count(Vec::new()),
+            Kind::Real => Self::Real(Vec::new()),
+            Kind::Flag => Self::Flag(Vec::new()),
+        }
+    }
+
+    fn push(&mut self, value: Value<'_>) {
+        match self {
+            Self::Text(all) => {
+                all.push(if let Value::Text(text) = value { Some(text.to_owned()) } else { None })
+            }
+            Self::Count(all) => all.push(if let Value::Count(n) = value { Some(n) } else { None }),
+            Self::Real(all) => all.push(if let Value::Real(x) = value { x } else { f64::NAN }),
+            Self::Flag(all) => all.push(value == Value::Flag(true)),
+        }
+    }
+
+    fn array(self, py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
+        Ok(match self {
+            Self::Text(all) => {
+                let kind = if all.iter().all(Option::is_some) { "str" } else { "object" };
+                py.import("numpy")?.call_method1("array", (all, kind))?
+            }
+            Self::Count(all) => match all.iter().map(|n| n.map(|n| n as i64)).collect::<Option<Vec<_>>>() {
+                Some(whole) => PyArray1::from_vec(py, whole).into_any(),
+                None => {
+                    PyArray1::from_iter(py, all.iter().map(|n| n.map_or(f64::NAN, |n| n as f64))).into_any()
+                }
+            },
+            Self::Real(all) => PyArray1::from_vec(py, all).into_any(),
+            Self::Flag(all) => PyArray1::from_vec(py, all).into_any(),
+        })
+    }
+}
+
+#[pymethods]
+impl Outcome {
+    /// One row for each learner in each environment, as columns: regret and loss with their standard errors over seeds, and
+    /// how the regret compares with that of the best base alone.
+    fn table<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        let texts =
+            |of: fn(&Row) -> &str| Column::Text(self.rows.iter().map(|r| Some(of(r).to_owned())).collect());
+        let counts = |of: fn(&Row) -> u64| Column::Count(self.rows.iter().map(|r| Some(of(r))).collect());
+        let reals = |of: &dyn Fn(&Row) -> f64| Column::Real(self.rows.iter().map(of).collect());
+        dict.set_item("environment", texts(|r| &r.environment).array(py)?)?;
+        dict.set_item("learner", texts(|r| &r.label).array(py)?)?;
+        dict.set_item("alone", Column::Flag(self.rows.iter().map(|r| r.alone).collect()).array(py)?)?;
+        dict.set_item("rounds", counts(|r| r.rounds).array(py)?)?;
+        dict.set_item("seeds", counts(|r| r.seeds).array(py)?)?;
+        type Of = fn(&Row) -> Figure;
+        for (name, of) in [("regret", (|r| r.regret) as Of), ("loss", |r| r.loss)] {
+            dict.set_item(name, reals(&|r| of(r).mean).array(py)?)?;
+            dict.set_item(format!("{name}_se"), reals(&|r| of(r).se).array(py)?)?;
+            dict.set_item(format!("{name}_min"), reals(&|r| of(r).min).array(py)?)?;
+            dict.set_item(format!("{name}_max"), reals(&|r| of(r).max).array(py)?)?;
+        }
+        let ratio = reals(&|r| r.ratio_to_best_base.unwrap_or(f64::NAN));
+        dict.set_item("ratio_to_best_base", ratio.array(py)?)?;
+        let speed = reals(&|r| r.rounds_per_second.unwrap_or(f64::NAN));
+        dict.set_item("rounds_per_second", speed.array(py)?)?;
+        dict.set_item("failed", counts(|r| r.failed.len() as u64).array(py)?)?;
+        dict.set_item("benched", counts(|r| r.benched.len() as u64).array(py)?)?;
+        Ok(dict)
+    }
+
+    /// One row for each cell, as columns.
+    fn cells<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        self.columns(py, What::Cells)
+    }
+
+    /// One row for each cell and checkpoint, as columns: the regret up to that round.
+    fn curves<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        self.columns(py, What::Curves)
+    }
+
+    /// One row for each cell and base of a band, as columns.
+    fn bases<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        self.columns(py, What::Bases)
+    }
+
+    /// One row for each claim and learner, as columns: what was measured, and the verdict.
+    fn claims<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+        self.columns(py, What::Claims)
+    }
+
+    /// The report as one HTML page.
+    fn html(&self) -> String {
+        self.page()
+    }
+
+    /// Writes the report to a file.
+    fn save(&self, path: PathBuf) -> Answer<()> {
+        write_whole(&path, self.page().as_bytes())
+            .map_err(|e| Error::Python(PyOSError::new_err(e.to_string())))
+    }
+
+    /// The name of the run.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    fn __len__(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn __str__(&self) -> String {
+        cli::text_of(&self.spec, &self.rows, &self.overall, &self.held)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Result of {:?}: {} cells>", self.spec.name, self.cells.len())
+    }
+
+    /// The report in a frame, as a notebook shows it.
+    fn _repr_html_(&self) -> String {
+        let page = self.page().replace('&', "&amp;").replace('"', "&quot;");
+        format!("<iframe srcdoc=\"{page}\" style=\"width:100%;height:40em;border:0\"></iframe>")
+    }
+}
+
+/// What is listed of one thing.
+#[derive(Serialize)]
+struct Listed {
+    #[serde(flatten)]
+    entry: Entry,
+    parameters: Vec<Field>,
+}
+
+fn listed<'py, B>(py: Python<'py>, registry: &Registry<B>) -> Answer<Bound<'py, PyAny>> {
+    let all = registry.rows().map(|row| Listed { entry: row.entry, parameters: row.fields() });
+    convert::plain(py, &all.collect::<Vec<_>>())
+}
+
+/// What is said of every base, with its parameters.
+///
+/// >>> import corral
+/// >>> [b["name"] for b in corral.list_bases()][:3]
+/// ['exp3', 'tsallis-inf', 'ucb1']
+#[pyfunction]
+pub fn list_bases(py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
+    listed(py, &corral_bases::REGISTRY)
+}
+
+/// What is said of every master, with its parameters.
+#[pyfunction]
+pub fn list_masters(py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
+    listed(py, &corral_core::masters::REGISTRY)
+}
+
+/// What is said of every environment, with its parameters.
+#[pyfunction]
+pub fn list_environments(py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
+    listed(py, &corral_envs::REGISTRY)
+}
+
+/// The built-in experiments, and what each asks.
+#[pyfunction]
+pub fn list_experiments(py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
+    let all = experiments::ALL.iter();
+    let all = all.map(|(name, text)| serde_json::json!({ "name": name, "asks": experiments::asks(text) }));
+    convert::plain(py, &all.collect::<Vec<_>>())
+}

@@ -1,0 +1,198 @@
+"""Each adapter against the real package."""
+
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import corral
+
+
+def needs(package):
+    return pytest.importorskip(package, reason=f"{package} is not installed: its adapter is NOT tested")
+
+
+def test_coba_runs_a_band_as_a_learner():
+    coba = needs("coba")
+    from corral.adapters.coba import BandLearner
+
+    worlds = coba.Environments.from_linear_synthetic(600, n_actions=3, n_context_features=4, n_action_features=0, seed=2)
+    learners = [BandLearner(["linucb", "epsilon-greedy", "exp3"], reward_range=(-1, 2), seed=1), coba.RandomLearner()]
+    result = coba.Experiment(worlds, learners).run(quiet=True)
+    by_learner = {}
+    for learner, reward in zip(result.interactions["learner_id"], result.interactions["reward"]):
+        by_learner.setdefault(learner, []).append(reward)
+    assert len(by_learner) == 2
+    assert np.mean(by_learner[0][300:]) > np.mean(by_learner[1][300:]) + 0.03
+
+
+def test_coba_contexts_become_features():
+    coba = needs("coba")
+    from corral.adapters.coba import BandLearner
+
+    for context, count in [(None, 0), (0.5, 1), ((1, 2.5), 2), ((1, coba.primitives.Categorical("b", ["a", "b"])), 3)]:
+        learner = BandLearner(["epsilon-greedy"], seed=1)
+        action, probability, kept = learner.predict(context, ["x", "y"])
+        assert action in ("x", "y") and 0 < probability <= 1 and learner.band.features == count
+        learner = pickle.loads(pickle.dumps(learner))
+        learner.learn(context, action, 1.0, probability, **kept)
+        assert learner.band.table()["plays"].sum() == 1
+        with pytest.raises(ValueError, match="3 actions, where there were 2"):
+            learner.predict(context, ["x", "y", "z"])
+    with pytest.raises(TypeError, match="numbers and categories"):
+        BandLearner(["ucb1"]).predict({"a": 1}, ["x"])
+
+
+def test_river_evaluates_a_band_as_a_policy():
+    needs("river")
+    from corral.adapters.river import BandContextualPolicy, BandPolicy
+
+    policy = BandPolicy(["ucb1", "exp3", "thompson"], seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(1500):
+        arm = policy.pull(["a", "b", "c"])
+        policy.update(arm, float(rng.random() < {"a": 0.2, "b": 0.5, "c": 0.9}[arm]))
+    assert policy.ranking[0] == "c" and policy._counts["c"] > 900 and policy.band.rounds == 1500
+    with pytest.raises(ValueError, match="were"):
+        policy.pull(["a", "b"])
+
+    burning = BandPolicy(["ucb1"], seed=1, burn_in=2)
+    for _ in range(6):
+        burning.update(burning.pull([0, 1, 2]), 1.0)
+    assert burning.band is None and list(burning._counts.values()) == [2, 2, 2]
+
+    contextual = BandContextualPolicy(["linucb", "epsilon-greedy"], seed=1)
+    right = 0
+    for t in range(1200):
+        x = {"left": rng.random(), "right": rng.random()}
+        arm = contextual.pull(["left", "right"], context=x)
+        contextual.update(arm, x, x[arm])
+        right += t >= 600 and x[arm] == max(x.values())
+    assert right > 450
+
+
+def test_scikit_learn_fits_and_predicts():
+    needs("sklearn")
+    from sklearn.base import clone
+    from sklearn.datasets import load_iris
+    from sklearn.model_selection import cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from corral.adapters.sklearn import BandClassifier
+
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(1).permutation(len(X))
+    X, y = np.tile(X[order], (5, 1)), np.array(["a", "b", "c"])[np.tile(y[order], 5)]
+    model = make_pipeline(StandardScaler(), BandClassifier(bases=["linucb", "epsilon-greedy"]))
+    assert cross_val_score(model, X, y, cv=3).mean() > 0.6
+    one = clone(model[-1]).fit(X, y)
+    first = one.predict(X[:50])
+    assert (first == one.predict(X[:50])).all() and one.band_.rounds == len(X)
+    other = BandClassifier(bases=["linucb", "epsilon-greedy"])
+    with pytest.raises(ValueError, match="must name all classes"):
+        other.partial_fit(X, y)
+    for part in range(3):
+        other.partial_fit(X[part::3], y[part::3], classes=["a", "b", "c"])
+    assert other.band_.rounds == len(X)
+    with pytest.raises(ValueError, match="not named at first"):
+        other.partial_fit(X[:1], ["d"])
+
+
+def test_a_vw_workspace_is_a_base():
+    needs("vowpalwabbit")
+    from corral.adapters.vw import VWBase
+
+    band = corral.Band([VWBase(3, "--epsilon 0.2"), "epsilon-greedy"], actions=3, features=3, seed=1)
+    rng = np.random.default_rng(1)
+    hits = 0
+    for t in range(500):
+        x = np.eye(3)[rng.integers(3)]
+        d = band.choose(x)
+        band.learn(d, reward=float(x[d.action]))
+        hits += t >= 250 and x[d.action] == 1
+    assert hits > 160 and not band.benched
+    again = pickle.loads(pickle.dumps(band))
+    for x in np.eye(3):
+        d, e = band.choose(x), again.choose(x)
+        assert (d.action, d.propensity) == (e.action, e.propensity)
+    rows = corral.Band([VWBase(4)], actions=4, row_features=2, seed=1)
+    rows.learn(rows.choose(actions=rng.random((3, 2))), reward=1)
+
+
+def test_litellm_routes_by_a_band():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    def deployment(model, answer):
+        return {"model_name": "any", "litellm_params": {"model": model, "api_key": "none", "mock_response": answer}}
+
+    router = litellm.Router(model_list=[deployment("openai/small", "no"), deployment("openai/large", "yes")])
+    band = corral.Band(["ucb1", "exp3"], actions=["openai/small", "openai/large"], seed=1)
+    with pytest.raises(KeyError, match="deployments of the router"):
+        BandRouting(router, corral.Band(["ucb1"], actions=["gpt"]), reward=lambda *_: 1)
+    BandRouting(router, band, reward=lambda kwargs, answer, seconds: float(answer.choices[0].message.content == "yes"))
+    for _ in range(60):
+        router.completion(model="any", messages=[{"role": "user", "content": "Is it?"}])
+        for _ in range(200):
+            if band.table()["plays"].sum() == band.rounds:
+                break
+            time.sleep(0.01)
+    assert band.rounds == 60 and band.table()["plays"].sum() == 60
+    assert [band.choose().action for _ in range(20)].count("openai/large") > 12
+
+
+def test_litellm_awaits_by_a_band():
+    litellm = needs("litellm")
+    import asyncio
+
+    from corral.adapters.litellm import BandRouting
+
+    deployments = [{"model_name": "any", "litellm_params": {"model": m, "api_key": "none", "mock_response": m}} for m in ("openai/a", "openai/b")]
+    router = litellm.Router(model_list=deployments)
+    band = corral.Band(["linucb"], actions=["openai/a", "openai/b"], features=1, seed=1)
+    BandRouting(router, band, reward=lambda *_: 0.5, features=lambda messages: [len(messages)])
+
+    async def ask():
+        await asyncio.gather(*[router.acompletion(model="any", messages=[{"role": "user", "content": "?"}]) for _ in range(5)])
+        for _ in range(300):
+            if band.table()["plays"].sum() == 5:
+                return
+            await asyncio.sleep(0.01)
+
+    asyncio.run(ask())
+    assert band.rounds == 5 and band.table()["plays"].sum() == 5
+
+
+def test_gymnasium_plays_our_environments():
+    gymnasium = needs("gymnasium")
+    from gymnasium.utils.env_checker import check_env
+
+    from corral.adapters.gymnasium import CorralEnv
+
+    check_env(CorralEnv({"name": "bernoulli", "means": [0.9, 0.1]}, rounds=20), skip_render_check=True)
+    contextual = next(
+        e["name"] for e in corral.list_environments() if e["kind"] == "contextual" and _features_only(e["name"])
+    )
+    env = CorralEnv(contextual, rounds=30)
+    seen = []
+    for _ in range(2):
+        x, _ = env.reset(seed=5)
+        total = 0
+        for t in range(30):
+            x, reward, terminated, truncated, info = env.step(t % env.action_space.n)
+            total += reward
+            assert not terminated and truncated == (t == 29) and 0 <= info["mean_loss"] <= 1
+        seen.append(total)
+    assert seen[0] == seen[1]
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(0)
+
+
+def _features_only(name):
+    try:
+        world = corral.World(name, rounds=10)
+    except (ValueError, KeyError):
+        return False
+    return world.features > 0 and world.row_features == 0

@@ -1,0 +1,378 @@
+"""Choose, learn, save and load; what the caller does wrong changes nothing."""
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import corral
+
+MEANS = {"small": 0.3, "mid": 0.5, "frontier": 0.8}
+
+
+def band(bases=("ucb1", "exp3", "thompson"), **keys):
+    return corral.Band(list(bases), **{"actions": list(MEANS), "seed": 1, **keys})
+
+
+def play(b, rounds, x=None):
+    for _ in range(rounds):
+        d = b.choose(x)
+        b.learn(d, reward=MEANS[d.action])
+
+
+def state(b):
+    return b.__reduce__()[1][0]
+
+
+def test_a_band_finds_the_best_action():
+    b = band()
+    play(b, 2000)
+    assert [b.choose().action for _ in range(20)].count("frontier") >= 15
+    assert b.rounds == 2020 and len(b) == 3 and b.bases == ["ucb1", "exp3", "thompson"]
+    assert b.probabilities.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("keys", [{}, {"preset": "paper"}, {"preset": "paper", "horizon": 500},
+                                  {"master": "exp3"}, {"master": {"name": "corral", "rate": "fast", "credit": "likelihood"},
+                                                       "horizon": 500}])
+def test_the_same_seed_gives_the_same_run_under_every_master(keys):
+    runs = []
+    for _ in range(2):
+        b = band(**keys)
+        actions = []
+        for _ in range(200):
+            d = b.choose()
+            actions.append(d.action)
+            b.learn(d, reward=MEANS[d.action])
+        runs.append(actions)
+    assert runs[0] == runs[1]
+
+
+def test_without_a_seed_runs_differ():
+    draws = [[d.action for d in [b.choose() for _ in range(64)]] for b in (band(seed=None), band(seed=None))]
+    assert draws[0] != draws[1]
+
+
+def test_actions_may_be_numbers():
+    b = corral.Band(["ucb1"], actions=3, seed=1)
+    assert b.actions == 3 and b.choose().action in (0, 1, 2)
+    assert band().actions == list(MEANS)
+
+
+def test_rewards_are_scaled():
+    b = corral.Band(["ucb1", "exp3"], actions=2, reward_range=(-10, 30), seed=1)
+    for _ in range(500):
+        d = b.choose()
+        b.learn(d, reward=[-10, 30][d.action])
+    means = b.table()["mean_reward"]
+    assert means.max() > 20 and means.min() >= -10 and b.reward_range == (-10, 30)
+    one, other = band(["ucb1"]), band(["ucb1"])
+    for _ in range(50):
+        d, e = one.choose(), other.choose()
+        one.learn(d, reward=MEANS[d.action])
+        other.learn(e, loss=1 - MEANS[e.action])
+    assert (one.probabilities == other.probabilities).all()
+
+
+def test_a_decision_pickles_small_and_comes_home_late():
+    b = band(features=4, bases=["linucb", "exp3"])
+    decisions = [b.choose(np.ones(4)) for _ in range(50)]
+    kept = [pickle.dumps(d) for d in decisions]
+    assert max(map(len, kept)) < 600
+    for text in reversed(kept):
+        d = pickle.loads(text)
+        b.learn(d, reward=MEANS[d.action])
+        assert d.learned
+    assert sum(b.table()["plays"]) == 50
+    assert decisions[0].round == 0 and not decisions[0].learned and decisions[0].id != decisions[1].id
+    assert 0 < decisions[0].propensity <= 1 and 0 < decisions[0].base_probability <= 1
+    assert "Decision" in repr(decisions[0])
+
+
+def test_saved_and_loaded_it_goes_on_bit_for_bit(tmp_path):
+    b = band(features=2, bases=["linucb", "exp3", {"name": "epsilon-greedy", "label": "eps"}])
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        d = b.choose(rng.normal(size=2))
+        b.learn(d, reward=MEANS[d.action])
+    out = b.choose([0.5, 0.5])
+    b.save(tmp_path / "band.corral")
+    c = corral.load(tmp_path / "band.corral")
+    assert c.bases == ["linucb", "exp3", "eps"]
+    c.learn(pickle.loads(pickle.dumps(out)), reward=0.25)
+    b.learn(out, reward=0.25)
+    for _ in range(100):
+        x = rng.normal(size=2)
+        d, e = b.choose(x), c.choose(x)
+        assert (d.action, d.propensity, d.id) == (e.action, e.propensity, e.id)
+        b.learn(d, reward=MEANS[d.action])
+        c.learn(e, reward=MEANS[e.action])
+    assert (b.probabilities == c.probabilities).all()
+    assert copy.deepcopy(b).choose([0, 1]).action == pickle.loads(pickle.dumps(b)).choose([0, 1]).action
+
+
+def test_copies_choose_side_by_side_and_one_of_them_learns(tmp_path):
+    b = band()
+    b.save(tmp_path / "b")
+    copies = [corral.load(tmp_path / "b", copy=i) for i in (1, 2)]
+    decisions = [c.choose() for c in copies for _ in range(10)]
+    assert len({d.id for d in decisions}) == 20
+    b.learn_many(decisions, rewards=[MEANS[d.action] for d in decisions])
+    assert b.rounds == 20
+
+
+def test_bases_come_and_go(tmp_path):
+    b = band(["ucb1", "exp3"])
+    play(b, 100)
+    d = b.choose()
+    assert b.add("thompson", share=0.2) == "thompson"
+    assert b.add({"name": "ucb1", "scale": 0.1}) == "ucb1 (2)"
+    assert b.add("random", name="any") == "any" and len(b) == 5
+    assert b.probabilities[4] == pytest.approx(0.1)
+    b.retire("exp3")
+    assert b.probabilities[1] == 0 and b.benched[0].name == "exp3" and b.benched[0].during == "retired"
+    b.learn(d, reward=1)
+    play(b, 100)
+    b.save(tmp_path / "b")
+    c = corral.load(tmp_path / "b")
+    play(b, 100)
+    play(c, 100)
+    assert (b.probabilities == c.probabilities).all() and c.bases == b.bases
+    c.reinstate("exp3", share=0.3)
+    assert c.probabilities[1] == pytest.approx(0.3) and not c.benched
+
+
+def test_learn_many_is_learn_in_order():
+    one, many = band(), band()
+    for _ in range(10):
+        d, e = [one.choose() for _ in range(8)], [many.choose() for _ in range(8)]
+        for each in d:
+            one.learn(each, reward=MEANS[each.action])
+        many.learn_many(e, losses=np.array([1 - MEANS[x.action] for x in e]))
+    assert np.allclose(one.probabilities, many.probabilities, atol=1e-12)
+
+
+def test_each_round_may_have_its_own_actions_with_a_row_each():
+    b = corral.Band(["linucb", "epsilon-greedy"], actions=5, row_features=3, seed=1)
+    rng = np.random.default_rng(2)
+    hits = 0
+    for t in range(600):
+        rows = rng.uniform(size=(rng.integers(2, 6), 3))
+        d = b.choose(actions=rows)
+        assert 0 <= d.action < len(rows)
+        b.learn(d, reward=rows[d.action, 0])
+        hits += t >= 300 and d.action == rows[:, 0].argmax()
+    assert hits > 150
+    d = b.choose(actions={"a": [1, 0, 0], "b": [0.0, 0, 0]})
+    assert d.action in ("a", "b")
+    b.learn(pickle.loads(pickle.dumps(d)), reward=1.0)
+    both = corral.Band(["linucb"], actions=["a", "b"], features=2, row_features=1, seed=1)
+    assert both.choose([1, 2], actions=[[0.5], [0.25]]).action in ("a", "b")
+    with pytest.raises(ValueError, match="row_features"):
+        b.choose()
+    with pytest.raises(ValueError, match="without row_features"):
+        band().choose(actions=[[1.0]])
+    with pytest.raises(ValueError, match="two dimensions"):
+        b.choose(actions=[1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="actions, but 5 were announced"):
+        b.choose(actions=rng.uniform(size=(6, 3)))
+    with pytest.raises(ValueError, match="features per action"):
+        b.choose(actions=rng.uniform(size=(4, 2)))
+
+
+def test_features_may_be_any_array_of_numbers():
+    b = band(["linucb"], features=3)
+    for x in ([1, 2, 3], (1.0, 2, 3), np.arange(3), np.arange(3, dtype=np.float32), np.arange(6.0)[::2]):
+        b.learn(b.choose(x), reward=0.5)
+
+
+BAD_CONTEXTS = [([1.0, float("nan")], "feature 1 of the context is NaN"), ([1.0, float("inf")], "feature 1"),
+                ([1.0], "1 features, but 2 were announced"), ([1.0, 2.0, 3.0], "3 features"), (None, "0 features"),
+                ([[1.0, 2.0]], r"one dimension is needed, but the shape is \(1, 2\)"), (["a", "b"], "could not convert")]
+
+
+@pytest.mark.parametrize("x, why", BAD_CONTEXTS)
+def test_a_bad_context_is_refused_and_changes_nothing(x, why):
+    b = band(["linucb", "exp3"], features=2)
+    play(b, 20, x=[0.5, 1.0])
+    before = state(b)
+    with pytest.raises(ValueError, match=why):
+        b.choose(x)
+    assert state(b) == before and not b.benched
+
+
+def test_a_bad_reward_is_refused_and_the_decision_stays_good():
+    b = band(reward_range=(0, 2))
+    d = b.choose()
+    before = state(b)
+    for bad in (2.5, -0.1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="a reward must be in"):
+            b.learn(d, reward=bad)
+    for bad in (1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="a loss must be in"):
+            b.learn(d, loss=bad)
+    with pytest.raises(TypeError, match="one of them"):
+        b.learn(d)
+    with pytest.raises(TypeError, match="one of them"):
+        b.learn(d, reward=1, loss=0.5)
+    with pytest.raises(TypeError):
+        b.learn(d, 1.0)
+    with pytest.raises(TypeError):
+        b.learn("small", reward=1.0)
+    assert state(b) == before and not d.learned
+    b.learn(d, reward=2)
+
+
+def test_a_decision_is_learned_once_and_by_its_own_band():
+    b, other = band(), band()
+    d = b.choose()
+    text = pickle.dumps(d)
+    b.learn(d, reward=1)
+    before = state(b)
+    for again in (d, pickle.loads(text), pickle.loads(pickle.dumps(d))):
+        with pytest.raises(ValueError, match="learned already"):
+            b.learn(again, reward=1)
+    with pytest.raises(ValueError, match="belongs to ensemble"):
+        b.learn(other.choose(), reward=1)
+    assert state(b) == before
+
+
+def test_learn_many_looks_at_all_before_it_learns_any():
+    b, other = band(), band()
+    old = b.choose()
+    text = pickle.dumps(old)
+    b.learn(old, reward=1)
+    good = [b.choose() for _ in range(3)]
+    before = state(b)
+    cases = [(good + [old], [1] * 4, "decision 3: .*learned already"), (good + [pickle.loads(text)], [1] * 4, "already"),
+             (good + [good[0]], [1] * 4, "learned already"), (good + [other.choose()], [1] * 4, "belongs to ensemble"),
+             (good, [1, 1, 7], "decision 2: a reward must be in"), (good, [1, 1], "3 decisions, but 2")]
+    for decisions, rewards, why in cases:
+        with pytest.raises(ValueError, match=why):
+            b.learn_many(decisions, rewards=rewards)
+        assert state(b) == before and not any(d.learned for d in good)
+    b.learn_many(good, rewards=[1, 1, 1])
+
+
+def sealed(data):
+    """A frame with a right checksum: FNV-1a over everything before it."""
+    h = 0xCBF29CE484222325
+    for byte in data[:-8]:
+        h = ((h ^ byte) * 0x100000001B3) % 2**64
+    return bytes(data[:-8]) + h.to_bytes(8, "little")
+
+
+def test_a_pickle_of_another_version_or_a_damaged_one_is_refused():
+    d = band().choose()
+    make, (data,) = d.__reduce__()
+    assert sealed(data) == data
+    newer = bytearray(data)
+    newer[data.index(b"decision") + len(b"decision")] += 1
+    for bad, why in [(sealed(newer), "version 2 .* reads version 1"), (bytes(newer), "checksum"), (data[:-3], "bytes where"),
+                     (b"", "not a snapshot"), (state(band()), "corral band")]:
+        with pytest.raises(ValueError, match=why):
+            make(bad)
+    assert not make(data).learned
+
+
+def test_a_snapshot_that_is_cut_short_or_changed_is_refused(tmp_path):
+    b = band()
+    play(b, 30)
+    path = tmp_path / "b"
+    b.save(path)
+    data = path.read_bytes()
+    for cut in (0, 3, 10, len(data) // 2, len(data) - 1):
+        path.write_bytes(data[:cut])
+        with pytest.raises(ValueError, match="b: "):
+            corral.load(path)
+    for at in range(0, len(data), 97):
+        changed = bytearray(data)
+        changed[at] ^= 0x40
+        path.write_bytes(changed)
+        with pytest.raises(ValueError):
+            corral.load(path)
+    with pytest.raises(FileNotFoundError):
+        corral.load(tmp_path / "nowhere")
+    with pytest.raises(OSError):
+        b.save(tmp_path / "no" / "folder")
+
+
+@pytest.mark.parametrize("keys, error, why", [
+    ({"bases": ["tompson"]}, KeyError, 'did you mean \\\\?"thompson'),
+    ({"bases": [{"name": "ucb1", "scal": 1}]}, KeyError, "scale"),
+    ({"bases": [{"name": "ucb1", "scale": -1.0}]}, ValueError, "scale must be non-negative"),
+    ({"bases": [{"name": "ucb1", "scale": "wide"}]}, ValueError, "ucb1"),
+    ({"bases": [{"scale": 1}]}, ValueError, '"name" is missing'),
+    ({"bases": [{"name": "ucb1", "scale": object()}]}, TypeError, "not a object"),
+    ({"bases": []}, ValueError, "bases must be at least 1"),
+    ({"bases": "ucb1"}, TypeError, "a list is needed"),
+    ({"bases": ["linucb"]}, ValueError, "features"),
+    ({"actions": 0}, ValueError, "at least one"), ({"actions": []}, ValueError, "at least one"),
+    ({"actions": ["a", "a"]}, ValueError, "twice"), ({"actions": "abc"}, TypeError, "a list of names"),
+    ({"actions": [1, 2]}, TypeError, "a list of names"), ({"actions": -1}, TypeError, "a list of names"),
+    ({"reward_range": (1, 1)}, ValueError, "reward_range"), ({"reward_range": (0, float("nan"))}, ValueError, "reward_range"),
+    ({"preset": "papper"}, KeyError, "paper"), ({"preset": "paper", "master": "exp3"}, ValueError, "not both"),
+    ({"master": "corall"}, KeyError, "corral"), ({"master": {"name": "corral", "credit": "all"}}, ValueError, "credit"),
+    ({"horizon": 0}, ValueError, "horizon"), ({"features": -1}, OverflowError, "negative"),
+])
+def test_what_cannot_be_built_says_why(keys, error, why):
+    keys = {"bases": ["ucb1"], **keys}
+    bases = keys.pop("bases")
+    with pytest.raises(error, match=why):
+        corral.Band(bases, **{"actions": 2, **keys})
+
+
+def test_members_that_cannot_come_or_go_change_nothing():
+    b = band(["ucb1", "exp3"])
+    before = state(b)
+    for share in (0, 1, -1, float("nan")):
+        with pytest.raises(ValueError):
+            b.add("thompson", share=share)
+    with pytest.raises(KeyError, match="thompson"):
+        b.add("tompson")
+    with pytest.raises(KeyError, match="ucb1"):
+        b.retire("ucb")
+    with pytest.raises(KeyError):
+        b.retire(7)
+    with pytest.raises(ValueError):
+        b.reinstate("ucb1")
+    assert state(b) == before
+    b.retire("ucb1")
+    with pytest.raises(ValueError):
+        b.retire("exp3")
+
+
+def test_the_report_says_who_does_what():
+    b = band()
+    play(b, 50)
+    text = b.report()
+    assert text.startswith("50 rounds\n") and "ucb1" in text and "mean reward" in text
+    b.retire("exp3")
+    assert "benched: exp3 in round 50, retired: the caller retired it" in b.report()
+    metrics = b.metrics()
+    assert metrics["rounds"] == 50 and metrics["bases"][1]["benched"]["reason"] == "the caller retired it"
+    assert 'corral_rounds_total{band="routing"} 50' in b.prometheus("routing")
+    table = b.table()
+    assert list(table) == ["name", "probability", "plays", "mean_reward", "effective_samples", "benched"]
+    assert table["benched"].tolist() == [False, True, False] and table["plays"].sum() == 50
+    assert repr(b) == "<Band of ucb1, exp3, thompson over 3 actions, 50 rounds>"
+
+
+def test_threads_share_a_band_call_by_call():
+    b = band()
+    errors = []
+
+    def work():
+        try:
+            play(b, 500)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors and b.rounds == 2000 and b.table()["plays"].sum() == 2000

@@ -1,0 +1,88 @@
+"""What the documentation shows runs, and the stubs say what is there."""
+
+import doctest
+import importlib.util
+import inspect
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import corral
+import corral._run
+import corral.testing
+
+ROOT = pathlib.Path(corral.__file__).parent
+EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
+
+
+def docstrings():
+    yield "corral", corral.__doc__
+    yield "corral.testing", corral.testing.__doc__
+    for name in corral.__all__:
+        thing = getattr(corral, name)
+        yield name, inspect.getdoc(thing)
+        if inspect.isclass(thing):
+            for own, method in vars(thing).items():
+                if not own.startswith("_"):
+                    yield f"{name}.{own}", inspect.getdoc(method)
+
+
+@pytest.mark.parametrize("name, text", [pytest.param(n, t, id=n) for n, t in docstrings()])
+def test_every_docstring_is_there_and_its_example_runs(name, text):
+    assert text, name
+    test = doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, name, None, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_first_band():
+    assert example("first_band").main() > 0.7
+
+
+def test_own_base():
+    assert example("own_base").main() < 250
+
+
+def test_late_rewards():
+    assert example("late_rewards").main() > 0.6
+
+
+def test_compare_on_your_data():
+    means = example("compare_on_your_data").main(rounds=1_500, seeds=2)
+    assert max(means, key=means.get) != "exp3" and means["band"] > means["exp3"]
+
+
+def test_the_stubs_say_what_is_there():
+    pytest.importorskip("mypy", reason="mypy is not installed: the stubs are NOT checked")
+    checked = subprocess.run([sys.executable, "-m", "mypy.stubtest", "corral._corral"], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_the_package_is_typed():
+    pytest.importorskip("mypy", reason="mypy is not installed: the package is NOT checked")
+    assert (ROOT / "py.typed").exists()
+    modules = ["-m", "corral", "-m", "corral._run", "-m", "corral.testing"]
+    sources = EXAMPLES.parent / "python"
+    checked = subprocess.run([sys.executable, "-m", "mypy", "--strict", *modules], cwd=sources, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_importing_needs_numpy_alone():
+    code = "import sys, corral; sys.exit(bool({'pandas', 'polars', 'sklearn', 'coba', 'river', 'litellm', 'gymnasium'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_llm_routing():
+    for package in ("pareto_bandit", "sklearn"):
+        pytest.importorskip(package, reason=f"{package} is not installed: the example of LLM routing is NOT run")
+    means = example("llm_routing").main(seeds=1)
+    assert means["band, practical"] > means["band, paper"] and means["band, practical"] > 0.82

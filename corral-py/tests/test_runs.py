@@ -1,0 +1,142 @@
+"""Specs: run, cell by cell, and as tables."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import corral
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*feeds everyone")
+
+SPEC = {
+    "name": "two bases",
+    "rounds": 400,
+    "seeds": 3,
+    "environment": {"name": "bernoulli", "means": [0.8, 0.5, 0.2]},
+    "learner": [
+        {"label": "band", "master": {"name": "practical"}, "bases": [{"name": "ucb1"}, {"name": "exp3"}]},
+        {"base": {"name": "ucb1"}},
+        {"base": {"name": "random"}},
+    ],
+    "claim": [{"text": "better than chance", "learner": "band", "than": "random", "measure": "ratio", "at-most": 0.9}],
+}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return corral.run(SPEC, jobs=2)
+
+
+def test_tables_are_columns_of_numpy(result):
+    table = result.table()
+    assert table["learner"].tolist() == ["band", "ucb1", "random"] and table["alone"].tolist() == [False, True, True]
+    assert table["seeds"].tolist() == [3] * 3 and table["regret"][0] < table["regret"][2]
+    cells, curves, bases = result.cells(), result.curves(), result.bases()
+    assert len(result) == 9 == len(cells["regret"]) and cells["seed"].dtype == np.int64
+    assert {len(c) for c in curves.values()} == {len(curves["round"])} and curves["round"].max() == 400
+    assert set(bases["name"]) == {"ucb1", "exp3"} and np.isnan(bases["benched_round"]).all()
+    assert result.claims()["verdict"].tolist() == ["holds"]
+    assert result.name == "two bases" and "9 cells" in repr(result) and "two bases" in str(result)
+
+
+def test_columns_become_frames(result):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for columns in (result.table(), result.cells(), result.curves(), result.bases(), result.claims()):
+        assert list(pandas.DataFrame(columns).columns) == list(columns) == polars.DataFrame(columns).columns
+
+
+def test_a_notebook_shows_the_report(result, tmp_path):
+    shown = result._repr_html_()
+    assert shown.startswith("<iframe srcdoc=") and "two bases" in shown and '<html' not in shown.split('"')[2]
+    assert "<html" in result.html()
+    result.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text() == result.html()
+
+
+def test_cells_run_anywhere_give_the_same_result(result):
+    cells = [pickle.loads(pickle.dumps(corral.run_cell(SPEC, i))) for i in reversed(range(corral.count_cells(SPEC)))]
+    json.dumps(cells)
+    again = corral.collect(SPEC, cells)
+    for one, other in zip(result.cells().values(), again.cells().values()):
+        assert (one == other).all()
+    assert (again.table()["regret"] == result.table()["regret"]).all()
+    with pytest.raises(ValueError, match="8 of 9"):
+        corral.collect(SPEC, cells[1:])
+    with pytest.raises(ValueError, match="there twice"):
+        corral.collect(SPEC, cells + cells[:1])
+    with pytest.raises(ValueError, match="cell 9 of 9"):
+        corral.run_cell(SPEC, 9)
+
+
+def test_a_spec_is_a_file_a_text_or_a_name(result, tmp_path):
+    text = """
+        name = "two bases"
+        rounds = 50
+        seeds = 1
+        environment = { name = "bernoulli", means = [0.8, 0.2] }
+        [[learner]]
+        base = { name = "ucb1" }
+    """
+    (tmp_path / "spec.toml").write_text(text)
+    of_file, of_path = corral.run(str(tmp_path / "spec.toml")), corral.run(tmp_path / "spec.toml")
+    assert (corral.run(text).cells()["regret"] == of_file.cells()["regret"]).all() and len(of_path) == 1
+    assert corral.count_cells("quickstart") > corral.count_cells("quickstart", fast=True) > 0
+
+
+def test_a_run_goes_on_from_its_folder(tmp_path):
+    first = corral.run(SPEC, out=tmp_path / "kept")
+    told = []
+    again = corral.run(SPEC, out=tmp_path / "kept", progress=lambda done, total: told.append((done, total)))
+    assert (first.cells()["regret"] == again.cells()["regret"]).all()
+    assert told[-1] == (3600, 3600)
+
+
+def test_what_cannot_be_run_says_why(tmp_path):
+    with pytest.raises(ValueError, match="unknown key"):
+        corral.run({**SPEC, "roundss": 5})
+    with pytest.raises(ValueError, match="thompson"):
+        corral.run({**SPEC, "learner": [{"base": {"name": "tompson"}}], "claim": []})
+    with pytest.raises(KeyError, match="quickstart"):
+        corral.run("quickstrt")
+    with pytest.raises(FileNotFoundError):
+        corral.run(tmp_path / "none.toml")
+    with pytest.raises(ValueError):
+        corral.run("rounds = \n")
+
+    def stop(done, total):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        corral.run({**SPEC, "rounds": 200_000}, progress=stop)
+
+
+def test_everything_is_listed():
+    names = {b["name"] for b in corral.list_bases()}
+    assert {"exp3", "linucb", "thompson"} <= names
+    exp3 = next(b for b in corral.list_bases() if b["name"] == "exp3")
+    assert exp3["parameters"] and {"name", "default", "doc", "bounds", "choices"} == set(exp3["parameters"][0])
+    assert "corral" in {m["name"] for m in corral.list_masters()}
+    assert "bernoulli" in {e["name"] for e in corral.list_environments()}
+    assert {"name", "asks"} == set(corral.list_experiments()[0])
+
+
+def test_dask_runs_the_cells(result):
+    dask = pytest.importorskip("dask", reason="dask is not installed: its example is NOT run")
+    cells = dask.compute(*[dask.delayed(corral.run_cell)(SPEC, i) for i in range(corral.count_cells(SPEC))], scheduler="threads")
+    assert (corral.collect(SPEC, cells).cells()["regret"] == result.cells()["regret"]).all()
+
+
+def test_ray_runs_the_cells(result):
+    ray = pytest.importorskip("ray", reason="ray is not installed: its example is NOT run")
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        @ray.remote
+        def cell(i):
+            return corral.run_cell(SPEC, i)
+
+        cells = ray.get([cell.remote(i) for i in range(corral.count_cells(SPEC))])
+    finally:
+        ray.shutdown()
+    assert (corral.collect(SPEC, cells).cells()["regret"] == result.cells()["regret"]).all()
