@@ -10,7 +10,8 @@
 //! # Ok::<(), corral_core::set::SetError>(())
 //! ```
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 mod error;
 mod finite;
@@ -29,7 +30,7 @@ const SIMPLEX_SUM: f64 = 1e-9;
 /// A set of points. Sizes are checked by the constructors and when a set is read; one written out as a literal is
 /// checked by [`Set::check`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Raw", into = "Raw")]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Set {
     /// The unit ball of R^dim.
@@ -63,47 +64,15 @@ pub enum Set {
     },
 }
 
-/// As a spec file writes it, before it is checked.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Raw {
-    Ball { dim: usize },
-    Box { dim: usize },
-    Simplex { vertices: usize },
-    Polytope(Polytope),
-    Finite(Finite),
-    Sphere { dim: usize },
-    Hypercube { dim: usize },
-}
-
-impl TryFrom<Raw> for Set {
-    type Error = SetError;
-    fn try_from(raw: Raw) -> Result<Self, SetError> {
-        let set = match raw {
-            Raw::Ball { dim } => Self::Ball { dim },
-            Raw::Box { dim } => Self::Box { dim },
-            Raw::Simplex { vertices } => Self::Simplex { vertices },
-            Raw::Polytope(polytope) => Self::Polytope(polytope),
-            Raw::Finite(points) => Self::Finite(points),
-            Raw::Sphere { dim } => Self::Sphere { dim },
-            Raw::Hypercube { dim } => Self::Hypercube { dim },
-        };
-        set.check()?;
-        Ok(set)
+impl Serialize for Set {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, to)
     }
 }
 
-impl From<Set> for Raw {
-    fn from(set: Set) -> Self {
-        match set {
-            Set::Ball { dim } => Self::Ball { dim },
-            Set::Box { dim } => Self::Box { dim },
-            Set::Simplex { vertices } => Self::Simplex { vertices },
-            Set::Polytope(polytope) => Self::Polytope(polytope),
-            Set::Finite(points) => Self::Finite(points),
-            Set::Sphere { dim } => Self::Sphere { dim },
-            Set::Hypercube { dim } => Self::Hypercube { dim },
-        }
+impl<'de> Deserialize<'de> for Set {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Self::deserialize(from)?.checked().map_err(D::Error::custom)
     }
 }
 
