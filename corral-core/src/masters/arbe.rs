@@ -19,11 +19,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled, all};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::{MasterSetup, RegretBound, Roster};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 crate::params! {
     /// Parameters of [`Arbe`].
@@ -99,11 +99,10 @@ impl Rule for ArbeRule {
         summary: "draws bases so that their candidate bounds are balanced, and drops those that break theirs",
         source: "Pacchiano, Dann, Gentile 2022, Best of both worlds model selection (first phase)",
         regret: "about d^2 sqrt(M T) for the first base whose bound d sqrt(n) holds, with probability 1 - delta",
-        alpha: None,
         fits: "feed weighted; any losses; nested bases with candidate bounds",
         cost: "O(M), two square roots a base",
-        kind: Kind::Any,
         status: Status::Experimental,
+        ..Entry::EMPTY
     };
 
     fn new(params: &ArbeParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -120,18 +119,9 @@ impl Rule for ArbeRule {
         Ok(Self { scale: params.scale, delta: params.delta, rates, order, dropped: 0, gains, round: 0 })
     }
 
-    fn takes_real_losses(_: &ArbeParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
-        roster.credited(credit, |i, weight| self.gains[i] += (1.0 - loss) * weight);
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, roster, .. } = round;
+        round.each(|i, weight| self.gains[i] += (1.0 - loss) * weight);
         self.round += 1;
         let dropped = self.test(roster);
         if dropped > self.dropped {
@@ -166,13 +156,12 @@ impl Rule for ArbeRule {
         self.rates.get(base).map(|d| all * d * d)
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (&self.rates, &self.order, self.scale, self.delta, self.dropped < self.rates.len())
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.rates.len();
-        all("gains", &state.gains, bases, f64::is_finite)?;
-        let constants = |r: &Self| (r.scale, r.delta, r.rates.clone(), r.order.clone());
-        if constants(state) != constants(self) || state.dropped >= bases {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        all("gains", &state.gains, bases, f64::is_finite)
     }
 }

@@ -12,11 +12,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, all};
+use super::rule::{Credited, Rule, all};
 use super::{MasterSetup, Roster};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, Rate, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, Rate, SnapshotError};
 
 /// Whose rules to follow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -229,11 +229,10 @@ impl Rule for AsPublishedRule {
         summary: "Corral by the rules of a public program, which are not the paper's",
         source: "the public programs named by its rules",
         regret: "no theorem",
-        alpha: None,
         fits: "the reproduction of published figures",
         cost: "O(M) per step of a bisection, some 20 to 50 steps",
-        kind: Kind::Any,
         status: Status::Experimental,
+        ..Entry::EMPTY
     };
 
     fn new(params: &AsPublishedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -271,17 +270,12 @@ impl Rule for AsPublishedRule {
         params.rules == CorralProgram::AsModelselection
     }
 
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, roster, .. } = round;
         let gains = self.program == CorralProgram::AsAdversarialMasterH;
         let value = if gains { 1.0 - loss } else { loss };
         self.estimates.fill(0.0);
-        roster.credited(credit, |i, weight| self.estimates[i] = value * weight);
+        round.each(|i, weight| self.estimates[i] = value * weight);
         self.descend(roster);
         let total: f64 = self.next.iter().sum();
         if !((total - 1.0).abs() <= 1e-3 && self.next.iter().all(|p| (0.0..=1.0 + 1e-3).contains(p))) {
@@ -331,14 +325,14 @@ impl Rule for AsPublishedRule {
         self.estimates.resize(self.plain.len(), 0.0);
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (self.program, self.gamma, self.beta)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.plain.len();
         all("probabilities", &state.plain, bases, |p| (0.0..=1.0 + 1e-3).contains(&p))?;
         all("rates", &state.rates, bases, |r| r > 0.0 && r.is_finite())?;
-        all("ranges", &state.ranges, bases, |r| r >= 1.0 && r.is_finite())?;
-        if (state.program, state.gamma, state.beta) != (self.program, self.gamma, self.beta) {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        all("ranges", &state.ranges, bases, |r| r >= 1.0 && r.is_finite())
     }
 }

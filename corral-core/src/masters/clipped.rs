@@ -13,10 +13,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, all};
+use super::rule::{Credited, Rule, all};
 use super::{MasterSetup, Roster};
 use crate::omd::{LogBarrier, Losses, OmdError};
-use crate::registry::{Entry, Kind, Status};
+use crate::registry::{Entry, Status};
 use crate::{Credit, MasterError, ParamError, Rate, SnapshotError};
 
 crate::params! {
@@ -86,11 +86,10 @@ impl Rule for ClippedRule {
         summary: "Corral over the clipped simplex",
         source: "after Lee, Luo, Wei, Zhang 2020, Bias no more",
         regret: "Corral's, with high probability (derived for bandits, not for bases)",
-        alpha: None,
         fits: "feed weighted; any losses; known horizon",
         cost: "O(M)",
-        kind: Kind::Any,
         status: Status::Experimental,
+        ..Entry::EMPTY
     };
 
     fn new(params: &ClippedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -115,20 +114,11 @@ impl Rule for ClippedRule {
         Ok(rule)
     }
 
-    fn takes_real_losses(_: &ClippedParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, credit, roster, .. } = round;
         self.estimates.fill(0.0);
         let mut last = None;
-        roster.credited(credit, |i, weight| {
+        round.each(|i, weight| {
             self.estimates[i] = loss * weight;
             last = Some(i);
         });
@@ -193,14 +183,14 @@ impl Rule for ClippedRule {
         self.widened.reserve(bases);
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (self.horizon, self.floor)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.ranges.len();
         all("ranges", &state.ranges, bases, |r| (2.0..f64::INFINITY).contains(&r))?;
         let least = self.barrier.rates().first().copied().unwrap_or(0.0);
-        all("rates", state.barrier.rates(), bases, |r| r >= least)?;
-        if (state.horizon, state.floor) != (self.horizon, self.floor) {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        all("rates", state.barrier.rates(), bases, |r| r >= least)
     }
 }

@@ -7,7 +7,7 @@ use super::clipped::{ClippedParams, ClippedRule};
 use super::practical::{Fall, Practical, PracticalParams};
 use super::{MasterSetup, Ruled};
 use crate::params::Bounds;
-use crate::registry::{BuildError, Entry, Kind, Status, read};
+use crate::registry::{BuildError, Entry, Status, read};
 use crate::{Corral, CorralParams, Horizon, Master, ParamError, Rate, Step};
 
 crate::params! {
@@ -40,11 +40,10 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "mirror descent with the log barrier, and rates that grow where probabilities fall",
     source: "Agarwal, Luo, Neyshabur, Schapire 2017, Corralling a Band of Bandit Algorithms",
     regret: "M ln T/eta + T eta - E[rho]/(40 eta ln T): the best base run alone, if bases are stable",
-    alpha: None,
     fits: "feed weighted (the theorem) or raw (stochastic bases); any losses",
     cost: "O(M) up to 256 bases; independent of M from there on",
-    kind: Kind::Any,
     status: Status::Paper,
+    ..Entry::EMPTY
 };
 
 impl CorralSpec {

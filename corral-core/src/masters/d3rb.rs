@@ -28,12 +28,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled, all};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::tally::{Tally, follow, iterated_width};
 use super::{MasterSetup, Roster, Rulebook};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 /// How [`D3rb`] and [`Ed2rb`] choose a base.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,13 +64,6 @@ crate::params! {
     }
 }
 
-impl D3rbParams {
-    /// The rules and constants of the authors' program.
-    pub fn as_published_code() -> Self {
-        Self { rules: Rulebook::PublishedCode, ..Self::default() }
-    }
-}
-
 /// D3RB: regret rates are doubled when refuted.
 pub type D3rb = Ruled<D3rbRule>;
 
@@ -78,15 +71,14 @@ pub type D3rb = Ruled<D3rbRule>;
 pub type Ed2rb = Ruled<Ed2rbRule>;
 
 /// The rule of [`D3rb`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct D3rbRule(Balance);
+pub type D3rbRule = Balance<false>;
 
 /// The rule of [`Ed2rb`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Ed2rbRule(Balance);
+pub type Ed2rbRule = Balance<true>;
 
+/// Regret rates that are doubled when refuted, or `ESTIMATED`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Balance {
+pub struct Balance<const ESTIMATED: bool> {
     params: D3rbParams,
     tally: Tally,
     /// d_i
@@ -100,7 +92,51 @@ struct Balance {
 /// The published code's largest rate.
 const LARGEST_RATE: f64 = 1e4;
 
-impl Balance {
+/// d_i and phi_i of a base with n_i plays and the gap gap_i: D3RB.
+fn double(params: &D3rbParams, plays: f64, gap: f64, rate: &mut f64, potential: &mut f64) {
+    let root = plays.sqrt();
+    match params.rules {
+        Rulebook::Paper if gap > *rate / root => *rate *= 2.0,
+        Rulebook::PublishedCode if plays * gap > *rate * root => *rate = (2.0 * *rate).min(LARGEST_RATE),
+        _ => {}
+    }
+    *potential = *rate * root;
+}
+
+/// The same of ED2RB.
+fn estimate(params: &D3rbParams, plays: f64, gap: f64, rate: &mut f64, potential: &mut f64) {
+    let (root, before) = (plays.sqrt(), *potential);
+    match params.rules {
+        Rulebook::Paper => {
+            *rate = (root * gap).max(params.least_rate);
+            *potential = (*rate * root).clamp(before, 2.0 * before);
+        }
+        Rulebook::PublishedCode => {
+            let estimate = (plays * gap).min(2.0 * before);
+            *potential = estimate.max(before).max(params.least_rate * root);
+            *rate = (*potential / root).max(params.least_rate);
+        }
+    }
+}
+
+impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
+    type Params = D3rbParams;
+
+    const ENTRY: Entry = Entry {
+        name: if ESTIMATED { "ed2rb" } else { "d3rb" },
+        summary: if ESTIMATED {
+            "balances regret rates that are estimated from the data"
+        } else {
+            "balances regret rates that are doubled when the data refute them"
+        },
+        source: "Pacchiano, Dann, Gentile 2024, Data-driven online model selection with regret guarantees",
+        regret: "about d M sqrt(T) + d^2 sqrt(M T), d the best base's realised rate; stochastic losses only",
+        fits: "feed raw; stochastic losses",
+        cost: "O(M)",
+        status: Status::FromMemory,
+        ..Entry::EMPTY
+    };
+
     fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let rate = params.least_rate;
         let published = params.rules == Rulebook::PublishedCode;
@@ -114,20 +150,13 @@ impl Balance {
         })
     }
 
-    /// Counts the loss; then calls `revise(balance's parts, plays, gap)` for each credited base.
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        revise: impl Fn(&D3rbParams, Played<'_>),
-    ) {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Self { params, tally, rates, potential, lower } = self;
-        let published = params.rules == Rulebook::PublishedCode;
+        let roster = round.roster;
         let bases = roster.bases() as f64;
-        tally.count(loss, credit, roster, |tally, i| {
+        tally.count(round, |tally, i| {
             let (plays, reward) = (tally.plays[i], tally.rewards[i]);
-            let upper = if published {
+            let upper = if params.rules == Rulebook::PublishedCode {
                 let width = params.scale * (plays * ((plays + 1.0) / params.delta).ln()).sqrt();
                 lower[i] = (reward - width) / plays.max(1.0).sqrt();
                 (reward + width) / plays.sqrt()
@@ -141,14 +170,13 @@ impl Balance {
             } else {
                 roster.iter().map(|j| lower[j]).fold(f64::NEG_INFINITY, f64::max)
             };
-            revise(
-                params,
-                Played { plays, gap: best - upper, rate: &mut rates[i], potential: &mut potential[i] },
-            );
+            let revise = if ESTIMATED { estimate } else { double };
+            revise(params, plays, best - upper, &mut rates[i], &mut potential[i]);
         });
+        Ok(())
     }
 
-    fn distribute(&self, roster: &Roster, out: &mut [f64]) {
+    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         if self.params.draw == BalanceDraw::Least {
             // argmin phi
             return follow(roster.least(|i| self.potential[i]), out);
@@ -160,9 +188,13 @@ impl Balance {
         out.iter_mut().for_each(|p| *p /= total);
     }
 
-    /// Whether a weight of a base is bounded: it is 1 where the choice is certain.
     fn weight_range(&self) -> Option<f64> {
+        // Where the choice is certain.
         (self.params.draw == BalanceDraw::Least).then_some(1.0)
+    }
+
+    fn constants(&self) -> impl PartialEq {
+        &self.params
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
@@ -170,129 +202,6 @@ impl Balance {
         state.tally.validate(bases)?;
         all("rates", &state.rates, bases, |x| x >= self.params.least_rate && x.is_finite())?;
         all("potentials", &state.potential, bases, |x| x > 0.0 && x.is_finite())?;
-        all("lower bounds", &state.lower, bases, |x| x < f64::INFINITY)?;
-        if state.params != self.params {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
-    }
-}
-
-/// What a round revises of the played base.
-struct Played<'a> {
-    plays: f64,
-    gap: f64,
-    rate: &'a mut f64,
-    potential: &'a mut f64,
-}
-
-impl Rule for D3rbRule {
-    type Params = D3rbParams;
-
-    const ENTRY: Entry = Entry {
-        name: "d3rb",
-        summary: "balances regret rates that are doubled when the data refute them",
-        source: "Pacchiano, Dann, Gentile 2024, Data-driven online model selection with regret guarantees",
-        regret: "about d M sqrt(T) + d^2 sqrt(M T), d the best base's realised rate; stochastic losses only",
-        alpha: None,
-        fits: "feed raw; stochastic losses",
-        cost: "O(M)",
-        kind: Kind::Any,
-        status: Status::FromMemory,
-    };
-
-    fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        Balance::new(params, setup).map(Self)
-    }
-
-    fn takes_real_losses(_: &D3rbParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
-        self.0.learn(loss, credit, roster, |params, base| {
-            let root = base.plays.sqrt();
-            match params.rules {
-                Rulebook::Paper if base.gap > *base.rate / root => *base.rate *= 2.0,
-                Rulebook::PublishedCode if base.plays * base.gap > *base.rate * root => {
-                    *base.rate = (2.0 * *base.rate).min(LARGEST_RATE);
-                }
-                _ => {}
-            }
-            *base.potential = *base.rate * root;
-        });
-        Ok(())
-    }
-
-    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        self.0.distribute(roster, out);
-    }
-
-    fn weight_range(&self) -> Option<f64> {
-        self.0.weight_range()
-    }
-
-    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        self.0.admits(&state.0)
-    }
-}
-
-impl Rule for Ed2rbRule {
-    type Params = D3rbParams;
-
-    const ENTRY: Entry = Entry {
-        name: "ed2rb",
-        summary: "balances regret rates that are estimated from the data",
-        ..D3rbRule::ENTRY
-    };
-
-    fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        Balance::new(params, setup).map(Self)
-    }
-
-    fn takes_real_losses(_: &D3rbParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
-        self.0.learn(loss, credit, roster, |params, base| {
-            let (root, before) = (base.plays.sqrt(), *base.potential);
-            match params.rules {
-                Rulebook::Paper => {
-                    *base.rate = (root * base.gap).max(params.least_rate);
-                    *base.potential = (*base.rate * root).clamp(before, 2.0 * before);
-                }
-                Rulebook::PublishedCode => {
-                    let estimate = (base.plays * base.gap).min(2.0 * before);
-                    *base.potential = estimate.max(before).max(params.least_rate * root);
-                    *base.rate = (*base.potential / root).max(params.least_rate);
-                }
-            }
-        });
-        Ok(())
-    }
-
-    fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        self.0.distribute(roster, out);
-    }
-
-    fn weight_range(&self) -> Option<f64> {
-        self.0.weight_range()
-    }
-
-    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        self.0.admits(&state.0)
+        all("lower bounds", &state.lower, bases, |x| x < f64::INFINITY)
     }
 }

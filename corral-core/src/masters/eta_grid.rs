@@ -17,11 +17,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::entropy::ExponentialWeights;
-use super::rule::{Rule, Ruled, all};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::{MasterSetup, Roster};
 use crate::omd::{LogBarrier, Losses};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
+use crate::registry::{Entry, Status};
 use crate::{Credit, MasterError, ParamError, SnapshotError, memory};
 
 crate::params! {
@@ -70,11 +70,10 @@ impl Rule for EtaGridRule {
         summary: "log-barrier descents with several learning rates on the same estimates, and a hedge over them",
         source: "a heuristic of this project, after Agarwal, Luo, Neyshabur, Schapire 2017",
         regret: "no theorem",
-        alpha: None,
         fits: "feed raw or weighted; known horizon; bases that learn fast",
         cost: "O(G M)",
-        kind: Kind::Any,
         status: Status::Experimental,
+        ..Entry::EMPTY
     };
 
     fn new(params: &EtaGridParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -112,23 +111,14 @@ impl Rule for EtaGridRule {
         })
     }
 
-    fn takes_real_losses(_: &EtaGridParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, credit, .. } = round;
         if loss == 0.0 {
             return Ok(());
         }
         self.estimates.fill(0.0);
         let mut chosen = None;
-        roster.credited(credit, |i, weight| {
+        round.each(|i, weight| {
             self.estimates[i] = loss * weight;
             chosen = Some(i);
         });
@@ -174,18 +164,14 @@ impl Rule for EtaGridRule {
         self.estimates.resize(self.bases, 0.0);
     }
 
+    fn constants(&self) -> impl PartialEq {
+        let rates: Vec<&[f64]> = self.copies.iter().map(LogBarrier::rates).collect();
+        (self.bases, self.mixing, &self.rates, &self.everyone, rates)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let copies = self.copies.len();
         state.hedge.validate(copies)?;
-        all("shares", &state.shares, copies, |q| (0.0..=1.0 + 1e-9).contains(&q))?;
-        let constants = |r: &Self| (r.bases, r.mixing, r.rates.clone(), r.everyone.clone());
-        let same = |(a, b): (&LogBarrier, &LogBarrier)| a.rates() == b.rates();
-        if constants(state) != constants(self)
-            || state.copies.len() != copies
-            || !state.copies.iter().zip(&self.copies).all(same)
-        {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        all("shares", &state.shares, copies, |q| (0.0..=1.0 + 1e-9).contains(&q))
     }
 }

@@ -23,11 +23,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::entropy::ExponentialWeights;
-use super::rule::{Rule, Ruled};
+use super::rule::{Credited, Rule, Ruled};
 use super::{MasterSetup, Roster, Rulebook};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, Rate, SnapshotError};
+use crate::registry::Entry;
+use crate::{MasterError, ParamError, Rate, SnapshotError};
 
 crate::params! {
     /// Parameters of [`Exp3`].
@@ -74,11 +74,9 @@ impl Rule for Exp3Rule {
         summary: "exponential weights over the bases' estimated losses",
         source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
         regret: "sqrt(2 T M ln M) against each base's actual run; nothing against the base run alone",
-        alpha: None,
         fits: "feed raw or weighted; any losses",
         cost: "O(M), one exponential (M when T is not known)",
-        kind: Kind::Any,
-        status: Status::Standard,
+        ..Entry::EMPTY
     };
 
     fn new(params: &Exp3Params, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -108,25 +106,16 @@ impl Rule for Exp3Rule {
         })
     }
 
-    fn takes_real_losses(_: &Exp3Params) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, roster, .. } = round;
         self.round += 1;
         if self.published {
             // S_{i_t} += r/pbar_{i_t}; the sums hold -S.
-            roster.credited(credit, |i, weight| self.weights.add_lazily(i, -(1.0 - loss) * weight));
+            round.each(|i, weight| self.weights.add_lazily(i, -(1.0 - loss) * weight));
             return Ok(());
         }
         // S_{i_t} += f/pbar_{i_t}
-        roster.credited(credit, |i, weight| self.weights.add(i, loss * weight));
+        round.each(|i, weight| self.weights.add(i, loss * weight));
         if self.anytime {
             let rate = self.anytime_rate(roster.bases());
             self.weights.refresh(roster, rate);
@@ -156,12 +145,11 @@ impl Rule for Exp3Rule {
         (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (self.mixing, self.moment, self.anytime, self.published, self.round > 0)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        state.weights.validate(self.weights.len())?;
-        let constants = |r: &Self| (r.mixing, r.moment, r.anytime, r.published);
-        if constants(state) != constants(self) || state.round == 0 {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        state.weights.validate(self.weights.len())
     }
 }

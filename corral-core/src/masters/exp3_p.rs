@@ -15,11 +15,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::entropy::ExponentialWeights;
-use super::rule::{Rule, Ruled};
+use super::rule::{Credited, Rule, Ruled};
 use super::{MasterSetup, Roster};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 crate::params! {
     /// Parameters of [`Exp3P`].
@@ -58,11 +58,10 @@ impl Rule for Exp3PRule {
         summary: "exponential weights over optimistic gains, with high probability",
         source: "Auer, Cesa-Bianchi, Freund, Schapire 2002; Bubeck, Cesa-Bianchi 2012, section 3.3",
         regret: "O(sqrt(T M ln(M/delta))) against each base's actual run, with probability 1 - delta",
-        alpha: None,
         fits: "feed raw or weighted; any losses; known horizon",
         cost: "O(M), a few exponentials",
-        kind: Kind::Any,
         status: Status::FromMemory,
+        ..Entry::EMPTY
     };
 
     fn new(params: &Exp3PParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -89,24 +88,15 @@ impl Rule for Exp3PRule {
         Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), rate, bonus, mixing })
     }
 
-    fn takes_real_losses(_: &Exp3PParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        current: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, roster, current, .. } = round;
         let mut seen = false;
-        roster.credited(credit, |_, _| seen = true);
+        round.each(|_, _| seen = true);
         if seen {
             // G_i += b/pbar_i; the sums hold -G.
             self.weights.favour(roster, self.bonus, current);
             // G_i += (1 - f) w_i
-            roster.credited(credit, |i, weight| self.weights.add(i, -(1.0 - loss) * weight));
+            round.each(|i, weight| self.weights.add(i, -(1.0 - loss) * weight));
         }
         Ok(())
     }
@@ -124,11 +114,11 @@ impl Rule for Exp3PRule {
         (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (self.rate, self.bonus, self.mixing)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        state.weights.validate(self.weights.len())?;
-        if (state.rate, state.bonus, state.mixing) != (self.rate, self.bonus, self.mixing) {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        state.weights.validate(self.weights.len())
     }
 }

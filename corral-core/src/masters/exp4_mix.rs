@@ -18,11 +18,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::entropy::ExponentialWeights;
-use super::rule::{Rule, Ruled};
+use super::rule::{Credited, Rule, Ruled};
 use super::{MasterSetup, RegretBound, Roster};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 crate::params! {
     /// Parameters of [`Exp4Mix`].
@@ -57,11 +57,10 @@ impl Rule for Exp4MixRule {
         summary: "EXP4 over the bases with uniform exploration, so that each keeps learning",
         source: "Maillard, Munos 2011, Adaptive bandits; Bubeck, Cesa-Bianchi 2012, chapter 4.2",
         regret: "gamma T + sqrt(2 T min(M,K) ln M) + (M/gamma)^alpha R: T^(2/3) for sqrt(T) bases",
-        alpha: None,
         fits: "credit likelihood or same-decision, feed weighted; stable bases, known horizon",
         cost: "O(M), an exponential per credited base",
-        kind: Kind::Any,
         status: Status::FromMemory,
+        ..Entry::EMPTY
     };
 
     fn new(params: &Exp4MixParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -94,19 +93,10 @@ impl Rule for Exp4MixRule {
         Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), mixing })
     }
 
-    fn takes_real_losses(_: &Exp4MixParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let loss = round.loss;
         // S_i += f pi_i(a_t)/P(a_t)
-        roster.credited(credit, |i, weight| self.weights.add(i, loss * weight));
+        round.each(|i, weight| self.weights.add(i, loss * weight));
         Ok(())
     }
 
@@ -123,11 +113,11 @@ impl Rule for Exp4MixRule {
         (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
+    fn constants(&self) -> impl PartialEq {
+        self.mixing
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        state.weights.validate(self.weights.len())?;
-        if state.mixing != self.mixing {
-            return Err(SnapshotError::state(format!("mixing is {}, not {}", state.mixing, self.mixing)));
-        }
-        Ok(())
+        state.weights.validate(self.weights.len())
     }
 }

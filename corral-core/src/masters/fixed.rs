@@ -5,10 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled};
+use super::rule::{Credited, Rule, Ruled};
+use super::tally::follow;
 use super::{MasterSetup, Roster};
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::Entry;
+use crate::{MasterError, ParamError};
 
 crate::params! {
     /// Parameters of [`Fixed`].
@@ -35,11 +36,9 @@ impl Rule for FixedRule {
         summary: "always the same base, for scale",
         source: "folklore",
         regret: "that base's",
-        alpha: None,
         fits: "any feed",
         cost: "O(M)",
-        kind: Kind::Any,
-        status: Status::Standard,
+        ..Entry::EMPTY
     };
 
     fn new(params: &FixedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -50,29 +49,20 @@ impl Rule for FixedRule {
         }
     }
 
-    fn takes_real_losses(_: &FixedParams) -> bool {
-        true
-    }
-
-    fn learn(&mut self, _: f64, _: Credit<'_>, _: &Roster, _: &[f64]) -> Result<(), MasterError> {
+    fn learn(&mut self, _: Credited<'_>) -> Result<(), MasterError> {
         Ok(())
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         let base = if roster.has(self.base) { self.base } else { roster.least(|_| 0.0) };
-        out.fill(0.0);
-        out[base] = 1.0;
+        follow(base, out);
     }
 
     fn weight_range(&self) -> Option<f64> {
         Some(1.0)
     }
 
-    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        if self == state {
-            Ok(())
-        } else {
-            Err(SnapshotError::state(format!("it follows base {}", state.base)))
-        }
+    fn constants(&self) -> impl PartialEq {
+        self.base
     }
 }

@@ -18,11 +18,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled, all};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::tsallis::Tsallis;
 use super::{MasterSetup, RegretBound, Roster};
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 crate::params! {
     /// Parameters of [`Hedged`].
@@ -67,11 +67,10 @@ impl Rule for HedgedRule {
         summary: "follow the leader with the Tsallis-1/2 entropy, and a bias for bases whose probability falls",
         source: "Foster, Gentile, Mohri, Zimmert 2020, Adapting to misspecification in contextual bandits",
         regret: "O(sqrt(M T) + M^alpha R_i) against base i run alone, if bases are stable and every R_i is known",
-        alpha: None,
         fits: "feed weighted; any losses; known horizon; a regret bound per base",
         cost: "O(M) per Newton step, a few steps",
-        kind: Kind::Any,
         status: Status::Experimental,
+        ..Entry::EMPTY
     };
 
     fn new(params: &HedgedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -93,19 +92,10 @@ impl Rule for HedgedRule {
         })
     }
 
-    fn takes_real_losses(_: &HedgedParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let loss = round.loss;
         self.widened.clear();
-        roster.credited(credit, |i, weight| self.weights.sums[i] += loss * weight);
+        round.each(|i, weight| self.weights.sums[i] += loss * weight);
         self.round += 1;
         Ok(())
     }
@@ -147,15 +137,14 @@ impl Rule for HedgedRule {
         self.widened.reserve(self.ranges.len());
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (self.rate, self.outer, self.horizon, &self.regrets, &self.alphas)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.ranges.len();
         state.weights.validate(bases)?;
         let first = 2.0 * bases as f64;
-        all("ranges", &state.ranges, bases, |r| (first..=2.0 * LARGEST_RANGE).contains(&r))?;
-        let constants = |r: &Self| (r.rate, r.outer, r.horizon, r.regrets.clone(), r.alphas.clone());
-        if constants(state) != constants(self) {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        all("ranges", &state.ranges, bases, |r| (first..=2.0 * LARGEST_RANGE).contains(&r))
     }
 }

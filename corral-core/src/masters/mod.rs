@@ -63,7 +63,7 @@ pub use practical::{Fall, Practical, PracticalParams, PracticalRule};
 pub use rbbe::{Rbbe, RbbeParams, RbbeRule, copies_of_grid};
 pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
 pub use roster::Roster;
-pub use rule::{Rule, Ruled};
+pub use rule::{Credited, Rule, Ruled};
 pub(crate) use rule::{check_share, described};
 pub use trim::{Schedule, Trim, TrimParams, TrimRule};
 pub use tsallis_inf::{Estimator, TsallisInf, TsallisInfParams, TsallisInfRule};

@@ -15,11 +15,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled, all};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::tally::{Tally, follow};
 use super::{MasterSetup, RegretBound, Roster};
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 crate::params! {
     /// Parameters of [`RegretBalancing`].
@@ -52,11 +52,10 @@ impl Rule for RegretBalancingRule {
         summary: "plays so that all bases have the same estimated regret",
         source: "Abbasi-Yadkori, Pacchiano, Phan 2020, Regret balancing for bandit and RL model selection",
         regret: "about M times the best base's, if the target bounds that",
-        alpha: None,
         fits: "feed raw; stochastic losses, a known bound on the best base's regret",
         cost: "O(M)",
-        kind: Kind::Any,
         status: Status::FromMemory,
+        ..Entry::EMPTY
     };
 
     fn new(params: &RegretBalancingParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -71,19 +70,9 @@ impl Rule for RegretBalancingRule {
         Ok(Self { tally: Tally::new(setup.bases), target, upper: vec![f64::INFINITY; setup.bases] })
     }
 
-    fn takes_real_losses(_: &RegretBalancingParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let (upper, target) = (&mut self.upper, self.target);
-        self.tally.count(loss, credit, roster, |tally, i| {
+        self.tally.count(round, |tally, i| {
             upper[i] = (tally.rewards[i] + target.at(tally.plays[i])) / tally.plays[i];
         });
         Ok(())
@@ -105,12 +94,12 @@ impl Rule for RegretBalancingRule {
         Some(1.0)
     }
 
+    fn constants(&self) -> impl PartialEq {
+        self.target
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         state.tally.validate(self.upper.len())?;
-        all("bounds", &state.upper, self.upper.len(), |u| u > f64::NEG_INFINITY)?;
-        if state.target != self.target {
-            return Err(SnapshotError::state("its target is another"));
-        }
-        Ok(())
+        all("bounds", &state.upper, self.upper.len(), |u| u > f64::NEG_INFINITY)
     }
 }

@@ -31,20 +31,14 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
 
     /// Whether the rule is defined for losses outside [0, 1]. What it guarantees is about losses inside.
     fn takes_real_losses(_params: &Self::Params) -> bool {
-        false
+        true
     }
 
-    /// Learns a loss. `current` is the distribution in force now, which under delay is not that of the decision.
+    /// Learns a loss.
     ///
     /// # Errors
     /// The step could not be solved.
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        current: &[f64],
-    ) -> Result<(), MasterError>;
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError>;
 
     /// A base left the roster.
     fn retired(&mut self, _base: usize, _roster: &Roster) {}
@@ -88,11 +82,37 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Makes the room to work in that is no part of the state: called after a snapshot was read.
     fn make_room(&mut self) {}
 
-    /// Whether `state`, read from a snapshot, can be a state of this fresh rule.
+    /// What follows from the parameters, and holds in every round: a snapshot has the same.
+    fn constants(&self) -> impl PartialEq;
+
+    /// Whether `state`, read from a snapshot, can be a state of this fresh rule, whose constants it has.
     ///
     /// # Errors
     /// Says what cannot be.
-    fn admits(&self, state: &Self) -> Result<(), SnapshotError>;
+    fn admits(&self, _state: &Self) -> Result<(), SnapshotError> {
+        Ok(())
+    }
+}
+
+/// A loss, and the bases that it is credited to.
+#[derive(Debug, Clone, Copy)]
+pub struct Credited<'a> {
+    /// The loss.
+    pub loss: f64,
+    /// Who is credited with which weight.
+    pub credit: Credit<'a>,
+    /// Who is still in the band.
+    pub roster: &'a Roster,
+    /// The distribution in force now, which under delay is not that of the decision.
+    pub current: &'a [f64],
+}
+
+impl Credited<'_> {
+    /// Calls `learn(base, weight)` for every base left that is credited with a positive weight.
+    #[inline]
+    pub fn each(self, learn: impl FnMut(usize, f64)) {
+        self.roster.credited(self.credit, learn);
+    }
 }
 
 /// A master that follows the rule `R`.
@@ -172,7 +192,8 @@ impl<R: Rule> Master for Ruled<R> {
 
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
         self.roster.check(loss, credit, self.setup.losses)?;
-        self.rule.learn(loss, credit, &self.roster, &self.probabilities)?;
+        let (roster, current) = (&self.roster, &self.probabilities[..]);
+        self.rule.learn(Credited { loss, credit, roster, current })?;
         self.rule.distribute(&self.roster, &mut self.probabilities);
         self.orders.clear();
         for &base in self.rule.widened() {
@@ -264,6 +285,9 @@ impl<R: Rule> Master for Ruled<R> {
         let fresh = Self::new(read.params, &read.setup).map_err(SnapshotError::state)?;
         read.roster.validate(fresh.setup.bases)?;
         fresh.rule.admits(&read.rule)?;
+        if fresh.rule.constants() != read.rule.constants() {
+            return Err(SnapshotError::state("its constants do not follow from its parameters").into());
+        }
         distribution(&read.probabilities, &read.roster)?;
         read.rule.make_room();
         *self = Self { roster: read.roster, rule: read.rule, probabilities: read.probabilities, ..fresh };

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Roster;
-use super::rule::all;
-use crate::{Credit, SnapshotError};
+use super::rule::{Credited, all};
+use crate::SnapshotError;
 
 /// n_i plays and u_i rewards, r = 1 - f.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,17 +20,11 @@ impl Tally {
     /// Counts the loss for every credited base, then calls `seen(tally, base)`. A weight of at least 1 is one
     /// observation of the raw loss, a smaller one that fraction of an observation.
     #[inline]
-    pub(super) fn count(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        mut seen: impl FnMut(&Self, usize),
-    ) {
-        roster.credited(credit, |i, weight| {
+    pub(super) fn count(&mut self, round: Credited<'_>, mut seen: impl FnMut(&Self, usize)) {
+        round.each(|i, weight| {
             let share = weight.min(1.0);
             self.plays[i] += share;
-            self.rewards[i] += share * (1.0 - loss);
+            self.rewards[i] += share * (1.0 - round.loss);
             seen(self, i);
         });
     }

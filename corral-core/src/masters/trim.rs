@@ -32,11 +32,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled, all};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::{MasterSetup, Roster, lanes};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 /// How the rate falls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -244,11 +244,10 @@ impl Rule for TrimRule {
         summary: "trimmed log-barrier descent with baselines, an adaptive rate and a patience budget",
         source: "this project",
         regret: "O(M ln T + sqrt(M ln T Q)) + 4 sqrt(T) against actual runs (halving; derived, not published)",
-        alpha: None,
         fits: "feed raw or weighted; bases that learn fast, problems that change; patience for slow starters",
         cost: "O(M) per Newton step, a few steps",
-        kind: Kind::Any,
         status: Status::Experimental,
+        ..Entry::EMPTY
     };
 
     fn new(params: &TrimParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -279,20 +278,19 @@ impl Rule for TrimRule {
         })
     }
 
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        _: &[f64],
-    ) -> Result<(), MasterError> {
+    fn takes_real_losses(_: &TrimParams) -> bool {
+        false
+    }
+
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, roster, .. } = round;
         // l_i = m_i + (f - m_i) w_i, with w_i = 1{i=k}/pbar_k
         let overall = if self.total.1 > 0.0 { self.total.0 / self.total.1 } else { 0.0 };
         for ((l, m), n) in self.estimates.iter_mut().zip(&self.means).zip(&self.plays) {
             *l = if *n > 0.0 { *m } else { overall };
         }
         let mut seen = false;
-        roster.credited(credit, |i, weight| {
+        round.each(|i, weight| {
             self.estimates[i] += (loss - self.estimates[i]) * weight;
             seen = true;
         });
@@ -327,7 +325,7 @@ impl Rule for TrimRule {
         let reference =
             lanes::least(&self.means, &self.plays, |m, n| if n >= 2.0 { m } else { f64::INFINITY });
         let Self { means, plays, spent, memory, total, .. } = self;
-        roster.credited(credit, |k, weight| {
+        round.each(|k, weight| {
             let share = weight.min(1.0);
             if reference < f64::INFINITY {
                 spent[k] = (spent[k] + share * (loss - reference)).max(0.0);
@@ -376,6 +374,10 @@ impl Rule for TrimRule {
         self.estimates.resize(bases, 0.0);
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (self.halving, self.scale, self.memory, self.budget, self.cap, self.horizon, self.round > 0)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.means.len();
         let finite = |x: f64| (0.0..f64::INFINITY).contains(&x);
@@ -383,10 +385,6 @@ impl Rule for TrimRule {
         all("means", &state.means, bases, |x| (0.0..=1.0).contains(&x))?;
         all("plays", &state.plays, bases, finite)?;
         all("patience", &state.spent, bases, finite)?;
-        let constants = |r: &Self| (r.halving, r.scale, r.memory, r.budget, r.cap, r.horizon);
-        if constants(state) != constants(self) || state.round == 0 {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
         if !(state.rate > 0.0 && state.rate <= self.cap && finite(state.moment)) {
             return Err(SnapshotError::state(format!("rate {}, moment {}", state.rate, state.moment)));
         }

@@ -17,12 +17,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled};
+use super::rule::{Credited, Rule, Ruled};
 use super::tsallis::Tsallis;
 use super::{MasterSetup, Roster};
 use crate::params::Bounds;
-use crate::registry::{Entry, Kind, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use crate::registry::{Entry, Status};
+use crate::{MasterError, ParamError, SnapshotError};
 
 /// How losses are estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,11 +74,10 @@ impl Rule for TsallisInfRule {
         summary: "mirror descent with the Tsallis-1/2 entropy, anytime",
         source: "Zimmert, Seldin 2021, Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits",
         regret: "about 4 sqrt(M T) against each base's actual run, logarithmic where one base is best throughout",
-        alpha: None,
         fits: "feed raw or weighted; any losses, bases that learn fast",
         cost: "O(M) per Newton step, a few steps",
-        kind: Kind::Any,
         status: Status::FromMemory,
+        ..Entry::EMPTY
     };
 
     fn new(params: &TsallisInfParams, setup: &MasterSetup) -> Result<Self, ParamError> {
@@ -89,17 +88,8 @@ impl Rule for TsallisInfRule {
         Ok(Self { reduced, rate, round: 1, weights: Tsallis::new(setup.bases) })
     }
 
-    fn takes_real_losses(_: &TsallisInfParams) -> bool {
-        true
-    }
-
-    fn learn(
-        &mut self,
-        loss: f64,
-        credit: Credit<'_>,
-        roster: &Roster,
-        current: &[f64],
-    ) -> Result<(), MasterError> {
+    fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        let Credited { loss, roster, current, .. } = round;
         let eta = self.eta();
         let (reduced, sums) = (self.reduced, &mut self.weights.sums);
         // B_i = 1/2 1{pbar_i >= eta_t^2}
@@ -109,7 +99,7 @@ impl Rule for TsallisInfRule {
                 sums[i] += baseline(i);
             }
         }
-        roster.credited(credit, |i, weight| sums[i] += (loss - baseline(i)) * weight);
+        round.each(|i, weight| sums[i] += (loss - baseline(i)) * weight);
         self.round += 1;
         Ok(())
     }
@@ -129,11 +119,11 @@ impl Rule for TsallisInfRule {
         self.weights.distribute(roster, eta, out);
     }
 
+    fn constants(&self) -> impl PartialEq {
+        (self.reduced, self.rate, self.round > 0)
+    }
+
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        state.weights.validate(self.weights.sums.len())?;
-        if (state.reduced, state.rate) != (self.reduced, self.rate) || state.round == 0 {
-            return Err(SnapshotError::state("its constants do not follow from its parameters"));
-        }
-        Ok(())
+        state.weights.validate(self.weights.sums.len())
     }
 }

@@ -19,7 +19,7 @@
 use serde::Deserializer;
 
 use super::{MasterSetup, Roster};
-use crate::registry::{BuildError, Entry, Kind, Status, read};
+use crate::registry::{BuildError, Entry, Status, read};
 use crate::{
     Corral, CorralParams, Credit, Horizon, LossDomain, Master, MasterError, Order, ParamError, Rate,
     SnapshotError, Telemetry, snapshot,
@@ -38,11 +38,10 @@ pub(super) const ENTRY: Entry = Entry {
     summary: "Corral over pairs of rounds: a base plays twice, and is judged by the second loss",
     source: "Pacchiano, Phan, Abbasi-Yadkori, Rao, Zimmert, Lattimore, Szepesvari 2020, Model selection in contextual stochastic bandit problems",
     regret: "about sqrt(M T) + M^(1-a) T^a c for smoothed bases with regret c n^a with high probability, a and c known",
-    alpha: None,
     fits: "feed raw; smoothed bases; stochastic losses, no delay",
     cost: "half of Corral's",
-    kind: Kind::Any,
     status: Status::Experimental,
+    ..Entry::EMPTY
 };
 
 /// Corral over pairs of rounds.

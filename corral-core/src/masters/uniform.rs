@@ -5,12 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Rule, Ruled};
+use super::rule::{Credited, Rule, Ruled};
 use super::{MasterSetup, Roster};
-use crate::{
-    Credit, MasterError, ParamError, SnapshotError,
-    registry::{Entry, Kind, Status},
-};
+use crate::{MasterError, ParamError, registry::Entry};
 
 crate::params! {
     /// Parameters of [`Uniform`]: none.
@@ -34,22 +31,16 @@ impl Rule for UniformRule {
         summary: "every base with the same probability, for scale",
         source: "folklore",
         regret: "the mean of the bases' regrets",
-        alpha: None,
         fits: "any feed",
         cost: "O(M)",
-        kind: Kind::Any,
-        status: Status::Standard,
+        ..Entry::EMPTY
     };
 
     fn new(_params: &UniformParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         Ok(Self { bases: setup.bases })
     }
 
-    fn takes_real_losses(_: &UniformParams) -> bool {
-        true
-    }
-
-    fn learn(&mut self, _: f64, _: Credit<'_>, _: &Roster, _: &[f64]) -> Result<(), MasterError> {
+    fn learn(&mut self, _: Credited<'_>) -> Result<(), MasterError> {
         Ok(())
     }
 
@@ -64,11 +55,7 @@ impl Rule for UniformRule {
         Some(self.bases as f64)
     }
 
-    fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        if self == state {
-            Ok(())
-        } else {
-            Err(SnapshotError::state(format!("it is of {} bases", state.bases)))
-        }
+    fn constants(&self) -> impl PartialEq {
+        self.bases
     }
 }
