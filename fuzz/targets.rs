@@ -11,7 +11,7 @@ use corral_bench::store;
 use corral_core::masters::{self, MasterSetup};
 use corral_core::{
     Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Decision, Ensemble, EnsembleParams,
-    Feedback, Horizon, Learner, Master, Set, Setup, Space, Ticket, memory, snapshot,
+    Feedback, Horizon, Learner, Master, Memo, Proposal, Set, Setup, Space, Ticket, memory, snapshot,
 };
 use corral_envs::World;
 use corral_plugin_abi::host::preflight_bytes;
@@ -137,8 +137,12 @@ pub fn band() -> (Ensemble<Context, Arm, Corral>, Ticket<Arm>) {
     (band, ticket)
 }
 
-/// A ticket as JSON. The band takes it, or refuses it and is what it was, with nobody benched for it.
+/// `memo` and numbers, which an ensemble that is a base is told as its memo; else a ticket as JSON. The band takes it, or
+/// refuses it and is what it was, with nobody benched for it.
 pub fn ticket(bytes: &[u8]) {
+    if let ("memo", numbers) = head(bytes) {
+        return memo(numbers);
+    }
     let Ok(forged) = serde_json::from_slice::<Ticket<Arm>>(bytes) else { return };
     let (mut band, own) = band();
     let (before, x) = (band.save(), Context::plain(3));
@@ -148,6 +152,17 @@ pub fn ticket(bytes: &[u8]) {
         assert!(band.benched().is_empty(), "somebody was benched for a ticket that was refused");
     }
     assert!(band.choose(&x, &mut Pcg64Dxsm::seed_from_u64(2)).is_ok());
+}
+
+/// The numbers of a memo, 8 bytes each: what an ensemble that is a base refuses, it refuses whole.
+fn memo(bytes: &[u8]) {
+    let numbers: Vec<f64> = bytes.as_chunks().0.iter().map(|number| f64::from_le_bytes(*number)).collect();
+    let (mut band, _) = band();
+    let (before, x) = (band.save(), Context::plain(3));
+    let made = Proposal::with_memo(Arm(0), Memo::from(&numbers[..]));
+    if Base::learn(&mut band, &x, &made, Feedback::plain(0.5)).is_err() {
+        assert_eq!(band.save(), before, "a refused memo changed something");
+    }
 }
 
 /// A spec: reading and checking it answers.

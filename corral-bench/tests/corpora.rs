@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use corral_bench::spec::Spec;
 use corral_bench::store::{Manifest, Shard, Store};
 use corral_core::Learner;
+use rand::SeedableRng;
 
 fn corpus(target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target)
@@ -98,8 +99,19 @@ fn write_good_files() {
         let name = format!("master-{}", entry.name);
         write("snapshot", &name, &[head.as_bytes(), targets::payload(&master.save())].concat());
     }
-    let (_, ticket) = targets::band();
-    write("ticket", "good", &serde_json::to_vec_pretty(&ticket).unwrap());
+    let (mut band, ticket) = targets::band();
+    let good = serde_json::to_string(&ticket).unwrap();
+    write("ticket", "good", good.as_bytes());
+    for place in (1..good.len() - 1).step_by(9) {
+        let other = if &good[place..=place] == "0" { "1" } else { "0" };
+        let changed = [&good[..place], other, &good[place + 1..]].concat();
+        write("ticket", &format!("bad-digit-{place}"), changed.as_bytes());
+    }
+    let x = corral_core::Context::plain(3);
+    let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
+    let made = corral_core::Base::propose(&mut band, &x, &mut rng).unwrap();
+    let numbers: Vec<u8> = made.memo.numbers().iter().flat_map(|number| number.to_le_bytes()).collect();
+    write("ticket", "memo-good", &[b"memo\n", &numbers[..]].concat());
     for entry in corral_envs::entries() {
         let base = match entry.kind {
             corral_core::registry::Kind::Points => "bgd",

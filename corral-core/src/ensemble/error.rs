@@ -53,6 +53,12 @@ pub enum EnsembleError {
         /// What cannot be.
         why: &'static str,
     },
+    /// The ticket is not as it was made, or was made with another [secret](crate::EnsembleParams::secret).
+    #[error("the ticket of round {round} was changed since it was made, or made with another secret")]
+    Changed {
+        /// The round it names.
+        round: u64,
+    },
     /// The loss of this ticket was learned before.
     #[error("the ticket of round {round} was learned already")]
     AlreadyLearned {

@@ -6,13 +6,7 @@ use crate::{Credit, Feedback, Master, MasterError, Order, Proposal};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Whether a loss and where it has to go can be this ensemble's. Written so that NaN fails.
-    pub(super) fn admit(
-        &mut self,
-        x: &X,
-        decision: &D,
-        trace: &Trace,
-        feedback: Feedback,
-    ) -> Result<(), EnsembleError> {
+    fn admit(&self, x: &X, decision: &D, trace: &Trace, feedback: Feedback) -> Result<(), EnsembleError> {
         let (loss, weight) = (feedback.observed().unwrap_or(0.0), feedback.weight());
         if !self.params.losses.contains(loss) {
             return Err(EnsembleError::Loss(loss));
@@ -25,16 +19,6 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         let damaged = |why| EnsembleError::Ticket { round: trace.round, why };
         trace.check(self.seats.len()).map_err(damaged)?;
-        if !trace.shares.is_empty() {
-            // Each base once, the one that was followed included.
-            self.weights.fill(0.0);
-            self.weights[trace.base as usize] = 1.0;
-            for share in &trace.shares {
-                if std::mem::replace(&mut self.weights[share.base as usize], 1.0) != 0.0 {
-                    return Err(damaged("a base has more than one share in it"));
-                }
-            }
-        }
         if let Some(world) = &self.world {
             world.check(x)?;
             if !world.admits(decision, x) {

@@ -245,7 +245,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         let mut trace = Trace::default();
         let made = self.serve(x, rng, &mut trace, true)?;
-        Ok(Ticket::new(made, trace))
+        Ok(Ticket::new(made, trace, self.params.secret))
     }
 
     /// Learns what became of a decision that was chosen for `x`, now or long ago: a plain loss, a [`Feedback`] with a weight
@@ -253,41 +253,52 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// time is refused.
     ///
     /// # Errors
-    /// A loss outside [0, 1] or its scale, a ticket of another ensemble, a damaged one, one that was learned before, a context that the
+    /// A loss outside [0, 1] or its scale, a ticket of another ensemble, one that was changed, one that was learned before, a context that the
     /// ensemble was not built for, a step that the master could not solve: nothing changed, and the ticket is given back.
     pub fn learn(
         &mut self,
         x: &X,
-        ticket: Ticket<D>,
+        mut ticket: Ticket<D>,
         feedback: impl Into<Feedback>,
     ) -> Result<Outcome, Box<Refused<D>>> {
-        let Ticket { decision, memo, mut trace } = ticket;
-        let mut made = Proposal { decision, memo };
-        let id = TicketId { band: trace.ensemble, copy: trace.copy, round: trace.round };
-        let settled = if self.has_learned(id) {
-            Err(EnsembleError::AlreadyLearned { round: trace.round })
-        } else {
-            self.scaled(feedback.into()).and_then(|(feedback, clipped)| {
-                let outcome = self.settle(x, &mut made, &mut trace, feedback)?;
-                self.clipped += u64::from(clipped);
-                Ok(outcome)
-            })
-        };
-        match settled {
+        match self.learn_from(x, &mut ticket, feedback.into()) {
             Ok(outcome) => {
-                self.learned.add(trace.copy, trace.round);
-                if trace.copy == self.params.copy {
-                    // Made after the snapshot that this ensemble continues from: its id is not given out again.
-                    self.round = self.round.max(trace.round.saturating_add(1));
-                }
-                self.recycle(made);
+                self.recycle(ticket.into_proposal());
                 Ok(outcome)
             }
             Err(error) => {
                 self.refused += 1;
-                Err(Box::new(Refused { ticket: Ticket::new(made, trace), error }))
+                Err(Box::new(Refused { ticket, error }))
             }
         }
+    }
+
+    fn learn_from(
+        &mut self,
+        x: &X,
+        ticket: &mut Ticket<D>,
+        feedback: Feedback,
+    ) -> Result<Outcome, EnsembleError> {
+        let TicketId { band, copy, round } = ticket.id();
+        if band != self.id {
+            return Err(EnsembleError::Foreign { found: band, expected: self.id });
+        }
+        if !ticket.is_genuine(self.params.secret) {
+            return Err(EnsembleError::Changed { round });
+        }
+        if self.learned.has(copy, round) {
+            return Err(EnsembleError::AlreadyLearned { round });
+        }
+        let (feedback, clipped) = self.scaled(feedback)?;
+        let (made, trace) = ticket.parts();
+        let outcome = self.settle(x, made, trace, feedback)?;
+        self.clipped += u64::from(clipped);
+        self.learned.add(copy, round);
+        if copy == self.params.copy {
+            // Made after the snapshot that this ensemble continues from: its id is not given out again.
+            self.round = self.round.max(round.saturating_add(1));
+        }
+        Ok(outcome)
     }
 
     /// What the caller measured as a loss in [0, 1], and whether it was clipped.

@@ -43,9 +43,12 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         }
         let mut trace = std::mem::take(&mut self.trace);
         trace.benched.clear();
+        let round = self.round;
+        let damaged = |why| EnsembleError::Ticket { round, why };
         let settled = match trace.unpack(&made.memo, &mut inner.memo) {
+            None => Err(damaged("its memo is cut short")),
+            Some(()) if self.repeats(&trace) => Err(damaged("a base has more than one share in it")),
             Some(()) => self.settle(x, &mut inner, &mut trace, feedback).map(drop),
-            None => Err(EnsembleError::Ticket { round: self.round, why: "its memo is cut short" }),
         };
         self.trace = trace;
         self.recycle(inner);
@@ -147,6 +150,17 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             all.extend(seat.base().benched().into_iter().map(path));
         }
         all
+    }
+
+    /// Whether a base has more than one share. A memo has no seal of its own: a base is owed only that its own come back.
+    fn repeats(&mut self, trace: &Trace) -> bool {
+        self.weights.fill(0.0);
+        let mut places = trace.shares.iter().map(|share| share.base).chain([trace.base]);
+        // Those that do not exist are refused later.
+        places.any(|base| match self.weights.get_mut(base as usize) {
+            Some(seen) => std::mem::replace(seen, 1.0) != 0.0,
+            None => false,
+        })
     }
 
     /// Learns from a decision that nobody here can have proposed: those that learn from others do.

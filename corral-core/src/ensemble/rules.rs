@@ -84,6 +84,10 @@ pub struct EnsembleParams {
     pub id: Option<u64>,
     /// Which of several copies this is, that choose side by side and share an id: tickets of different copies differ.
     pub copy: u32,
+    /// What tickets that leave the process are sealed with; copies that learn each other's tickets share it. Any seal
+    /// finds a ticket that was damaged or edited. To be safe from those who would make one, give it 64 random bits and
+    /// keep them: they are in no snapshot and no ticket.
+    pub secret: u64,
 }
 
 impl EnsembleParams {

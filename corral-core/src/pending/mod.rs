@@ -66,6 +66,7 @@ pub struct Pending<X, D> {
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "X: Deserialize<'de>, D: DeserializeOwned"))]
 struct Waiting<X, D> {
     since: u64,
     context: X,
@@ -342,7 +343,7 @@ struct StateRef<'a, X, D> {
 }
 
 #[derive(Deserialize)]
-#[serde(bound(deserialize = "X: Deserialize<'de>, D: Deserialize<'de>"))]
+#[serde(bound(deserialize = "X: Deserialize<'de>, D: DeserializeOwned"))]
 struct State<X, D> {
     capacity: u64,
     #[serde(deserialize_with = "snapshot::untrusted")]
@@ -434,7 +435,7 @@ impl<X: Serialize, D: Serialize> Serialize for Pending<X, D> {
     }
 }
 
-impl<'de, X: Deserialize<'de>, D: Deserialize<'de>> Deserialize<'de> for Pending<X, D> {
+impl<'de, X: Deserialize<'de>, D: DeserializeOwned> Deserialize<'de> for Pending<X, D> {
     fn deserialize<S: serde::Deserializer<'de>>(from: S) -> Result<Self, S::Error> {
         Self::try_from(State::deserialize(from)?).map_err(serde::de::Error::custom)
     }

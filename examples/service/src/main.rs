@@ -24,7 +24,7 @@ const FEATURES: usize = 2;
 const ACTIONS: usize = 3;
 const BASES: [&str; 3] = ["linucb", "squarecb", "epsilon-greedy"];
 const PATIENCE: u64 = 3_600; // seconds after which a ticket makes room
-const SECRET: u64 = 42; // who knows it can make decisions again
+const SECRET: u64 = 42; // yours is random: who knows it can make tickets, and decisions again
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Answer<T> = Result<T, (StatusCode, String)>;
@@ -54,6 +54,7 @@ impl Service {
         }
         let params = EnsembleParams {
             id: Some(1),
+            secret: SECRET,
             scale: Some(Scale::rewards(0.0, 10.0)), // others are refused
             propensities: Propensities::Decision,
             ..EnsembleParams::practical(Kind::Arms)

@@ -1,11 +1,20 @@
 //! A round in flight.
 
+mod seal;
+
+use std::ops::Deref;
+
+use seal::Seal;
 use serde::{Deserialize, Serialize};
 
 use crate::{Memo, Proposal};
 
 /// A round in flight: what to play, and everything that its loss needs to find its way back. A value, held by whoever
 /// waits for the loss; not `Clone`, because a loss is learned once. Feedback may come late and out of order.
+///
+/// What it says can be read and not written: `ticket.decision` is what to play. A ticket that leaves the process is opaque
+/// bytes under a seal, so that one that was changed on its way is refused whole and nobody is benched for it. Whoever does
+/// not know the [secret](crate::EnsembleParams::secret) of the ensemble cannot make one.
 ///
 /// ```
 /// use corral_core::{Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Ticket};
@@ -33,12 +42,27 @@ use crate::{Memo, Proposal};
 /// assert!(band.learn(&x, again, 0.5).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Ticket<D> {
-    /// What to play.
-    pub decision: D,
-    pub(crate) memo: Memo,
-    pub(crate) trace: Trace,
+    made: Proposal<D>,
+    trace: Trace,
+    seal: Seal,
+}
+
+impl<D> Deref for Ticket<D> {
+    type Target = Proposal<D>;
+
+    /// What to play; to be read alone.
+    fn deref(&self) -> &Proposal<D> {
+        &self.made
+    }
+}
+
+impl<D: PartialEq> PartialEq for Ticket<D> {
+    /// Whether they say the same, wherever they have been.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.made, &self.trace) == (&other.made, &other.trace)
+    }
 }
 
 /// What tells a ticket from every other: the band, which of its copies made it, and the round of that copy.
@@ -81,8 +105,23 @@ impl std::fmt::Display for TicketId {
 }
 
 impl<D> Ticket<D> {
-    pub(crate) fn new(made: Proposal<D>, trace: Trace) -> Self {
-        Self { decision: made.decision, memo: made.memo, trace }
+    pub(crate) fn new(made: Proposal<D>, trace: Trace, secret: u64) -> Self {
+        Self { made, trace, seal: Seal::Home(secret) }
+    }
+
+    /// Whether it is what an ensemble of its band with this secret made.
+    pub(crate) fn is_genuine(&self, secret: u64) -> bool {
+        self.seal.holds(secret, self.trace.ensemble)
+    }
+
+    /// What is learned from it.
+    pub(crate) fn parts(&mut self) -> (&mut Proposal<D>, &mut Trace) {
+        (&mut self.made, &mut self.trace)
+    }
+
+    /// The proposal, whose room is used again.
+    pub(crate) fn into_proposal(self) -> Proposal<D> {
+        self.made
     }
 
     /// What tells it from every other ticket.
