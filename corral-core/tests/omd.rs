@@ -250,3 +250,17 @@ fn a_step_that_may_not_iterate_says_what_remained() {
         .count();
     assert!(failures > 0);
 }
+
+/// A gain of a base that is hardly ever drawn: 1/p of the others moves little, and by the same for all.
+#[test]
+fn a_large_gain_costs_the_others_no_digits() {
+    for gain in [-4.75e6, -9.9e6, -1e7, -3e9] {
+        let p = [1e-7, 0.4, 0.25, 0.35 - 1e-7];
+        let inverse = p.map(|p| 1.0 / p);
+        let mut barrier = LogBarrier::new(&inverse, &[1.0; 4]).unwrap();
+        barrier.step(Losses::OneHot { index: 0, loss: gain }).unwrap();
+        let moved = [1, 2, 3].map(|i| barrier.inverse()[i] - inverse[i]);
+        let apart = (moved[0] - moved[1]).abs().max((moved[0] - moved[2]).abs());
+        assert!(apart <= 4.0 * f64::EPSILON * barrier.inverse()[2], "{gain}: {moved:?}, {apart:e}");
+    }
+}

@@ -504,11 +504,8 @@ impl LogBarrier {
             return Ok(OmdInfo { lambda: least, ..OmdInfo::default() });
         }
         self.backup.copy_from_slice(&self.inverse);
-        // Losses count from the least: w + eta (l - min l), whose root is in [0, max l - min l].
-        let (size, rates) = (self.size, self.rates.as_flattened());
-        for (i, w) in self.inverse.as_flattened_mut()[..size].iter_mut().enumerate() {
-            *w += rates[i] * (loss(i) - least);
-        }
+        // w + eta (l - min l), whose root is in [0, max l - min l].
+        self.count_from(least, &loss);
         let sums = evaluate(&self.inverse, &self.rates, 0.0, &mut self.q);
         let start = sums.halley();
         let near = start * start * (self.largest * sums.slope) <= 0.25;
@@ -517,54 +514,58 @@ impl LogBarrier {
             info.iterations += 1;
             return Ok(info);
         }
-        match self.bracketed(most - least, sink) {
-            Ok(mut info) => {
-                info.lambda += least;
-                Ok(info)
-            }
-            Err(e) => {
-                self.inverse.copy_from_slice(&self.backup);
-                Err(e)
-            }
+        self.bracketed(loss, (least, most), sink).inspect_err(|_| self.inverse.copy_from_slice(&self.backup))
+    }
+
+    /// Losses count from `frame`: w + eta (l - frame), from the w of before the step.
+    fn count_from(&mut self, frame: f64, loss: impl Fn(usize) -> f64) {
+        let (rates, before) = (self.rates.as_flattened(), self.backup.as_flattened());
+        for (i, w) in self.inverse.as_flattened_mut()[..self.size].iter_mut().enumerate() {
+            *w = before[i] + rates[i] * (loss(i) - frame);
         }
     }
 
-    fn bracketed(&mut self, mut high: f64, sink: &mut impl Sink) -> Result<OmdInfo, OmdError> {
+    /// Newton's method in a bracket. What is added to w and taken away again costs digits of it, so losses count from the
+    /// least at first, and in the end from the root.
+    fn bracketed(
+        &mut self,
+        loss: impl Fn(usize) -> f64,
+        (least, most): (f64, f64),
+        sink: &mut impl Sink,
+    ) -> Result<OmdInfo, OmdError> {
+        let (mut frame, mut low, mut high, mut lambda) = (least, 0.0, most - least, 0.0);
         // Beyond (w_j - 1)/eta_j the next p_j would exceed 1; the pole is further right.
         for (w, e) in self.inverse().iter().zip(self.rates()) {
             high = high.min((w - 1.0) / e);
         }
         high = high.max(0.0);
-        // Where lambda is so large that its last place moves the sum, it is taken out of w, and the search
-        // goes on for what is left of it.
-        let mut taken = 0.0;
-        let (mut low, mut lambda) = (0.0, 0.0);
         let mut residual = f64::INFINITY;
         for iterations in 1..=self.params.iterations {
             let sums = evaluate(&self.inverse, &self.rates, lambda, &mut self.q);
             residual = sums.total - 1.0;
             let rest = sums.halley();
-            if rest * rest * (self.largest * sums.slope) <= SERIES * SERIES {
-                let Some(mut info) = self.finish(lambda, rest, iterations, &sums, sink) else { break };
-                info.lambda += taken;
+            let close = rest * rest * (self.largest * sums.slope) <= SERIES * SERIES;
+            if !close {
+                if residual > 0.0 {
+                    high = lambda;
+                } else {
+                    low = lambda;
+                }
+                let newton = lambda + sums.newton();
+                let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
+                if next > low && next < high {
+                    lambda = next;
+                    continue;
+                }
+            } else if lambda == 0.0 {
+                let Some(mut info) = self.finish(0.0, rest, iterations, &sums, sink) else { break };
+                info.lambda += frame;
                 return Ok(info);
             }
-            if residual > 0.0 {
-                high = lambda;
-            } else {
-                low = lambda;
-            }
-            let newton = lambda + sums.newton();
-            let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
-            if next > low && next < high {
-                lambda = next;
-                continue;
-            }
-            for (w, e) in self.inverse.as_flattened_mut().iter_mut().zip(self.rates.as_flattened()) {
-                *w -= e * lambda;
-            }
-            taken += lambda;
-            let reach = 4.0 * f64::EPSILON * taken.abs();
+            // As near as can be seen from this frame.
+            let reach = 4.0 * f64::EPSILON * lambda.abs().max(frame.abs());
+            frame += lambda;
+            self.count_from(frame, &loss);
             (low, high, lambda) = (-reach, reach, 0.0);
         }
         Err(OmdError::Residual { residual: residual.abs(), iterations: self.params.iterations })
