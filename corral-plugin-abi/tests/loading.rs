@@ -169,13 +169,15 @@ fn files_that_are_no_libraries_are_refused_with_their_reason() {
 fn a_library_that_is_no_plugin_is_refused_before_its_initialiser_runs() {
     let dir = folder();
     let mark = dir.path().join("initialised");
-    // SAFETY: no other test of this program reads or writes the variable.
-    unsafe { std::env::set_var("CORRAL_FIXTURE_MARK", &mark) };
-    let Some(library) = c("not_a_plugin.c", &dir.path().join("library.so"), SHARED) else { return };
+    let mark_flag = format!("-DMARK={:?}", mark.to_str().unwrap());
+    let compile = |name: &str, flags: &[&str]| {
+        c("not_a_plugin.c", &dir.path().join(name), &[flags, &[mark_flag.as_str()]].concat())
+    };
+    let Some(library) = compile("library.so", SHARED) else { return };
     assert!(matches!(refuse(&library), LoadError::NotAPlugin));
-    let program = c("not_a_plugin.c", &dir.path().join("program.so"), &[]).unwrap();
+    let program = compile("program.so", &[]).unwrap();
     assert!(matches!(refuse(&program), LoadError::NotAPlugin));
-    let fixed = c("not_a_plugin.c", &dir.path().join("fixed.so"), &["-no-pie", "-fno-pie"]).unwrap();
+    let fixed = compile("fixed.so", &["-no-pie", "-fno-pie"]).unwrap();
     assert_eq!(refuse(&fixed).to_string(), "not a library: an executable");
     assert!(!mark.exists(), "an initialiser ran");
 }
