@@ -334,3 +334,40 @@ fn practical_bands_nest() {
     assert!(band.everybody_benched().is_empty(), "{:?}", band.everybody_benched());
     assert!(plays[1] > 150, "{plays:?}");
 }
+
+/// A probability that underflows is none: the shares of those who could have made the decision are no numbers then.
+#[test]
+fn a_likelihood_that_underflows_is_zero() {
+    struct Faint;
+    impl Base<Context, Arm> for Faint {
+        fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+            Ok(Proposal::new(Arm(0)))
+        }
+        fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
+            Ok(())
+        }
+        fn likelihood(&self, _: &Context, arm: &Arm) -> Option<(f64, Memo)> {
+            Some((if arm.0 == 0 { 1.0 } else { 5e-324 }, Memo::empty()))
+        }
+        fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+            Ok(())
+        }
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+        fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
+            Ok(())
+        }
+    }
+    let inner = Band::new(Toy::new(2, 0.1), vec![Box::new(Faint), Box::new(Faint)]).unwrap();
+    assert_eq!(inner.likelihood(&x(), &Arm(1)), Some((0.0, Memo::empty())));
+    let params = EnsembleParams { credit: Crediting::Likelihood, feed: Feed::Everyone, ..Default::default() };
+    let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(inner), Soft::boxed(4, 0.1)];
+    let mut band = Band::with_params(Toy::new(2, 0.1), bases, params).unwrap();
+    let mut rng = generator(7);
+    for _ in 0..200 {
+        let ticket = band.choose(&x(), &mut rng).unwrap();
+        band.learn(&x(), ticket, 0.5).unwrap();
+    }
+    assert!(band.everybody_benched().is_empty(), "{:?}", band.everybody_benched());
+}
