@@ -137,6 +137,7 @@ impl CorralSpec {
             scale,
             floor: 0.0,
             baseline: self.baseline,
+            memory: f64::MAX, // the mean of all losses, as with T known
             ..Default::default()
         };
         Ok(Box::new(Practical::new(params, setup)?))

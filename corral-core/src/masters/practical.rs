@@ -1,6 +1,7 @@
 //! Corral for practice: the log barrier without a horizon, nobody restarted.
 //!
-//! Follow the regularised leader with W_i = 1/p_i, estimates l_i = (f - m) w_i around the running mean m of the losses:
+//! Follow the regularised leader with W_i = 1/p_i, estimates l_i = (f - m) w_i around the running mean m of the
+//! last losses (any m that is known before the round leaves them unbiased up to a number that all share):
 //!
 //! ```text
 //! eta_t  = min(eta_{t-1}, cap, scale sqrt(M ln(t + t0)/Q_t)),   Q_t = Q_{t-1} + sum_i p_i^2 (l_i - c)^2,
@@ -52,6 +53,8 @@ crate::params! {
         offset: f64 = 256.0, Bounds::at_least(1.0);
         /// Whether losses are estimated around their running mean.
         baseline: bool = true;
+        /// How many of the last rounds the running mean remembers: few follow losses that swing all at once.
+        memory: f64 = 20.0, Bounds::at_least(1.0);
     }
 }
 
@@ -72,7 +75,7 @@ pub struct PracticalRule {
     rate: f64,
     /// t + t0
     time: f64,
-    /// Sum and number of losses, with one pseudo-observation of 1/2.
+    /// Sum and number of the losses that are remembered, with one pseudo-observation of 1/2.
     losses: (f64, f64),
     #[serde(skip)]
     estimates: Vec<f64>,
@@ -177,8 +180,9 @@ impl Rule for PracticalRule {
         })?;
         self.inverse.copy_from_slice(&self.places);
         (self.spread, self.rate) = (spread, rate);
-        self.losses.0 += loss;
-        self.losses.1 += 1.0;
+        // m is a mean of all losses at first, then m <- m + (f - m)/(memory + 1).
+        let keep = (self.params.memory / self.losses.1).min(1.0);
+        self.losses = (keep * self.losses.0 + loss, keep * self.losses.1 + 1.0);
         self.rates.fill(rate);
         self.lift(left);
         Ok(())
