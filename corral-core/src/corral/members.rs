@@ -22,7 +22,7 @@ impl Corral {
         inverse.resize(params.bases, 0.0);
         inverse[base] = 1.0 / share;
         let mut rates: Vec<f64> = self.rates().iter().map(|r| r / self.clock.rate * rate).collect();
-        rates.resize(params.bases, rate);
+        rates.resize(params.bases, rate * self.clock.fall());
         let flat = self.engine.is_flat() && params.step.is_flat(params.bases, rate);
         self.engine =
             Engine::new(flat, &inverse, &rates, self.clock.gamma()).map_err(|_| MasterError::Share(share))?;

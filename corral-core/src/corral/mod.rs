@@ -104,6 +104,14 @@ impl Clock {
     fn remaining(&self) -> u64 {
         self.length.saturating_sub(self.round)
     }
+
+    /// What rates are multiplied by beyond a horizon that was told: after one round more than T, 2T, 4T, ... they are those of
+    /// twice as long a game. 1 up to T.
+    fn fall(&self) -> f64 {
+        let beyond = self.round.saturating_sub(1) / self.length;
+        let doublings = beyond.checked_ilog2().map_or(0, |n| n + 1);
+        0.5_f64.powf(0.5 * f64::from(doublings))
+    }
 }
 
 impl Corral {
@@ -333,6 +341,23 @@ impl Corral {
         }
     }
 
+    /// Goes on beyond a horizon that was told: nobody is restarted, rates fall as if twice as long a game had been told
+    /// (docs/why.md). An audit ends, as nothing is proven from here on.
+    #[cold]
+    fn outlast(&mut self) {
+        let before = self.clock.round - 1;
+        if before % self.clock.length > 0 || !(before / self.clock.length).is_power_of_two() {
+            return;
+        }
+        self.auditor = None;
+        let inverse: Vec<f64> = self.distribution().iter().map(|p| 1.0 / p).collect();
+        let rates: Vec<f64> = self.rates().iter().map(|rate| rate * 0.5_f64.sqrt()).collect();
+        if let Ok(engine) = Engine::new(self.engine.is_flat(), &inverse, &rates, self.clock.gamma()) {
+            self.engine = engine;
+            self.watch_all();
+        }
+    }
+
     /// Shows the finished round to the auditor.
     #[cold]
     fn show(&mut self, loss: f64, credit: Credit<'_>) {
@@ -418,8 +443,11 @@ impl Master for Corral {
         if self.auditor.is_some() {
             self.show(centred, credit);
         }
-        if self.params.horizon == Horizon::Restart && self.clock.round >= self.clock.length {
-            self.next_epoch();
+        if self.clock.round >= self.clock.length {
+            match self.params.horizon {
+                Horizon::Known(_) => self.outlast(),
+                Horizon::Restart | Horizon::Unknown => self.next_epoch(),
+            }
         }
         Ok(&self.orders)
     }

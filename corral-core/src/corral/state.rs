@@ -71,7 +71,7 @@ impl State {
         if !(self.outer >= 1.0 && self.outer.is_finite()) {
             return Err(format!("an outer range of {}", self.outer));
         }
-        let clock = Clock::start(params, self.length, self.outer);
+        let clock = Clock { round: self.round, ..Clock::start(params, self.length, self.outer) };
         if !close(self.rate, clock.rate) {
             return Err(format!("its rate is {}, not {}", self.rate, clock.rate));
         }
@@ -87,9 +87,9 @@ impl State {
         }
         let beta = clock.beta();
         for i in 0..m {
-            // eta_{t,i} = eta beta^(n_i), and n_i < log2 T; 64 is above that for any T
+            // eta_{t,i} = eta beta^(n_i) up to T, and n_i < log2 T; 64 is above that for any T
             let (rate, changes) = (self.rates[i], self.changes[i]);
-            if changes > 64 || !close(rate, self.rate * beta.powi(changes as i32)) {
+            if changes > 64 || !close(rate, self.rate * clock.fall() * beta.powi(changes as i32)) {
                 return Err(format!("base {i} has rate {rate} after {changes} changes"));
             }
             let (range, promised) = (self.ranges[i], self.promised[i]);

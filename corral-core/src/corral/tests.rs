@@ -224,6 +224,36 @@ fn an_unknown_horizon_has_epochs_that_double_and_start_over() {
     assert_eq!(starts, [64, 192, 448, 960]);
 }
 
+/// Told T = 100 and played on: rates are those of games of 200, 400, ... rounds, p goes on, and snapshots continue.
+#[test]
+fn beyond_its_horizon_rates_fall_and_nobody_is_restarted() {
+    for step in [Step::Dense, Step::Flat] {
+        let params = CorralParams { step, ..CorralParams::new(4, Horizon::Known(100)) };
+        let mut corral = Corral::new(params.clone()).unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(3);
+        let mut played = 0;
+        for (round, doublings) in [(100, 0), (101, 1), (200, 1), (201, 2), (400, 2), (401, 3), (801, 4)] {
+            play(&mut corral, round - played, &mut rng);
+            played = round;
+            let beta = (1.0 / 100_f64.ln()).exp();
+            for i in 0..4 {
+                let rate = 0.1 * beta.powi(corral.range_changes(i) as i32) / 2_f64.sqrt().powi(doublings);
+                assert!(close(corral.rates()[i], rate), "round {round}: {} {rate}", corral.rates()[i]);
+            }
+            assert_distribution(&corral);
+            let mut copy = Corral::new(params.clone()).unwrap();
+            copy.load(&corral.save()).unwrap();
+            assert_eq!(copy.probabilities(), corral.probabilities());
+        }
+        assert!(
+            corral.probabilities()[0] > 0.4,
+            "what was learned before T is kept: {:?}",
+            corral.probabilities()
+        );
+        assert_eq!(corral.is_flat(), step == Step::Flat);
+    }
+}
+
 #[test]
 fn a_nested_master_starts_over_with_its_rate_divided_by_the_root_of_the_range() {
     let mut corral = build(2, Horizon::Known(10_000), Rate::Balanced);
