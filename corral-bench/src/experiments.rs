@@ -36,6 +36,8 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("compare/large-bands"),
     built_in!("compare/large-bands-features"),
     built_in!("compare/small-gaps"),
+    built_in!("compare/horizon"),
+    built_in!("compare/copies"),
     built_in!("compare/worlds"),
     built_in!("data/contextual"),
     built_in!("data/iltcb"),
