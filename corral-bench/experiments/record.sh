@@ -1,25 +1,29 @@
 #!/usr/bin/env bash
 # Writes docs/results/NAME.md from the full presets, and RESULTS.md from all of those: every figure is printed by the command
 # above it.
-# Usage: corral-bench/experiments/record.sh [NAME...]     (none: all experiments; CORRAL_DATA set: those on real data too)
-#        corral-bench/experiments/record.sh --index       (RESULTS.md alone, from the pages that are there)
+# Usage: corral-bench/experiments/record.sh [--seeds N] [NAME...]  (none: all experiments; CORRAL_DATA set: those on real data too)
+#        corral-bench/experiments/record.sh --index                (RESULTS.md alone, from the pages that are there)
+# CORRAL=FILE takes that program and builds none.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
-cargo build --release --quiet
-corral="$root/target/release/corral"
+[ -n "${CORRAL:-}" ] || cargo build --release --quiet
+corral=$(realpath "${CORRAL:-target/release/corral}")
 all=$("$corral" list experiments --format json | sed -n 's/^ *"name": "\(.*\)",\{0,1\}$/\1/p')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+options=()
+if [ "${1:-}" = "--seeds" ]; then options=(--seeds "$2"); shift 2; fi
 
 record() { # an experiment
   local page="$root/docs/results/$1.md"
   mkdir -p "$(dirname "$page")"
-  (cd "$work" && "$corral" run "$1" --quiet) > "$work/text"
+  local command=("$1" "${options[@]}")
+  (cd "$work" && "$corral" run "${command[@]}" ${CORRAL_JOBS:+--jobs "$CORRAL_JOBS"} --quiet) > "$work/text"
   {
     printf '# %s\n\nRecorded by `corral-bench/experiments/record.sh %s` on %s, %s cores, corral %s.\n\n' \
-      "$(head -n 1 "$work/text")" "$1" "$(date -u +%Y-%m-%d)" "$(nproc)" "$("$corral" --version | cut -d' ' -f2)"
-    printf '```text\n$ corral run %s\n' "$1"
+      "$(head -n 1 "$work/text")" "${options[*]:+${options[*]} }$1" "$(date -u +%Y-%m-%d)" "$(nproc)" "$("$corral" --version | cut -d' ' -f2)"
+    printf '```text\n$ corral run %s\n' "${command[*]}"
     cat "$work/text"
     printf '```\n'
   } > "$work/page"

@@ -58,6 +58,16 @@ fn a_grid_has_every_combination_of_what_concerns_each() {
         })
         .collect();
     assert_eq!(pairs, expected);
+    // The same with tables that are the only ones, by number, by label or by neither.
+    let alone = "rounds = 200\nseeds = 2\nenvironment = { name = \"gap\", arms = 3, gap = 0.2 }\n\
+                 learner = { base = { name = \"ucb1\" } }\n[sweep]\n";
+    for (environment, learner) in [("environment", "learner"), ("environment.0", "learner.0")] {
+        let sweep = format!("{alone}{environment}.gap = [0.1, 0.3]\n{learner}.base.scale = [0.1, 1.0]\n");
+        let labels: Vec<String> = run_pairs(&sweep).into_iter().map(|(e, l, _)| e + ", " + &l).collect();
+        let both =
+            ["gap gap=0.1", "gap gap=0.3"].map(|e| ["0.1", "1.0"].map(|s| format!("{e}, ucb1 scale={s}")));
+        assert_eq!(labels, both.as_flattened());
+    }
 }
 
 /// What a run of `spec` recorded, but for the labels of bases.

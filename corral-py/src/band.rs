@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use corral_bench::store::write_whole;
-use corral_core::{Scale, snapshot};
+use corral_core::{Scale, Space, snapshot};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -19,17 +19,22 @@ use crate::convert;
 use crate::decision::{Decision, Label};
 use crate::errors::{Answer, Error};
 use crate::inner::{Benched, Entered, Inner, here, warn};
-use crate::plan::{Members, Plan, Style};
+use crate::members::Members;
+use crate::plan::{Plan, Style};
 use crate::play;
+use crate::shelf::Shelf;
 
 const NAME: &str = "corral band";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
 ///
-/// bases: names (see `list_bases`), dictionaries with a name and parameters, Python objects with `propose(x, u)` and
-/// `learn(x, action, loss, weight)`.
+/// bases: names (see `list_bases`), dictionaries with a name and parameters, dictionaries with a master and bases (a band
+/// inside the band), plugins by "file/base", Python objects with `propose(x, u)` and `learn(x, action, loss, weight)`.
 /// actions: their names, or how many there are (with row_features: at most).
+/// points: instead of actions, the set of R^d whose points are played: {"ball": {"dim": 3}}, {"box": {"dim": 2}},
+/// {"simplex": {"vertices": 4}}, {"sphere": {"dim": 5}}, {"hypercube": {"dim": 9}}, {"polytope": {"rows": A, "bounds": b}},
+/// {"finite": {"points": P}}.
 /// features: how many numbers describe a round. row_features: how many describe each action of a round.
 /// reward_range: the smallest and the largest reward.
 /// preset: "practical" (low loss, no theorem) or "paper" (Algorithm 1 to the letter, with its guarantee).
@@ -38,6 +43,7 @@ const VERSION: u16 = 1;
 /// seed: the same seed and calls give the same choices; None takes one from the system.
 /// propensities: whether decisions know the probability of their action.
 /// copy: which of several copies this is, that choose side by side and whose decisions one of them learns.
+/// plugins: a folder of compiled plugins. Their bases run in this process, or with isolate=True in one of their own.
 ///
 /// A band may be called from any thread: calls are taken one after the other, each whole.
 ///
@@ -54,6 +60,7 @@ pub struct Band {
     /// The thread that is inside, by the address of something of its own; 0: none.
     inside: AtomicUsize,
     names: Arc<[Arc<str>]>,
+    /// 0 where points are played.
     actions: usize,
     shape: (usize, usize),
     rewards: Scale,
@@ -68,12 +75,12 @@ struct State {
 }
 
 impl Band {
-    fn with(plan: Plan, members: Members, rng: Pcg64Dxsm, raised: Vec<Raised>) -> Self {
+    fn with(plan: Plan, members: Members, rng: Pcg64Dxsm, raised: Vec<Raised>, shelf: Shelf) -> Self {
         let (names, actions, shape) =
-            (Arc::clone(&plan.names), plan.actions, (plan.features, plan.row_features));
+            (Arc::clone(&plan.names), plan.setup().actions(), (plan.features, plan.row_features));
         let rewards = plan.rewards;
         let called = plan.members.iter().map(|m| Arc::from(&*m.name)).collect();
-        let inner = Mutex::new(Inner { members, rng, plan, names: called, raised });
+        let inner = Mutex::new(Inner { members, rng, plan, names: called, raised, shelf });
         Self { inner, inside: AtomicUsize::new(0), names, actions, shape, rewards }
     }
 
@@ -111,28 +118,29 @@ impl Band {
         Ok(snapshot::seal(NAME, VERSION, &state))
     }
 
-    pub fn read(py: Python<'_>, bytes: &[u8], copy: Option<u32>) -> Answer<Self> {
+    pub fn read(py: Python<'_>, bytes: &[u8], copy: Option<u32>, shelf: Shelf) -> Answer<Self> {
         let State { mut plan, members: state, rng } = snapshot::open(NAME, VERSION, bytes)?;
         plan.params.copy = copy.unwrap_or(plan.params.copy);
-        let (mut members, raised) = plan.rebuild(py)?;
+        let (mut members, raised) = plan.rebuild(py, &shelf)?;
         let loaded = members.load(&state);
         if let Some(error) = raised.iter().find_map(|r| r.last(py)).filter(|_| loaded.is_err()) {
             return Err(error.into());
         }
         loaded?;
-        Ok(Self::with(plan, members, rng, raised))
+        Ok(Self::with(plan, members, rng, raised, shelf))
     }
 }
 
 #[pymethods]
 impl Band {
     #[new]
-    #[pyo3(signature = (bases, *, actions, features = 0, row_features = 0, reward_range = (0.0, 1.0), preset = "practical",
-        master = None, horizon = None, seed = None, propensities = true, copy = 0))]
+    #[pyo3(signature = (bases, *, actions = None, points = None, features = 0, row_features = 0, reward_range = (0.0, 1.0),
+        preset = "practical", master = None, horizon = None, seed = None, propensities = true, copy = 0, plugins = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
         bases: &Bound<'_, PyAny>,
-        actions: &Bound<'_, PyAny>,
+        actions: Option<&Bound<'_, PyAny>>,
+        points: Option<&Bound<'_, PyDict>>,
         features: usize,
         row_features: usize,
         reward_range: (f64, f64),
@@ -142,19 +150,21 @@ impl Band {
         seed: Option<u64>,
         propensities: bool,
         copy: u32,
+        plugins: Option<PathBuf>,
     ) -> Answer<Self> {
         let style = Style { preset, master, horizon, propensities };
-        let mut plan =
-            Plan::new(convert::action_names(actions)?, (features, row_features), reward_range, &style)?;
+        let space = convert::space(actions, points)?;
+        let mut plan = Plan::new(space, (features, row_features), reward_range, &style)?;
         plan.params.copy = copy;
         let shared = Raised::default();
         let (mut built, mut raised) = (Vec::new(), Vec::new());
         if bases.is_instance_of::<PyString>() {
             return Err(Error::Type("bases: a list is needed, even of one".into()));
         }
+        let shelf = Shelf::open(bases.py(), plugins.as_deref())?;
         for base in bases.try_iter()? {
             raised.push(shared.sibling());
-            built.push(plan.join(&base?, None, None, &raised[raised.len() - 1])?);
+            built.push(plan.join(&base?, None, None, &raised[raised.len() - 1], &shelf)?);
         }
         let rng = match seed {
             Some(seed) => Pcg64Dxsm::seed_from_u64(seed),
@@ -167,7 +177,7 @@ impl Band {
         let members = plan.ensemble(built)?;
         // A base that does not pickle is told of when the band is saved.
         let _ = shared.callers();
-        Ok(Self::with(plan, members, rng, raised))
+        Ok(Self::with(plan, members, rng, raised, shelf))
     }
 
     /// Chooses an action. x: the features of the round. actions: a feature row each, as an array of two dimensions (in the
@@ -191,11 +201,13 @@ impl Band {
             error.set_cause(py, cause.map(|c| PyErr::from_value(c.into_bound(py))));
             Error::from(error)
         })?;
-        let number = ticket.decision.index();
         let names = own.as_deref().unwrap_or(&self.names);
-        let label = names.get(number).map_or(Label::Number(number), |name| Label::Name(Arc::clone(name)));
+        let label = match ticket.played() {
+            Label::Number(number) if number < names.len() => Label::Name(Arc::clone(&names[number])),
+            played => played,
+        };
         let base = Arc::clone(&inner.names[ticket.base()]);
-        let benched = if ticket.benched().len() > 0 { inner.benched(py, before) } else { Vec::new() };
+        let benched = if ticket.benches() { inner.benched(py, before) } else { Vec::new() };
         drop(entered);
         warn(py, benched)?;
         Ok(Decision::new(ticket, context, label, base))
@@ -312,9 +324,9 @@ impl Band {
         let inner = &mut *entered.inner;
         let raised = inner.raised.first().map(Raised::sibling).unwrap_or_default();
         let mut plan = inner.plan.clone();
-        let built = plan.join(base, name, Some(share), &raised)?;
+        let built = plan.join(base, name, Some(share), &raised, &inner.shelf)?;
         let name = plan.members.last().map(|m| m.name.clone()).unwrap_or_default();
-        inner.members.add(&*name, built, share)?;
+        inner.members.add(&name, built, share)?;
         inner.plan = plan;
         inner.names.push(Arc::from(&*name));
         inner.raised.push(raised);
@@ -350,7 +362,7 @@ impl Band {
         let benched = |base: usize| inner.members.benched().iter().any(|b| b.base == base);
         let Scale { low, high, .. } = self.rewards;
         let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| high - loss * (high - low));
-        let tallies: Vec<_> = inner.members.tallies().collect();
+        let tallies = inner.members.tallies();
         let columns = PyDict::new(py);
         let texts = PyList::new(py, inner.names.iter().map(|n| &**n))?;
         columns.set_item("name", py.import("numpy")?.call_method1("array", (texts,))?)?;
@@ -374,7 +386,7 @@ impl Band {
             inner.members.rounds(),
             "base"
         );
-        for (i, tally) in inner.members.tallies().enumerate() {
+        for (i, tally) in inner.members.tallies().into_iter().enumerate() {
             let mean =
                 tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", high - loss * (high - low)));
             let (name, p) = (&inner.names[i], inner.members.probabilities()[i]);
@@ -402,7 +414,7 @@ impl Band {
         Ok(self.enter(py)?.inner.names.iter().map(|n| n.to_string()).collect())
     }
 
-    /// The names of the actions, or how many there are.
+    /// The names of the actions, or how many there are; 0 where points are played.
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         if self.names.is_empty() {
@@ -454,26 +466,37 @@ impl Band {
     fn __repr__(&self, py: Python<'_>) -> Answer<String> {
         let entered = self.enter(py)?;
         let (members, names) = (&entered.inner.members, entered.inner.names.join(", "));
-        Ok(format!("<Band of {names} over {} actions, {} rounds>", self.actions, members.rounds()))
+        let over = match &entered.inner.plan.space {
+            Space::Arms(actions) => format!("{actions} actions"),
+            Space::Points(set) => format!("points of R^{}", set.dim()),
+        };
+        Ok(format!("<Band of {names} over {over}, {} rounds>", members.rounds()))
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Answer<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+    #[expect(clippy::type_complexity, reason = "what pickle wants: a function and what it is called with")]
+    fn __reduce__<'py>(
+        slf: &Bound<'py, Self>,
+    ) -> Answer<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<PathBuf>))> {
         let bytes = PyBytes::new(slf.py(), &slf.get().bytes(slf.py())?);
-        Ok((slf.get_type().getattr("_from_bytes")?, (bytes,)))
+        let folder = slf.get().enter(slf.py())?.inner.shelf.folder.clone();
+        Ok((slf.get_type().getattr("_from_bytes")?, (bytes, folder)))
     }
 
     #[staticmethod]
-    fn _from_bytes(py: Python<'_>, bytes: &[u8]) -> Answer<Self> {
-        Self::read(py, bytes, None)
+    #[pyo3(signature = (bytes, plugins = None))]
+    fn _from_bytes(py: Python<'_>, bytes: &[u8], plugins: Option<PathBuf>) -> Answer<Self> {
+        Self::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?)
     }
 }
 
 /// Reads a band that `Band.save` wrote. It goes on bit for bit. copy: which of several copies of the band this one is.
+/// plugins: the folder of its plugins, where it has some; they must be the very files that it was saved with.
 ///
 /// Python bases are unpickled, which runs their code: load files that you trust.
 #[pyfunction]
-#[pyo3(signature = (path, *, copy = None))]
-pub fn load(py: Python<'_>, path: PathBuf, copy: Option<u32>) -> Answer<Band> {
+#[pyo3(signature = (path, *, copy = None, plugins = None))]
+pub fn load(py: Python<'_>, path: PathBuf, copy: Option<u32>, plugins: Option<PathBuf>) -> Answer<Band> {
     let named = path.display().to_string();
-    Band::read(py, &std::fs::read(path)?, copy).map_err(|e| e.of(named))
+    let shelf = Shelf::open(py, plugins.as_deref())?;
+    Band::read(py, &std::fs::read(path)?, copy, shelf).map_err(|e| e.of(named))
 }

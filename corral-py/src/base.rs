@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use corral_core::registry::Unknown;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, Proposal, Rng, SnapshotError, snapshot,
-    uniform,
+    Abilities, Arm, Base, BaseError, Context, Decision, Feedback, Memo, Order, Point, Proposal, Rng,
+    SnapshotError, snapshot, uniform,
 };
 use numpy::PyArray1;
 use numpy::ToPyArray;
@@ -15,6 +15,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
+use crate::convert::append;
 use crate::errors::{Answer, Error};
 
 const NAME: &str = "python base";
@@ -144,11 +145,34 @@ impl PyBase {
     fn ask<T>(&self, call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<T>) -> Result<T, BaseError> {
         Python::attach(|py| call(self.object.bind(py)).map_err(|error| self.place.raised.keep(py, error)))
     }
+}
 
-    /// The action that Python names, by number or by name.
-    fn action(&self, given: &Bound<'_, PyAny>, x: &Context) -> PyResult<Arm> {
+/// A decision that a Python base can propose.
+pub trait Proposed: Decision {
+    /// The largest likelihood that it can have.
+    const MOST: f64;
+
+    /// Whether a tuple is a proposal and its probability, and not the proposal itself.
+    fn with_probability(made: &Bound<'_, PyTuple>) -> bool;
+
+    /// What Python proposes.
+    fn read(given: &Bound<'_, PyAny>, x: &Context, names: &[Arc<str>]) -> PyResult<Self>;
+
+    /// What Python is told of it.
+    fn show<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>>;
+}
+
+impl Proposed for Arm {
+    const MOST: f64 = 1.0 + 1e-9;
+
+    fn with_probability(_: &Bound<'_, PyTuple>) -> bool {
+        true
+    }
+
+    /// By number or by name.
+    fn read(given: &Bound<'_, PyAny>, x: &Context, names: &[Arc<str>]) -> PyResult<Self> {
         if let Ok(name) = given.cast::<PyString>() {
-            let (name, names) = (name.to_str()?, &self.place.names);
+            let name = name.to_str()?;
             let found = names.iter().position(|known| **known == *name);
             return found
                 .map(Arm::from)
@@ -159,6 +183,30 @@ impl PyBase {
             Ok(number) if number < x.actions() => Ok(Arm::from(number)),
             _ => Err(Error::value(format!("action {number} of {}", x.actions())).into()),
         }
+    }
+
+    fn show<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.index().into_pyobject(py)?.into_any())
+    }
+}
+
+impl Proposed for Point {
+    /// A density.
+    const MOST: f64 = f64::MAX;
+
+    /// Coordinates are numbers.
+    fn with_probability(made: &Bound<'_, PyTuple>) -> bool {
+        made.get_item(0).is_ok_and(|first| first.extract::<f64>().is_err())
+    }
+
+    fn read(given: &Bound<'_, PyAny>, _: &Context, _: &[Arc<str>]) -> PyResult<Self> {
+        let mut coordinates = Vec::new();
+        append(given, &mut coordinates)?;
+        Ok(Self(coordinates))
+    }
+
+    fn show<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(PyArray1::from_slice(py, self.coordinates()).into_any())
     }
 }
 
@@ -173,8 +221,8 @@ pub fn view<'py>(py: Python<'py>, x: &Context) -> PyResult<Bound<'py, PyAny>> {
     Ok(if x.features().is_empty() { py.None().into_bound(py) } else { features() })
 }
 
-fn probability(given: f64) -> PyResult<Memo> {
-    if given > 0.0 && given <= 1.0 + 1e-9 {
+fn probability<D: Proposed>(given: f64) -> PyResult<Memo> {
+    if given > 0.0 && given <= D::MOST {
         return Ok(Memo::one(given));
     }
     Err(Error::value(format!("the probability of a proposal must be in (0, 1], but is {given}")).into())
@@ -191,15 +239,15 @@ pub fn loads<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> 
     py.import(intern!(py, "pickle"))?.call_method1(intern!(py, "loads"), (PyBytes::new(py, bytes),))
 }
 
-impl Base<Context, Arm> for PyBase {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+impl<D: Proposed> Base<Context, D> for PyBase {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
         let u = uniform(rng);
         self.ask(|object| {
             let py = object.py();
             let made = object.call_method1(intern!(py, "propose"), (view(py, x)?, u))?;
-            if let Ok(pair) = made.cast::<PyTuple>() {
+            if let Some(pair) = made.cast::<PyTuple>().ok().filter(|made| D::with_probability(made)) {
                 let (action, q): (Bound<'_, PyAny>, f64) = pair.extract()?;
-                let (action, q) = (self.action(&action, x)?, probability(q)?);
+                let (action, q) = (D::read(&action, x, &self.place.names)?, probability::<D>(q)?);
                 return Ok(if self.probability {
                     Proposal::with_memo(action, q)
                 } else {
@@ -212,23 +260,23 @@ impl Base<Context, Arm> for PyBase {
                 )
                 .into());
             }
-            Ok(Proposal::new(self.action(&made, x)?))
+            Ok(Proposal::new(D::read(&made, x, &self.place.names)?))
         })
     }
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &Context, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         let Some(loss) = feedback.check(f64::MAX)?.observed() else { return Ok(()) };
-        let (arm, weight) = (made.decision.index(), feedback.weight());
-        if arm >= x.actions() {
+        let weight = feedback.weight();
+        if let Some(arm) = made.decision.arm_index().filter(|arm| *arm >= x.actions()) {
             return Err(BaseError::Proposal(format!("action {arm} of {}", x.actions())));
         }
         self.ask(|object| {
             let (py, learn) = (object.py(), intern!(object.py(), "learn"));
-            let x = view(py, x)?;
+            let (x, played) = (view(py, x)?, made.decision.show(py)?);
             if self.probability {
-                object.call_method1(learn, (x, arm, loss, weight, made.memo.get(0)))?;
+                object.call_method1(learn, (x, played, loss, weight, made.memo.get(0)))?;
             } else {
-                object.call_method1(learn, (x, arm, loss, weight))?;
+                object.call_method1(learn, (x, played, loss, weight))?;
             }
             Ok(())
         })
@@ -243,13 +291,13 @@ impl Base<Context, Arm> for PyBase {
         })
     }
 
-    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+    fn likelihood(&self, x: &Context, decision: &D) -> Option<(f64, Memo)> {
         if !self.likelihood {
             return None;
         }
         let said = self.ask(|object| {
             let py = object.py();
-            let said = object.call_method1(intern!(py, "likelihood"), (view(py, x)?, decision.index()))?;
+            let said = object.call_method1(intern!(py, "likelihood"), (view(py, x)?, decision.show(py)?))?;
             said.extract::<f64>()
         });
         // What is no number tells the band that the base failed.

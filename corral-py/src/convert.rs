@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use corral_core::Context;
+use corral_core::{Context, Set, Space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -82,6 +82,14 @@ pub fn table(dict: &Bound<'_, PyDict>) -> Answer<toml::Table> {
         }
     }
     Ok(table)
+}
+
+/// The table of a base: a name, or a dictionary.
+pub fn base_table(value: &Bound<'_, PyAny>) -> Answer<toml::Table> {
+    match value.cast::<PyDict>() {
+        Ok(dict) => table(dict),
+        Err(_) => Ok([("name".to_owned(), toml::Value::String(value.extract()?))].into_iter().collect()),
+    }
 }
 
 /// A name, or a dictionary with the key `name`: the name, and the other keys.
@@ -169,8 +177,34 @@ pub fn context(
     Ok((Context::with_rows(features, rows, dim), own))
 }
 
+/// What a band decides on: actions with their names, or points.
+pub fn space(
+    actions: Option<&Bound<'_, PyAny>>,
+    points: Option<&Bound<'_, PyDict>>,
+) -> Answer<(Space, Arc<[Arc<str>]>)> {
+    match (actions, points) {
+        (Some(actions), None) => {
+            let (count, names) = action_names(actions)?;
+            if count == 0 {
+                return Err(Error::value("actions: at least one is needed"));
+            }
+            if u32::try_from(count).is_err() {
+                return Err(Error::value(format!("actions: {count} are more than 2^32")));
+            }
+            Ok((Space::Arms(count), names))
+        }
+        (None, Some(points)) => {
+            let set: Set = table(points)?.try_into().map_err(|e: toml::de::Error| {
+                Error::value(e.message()).of("points: a set as in {\"ball\": {\"dim\": 3}} is needed")
+            })?;
+            Ok((Space::Points(set), Arc::new([])))
+        }
+        _ => Err(Error::Type("give actions= or points=, one of them".into())),
+    }
+}
+
 /// Names, or a number.
-pub fn action_names(given: &Bound<'_, PyAny>) -> Answer<(usize, Arc<[Arc<str>]>)> {
+fn action_names(given: &Bound<'_, PyAny>) -> Answer<(usize, Arc<[Arc<str>]>)> {
     if let Ok(count) = given.extract::<usize>() {
         return Ok((count, Arc::new([])));
     }

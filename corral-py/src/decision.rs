@@ -2,24 +2,28 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use corral_core::{Arm, Context, Refused, Ticket, TicketId, snapshot};
+use corral_core::{Context, EnsembleError, TicketId, snapshot};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 use serde::{Deserialize, Serialize};
 
 use crate::errors::{Answer, Error};
+use crate::members::Flying;
 
 const NAME: &str = "corral decision";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
-/// What an action is called: a name where the caller gave names, else its number.
+/// What is played: an action by its name where the caller gave names, else by its number; or a point.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub enum Label {
     /// From 0.
     Number(usize),
     /// As the caller named it.
     Name(Arc<str>),
+    /// Its coordinates.
+    Point(Box<[f64]>),
 }
 
 impl Label {
@@ -27,6 +31,7 @@ impl Label {
         match self {
             Self::Number(number) => Ok(number.into_pyobject(py)?.into_any()),
             Self::Name(name) => Ok(PyString::new(py, name).into_any()),
+            Self::Point(point) => Ok(PyArray1::from_slice(py, point).into_any()),
         }
     }
 }
@@ -36,6 +41,7 @@ impl std::fmt::Display for Label {
         match self {
             Self::Number(number) => write!(f, "{number}"),
             Self::Name(name) => write!(f, "'{name}'"),
+            Self::Point(point) => write!(f, "{point:?}"),
         }
     }
 }
@@ -70,7 +76,7 @@ pub struct Flight {
     /// What was known when the decision was made.
     pub context: Context,
     /// None: it was learned.
-    pub ticket: Option<Ticket<Arm>>,
+    pub ticket: Option<Flying>,
 }
 
 /// What a pickle holds.
@@ -96,7 +102,7 @@ struct Written<'a> {
 }
 
 impl Decision {
-    pub fn new(ticket: Ticket<Arm>, context: Context, action: Label, base: Arc<str>) -> Self {
+    pub fn new(ticket: Flying, context: Context, action: Label, base: Arc<str>) -> Self {
         Self {
             id: ticket.id(),
             action,
@@ -116,7 +122,7 @@ impl Decision {
     pub fn settle<T>(
         &self,
         py: Python<'_>,
-        settle: impl FnOnce(&Context, Ticket<Arm>) -> Result<T, Box<Refused<Arm>>>,
+        settle: impl FnOnce(&Context, Flying) -> Result<T, Box<(Flying, EnsembleError)>>,
     ) -> Answer<T> {
         let taken = {
             let mut flight = self.enter(py);
@@ -128,8 +134,9 @@ impl Decision {
         let mut flight = self.enter(py);
         flight.context = context;
         settled.map_err(|refused| {
-            flight.ticket = Some(refused.ticket);
-            refused.error.into()
+            let (ticket, error) = *refused;
+            flight.ticket = Some(ticket);
+            error.into()
         })
     }
 
@@ -155,7 +162,7 @@ impl Decision {
 
 #[pymethods]
 impl Decision {
-    /// The action to play: its name, or its number where the band was built with a number of actions.
+    /// The action to play: its name, or its number where the band was built with a number of actions; or the point.
     #[getter]
     fn action<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.action.to_python(py)

@@ -9,7 +9,9 @@ use rand_pcg::Pcg64Dxsm;
 
 use crate::base::Raised;
 use crate::errors::{Answer, BenchedWarning};
-use crate::plan::{Members, Plan};
+use crate::members::Members;
+use crate::plan::Plan;
+use crate::shelf::Shelf;
 
 /// What the lock guards.
 pub struct Inner {
@@ -18,6 +20,7 @@ pub struct Inner {
     pub plan: Plan,
     pub names: Vec<Arc<str>>,
     pub raised: Vec<Raised>,
+    pub shelf: Shelf,
 }
 
 /// A thread that is inside a band.
@@ -79,9 +82,9 @@ impl Inner {
             .collect()
     }
 
-    /// Passes on what is the caller's and came up inside a base.
+    /// See [`callers`].
     pub fn callers(&self) -> Answer<()> {
-        self.raised.first().map_or(Ok(()), Raised::callers)
+        callers(&self.raised)
     }
 
     pub fn find(&self, base: &Bound<'_, PyAny>) -> Answer<usize> {
@@ -93,6 +96,11 @@ impl Inner {
         }
         Ok(base.extract()?)
     }
+}
+
+/// Passes on what is the caller's and came up inside a base of the band.
+pub fn callers(raised: &[Raised]) -> Answer<()> {
+    raised.first().map_or(Ok(()), Raised::callers)
 }
 
 /// Warns of bases that were benched; raises where warnings are errors.

@@ -1,19 +1,23 @@
 //! The laws of a base, held against a Python object.
 
 use corral_core::contract::{OnRange, Subject, check_all};
-use corral_core::{BaseError, ContextShape, Setup};
+use corral_core::{BaseError, Context, ContextShape, Decision, Setup, Space};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::base::{Place, PyBase, Raised, loads};
+use crate::convert;
 use crate::errors::{Answer, Error};
 
 /// Runs every law of the contract kit on a base: each law, and how the base breaks it (None: it holds). The base itself is
-/// not touched: copies are made by pickle.
+/// not touched: copies are made by pickle. points: the set that it plays in, as for a band, instead of actions.
 #[pyfunction]
-#[pyo3(signature = (base, *, actions = 3, features = 0, row_features = 0, rounds = 2_000, seed = 1))]
+#[pyo3(signature = (base, *, actions = 3, points = None, features = 0, row_features = 0, rounds = 2_000, seed = 1))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub fn laws(
     base: &Bound<'_, PyAny>,
     actions: usize,
+    points: Option<&Bound<'_, PyDict>>,
     features: usize,
     row_features: usize,
     rounds: u64,
@@ -29,23 +33,39 @@ pub fn laws(
             "the base cannot be pickled, so it cannot be copied, saved or started over".into(),
         ));
     }
+    let space = match points {
+        Some(_) => convert::space(None, points)?.0,
+        None => Space::Arms(actions),
+    };
     let context = ContextShape { features, row_features, cells: None };
-    let setup = Setup { context, ..Setup::arms(actions, Some(rounds)) };
+    let setup = Setup { context, ..Setup::new(space, Some(rounds)) };
     let fresh = || {
         let built = Python::attach(|py| PyBase::new(&loads(py, &pickle)?, place()));
-        match built {
-            Ok(base) => Ok(Box::new(base) as Box<_>),
-            Err(error) => Err(BaseError::Failed(PyErr::from(error).to_string())),
-        }
+        built.map_err(|error| BaseError::Failed(PyErr::from(error).to_string()))
     };
     let name = base.get_type().name()?.to_string();
-    let mut subject = Subject::arms(name, &setup, fresh).rounds(rounds).seed(seed);
-    subject = subject.on_range(if widens { OnRange::Retune } else { OnRange::Keep });
-    if heeds {
-        subject = subject.counts_rounds();
-    }
-    let found = check_all(&subject);
+    let range = if widens { OnRange::Retune } else { OnRange::Keep };
+    let found = match setup.space {
+        Space::Arms(_) => {
+            held(Subject::arms(name, &setup, || Ok(Box::new(fresh()?))), rounds, seed, range, heeds)
+        }
+        Space::Points(_) => {
+            held(Subject::points(name, &setup, || Ok(Box::new(fresh()?))), rounds, seed, range, heeds)
+        }
+    };
     py.check_signals()?;
     raised.callers()?;
-    Ok(found.into_iter().map(|(law, verdict)| (law, verdict.err().map(|v| v.text))).collect())
+    Ok(found)
+}
+
+fn held<D: Decision>(
+    subject: Subject<'_, Context, D>,
+    rounds: u64,
+    seed: u64,
+    range: OnRange,
+    heeds: bool,
+) -> Vec<(&'static str, Option<String>)> {
+    let subject = subject.rounds(rounds).seed(seed).on_range(range);
+    let subject = if heeds { subject.counts_rounds() } else { subject };
+    check_all(&subject).into_iter().map(|(law, verdict)| (law, verdict.err().map(|v| v.text))).collect()
 }

@@ -8,14 +8,25 @@ mod decision;
 mod errors;
 mod inner;
 mod laws;
+mod members;
 mod plan;
 mod play;
 mod runs;
+mod shelf;
 mod world;
 
 /// Bands of bandit algorithms under a master.
 #[pyo3::pymodule]
 mod _corral {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // An interpreter that was started as the home of a plugin never returns from here.
+        corral_plugin_abi::host::isolated_main();
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::band::{Band, load};
     #[pymodule_export]

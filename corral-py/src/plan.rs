@@ -2,27 +2,28 @@
 
 use std::sync::Arc;
 
+use corral_bench::run;
+use corral_bench::spec::LearnerSpec;
 use corral_core::masters::{self, MasterSetup, PracticalRule, Rule};
 use corral_core::registry::{Kind, Unknown};
 use corral_core::{
-    Arm, Base, Context, ContextShape, Crediting, Ensemble, EnsembleParams, Feed, Master, Propensities, Scale,
-    Setup,
+    Arm, Base, Context, ContextShape, Crediting, Ensemble, EnsembleParams, Feed, Learner, Point,
+    Propensities, Scale, Setup, Space,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Place, PyBase, Raised, loads};
+use crate::base::{Place, Proposed, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error};
-
-/// The ensemble behind a band.
-pub type Members = Ensemble<Context, Arm, Box<dyn Master>>;
+use crate::members::{Members, Of};
+use crate::shelf::Shelf;
 
 /// How a band is put together.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Plan {
-    pub actions: usize,
+    pub space: Space,
     /// The names of the actions; empty where they are numbered.
     pub names: Arc<[Arc<str>]>,
     pub features: usize,
@@ -47,8 +48,8 @@ pub struct Member {
 
 #[derive(Clone, Serialize, Deserialize)]
 enum Recipe {
-    /// Of the registry, with its keys as TOML.
-    Named { name: String, keys: String },
+    /// Of a registry or a plugin, or a master over such: its table as TOML, and the digests of the plugins that it uses.
+    Spec { text: String, plugins: Vec<(String, String)> },
     /// A pickled object, as it was when it joined; empty where it cannot be pickled.
     Python(Vec<u8>),
 }
@@ -64,16 +65,13 @@ pub struct Style<'a, 'py> {
 impl Plan {
     /// A plan without members.
     pub fn new(
-        (actions, names): (usize, Arc<[Arc<str>]>),
+        (space, names): (Space, Arc<[Arc<str>]>),
         (features, row_features): (usize, usize),
         rewards: (f64, f64),
         style: &Style<'_, '_>,
     ) -> Answer<Self> {
-        if actions == 0 {
-            return Err(Error::value("actions: at least one is needed"));
-        }
-        if u32::try_from(actions).is_err() {
-            return Err(Error::value(format!("actions: {actions} are more than 2^32")));
+        if matches!(space, Space::Points(_)) && row_features > 0 {
+            return Err(Error::value("row_features describe actions, and this band decides on points"));
         }
         let rewards =
             Scale::rewards(rewards.0, rewards.1).check().map_err(|e| Error::value(e).of("reward_range"))?;
@@ -89,7 +87,7 @@ impl Plan {
             (None, other) => return Err(Unknown::new("preset", other, ["practical", "paper"]).into()),
         };
         let preset = if master == PracticalRule::ENTRY.name {
-            EnsembleParams::practical(Kind::Arms)
+            EnsembleParams::practical(if matches!(space, Space::Arms(_)) { Kind::Arms } else { Kind::Points })
         } else {
             EnsembleParams::default()
         };
@@ -102,13 +100,13 @@ impl Plan {
             ..preset
         };
         let (horizon, keys, members) = (style.horizon, keys.to_string(), Vec::new());
-        Ok(Self { actions, names, features, row_features, rewards, horizon, master, keys, params, members })
+        Ok(Self { space, names, features, row_features, rewards, horizon, master, keys, params, members })
     }
 
     /// What the bases are told of the world.
     pub fn setup(&self) -> Setup {
         let context = ContextShape { features: self.features, row_features: self.row_features, cells: None };
-        Setup { context, ..Setup::arms(self.actions, self.horizon) }
+        Setup { context, ..Setup::new(self.space.clone(), self.horizon) }
     }
 
     /// Builds a base that joins with `share` (none: from the start), and puts it into the plan.
@@ -118,17 +116,20 @@ impl Plan {
         name: Option<String>,
         share: Option<f64>,
         raised: &Raised,
-    ) -> Answer<Box<dyn Base<Context, Arm>>> {
-        let (own, recipe, base): (String, Recipe, Box<dyn Base<Context, Arm>>) =
-            if given.is_instance_of::<PyString>() || given.is_instance_of::<PyDict>() {
-                let (name, mut keys) = convert::named("base", given)?;
-                let label = word::<String>(&mut keys, "label")?.unwrap_or_else(|| name.clone());
-                let base = self.named(&name, &keys)?;
-                (label, Recipe::Named { name, keys: keys.to_string() }, base)
-            } else {
-                let base = PyBase::new(given, self.place(raised))?;
-                (given.get_type().name()?.to_string(), Recipe::Python(base.first()), Box::new(base))
-            };
+        shelf: &Shelf,
+    ) -> Answer<Learner> {
+        let (own, recipe, base) = if given.is_instance_of::<PyString>() || given.is_instance_of::<PyDict>() {
+            let mut keys = convert::base_table(given)?;
+            let label = word::<String>(&mut keys, "label")?;
+            let text = keys.to_string();
+            let spec = LearnerSpec::parse(&text).map_err(|e| Error::value(e.why).of("base"))?;
+            let base = self.specified(&spec, shelf)?;
+            let plugins = shelf.plugins.used_by([&spec]);
+            (label.unwrap_or_else(|| spec.label().to_owned()), Recipe::Spec { text, plugins }, base)
+        } else {
+            let base = PyBase::new(given, self.place(raised))?;
+            (given.get_type().name()?.to_string(), Recipe::Python(base.first()), self.python(base))
+        };
         let name = self.free_name(name.unwrap_or(own));
         self.members.push(Member { name, recipe, share });
         Ok(base)
@@ -145,20 +146,38 @@ impl Plan {
         Place { names: Arc::clone(&self.names), raised: raised.clone() }
     }
 
-    fn named(&self, name: &str, keys: &toml::Table) -> Answer<Box<dyn Base<Context, Arm>>> {
-        let built = corral_bases::build(name, keys, &self.setup())?;
-        built
-            .into_arms()
-            .ok_or_else(|| Error::value(format!("base {name:?} decides on points, not on actions")))
+    fn specified(&self, spec: &LearnerSpec, shelf: &Shelf) -> Answer<Learner> {
+        if let LearnerSpec::Base(base) = spec {
+            shelf.hint(&base.name)?;
+        }
+        let setup = self.setup();
+        let built = match self.space {
+            Space::Arms(_) => run::member::<Arm>(spec, &setup, &shelf.plugins).map(Learner::Arms),
+            Space::Points(_) => run::member::<Point>(spec, &setup, &shelf.plugins).map(Learner::Points),
+        };
+        built.map_err(|e| if e.unknown { Error::Key(e.why) } else { Error::Value(e.why) })
+    }
+
+    fn python(&self, base: PyBase) -> Learner {
+        match self.space {
+            Space::Arms(_) => Learner::Arms(Box::new(base)),
+            Space::Points(_) => Learner::Points(Box::new(base)),
+        }
     }
 
     /// The ensemble of bases that were there from the start.
-    pub fn ensemble(&self, bases: Vec<Box<dyn Base<Context, Arm>>>) -> Answer<Members> {
+    pub fn ensemble(&self, bases: Vec<Learner>) -> Answer<Members> {
+        Ok(match self.space {
+            Space::Arms(_) => Members::Arms(self.of::<Arm>(bases)?),
+            Space::Points(_) => Members::Points(self.of::<Point>(bases)?),
+        })
+    }
+
+    fn of<D: Proposed>(&self, bases: Vec<Learner>) -> Answer<Of<D>> {
+        let bases: Vec<Box<dyn Base<Context, D>>> = bases.into_iter().filter_map(D::pick).collect();
         let names: Vec<&str> = self.members.iter().map(|m| &*m.name).take(bases.len()).collect();
         let bounds = self.members.iter().map(|m| match &m.recipe {
-            Recipe::Named { name, keys } => {
-                corral_bases::regret_bound(name, &read(keys).ok()?, &self.setup())
-            }
+            Recipe::Spec { text, .. } => run::bound(&LearnerSpec::parse(text).ok()?, &self.setup()),
             Recipe::Python(_) => None,
         });
         let told =
@@ -168,15 +187,28 @@ impl Plan {
         Ok(ensemble.with_setup(&self.setup()).with_names(names))
     }
 
+    /// A base of a file that was saved, with the very plugins that it was saved with.
+    fn again(&self, text: &str, plugins: &[(String, String)], shelf: &Shelf) -> Answer<Learner> {
+        let spec = LearnerSpec::parse(text)?;
+        for (key, digest) in shelf.plugins.used_by([&spec]) {
+            if !plugins.iter().any(|(own, saved)| *own == key && *saved == digest) {
+                return Err(Error::value(format!(
+                    "plugin {key:?} is another file than the band was saved with"
+                )));
+            }
+        }
+        self.specified(&spec, shelf)
+    }
+
     /// Builds everything again: the ensemble as it was before its first round, and the exceptions of each base.
-    pub fn rebuild(&self, py: Python<'_>) -> Answer<(Members, Vec<Raised>)> {
+    pub fn rebuild(&self, py: Python<'_>, shelf: &Shelf) -> Answer<(Members, Vec<Raised>)> {
         let shared = Raised::default();
         let (mut bases, mut later, mut raised) = (Vec::new(), Vec::new(), Vec::new());
         for member in &self.members {
             let own = shared.sibling();
-            let base: Box<dyn Base<Context, Arm>> = match &member.recipe {
-                Recipe::Named { name, keys } => self.named(name, &read(keys)?)?,
-                Recipe::Python(first) => Box::new(PyBase::new(&loads(py, first)?, self.place(&own))?),
+            let base = match &member.recipe {
+                Recipe::Spec { text, plugins } => self.again(text, plugins, shelf)?,
+                Recipe::Python(first) => self.python(PyBase::new(&loads(py, first)?, self.place(&own))?),
             };
             raised.push(own);
             match member.share {
@@ -186,7 +218,7 @@ impl Plan {
         }
         let mut ensemble = self.ensemble(bases)?;
         for (name, base, share) in later {
-            ensemble.add(name, base, share)?;
+            ensemble.add(&name, base, share)?;
         }
         Ok((ensemble, raised))
     }

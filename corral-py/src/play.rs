@@ -1,16 +1,19 @@
 //! Many rounds at once, without the interpreter in the loop.
 
 use corral_bench::run::checkpoints;
-use corral_core::{Arm, Context, Feedback};
-use corral_envs::{EnvError, World as Worlds};
+use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Setup, Space};
+use corral_envs::{EnvError, Environment, World as Worlds};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rand_pcg::Pcg64Dxsm;
 
 use crate::band::Band;
+use crate::base::Raised;
 use crate::convert;
 use crate::errors::{Answer, Error};
-use crate::inner::{Inner, warn};
+use crate::inner::{Inner, callers, warn};
+use crate::members::{Members, Of};
 use crate::world::{build, streams};
 
 /// How often Ctrl-C is looked for.
@@ -18,22 +21,29 @@ const LOOK_UP: u64 = 4096;
 
 /// What was done in a round.
 struct Made {
-    arm: Arm,
     base: usize,
     propensity: f64,
 }
 
-/// A round: what `play` says of the decision is learned at once.
-fn round(inner: &mut Inner, x: &Context, play: impl FnOnce(Arm) -> Answer<Feedback>) -> Answer<Made> {
-    let made = inner.members.choose(x, &mut inner.rng);
-    inner.callers()?;
-    let ticket = made?;
-    let (arm, base) = (ticket.decision, ticket.base());
-    let propensity = ticket.propensity().unwrap_or(f64::NAN);
-    let feedback = play(arm)?;
-    inner.members.learn(x, ticket, feedback).map_err(|refused| refused.error)?;
-    inner.callers()?;
-    Ok(Made { arm, base, propensity })
+/// A band that plays, with what its rounds need.
+struct Playing<'a, D> {
+    band: &'a mut Of<D>,
+    rng: &'a mut Pcg64Dxsm,
+    raised: &'a [Raised],
+}
+
+impl<D: Decision> Playing<'_, D> {
+    /// A round: what `play` says of the decision is learned at once.
+    fn round(&mut self, x: &Context, play: impl FnOnce(&D) -> Answer<Feedback>) -> Answer<Made> {
+        let made = self.band.choose(x, self.rng);
+        callers(self.raised)?;
+        let ticket = made?;
+        let made = Made { base: ticket.base(), propensity: ticket.propensity().unwrap_or(f64::NAN) };
+        let feedback = play(&ticket.decision)?;
+        self.band.learn(x, ticket, feedback).map_err(|refused| refused.error)?;
+        callers(self.raised)?;
+        Ok(made)
+    }
 }
 
 /// Lets other threads have the interpreter while `work` is done, and tells of bases that were benched meanwhile.
@@ -68,6 +78,9 @@ pub fn play<'py>(
     contexts: Option<&Bound<'py, PyAny>>,
 ) -> Answer<Bound<'py, PyDict>> {
     let (actions, features, row_features) = band.shape();
+    if actions == 0 {
+        return Err(Error::value("play: a table of losses is one of actions, and this band plays points"));
+    }
     if row_features > 0 {
         return Err(Error::value("play: actions with a feature row each are chosen one by one, by choose"));
     }
@@ -96,22 +109,30 @@ pub fn play<'py>(
         return Err(Error::value(format!("contexts: row {row}, feature {feature} is {value}")));
     }
     let played = detached(band, py, |inner| {
+        let Inner { members: Members::Arms(band), rng, raised, .. } = inner else { return Ok(Vec::new()) };
+        let mut playing = Playing { band, rng, raised };
         let mut x = Context::plain(actions);
         let mut made = Vec::with_capacity(rounds);
         for (t, losses) in losses.chunks_exact(actions).enumerate() {
             x.features_mut().clear();
             x.features_mut().extend_from_slice(&contexts.0[t * features..(t + 1) * features]);
-            made.push(round(inner, &x, |arm| Ok(Feedback::plain(losses[arm.index()])))?);
+            let mut played = Arm::default();
+            let now = playing.round(&x, |arm| {
+                played = *arm;
+                Ok(Feedback::plain(losses[arm.index()]))
+            })?;
+            made.push((played.index(), now));
             look_up(t as u64)?;
         }
         Ok(made)
     })?;
     let columns = PyDict::new(py);
-    let paid = played.iter().zip(losses.chunks_exact(actions)).map(|(made, losses)| losses[made.arm.index()]);
-    columns.set_item("action", PyArray1::from_iter(py, played.iter().map(|made| made.arm.index() as i64)))?;
+    let paid = played.iter().zip(losses.chunks_exact(actions)).map(|((arm, _), losses)| losses[*arm]);
+    columns.set_item("action", PyArray1::from_iter(py, played.iter().map(|(arm, _)| *arm as i64)))?;
     columns.set_item("loss", PyArray1::from_iter(py, paid))?;
-    columns.set_item("base", PyArray1::from_iter(py, played.iter().map(|made| made.base as i64)))?;
-    columns.set_item("propensity", PyArray1::from_iter(py, played.iter().map(|made| made.propensity)))?;
+    columns.set_item("base", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.base as i64)))?;
+    columns
+        .set_item("propensity", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.propensity)))?;
     Ok(columns)
 }
 
@@ -123,47 +144,89 @@ pub fn simulate<'py>(
     rounds: u64,
     seed: u64,
 ) -> Answer<Bound<'py, PyDict>> {
-    let Worlds::Arms(mut world) = build(environment, rounds, seed)? else {
-        return Err(Error::value("a band decides on actions, and this environment is one of points"));
-    };
-    let setup = world.setup();
-    let (own, its) = (band.shape(), (setup.actions(), setup.context.features, setup.context.row_features));
-    if own != its {
-        let say = |(a, f, r)| format!("actions={a}, features={f}, row_features={r}");
-        return Err(Error::value(format!("the environment has {}, but the band {}", say(its), say(own))));
-    }
-    let mut rng = streams(seed);
-    let (mut curve, mut paid, mut loss, mut played) = (Vec::new(), 0.0, 0.0, 0);
-    let best = detached(band, py, |inner| {
-        let points = checkpoints(rounds.max(1));
-        for t in 1..=rounds {
-            match world.next(&mut rng) {
-                // Data may end before the rounds do.
-                Err(EnvError::Ended(_)) if t > 1 => break,
-                other => other?,
+    let world = build(environment, rounds, seed)?;
+    let walked = detached(band, py, |inner| {
+        let Inner { members, rng, raised, plan, .. } = inner;
+        let own = plan.setup();
+        match (world, members) {
+            (Worlds::Arms(world), Members::Arms(band)) => {
+                walk(world, Playing { band, rng, raised }, &own, rounds, seed)
             }
-            let x = world.context().clone();
-            round(inner, &x, |arm| {
-                paid += world.mean_loss(&arm);
-                let feedback = world.play(&arm)?;
-                loss += feedback.observed().unwrap_or(0.0);
-                Ok(feedback)
-            })?;
-            played = t;
-            if points.get(curve.len()) == Some(&t) {
-                curve.push((t, paid - world.best_so_far()));
+            (Worlds::Points(world), Members::Points(band)) => {
+                walk(world, Playing { band, rng, raised }, &own, rounds, seed)
             }
-            look_up(t)?;
+            (Worlds::Arms(_), _) => {
+                Err(Error::value("the environment has actions, but the band plays points"))
+            }
+            (Worlds::Points(_), _) => {
+                Err(Error::value("the environment has points, but the band plays actions"))
+            }
         }
-        Ok(world.best_so_far())
     })?;
     let answer = PyDict::new(py);
-    answer.set_item("rounds", played)?;
-    answer.set_item("loss", loss)?;
-    answer.set_item("regret", paid - best)?;
+    answer.set_item("rounds", walked.rounds)?;
+    answer.set_item("loss", walked.loss)?;
+    answer.set_item("regret", walked.regret)?;
     let columns = PyDict::new(py);
-    columns.set_item("round", PyArray1::from_iter(py, curve.iter().map(|(t, _)| *t)))?;
-    columns.set_item("regret", PyArray1::from_iter(py, curve.iter().map(|(_, regret)| *regret)))?;
+    columns.set_item("round", PyArray1::from_iter(py, walked.curve.iter().map(|(t, _)| *t)))?;
+    columns.set_item("regret", PyArray1::from_iter(py, walked.curve.iter().map(|(_, regret)| *regret)))?;
     answer.set_item("curve", columns)?;
     Ok(answer)
+}
+
+/// What came of a simulation.
+struct Walked {
+    rounds: u64,
+    loss: f64,
+    regret: f64,
+    curve: Vec<(u64, f64)>,
+}
+
+fn walk<D: Decision>(
+    mut world: Box<dyn Environment<Context, D>>,
+    mut playing: Playing<'_, D>,
+    own: &Setup,
+    rounds: u64,
+    seed: u64,
+) -> Answer<Walked> {
+    let its = world.setup();
+    if its.losses != LossDomain::Unit {
+        return Err(Error::value(
+            "the losses of the environment are not in [0, 1]: give it rescale = [low, high]",
+        ));
+    }
+    if (&own.space, &own.context) != (&its.space, &its.context) {
+        let say = |s: &Setup| match &s.space {
+            Space::Arms(actions) => {
+                let ContextShape { features, row_features, .. } = s.context;
+                format!("actions={actions}, features={features}, row_features={row_features}")
+            }
+            Space::Points(set) => format!("points={set:?}, features={}", s.context.features),
+        };
+        return Err(Error::value(format!("the environment has {}, but the band {}", say(&its), say(own))));
+    }
+    let mut rng = streams(seed);
+    let (mut paid, mut done) = (0.0, Walked { rounds: 0, loss: 0.0, regret: 0.0, curve: Vec::new() });
+    let points = checkpoints(rounds.max(1));
+    for t in 1..=rounds {
+        match world.next(&mut rng) {
+            // Data may end before the rounds do.
+            Err(EnvError::Ended(_)) if t > 1 => break,
+            other => other?,
+        }
+        let x = world.context().clone();
+        playing.round(&x, |decision| {
+            paid += world.mean_loss(decision);
+            let feedback = world.play(decision)?;
+            done.loss += feedback.observed().unwrap_or(0.0);
+            Ok(feedback)
+        })?;
+        done.rounds = t;
+        if points.get(done.curve.len()) == Some(&t) {
+            done.curve.push((t, paid - world.best_so_far()));
+        }
+        look_up(t)?;
+    }
+    done.regret = paid - world.best_so_far();
+    Ok(done)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use corral_bench::claims::{Held, hold};
 use corral_bench::export::{Export, Kind, Value, What};
 use corral_bench::overall::Overall;
-use corral_bench::run::{self as runner, CellRecord, CellSpec, Plugins, Progress, Resources};
+use corral_bench::run::{self as runner, CellRecord, CellSpec, Progress, Resources};
 use corral_bench::spec::{Source, Spec, StabilitySpec};
 use corral_bench::store::{Shard, write_whole};
 use corral_bench::summary::{Figure, Row, rows};
@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::convert;
 use crate::errors::{Answer, Error};
+use crate::shelf::Shelf;
 
 /// How often progress is told.
 const TICK: Duration = Duration::from_millis(50);
@@ -76,7 +77,7 @@ impl Progress for Meter {
 
 /// Runs a spec into the folder `out`; `tell(done, total)` hears of the rounds played.
 #[pyfunction]
-#[pyo3(signature = (spec, out, *, jobs = None, fast = false, tell = None))]
+#[pyo3(signature = (spec, out, *, jobs = None, fast = false, tell = None, plugins = None))]
 pub fn run(
     py: Python<'_>,
     spec: &Bound<'_, PyAny>,
@@ -84,12 +85,14 @@ pub fn run(
     jobs: Option<usize>,
     fast: bool,
     tell: Option<Py<PyAny>>,
+    plugins: Option<PathBuf>,
 ) -> Answer<Outcome> {
     let spec = read(spec, fast)?;
+    let plugins = Shelf::open(py, plugins.as_deref())?.plugins;
     let meter = Meter { rounds: AtomicU64::new(0), notes: Mutex::new(advice::warnings(&spec)) };
     let total: u64 = spec.runs.iter().map(|run| spec.rounds[run.horizon].saturating_mul(spec.seeds)).sum();
     let resources = Resources { jobs: jobs.unwrap_or_else(cores).clamp(1, 1024), memory: memory::DEFAULT };
-    let (cancel, plugins) = (AtomicBool::new(false), Plugins::none());
+    let cancel = AtomicBool::new(false);
     let mut interrupt = None;
     let mut say = || {
         let said = Python::attach(|py| {
@@ -136,18 +139,19 @@ pub fn count_cells(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<u64> {
 /// Runs one cell of a spec: a pure function, so that any engine may run the cells of a spec in any order and anywhere.
 /// `collect` makes a result of them.
 #[pyfunction]
-#[pyo3(signature = (spec, cell, *, fast = false))]
+#[pyo3(signature = (spec, cell, *, fast = false, plugins = None))]
 pub fn run_cell<'py>(
     py: Python<'py>,
     spec: &Bound<'py, PyAny>,
     cell: u64,
     fast: bool,
+    plugins: Option<PathBuf>,
 ) -> Answer<Bound<'py, PyAny>> {
     let spec = read(spec, fast)?;
     if cell >= spec.cells() {
         return Err(Error::value(format!("cell {cell} of {}", spec.cells())));
     }
-    let (plugins, stopped) = (Plugins::none(), AtomicBool::new(false));
+    let (plugins, stopped) = (Shelf::open(py, plugins.as_deref())?.plugins, AtomicBool::new(false));
     let record = py.detach(|| {
         runner::check(&spec, &plugins, memory::DEFAULT)?;
         let advance = |_| {

@@ -2,6 +2,7 @@
 //! ([`svg`]), or as Vega-Lite for those who restyle ([`vega`]). Reports and `corral plot` share them.
 
 pub mod frame;
+mod line;
 pub mod paper;
 pub mod svg;
 pub mod vega;

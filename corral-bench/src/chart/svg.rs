@@ -3,6 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::frame::{Frame, Span};
+use super::line::{band_path, line_path, thinned};
 use super::{COLOURS, Chart, DASHES, Mark, Panel, Point, Scale, Series, Style};
 
 /// The size of a drawing area in pixels, 96 to the inch, and of its text.
@@ -103,6 +104,10 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
     let drawn = below * down as f64 + if one { 0.0 } else { font * 1.6 };
     let legend = legend(chart, width, font);
     let total = drawn + legend.as_ref().map_or(0.0, |l| l.1);
+    // Where names do not fit, what all of them begin with is left out.
+    let room = frame.width + 8.0;
+    let long = chart.panels.iter().any(|p| fitting(&p.name, room, font) != p.name);
+    let shared = if long { shared_start(chart.panels.iter().map(|p| p.name.as_str())) } else { 0 };
     let inside = |panel: &Panel| {
         html! { @for (i, s) in chart.context.iter().chain(&panel.series).enumerate() { (series(&frame, s, look.nearest, Some(i))) } }
     };
@@ -116,7 +121,7 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
                 @let (column, row) = ((i % across) as f64, (i / across) as f64);
                 g transform={ "translate(" (short(column * look.width)) " " (short(row * below + name)) ")" } {
                     @if !one {
-                        text x=(short(frame.left)) y=(short(-font * 0.3)) { (fitting(&panel.name, frame.width + 8.0, font)) }
+                        text x=(short(frame.left)) y=(short(-font * 0.3)) { (fitting(&panel.name[shared..], room, font)) }
                     }
                     (backdrop(chart, &frame, &look))
                     @if one { (titles(chart, &frame, &look)) }
@@ -290,6 +295,14 @@ fn titles(chart: &Chart, frame: &Frame, look: &Look) -> Markup {
     }
 }
 
+/// How many bytes of whole words all names begin with.
+fn shared_start<'a>(mut names: impl Iterator<Item = &'a str>) -> usize {
+    let first = names.next().unwrap_or_default();
+    let same = |name: &str| first.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+    let same = names.map(same).min().unwrap_or(0);
+    first.as_bytes()[..same].iter().rposition(|b| *b == b' ').map_or(0, |space| space + 1)
+}
+
 /// A name, cut where it does not fit.
 fn fitting(name: &str, room: f64, font: f64) -> String {
     let most = (room / (font * 0.56)).max(3.0) as usize;
@@ -350,72 +363,6 @@ fn tiles(frame: &Frame, points: &[Point]) -> Markup {
             }
         }
     }
-}
-
-/// The points that can be told from each other, and where they are. Steps keep every change.
-fn thinned(frame: &Frame, points: &[Point], steps: bool, nearest: f64) -> Vec<(Point, f64, f64)> {
-    let placed: Vec<(Point, f64, f64)> =
-        points.iter().filter_map(|p| frame.at(p.x, p.y).map(|(x, y)| (*p, x, y))).collect();
-    let mut out: Vec<(Point, f64, f64)> = Vec::new();
-    for (i, p) in placed.iter().enumerate() {
-        let keep = match out.last() {
-            _ if i + 1 == placed.len() => true,
-            None => true,
-            Some(last) if steps => (p.2 - last.2).abs() >= 0.05,
-            Some(last) => p.1 - last.1 >= nearest,
-        };
-        if keep {
-            out.push(*p);
-        }
-    }
-    out
-}
-
-fn line_path(points: &[(Point, f64, f64)], steps: bool) -> PreEscaped<String> {
-    let corner = |(i, p): (usize, &(Point, f64, f64))| {
-        // A step is level up to the new place, and then goes there.
-        let before = if steps && i > 0 { Some((p.1, points[i - 1].2)) } else { None };
-        before.into_iter().chain([(p.1, p.2)])
-    };
-    PreEscaped(path(points.iter().enumerate().flat_map(corner)))
-}
-
-fn band_path(frame: &Frame, points: &[(Point, f64, f64)]) -> PreEscaped<String> {
-    // On a log scale a band may reach below zero: it then ends at the floor of the chart.
-    let edge = |x: f64, v: f64| frame.at(x, if frame.y.scale == Scale::Log { v.max(frame.y.lo) } else { v });
-    let upper = points.iter().filter_map(|(p, ..)| edge(p.x, p.high));
-    let lower = points.iter().rev().filter_map(|(p, ..)| edge(p.x, p.low));
-    PreEscaped(path(upper.chain(lower)) + "z")
-}
-
-/// A path through places: the first one, and how far it is from each to the next, in tenths of a pixel.
-fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
-    let mut d = String::new();
-    let (mut x, mut y) = (0, 0);
-    for (px, py) in places {
-        let (to_x, to_y) = ((10.0 * px).round() as i64, (10.0 * py).round() as i64);
-        d += match d.len() {
-            0 => "M",
-            _ if d.contains('l') => "",
-            _ => "l",
-        };
-        for tenths in [to_x - x, to_y - y] {
-            let (whole, rest) = (tenths.abs() / 10, tenths.abs() % 10);
-            // A sign separates numbers as a space does.
-            d += match tenths {
-                t if t < 0 => "-",
-                _ if d.ends_with(['M', 'l']) => "",
-                _ => " ",
-            };
-            d += &match (whole, rest) {
-                (whole, 0) => format!("{whole}"),
-                (0, rest) => format!(".{rest}"),
-                (whole, rest) => format!("{whole}.{rest}"),
-            };
-        }
-        (x, y) = (to_x, to_y);
-    }
-    d
 }
 
 /// Shapes along a line, for prints without colour; those of other lines stand elsewhere.
@@ -494,13 +441,6 @@ mod tests {
                 assert!(text.contains(&format!("stroke-dasharray:{dash}")), "{dash}");
             }
         }
-    }
-
-    #[test]
-    fn a_path_says_how_far_the_next_place_is() {
-        let places = [(10.0, 20.04), (10.5, 19.96), (12.0, 18.0), (12.0, 18.3)];
-        assert_eq!(path(places.into_iter()), "M10 20l.5 0 1.5-2 0 .3");
-        assert_eq!(path([(-0.5, 3.0)].into_iter()), "M-.5 3");
     }
 
     #[test]

@@ -20,8 +20,11 @@
       const lines = [...svg.querySelectorAll('path.line')].filter(l => !l.classList.contains('off') && l.querySelector('title'));
       if (p.x < left || p.x > left + width || !lines.length) { box.hidden = true; return; }
       const rows = lines.map(l => {
-        const at = points(l).reduce((a, b) => Math.abs(b[0] - p.x) < Math.abs(a[0] - p.x) ? b : a);
-        return [value((top + height - at[1]) / height, y0, y1, f[5]), l.querySelector('title').textContent];
+        const all = points(l), found = all.findIndex(q => q[0] >= p.x);
+        const next = found < 0 ? all.length - 1 : Math.max(1, found);
+        const [a, b] = [all[next - 1] ?? all[0], all[next] ?? all[0]];
+        const share = b[0] > a[0] ? Math.min(1, Math.max(0, (p.x - a[0]) / (b[0] - a[0]))) : 1;
+        return [value((top + height - a[1] - share * (b[1] - a[1])) / height, y0, y1, f[5]), l.querySelector('title').textContent];
       }).sort((a, b) => b[0] - a[0]);
       box.textContent = 'at ' + number(value((p.x - left) / width, x0, x1, f[2])) + '\n'
         + rows.map(r => number(r[0]) + '  ' + r[1]).join('\n');

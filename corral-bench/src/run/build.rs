@@ -3,7 +3,8 @@
 use std::fmt;
 
 use corral_bases::{Rescaled, Smoothed};
-use corral_core::masters::{self, MasterSetup, PracticalRule, Rule};
+use corral_core::masters::{self, MasterSetup, PracticalRule, RegretBound, Rule};
+use corral_core::registry;
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
 
@@ -18,11 +19,21 @@ pub struct BuildError {
     pub place: Place,
     /// What is wrong.
     pub why: String,
+    /// Whether it is a name or a key that nobody knows.
+    pub unknown: bool,
 }
 
 impl BuildError {
     fn at(place: &Place) -> impl Fn(&dyn fmt::Display) -> Self {
-        move |why| Self { place: place.clone(), why: why.to_string() }
+        move |why| Self { place: place.clone(), why: why.to_string(), unknown: false }
+    }
+
+    /// What a registry said.
+    fn registered(place: &Place) -> impl Fn(registry::BuildError) -> Self {
+        move |e| {
+            let unknown = matches!(e, registry::BuildError::Unknown(_));
+            Self { unknown, ..Self::at(place)(&e) }
+        }
     }
 }
 
@@ -87,6 +98,29 @@ pub fn runner<D: Decision>(
     }
 }
 
+/// Builds a base of a band, or a band that is one, for the world of `setup`.
+///
+/// # Errors
+/// Names the place in the spec.
+pub fn member<D: Decision>(
+    spec: &LearnerSpec,
+    setup: &Setup,
+    plugins: &Plugins,
+) -> Result<Box<dyn Base<Context, D>>, BuildError> {
+    match spec {
+        LearnerSpec::Base(spec) => base(spec, setup, plugins),
+        LearnerSpec::Band(spec) => Ok(Box::new(band(spec, setup, plugins)?)),
+    }
+}
+
+/// The bound that a base of a band claims for its regret.
+pub fn bound(spec: &LearnerSpec, setup: &Setup) -> Option<RegretBound> {
+    match spec {
+        LearnerSpec::Base(b) => corral_bases::regret_bound(&b.name, &b.params, setup),
+        LearnerSpec::Band(_) => None,
+    }
+}
+
 fn base<D: Decision>(
     spec: &BaseSpec,
     setup: &Setup,
@@ -95,7 +129,7 @@ fn base<D: Decision>(
     if (spec.smoothed || spec.rescaled) && setup.losses == LossDomain::Real {
         let how = if spec.smoothed { "smoothed" } else { "rescaled" };
         let why = format!("base {:?} is {how}, which needs losses in [0, 1]", spec.name);
-        return Err(BuildError { place: spec.place.clone(), why });
+        return Err(BuildError::at(&spec.place)(&why));
     }
     let one = || -> Result<Box<dyn Base<Context, D>>, BuildError> {
         let base = plain_base(spec, setup, plugins)?;
@@ -114,11 +148,11 @@ fn plain_base<D: Decision>(
         if setup.losses == LossDomain::Real {
             return Err(at(&format!("base {:?} needs losses in [0, 1]: plugins take no others", spec.name)));
         }
-        plugins.build(spec, setup).map_err(|e| at(&e))?
+        plugins.build(spec, setup).map_err(BuildError::registered(&spec.place))?
     } else if spec.isolate {
         return Err(at(&format!("base {:?} is built in: only plugins can be isolated", spec.name)));
     } else {
-        corral_bases::build(&spec.name, &spec.params, setup).map_err(|e| at(&e))?
+        corral_bases::build(&spec.name, &spec.params, setup).map_err(BuildError::registered(&spec.place))?
     };
     D::pick(learner).ok_or_else(|| {
         at(&format!("base {:?} does not decide on {}, as this environment needs", spec.name, D::KIND))
@@ -137,23 +171,18 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
     let mut bounds = Vec::with_capacity(spec.bases.len());
     for member in &spec.bases {
         for _ in 0..spec.copies.of(setup.horizon.unwrap_or(1)) {
-            let (built, bound) = match member {
-                LearnerSpec::Base(b) => {
-                    // A base that cannot do without the horizon is told what the spec knows.
-                    let built =
-                        base(b, setup, plugins).or_else(|e| base(b, known, plugins).map_err(|_| e))?;
-                    (built, corral_bases::regret_bound(&b.name, &b.params, setup))
-                }
-                LearnerSpec::Band(b) => {
-                    (Box::new(band(b, setup, plugins)?) as Box<dyn Base<Context, D>>, None)
-                }
-            };
+            // A base that cannot do without the horizon is told what the spec knows.
+            let built = self::member(member, setup, plugins).or_else(|e| match member {
+                LearnerSpec::Base(_) => self::member(member, known, plugins).map_err(|_| e),
+                LearnerSpec::Band(_) => Err(e),
+            })?;
             bases.push(built);
-            bounds.push(bound);
+            bounds.push(bound(member, setup));
         }
     }
     let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds).with_losses(setup.losses);
-    let master = masters::build(&spec.master, spec.params.clone(), &told).map_err(|e| at(&e))?;
+    let master = masters::build(&spec.master, spec.params.clone(), &told)
+        .map_err(BuildError::registered(&spec.place))?;
     let params = EnsembleParams {
         credit: spec.credit.unwrap_or(preset.credit),
         feed: spec.feed.unwrap_or(preset.feed),

@@ -167,7 +167,7 @@ pub fn run(
 ) -> Result<(Vec<CellRecord>, Timings), RunError> {
     let memory = resources.memory_of_a_cell();
     check(spec, plugins, memory)?;
-    let manifest = Manifest::new(spec, shard, plugins.used_by(spec));
+    let manifest = Manifest::new(spec, shard, plugins.used_by(spec.learners.iter().map(|l| &l.learner)));
     let store = Store::open(dir, manifest, spec).map_err(RunError::Folder)?;
     store.changed().iter().for_each(|why| progress.note(&format!("{why}; this cell is computed again")));
     progress.advance(store.played());

@@ -7,7 +7,7 @@ mod estimate;
 mod plugins;
 mod record;
 
-pub use build::BuildError;
+pub use build::{BuildError, bound, member};
 pub use cell::{CellSpec, run_cell};
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use corral_bases::Learner;
 use corral_core::Setup;
+use corral_core::registry::BuildError;
 use corral_plugin_abi::host::{self, Library, Policy};
 
-use crate::spec::{BaseSpec, LearnerSpec, Spec};
+use crate::spec::{BaseSpec, LearnerSpec};
 
 /// The compiled plugins that a run may name.
 #[derive(Default)]
@@ -37,10 +38,10 @@ impl Plugins {
         self.registry.refused().iter().map(ToString::to_string).collect()
     }
 
-    /// Key and SHA-256 of every file that `spec` uses.
-    pub fn used_by(&self, spec: &Spec) -> Vec<(String, String)> {
+    /// Key and SHA-256 of every file that `learners` use.
+    pub fn used_by<'a>(&self, learners: impl IntoIterator<Item = &'a LearnerSpec>) -> Vec<(String, String)> {
         let mut names = Vec::new();
-        spec.learners.iter().for_each(|l| base_names(&l.learner, &mut names));
+        learners.into_iter().for_each(|learner| base_names(learner, &mut names));
         let used = |plugin: &&Library| {
             names.iter().any(|name| self.registry.find(name).is_some_and(|(by, _)| std::ptr::eq(by, *plugin)))
         };
@@ -73,10 +74,10 @@ impl Plugins {
     ///
     /// # Errors
     /// No plugin has it, or what the plugin says.
-    pub fn build(&self, spec: &BaseSpec, setup: &Setup) -> Result<Learner, String> {
+    pub fn build(&self, spec: &BaseSpec, setup: &Setup) -> Result<Learner, BuildError> {
         let mut params = spec.params.clone();
         params.insert("isolate".to_owned(), toml::Value::Boolean(spec.isolate));
-        self.registry.build(&spec.name, &params, setup).map_err(|e| e.to_string())
+        self.registry.build(&spec.name, &params, setup)
     }
 }
 

@@ -335,6 +335,16 @@ fn members(
     Ok(vec![labelled(learner, None)?])
 }
 
+impl LearnerSpec {
+    /// A base, or a master over bases, whose table is all of `text`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        learner(&Source::parse(text)?.table, &Bands(Vec::new()))
+    }
+}
+
 /// One base, by its name or as a table.
 pub(super) fn one_base(node: &Node) -> Result<BaseSpec, SpecError> {
     let found = match &node.value {

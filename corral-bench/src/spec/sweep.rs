@@ -175,7 +175,12 @@ impl Sweep {
                 for (axis, pick) in axes.iter().zip(picks) {
                     let node = axis.values[pick].clone();
                     let key = axis.path.join(".");
-                    let path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
+                    let mut path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
+                    let lone = |node: &Node| matches!(node.value, Value::Table(_));
+                    if matches!(path[0], "environment" | "learner") && spec.get(path[0]).is_some_and(lone) {
+                        // The number of the only one.
+                        path.remove(1);
+                    }
                     swept.push(Swept {
                         name: name(axis, &axes),
                         key,
@@ -249,8 +254,13 @@ fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>,
             })?;
             (number, &rest[1..])
         }
-        // The only one.
-        _ => (0, rest),
+        // The only one, which a path may name all the same.
+        _ => match rest {
+            [step, key @ ..] if !key.is_empty() && (step == "0" || node.label().as_ref() == Some(step)) => {
+                (0, key)
+            }
+            _ => (0, rest),
+        },
     };
     if rest.is_empty() {
         return Err(SpecError::at(place, format!("{} cannot be swept: name a key of it", path.join("."))));

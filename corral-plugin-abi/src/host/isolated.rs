@@ -14,6 +14,7 @@ mod home;
 #[cfg(target_os = "linux")]
 mod wire;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,11 +41,18 @@ pub struct Isolation {
     pub start_limit: Duration,
     /// A program that calls [`isolated_main`]; `None`: this one.
     pub program: Option<PathBuf>,
+    /// What the program is told first: an interpreter, the script that calls [`isolated_main`].
+    pub arguments: Vec<OsString>,
 }
 
 impl Default for Isolation {
     fn default() -> Self {
-        Self { time_limit: Duration::from_secs(1), start_limit: Duration::from_secs(10), program: None }
+        Self {
+            time_limit: Duration::from_secs(1),
+            start_limit: Duration::from_secs(10),
+            program: None,
+            arguments: Vec::new(),
+        }
     }
 }
 
@@ -52,7 +60,7 @@ impl Default for Isolation {
 /// once otherwise. A program that isolates plugins calls this before anything else.
 pub fn isolated_main() {
     #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(1).as_deref() == Some(std::ffi::OsStr::new(ARGUMENT)) {
+    if std::env::args_os().next_back().is_some_and(|last| last == ARGUMENT) {
         child::serve();
     }
 }

@@ -47,7 +47,7 @@ class Benched:
 @final
 class Decision:
     @property
-    def action(self) -> str | int: ...
+    def action(self) -> str | int | npt.NDArray[np.float64]: ...
     @property
     def propensity(self) -> float | None: ...
     @property
@@ -70,7 +70,8 @@ class Band:
         cls,
         bases: Iterable[Any],
         *,
-        actions: Iterable[str] | int,
+        actions: Iterable[str] | int | None = None,
+        points: dict[str, Any] | None = None,
         features: int = 0,
         row_features: int = 0,
         reward_range: tuple[float, float] = ...,
@@ -80,6 +81,7 @@ class Band:
         seed: int | None = None,
         propensities: bool = True,
         copy: int = 0,
+        plugins: _Path | None = None,
     ) -> Band: ...
     def choose(
         self, x: npt.ArrayLike | None = None, *, actions: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None
@@ -115,9 +117,9 @@ class Band:
     @property
     def benched(self) -> list[Benched]: ...
     def __len__(self) -> int: ...
-    def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
+    def __reduce__(self) -> tuple[Any, tuple[bytes, Any]]: ...
     @staticmethod
-    def _from_bytes(bytes: bytes) -> Band: ...
+    def _from_bytes(bytes: bytes, plugins: _Path | None = None) -> Band: ...
 
 @final
 class World:
@@ -148,7 +150,7 @@ class Result:
     def __len__(self) -> int: ...
     def _repr_html_(self) -> str: ...
 
-def load(path: _Path, *, copy: int | None = None) -> Band: ...
+def load(path: _Path, *, copy: int | None = None, plugins: _Path | None = None) -> Band: ...
 def run(
     spec: _Spec,
     out: _Path,
@@ -156,14 +158,16 @@ def run(
     jobs: int | None = None,
     fast: bool = False,
     tell: Callable[[int, int], object] | None = None,
+    plugins: _Path | None = None,
 ) -> Result: ...
-def run_cell(spec: _Spec, cell: int, *, fast: bool = False) -> dict[str, Any]: ...
+def run_cell(spec: _Spec, cell: int, *, fast: bool = False, plugins: _Path | None = None) -> dict[str, Any]: ...
 def count_cells(spec: _Spec, *, fast: bool = False) -> int: ...
 def collect(spec: _Spec, cells: Iterable[dict[str, Any]], *, fast: bool = False) -> Result: ...
 def laws(
     base: Any,
     *,
     actions: int = 3,
+    points: dict[str, Any] | None = None,
     features: int = 0,
     row_features: int = 0,
     rounds: int = 2_000,

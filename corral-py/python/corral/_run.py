@@ -19,6 +19,7 @@ def run(
     jobs: int | None = None,
     fast: bool = False,
     progress: bool | Callable[[int, int], object] | None = None,
+    plugins: str | os.PathLike[str] | None = None,
 ) -> _corral.Result:
     """Runs a spec on all cores and returns its result.
 
@@ -26,6 +27,7 @@ def run(
     out: a folder for what is finished; the same call goes on from it. None keeps nothing.
     jobs: cells that run at once. fast: the spec's fast preset.
     progress: True or False for a bar on stderr (None: where it is a terminal), or a function of rounds done and in all.
+    plugins: a folder of compiled plugins, where the spec names some.
 
     >>> import corral
     >>> result = corral.run({
@@ -43,7 +45,7 @@ def run(
     tell = bar or (progress if callable(progress) else None)
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return _corral.run(spec, folder if out is None else out, jobs=jobs, fast=fast, tell=tell)
+            return _corral.run(spec, folder if out is None else out, jobs=jobs, fast=fast, tell=tell, plugins=plugins)
         finally:
             if bar:
                 bar.clear()

@@ -176,6 +176,7 @@ impl Home {
             None => std::env::current_exe().map_err(failed)?,
         };
         let child = Command::new(program)
+            .args(&isolation.arguments)
             .arg(ARGUMENT)
             .env(CHILD, "1")
             // Of what it writes only the end is kept: let that be why it panicked, and not a backtrace.

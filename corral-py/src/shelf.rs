@@ -1,0 +1,53 @@
+//! The compiled plugins that Python names.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use corral_bench::run::Plugins;
+use corral_plugin_abi::host::{Isolation, Policy, RunIn};
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
+
+use crate::errors::{Answer, Error};
+
+/// A folder of compiled plugins, as the program's `--plugins` takes it.
+#[derive(Default)]
+pub struct Shelf {
+    pub folder: Option<PathBuf>,
+    pub plugins: Plugins,
+}
+
+/// Python, told to load this module by its file and nothing else: the module's first line makes it the home of a plugin.
+const SCRIPT: &str = "import sys, importlib.machinery as m, importlib.util as u
+l = m.ExtensionFileLoader('_corral', sys.argv[1])
+l.exec_module(u.module_from_spec(u.spec_from_file_location('_corral', sys.argv[1], loader=l)))";
+
+impl Shelf {
+    /// The plugins of a folder; nothing of them is run before a band or a spec names one. Files that are refused are
+    /// warned of.
+    pub fn open(py: Python<'_>, folder: Option<&Path>) -> Answer<Self> {
+        let Some(folder) = folder else { return Ok(Self::default()) };
+        if !folder.is_dir() {
+            return Err(Error::value(format!("plugins: {} is not a folder", folder.display())));
+        }
+        let program = py.import("sys")?.getattr("executable")?.extract::<Option<PathBuf>>()?;
+        let module: OsString = py.import("corral._corral")?.getattr("__file__")?.extract()?;
+        let arguments = ["-I", "-S", "-c", SCRIPT].map(OsString::from).into_iter().chain([module]).collect();
+        let isolation = Isolation { program, arguments, ..Isolation::default() };
+        let policy = Policy { run_in: RunIn::ChildrenUnlessUsed, isolation, ..Policy::default() };
+        let plugins = py.detach(|| Plugins::load(folder, false, policy));
+        for why in plugins.refused() {
+            let text = format!("plugin refused: {why}");
+            py.import("warnings")?.call_method1("warn", (text, py.get_type::<PyUserWarning>()))?;
+        }
+        Ok(Self { folder: Some(folder.to_owned()), plugins })
+    }
+
+    /// Says what to do where a plugin's base is named and no folder is.
+    pub fn hint(&self, name: &str) -> Answer<()> {
+        if self.folder.is_none() && name.contains('/') {
+            return Err(Error::Key(format!("base {name:?} is a plugin's: name the folder with plugins=")));
+        }
+        Ok(())
+    }
+}
