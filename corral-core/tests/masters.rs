@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use corral_core::masters::{self, CorralSpec, MasterSetup, RegretBound, Ruled};
 use corral_core::masters::{
-    Arbe, ArbeParams, BalanceDraw, CorralProgram, D3rb, D3rbParams, DynamicBalancing, DynamicBalancingParams,
-    Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P, Exp3PParams, Exp3Params, Exp4Mix, Exp4MixParams,
-    Fall, Fixed, FixedParams, Hedged, HedgedParams, Practical, PracticalParams, Rbbe, RbbeParams,
-    RegretBalancing, Rule, Rulebook, Schedule, Trim, TrimParams, TsallisInf, TsallisInfParams, TwoStep,
-    TwoStepParams, Ucb, UcbParams, Uniform,
+    Arbe, ArbeParams, BalanceDraw, BlackBox, BlackBoxParams, CorralProgram, D3rb, D3rbParams,
+    DynamicBalancing, DynamicBalancingParams, Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P,
+    Exp3PParams, Exp3Params, Exp4Mix, Exp4MixParams, Fall, Fixed, FixedParams, Hedged, HedgedParams,
+    Practical, PracticalParams, Rbbe, RbbeParams, RegretBalancing, Rule, Rulebook, Schedule, Trim,
+    TrimParams, TsallisInf, TsallisInfParams, TwoStep, TwoStepParams, Ucb, UcbParams, Uniform,
 };
 use corral_core::registry::BuildError;
 use corral_core::{Credit, LossDomain, Master, MasterError, Rate, Rng, uniform};
@@ -91,6 +91,11 @@ const TABLE: &[(&str, Build)] = &[
     ("ed2rb/published", |s| Box::new(Ed2rb::new(published(), s).unwrap())),
     ("hedged", |s| by_name("hedged", s).unwrap()),
     ("arbe", |s| by_name("arbe", s).unwrap()),
+    ("arbe/gap", |s| {
+        let params = ArbeParams { scale: 0.02, ..ArbeParams::default() };
+        Box::new(Arbe::new(params, s).unwrap())
+    }),
+    ("black-box", |s| by_name("black-box", s).unwrap()),
     ("tsallis-inf", |s| by_name("tsallis-inf", s).unwrap()),
     ("tsallis-inf/reduced", |s| {
         let params =
@@ -510,11 +515,26 @@ fn distributions_agree_with_fifty_digits() {
         (
             "arbe",
             |s| {
-                let params = ArbeParams { bounds: bounds([0.5, 0.8, 0.6]), scale: 0.1, delta: 0.1 };
+                let params = ArbeParams {
+                    bounds: bounds([0.5, 0.8, 0.6]),
+                    scale: 0.1,
+                    delta: 0.1,
+                    ..ArbeParams::default()
+                };
                 Box::new(Arbe::new(params, s).unwrap())
             },
             1e-12,
         ),
+        (
+            "arbe/gap",
+            |s| {
+                let bounds = bounds([200.0, 200.0, 200.0]);
+                let params = ArbeParams { bounds, scale: 0.04, delta: 0.1, ..ArbeParams::default() };
+                Box::new(Arbe::new(params, s).unwrap())
+            },
+            1e-12,
+        ),
+        ("black-box", |s| Box::new(BlackBox::new(BlackBoxParams { scale: 0.002 }, s).unwrap()), 1e-12),
         ("corral/as-modelselection", |s| corral(CorralProgram::AsModelselection, Some(2.0), s), 1e-4),
         ("corral/as-coba", |s| corral(CorralProgram::AsCoba, Some(2.0), s), 3e-4),
         ("corral/as-smpybandits", |s| corral(CorralProgram::AsSmpybandits, Some(0.05), s), 1e-4),
@@ -545,7 +565,7 @@ fn distributions_agree_with_fifty_digits() {
         }
         seen += 1;
     }
-    assert_eq!(seen, 21);
+    assert_eq!(seen, 23);
 }
 
 /// A base is drawn with probability ~ 1/d^2: at first all are alike, and one whose rate doubled has a quarter.
@@ -685,6 +705,7 @@ fn randomised_masters_do_not() {
         "corral",
         "corral/clipped",
         "hedged",
+        "black-box",
         "exp3",
         "exp3/anytime",
         "exp3-p",
@@ -783,7 +804,7 @@ fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
     let real = setup(4).with_losses(LossDomain::Real);
     let refused: Vec<&str> =
         masters::REGISTRY.entries().filter(|e| by_name(e.name, &real).is_err()).map(|e| e.name).collect();
-    assert_eq!(refused, ["trim"]);
+    assert_eq!(refused, ["black-box", "trim"]);
     assert_eq!(
         by_name("trim", &real).err().map(|e| e.to_string()).as_deref(),
         Some(
@@ -793,7 +814,8 @@ fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
     for rules in [CorralProgram::AsCoba, CorralProgram::AsSmpybandits, CorralProgram::AsAdversarialMasterH] {
         assert!(CorralSpec { rules, ..CorralSpec::default() }.master(&real).is_err(), "{rules:?}");
     }
-    let odd = ["trim", "corral/as-coba", "corral/as-smpybandits", "corral/as-adversarial-master-h"];
+    let odd =
+        ["black-box", "trim", "corral/as-coba", "corral/as-smpybandits", "corral/as-adversarial-master-h"];
     for (name, build) in TABLE.iter().filter(|(n, _)| !odd.iter().any(|o| n.starts_with(o))) {
         let mut master = build(&real);
         let mut rng = Pcg64Dxsm::seed_from_u64(29);

@@ -19,6 +19,7 @@
 
 mod arbe;
 mod as_published;
+mod black_box;
 mod bound;
 mod clipped;
 mod corral_spec;
@@ -49,6 +50,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use arbe::{Arbe, ArbeParams, ArbeRule};
 pub use as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
+pub use black_box::{BlackBox, BlackBoxParams, BlackBoxRule};
 pub use bound::RegretBound;
 pub use corral_spec::CorralSpec;
 pub use d3rb::{BalanceDraw, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
@@ -201,6 +203,7 @@ masters!(
     Ed2rbRule,
     HedgedRule,
     ArbeRule,
+    BlackBoxRule,
     TsallisInfRule,
     EtaGridRule,
     TrimRule,

@@ -4,7 +4,7 @@ Written from the formulas (the head of each file in src/masters), not from the R
 root, no shortcuts.    python3 masters.py > masters.txt
 
 Lines of the output: `name M p...` after each of three rounds in which bases 0, 2, 1 lose .7, .2, 1 with weight
-1/pbar (T = 1000, 10 for hedged; twelve rounds for trim, corral, hedged and two-step), and `name choices ...` of runs in which the loss of base b in round t is
+1/pbar (T = 1000, 10 for hedged; twelve rounds for trim, corral, hedged, arbe/gap, black-box and two-step), and `name choices ...` of runs in which the loss of base b in round t is
 (.8, .15, .5)[b] + ((7 t + 3 b) mod 5 - 2)/20.
 """
 from mpmath import mp, mpf, sqrt, log, exp
@@ -228,6 +228,78 @@ def arbe():
     assert len(order) == 2
 
 
+def arbe_gap():
+    """Equal bounds, so that nobody is dropped: the gap is found, and refuted."""
+    c, delta = mpf(4) / 100, mpf(1) / 10
+    d, G, V, t = mpf(200), [mpf(0)] * M, [mpf(0)] * M, 0
+    leader, hopes, phases = None, True, []
+    p = [mpf(1) / M] * M
+    for k, f in MORE:
+        G[k] += (1 - f) / p[k]
+        V = [v + 1 / x for v, x in zip(V, p)]
+        t += 1
+        wide = [c * sqrt(v * log(M * t / delta)) for v in V]
+        pairs = [(a, b) for a in range(M) for b in range(M) if a != b]
+        begin = False
+        if leader is None:
+            assert not any(G[i] + c * d * sqrt(V[i]) + wide[i] < G[j] - wide[j] for i, j in pairs)
+            for b in range(M):
+                rest = [j for j in range(M) if j != b]
+                if hopes and all(G[b] - G[j] >= 2 * (wide[b] + wide[j]) for j in rest):
+                    gap, begin, leader = min((G[b] - G[j] - wide[b] - wide[j]) / t for j in rest), True, b
+        elif any(G[leader] - G[j] + wide[leader] + wide[j] < t * gap / 2 for j in range(M) if j != leader):
+            leader, hopes, begin = None, False, True
+        if begin:
+            G, V, t = [mpf(0)] * M, [mpf(0)] * M, 0
+            phases.append(leader)
+        share = min(mpf(1) / 2, 8 * c**2 * 2 * log(M * (t + 1) / delta) / (gap**2 * (t + 1))) if leader is not None else 0
+        p = [mpf(1) / M if leader is None else 1 - share if i == leader else share / 2 for i in range(M)]
+        show("arbe/gap", p)
+    assert phases == [0, None]
+
+
+def black_box():
+    """A candidate and EXP3 over the two others; the two share the round by minimising over a line."""
+    m = mpf(M - 1)
+    c1 = mpf(2) / 1000 * 4 * m * log(m)
+    candidate, before = 0, sqrt(c1) * log(T)
+    changes = 0
+
+    def fresh():
+        return dict(t=0, Z=[mpf(0), mpf(0)], S=mpf(0), L=[mpf(0)] * M, N=[0] * M)
+
+    def shares(now):
+        t = now["t"] + 1
+        eta = 1 / (sqrt(mpf(t)) + 8 * sqrt(c1))
+        # The derivative by q_1 of the sum that is minimised, increasing.
+        slope = lambda q: (now["Z"][0] - now["Z"][1] + sqrt(c1 * now["S"])
+                           - (1 / sqrt(q) - 1 / sqrt(1 - q)) / eta)
+        first = root(slope, mpf(10) ** -45, 1 - mpf(10) ** -45)
+        q = [(1 - 1 / (2 * mpf(t) ** 2)) * x + 1 / (4 * mpf(t) ** 2) for x in (first, 1 - first)]
+        rate = sqrt(log(m) / (m * (now["S"] + 1 / q[1])))
+        w = {j: exp(-rate * now["L"][j]) for j in range(M) if j != candidate}
+        p = [q[0] if j == candidate else q[1] * w[j] / sum(w.values()) for j in range(M)]
+        return q, p
+
+    now = fresh()
+    q, p = shares(now)
+    for k, f in MORE:
+        which = 0 if k == candidate else 1
+        now["Z"][which] += (1 + f) / q[which]
+        if which:
+            now["L"][k] += f / p[k]
+        now["S"] += 1 / q[1]
+        now["N"][k] += 1
+        now["t"] += 1
+        most = [j for j in range(M) if j != candidate and 2 * now["N"][j] >= now["t"]]
+        if now["t"] >= 2 * before and most:
+            candidate, before, changes = most[0], now["t"], changes + 1
+            now = fresh()
+        q, p = shares(now)
+        show("black-box", p)
+    assert changes == 2 and candidate == 1
+
+
 def two_step():
     """Pairs: the first loss is not learned, the second by Corral with T/2 rounds."""
     n = T / 2
@@ -393,6 +465,8 @@ corral("corral/as-adversarial-master-h", mpf(1) / 2, overwrite=True, gains=True)
 clipped(mpf(8))
 hedged()
 arbe()
+arbe_gap()
+black_box()
 two_step()
 ucb()
 balancing()
