@@ -17,8 +17,8 @@ BEGIN { split("holds FAILS undecided unmeasured", order, " ") }
 /^```text/ { inside = 1; next }
 /^```$/ { flush(); inside = 0; next }
 !inside { next }
-/^\$ corral run/ { at = NR; next }
-NR == at + 2 && NF { print "`corral run " name "`: " $0 "\n"; next }
+/^\$ corral run/ { at = NR; command = substr($0, 3); next }
+NR == at + 2 && NF { print "`" command "`: " $0 "\n"; next }
 /^  (holds|FAILS|undecided|unmeasured) / { if (claim == "") claim = before; count[$1]++; next }
 /^  not expected to show here/ { unlikely = 1; next }
 /^regret beside published means/ { n = split($0, part, ": "); split(part[n], of, " "); print "- **agrees " of[1] "** of " of[3] ": regret beside published means, within three combined standard errors"; next }
