@@ -1,37 +1,14 @@
 //! A round of SCRiBLe, BGD and Thompson sampling on the closed-form sets allocates nothing.
 
+#[path = "../../corral-core/tests/counting/mod.rs"]
+mod counting;
+
 use corral_bases::BaseParams;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 use corral_bases::points::{BgdParams, LinTsPointsParams, ScribleParams};
 use corral_core::{Base, Feedback, Order, Point, Proposal, Set, Setup, Space};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
-
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: every call goes to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|c| c.set(c.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(ptr, layout) }
-    }
-    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.with(|c| c.set(c.get() + 1));
-        unsafe { System.realloc(ptr, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn rounds(base: &mut dyn Base<(), Point>, rounds: u32) -> u64 {
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
@@ -45,9 +22,9 @@ fn rounds(base: &mut dyn Base<(), Point>, rounds: u32) -> u64 {
     };
     // The first rounds make room.
     play(3);
-    let before = COUNT.with(Cell::get);
+    let before = counting::calls();
     play(rounds);
-    COUNT.with(Cell::get) - before
+    counting::calls() - before
 }
 
 #[test]

@@ -1,39 +1,15 @@
 //! A round of the master allocates nothing.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
 use corral_core::{Corral, CorralParams, Credit, Horizon, Master, Rate};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is passed on to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|c| c.set(c.get() + 1));
-        // SAFETY: as above.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 fn allocations(f: impl FnOnce()) -> u64 {
-    let before = COUNT.with(Cell::get);
+    let before = counting::calls();
     f();
-    COUNT.with(Cell::get) - before
+    counting::calls() - before
 }
 
 #[test]

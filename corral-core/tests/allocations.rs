@@ -2,55 +2,14 @@
 #![allow(missing_docs, unsafe_code)]
 
 mod common;
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
 use common::*;
 use corral_core::{
     Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Memo, Order,
     Pending, Point, Proposal, Rate, Rng, Set, Setup, Space, Ticket, uniform,
 };
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-    static BYTES: Cell<u64> = const { Cell::new(0) };
-    static FREED: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is handed to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
-        unsafe { System.dealloc(at, layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn count(bytes: usize) {
-    let _ = CALLS.try_with(|c| c.set(c.get() + 1));
-    let _ = BYTES.try_with(|b| b.set(b.get() + bytes as u64));
-}
-
-/// Calls and bytes that `work` allocates on this thread.
-fn allocated(work: impl FnOnce()) -> (u64, u64) {
-    let before = (CALLS.get(), BYTES.get());
-    work();
-    (CALLS.get() - before.0, BYTES.get() - before.1)
-}
+use counting::allocated;
 
 /// Proposes a point near where it stands, with a memo that spills: room is used again, or allocated.
 struct Walker(usize, Vec<f64>);
@@ -141,8 +100,7 @@ fn a_large_band_allocates_little_and_only_where_clusters_are_regrouped() {
     let bases = (0..m).map(|i| Box::new(Always(i % 4)) as Box<dyn Base<_, _>>).collect();
     let horizon = Horizon::Known(1_000_000);
     let params = CorralParams { rate: Rate::Fixed(0.05), ..CorralParams::new(m as usize, horizon) };
-    let held = || BYTES.get() - FREED.get();
-    let before = held();
+    let before = counting::held();
     let mut band = Ensemble::new(Corral::new(params).unwrap(), bases).unwrap();
     assert!(band.master().is_flat());
     let (calls, _) = allocated(|| {
@@ -152,7 +110,7 @@ fn a_large_band_allocates_little_and_only_where_clusters_are_regrouped() {
             band.learn(&x, ticket, loss).unwrap();
         }
     });
-    let each = (held() - before) as f64 / f64::from(m);
+    let each = (counting::held() - before) as f64 / f64::from(m);
     println!("{calls} allocations in {rounds} rounds, {each:.0} bytes per base");
     assert!(calls <= rounds / 1_000, "{calls} allocations");
     assert!(each <= 256.0, "{each} bytes per base");

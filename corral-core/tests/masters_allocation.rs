@@ -1,8 +1,7 @@
 //! No master allocates in a round.
 #![allow(missing_docs)]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
 
 use corral_core::masters::{self, CorralProgram, CorralSpec, MasterSetup};
 use corral_core::{Credit, Master};
@@ -10,34 +9,10 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 use serde::de::value::{Error, MapDeserializer};
 
-/// Counts the allocations of this thread.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|c| c.set(c.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.with(|c| c.set(c.get() + 1));
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 fn allocations(master: &mut dyn Master) -> u64 {
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
     let mut weights = vec![0.0; master.probabilities().len()];
-    let before = COUNT.with(Cell::get);
+    let before = counting::calls();
     for t in 0..2_000u64 {
         let base = master.sample(&mut rng);
         let weight = 1.0 / master.probabilities()[base];
@@ -51,12 +26,12 @@ fn allocations(master: &mut dyn Master) -> u64 {
         };
         assert!(step.is_ok());
     }
-    COUNT.with(Cell::get) - before
+    counting::calls() - before
 }
 
 #[test]
 fn a_round_allocates_nothing() {
-    assert!(COUNT.with(Cell::get) > 0, "the counter counts");
+    assert!(counting::calls() > 0, "the counter counts");
     let setup = MasterSetup::new(6, Some(2_000));
     for entry in masters::REGISTRY.entries() {
         let none = MapDeserializer::<_, Error>::new(std::iter::empty::<(&str, f64)>());

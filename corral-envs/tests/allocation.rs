@@ -1,36 +1,12 @@
 //! A round of an environment allocates nothing once the first rounds are over.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../corral-core/tests/counting/mod.rs"]
+mod counting;
 
 use corral_core::{Arm, Context, Point, Space};
 use corral_envs::{Environment, World, build, entries, example};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call is handed to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.with(|c| c.set(c.get() + 1));
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(at, layout) }
-    }
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.with(|c| c.set(c.get() + 1));
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Allocations of 1000 rounds as a runner plays them, after 100 to warm up.
 fn rounds<D>(env: &mut dyn Environment<Context, D>, decisions: &[D]) -> u64 {
@@ -38,7 +14,7 @@ fn rounds<D>(env: &mut dyn Environment<Context, D>, decisions: &[D]) -> u64 {
     let mut before = 0;
     for round in 0..1100 {
         if round == 100 {
-            before = COUNT.with(Cell::get);
+            before = counting::calls();
         }
         let decision = &decisions[round % decisions.len()];
         env.next(&mut rng).unwrap();
@@ -46,7 +22,7 @@ fn rounds<D>(env: &mut dyn Environment<Context, D>, decisions: &[D]) -> u64 {
         assert!(env.mean_loss(decision).is_finite() && env.loss(decision).is_finite());
         env.play(decision).unwrap();
     }
-    COUNT.with(Cell::get) - before
+    counting::calls() - before
 }
 
 fn allocations(name: &str) -> u64 {
@@ -70,9 +46,9 @@ fn allocations(name: &str) -> u64 {
 
 #[test]
 fn the_counter_counts() {
-    let before = COUNT.with(Cell::get);
+    let before = counting::calls();
     drop(std::hint::black_box(vec![1u8; 100]));
-    assert_eq!(COUNT.with(Cell::get) - before, 1);
+    assert_eq!(counting::calls() - before, 1);
 }
 
 #[test]

@@ -1,13 +1,14 @@
 //! A round through the table allocates nothing, on either side of it: both are in this process, and its allocator
 //! counts.
 
+#[path = "../../corral-core/tests/counting/mod.rs"]
+mod counting;
+
 #[path = "fixtures/bases/linear.rs"]
 mod linear;
 #[path = "fixtures/bases/walk.rs"]
 mod walk;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::sync::Arc;
 
 use corral_plugin_abi::exported;
@@ -15,28 +16,6 @@ use corral_plugin_abi::host::{ForeignBase, Table};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
-
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: all calls go to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 fn table<B: Plugin>() -> Arc<Table> {
     // SAFETY: the functions and texts of the table are those of this program.
@@ -52,10 +31,10 @@ fn allocations<D>(base: &mut dyn Base<Context, D>, x: &Context, made: &mut Propo
         base.pass(x).unwrap();
         // The first rounds make room.
         if round == 10 {
-            before = COUNT.get();
+            before = counting::calls();
         }
     }
-    COUNT.get() - before
+    counting::calls() - before
 }
 
 #[test]
@@ -66,9 +45,9 @@ fn a_round_of_arms_allocates_nothing() {
     let x = Context::shared(vec![0.5; 20], 5);
     assert_eq!(allocations(&mut base, &x, &mut Proposal::default()), 0);
     base.likelihood(&x, &Arm(0));
-    let before = COUNT.get();
+    let before = counting::calls();
     base.likelihood(&x, &Arm(0));
-    assert_eq!(COUNT.get() - before, 0);
+    assert_eq!(counting::calls() - before, 0);
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! An allocator that counts what each thread asks for. The one of the workspace: tests of other crates include this file.
+
+#![allow(dead_code, unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+    static BYTES: Cell<u64> = const { Cell::new(0) };
+    static FREED: Cell<u64> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call is handed to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size);
+        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn count(bytes: usize) {
+    let _ = CALLS.try_with(|c| c.set(c.get() + 1));
+    let _ = BYTES.try_with(|b| b.set(b.get() + bytes as u64));
+}
+
+/// Allocations of this thread so far.
+pub fn calls() -> u64 {
+    CALLS.get()
+}
+
+/// Bytes that this thread holds.
+pub fn held() -> u64 {
+    BYTES.get() - FREED.get()
+}
+
+/// Calls and bytes that `work` allocates on this thread.
+pub fn allocated(work: impl FnOnce()) -> (u64, u64) {
+    let before = (CALLS.get(), BYTES.get());
+    work();
+    (CALLS.get() - before.0, BYTES.get() - before.1)
+}
