@@ -7,10 +7,21 @@ use corral_core::{
     Arm, Base, BaseError, Context, Learner, LossDomain, ParamError, Point, Setup, Space, memory,
 };
 
+use crate::common::{RangeChange, Ties};
+
+/// A base that is made from the parameters `P`.
+pub trait Make<P>: Sized {
+    /// The base for the world of `setup`, with range 1; the parameters are within their bounds.
+    ///
+    /// # Errors
+    /// The world is none that the base is defined for.
+    fn make(params: P, setup: &Setup) -> Result<Self, BaseError>;
+}
+
 /// Parameters that a base is built from.
 pub trait BaseParams: Params + PartialEq + Send + 'static {
     /// The base.
-    type Base;
+    type Base: Make<Self>;
 
     /// What the registry says of it.
     const ENTRY: Entry;
@@ -21,6 +32,19 @@ pub trait BaseParams: Params + PartialEq + Send + 'static {
     /// Whether its room grows as the square of the dimension of points or features, and not as the dimension.
     const MATRICES: bool = true;
 
+    /// What a larger range may do.
+    const RANGE_CHANGES: &'static [RangeChange] = &[RangeChange::Keep];
+
+    /// What a larger range does.
+    fn range_change(&self) -> RangeChange {
+        Self::RANGE_CHANGES[0]
+    }
+
+    /// Which of several best actions is played.
+    fn ties(&self) -> Ties {
+        Ties::Lowest
+    }
+
     /// What the world of `setup` would have to have, and does not.
     fn needs(&self, _setup: &Setup) -> Option<&'static str> {
         None
@@ -30,7 +54,22 @@ pub trait BaseParams: Params + PartialEq + Send + 'static {
     ///
     /// # Errors
     /// A parameter is out of bounds, or the world is none that the base is defined for.
-    fn build(self, setup: &Setup) -> Result<Self::Base, BaseError>;
+    fn build(self, setup: &Setup) -> Result<Self::Base, BaseError> {
+        self.build_as(setup)
+    }
+
+    /// As [`build`](BaseParams::build), for parameters that more than one base is made from.
+    ///
+    /// # Errors
+    /// As [`build`](BaseParams::build).
+    fn build_as<B: Make<Self>>(self, setup: &Setup) -> Result<B, BaseError> {
+        self.check()?;
+        self.range_change().check(Self::RANGE_CHANGES)?;
+        if let Some(needs) = self.needs(setup) {
+            return Err(BaseError::Failed(format!("{} needs {needs}", Self::ENTRY.name)));
+        }
+        B::make(self, setup)
+    }
 
     /// Its regret bound at range 1 in the world of `setup`, where it has one: the order of the bound, without hidden
     /// constants, logarithms of n taken at the horizon (10,000 where it is not known).
@@ -109,6 +148,26 @@ pub(crate) fn read_for<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Res
 /// The base of `params`, or why not, in the words of the registry.
 pub(crate) fn build<P: BaseParams>(params: P, setup: &Setup) -> Result<P::Base, BuildError> {
     params.build(setup).map_err(|e| BuildError::refused(WHAT, P::ENTRY.name, e))
+}
+
+/// The size of a world, as the formulas of regret bounds use it.
+pub(crate) struct Size {
+    /// K, the number of actions.
+    pub k: f64,
+    /// d, the features of an example or the dimension of points.
+    pub d: f64,
+    /// T.
+    pub t: f64,
+}
+
+impl Size {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        let d = match &setup.space {
+            Space::Points(set) => set.dim(),
+            Space::Arms(_) => setup.context.features.max(setup.context.row_features).max(1),
+        };
+        Self { k: setup.actions() as f64, d: d as f64, t: bound_horizon(setup) }
+    }
 }
 
 /// The horizon of `setup` as formulas use it: at least 2, and 10,000 where it is not known.

@@ -99,43 +99,24 @@ impl Verdict {
 
 macro_rules! hardness {
     ($params:ident, $base:ident, $name:literal, $first:literal, $arms:literal) => {
-        corral_core::params! {
-            #[doc = concat!("Parameters of the base for arms ", $arms, ": none.")]
-            pub struct $params {}
-        }
-
-        #[doc = concat!("The hardness theorem's base for arms ", $arms, ".")]
-        pub type $base = ArmBase<$params>;
-
-        impl BaseParams for $params {
-            type Base = $base;
-
-            const ENTRY: Entry = Entry {
-                name: $name,
-                summary: concat!("The hardness theorem's base for arms ", $arms, "."),
-                source: "Agarwal, Luo, Neyshabur, Schapire 2017, hardness theorem",
-                regret: "constant alone in its environment, linear under importance weighting",
-                fits: "the environment \"hardness\"",
-                cost: "O(1)",
-                kind: Kind::Arms,
-                status: Status::Paper,
-                ..Entry::EMPTY
-            };
-
-            fn build(self, setup: &Setup) -> Result<$base, BaseError> {
-                ArmBase::new(self, setup)
-            }
+        base! {
+            #[doc = concat!("The hardness theorem's base for arms ", $arms, ".")]
+            pub type $base = ArmBase<$params>;
+            params {}
+            name: $name,
+            summary: concat!("The hardness theorem's base for arms ", $arms, "."),
+            source: "Agarwal, Luo, Neyshabur, Schapire 2017, hardness theorem",
+            regret: "constant alone in its environment, linear under importance weighting",
+            fits: "the environment \"hardness\"",
+            cost: "O(1)",
+            kind: Kind::Arms,
+            status: Status::Paper,
+            ..Entry::EMPTY
         }
 
         impl ArmRule for $params {
             type State = Verdict;
             const HORIZON: bool = false;
-            const RANGE_CHANGES: &'static [RangeChange] = &[RangeChange::Keep];
-
-            /// "For the rest of the game".
-            fn range_change(&self) -> RangeChange {
-                RangeChange::Keep
-            }
 
             fn fresh(&self, now: &Now) -> Result<Verdict, BaseError> {
                 match now.actions {

@@ -59,6 +59,8 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod base;
 mod built;
 mod registry;
 mod winner;
@@ -73,7 +75,7 @@ mod prelude;
 pub mod rescaled;
 pub mod smoothed;
 
-pub use built::{BaseParams, Build};
+pub use built::{BaseParams, Build, Make};
 pub use corral_core::Learner;
 pub use corral_core::registry::BuildError;
 pub use registry::{REGISTRY, build, entries, regret_bound};

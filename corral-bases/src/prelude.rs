@@ -9,8 +9,8 @@ pub(crate) use corral_core::{
 };
 pub(crate) use serde::{Deserialize, Serialize};
 
-pub(crate) use crate::built::{BaseParams, bound_horizon};
+pub(crate) use crate::built::{BaseParams, Make, bound_horizon};
 pub(crate) use crate::common::{
     CONFIDENCE, Clock, FACTOR, OFFSET, RangeChange, SIZE, Setting, Ties, arm_count, check_arm, check_numbers,
-    probability, reopen, seal, uniform_arm,
+    ensure, probability, reopen, seal, uniform_arm,
 };

@@ -69,9 +69,10 @@ fn every_base_keeps_the_contract() {
 
 const POLICIES: [&str; 4] = ["exp4", "epoch-greedy", "iltcb", "bistro"];
 
-/// The bases over arms that read no policies: those name actions by number, and must have all of them.
-fn over_changing_actions() -> impl Iterator<Item = &'static str> {
-    entries().map(|e| e.name).filter(|name| !POLICIES.contains(name))
+/// The bases that `setup` fits; without bistro where there are features, for it searches trees in every round.
+fn fitting(setup: &Setup) -> Vec<&'static str> {
+    let slow = |name: &str| name == "bistro" && setup.context.features > 0;
+    entries().map(|e| e.name).filter(|name| arms(name, setup).is_some() && !slow(name)).collect()
 }
 
 #[test]
@@ -80,20 +81,20 @@ fn bases_choose_among_the_actions_that_are_offered() {
     for features in [0, 3] {
         for horizon in [Some(2_000), None] {
             let setup = changing(features, horizon);
-            for name in over_changing_actions().filter(|name| arms(name, &setup).is_some()) {
+            for name in fitting(&setup) {
                 hold_arms(name, &setup);
                 held += 1;
             }
         }
     }
-    assert!(held >= 4 * 12, "{held}");
+    assert!(held >= 4 * 15, "{held}");
 }
 
 #[test]
 fn a_band_of_them_lives_where_action_sets_change() {
     for features in [0, 3] {
         let setup = changing(features, Some(400));
-        let names: Vec<&str> = over_changing_actions().filter(|name| arms(name, &setup).is_some()).collect();
+        let names = fitting(&setup);
         for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
             for feed in [Feed::Weighted, Feed::Raw, Feed::Everyone] {
                 let bases: Vec<_> = names.iter().filter_map(|name| arms(name, &setup)).collect();
@@ -119,8 +120,8 @@ fn a_band_of_them_lives_where_action_sets_change() {
 fn offering_nothing_or_more_than_was_announced_is_the_callers_error() {
     let setup = Setup::arms(4, Some(100));
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
-    for name in over_changing_actions() {
-        let Some(mut base) = arms(name, &setup) else { continue };
+    for name in fitting(&setup) {
+        let mut base = arms(name, &setup).unwrap();
         for actions in [0, 5] {
             let refused = base.propose(&Context::plain(actions), &mut rng).unwrap_err();
             assert!(refused.is_the_callers(), "{name}: {refused}");

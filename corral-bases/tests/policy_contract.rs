@@ -20,6 +20,15 @@ impl ContextSampler for Cells {
     }
 }
 
+/// One context, in which one action in two rounds is not offered.
+struct One;
+
+impl ContextSampler for One {
+    fn sample(&self, rng: &mut dyn Rng) -> Context {
+        Context::tabular(0, if uniform(rng) < 0.5 { 3 } else { 2 })
+    }
+}
+
 struct Square;
 
 impl ContextSampler for Square {
@@ -207,6 +216,56 @@ fn bad_rounds_are_typed_errors() {
         }
         let made = base.propose(&x, &mut rng).unwrap_or_else(|e| panic!("{name}: {e}"));
         base.learn(&x, &made, Feedback::plain(0.5)).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+/// Two policies: always action 0, and always action 2, which half of the rounds do not offer. Action 1 is played in its
+/// place there, and is the better one.
+#[test]
+fn a_policy_whose_action_is_not_offered_plays_the_last_one_that_is() {
+    let mut setup = Setup::arms(3, Some(2_000));
+    setup.policies = Some([0, 2].map(|action| Policy::Table(vec![action])).into());
+    setup.context.cells = Some(1);
+    setup.sampler = Some(Arc::new(One));
+    for (name, params) in [
+        ("exp4", ""),
+        ("epoch-greedy", "scale = 0.1"),
+        ("iltcb", ""),
+        ("bistro", "kappa = 0.1"),
+        ("bistro", "kappa = 0.1\nrule = \"water-fill\""),
+    ] {
+        let mut base = made(name, params, &setup).unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(6);
+        let mut late = [0; 3];
+        for round in 0..2_000 {
+            let x = Context::tabular(0, 3 - round % 2);
+            let made = base.propose(&x, &mut rng).unwrap();
+            assert!(made.decision.index() < x.actions(), "{name}");
+            if name != "bistro" {
+                // Exact probabilities over what is offered, none for what is not, and the memo says so.
+                let of = |arm: u32| base.likelihood(&x, &Arm(arm)).unwrap().0;
+                let all: f64 = (0..x.actions() as u32).map(of).sum();
+                assert!((all - 1.0).abs() < 1e-12, "{name}: {all}");
+                assert!((x.actions() as u32..4).all(|arm| of(arm) == 0.0), "{name}");
+                assert!((made.memo.get(0).unwrap() - of(made.decision.0)).abs() < 1e-12, "{name}");
+            }
+            let loss = if made.decision == Arm(0) { 0.9 } else { 0.1 };
+            if round % 2 == 1 {
+                late[made.decision.index()] += usize::from(round > 1_000);
+            }
+            // Nothing is learned where all actions are offered: what is known of action 2 is what was seen of 1.
+            let seen = if round % 2 == 1 { Feedback::plain(loss) } else { Feedback::unseen() };
+            base.learn(&x, &made, seen).unwrap();
+        }
+        assert!(late[1] > 3 * late[0] && late[2] == 0, "{name}: {late:?}");
+        if let Some((followed, _)) = base.likelihood(&Context::tabular(0, 3), &Arm(2)) {
+            assert!(followed > 0.75, "{name}: {followed}");
+        }
+        let (saved, x) = (base.save(), Context::tabular(0, 2));
+        let mut copy = made(name, params, &setup).unwrap();
+        copy.load(&saved).unwrap();
+        let (mut one, mut other) = (Pcg64Dxsm::seed_from_u64(7), Pcg64Dxsm::seed_from_u64(7));
+        assert_eq!(base.propose(&x, &mut one).unwrap(), copy.propose(&x, &mut other).unwrap());
     }
 }
 

@@ -4,47 +4,26 @@
 //! losses, also adaptive ones. Weakly stable with alpha = 1/2: the second moment of the estimates grows by the range,
 //! so that eta / sqrt(range) is the whole change (docs/stability.md#second-moment-bases).
 
+use super::prelude::*;
 use std::borrow::Cow;
 
-use super::frame::{ArmBase, ArmRule, Now};
-use crate::prelude::*;
-
-corral_core::params! {
-    /// Parameters of [`Exp3`].
-    pub struct Exp3Params {
+base! {
+    /// EXP3: draws from q ~ exp(-eta L), where L are the estimated cumulative losses.
+    pub type Exp3 = ArmBase<Exp3Params>;
+    params {
         /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln K/(K T)), or sqrt(ln K/(K t))
         /// where T is not known.
         rate: Setting = Setting::Auto, Bounds::POSITIVE;
         /// Implicit exploration: half the rate is added to the probability in the estimate.
         ix: bool = false;
-        /// What a larger range does: restart (the paper), or retune the rate and keep the estimates.
-        range_change: RangeChange = RangeChange::Restart;
-    }
-}
-
-/// EXP3: draws from q ~ exp(-eta L), where L are the estimated cumulative losses.
-pub type Exp3 = ArmBase<Exp3Params>;
-
-impl BaseParams for Exp3Params {
-    type Base = Exp3;
-
-    const ENTRY: Entry = Entry {
-        name: "exp3",
-        summary: "Exponential weights on importance-weighted losses.",
-        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
-        regret: "sqrt(2 K T ln K)",
-        fits: "adversarial arms",
-        ..super::ARMS
-    };
-
-    fn build(self, setup: &Setup) -> Result<Exp3, BaseError> {
-        ArmBase::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let k = setup.actions() as f64;
-        Some(RegretBound::new((2.0 * k * k.max(2.0).ln()).sqrt(), 0.5))
-    }
+    } with restarts
+    sqrt_bound |world| (2.0 * world.k * world.k.max(2.0).ln()).sqrt();
+    name: "exp3",
+    summary: "Exponential weights on importance-weighted losses.",
+    source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
+    regret: "sqrt(2 K T ln K)",
+    fits: "adversarial arms",
+    ..super::ARMS
 }
 
 /// What [`Exp3`] has learned.
@@ -91,13 +70,6 @@ impl Exp3Params {
 
 impl ArmRule for Exp3Params {
     type State = Exp3State;
-    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::TUNED;
-
-    /// Restarts, or re-tunes the rate and keeps the estimates: with a rate that only falls this is sound too, and did
-    /// better where ranges grow often (docs/stability.md#rates-that-follow-the-range).
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
 
     fn fresh(&self, now: &Now) -> Result<Exp3State, BaseError> {
         Ok(Exp3State { losses: vec![0.0; now.actions], shift: 0.0, weights: Vec::new(), rate: 0.0 })
@@ -177,10 +149,10 @@ impl ArmRule for Exp3Params {
 
     fn restore(&self, state: &mut Exp3State, now: &Now) -> Result<(), SnapshotError> {
         check_numbers("estimated losses", &state.losses, now.actions)?;
-        if state.shift >= 0.0 && state.losses.iter().all(|l| *l >= state.shift && *l <= LARGEST) {
-            return Ok(());
-        }
-        Err(SnapshotError::state("estimated losses below their shift"))
+        ensure(
+            state.shift >= 0.0 && state.losses.iter().all(|l| *l >= state.shift && *l <= LARGEST),
+            "estimated losses below their shift",
+        )
     }
 }
 

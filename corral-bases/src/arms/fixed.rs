@@ -1,18 +1,19 @@
 //! Always the same arm. No learning; regret is that of the arm, alpha = 0 in any environment.
 
-use super::frame::{ArmBase, ArmRule, Now};
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`Fixed`].
-    pub struct FixedParams {
+base! {
+    /// Always the same arm.
+    pub type Fixed = ArmBase<FixedParams>;
+    params {
         /// The arm, counted from 0; in a round that does not offer it, the last one that is offered.
         arm: usize = 0;
-    }
+    } with real_losses
+    name: "fixed",
+    summary: "Always the same arm.",
+    regret: "that of the arm",
+    ..CONSTANT
 }
-
-/// Always the same arm.
-pub type Fixed = ArmBase<FixedParams>;
 
 /// What is said of bases that do not learn.
 pub(super) const CONSTANT: Entry = Entry {
@@ -24,18 +25,6 @@ pub(super) const CONSTANT: Entry = Entry {
     ..Entry::EMPTY
 };
 
-impl BaseParams for FixedParams {
-    type Base = Fixed;
-    const REAL_LOSSES: bool = true;
-
-    const ENTRY: Entry =
-        Entry { name: "fixed", summary: "Always the same arm.", regret: "that of the arm", ..CONSTANT };
-
-    fn build(self, setup: &Setup) -> Result<Fixed, BaseError> {
-        ArmBase::new(self, setup)
-    }
-}
-
 impl FixedParams {
     fn arm(&self, now: &Now) -> usize {
         self.arm.min(now.offered - 1)
@@ -45,11 +34,6 @@ impl FixedParams {
 impl ArmRule for FixedParams {
     type State = ();
     const HORIZON: bool = false;
-    const RANGE_CHANGES: &'static [RangeChange] = &[RangeChange::Keep];
-
-    fn range_change(&self) -> RangeChange {
-        RangeChange::Keep
-    }
 
     fn fresh(&self, now: &Now) -> Result<(), BaseError> {
         if self.arm < now.actions {
@@ -67,10 +51,6 @@ impl ArmRule for FixedParams {
     }
 
     fn learn(&self, _: &mut (), _: &Now, _: usize, _: &Memo, _: Feedback) -> Result<(), BaseError> {
-        Ok(())
-    }
-
-    fn restore(&self, _: &mut (), _: &Now) -> Result<(), SnapshotError> {
         Ok(())
     }
 }

@@ -33,12 +33,6 @@ pub trait ArmRule: BaseParams {
     const NAME: &'static str = Self::ENTRY.name;
     /// Whether anything is tuned for a horizon.
     const HORIZON: bool = true;
-    /// What a larger range may do.
-    const RANGE_CHANGES: &'static [RangeChange];
-
-    /// What a larger range does.
-    fn range_change(&self) -> RangeChange;
-
     /// What is known before the first round.
     ///
     /// # Errors
@@ -95,7 +89,9 @@ pub trait ArmRule: BaseParams {
     ///
     /// # Errors
     /// No rounds lead to it.
-    fn restore(&self, state: &mut Self::State, now: &Now) -> Result<(), SnapshotError>;
+    fn restore(&self, _state: &mut Self::State, _now: &Now) -> Result<(), SnapshotError> {
+        Ok(())
+    }
 }
 
 /// A base over arms that sees no context and decides by the rule `R`.
@@ -108,11 +104,8 @@ pub struct ArmBase<R: ArmRule> {
     pub(crate) state: R::State,
 }
 
-impl<R: ArmRule> ArmBase<R> {
-    /// The base with `rule` for the world of `setup`.
-    pub(crate) fn new(rule: R, setup: &Setup) -> Result<Self, BaseError> {
-        rule.check()?;
-        rule.range_change().check(R::RANGE_CHANGES)?;
+impl<R: ArmRule> Make<R> for ArmBase<R> {
+    fn make(rule: R, setup: &Setup) -> Result<Self, BaseError> {
         let actions = arm_count(setup)?;
         let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
         let clock = told::<R>(Clock::new(setup));
@@ -121,7 +114,9 @@ impl<R: ArmRule> ArmBase<R> {
         rule.tune(&mut state, &now);
         Ok(Self { rule, losses, actions, clock, state })
     }
+}
 
+impl<R: ArmRule> ArmBase<R> {
     /// With all arms offered.
     pub(crate) fn now(&self) -> Now {
         Now { clock: self.clock, actions: self.actions, offered: self.actions, losses: self.losses }

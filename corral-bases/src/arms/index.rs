@@ -67,15 +67,6 @@ pub trait Index: BaseParams {
         0
     }
 
-    /// Which of several lowest arms is played.
-    fn ties(&self) -> Ties {
-        Ties::Lowest
-    }
-
-    /// Keeps what was seen (the bound holds for every range without being told it), or restarts as in the paper's
-    /// theorem.
-    fn range_change(&self) -> RangeChange;
-
     /// Whether loss * weight of every round is counted, 0 where it was not seen, in place of the observed loss of
     /// rounds that were seen.
     fn counts_estimates(&self) -> bool {
@@ -167,11 +158,6 @@ fn add(rule: &impl Index, state: &mut IndexState, now: &Now, arm: usize, loss: f
 
 impl<R: Index> ArmRule for R {
     type State = IndexState;
-    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::LAZY;
-
-    fn range_change(&self) -> RangeChange {
-        Index::range_change(self)
-    }
 
     fn fresh(&self, now: &Now) -> Result<IndexState, BaseError> {
         let tallies = vec![ArmStats::default(); now.actions];
@@ -240,9 +226,9 @@ impl<R: Index> ArmRule for R {
             false => now.losses.contains(mean),
         };
         let seen: f64 = state.tallies.iter().map(|t| t.count).sum();
-        if state.tallies.iter().all(|t| t.is_sound(possible)) && seen == state.seen {
-            return Ok(());
-        }
-        Err(SnapshotError::state("tallies that no losses can give"))
+        ensure(
+            state.tallies.iter().all(|t| t.is_sound(possible)) && seen == state.seen,
+            "tallies that no losses can give",
+        )
     }
 }

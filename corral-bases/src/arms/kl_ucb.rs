@@ -3,46 +3,24 @@
 //! Garivier, Cappe 2011. Asymptotically optimal for Bernoulli losses, valid for any losses in [0, 1]. Lazy; weakly
 //! stable with alpha = 1/2 in the worst case (docs/stability.md#lazy-bases).
 
-use super::index::{ArmStats, Index, IndexBase, Moment};
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`KlUcb`].
-    pub struct KlUcbParams {
+base! {
+    /// KL-UCB.
+    pub type KlUcb = IndexBase<KlUcbParams>;
+    params {
         /// Multiplies the threshold ln T.
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// The threshold is ln T + c ln ln T; 3 in theory, 0 in practice.
         c: f64 = 0.0, Bounds::NON_NEGATIVE;
-        /// Which of several best arms is played: lowest or random.
-        ties: Ties = Ties::Lowest;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-    }
-}
-
-/// KL-UCB.
-pub type KlUcb = IndexBase<KlUcbParams>;
-
-impl BaseParams for KlUcbParams {
-    type Base = KlUcb;
-
-    const ENTRY: Entry = Entry {
-        name: "kl-ucb",
-        summary: "The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.",
-        source: "Garivier, Cappe 2011, The KL-UCB algorithm for bounded stochastic bandits and beyond",
-        regret: "O(sqrt(K T ln T))",
-        cost: "O(K), one root per loss",
-        ..super::ARMS
-    };
-
-    fn build(self, setup: &Setup) -> Result<KlUcb, BaseError> {
-        IndexBase::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let k = setup.actions() as f64;
-        Some(RegretBound::new((k * bound_horizon(setup).ln()).sqrt(), 0.5))
-    }
+    } with lowest_ties, lazy
+    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
+    name: "kl-ucb",
+    summary: "The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.",
+    source: "Garivier, Cappe 2011, The KL-UCB algorithm for bounded stochastic bandits and beyond",
+    regret: "O(sqrt(K T ln T))",
+    cost: "O(K), one root per loss",
+    ..super::ARMS
 }
 
 impl Index for KlUcbParams {
@@ -54,14 +32,6 @@ impl Index for KlUcbParams {
         // ln T + c ln ln T   docs/bases.md#index-bases
         let threshold = self.scale * (log + self.c * log.max(1.0).ln());
         lower_bound(tally.mean, threshold / tally.count)
-    }
-
-    fn ties(&self) -> Ties {
-        self.ties
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
     }
 }
 

@@ -44,6 +44,7 @@ pub(crate) mod index;
 mod kl_ucb;
 mod moss;
 mod posterior;
+mod prelude;
 mod random;
 mod thompson;
 mod tsallis;

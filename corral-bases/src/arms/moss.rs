@@ -3,42 +3,21 @@
 //! Audibert, Bubeck 2009. Regret O(sqrt(K T)) with stochastic losses. Lazy; weakly stable with alpha = 1/2 up to a
 //! factor ln(range) (docs/stability.md#lazy-bases).
 
-use super::index::{ArmStats, Index, IndexBase, Moment};
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`Moss`].
-    pub struct MossParams {
+base! {
+    /// MOSS.
+    pub type Moss = IndexBase<MossParams>;
+    params {
         /// Multiplies the width sqrt(2 max(0, ln(T/(K n)))/n).
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
-        /// Which of several best arms is played: lowest or random.
-        ties: Ties = Ties::Lowest;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-    }
-}
-
-/// MOSS.
-pub type Moss = IndexBase<MossParams>;
-
-impl BaseParams for MossParams {
-    type Base = Moss;
-
-    const ENTRY: Entry = Entry {
-        name: "moss",
-        summary: "Confidence bounds that shrink with an arm's share of the horizon: minimax optimal.",
-        source: "Audibert, Bubeck 2009, Minimax policies for adversarial and stochastic bandits",
-        regret: "O(sqrt(K T))",
-        ..super::ARMS
-    };
-
-    fn build(self, setup: &Setup) -> Result<Moss, BaseError> {
-        IndexBase::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        Some(RegretBound::new((setup.actions() as f64).sqrt(), 0.5))
-    }
+    } with lowest_ties, lazy
+    sqrt_bound |world| world.k.sqrt();
+    name: "moss",
+    summary: "Confidence bounds that shrink with an arm's share of the horizon: minimax optimal.",
+    source: "Audibert, Bubeck 2009, Minimax policies for adversarial and stochastic bandits",
+    regret: "O(sqrt(K T))",
+    ..super::ARMS
 }
 
 impl Index for MossParams {
@@ -50,13 +29,5 @@ impl Index for MossParams {
         let horizon = moment.horizon.unwrap_or(1.0 + moment.seen);
         let log = (horizon / (moment.actions * tally.count)).ln().max(0.0);
         tally.mean - self.scale * (2.0 * log / tally.count).sqrt()
-    }
-
-    fn ties(&self) -> Ties {
-        self.ties
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
     }
 }

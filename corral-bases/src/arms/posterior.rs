@@ -157,7 +157,7 @@ impl Posterior {
 }
 
 fn same_noise(same: bool) -> Result<(), SnapshotError> {
-    if same { Ok(()) } else { Err(SnapshotError::state("a posterior with other noise")) }
+    ensure(same, "a posterior with other noise")
 }
 
 /// c. A jointly normal posterior, with the factor of its covariance.

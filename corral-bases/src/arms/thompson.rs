@@ -8,14 +8,14 @@ use std::cell::RefCell;
 
 use corral_core::Prior;
 
-use super::frame::{ArmBase, ArmRule, Now};
 use super::posterior::Posterior;
-use crate::prelude::*;
+use super::prelude::*;
 use crate::winner::Winner;
 
-corral_core::params! {
-    /// Parameters of [`Thompson`].
-    pub struct ThompsonParams {
+base! {
+    /// Thompson sampling.
+    pub type Thompson = ArmBase<ThompsonParams>;
+    params {
         /// The prior family: beta, gaussian, correlated, finite, particles or one-good-arm; lists of one number
         /// stand for all arms.
         prior: Prior = Prior::default();
@@ -24,35 +24,17 @@ corral_core::params! {
         fractional: bool = false;
         /// What a larger range does: keep the posterior, or restart from the prior (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
-    }
-}
-
-/// Thompson sampling.
-pub type Thompson = ArmBase<ThompsonParams>;
-
-impl BaseParams for ThompsonParams {
-    type Base = Thompson;
-
-    const ENTRY: Entry = Entry {
-        name: "thompson",
-        summary: "Plays the best arm of a mean vector drawn from the posterior.",
-        source: "Thompson 1933, On the likelihood that one unknown probability exceeds another",
-        regret: "O(sqrt(T K H(q))) when the prior is true",
-        fits: "Bayesian stochastic arms",
-        cost: "O(K); correlated O(K^3) per loss, finite families O(hypotheses)",
-        status: Status::Paper,
-        ..super::ARMS
-    };
-
-    fn build(self, setup: &Setup) -> Result<Thompson, BaseError> {
-        ArmBase::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        // sqrt(T K H(q)), H(q) <= ln K
-        let k = setup.actions() as f64;
-        Some(RegretBound::new((k * k.max(2.0).ln()).sqrt(), 0.5))
-    }
+    } with range_lazy
+    // sqrt(T K H(q)), H(q) <= ln K
+    sqrt_bound |world| (world.k * world.k.max(2.0).ln()).sqrt();
+    name: "thompson",
+    summary: "Plays the best arm of a mean vector drawn from the posterior.",
+    source: "Thompson 1933, On the likelihood that one unknown probability exceeds another",
+    regret: "O(sqrt(T K H(q))) when the prior is true",
+    fits: "Bayesian stochastic arms",
+    cost: "O(K); correlated O(K^3) per loss, finite families O(hypotheses)",
+    status: Status::Paper,
+    ..super::ARMS
 }
 
 /// What [`Thompson`] has learned.
@@ -69,11 +51,6 @@ pub struct ThompsonState {
 impl ArmRule for ThompsonParams {
     type State = ThompsonState;
     const HORIZON: bool = false;
-    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::LAZY;
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
 
     fn fresh(&self, now: &Now) -> Result<ThompsonState, BaseError> {
         let posterior = Posterior::new(&self.prior, now.actions)?;

@@ -4,42 +4,23 @@
 //! losses, without knowing which. Weakly stable with alpha = 1/2: eta / sqrt(range)
 //! (docs/stability.md#second-moment-bases).
 
-use super::frame::{ArmBase, ArmRule, Now};
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`Tsallis`].
-    pub struct TsallisParams {
+base! {
+    /// Tsallis-INF: draws from q_i = 4/(eta_t (L_i - z))^2.
+    pub type Tsallis = ArmBase<TsallisParams>;
+    params {
         /// Estimates relative to a loss of 1/2 for likely arms, with twice the rate.
         reduced_variance: bool = false;
-        /// What a larger range does: restart (the paper), or retune the rate and keep the estimates.
-        range_change: RangeChange = RangeChange::Restart;
-    }
-}
-
-/// Tsallis-INF: draws from q_i = 4/(eta_t (L_i - z))^2.
-pub type Tsallis = ArmBase<TsallisParams>;
-
-impl BaseParams for TsallisParams {
-    type Base = Tsallis;
-
-    const ENTRY: Entry = Entry {
-        name: "tsallis-inf",
-        summary: "Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses alike.",
-        source: "Zimmert, Seldin 2019, An optimal algorithm for stochastic and adversarial bandits",
-        regret: "4 sqrt(K T); O(sum ln T/gap) when stochastic",
-        fits: "stochastic and adversarial arms",
-        cost: "O(K), about 3 passes",
-        ..super::ARMS
-    };
-
-    fn build(self, setup: &Setup) -> Result<Tsallis, BaseError> {
-        ArmBase::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        Some(RegretBound::new(4.0 * (setup.actions() as f64).sqrt(), 0.5))
-    }
+    } with restarts
+    sqrt_bound |world| 4.0 * world.k.sqrt();
+    name: "tsallis-inf",
+    summary: "Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses alike.",
+    source: "Zimmert, Seldin 2019, An optimal algorithm for stochastic and adversarial bandits",
+    regret: "4 sqrt(K T); O(sum ln T/gap) when stochastic",
+    fits: "stochastic and adversarial arms",
+    cost: "O(K), about 3 passes",
+    ..super::ARMS
 }
 
 /// What [`Tsallis`] has learned.
@@ -137,11 +118,6 @@ impl ArmRule for TsallisParams {
     type State = TsallisState;
     /// The rate is that of the round.
     const HORIZON: bool = false;
-    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::TUNED;
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
 
     fn fresh(&self, now: &Now) -> Result<TsallisState, BaseError> {
         Ok(TsallisState { losses: vec![0.0; now.actions], gap: 0.0, weights: Vec::new() })
@@ -215,10 +191,7 @@ impl ArmRule for TsallisParams {
 
     fn restore(&self, state: &mut TsallisState, now: &Now) -> Result<(), SnapshotError> {
         check_numbers("estimated losses", &state.losses, now.actions)?;
-        if state.gap >= 0.0 && state.gap.is_finite() {
-            return Ok(());
-        }
-        Err(SnapshotError::state(format_args!("a gap of {}", state.gap)))
+        ensure(state.gap >= 0.0 && state.gap.is_finite(), format_args!("a gap of {}", state.gap))
     }
 }
 

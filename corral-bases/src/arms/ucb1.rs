@@ -4,59 +4,35 @@
 //! lazily: w = 2 sqrt(2 ln T/n) has squared widths that sum to 8 K ln T (1 + ln T) over updates
 //! (docs/stability.md#lazy-bases).
 
-use super::index::{ArmStats, Index, IndexBase, Moment};
-use crate::prelude::*;
+use super::prelude::*;
 
-/// How wide the confidence intervals of [`Ucb1`] are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Width {
-    /// sqrt(2 ln T/n); where T is not known, the number of losses seen and 1 stand for it.
-    #[default]
-    Hoeffding,
-    /// sqrt(ln((t + 1)/0.1)/(n + 1e-10)), t losses seen, after two random arms; an arm that was never seen has loss 1.
-    Published,
+words! {
+    /// How wide the confidence intervals of [`Ucb1`] are.
+    pub enum Width {
+        /// sqrt(2 ln T/n); where T is not known, the number of losses seen and 1 stand for it.
+        #[default]
+        Hoeffding,
+        /// sqrt(ln((t + 1)/0.1)/(n + 1e-10)), t losses seen, after two random arms; an arm that was never seen has loss 1.
+        Published,
+    }
 }
 
-corral_core::params! {
-    /// Parameters of [`Ucb1`].
-    pub struct Ucb1Params {
+base! {
+    /// UCB1.
+    pub type Ucb1 = IndexBase<Ucb1Params>;
+    params {
         /// Multiplies the width.
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// hoeffding: sqrt(2 ln T/n), or sqrt(2 ln(1 + updates)/n) where T is not known; published: sqrt(ln((t
         /// + 1)/0.1)/(n + 1e-10)) after two random arms, as in published model-selection experiments.
         width: Width = Width::Hoeffding;
-        /// Which of several best arms is played: lowest or random.
-        ties: Ties = Ties::Lowest;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-    }
-}
-
-/// UCB1.
-pub type Ucb1 = IndexBase<Ucb1Params>;
-
-impl BaseParams for Ucb1Params {
-    type Base = Ucb1;
-    const REAL_LOSSES: bool = true;
-
-    const ENTRY: Entry = Entry {
-        name: "ucb1",
-        summary: "The arm with the lowest confidence bound by Hoeffding's inequality.",
-        source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
-        regret: "O(sqrt(K T ln T))",
-        ..super::ARMS
-    };
-
-    fn build(self, setup: &Setup) -> Result<Ucb1, BaseError> {
-        IndexBase::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let k = setup.actions() as f64;
-        Some(RegretBound::new((k * bound_horizon(setup).ln()).sqrt(), 0.5))
-    }
+    } with lowest_ties, lazy, real_losses
+    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
+    name: "ucb1",
+    summary: "The arm with the lowest confidence bound by Hoeffding's inequality.",
+    source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
+    regret: "O(sqrt(K T ln T))",
+    ..super::ARMS
 }
 
 impl Index for Ucb1Params {
@@ -81,13 +57,5 @@ impl Index for Ucb1Params {
 
     fn random_start(&self) -> u64 {
         if self.width == Width::Published { 2 } else { 0 }
-    }
-
-    fn ties(&self) -> Ties {
-        self.ties
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
     }
 }

@@ -4,15 +4,13 @@
 //! and smallest slopes of sigma that can occur. Lazy; weakly stable with alpha = 1/2 as LinUCB
 //! (docs/stability.md#lazy-bases). Importance weights are not used: every loss that was seen counts once.
 
-use super::features::Features;
 use super::glm::{Glm, Link};
-use super::learner::{Choice, Linear, Regression, View, put_on_lowest};
-use super::ridge::Parameters;
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`GlmUcb`].
-    pub struct GlmUcbParams {
+base! {
+    /// GLM-UCB.
+    pub type GlmUcb = Linear<GlmUcbParams>;
+    params {
         /// logistic, exponential, probit or identity.
         link: Link = Link::Logistic;
         /// Multiplies the width 2 (k/c) sqrt(d ln t) ||z||_{V^-1}.
@@ -26,42 +24,16 @@ corral_core::params! {
         /// shared: one vector over the actions' features; disjoint: one per action; auto: shared where actions
         /// have features.
         parameters: Parameters = Parameters::Auto;
-        /// Which of several best actions is played: random or lowest.
-        ties: Ties = Ties::Random;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
-        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
-        features: Features = Features::Raw;
-    }
-}
-
-/// GLM-UCB.
-pub type GlmUcb = Linear<GlmUcbParams>;
-
-impl BaseParams for GlmUcbParams {
-    type Base = GlmUcb;
-
-    const ENTRY: Entry = Entry {
-        name: "glm-ucb",
-        summary: "The action with the lowest confidence bound of a generalised linear regression.",
-        source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
-        regret: "O~(d sqrt T k/c)",
-        fits: "generalised linear losses, any contexts",
-        cost: "O(K d^2) + a fit of at most 512 examples, then O(d^3) per loss",
-        status: Status::FromMemory,
-        ..super::LINEAR
-    };
-
-    fn build(self, setup: &Setup) -> Result<GlmUcb, BaseError> {
-        let (_, least) = self.link.slopes(self.bound * self.feature_bound);
-        ParamError::positive("the smallest slope of the link at bound * feature_bound", least)?;
-        Linear::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        super::dimension_bound(|d| d, setup)
-    }
+    } with random_ties, lazy, features
+    sqrt_bound |world| world.d * world.t.ln();
+    name: "glm-ucb",
+    summary: "The action with the lowest confidence bound of a generalised linear regression.",
+    source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
+    regret: "O~(d sqrt T k/c)",
+    fits: "generalised linear losses, any contexts",
+    cost: "O(K d^2) + a fit of at most 512 examples, then O(d^3) per loss",
+    status: Status::FromMemory,
+    ..super::LINEAR
 }
 
 impl Regression for GlmUcbParams {
@@ -71,24 +43,13 @@ impl Regression for GlmUcbParams {
         Glm::new(self.link, self.ridge, self.bound, models, dim)
     }
 
-    fn features(&self) -> &Features {
-        &self.features
-    }
-
     fn parameters(&self) -> Parameters {
         self.parameters
     }
 
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
-
-    fn weighted(&self) -> bool {
-        false
-    }
-
     fn check_model(&self) -> Result<(), ParamError> {
-        Ok(())
+        let (_, least) = self.link.slopes(self.bound * self.feature_bound);
+        ParamError::positive("the smallest slope of the link at bound * feature_bound", least).map(drop)
     }
 }
 

@@ -47,57 +47,49 @@ impl View<'_> {
     }
 }
 
+/// Parameters that say how the context is seen.
+pub trait OverFeatures {
+    /// The representation of the context.
+    fn features(&self) -> &Features;
+}
+
 /// Parameters of a base that regresses the loss on features: what they say of the regression.
-pub trait Regression: BaseParams {
+pub trait Regression: BaseParams + OverFeatures {
     /// The model of the loss.
     type Model: Regressor;
-
-    /// What a larger range may do.
-    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::LAZY;
 
     /// A model that has learned nothing.
     fn model(&self, models: usize, dim: usize) -> Self::Model;
 
-    /// The representation of the context.
-    fn features(&self) -> &Features;
-
     /// Which parameter vectors there are.
     fn parameters(&self) -> Parameters;
 
-    /// What a larger range does.
-    fn range_change(&self) -> RangeChange;
-
     /// Whether examples count by their importance weight.
-    fn weighted(&self) -> bool;
+    fn weighted(&self) -> bool {
+        false
+    }
 
     /// Whether the parameters of the regression can be used.
     ///
     /// # Errors
     /// Names one that cannot.
-    fn check_model(&self) -> Result<(), ParamError>;
+    fn check_model(&self) -> Result<(), ParamError> {
+        Ok(())
+    }
 }
 
 /// A [`Regression`] by the ridge that the parameter `model` describes.
 macro_rules! by_ridge {
-    ($params:ty $(, $changes:expr)?) => {
+    ($params:ty) => {
         impl $crate::linear::Regression for $params {
             type Model = $crate::linear::Ridge;
-            $(const RANGE_CHANGES: &'static [$crate::common::RangeChange] = $changes;)?
 
             fn model(&self, models: usize, dim: usize) -> $crate::linear::Ridge {
                 $crate::linear::Ridge::new(&self.model, models, dim)
             }
 
-            fn features(&self) -> &$crate::linear::Features {
-                &self.features
-            }
-
             fn parameters(&self) -> $crate::linear::Parameters {
                 self.model.parameters
-            }
-
-            fn range_change(&self) -> $crate::common::RangeChange {
-                self.range_change
             }
 
             fn weighted(&self) -> bool {
@@ -115,7 +107,9 @@ pub(crate) use by_ridge;
 /// A rule that turns predictions and widths into a distribution over actions.
 pub trait Choice: Regression {
     /// Whether the rule looks at widths.
-    fn needs_widths(&self) -> bool;
+    fn needs_widths(&self) -> bool {
+        false
+    }
 
     /// Writes the distribution over actions.
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]);
@@ -158,9 +152,7 @@ pub(crate) struct State<P: Regression> {
 
 impl<P: Regression> State<P> {
     pub(crate) fn new(params: P, setup: &Setup) -> Result<Self, BaseError> {
-        params.check()?;
         params.check_model()?;
-        params.range_change().check(P::RANGE_CHANGES)?;
         let layout = Layout::new(params.parameters(), setup, P::MATRICES)?;
         let held = Held::new(params.model(layout.models(), layout.dim), layout.actions);
         Ok(Self { params, layout, clock: Clock::new(setup), losses: setup.losses, held })
@@ -239,13 +231,15 @@ pub struct Linear<C: Choice> {
     weights: RefCell<Vec<f64>>,
 }
 
-impl<C: Choice> Linear<C> {
-    pub(crate) fn new(params: C, setup: &Setup) -> Result<Self, BaseError> {
+impl<C: Choice> Make<C> for Linear<C> {
+    fn make(params: C, setup: &Setup) -> Result<Self, BaseError> {
         let state = State::new(params, setup)?;
         let weights = RefCell::new(vec![0.0; state.layout.actions]);
         Ok(Self { state, weights })
     }
+}
 
+impl<C: Choice> Linear<C> {
     /// Fills the weights of the actions of `x`; how many actions there are.
     fn weigh(&self, x: &Context, weights: &mut [f64]) -> Result<usize, BaseError> {
         let State { params, layout, clock, held, .. } = &self.state;

@@ -9,72 +9,39 @@ use std::cell::RefCell;
 use corral_core::{Commons, Context};
 use rand_distr::{Distribution, StandardNormal};
 
-use super::features::Features;
-use super::learner::{State, by_ridge};
-use super::packed;
-use super::regressor::unusable;
-use super::ridge::{Ridge, RidgeParams};
-use crate::prelude::*;
+use super::learner::State;
+use super::prelude::*;
 use crate::winner::{Law, Winner};
 
-/// What [`LinTs`] draws.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Draw {
-    /// A parameter vector.
-    #[default]
-    Joint,
-    /// The prediction of each action by itself.
-    Independent,
+words! {
+    /// What [`LinTs`] draws.
+    pub enum Draw {
+        /// A parameter vector.
+        #[default]
+        Joint,
+        /// The prediction of each action by itself.
+        Independent,
+    }
 }
 
-corral_core::params! {
-    /// Parameters of [`LinTs`].
-    pub struct LinTsParams {
+base! {
+    struct LinTs from LinTsParams;
+    params {
         /// Standard deviation of the draw in units of the width ||z||_{V^-1}; auto: sqrt(d ln T)/2, as in
         /// theory.
         scale: Setting = Setting::Auto, Bounds::NON_NEGATIVE;
         /// joint: one parameter vector for all actions; independent: each prediction by itself. The same in law
         /// where every action has its own parameters.
         draw: Draw = Draw::Joint;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
-        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
-        features: Features = Features::Raw;
-        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
-        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
-        /// weight).
-        model: RidgeParams = RidgeParams::default();
-    }
+    } with lazy, ridge, real_losses
+    sqrt_bound |world| world.d * world.d.sqrt() * world.t.ln();
+    name: "lints",
+    summary: "Plays the best action of a parameter vector drawn around a ridge regression.",
+    source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
+    regret: "O~(d^(3/2) sqrt T)",
+    cost: "O(K d^2); shared O(K d) + O(d^2) per loss",
+    ..super::LINEAR
 }
-
-impl BaseParams for LinTsParams {
-    type Base = LinTs;
-    const REAL_LOSSES: bool = true;
-
-    const ENTRY: Entry = Entry {
-        name: "lints",
-        summary: "Plays the best action of a parameter vector drawn around a ridge regression.",
-        source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
-        regret: "O~(d^(3/2) sqrt T)",
-        cost: "O(K d^2); shared O(K d) + O(d^2) per loss",
-        ..super::LINEAR
-    };
-
-    fn build(self, setup: &Setup) -> Result<LinTs, BaseError> {
-        let state = State::new(self, setup)?;
-        let drawn = vec![0.0; state.layout.dim];
-        Ok(LinTs { state, factor: RefCell::default(), drawn, odds: RefCell::default() })
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        super::dimension_bound(|d| d * d.sqrt(), setup)
-    }
-}
-
-by_ridge!(LinTsParams);
 
 /// Thompson sampling with linear losses.
 #[derive(Debug, Clone)]
@@ -132,6 +99,14 @@ struct Odds {
     of: Vec<f64>,
     means: Vec<f64>,
     rows: Vec<f64>,
+}
+
+impl Make<LinTsParams> for LinTs {
+    fn make(params: LinTsParams, setup: &Setup) -> Result<Self, BaseError> {
+        let state = State::new(params, setup)?;
+        let drawn = vec![0.0; state.layout.dim];
+        Ok(Self { state, factor: RefCell::default(), drawn, odds: RefCell::default() })
+    }
 }
 
 impl LinTs {

@@ -4,14 +4,12 @@
 //! loss is linear in the features, contexts chosen by an adversary. Lazy; weakly stable with alpha = 1/2
 //! (docs/stability.md#lazy-bases, W = 8 beta^2 d ln(1 + T/(d lambda))).
 
-use super::features::Features;
-use super::learner::{Choice, Linear, View, by_ridge, put_on_lowest};
-use super::ridge::RidgeParams;
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`LinUcb`].
-    pub struct LinUcbParams {
+base! {
+    /// The action with the lowest confidence bound of a ridge regression.
+    pub type LinUcb = Linear<LinUcbParams>;
+    params {
         /// The width is alpha ||z||_{V^-1}; auto: sqrt(2 ln(1/delta) + ln det(V/lambda))/2 + sqrt(lambda)
         /// bound, delta = 1/T.
         alpha: Setting = Setting::Auto, Bounds::NON_NEGATIVE;
@@ -19,47 +17,16 @@ corral_core::params! {
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// A bound on the norm of the true parameter, for alpha = auto.
         bound: f64 = 1.0, Bounds::NON_NEGATIVE;
-        /// Which of several best actions is played: random or lowest.
-        ties: Ties = Ties::Random;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
-        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
-        features: Features = Features::Raw;
-        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
-        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
-        /// weight).
-        model: RidgeParams = RidgeParams::default();
-    }
+    } with random_ties, lazy, ridge, real_losses
+    // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
+    sqrt_bound |world| world.d * world.t.ln();
+    name: "linucb",
+    summary: "The action with the lowest confidence bound of a ridge regression.",
+    source: "Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation",
+    regret: "O~(d sqrt T)",
+    cost: "O(K d^2)",
+    ..super::LINEAR
 }
-
-/// The action with the lowest confidence bound of a ridge regression.
-pub type LinUcb = Linear<LinUcbParams>;
-
-impl BaseParams for LinUcbParams {
-    type Base = LinUcb;
-    const REAL_LOSSES: bool = true;
-
-    const ENTRY: Entry = Entry {
-        name: "linucb",
-        summary: "The action with the lowest confidence bound of a ridge regression.",
-        source: "Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation",
-        regret: "O~(d sqrt T)",
-        cost: "O(K d^2)",
-        ..super::LINEAR
-    };
-
-    fn build(self, setup: &Setup) -> Result<LinUcb, BaseError> {
-        Linear::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
-        super::dimension_bound(|d| d, setup)
-    }
-}
-
-by_ridge!(LinUcbParams);
 
 impl Choice for LinUcbParams {
     fn needs_widths(&self) -> bool {

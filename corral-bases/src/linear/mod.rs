@@ -3,11 +3,10 @@
 //! Where actions have features, one parameter vector is shared by all actions; where only the context has features, every
 //! action has a vector of its own. Rounds may offer fewer actions than were announced: the first ones.
 
-use corral_core::masters::RegretBound;
 use corral_core::registry::{BuildError, Entry, Kind, Row};
 use corral_core::{Arm, Base, Context, Learner, Setup};
 
-use crate::built::{Build, bound_horizon, build, read_for, row};
+use crate::built::{Build, build, read_for, row};
 
 mod epsilon_greedy;
 mod features;
@@ -21,6 +20,7 @@ mod linucb;
 mod nlms;
 mod packed;
 mod plain_greedy;
+mod prelude;
 mod regcb;
 mod regressor;
 mod ridge;
@@ -31,7 +31,8 @@ pub use features::{Features, Featurize};
 pub use glm::{Glm, Link};
 pub use glm_ucb::{GlmUcb, GlmUcbParams};
 pub use greedy::{Greedy, GreedyParams};
-pub use learner::{Choice, Linear, Regression, View};
+pub(crate) use learner::by_ridge;
+pub use learner::{Choice, Linear, OverFeatures, Regression, View};
 pub use lints::{Draw, LinTs, LinTsParams};
 pub use linucb::{LinUcb, LinUcbParams};
 pub use nlms::{Lms, Nlms, NlmsParams};
@@ -44,12 +45,6 @@ pub use squarecb::{Forecast, SquareCb, SquareCbParams};
 /// What is said of most of them.
 const LINEAR: Entry =
     Entry { alpha: Some(0.5), fits: "linear losses, any contexts", kind: Kind::Contextual, ..Entry::EMPTY };
-
-/// factor(d) ln T sqrt(T).
-fn dimension_bound(factor: fn(f64) -> f64, setup: &Setup) -> Option<RegretBound> {
-    let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-    Some(RegretBound::new(factor(d) * bound_horizon(setup).ln(), 0.5))
-}
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] = &[

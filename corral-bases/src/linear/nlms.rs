@@ -3,16 +3,13 @@
 //! Normalised least mean squares (Nagumo, Noda 1967), greedy on top. No guarantee of regret: it never stops moving, and
 //! that is what it is for. On drifting data it was far better than every ridge base (docs/data.md#what-was-found).
 
-use super::features::Features;
-use super::learner::{Choice, Linear, Regression, View, put_on_lowest};
 use super::packed::{axpy, dot};
-use super::regressor::{Regressor, unusable};
-use super::ridge::Parameters;
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`Nlms`].
-    pub struct NlmsParams {
+base! {
+    /// Greedy on a linear tracker with a constant step.
+    pub type Nlms = Linear<NlmsParams>;
+    params {
         /// The step, in (0, 2).
         rate: f64 = 0.3, Bounds { low: 0.0, high: 2.0, above: true, below: true };
         /// What is predicted before anything was learned.
@@ -22,37 +19,15 @@ corral_core::params! {
         parameters: Parameters = Parameters::Auto;
         /// Whether the step grows with the importance weight, up to 1.
         weighted: bool = false;
-        /// Which of several best actions is played: random or lowest.
-        ties: Ties = Ties::Random;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
-        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
-        features: Features = Features::Raw;
-    }
-}
-
-/// Greedy on a linear tracker with a constant step.
-pub type Nlms = Linear<NlmsParams>;
-
-impl BaseParams for NlmsParams {
-    type Base = Nlms;
-    const MATRICES: bool = false;
-
-    const ENTRY: Entry = Entry {
-        name: "nlms",
-        summary: "Greedy on a linear tracker with a constant step, for losses that drift.",
-        source: "Nagumo, Noda 1967, A learning method for system identification",
-        regret: "none in general",
-        alpha: None,
-        fits: "linear losses that drift",
-        cost: "O(K d)",
-        ..super::LINEAR
-    };
-
-    fn build(self, setup: &Setup) -> Result<Nlms, BaseError> {
-        Linear::new(self, setup)
-    }
+    } with random_ties, lazy, features, no_matrices
+    name: "nlms",
+    summary: "Greedy on a linear tracker with a constant step, for losses that drift.",
+    source: "Nagumo, Noda 1967, A learning method for system identification",
+    regret: "none in general",
+    alpha: None,
+    fits: "linear losses that drift",
+    cost: "O(K d)",
+    ..super::LINEAR
 }
 
 impl Regression for NlmsParams {
@@ -62,32 +37,16 @@ impl Regression for NlmsParams {
         Lms { rate: self.rate, centre: self.centre, dim, theta: vec![0.0; models * dim] }
     }
 
-    fn features(&self) -> &Features {
-        &self.features
-    }
-
     fn parameters(&self) -> Parameters {
         self.parameters
-    }
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
     }
 
     fn weighted(&self) -> bool {
         self.weighted
     }
-
-    fn check_model(&self) -> Result<(), ParamError> {
-        Ok(())
-    }
 }
 
 impl Choice for NlmsParams {
-    fn needs_widths(&self) -> bool {
-        false
-    }
-
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
         put_on_lowest(self.ties, weights, |a| view.predictions[a]);
     }

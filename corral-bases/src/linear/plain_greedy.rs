@@ -23,11 +23,6 @@ fn means<'a>(tallies: &'a [ArmStats], now: &Now) -> impl Iterator<Item = f64> + 
 impl ArmRule for EpsilonGreedyParams {
     type State = Vec<ArmStats>;
     const NAME: &'static str = "epsilon-greedy arms";
-    const RANGE_CHANGES: &'static [RangeChange] = RangeChange::ANY;
-
-    fn range_change(&self) -> RangeChange {
-        self.range_change
-    }
 
     fn fresh(&self, now: &Now) -> Result<Vec<ArmStats>, BaseError> {
         Ok(vec![ArmStats::default(); now.actions])
@@ -72,9 +67,6 @@ impl ArmRule for EpsilonGreedyParams {
 
     fn restore(&self, tallies: &mut Vec<ArmStats>, now: &Now) -> Result<(), SnapshotError> {
         let sound = |t: &ArmStats| t.is_sound(|mean| (0.0..=1.0).contains(&mean));
-        if tallies.len() == now.actions && tallies.iter().all(sound) {
-            return Ok(());
-        }
-        Err(SnapshotError::state("tallies that no losses can give"))
+        ensure(tallies.len() == now.actions && tallies.iter().all(sound), "tallies that no losses can give")
     }
 }

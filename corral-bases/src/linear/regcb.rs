@@ -5,56 +5,24 @@
 //! widths are summable, as for linear classes (docs/stability.md#lazy-bases). Classes other than linear are not
 //! offered.
 
-use super::features::Features;
-use super::learner::{Choice, Linear, View, by_ridge, put_on_lowest};
-use super::ridge::RidgeParams;
-use crate::prelude::*;
+use super::prelude::*;
 
-corral_core::params! {
-    /// Parameters of [`RegCb`].
-    pub struct RegCbParams {
+base! {
+    /// The action with the lowest loss that a well-fitting linear regressor predicts.
+    pub type RegCb = Linear<RegCbParams>;
+    params {
         /// How well a regressor must fit: the width is sqrt(c ln(K n + 1)) ||z||_{V^-1} after n - 1 updates.
         c: f64 = 0.003, Bounds::NON_NEGATIVE;
-        /// Which of several best actions is played: random or lowest.
-        ties: Ties = Ties::Random;
-        /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
-        range_change: RangeChange = RangeChange::Keep;
-        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
-        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
-        features: Features = Features::Raw;
-        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
-        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
-        /// weight).
-        model: RidgeParams = RidgeParams::default();
-    }
+    } with random_ties, lazy, ridge
+    sqrt_bound |world| world.d * world.t.ln();
+    name: "regcb",
+    summary: "The action with the lowest loss that a well-fitting linear regressor predicts.",
+    source: "Foster, Agarwal, Dudik, Luo, Schapire 2018, Practical contextual bandits with regression oracles",
+    regret: "O~(d sqrt T) for linear classes",
+    fits: "linear losses",
+    cost: "O(K d^2)",
+    ..super::LINEAR
 }
-
-/// The action with the lowest loss that a well-fitting linear regressor predicts.
-pub type RegCb = Linear<RegCbParams>;
-
-impl BaseParams for RegCbParams {
-    type Base = RegCb;
-
-    const ENTRY: Entry = Entry {
-        name: "regcb",
-        summary: "The action with the lowest loss that a well-fitting linear regressor predicts.",
-        source: "Foster, Agarwal, Dudik, Luo, Schapire 2018, Practical contextual bandits with regression oracles",
-        regret: "O~(d sqrt T) for linear classes",
-        fits: "linear losses",
-        cost: "O(K d^2)",
-        ..super::LINEAR
-    };
-
-    fn build(self, setup: &Setup) -> Result<RegCb, BaseError> {
-        Linear::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        super::dimension_bound(|d| d, setup)
-    }
-}
-
-by_ridge!(RegCbParams);
 
 impl Choice for RegCbParams {
     fn needs_widths(&self) -> bool {

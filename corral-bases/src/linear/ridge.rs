@@ -179,9 +179,10 @@ impl Regressor for Ridge {
         for model in 0..self.age.len() {
             for i in 0..self.dim {
                 let at = model * size + packed::size(i) + i;
-                if !(self.inverse[at] > 0.0 && self.gram[at] >= floor) {
-                    return Err(SnapshotError::state("a regression that is not positive definite"));
-                }
+                ensure(
+                    self.inverse[at] > 0.0 && self.gram[at] >= floor,
+                    "a regression that is not positive definite",
+                )?;
             }
         }
         self.scratch = vec![0.0; self.dim + size];

@@ -4,73 +4,41 @@
 //! is in its class. Lazy; weakly stable with alpha = 1/2 with gamma / sqrt(range), keeping the regression
 //! (docs/stability.md#squarecb).
 
-use super::features::Features;
-use super::learner::{Choice, Linear, View, by_ridge};
-use super::ridge::RidgeParams;
-use crate::prelude::*;
+use super::prelude::*;
 
-/// Which prediction [`SquareCb`] uses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Forecast {
-    /// That of the regression.
-    #[default]
-    Ridge,
-    /// That of Vovk, Azoury and Warmuth, as if the example had been seen with the centre as its loss.
-    Vaw,
+words! {
+    /// Which prediction [`SquareCb`] uses.
+    pub enum Forecast {
+        /// That of the regression.
+        #[default]
+        Ridge,
+        /// That of Vovk, Azoury and Warmuth, as if the example had been seen with the centre as its loss.
+        Vaw,
+    }
 }
 
-corral_core::params! {
-    /// Parameters of [`SquareCb`].
-    pub struct SquareCbParams {
+base! {
+    /// Probabilities that fall with the inverse of the predicted gap.
+    pub type SquareCb = Linear<SquareCbParams>;
+    params {
         /// How greedy it is: a number g stands for g sqrt(n) after n - 1 updates; auto: 2 sqrt(2 K T/RegSq);
         /// both divided by sqrt(range).
         gamma: Setting = Setting::Auto, Bounds::POSITIVE;
         /// ridge: the prediction as it is; vaw: that of Vovk, Azoury and Warmuth, shrunk where little is known,
         /// at O(K d^2).
         forecast: Forecast = Forecast::Ridge;
-        /// Which of several best actions is played: random or lowest.
-        ties: Ties = Ties::Random;
+    } with random_ties, {
         /// What a larger range does: retune gamma and keep the regression, keep both, or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Retune;
-        /// How the context is seen: raw, bias, one-hot, polynomial, { block = { from, to } }, { hashed = {
-        /// dims, seed } }, { hashed-pairs = { dims, seed } } or { fourier = { dims, bandwidth, seed } }.
-        features: Features = Features::Raw;
-        /// The regression: ridge (strength), centre (first prediction), parameters (auto, shared: one vector
-        /// over the actions' features, disjoint: one per action), weighted (count examples by importance
-        /// weight).
-        model: RidgeParams = RidgeParams::default();
-    }
+    }, range_any, ridge
+    sqrt_bound |world| (world.k * world.d * (1.0 + world.t / world.d).ln()).sqrt();
+    name: "squarecb",
+    summary: "Probabilities that fall with the inverse of the predicted gap.",
+    source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
+    regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
+    cost: "O(K d) + O(d^2) per loss",
+    ..super::LINEAR
 }
-
-/// Probabilities that fall with the inverse of the predicted gap.
-pub type SquareCb = Linear<SquareCbParams>;
-
-impl BaseParams for SquareCbParams {
-    type Base = SquareCb;
-
-    const ENTRY: Entry = Entry {
-        name: "squarecb",
-        summary: "Probabilities that fall with the inverse of the predicted gap.",
-        source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
-        regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
-        cost: "O(K d) + O(d^2) per loss",
-        ..super::LINEAR
-    };
-
-    fn build(self, setup: &Setup) -> Result<SquareCb, BaseError> {
-        Linear::new(self, setup)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let (k, t) = (setup.actions() as f64, bound_horizon(setup));
-        let d = setup.context.features.max(setup.context.row_features).max(1) as f64;
-        Some(RegretBound::new((k * d * (1.0 + t / d).ln()).sqrt(), 0.5))
-    }
-}
-
-by_ridge!(SquareCbParams, RangeChange::ANY);
 
 impl Choice for SquareCbParams {
     fn needs_widths(&self) -> bool {

@@ -4,17 +4,13 @@
 //! losses. Weakly stable with alpha = 1/4 (the paper's lemma on BGD, appendix D.2): E[s^2] <= range multiplies the
 //! second moment of the estimates, and delta grows by range^{1/4}.
 
-use corral_core::set::SetError;
+use super::prelude::*;
+use super::{AffineMap, Shrunk};
 
-use super::scrible::{doubled, horizon_or_doubling};
-use super::{AffineMap, Shrunk, dot, fill_sphere, point_set, resize};
-use crate::prelude::*;
-
-const NAME: &str = "bgd";
-
-corral_core::params! {
-    /// Parameters of [`Bgd`].
-    pub struct BgdParams {
+base! {
+    /// BGD over a convex set.
+    pub type Bgd = PointBase<BgdParams>;
+    params {
         /// L, the Lipschitz constant of the losses; auto: 1/r.
         lipschitz: Setting = Setting::Auto, Bounds::POSITIVE;
         /// Distance of exploration at range 1, times range^(1/4), at most r/2; auto: sqrt(R d/(3(L + 1/r)))
@@ -28,263 +24,188 @@ corral_core::params! {
         matrix: Vec<Vec<f64>> = Vec::new();
         /// The map's offset; empty: zero.
         offset: Vec<f64> = Vec::new();
+    } with no_matrices, only_restarts
+    also {
+        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+            let set = point_set(setup).ok()?;
+            let (d, r, outer) = (set.affine_dim() as f64, set.inner_radius(), set.outer_radius());
+            // L = 1/r
+            (r > 0.0).then(|| RegretBound {
+                scale: 2.0 * (3.0 * outer * d * 2.0 / r).sqrt(),
+                exponent: 0.75,
+                alpha: 0.25,
+            })
+        }
+    }
+    name: "bgd",
+    summary: "Gradient descent with one-point estimates of the gradient.",
+    source: "Flaxman, Kalai, McMahan 2005, Online convex optimization in the bandit setting",
+    regret: "2 sqrt(3 R d (L + 1/r)) T^{3/4}",
+    alpha: Some(0.25),
+    fits: "adversarial convex Lipschitz losses on a convex set",
+    cost: "O(d) and a projection",
+    status: Status::Paper,
+    ..super::POINTS
+}
+
+/// The ground of [`Bgd`], and its rates.
+#[derive(Debug, Clone)]
+pub struct BgdWork {
+    map: Option<AffineMap>,
+    /// The set in which y moves, in the map's coordinates.
+    ground: Shrunk,
+    pub(super) delta: f64,
+    pub(super) rate: f64,
+    u: Vec<f64>,
+    scratch: Vec<f64>,
+}
+
+impl BgdParams {
+    /// The map of the parameters, where there is one.
+    fn map(&self, dim: usize) -> Result<Option<AffineMap>, BaseError> {
+        if !self.matrix.is_empty() {
+            let zero = vec![0.0; dim];
+            let offset = if self.offset.is_empty() { &zero } else { &self.offset };
+            return Ok(Some(AffineMap::new(&self.matrix, offset)?));
+        }
+        if !self.offset.is_empty() {
+            return Err(ParamError::new("offset", "given without a matrix", "empty").into());
+        }
+        Ok(None)
     }
 }
 
-impl BaseParams for BgdParams {
-    type Base = Bgd;
-    const MATRICES: bool = false;
+impl Bgd {
+    /// A uniform direction of the affine hull.
+    fn turn(&mut self, rng: &mut dyn Rng) {
+        let u = &mut self.work.u;
+        loop {
+            fill_sphere(u, rng);
+            if self.set.affine_dim() == self.set.dim() {
+                return;
+            }
+            // On the simplex: a uniform direction of the plane sum = 0.
+            let mean = u.iter().sum::<f64>() / u.len() as f64;
+            u.iter_mut().for_each(|v| *v -= mean);
+            let norm = dot(u, u).sqrt();
+            if norm > 1e-12 {
+                return u.iter_mut().for_each(|v| *v /= norm);
+            }
+        }
+    }
+}
 
-    const ENTRY: Entry = Entry {
-        name: NAME,
-        summary: "Gradient descent with one-point estimates of the gradient.",
-        source: "Flaxman, Kalai, McMahan 2005, Online convex optimization in the bandit setting",
-        regret: "2 sqrt(3 R d (L + 1/r)) T^{3/4}",
-        alpha: Some(0.25),
-        fits: "adversarial convex Lipschitz losses on a convex set",
-        cost: "O(d) and a projection",
-        status: Status::Paper,
-        ..super::POINTS
-    };
+impl PointRule for BgdParams {
+    /// y, the point of descent, in the map's coordinates.
+    type State = Vec<f64>;
+    type Work = BgdWork;
+    const LAZY: bool = false;
 
-    fn build(self, setup: &Setup) -> Result<Bgd, BaseError> {
-        self.check()?;
-        let set = point_set(setup)?.clone();
+    fn work(&self, set: &Set) -> Result<BgdWork, BaseError> {
         if !set.is_convex() {
             return Err(SetError::Unsupported { what: "gradient descent", kind: set.kind() }.into());
         }
-        let map = if self.matrix.is_empty() {
-            if !self.offset.is_empty() {
-                return Err(ParamError::new("offset", "given without a matrix", "empty").into());
-            }
-            None
-        } else {
-            let zero = vec![0.0; set.dim()];
-            Some(AffineMap::new(&self.matrix, if self.offset.is_empty() { &zero } else { &self.offset })?)
-        };
-        let inner = map.as_ref().map_or_else(|| Ok(set.clone()), |map| map.preimage(&set))?;
+        let zeros = || vec![0.0; set.dim()];
+        let map = self.map(set.dim())?;
+        let inner = map.as_ref().map_or_else(|| Ok(set.clone()), |map| map.preimage(set))?;
         let centre = match (&map, self.centre.is_empty()) {
             (_, true) => inner.centre(),
             (None, false) => self.centre.clone(),
             (Some(map), false) => {
                 set.room(&self.centre)?;
-                let mut z = vec![0.0; set.dim()];
+                let mut z = zeros();
                 map.invert(&self.centre, &mut z);
                 z
             }
         };
         let ground = Shrunk::new(inner, centre)?;
-        let dim = set.dim();
-        let state = State { set: set.clone(), clock: Clock::new(setup), y: ground.centre().to_vec() };
-        let mut base = Bgd {
-            params: self,
-            set,
-            map,
-            ground,
-            state,
-            delta: 0.0,
-            rate: 0.0,
-            u: vec![0.0; dim],
-            scratch: vec![0.0; dim],
-        };
-        base.tune();
-        Ok(base)
+        Ok(BgdWork { map, ground, delta: 0.0, rate: 0.0, u: zeros(), scratch: zeros() })
     }
 
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let set = point_set(setup).ok()?;
-        let (d, r, outer) = (set.affine_dim() as f64, set.inner_radius(), set.outer_radius());
-        // L = 1/r
-        (r > 0.0).then(|| RegretBound {
-            scale: 2.0 * (3.0 * outer * d * 2.0 / r).sqrt(),
-            exponent: 0.75,
-            alpha: 0.25,
-        })
+    fn fresh(&self, _: &Set, work: &BgdWork) -> Vec<f64> {
+        work.ground.centre().to_vec()
     }
-}
 
-/// BGD over a convex set.
-#[derive(Debug, Clone)]
-pub struct Bgd {
-    params: BgdParams,
-    set: Set,
-    map: Option<AffineMap>,
-    /// The set in which y moves, in the map's coordinates.
-    ground: Shrunk,
-    state: State,
-    delta: f64,
-    rate: f64,
-    u: Vec<f64>,
-    scratch: Vec<f64>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    set: Set,
-    clock: Clock,
-    /// y, the point of descent, in the map's coordinates.
-    y: Vec<f64>,
-}
-
-impl Bgd {
-    fn tune(&mut self) {
-        let clock = &self.state.clock;
+    fn tune(base: &mut Bgd) -> Result<(), BaseError> {
+        let PointBase { rule, set, clock, work, .. } = base;
         let (rounds, range) = (horizon_or_doubling(clock), clock.range);
-        let (d, r, outer) =
-            (self.set.affine_dim() as f64, self.ground.inner_radius(), self.ground.outer_radius());
+        let (d, r, outer) = (set.affine_dim() as f64, work.ground.inner_radius(), work.ground.outer_radius());
         // A map stretches slopes by at most its norm.
-        let stretch = self.map.as_ref().map_or(1.0, AffineMap::norm);
-        let lipschitz = match self.params.lipschitz {
+        let stretch = work.map.as_ref().map_or(1.0, AffineMap::norm);
+        let lipschitz = match rule.lipschitz {
             Setting::Auto => 1.0 / r,
             Setting::Given(l) => l * stretch,
         };
         // delta = sqrt(R d/(3(L + 1/r))) rho^{1/4} T^{-1/4}, at most r/2   docs/bases.md#bgd
-        let free =
-            self.params.delta.or(|| (outer * d / (3.0 * (lipschitz + 1.0 / r))).sqrt() * rounds.powf(-0.25));
-        self.delta = (free * range.powf(0.25)).min(0.5 * r);
+        let free = rule.delta.or(|| (outer * d / (3.0 * (lipschitz + 1.0 / r))).sqrt() * rounds.powf(-0.25));
+        work.delta = (free * range.powf(0.25)).min(0.5 * r);
         // eta = R delta/(d sqrt(rho T))
-        self.rate = match self.params.rate {
-            Setting::Auto => outer * self.delta / (d * (range * rounds).sqrt()),
+        work.rate = match rule.rate {
+            Setting::Auto => outer * work.delta / (d * (range * rounds).sqrt()),
             Setting::Given(rate) => rate / range.sqrt(),
         };
         // y moves in (1 - delta/r) Theta, so that y + delta u stays in Theta.
-        self.ground.set_share(1.0 - self.delta / r);
-    }
-
-    /// The distance of exploration in force.
-    pub fn delta(&self) -> f64 {
-        self.delta
-    }
-
-    /// The learning rate in force.
-    pub fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// The point of descent, in the map's coordinates.
-    pub fn point(&self) -> &[f64] {
-        &self.state.y
-    }
-
-    fn draw(&mut self, rng: &mut dyn Rng) {
-        loop {
-            fill_sphere(&mut self.u, rng);
-            if self.set.affine_dim() == self.set.dim() {
-                return;
-            }
-            // On the simplex: a uniform direction of the plane sum = 0.
-            let mean = self.u.iter().sum::<f64>() / self.u.len() as f64;
-            self.u.iter_mut().for_each(|v| *v -= mean);
-            let norm = dot(&self.u, &self.u).sqrt();
-            if norm > 1e-12 {
-                return self.u.iter_mut().for_each(|v| *v /= norm);
-            }
-        }
-    }
-
-    fn step(&mut self) -> Result<(), BaseError> {
-        self.state.clock.tick();
-        if doubled(&self.state.clock) {
-            self.tune();
-            self.ground.project(&mut self.state.y)?;
-        }
+        work.ground.set_share(1.0 - work.delta / r);
         Ok(())
     }
-}
 
-impl<X: ?Sized> Base<X, Point> for Bgd {
-    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Point>, BaseError> {
-        let mut made = Proposal::default();
-        self.propose_into(x, rng, &mut made)?;
-        Ok(made)
-    }
-
-    fn propose_into(
-        &mut self,
-        _x: &X,
+    fn propose(
+        base: &mut Bgd,
         rng: &mut dyn Rng,
-        made: &mut Proposal<Point>,
+        theta: &mut [f64],
+        memo: &mut Memo,
     ) -> Result<(), BaseError> {
-        self.draw(rng);
+        base.turn(rng);
+        let BgdWork { map, delta, u, scratch, .. } = &mut base.work;
         // theta = y + delta u   docs/bases.md#bgd
-        let theta = resize(&mut made.decision, self.set.dim());
-        match &self.map {
-            None => {
-                for ((t, y), u) in theta.iter_mut().zip(&self.state.y).zip(&self.u) {
-                    *t = y + self.delta * u;
-                }
-            }
-            Some(map) => {
-                for ((z, y), u) in self.scratch.iter_mut().zip(&self.state.y).zip(&self.u) {
-                    *z = y + self.delta * u;
-                }
-                map.apply(&self.scratch, theta);
-            }
+        let moved = if map.is_none() { &mut *theta } else { &mut scratch[..] };
+        for ((t, y), u) in moved.iter_mut().zip(&base.state).zip(&*u) {
+            *t = y + *delta * u;
         }
-        self.set.pull_inside(theta);
+        if let Some(map) = map {
+            map.apply(scratch, theta);
+        }
         // The estimate of the gradient per unit of loss travels with the ticket: (d/delta) u.
-        let factor = self.set.affine_dim() as f64 / self.delta;
-        self.scratch.iter_mut().zip(&self.u).for_each(|(h, u)| *h = factor * u);
-        made.memo.set(&self.scratch);
+        let factor = base.set.affine_dim() as f64 / *delta;
+        scratch.iter_mut().zip(u).for_each(|(h, u)| *h = factor * *u);
+        memo.set(scratch);
         Ok(())
     }
 
-    fn learn(&mut self, _x: &X, made: &Proposal<Point>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let direction = made.memo.numbers();
-        if direction.len() != self.state.y.len() || !direction.iter().all(|v| v.is_finite()) {
-            return Err(BaseError::Proposal(format!(
-                "its memo has {} numbers, not {} finite ones",
-                direction.len(),
-                self.state.y.len()
-            )));
-        }
+    fn absorb(base: &mut Bgd, memo: &[f64], feedback: Feedback) -> Result<(), BaseError> {
+        let direction = check_direction(memo, base.state.len())?;
         let estimate = feedback.estimate();
         if estimate > 0.0 {
             // y <- Proj(y - eta (d/delta) f' u)   docs/bases.md#bgd
-            self.scratch.copy_from_slice(&self.state.y);
-            self.scratch.iter_mut().zip(direction).for_each(|(y, h)| *y -= self.rate * estimate * h);
-            self.ground.project(&mut self.scratch)?;
-            self.state.y.copy_from_slice(&self.scratch);
+            let BgdWork { ground, rate, scratch, .. } = &mut base.work;
+            scratch.copy_from_slice(&base.state);
+            scratch.iter_mut().zip(direction).for_each(|(y, h)| *y -= *rate * estimate * h);
+            ground.project(scratch)?;
+            base.state.copy_from_slice(scratch);
         }
-        self.step()
-    }
-
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.step()
-    }
-
-    /// Restarts: the paper's rule.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        if !self.state.clock.obey(order, RangeChange::Restart)? {
-            return Ok(());
-        }
-        self.state.y.copy_from_slice(self.ground.centre());
-        self.tune();
         Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
+    fn ticked(base: &mut Bgd) -> Result<(), BaseError> {
+        if doubled(&base.clock) {
+            Self::tune(base)?;
+            base.work.ground.project(&mut base.state)?;
+        }
+        Ok(())
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        if state.set != self.set {
-            return Err(SnapshotError::state("it was saved for another set").into());
-        }
-        check_numbers("coordinates", &state.y, self.state.y.len())?;
-        let mut next = Self { state, ..self.clone() };
-        next.tune();
-        // A valid y is its own projection, but for rounding.
-        let mut near = next.state.y.clone();
-        next.ground.project(&mut near)?;
-        let off: f64 = near.iter().zip(&next.state.y).map(|(a, b)| (a - b).abs()).sum();
-        if off > 1e-9 * (1.0 + next.ground.outer_radius()) {
+    /// A valid y is its own projection, but for rounding.
+    fn restore(base: &Bgd, y: &Vec<f64>, clock: &Clock) -> Result<(), BaseError> {
+        check_numbers("coordinates", y, base.set.dim())?;
+        let mut next = base.clone();
+        next.clock = *clock;
+        Self::tune(&mut next)?;
+        let mut near = y.clone();
+        next.work.ground.project(&mut near)?;
+        let off: f64 = near.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
+        if off > 1e-9 * (1.0 + next.work.ground.outer_radius()) {
             return Err(SnapshotError::state("its point is outside the set").into());
         }
-        *self = next;
         Ok(())
     }
 }

@@ -3,11 +3,7 @@
 //! After Filippi, Cappe, Garivier, Szepesvari 2010 (GLM-UCB); the width is put on the linear predictor, as Li, Lu, Zhou
 //! 2017 do, so that the optimum over a set is that of OFUL whatever the link. Regret O~(d sqrt(T) k/c). Lazy, alpha = 1/2.
 
-use super::lazy::{Lazy, Model};
-use super::optimism::{Ellipsoid, Optimist, Search};
-use super::ridge::Ridge;
-use super::{cholesky, dot, point_set};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// So many examples are refitted at every update; later ones take one Newton step.
 const REFIT: usize = 512;
@@ -58,9 +54,10 @@ impl PointLink {
     }
 }
 
-corral_core::params! {
-    /// Parameters of [`GlmOful`].
-    pub struct GlmOfulParams {
+base! {
+    /// Optimism through a link, over a set of points.
+    pub type GlmOful = PointBase<GlmOfulParams>;
+    params {
         /// logistic, or exponential: e^(u - bound).
         link: PointLink = PointLink::Logistic;
         /// The largest |<x, theta>| over the set.
@@ -72,61 +69,22 @@ corral_core::params! {
         /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
         search: Search = Search::Auto;
     }
+    sqrt_bound |world| world.d * world.t.ln();
+    name: "glm-oful",
+    summary: "Optimism through a link function, fitted by maximum likelihood.",
+    source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
+    regret: "O~(d sqrt(T) k/c)",
+    fits: "stochastic generalised linear losses on a set of points",
+    cost: "O(n d^2) for the first 512 updates, then O(d^2), and the search of the set",
+    ..super::POINTS
 }
 
-impl BaseParams for GlmOfulParams {
-    type Base = GlmOful;
-
-    const ENTRY: Entry = Entry {
-        name: "glm-oful",
-        summary: "Optimism through a link function, fitted by maximum likelihood.",
-        source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
-        regret: "O~(d sqrt(T) k/c)",
-        fits: "stochastic generalised linear losses on a set of points",
-        cost: "O(n d^2) for the first 512 updates, then O(d^2), and the search of the set",
-        ..super::POINTS
-    };
-
-    fn build(self, setup: &Setup) -> Result<GlmOful, BaseError> {
-        self.check()?;
-        let set = point_set(setup)?.clone();
-        let (dim, clock) = (set.dim(), Clock::new(setup));
-        let mut model = GlmModel {
-            norm: self.bound / set.norm_bound().max(f64::MIN_POSITIVE),
-            optimist: Optimist::new(&set, self.search)?,
-            params: self.clone(),
-            state: GlmState {
-                ridge: Ridge::new(dim, self.lambda),
-                curvature: (0..dim * dim)
-                    .map(|k| if k / dim == k % dim { self.lambda } else { 0.0 })
-                    .collect(),
-                theta: vec![0.0; dim],
-                examples: Vec::new(),
-            },
-            decision: vec![0.0; dim],
-        };
-        model.decide()?;
-        Ok(Lazy::new(self, set, clock, model))
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let d = point_set(setup).ok()?.dim() as f64;
-        let t = bound_horizon(setup);
-        Some(RegretBound::new(d * t.ln(), 0.5))
-    }
-}
-
-/// Optimism through a link, over a set of points.
-pub type GlmOful = Lazy<GlmModel>;
-
-/// The model of [`GlmOful`].
+/// What [`GlmOful`] plays.
 #[derive(Debug, Clone)]
-pub struct GlmModel {
-    params: GlmOfulParams,
+pub struct GlmWork {
     /// A bound on |theta|.
     norm: f64,
     optimist: Optimist,
-    state: GlmState,
     decision: Vec<f64>,
 }
 
@@ -137,34 +95,15 @@ pub struct GlmState {
     ridge: Ridge,
     /// V_w = lambda I + sum sigma'(u) x x^T.
     curvature: Vec<f64>,
-    theta: Vec<f64>,
+    pub(super) theta: Vec<f64>,
     /// The first examples: d coordinates and the loss, one after the other.
     examples: Vec<f64>,
 }
 
-impl GlmModel {
-    /// The estimate of the parameter.
-    pub fn estimate(&self) -> &[f64] {
-        &self.state.theta
-    }
-
-    fn decide(&mut self) -> Result<(), BaseError> {
-        let d = self.decision.len() as f64;
-        let n = self.state.ridge.updates() as f64;
-        // The width (2 k/c) sqrt(d ln t) of GLM-UCB on the loss (docs/bases.md#linear-bases) is (2/c) sqrt(d ln t) on
-        // the linear predictor.
-        let least = self.params.link.least_slope(self.params.bound);
-        let radius = self.params.scale * 2.0 / least * (d * (n + 2.0).ln()).sqrt() * SUBGAUSSIAN;
-        let ridge = &self.state.ridge;
-        let ellipsoid =
-            Ellipsoid { centre: &self.state.theta, gram: ridge.gram(), inverse: ridge.inverse(), radius };
-        self.optimist.choose(ellipsoid, &mut self.decision)?;
-        Ok(())
-    }
-
+impl GlmOful {
     /// The penalised negative quasi-log-likelihood of the stored examples.
     fn cost(&self, theta: &[f64]) -> f64 {
-        let (d, p) = (theta.len(), &self.params);
+        let (d, p) = (theta.len(), &self.rule);
         let data: f64 = self
             .state
             .examples
@@ -176,8 +115,8 @@ impl GlmModel {
 
     /// Newton on the stored examples (iteratively reweighted least squares), with halved steps while the cost rises.
     fn refit(&mut self) -> Result<(), BaseError> {
-        let d = self.decision.len();
-        let p = &self.params;
+        let d = self.set.dim();
+        let p = &self.rule;
         for _ in 0..20 {
             let mut slope: Vec<f64> = self.state.theta.iter().map(|t| p.lambda * t).collect();
             let mut curvature: Vec<f64> =
@@ -217,7 +156,7 @@ impl GlmModel {
 
     /// One Newton step on a new example, with all the curvature so far.
     fn online(&mut self, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        let (d, p) = (x.len(), &self.params);
+        let (d, p) = (x.len(), &self.rule);
         let u = dot(x, &self.state.theta).clamp(-p.bound, p.bound);
         let mut step = vec![0.0; d];
         let (error, slope) = (p.link.mean(u, p.bound) - loss, p.link.slope(u, p.bound));
@@ -247,17 +186,60 @@ fn failed() -> BaseError {
     BaseError::Failed(String::from("the likelihood has no curvature"))
 }
 
-impl Model for GlmModel {
-    type Params = GlmOfulParams;
+impl PointRule for GlmOfulParams {
     type State = GlmState;
+    type Work = GlmWork;
 
-    fn state(&self) -> &GlmState {
-        &self.state
+    fn work(&self, set: &Set) -> Result<GlmWork, BaseError> {
+        let norm = self.bound / set.norm_bound().max(f64::MIN_POSITIVE);
+        Ok(GlmWork { norm, optimist: Optimist::new(set, self.search)?, decision: vec![0.0; set.dim()] })
     }
 
-    fn resume(&mut self, state: GlmState, _clock: &Clock) -> Result<(), BaseError> {
-        let d = self.decision.len();
-        state.ridge.valid(d, self.params.lambda)?;
+    fn fresh(&self, set: &Set, _: &GlmWork) -> GlmState {
+        let ridge = Ridge::new(set.dim(), self.lambda);
+        GlmState {
+            curvature: ridge.gram().to_vec(),
+            ridge,
+            theta: vec![0.0; set.dim()],
+            examples: Vec::new(),
+        }
+    }
+
+    fn tune(base: &mut GlmOful) -> Result<(), BaseError> {
+        let (d, n) = (base.set.dim() as f64, base.state.ridge.updates() as f64);
+        // The width (2 k/c) sqrt(d ln t) of GLM-UCB on the loss (docs/bases.md#linear-bases) is (2/c) sqrt(d ln t) on
+        // the linear predictor.
+        let least = base.rule.link.least_slope(base.rule.bound);
+        let radius = base.rule.scale * 2.0 / least * (d * (n + 2.0).ln()).sqrt() * SUBGAUSSIAN;
+        let ellipsoid = Ellipsoid { centre: &base.state.theta, ..base.state.ridge.ellipsoid(radius) };
+        base.work.optimist.choose(ellipsoid, &mut base.work.decision).map(drop)
+    }
+
+    fn sure(base: &GlmOful) -> Option<&[f64]> {
+        Some(&base.work.decision)
+    }
+
+    fn learn(base: &mut GlmOful, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        base.state.ridge.learn(x, loss);
+        if base.state.ridge.updates() as usize <= REFIT {
+            base.state.examples.extend_from_slice(x);
+            base.state.examples.push(loss);
+            base.refit()?;
+        } else {
+            base.online(x, loss)?;
+        }
+        // Projection onto |theta| <= bound/N.
+        let (theta, norm) = (&mut base.state.theta, base.work.norm);
+        let length = dot(theta, theta).sqrt();
+        if length > norm {
+            theta.iter_mut().for_each(|t| *t *= norm / length);
+        }
+        Ok(())
+    }
+
+    fn restore(base: &GlmOful, state: &GlmState, _: &Clock) -> Result<(), BaseError> {
+        let d = base.set.dim();
+        state.ridge.valid(d, base.rule.lambda)?;
         check_numbers("curvatures", &state.curvature, d * d)?;
         check_numbers("coordinates", &state.theta, d)?;
         let held = (state.ridge.updates() as usize).min(REFIT) * (d + 1);
@@ -265,31 +247,7 @@ impl Model for GlmModel {
         if cholesky::factor(&mut state.curvature.clone(), d).is_none() {
             return Err(SnapshotError::state("its curvature is not positive").into());
         }
-        let mut next = Self { state, ..self.clone() };
-        next.decide().map_err(SnapshotError::state)?;
-        *self = next;
         Ok(())
-    }
-
-    fn sure(&self, _clock: &Clock) -> Option<&[f64]> {
-        Some(&self.decision)
-    }
-
-    fn learn(&mut self, _clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        self.state.ridge.learn(x, loss);
-        if self.state.ridge.updates() as usize <= REFIT {
-            self.state.examples.extend_from_slice(x);
-            self.state.examples.push(loss);
-            self.refit()?;
-        } else {
-            self.online(x, loss)?;
-        }
-        // Projection onto |theta| <= bound/N.
-        let length = dot(&self.state.theta, &self.state.theta).sqrt();
-        if length > self.norm {
-            self.state.theta.iter_mut().for_each(|t| *t *= self.norm / length);
-        }
-        self.decide()
     }
 }
 

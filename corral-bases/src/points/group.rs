@@ -3,20 +3,12 @@
 //! After Johnson, Sivakumar, Banerjee 2016, the original from memory (docs/bases.md#group-sparse).
 //! For the unit ball. Lazy; the exploration of sqrt(T) rounds is grown by sqrt(range) and started over when the range grows.
 
-use corral_core::set::SetError;
+use super::prelude::*;
 
-use super::lazy::{Lazy, Model};
-use super::oful::confidence;
-use super::restricted::{self, Width};
-use super::ridge::Ridge;
-use super::scrible::horizon_or_doubling;
-use super::sl_ucb::check_support;
-use super::{dot, fill_sphere, point_set};
-use crate::prelude::*;
-
-corral_core::params! {
-    /// Parameters of [`GroupSparse`].
-    pub struct GroupSparseParams {
+base! {
+    /// Group-sparse optimism over the unit ball.
+    pub type GroupSparse = PointBase<GroupSparseParams>;
+    params {
         /// Size of a group of neighbouring coordinates.
         group: usize = 2, Bounds::at_least(1.0);
         /// S, a bound on the length of the parameter.
@@ -29,47 +21,15 @@ corral_core::params! {
         scale: f64 = 1.0, FACTOR;
         /// What is subtracted from losses before the regression.
         offset: f64 = 0.5, OFFSET;
-    }
-}
-
-impl BaseParams for GroupSparseParams {
-    type Base = GroupSparse;
-
-    const ENTRY: Entry = Entry {
-        name: "group-sparse",
-        summary: "Group lasso on explored points finds the relevant groups; optimism on them.",
-        source: "Johnson, Sivakumar, Banerjee 2016, Structured stochastic linear bandits",
-        regret: "O~(s sqrt T)",
-        fits: "stochastic linear losses on the ball with few relevant groups of coordinates",
-        cost: "O(d^2), O(s^3) on s coordinates, and a group lasso at every doubling",
-        status: Status::FromMemory,
-        ..super::POINTS
-    };
-
-    fn build(self, setup: &Setup) -> Result<GroupSparse, BaseError> {
-        self.check()?;
-        let set = point_set(setup)?.clone();
-        let Set::Ball { dim } = set else {
-            return Err(SetError::Unsupported { what: "group-sparse", kind: set.kind() }.into());
-        };
-        if self.group == 0 || !dim.is_multiple_of(self.group) {
-            return Err(ParamError::new("group", self.group, "a divisor of the dimension").into());
-        }
-        let model =
-            GroupModel { params: self.clone(), state: GroupState::new(dim), decision: vec![0.0; dim] };
-        Ok(Lazy::new(self, set, Clock::new(setup), model))
-    }
-}
-
-/// Group-sparse optimism over the unit ball.
-pub type GroupSparse = Lazy<GroupModel>;
-
-/// The model of [`GroupSparse`].
-#[derive(Debug, Clone)]
-pub struct GroupModel {
-    params: GroupSparseParams,
-    state: GroupState,
-    decision: Vec<f64>,
+    } with only_restarts
+    name: "group-sparse",
+    summary: "Group lasso on explored points finds the relevant groups; optimism on them.",
+    source: "Johnson, Sivakumar, Banerjee 2016, Structured stochastic linear bandits",
+    regret: "O~(s sqrt T)",
+    fits: "stochastic linear losses on the ball with few relevant groups of coordinates",
+    cost: "O(d^2), O(s^3) on s coordinates, and a group lasso at every doubling",
+    status: Status::FromMemory,
+    ..super::POINTS
 }
 
 /// What [`GroupSparse`] has learned.
@@ -79,57 +39,32 @@ pub struct GroupState {
     /// The group lasso's estimate: the next one starts from it.
     lasso: Vec<f64>,
     /// The coordinates of the relevant groups; empty while nothing was found.
-    support: Vec<usize>,
+    pub(super) support: Vec<usize>,
 }
 
-impl GroupState {
-    fn new(dim: usize) -> Self {
-        Self { ridge: Ridge::new(dim, 1.0), lasso: vec![0.0; dim], support: Vec::new() }
-    }
-}
-
-impl GroupModel {
-    /// The coordinates of the relevant groups.
-    pub fn support(&self) -> &[usize] {
-        &self.state.support
-    }
-
+impl GroupSparse {
     /// Whether this round belongs to the forced exploration: sqrt(range T) rounds.
-    fn exploring(&self, clock: &Clock) -> bool {
-        (clock.rounds as f64) < (clock.range * horizon_or_doubling(clock)).sqrt()
+    fn exploring(&self) -> bool {
+        (self.clock.rounds as f64) < (self.clock.range * horizon_or_doubling(&self.clock)).sqrt()
     }
 
     /// min (1/2n)|y - X th|^2 + lam_n sum_g sqrt|g| |th_g|   docs/bases.md#group-sparse
-    fn refit(&mut self, clock: &Clock) {
-        let (d, size) = (self.decision.len(), self.params.group);
+    fn refit(&mut self) {
+        let (d, size) = (self.set.dim(), self.rule.group);
         let (n, groups) = (self.state.ridge.updates() as f64, (d / size) as f64);
         // X^T X/n and X^T y/n; the regression's V has 1 added on the diagonal.
         let mut gram: Vec<f64> = self.state.ridge.gram().iter().map(|v| v / n).collect();
         (0..d).for_each(|i| gram[i * d + i] -= 1.0 / n);
         let vector: Vec<f64> = self.state.ridge.vector().iter().map(|v| v / n).collect();
-        let delta = confidence(self.params.delta, clock, self.state.ridge.updates());
+        let delta = confidence(self.rule.delta, &self.clock, self.state.ridge.updates());
         // lam_n = 2 sigma sqrt((max|g| + 2 ln(#groups/delta))/n) for columns of length sqrt n; ours are shorter.
         let column = (0..d).map(|i| gram[i * d + i]).fold(0.0, f64::max).sqrt();
         let spread = (size as f64 + 2.0 * (groups / delta).ln()) / n;
-        let lambda = self.params.scale * 2.0 * self.params.noise * spread.sqrt() * column;
+        let lambda = self.rule.scale * 2.0 * self.rule.noise * spread.sqrt() * column;
         group_lasso(&gram, &vector, size, lambda, &mut self.state.lasso);
         self.state.support = (0..d)
             .filter(|i| self.state.lasso[i / size * size..(i / size + 1) * size].iter().any(|v| *v != 0.0))
             .collect();
-    }
-
-    fn decide(&mut self, clock: &Clock) -> Result<(), BaseError> {
-        let delta = confidence(self.params.delta, clock, self.state.ridge.updates());
-        let width =
-            Width { noise: self.params.noise, norm: self.params.norm, delta, scale: self.params.scale };
-        let every: Vec<usize>;
-        let support = if self.state.support.is_empty() {
-            every = (0..self.decision.len()).collect();
-            &every
-        } else {
-            &self.state.support
-        };
-        restricted::choose(&self.state.ridge, support, width, &mut self.decision)
     }
 }
 
@@ -164,53 +99,74 @@ fn group_lasso(gram: &[f64], vector: &[f64], size: usize, lambda: f64, theta: &m
     }
 }
 
-impl Model for GroupModel {
-    type Params = GroupSparseParams;
+impl PointRule for GroupSparseParams {
     type State = GroupState;
+    /// The optimistic point.
+    type Work = Vec<f64>;
 
-    fn state(&self) -> &GroupState {
-        &self.state
-    }
-
-    fn resume(&mut self, state: GroupState, clock: &Clock) -> Result<(), BaseError> {
-        let dim = self.decision.len();
-        state.ridge.valid(dim, 1.0)?;
-        crate::common::check_numbers("estimates", &state.lasso, dim)?;
-        check_support(&state.support, dim)?;
-        let mut next = Self { state, ..self.clone() };
-        if next.state.ridge.updates() > 0 {
-            next.decide(clock).map_err(SnapshotError::state)?;
+    fn work(&self, set: &Set) -> Result<Vec<f64>, BaseError> {
+        let decision = restricted::unit_ball(set, Self::ENTRY.name)?;
+        if decision.len().is_multiple_of(self.group) {
+            return Ok(decision);
         }
-        *self = next;
-        Ok(())
+        Err(ParamError::new("group", self.group, "a divisor of the dimension").into())
     }
 
-    fn propose(&mut self, clock: &Clock, rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
-        let n = self.state.ridge.updates();
+    fn fresh(&self, set: &Set, _: &Vec<f64>) -> GroupState {
+        let dim = set.dim();
+        GroupState { ridge: Ridge::new(dim, 1.0), lasso: vec![0.0; dim], support: Vec::new() }
+    }
+
+    fn tune(base: &mut GroupSparse) -> Result<(), BaseError> {
+        let (updates, dim) = (base.state.ridge.updates(), base.set.dim());
+        if updates == 0 {
+            return Ok(());
+        }
+        let GroupSparseParams { noise, norm, scale, .. } = base.rule;
+        let delta = confidence(base.rule.delta, &base.clock, updates);
+        let width = Width { noise, norm, delta, scale };
+        let every: Vec<usize>;
+        let support = if base.state.support.is_empty() {
+            every = (0..dim).collect();
+            &every
+        } else {
+            &base.state.support
+        };
+        restricted::choose(&base.state.ridge, support, width, &mut base.work)
+    }
+
+    fn propose(
+        base: &mut GroupSparse,
+        rng: &mut dyn Rng,
+        out: &mut [f64],
+        _: &mut Memo,
+    ) -> Result<(), BaseError> {
+        let n = base.state.ridge.updates();
         // Forced exploration, then with probability n^{-1/2}; one number is drawn either way.
         let draw = uniform(rng);
-        if n == 0 || self.exploring(clock) || draw < (n as f64).powf(-0.5) {
+        if n == 0 || base.exploring() || draw < (n as f64).powf(-0.5) {
             fill_sphere(out, rng);
         } else {
-            out.copy_from_slice(&self.decision);
+            out.copy_from_slice(&base.work);
         }
         Ok(())
     }
 
-    fn sure(&self, _clock: &Clock) -> Option<&[f64]> {
-        None
-    }
-
-    fn learn(&mut self, clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        self.state.ridge.learn(x, loss - self.params.offset);
+    fn learn(base: &mut GroupSparse, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        base.state.ridge.learn(x, loss - base.rule.offset);
         // Every doubling of the updates.
-        if self.state.ridge.updates().is_power_of_two() {
-            self.refit(clock);
+        if base.state.ridge.updates().is_power_of_two() {
+            base.refit();
         }
-        self.decide(clock)
+        Ok(())
     }
 
-    const RANGE_CHANGE: RangeChange = RangeChange::Restart;
+    fn restore(base: &GroupSparse, state: &GroupState, _: &Clock) -> Result<(), BaseError> {
+        let dim = base.set.dim();
+        state.ridge.valid(dim, 1.0)?;
+        check_numbers("estimates", &state.lasso, dim)?;
+        Ok(restricted::check_support(&state.support, dim)?)
+    }
 }
 
 #[cfg(test)]

@@ -4,16 +4,14 @@
 //! Agrawal, Goyal 2013; Abeille, Lazaric 2017. Regret O~(d^{3/2} sqrt T) where the loss is linear plus noise. Lazy;
 //! weakly stable with alpha = 1/2 by the argument of OFUL with widths sqrt(d) larger (docs/stability.md#lazy-bases).
 
+use super::prelude::*;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::lazy::{Lazy, Model};
-use super::{cholesky, fill_sphere, point_set};
-use crate::prelude::*;
-
-corral_core::params! {
-    /// Parameters of [`LinTsPoints`].
-    pub struct LinTsPointsParams {
+base! {
+    /// Thompson sampling with linear losses over a set of points.
+    pub type LinTsPoints = PointBase<LinTsPointsParams>;
+    params {
         /// Standard deviation of the draw in units of the width ||x||_{V^-1}; auto: sqrt(d ln T)/2, as in theory.
         scale: Setting = Setting::Auto, Bounds::NON_NEGATIVE;
         /// Weight of the regularisation.
@@ -23,54 +21,18 @@ corral_core::params! {
         /// How many coordinates it sees, the first ones; 0: all. The others are 0 on a sphere or ball, and random signs
         /// on a hypercube.
         coordinates: usize = 0;
-    }
+    } with real_losses
+    sqrt_bound |world| world.d * world.d.sqrt() * world.t.ln();
+    name: "lints-points",
+    summary: "Plays the best point of a parameter vector drawn around a ridge regression.",
+    source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
+    regret: "O~(d^(3/2) sqrt T)",
+    fits: "stochastic linear losses on any set, also outside [0, 1]",
+    cost: "O(d^2), and a linear minimum over the set",
+    ..super::POINTS
 }
 
-impl BaseParams for LinTsPointsParams {
-    type Base = LinTsPoints;
-    const REAL_LOSSES: bool = true;
-
-    const ENTRY: Entry = Entry {
-        name: "lints-points",
-        summary: "Plays the best point of a parameter vector drawn around a ridge regression.",
-        source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
-        regret: "O~(d^(3/2) sqrt T)",
-        fits: "stochastic linear losses on any set, also outside [0, 1]",
-        cost: "O(d^2), and a linear minimum over the set",
-        ..super::POINTS
-    };
-
-    fn build(self, setup: &Setup) -> Result<LinTsPoints, BaseError> {
-        self.check()?;
-        let set = point_set(setup)?.clone();
-        let seen = if self.coordinates == 0 { set.dim() } else { self.coordinates };
-        let part = seen < set.dim();
-        if seen > set.dim()
-            || (part && !matches!(set, Set::Ball { .. } | Set::Sphere { .. } | Set::Hypercube { .. }))
-        {
-            let wanted = "at most the dimension, and a part of it on a ball, a sphere or a hypercube only";
-            return Err(ParamError::new("coordinates", seen, wanted).into());
-        }
-        let clock = Clock::new(setup);
-        let model = LinTsModel {
-            regression: Regression::new(seen, self.lambda),
-            params: self.clone(),
-            direction: vec![0.0; set.dim()],
-            set: set.clone(),
-        };
-        Ok(Lazy::new(self, set, clock, model).with_losses(setup.losses))
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let d = point_set(setup).ok()?.dim() as f64;
-        Some(RegretBound::new(d * d.sqrt() * bound_horizon(setup).ln(), 0.5))
-    }
-}
-
-/// Thompson sampling with linear losses over a set of points.
-pub type LinTsPoints = Lazy<LinTsModel>;
-
-/// What [`LinTsModel`] has learned: L of V = lambda I + sum x x^T = L L^T, and sum y x, over the coordinates it sees.
+/// What [`LinTsPoints`] has learned: L of V = lambda I + sum x x^T = L L^T, and sum y x, over the coordinates it sees.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Regression {
     factor: Vec<f64>,
@@ -95,36 +57,43 @@ impl Regression {
     }
 }
 
-/// The model of [`LinTsPoints`].
-#[derive(Debug, Clone)]
-pub struct LinTsModel {
-    params: LinTsPointsParams,
-    set: Set,
-    regression: Regression,
-    /// The drawn parameter, as long as a point.
-    direction: Vec<f64>,
+impl LinTsPointsParams {
+    /// How many coordinates it sees.
+    fn seen(&self, set: &Set) -> usize {
+        if self.coordinates == 0 { set.dim() } else { self.coordinates }
+    }
 }
 
-impl Model for LinTsModel {
-    type Params = LinTsPointsParams;
+impl PointRule for LinTsPointsParams {
     type State = Regression;
+    /// The drawn parameter, as long as a point.
+    type Work = Vec<f64>;
 
-    fn state(&self) -> &Regression {
-        &self.regression
+    fn work(&self, set: &Set) -> Result<Vec<f64>, BaseError> {
+        let (seen, dim) = (self.seen(set), set.dim());
+        let in_part = matches!(set, Set::Ball { .. } | Set::Sphere { .. } | Set::Hypercube { .. });
+        if seen == dim || (seen < dim && in_part) {
+            return Ok(vec![0.0; dim]);
+        }
+        let wanted = "at most the dimension, and a part of it on a ball, a sphere or a hypercube only";
+        Err(ParamError::new("coordinates", seen, wanted).into())
     }
 
-    fn resume(&mut self, state: Regression, _clock: &Clock) -> Result<(), BaseError> {
-        state.valid(self.regression.vector.len())?;
-        self.regression = state;
-        Ok(())
+    fn fresh(&self, set: &Set, _: &Vec<f64>) -> Regression {
+        Regression::new(self.seen(set), self.lambda)
     }
 
-    fn propose(&mut self, clock: &Clock, mut rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
-        let Self { params, set, regression, direction } = self;
+    fn propose(
+        base: &mut LinTsPoints,
+        mut rng: &mut dyn Rng,
+        out: &mut [f64],
+        _: &mut Memo,
+    ) -> Result<(), BaseError> {
+        let PointBase { rule, set, clock, state: regression, work: direction, .. } = base;
         let dim = regression.vector.len();
         let (seen, others) = direction.split_at_mut(dim);
         // beta' = sigma sqrt(d ln(1/delta)), sigma = 1/2, delta = 1/T   docs/bases.md#linear-bases
-        let scale = params.scale.or(|| {
+        let scale = rule.scale.or(|| {
             let horizon = clock.tuned().unwrap_or((clock.rounds as f64 + 1.0).max(2.0));
             0.5 * (dim as f64 * horizon.ln()).sqrt()
         });
@@ -157,21 +126,21 @@ impl Model for LinTsModel {
         Ok(())
     }
 
-    fn sure(&self, _clock: &Clock) -> Option<&[f64]> {
-        None
-    }
-
-    fn learn(&mut self, _clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        let Regression { factor, vector, updates } = &mut self.regression;
+    fn learn(base: &mut LinTsPoints, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        let Regression { factor, vector, updates } = &mut base.state;
         let dim = vector.len();
         let seen = &x[..dim];
-        let y = loss - self.params.offset;
+        let y = loss - base.rule.offset;
         vector.iter_mut().zip(seen).for_each(|(v, x)| *v += y * x);
-        let moved = &mut self.direction[..dim];
+        let moved = &mut base.work[..dim];
         moved.copy_from_slice(seen);
         cholesky::update(factor, dim, moved);
         *updates += 1;
         Ok(())
+    }
+
+    fn restore(base: &LinTsPoints, state: &Regression, _: &Clock) -> Result<(), BaseError> {
+        Ok(state.valid(base.state.vector.len())?)
     }
 }
 

@@ -36,14 +36,15 @@ use crate::built::{Build, arms, points};
 mod affine;
 mod barrier;
 mod bgd;
-mod cholesky;
+pub(crate) mod cholesky;
+mod frame;
 mod geometry;
 mod glm;
 mod group;
-mod lazy;
 mod lints;
 mod oful;
 mod optimism;
+mod prelude;
 mod restricted;
 mod ridge;
 mod scrible;
@@ -55,17 +56,20 @@ mod tests;
 
 pub use affine::AffineMap;
 pub use barrier::{Barrier, Newton, NewtonError, NewtonInfo, NewtonParams};
-pub use bgd::{Bgd, BgdParams};
-pub use glm::{GlmModel, GlmOful, GlmOfulParams, PointLink};
-pub use group::{GroupModel, GroupSparse, GroupSparseParams};
-pub use lazy::{Lazy, Model};
-pub use lints::{LinTsModel, LinTsPoints, LinTsPointsParams};
-pub use oful::{Oful, OfulModel, OfulParams};
+pub use bgd::{Bgd, BgdParams, BgdWork};
+pub use frame::{PointBase, PointRule};
+pub use glm::{GlmOful, GlmOfulParams, GlmState, GlmWork, PointLink};
+pub use group::{GroupSparse, GroupSparseParams, GroupState};
+pub use lints::{LinTsPoints, LinTsPointsParams, Regression};
+pub use oful::{Oful, OfulParams, OfulWork};
 pub use optimism::Search;
-pub use scrible::{Direction, Scrible, ScribleArms, ScribleArmsParams, ScribleParams};
+pub use ridge::Ridge;
+pub use scrible::{
+    Direction, Scrible, ScribleArms, ScribleArmsParams, ScribleParams, ScribleState, ScribleWork,
+};
 pub use shrink::Shrunk;
-pub use sl_ucb::{SlUcb, SlUcbModel, SlUcbParams};
-pub use sparse::{SparseModel, SparseOful, SparseOfulParams};
+pub use sl_ucb::{SlUcb, SlUcbParams, SlUcbState};
+pub use sparse::{SparseOful, SparseOfulParams, SparseState, SparseWork};
 
 /// What is said of most of them.
 const POINTS: Entry = Entry { alpha: Some(0.5), kind: Kind::Points, ..Entry::EMPTY };

@@ -175,11 +175,7 @@ mod tests {
     }
 
     fn value(ridge: &Ridge, radius: f64, x: &[f64]) -> f64 {
-        dot(x, ridge.estimate()) - radius * quadratic(ridge.inverse(), x).sqrt()
-    }
-
-    fn ellipsoid(ridge: &Ridge, radius: f64) -> Ellipsoid<'_> {
-        Ellipsoid { centre: ridge.estimate(), gram: ridge.gram(), inverse: ridge.inverse(), radius }
+        dot(x, ridge.estimate()) - radius * quadratic(ridge.ellipsoid(radius).inverse, x).sqrt()
     }
 
     /// On the ball no random direction, and no direction near the answer, beats the secular equation's.
@@ -191,7 +187,7 @@ mod tests {
         {
             let ridge = data(dim, n, dim as u64);
             let mut x = vec![0.0; dim];
-            let bound = Optimist::Ball.choose(ellipsoid(&ridge, radius), &mut x).unwrap();
+            let bound = Optimist::Ball.choose(ridge.ellipsoid(radius), &mut x).unwrap();
             assert!((dot(&x, &x) - 1.0).abs() < 1e-12);
             let best = value(&ridge, radius, &x);
             assert!((best - bound).abs() < 1e-9 * (1.0 + bound.abs()), "{dim} {n}: {best} {bound}");
@@ -230,15 +226,13 @@ mod tests {
         for seed in 0..20 {
             let ridge = data(3, 50, seed);
             let (mut a, mut b) = ([0.0; 3], [0.0; 3]);
-            let exact = Optimist::new(&set, Search::Vertices)
-                .unwrap()
-                .choose(ellipsoid(&ridge, 0.5), &mut a)
-                .unwrap();
+            let exact =
+                Optimist::new(&set, Search::Vertices).unwrap().choose(ridge.ellipsoid(0.5), &mut a).unwrap();
             let relaxed =
-                Optimist::new(&set, Search::Relaxed).unwrap().choose(ellipsoid(&ridge, 0.5), &mut b).unwrap();
+                Optimist::new(&set, Search::Relaxed).unwrap().choose(ridge.ellipsoid(0.5), &mut b).unwrap();
             let wide = Optimist::new(&set, Search::Vertices)
                 .unwrap()
-                .choose(ellipsoid(&ridge, 0.5 * 3f64.sqrt()), &mut a)
+                .choose(ridge.ellipsoid(0.5 * 3f64.sqrt()), &mut a)
                 .unwrap();
             assert!(relaxed <= exact + 1e-9 && relaxed >= wide - 1e-9, "{wide} {relaxed} {exact}");
             assert!(set.contains(&b));

@@ -1,10 +1,11 @@
 //! OFUL on a part of the coordinates of the unit ball.
 
-use corral_core::BaseError;
+use corral_core::set::SetError;
 
 use super::cholesky;
 use super::optimism::{Ellipsoid, Optimist};
 use super::ridge::Ridge;
+use crate::prelude::*;
 
 /// How wide the confidence set is: beta = scale (noise sqrt(2 ln(1/delta) + ln det V - k ln lambda) + sqrt(lambda) norm).
 #[derive(Debug, Clone, Copy)]
@@ -45,4 +46,20 @@ pub(crate) fn choose(
         out[*i] = *v;
     }
     Ok(())
+}
+
+/// Room for a point of `set`, which must be the unit ball.
+pub(crate) fn unit_ball(set: &Set, what: &'static str) -> Result<Vec<f64>, BaseError> {
+    match set {
+        Set::Ball { dim } => Ok(vec![0.0; *dim]),
+        other => Err(SetError::Unsupported { what, kind: other.kind() }.into()),
+    }
+}
+
+/// Checks coordinates that were read back: below `dim`, rising.
+pub(crate) fn check_support(support: &[usize], dim: usize) -> Result<(), SnapshotError> {
+    ensure(
+        support.iter().all(|i| *i < dim) && support.windows(2).all(|w| w[0] < w[1]),
+        format_args!("its coordinates {support:?} are not rising below {dim}"),
+    )
 }

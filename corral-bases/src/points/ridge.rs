@@ -3,6 +3,7 @@
 use corral_core::snapshot::SnapshotError;
 use serde::{Deserialize, Serialize};
 
+use super::optimism::Ellipsoid;
 use super::{cholesky, dot};
 use crate::common::check_numbers;
 
@@ -47,11 +48,6 @@ impl Ridge {
         &self.gram
     }
 
-    /// V^{-1}, row-major.
-    pub(crate) fn inverse(&self) -> &[f64] {
-        &self.inverse
-    }
-
     /// sum y x.
     pub(crate) fn vector(&self) -> &[f64] {
         &self.vector
@@ -65,6 +61,17 @@ impl Ridge {
     /// ln det V - d ln lambda.
     pub(crate) fn log_det(&self) -> f64 {
         self.log_det
+    }
+
+    /// The confidence ellipsoid of this radius.
+    pub(crate) fn ellipsoid(&self, radius: f64) -> Ellipsoid<'_> {
+        Ellipsoid { centre: &self.estimate, gram: &self.gram, inverse: &self.inverse, radius }
+    }
+
+    /// |theta - estimate|_V^2.
+    pub(crate) fn distance_squared(&self, theta: &[f64]) -> f64 {
+        let off: Vec<f64> = theta.iter().zip(&self.estimate).map(|(a, b)| a - b).collect();
+        quadratic(&self.gram, &off)
     }
 
     /// Learns that `x` gave `y`. O(d^2).

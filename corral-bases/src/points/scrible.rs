@@ -8,326 +8,200 @@
 use corral_core::Observation;
 
 use super::geometry::Leader;
-use super::{fill_sphere, point_set, resize};
-use crate::prelude::*;
+use super::prelude::*;
 
-const NAME: &str = "scrible";
-const ARMS_NAME: &str = "scrible-arms";
-
-/// 2 d sqrt(2 nu ln T).
-fn bound_scale(leader: &Leader, setup: &Setup) -> f64 {
-    2.0 * leader.dim() as f64 * (2.0 * leader.nu() * bound_horizon(setup).ln()).sqrt()
+words! {
+    /// How directions on the Dikin ellipsoid are drawn.
+    pub enum Direction {
+        /// Sphere on the ball, else basis.
+        #[default]
+        Auto,
+        /// Uniform on the sphere, through the factor of the Hessian.
+        Sphere,
+        /// A signed unit vector, as in the original, through the factor of the Hessian.
+        Basis,
+    }
 }
 
-/// How directions on the Dikin ellipsoid are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// Sphere on the ball, else basis.
-    Auto,
-    /// Uniform on the sphere, through the factor of the Hessian.
-    Sphere,
-    /// A signed unit vector, as in the original, through the factor of the Hessian.
-    Basis,
-}
-
-/// The parameters, over points and over arms.
-macro_rules! scrible_params {
-    ($name:ident, $doc:literal) => {
-        corral_core::params! {
-            #[doc = $doc]
-                    pub struct $name {
-                /// Learning rate at range 1, divided by sqrt(range) and never above 1/(4 d range); auto: sqrt(nu ln
-                /// T/(2 d^2 T)).
-                rate: Setting = Setting::Auto, Bounds::POSITIVE;
-                /// Learn from the loss minus 1/2: unbiased too, with less variance.
-                centered: bool = false;
-                /// sphere, or basis: a signed axis of the ellipsoid; auto: sphere on the ball, else basis.
-                direction: Direction = Direction::Auto;
-            }
+base! {
+    /// SCRiBLe over a convex set.
+    pub type Scrible = PointBase<ScribleParams>;
+    params scrible {} with no_matrices, only_restarts
+    also {
+        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+            bound_over(point_set(setup).ok()?, setup)
         }
-    };
+    }
+    name: "scrible",
+    summary: "Barrier-regularised leader that explores on the Dikin ellipsoid.",
+    source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
+    regret: "2 d sqrt(2 nu T ln T)",
+    fits: "adversarial linear losses on a convex set",
+    cost: "O(d) on ball, box and simplex, O(m d^2 + d^3) on polytopes",
+    status: Status::Paper,
+    ..super::POINTS
 }
 
-scrible_params!(ScribleParams, "Parameters of [`Scrible`].");
-scrible_params!(ScribleArmsParams, "Parameters of [`ScribleArms`].");
-
-impl BaseParams for ScribleParams {
-    type Base = Scrible;
-    const MATRICES: bool = false;
-
-    const ENTRY: Entry = Entry {
-        name: NAME,
-        summary: "Barrier-regularised leader that explores on the Dikin ellipsoid.",
-        source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
-        regret: "2 d sqrt(2 nu T ln T)",
-        fits: "adversarial linear losses on a convex set",
-        cost: "O(d) on ball, box and simplex, O(m d^2 + d^3) on polytopes",
-        status: Status::Paper,
-        ..super::POINTS
-    };
-
-    fn build(self, setup: &Setup) -> Result<Scrible, BaseError> {
-        self.check()?;
-        Scrible::new(self, point_set(setup)?.clone(), setup)
+base! {
+    struct ScribleArms from ScribleArmsParams;
+    params scrible {}
+    also {
+        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+            bound_over(&Set::simplex(setup.actions()).ok()?, setup)
+        }
     }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let leader = Leader::new(point_set(setup).ok()?).ok()?;
-        Some(RegretBound::new(bound_scale(&leader, setup), 0.5))
-    }
+    name: "scrible-arms",
+    summary: "SCRiBLe on the simplex over the arms; a vertex is drawn from its point.",
+    regret: "2 (K-1) sqrt(2 K T ln T)",
+    fits: "adversarial arms",
+    cost: "O(K)",
+    kind: Kind::Arms,
+    ..ScribleParams::ENTRY
 }
 
-impl BaseParams for ScribleArmsParams {
-    type Base = ScribleArms;
-
-    const ENTRY: Entry = Entry {
-        name: ARMS_NAME,
-        summary: "SCRiBLe on the simplex over the arms; a vertex is drawn from its point.",
-        regret: "2 (K-1) sqrt(2 K T ln T)",
-        fits: "adversarial arms",
-        cost: "O(K)",
-        kind: Kind::Arms,
-        ..ScribleParams::ENTRY
-    };
-
-    fn build(self, setup: &Setup) -> Result<ScribleArms, BaseError> {
-        let Self { rate, centered, direction } = self;
-        let params = ScribleParams { rate, centered, direction };
-        let inner = Scrible::new(params, Set::simplex(arm_count(setup)?)?, setup)?;
-        Ok(ScribleArms { inner, mixed: Proposal::default() })
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let leader = Leader::new(&Set::simplex(setup.actions()).ok()?).ok()?;
-        Some(RegretBound::new(bound_scale(&leader, setup), 0.5))
-    }
+/// 2 d sqrt(2 nu T ln T).
+fn bound_over(set: &Set, setup: &Setup) -> Option<RegretBound> {
+    let leader = Leader::new(set).ok()?;
+    let scale = 2.0 * leader.dim() as f64 * (2.0 * leader.nu() * bound_horizon(setup).ln()).sqrt();
+    Some(RegretBound::new(scale, 0.5))
 }
 
 /// The decision stays this share of the way to the ellipsoid's surface, which touches the set's boundary.
 const SHARE: f64 = 1.0 - 1e-9;
 
-/// SCRiBLe over a convex set.
+/// What [`Scrible`] has learned.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ScribleState {
+    /// F, the sum of the gradient estimates, in coordinates of the affine hull.
+    pub(super) force: Vec<f64>,
+    /// The leader's point where it depends on the way to it, else empty.
+    point: Vec<f64>,
+}
+
+/// The leader of [`Scrible`], and its rate.
 #[derive(Debug, Clone)]
-pub struct Scrible {
-    params: ScribleParams,
-    set: Set,
-    state: State,
-    leader: Leader,
-    rate: f64,
+pub struct ScribleWork {
+    pub(super) leader: Leader,
+    pub(super) rate: f64,
     sphere: bool,
     u: Vec<f64>,
     stretched: Vec<f64>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    set: Set,
-    clock: Clock,
-    /// F, the sum of the gradient estimates, in coordinates of the affine hull.
-    force: Vec<f64>,
-    /// The leader's point where it depends on the way to it, else empty.
-    point: Vec<f64>,
+impl Scrible {
+    fn set_rate(&mut self) {
+        let leader = &self.work.leader;
+        let (d, nu, range) = (leader.dim() as f64, leader.nu(), self.clock.range);
+        let rounds = horizon_or_doubling(&self.clock);
+        // eta = min{ sqrt(nu ln T/(2 d^2 rho T)), 1/(4 d rho) }   docs/bases.md#scrible
+        let free = self.rule.rate.or(|| (nu * rounds.ln() / (2.0 * d * d * rounds)).sqrt()) / range.sqrt();
+        self.work.rate = free.min(1.0 / (4.0 * d * range));
+    }
+
+    /// Moves the leader to where the force drives it.
+    fn follow(&mut self) -> Result<(), BaseError> {
+        let ScribleWork { leader, rate, .. } = &mut self.work;
+        leader.follow(&self.state.force, *rate).map_err(|e| BaseError::Failed(e.to_string()))?;
+        self.keep_point();
+        Ok(())
+    }
+
+    fn keep_point(&mut self) {
+        if self.work.leader.has_history() {
+            self.state.point.clone_from(&self.work.leader.point);
+        }
+    }
 }
 
-impl Scrible {
-    fn new(params: ScribleParams, set: Set, setup: &Setup) -> Result<Self, BaseError> {
-        params.check()?;
-        let leader = Leader::new(&set)?;
-        let dim = leader.dim();
-        let sphere = match params.direction {
+impl PointRule for ScribleParams {
+    type State = ScribleState;
+    type Work = ScribleWork;
+    const LAZY: bool = false;
+
+    fn work(&self, set: &Set) -> Result<ScribleWork, BaseError> {
+        let leader = Leader::new(set)?;
+        let sphere = match self.direction {
             Direction::Auto => matches!(set, Set::Ball { .. }),
             Direction::Sphere => true,
             Direction::Basis => false,
         };
-        let state =
-            State { set: set.clone(), clock: Clock::new(setup), force: vec![0.0; dim], point: Vec::new() };
-        let mut base = Self {
-            params,
-            set,
-            state,
-            leader,
-            rate: 0.0,
-            sphere,
-            u: vec![0.0; dim],
-            stretched: vec![0.0; dim],
-        };
-        base.tune();
-        Ok(base)
+        let zeros = || vec![0.0; leader.dim()];
+        let (u, stretched) = (zeros(), zeros());
+        Ok(ScribleWork { leader, rate: 0.0, sphere, u, stretched })
     }
 
-    /// The rounds that the rate is for: the horizon, or the next power of two.
-    fn rounds(&self) -> f64 {
-        horizon_or_doubling(&self.state.clock)
+    fn fresh(&self, _: &Set, work: &ScribleWork) -> ScribleState {
+        ScribleState { force: vec![0.0; work.leader.dim()], point: Vec::new() }
     }
 
-    fn tune(&mut self) {
-        let (d, rounds, range) = (self.leader.dim() as f64, self.rounds(), self.state.clock.range);
-        let nu = self.leader.nu();
-        // eta = min{ sqrt(nu ln T/(2 d^2 rho T)), 1/(4 d rho) }   docs/bases.md#scrible
-        let free = self.params.rate.or(|| (nu * rounds.ln() / (2.0 * d * d * rounds)).sqrt()) / range.sqrt();
-        self.rate = free.min(1.0 / (4.0 * d * range));
+    fn tune(base: &mut Scrible) -> Result<(), BaseError> {
+        base.set_rate();
+        if !base.state.point.is_empty() {
+            return Ok(base.work.leader.resume(&base.state.point)?);
+        }
+        if !base.work.leader.has_history() {
+            return base.follow();
+        }
+        base.work.leader.reset();
+        base.keep_point();
+        Ok(())
     }
 
-    /// The learning rate in force.
-    pub fn rate(&self) -> f64 {
-        self.rate
-    }
-
-    /// The leader's point, in coordinates of the affine hull.
-    pub fn point(&self) -> &[f64] {
-        &self.leader.point
-    }
-
-    /// The sum of the gradient estimates, in coordinates of the affine hull.
-    pub fn force(&self) -> &[f64] {
-        &self.state.force
-    }
-
-    fn draw(&mut self, rng: &mut dyn Rng, made: &mut Proposal<Point>) {
-        if self.sphere {
-            fill_sphere(&mut self.u, rng);
+    fn propose(
+        base: &mut Scrible,
+        rng: &mut dyn Rng,
+        y: &mut [f64],
+        memo: &mut Memo,
+    ) -> Result<(), BaseError> {
+        let ScribleWork { leader, sphere, u, stretched, .. } = &mut base.work;
+        if *sphere {
+            fill_sphere(u, rng);
         } else {
             // A signed axis from one number: the lowest bit is the sign, the rest the index.
             let bits = rng.next_u64();
-            let index = (u128::from(bits >> 1) * self.u.len() as u128) >> 63;
-            self.u.fill(0.0);
-            self.u[index as usize] = if bits & 1 == 1 { 1.0 } else { -1.0 };
+            let index = (u128::from(bits >> 1) * u.len() as u128) >> 63;
+            u.fill(0.0);
+            u[index as usize] = if bits & 1 == 1 { 1.0 } else { -1.0 };
         }
         // y = x + A^{-T} u   docs/bases.md#scrible
-        let y = resize(&mut made.decision, self.set.dim());
-        self.leader.displace(&self.u, SHARE, y);
-        self.set.pull_inside(y);
+        leader.displace(u, SHARE, y);
         // The estimate needs A u of this moment: it travels with the ticket.
-        self.leader.stretch(&self.u, &mut self.stretched);
-        made.memo.set(&self.stretched);
+        leader.stretch(u, stretched);
+        memo.set(stretched);
+        Ok(())
     }
 
-    fn absorb(&mut self, memo: &Memo, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let direction = memo.numbers();
-        if direction.len() != self.leader.dim() || !direction.iter().all(|v| v.is_finite()) {
-            return Err(BaseError::Proposal(format!(
-                "its memo has {} numbers, not {} finite ones",
-                direction.len(),
-                self.leader.dim()
-            )));
-        }
+    fn absorb(base: &mut Scrible, memo: &[f64], feedback: Feedback) -> Result<(), BaseError> {
+        let dim = base.work.leader.dim();
+        let direction = check_direction(memo, dim)?;
         let mut estimate = feedback.estimate();
-        if self.params.centered {
+        if base.rule.centered {
             estimate -= 0.5 * feedback.weight();
         }
         if estimate != 0.0 {
             // g = d f' A u; F += g   docs/bases.md#scrible
-            let factor = self.leader.dim() as f64 * estimate;
+            let factor = dim as f64 * estimate;
             let add = |force: &mut [f64], factor: f64| {
                 force.iter_mut().zip(direction).for_each(|(f, h)| *f += factor * h);
             };
-            add(&mut self.state.force, factor);
-            let moved = self.leader.follow(&self.state.force, self.rate);
-            if let Err(e) = moved {
-                add(&mut self.state.force, -factor);
-                return Err(BaseError::Failed(e.to_string()));
-            }
-        }
-        self.step()
-    }
-
-    fn step(&mut self) -> Result<(), BaseError> {
-        self.state.clock.tick();
-        if doubled(&self.state.clock) {
-            self.tune();
-            self.leader.follow(&self.state.force, self.rate).map_err(|e| BaseError::Failed(e.to_string()))?;
+            add(&mut base.state.force, factor);
+            base.follow().inspect_err(|_| add(&mut base.state.force, -factor))?;
         }
         Ok(())
     }
 
-    fn follow(&mut self, order: Order) -> Result<(), BaseError> {
-        if !self.state.clock.obey(order, RangeChange::Restart)? {
-            return Ok(());
+    fn ticked(base: &mut Scrible) -> Result<(), BaseError> {
+        if doubled(&base.clock) {
+            base.set_rate();
+            base.follow()?;
         }
-        self.state.force.fill(0.0);
-        self.leader.reset();
-        self.tune();
         Ok(())
     }
 
-    fn snapshot(&self, name: &str) -> Vec<u8> {
-        let mut state = self.state.clone();
-        if self.leader.has_history() {
-            state.point = self.leader.point.clone();
-        }
-        seal(name, &self.params, &state)
-    }
-
-    fn restore(&mut self, name: &str, bytes: &[u8]) -> Result<(), BaseError> {
-        let mut state: State = reopen(name, &self.params, bytes)?;
-        state.clock.valid()?;
-        if state.set != self.set {
-            return Err(SnapshotError::state("it was saved for another set").into());
-        }
-        check_numbers("sums of gradients", &state.force, self.leader.dim())?;
-        let held = if self.leader.has_history() { self.leader.dim() } else { 0 };
-        check_numbers("coordinates of the leader", &state.point, held)?;
-        let mut next = self.clone();
-        next.leader.resume(&std::mem::take(&mut state.point)).map_err(SnapshotError::state)?;
-        next.state = state;
-        next.tune();
-        if !next.leader.has_history() {
-            next.leader.follow(&next.state.force, next.rate).map_err(SnapshotError::state)?;
-        }
-        *self = next;
-        Ok(())
-    }
-}
-
-/// The horizon where it is known, else the power of two that the rounds have not reached.
-pub(super) fn horizon_or_doubling(clock: &Clock) -> f64 {
-    clock.tuned().unwrap_or_else(|| (clock.rounds + 1).next_power_of_two().max(16) as f64)
-}
-
-/// Whether the last tick made [`horizon_or_doubling`] grow.
-pub(super) fn doubled(clock: &Clock) -> bool {
-    clock.horizon.is_none() && clock.rounds >= 16 && clock.rounds.is_power_of_two()
-}
-
-impl<X: ?Sized> Base<X, Point> for Scrible {
-    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Point>, BaseError> {
-        let mut made = Proposal::default();
-        self.propose_into(x, rng, &mut made)?;
-        Ok(made)
-    }
-
-    fn propose_into(
-        &mut self,
-        _x: &X,
-        rng: &mut dyn Rng,
-        made: &mut Proposal<Point>,
-    ) -> Result<(), BaseError> {
-        self.draw(rng, made);
-        Ok(())
-    }
-
-    fn learn(&mut self, _x: &X, made: &Proposal<Point>, feedback: Feedback) -> Result<(), BaseError> {
-        self.absorb(&made.memo, feedback)
-    }
-
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.step()
-    }
-
-    /// Restarts: the paper's rule.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.follow(order)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        self.snapshot(NAME)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.restore(NAME, state)
+    fn restore(base: &Scrible, state: &ScribleState, _: &Clock) -> Result<(), BaseError> {
+        let (dim, held) = (base.work.leader.dim(), base.state.point.len());
+        check_numbers("sums of gradients", &state.force, dim)?;
+        Ok(check_numbers("coordinates of the leader", &state.point, held)?)
     }
 }
 
@@ -336,16 +210,20 @@ impl<X: ?Sized> Base<X, Point> for Scrible {
 /// is: so the expected loss stays linear in y, the arms that are not offered costing the mean of those that are.
 #[derive(Debug, Clone)]
 pub struct ScribleArms {
-    inner: Scrible,
+    pub(super) inner: Scrible,
     mixed: Proposal<Point>,
 }
 
-impl ScribleArms {
-    /// The sum of the gradient estimates, in the first K - 1 coordinates.
-    pub fn force(&self) -> &[f64] {
-        self.inner.force()
+impl Make<ScribleArmsParams> for ScribleArms {
+    fn make(params: ScribleArmsParams, setup: &Setup) -> Result<Self, BaseError> {
+        let ScribleArmsParams { rate, centered, direction } = params;
+        let set = Set::simplex(arm_count(setup)?)?;
+        let inner = PointBase::over(ScribleParams { rate, centered, direction }, set, setup)?;
+        Ok(Self { inner, mixed: Proposal::default() })
     }
+}
 
+impl ScribleArms {
     fn offered<X: Observation + ?Sized>(&self, x: &X) -> Result<usize, BaseError> {
         let actions = self.inner.set.dim();
         let found = x.offered().unwrap_or(actions);
@@ -359,7 +237,7 @@ impl ScribleArms {
 impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
         let offered = self.offered(x)?;
-        self.inner.draw(rng, &mut self.mixed);
+        self.inner.draw(rng, &mut self.mixed)?;
         let y = self.mixed.decision.coordinates();
         let arm = sample_index(y, y.iter().sum(), rng)
             .ok_or_else(|| BaseError::Failed(String::from("the mixed point has no mass")))?;
@@ -369,19 +247,19 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
 
     fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
         check_arm(made.decision, self.offered(x)?)?;
-        self.inner.absorb(&made.memo, feedback)
+        self.inner.take(&made.memo, feedback)
     }
 
     fn pass(&mut self, x: &X) -> Result<(), BaseError> {
         self.offered(x)?;
-        self.inner.step()
+        self.inner.tick()
     }
 
     /// The direction u has mean 0, so that an arm has the probability that the leader's point gives it. The memo is the mean
     /// of A u given the arm: with y = x + A^{-T} u and E[u u^T] = I/d it is c/(d P(a)), c the gradient of P(a) in y.
     fn likelihood(&self, x: &X, decision: &Arm) -> Option<(f64, Memo)> {
         let (offered, arm) = (self.offered(x).ok()?, decision.index());
-        let (point, actions) = (self.inner.point(), self.inner.set.dim());
+        let (point, actions) = (&self.inner.work.leader.point, self.inner.set.dim());
         if arm >= offered {
             return Some((0.0, Memo::empty()));
         }
@@ -398,16 +276,16 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         Some((probability, memo))
     }
 
-    /// Restarts: the paper's rule.
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.inner.follow(order)
+        Base::<X, Point>::obey(&mut self.inner, order)
     }
 
     fn save(&self) -> Vec<u8> {
-        self.inner.snapshot(ARMS_NAME)
+        seal(ScribleArmsParams::ENTRY.name, &self.inner.rule, &Base::<X, Point>::save(&self.inner))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.inner.restore(ARMS_NAME, state)
+        let state: Vec<u8> = reopen(ScribleArmsParams::ENTRY.name, &self.inner.rule, state)?;
+        Base::<X, Point>::load(&mut self.inner, &state)
     }
 }

@@ -5,19 +5,12 @@
 //! signs errs by noise sqrt(d/n): the threshold has the noise times sqrt(d). Lazy; alpha = 1/2, with the exploration grown by
 //! sqrt(range) and started over when the range grows.
 
-use corral_core::set::SetError;
+use super::prelude::*;
 
-use super::lazy::{Lazy, Model};
-use super::oful::confidence;
-use super::point_set;
-use super::restricted::{self, Width};
-use super::ridge::Ridge;
-use super::scrible::horizon_or_doubling;
-use crate::prelude::*;
-
-corral_core::params! {
-    /// Parameters of [`SlUcb`].
-    pub struct SlUcbParams {
+base! {
+    /// SL-UCB over the unit ball.
+    pub type SlUcb = PointBase<SlUcbParams>;
+    params {
         /// S, a bound on the length of the parameter.
         norm: f64 = 0.5, SIZE;
         /// Sub-Gaussian constant of the noise.
@@ -28,49 +21,15 @@ corral_core::params! {
         scale: f64 = 1.0, FACTOR;
         /// What is subtracted from losses before the regression.
         offset: f64 = 0.5, OFFSET;
-    }
-}
-
-impl BaseParams for SlUcbParams {
-    type Base = SlUcb;
-
-    const ENTRY: Entry = Entry {
-        name: "sl-ucb",
-        summary: "Random signs until the relevant coordinates are found, then optimism on them.",
-        source: "Carpentier, Munos 2012, Bandit theory meets compressed sensing for high-dimensional stochastic linear bandit",
-        regret: "O~(s sqrt T)",
-        fits: "stochastic linear losses on the ball with few relevant coordinates",
-        cost: "O(d^2), and O(s^3) on s coordinates",
-        status: Status::FromMemory,
-        ..super::POINTS
-    };
-
-    fn build(self, setup: &Setup) -> Result<SlUcb, BaseError> {
-        self.check()?;
-        let set = point_set(setup)?.clone();
-        let Set::Ball { dim } = set else {
-            return Err(SetError::Unsupported { what: "sl-ucb", kind: set.kind() }.into());
-        };
-        let state = SlUcbState {
-            ridge: Ridge::new(dim, 1.0),
-            signs: vec![0.0; dim],
-            explored: 0,
-            support: Vec::new(),
-        };
-        let model = SlUcbModel { params: self.clone(), state, decision: vec![0.0; dim] };
-        Ok(Lazy::new(self, set, Clock::new(setup), model))
-    }
-}
-
-/// SL-UCB over the unit ball.
-pub type SlUcb = Lazy<SlUcbModel>;
-
-/// The model of [`SlUcb`].
-#[derive(Debug, Clone)]
-pub struct SlUcbModel {
-    params: SlUcbParams,
-    state: SlUcbState,
-    decision: Vec<f64>,
+    } with only_restarts
+    name: "sl-ucb",
+    summary: "Random signs until the relevant coordinates are found, then optimism on them.",
+    source: "Carpentier, Munos 2012, Bandit theory meets compressed sensing for high-dimensional stochastic linear bandit",
+    regret: "O~(s sqrt T)",
+    fits: "stochastic linear losses on the ball with few relevant coordinates",
+    cost: "O(d^2), and O(s^3) on s coordinates",
+    status: Status::FromMemory,
+    ..super::POINTS
 }
 
 /// What [`SlUcb`] has learned.
@@ -81,23 +40,18 @@ pub struct SlUcbState {
     signs: Vec<f64>,
     explored: u64,
     /// The relevant coordinates; empty while they are searched.
-    support: Vec<usize>,
+    pub(super) support: Vec<usize>,
 }
 
-impl SlUcbModel {
-    /// The relevant coordinates; empty while they are searched.
-    pub fn support(&self) -> &[usize] {
-        &self.state.support
-    }
-
+impl SlUcb {
     /// After an update of the exploration: is it over, and what was found?
-    fn search(&mut self, clock: &Clock) {
-        let state = &mut self.state;
+    fn search(&mut self) {
+        let (state, clock) = (&mut self.state, &self.clock);
         let (d, n, horizon) = (state.signs.len() as f64, state.explored as f64, horizon_or_doubling(clock));
-        let delta = confidence(self.params.delta, clock, state.explored);
+        let delta = confidence(self.rule.delta, clock, state.explored);
         // b = (S + sigma sqrt d) sqrt(2 ln(2 d/delta)); A = {i : |hat_i| >= 2 b/sqrt n}
-        let b = self.params.scale
-            * (self.params.norm + self.params.noise * d.sqrt())
+        let b = self.rule.scale
+            * (self.rule.norm + self.rule.noise * d.sqrt())
             * (2.0 * (2.0 * d / delta).ln()).sqrt();
         let hat: Vec<f64> = state.signs.iter().map(|s| d * s / n).collect();
         let found: Vec<usize> = (0..hat.len()).filter(|i| hat[*i].abs() >= 2.0 * b / n.sqrt()).collect();
@@ -112,76 +66,67 @@ impl SlUcbModel {
             state.support = if found.is_empty() { (0..hat.len()).collect() } else { found };
         }
     }
+}
 
-    fn decide(&mut self, clock: &Clock) -> Result<(), BaseError> {
-        if self.state.support.is_empty() {
+impl PointRule for SlUcbParams {
+    type State = SlUcbState;
+    /// The optimistic point, once the coordinates are found.
+    type Work = Vec<f64>;
+
+    fn work(&self, set: &Set) -> Result<Vec<f64>, BaseError> {
+        restricted::unit_ball(set, Self::ENTRY.name)
+    }
+
+    fn fresh(&self, set: &Set, _: &Vec<f64>) -> SlUcbState {
+        let (dim, support) = (set.dim(), Vec::new());
+        SlUcbState { ridge: Ridge::new(dim, 1.0), signs: vec![0.0; dim], explored: 0, support }
+    }
+
+    fn tune(base: &mut SlUcb) -> Result<(), BaseError> {
+        if base.state.support.is_empty() {
             return Ok(());
         }
-        let delta = confidence(self.params.delta, clock, self.state.ridge.updates());
-        let width =
-            Width { noise: self.params.noise, norm: self.params.norm, delta, scale: self.params.scale };
-        restricted::choose(&self.state.ridge, &self.state.support, width, &mut self.decision)
-    }
-}
-
-impl Model for SlUcbModel {
-    type Params = SlUcbParams;
-    type State = SlUcbState;
-
-    fn state(&self) -> &SlUcbState {
-        &self.state
+        let SlUcbParams { noise, norm, scale, .. } = base.rule;
+        let delta = confidence(base.rule.delta, &base.clock, base.state.ridge.updates());
+        let width = Width { noise, norm, delta, scale };
+        restricted::choose(&base.state.ridge, &base.state.support, width, &mut base.work)
     }
 
-    fn resume(&mut self, state: SlUcbState, clock: &Clock) -> Result<(), BaseError> {
-        let dim = self.decision.len();
-        state.ridge.valid(dim, 1.0)?;
-        crate::common::check_numbers("sums", &state.signs, dim)?;
-        check_support(&state.support, dim)?;
-        let mut next = Self { state, ..self.clone() };
-        next.decide(clock).map_err(SnapshotError::state)?;
-        *self = next;
-        Ok(())
-    }
-
-    fn propose(&mut self, _clock: &Clock, rng: &mut dyn Rng, out: &mut [f64]) -> Result<(), BaseError> {
-        if self.state.support.is_empty() {
-            let size = 1.0 / (out.len() as f64).sqrt();
-            let mut bits = 0;
-            for (i, v) in out.iter_mut().enumerate() {
-                if i % 64 == 0 {
-                    bits = rng.next_u64();
-                }
-                *v = if bits >> (i % 64) & 1 == 1 { size } else { -size };
+    fn propose(base: &mut SlUcb, rng: &mut dyn Rng, out: &mut [f64], _: &mut Memo) -> Result<(), BaseError> {
+        if let Some(sure) = Self::sure(base) {
+            out.copy_from_slice(sure);
+            return Ok(());
+        }
+        let size = 1.0 / (out.len() as f64).sqrt();
+        let mut bits = 0;
+        for (i, v) in out.iter_mut().enumerate() {
+            if i % 64 == 0 {
+                bits = rng.next_u64();
             }
-        } else {
-            out.copy_from_slice(&self.decision);
+            *v = if bits >> (i % 64) & 1 == 1 { size } else { -size };
         }
         Ok(())
     }
 
-    fn sure(&self, _clock: &Clock) -> Option<&[f64]> {
-        (!self.state.support.is_empty()).then_some(&self.decision)
+    fn sure(base: &SlUcb) -> Option<&[f64]> {
+        (!base.state.support.is_empty()).then_some(&base.work)
     }
 
-    fn learn(&mut self, clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        let y = loss - self.params.offset;
-        self.state.ridge.learn(x, y);
-        if self.state.support.is_empty() {
-            self.state.explored += 1;
-            self.state.signs.iter_mut().zip(x).for_each(|(s, x)| *s += x * y);
-            self.search(clock);
+    fn learn(base: &mut SlUcb, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        let y = loss - base.rule.offset;
+        base.state.ridge.learn(x, y);
+        if base.state.support.is_empty() {
+            base.state.explored += 1;
+            base.state.signs.iter_mut().zip(x).for_each(|(s, x)| *s += x * y);
+            base.search();
         }
-        self.decide(clock)
+        Ok(())
     }
 
-    const RANGE_CHANGE: RangeChange = RangeChange::Restart;
-}
-
-/// Coordinates below `dim`, rising.
-pub(super) fn check_support(support: &[usize], dim: usize) -> Result<(), SnapshotError> {
-    if support.iter().all(|i| *i < dim) && support.windows(2).all(|w| w[0] < w[1]) {
-        Ok(())
-    } else {
-        Err(SnapshotError::state(format_args!("its coordinates {support:?} are not rising below {dim}")))
+    fn restore(base: &SlUcb, state: &SlUcbState, _: &Clock) -> Result<(), BaseError> {
+        let dim = base.set.dim();
+        state.ridge.valid(dim, 1.0)?;
+        check_numbers("sums", &state.signs, dim)?;
+        Ok(restricted::check_support(&state.support, dim)?)
     }
 }

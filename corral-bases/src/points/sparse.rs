@@ -4,80 +4,26 @@
 //! confidence set around the regression on its *predictions*; the predictor here is the exact mixture of ridge
 //! forecasters over all supports of at most s coordinates. Regret O~(sqrt(s d T)). Lazy, alpha = 1/2.
 
-use super::lazy::{Lazy, Model};
-use super::oful::{confidence, parameter_norm};
-use super::optimism::{Ellipsoid, Optimist, Search};
-use super::point_set;
-use super::ridge::{Ridge, quadratic};
-use crate::prelude::*;
+use super::prelude::*;
 
 /// The mixture is exact, and has no more supports than this.
 const SUPPORTS: usize = 5000;
 
-corral_core::params! {
-    /// Parameters of [`SparseOful`].
-    pub struct SparseOfulParams {
+base! {
+    /// Sparse OFUL over a set of points.
+    pub type SparseOful = PointBase<SparseOfulParams>;
+    params {
         /// s: at most this many coordinates count; at most 5000 supports.
         sparsity: usize = 1, Bounds::at_least(1.0);
-        /// S, a bound on the length of the parameter; auto: what losses in [0, 1] allow.
-        norm: Setting = Setting::Auto, SIZE;
-        /// Sub-Gaussian constant of the noise.
-        noise: f64 = 0.5, FACTOR;
-        /// Probability of a wrong confidence set; auto: 1/T.
-        delta: Setting = Setting::Auto, CONFIDENCE;
-        /// Multiplies the confidence radius.
-        scale: f64 = 1.0, FACTOR;
-        /// What is subtracted from losses before the regression.
-        offset: f64 = 0.5, OFFSET;
-        /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
-        search: Search = Search::Auto;
-    }
-}
-
-impl BaseParams for SparseOfulParams {
-    type Base = SparseOful;
-
-    const ENTRY: Entry = Entry {
-        name: "sparse-oful",
-        summary: "Optimism with confidence sets from an exact mixture over sparse supports.",
-        source: "Abbasi-Yadkori, Pal, Szepesvari 2012, Online-to-confidence-set conversions and application to sparse stochastic bandits",
-        regret: "O~(sqrt(s d T))",
-        fits: "stochastic linear losses with few relevant coordinates",
-        cost: "O(N s^2 + d^2) with N supports, and the search of the set",
-        ..super::POINTS
-    };
-
-    fn build(self, setup: &Setup) -> Result<SparseOful, BaseError> {
-        self.check()?;
-        let set = point_set(setup)?.clone();
-        let (dim, clock) = (set.dim(), Clock::new(setup));
-        if self.sparsity == 0 || self.sparsity > dim {
-            return Err(
-                ParamError::new("sparsity", self.sparsity, "at least 1 and at most the dimension").into()
-            );
-        }
-        let supports = supports(dim, self.sparsity).ok_or_else(|| {
-            ParamError::new("sparsity", self.sparsity, "such that there are at most 5000 supports")
-        })?;
-        let experts: Vec<Expert> = supports.iter().map(|s| Expert::new(s.len())).collect();
-        let mut model = SparseModel {
-            norm: self.norm.or(|| parameter_norm(&set)),
-            reach: set.norm_bound(),
-            optimist: Optimist::new(&set, self.search)?,
-            params: self.clone(),
-            supports,
-            state: SparseState { ridge: Ridge::new(dim, 1.0), squares: 0.0, experts },
-            decision: vec![0.0; dim],
-        };
-        model.decide(&clock)?;
-        Ok(Lazy::new(self, set, clock, model))
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        let d = point_set(setup).ok()?.dim() as f64;
-        let t = bound_horizon(setup);
-        Some(RegretBound::new((8.0 * d * (1.0 + t / d).ln() * t.ln()).sqrt(), 0.5))
-    }
+    } with optimist
+    sqrt_bound |world| (8.0 * world.d * (1.0 + world.t / world.d).ln() * world.t.ln()).sqrt();
+    name: "sparse-oful",
+    summary: "Optimism with confidence sets from an exact mixture over sparse supports.",
+    source: "Abbasi-Yadkori, Pal, Szepesvari 2012, Online-to-confidence-set conversions and application to sparse stochastic bandits",
+    regret: "O~(sqrt(s d T))",
+    fits: "stochastic linear losses with few relevant coordinates",
+    cost: "O(N s^2 + d^2) with N supports, and the search of the set",
+    ..super::POINTS
 }
 
 /// All sets of 1 to `most` of `dim` coordinates, where there are at most 5000.
@@ -140,18 +86,13 @@ impl Expert {
     }
 }
 
-/// Sparse OFUL over a set of points.
-pub type SparseOful = Lazy<SparseModel>;
-
-/// The model of [`SparseOful`].
+/// What [`SparseOful`] mixes over, and plays.
 #[derive(Debug, Clone)]
-pub struct SparseModel {
-    params: SparseOfulParams,
+pub struct SparseWork {
     norm: f64,
     reach: f64,
     optimist: Optimist,
     supports: Vec<Vec<usize>>,
-    state: SparseState,
     decision: Vec<f64>,
 }
 
@@ -165,88 +106,82 @@ pub struct SparseState {
     experts: Vec<Expert>,
 }
 
-impl SparseModel {
-    /// Y: losses less the offset lie in [-Y, Y].
-    fn clip(&self) -> f64 {
-        self.params.offset.abs().max((1.0 - self.params.offset).abs())
-    }
-
+impl SparseOful {
     /// The square of the confidence radius.
-    pub fn radius_squared(&self, clock: &Clock) -> f64 {
-        let (n, s, y) = (self.state.ridge.updates() as f64, self.params.sparsity as f64, self.clip());
+    pub fn radius_squared(&self) -> f64 {
+        let (rule, ridge, work) = (&self.rule, &self.state.ridge, &self.work);
+        let (n, s, y) = (ridge.updates() as f64, rule.sparsity as f64, rule.clip());
         // B_n = S^2 + Y^2 s ln(1 + n N^2/s) + 8 Y^2 ln(#supports)   for points of norm up to N,
         // docs/bases.md#sparse-oful
-        let regret = self.norm.powi(2)
-            + y * y * s * (1.0 + n * self.reach * self.reach / s).ln()
-            + 8.0 * y * y * (self.supports.len() as f64).ln();
-        let sigma = self.params.noise;
-        let delta = confidence(self.params.delta, clock, self.state.ridge.updates());
+        let regret = work.norm.powi(2)
+            + y * y * s * (1.0 + n * work.reach * work.reach / s).ln()
+            + 8.0 * y * y * (work.supports.len() as f64).ln();
+        let sigma = rule.noise;
+        let delta = confidence(rule.delta, &self.clock, ridge.updates());
         // beta_n = 1 + 2 B_n + 32 sigma^2 ln((sigma sqrt 8 + sqrt(1 + B_n))/delta)
         let beta = 1.0
             + 2.0 * regret
             + 32.0 * sigma * sigma * ((sigma * 8f64.sqrt() + (1.0 + regret).sqrt()) / delta).ln();
-        let ridge = &self.state.ridge;
         // radius^2 = S^2 + beta_n - (sum yhat^2 - g^T G^{-1} g)
         let misfit = self.state.squares - super::dot(ridge.vector(), ridge.estimate());
-        (self.norm.powi(2) + beta - misfit).max(0.0)
+        (work.norm.powi(2) + beta - misfit).max(0.0)
     }
 
     /// |theta - centre|_G^2, to be compared with the square of the radius.
     pub fn distance_squared(&self, theta: &[f64]) -> f64 {
-        let off: Vec<f64> = theta.iter().zip(self.state.ridge.estimate()).map(|(a, b)| a - b).collect();
-        quadratic(self.state.ridge.gram(), &off)
-    }
-
-    fn decide(&mut self, clock: &Clock) -> Result<(), BaseError> {
-        let ridge = &self.state.ridge;
-        let ellipsoid = Ellipsoid {
-            centre: ridge.estimate(),
-            gram: ridge.gram(),
-            inverse: ridge.inverse(),
-            radius: self.params.scale * self.radius_squared(clock).sqrt(),
-        };
-        self.optimist.choose(ellipsoid, &mut self.decision)?;
-        Ok(())
+        self.state.ridge.distance_squared(theta)
     }
 }
 
-impl Model for SparseModel {
-    type Params = SparseOfulParams;
+impl SparseOfulParams {
+    /// Y: losses less the offset lie in [-Y, Y].
+    fn clip(&self) -> f64 {
+        self.offset.abs().max((1.0 - self.offset).abs())
+    }
+}
+
+impl PointRule for SparseOfulParams {
     type State = SparseState;
+    type Work = SparseWork;
 
-    fn state(&self) -> &SparseState {
-        &self.state
-    }
-
-    fn resume(&mut self, state: SparseState, clock: &Clock) -> Result<(), BaseError> {
-        state.ridge.valid(self.decision.len(), 1.0)?;
-        if state.experts.len() != self.supports.len() || !(0.0..f64::INFINITY).contains(&state.squares) {
-            return Err(SnapshotError::state("its mixture is of another size").into());
+    fn work(&self, set: &Set) -> Result<SparseWork, BaseError> {
+        let wrong = |must| ParamError::new("sparsity", self.sparsity, must);
+        if self.sparsity > set.dim() {
+            return Err(wrong("at least 1 and at most the dimension").into());
         }
-        for (expert, support) in state.experts.iter().zip(&self.supports) {
-            check_numbers("entries of a forecaster", &expert.inverse, support.len().pow(2))?;
-            check_numbers("sums of a forecaster", &expert.vector, support.len())?;
-            check_numbers("weights", &[expert.log_weight], 1)?;
-        }
-        let mut next = Self { state, ..self.clone() };
-        next.decide(clock).map_err(SnapshotError::state)?;
-        *self = next;
-        Ok(())
+        let supports = supports(set.dim(), self.sparsity)
+            .ok_or_else(|| wrong("such that there are at most 5000 supports"))?;
+        Ok(SparseWork {
+            norm: self.norm.or(|| parameter_norm(set)),
+            reach: set.norm_bound(),
+            optimist: Optimist::new(set, self.search)?,
+            supports,
+            decision: vec![0.0; set.dim()],
+        })
     }
 
-    fn sure(&self, _clock: &Clock) -> Option<&[f64]> {
-        Some(&self.decision)
+    fn fresh(&self, set: &Set, work: &SparseWork) -> SparseState {
+        let experts = work.supports.iter().map(|s| Expert::new(s.len())).collect();
+        SparseState { ridge: Ridge::new(set.dim(), 1.0), squares: 0.0, experts }
     }
 
-    fn learn(&mut self, clock: &Clock, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        let (clip, y) = (self.clip(), loss - self.params.offset);
+    fn tune(base: &mut SparseOful) -> Result<(), BaseError> {
+        let ellipsoid = base.state.ridge.ellipsoid(base.rule.scale * base.radius_squared().sqrt());
+        base.work.optimist.choose(ellipsoid, &mut base.work.decision).map(drop)
+    }
+
+    fn sure(base: &SparseOful) -> Option<&[f64]> {
+        Some(&base.work.decision)
+    }
+
+    fn learn(base: &mut SparseOful, x: &[f64], loss: f64) -> Result<(), BaseError> {
+        let (clip, y, state) = (base.rule.clip(), loss - base.rule.offset, &mut base.state);
         // Exponential weights for the square loss, exp-concave at 1/(8 Y^2).
         let rate = 1.0 / (8.0 * clip * clip);
-        let top = self.state.experts.iter().map(|e| e.log_weight).fold(f64::NEG_INFINITY, f64::max);
+        let top = state.experts.iter().map(|e| e.log_weight).fold(f64::NEG_INFINITY, f64::max);
         let (mut sum, mut total) = (0.0, 0.0);
-        let (mut part, mut moved) =
-            (Vec::with_capacity(self.params.sparsity), vec![0.0; self.params.sparsity]);
-        for (expert, support) in self.state.experts.iter_mut().zip(&self.supports) {
+        let (mut part, mut moved) = (Vec::with_capacity(base.rule.sparsity), vec![0.0; base.rule.sparsity]);
+        for (expert, support) in state.experts.iter_mut().zip(&base.work.supports) {
             part.clear();
             part.extend(support.iter().map(|j| x[*j]));
             let moved = &mut moved[..part.len()];
@@ -259,9 +194,23 @@ impl Model for SparseModel {
         }
         let mixed = sum / total;
         // Regress on the prediction, not on the loss.
-        self.state.ridge.learn(x, mixed);
-        self.state.squares += mixed * mixed;
-        self.decide(clock)
+        state.ridge.learn(x, mixed);
+        state.squares += mixed * mixed;
+        Ok(())
+    }
+
+    fn restore(base: &SparseOful, state: &SparseState, _: &Clock) -> Result<(), BaseError> {
+        state.ridge.valid(base.set.dim(), 1.0)?;
+        let supports = &base.work.supports;
+        if state.experts.len() != supports.len() || !(0.0..f64::INFINITY).contains(&state.squares) {
+            return Err(SnapshotError::state("its mixture is of another size").into());
+        }
+        for (expert, support) in state.experts.iter().zip(supports) {
+            check_numbers("entries of a forecaster", &expert.inverse, support.len().pow(2))?;
+            check_numbers("sums of a forecaster", &expert.vector, support.len())?;
+            check_numbers("weights", &[expert.log_weight], 1)?;
+        }
+        Ok(())
     }
 }
 

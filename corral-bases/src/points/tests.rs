@@ -172,7 +172,7 @@ fn gradient_estimates_are_unbiased() {
                     let feedback = seen(&made.decision.0, p, &mut rng);
                     let mut copy = base.clone();
                     copy.learn(&(), &made, feedback).unwrap();
-                    copy.force().iter().zip(base.force()).map(|(a, b)| a - b).collect()
+                    copy.state.force.iter().zip(&base.state.force).map(|(a, b)| a - b).collect()
                 });
             }
             // BGD: the gradient of a linear loss is that of the smoothed one. In the set's own coordinates, where the
@@ -188,7 +188,7 @@ fn gradient_estimates_are_unbiased() {
                 let feedback = seen(&made.decision.0, p, &mut rng);
                 let mut copy = base.clone();
                 copy.learn(&(), &made, feedback).unwrap();
-                base.point().iter().zip(copy.point()).map(|(a, b)| (a - b) / base.rate()).collect()
+                base.state.iter().zip(&copy.state).map(|(a, b)| (a - b) / base.work.rate).collect()
             });
         }
     }
@@ -243,10 +243,10 @@ fn late_feedback_counts_with_the_direction_of_its_proposal() {
         for made in tickets.iter().rev() {
             late.learn(&(), made, Feedback::plain(linear(&made.decision.0))).unwrap();
         }
-        for (a, b) in early.force().iter().zip(late.force()) {
+        for (a, b) in early.state.force.iter().zip(&late.state.force) {
             assert!((a - b).abs() < 1e-12 * (1.0 + a.abs()), "{}", set.kind());
         }
-        for (a, b) in early.point().iter().zip(late.point()) {
+        for (a, b) in early.work.leader.point.iter().zip(&late.work.leader.point) {
             assert!((a - b).abs() < 1e-9, "{}", set.kind());
         }
     }
@@ -265,9 +265,9 @@ fn the_clamps_bind_where_they_should() {
             let free = (nu * horizon.ln() / (2.0 * d * d * rho * horizon)).sqrt();
             let expected = if rho < edge { free } else { 1.0 / (4.0 * d * rho) };
             assert!(
-                (base.rate() / expected - 1.0).abs() < 1e-12,
+                (base.work.rate / expected - 1.0).abs() < 1e-12,
                 "rho {rho}: {} not {expected}",
-                base.rate()
+                base.work.rate
             );
         }
     }
@@ -280,8 +280,8 @@ fn the_clamps_bind_where_they_should() {
     for rho in [1.0, 16.0, 0.99 * edge, 1.01 * edge, 1e6] {
         Base::<(), Point>::obey(&mut base, Order::Widen { range: rho, remaining: Some(5000) }).unwrap();
         let delta = if rho < edge { free(rho) } else { 0.5 };
-        assert!((base.delta() / delta - 1.0).abs() < 1e-12, "rho {rho}: {} not {delta}", base.delta());
-        assert!((base.rate() / (delta / (2.0 * (rho * horizon).sqrt())) - 1.0).abs() < 1e-12);
+        assert!((base.work.delta / delta - 1.0).abs() < 1e-12, "rho {rho}: {} not {delta}", base.work.delta);
+        assert!((base.work.rate / (delta / (2.0 * (rho * horizon).sqrt())) - 1.0).abs() < 1e-12);
     }
 }
 
@@ -302,14 +302,13 @@ fn confidence_sets_cover_at_their_level() {
                 ..Default::default()
             };
             let mut base = params.build(&setup(Set::Ball { dim: 3 }, 150)).unwrap();
-            let clock = crate::common::Clock { rounds: 0, horizon: Some(150), range: 1.0 };
             let mut covered = true;
             for _ in 0..150 {
                 let made = base.propose(&(), &mut rng).unwrap();
                 let mean = 0.5 + dot(&theta, &made.decision.0);
                 let loss = f64::from(uniform(&mut rng) < mean);
                 base.learn(&(), &made, Feedback::plain(loss)).unwrap();
-                covered &= base.model().distance(&theta) <= base.model().radius(&clock);
+                covered &= base.distance(&theta) <= base.radius();
             }
             failed += u32::from(!covered);
         }
@@ -325,15 +324,11 @@ fn confidence_sets_cover_at_their_level() {
         let mut base = SparseOfulParams { delta: Setting::Given(0.1), ..Default::default() }
             .build(&setup(Set::Ball { dim: 6 }, 200))
             .unwrap();
-        let clock = crate::common::Clock { rounds: 0, horizon: Some(200), range: 1.0 };
         for _ in 0..200 {
             let made = base.propose(&(), &mut rng).unwrap();
             let loss = f64::from(uniform(&mut rng) < 0.5 + dot(&sparse, &made.decision.0));
             base.learn(&(), &made, Feedback::plain(loss)).unwrap();
-            assert!(
-                base.model().distance_squared(&sparse) <= base.model().radius_squared(&clock),
-                "run {run}"
-            );
+            assert!(base.distance_squared(&sparse) <= base.radius_squared(), "run {run}");
         }
     }
 }
@@ -356,14 +351,14 @@ fn structure_is_found() {
         .build(&setup(Set::Ball { dim: 12 }, 200_000))
         .unwrap();
     play(&mut base, &theta, 3000);
-    assert_eq!(base.model().support(), [2, 7]);
+    assert_eq!(base.state.support, [2, 7]);
     let mut theta = [0.0; 12];
     theta[6..9].copy_from_slice(&[0.2, -0.25, 0.2]);
     let mut base = GroupSparseParams { group: 3, noise: 0.1, ..Default::default() }
         .build(&setup(Set::Ball { dim: 12 }, 20_000))
         .unwrap();
     play(&mut base, &theta, 2100);
-    assert_eq!(base.model().support(), [6, 7, 8]);
+    assert_eq!(base.state.support, [6, 7, 8]);
 }
 
 #[test]
@@ -386,8 +381,8 @@ fn a_link_is_fitted() {
             let loss = f64::from(uniform(&mut rng) < mean(dot(&theta, &x)));
             base.learn(&(), &Proposal::new(Point(x)), Feedback::plain(loss)).unwrap();
         }
-        for (a, b) in base.model().estimate().iter().zip(theta) {
-            assert!((a - b).abs() < 0.3, "{link:?}: {:?}", base.model().estimate());
+        for (a, b) in base.state.theta.iter().zip(theta) {
+            assert!((a - b).abs() < 0.3, "{link:?}: {:?}", base.state.theta);
         }
     }
 }
@@ -449,17 +444,17 @@ fn an_unknown_horizon_is_doubled() {
     let mut base = ScribleParams::default().build(&world).unwrap();
     let mut bgd = BgdParams::default().build(&world).unwrap();
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
-    let (mut last, mut falls, mut last_delta) = (base.rate(), 0, bgd.delta());
+    let (mut last, mut falls, mut last_delta) = (base.work.rate, 0, bgd.work.delta);
     for _ in 0..1000 {
         let made = base.propose(&(), &mut rng).unwrap();
         base.learn(&(), &made, Feedback::plain(linear(&made.decision.0))).unwrap();
-        assert!(base.rate() <= last);
-        falls += u32::from(base.rate() < last);
-        last = base.rate();
+        assert!(base.work.rate <= last);
+        falls += u32::from(base.work.rate < last);
+        last = base.work.rate;
         let made = bgd.propose(&(), &mut rng).unwrap();
         bgd.learn(&(), &made, Feedback::plain(linear(&made.decision.0))).unwrap();
-        assert!(bgd.delta() <= last_delta);
-        last_delta = bgd.delta();
+        assert!(bgd.work.delta <= last_delta);
+        last_delta = bgd.work.delta;
     }
     assert_eq!(falls, 6);
 }
@@ -475,7 +470,7 @@ fn vertices_give_unbiased_estimates_too() {
         let mut copy = base.clone();
         let made: Proposal<Arm> = copy.propose(&(), &mut rng).unwrap();
         copy.learn(&(), &made, Feedback::plain(losses[made.decision.index()])).unwrap();
-        copy.force().to_vec()
+        copy.inner.state.force.clone()
     });
 }
 

@@ -9,118 +9,66 @@
 //! long the future perturbs too much. At short horizons the bound is vacuous, and play is nearly uniform; a smaller
 //! `kappa` (0.1 to 0.5) is far better on benign sequences, and outside the theorem.
 
-use std::sync::Arc;
-
+use super::prelude::*;
 use corral_core::ContextSampler;
 use rand_distr::{Binomial, Distribution};
 
-use super::class::{ErmOracle, Policies, PolicyClass};
-use super::data::{Costs, Reads, Sites};
-use super::workspace::Workspace;
-use super::{ln_size, rounds_left};
-use crate::prelude::*;
-
-const NAME: &str = "bistro";
-
-/// Which minimiser over the simplex is played.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum BistroRule {
-    /// All on the leader's action: one call of the oracle.
-    #[default]
-    Leader,
-    /// phi on the leader's action, the rest spread evenly: two calls.
-    Uniform,
-    /// As in the paper: q_a = min(phi_a, what is left) action by action, the rest spread evenly: K + 1 calls.
-    WaterFill,
+words! {
+    /// Which minimiser over the simplex is played.
+    pub enum BistroRule {
+        /// All on the leader's action: one call of the oracle.
+        #[default]
+        Leader,
+        /// phi on the leader's action, the rest spread evenly: two calls.
+        Uniform,
+        /// As in the paper: q_a = min(phi_a, what is left) action by action, the rest spread evenly: K + 1 calls.
+        WaterFill,
+    }
 }
 
-corral_core::params! {
-    /// Parameters of [`Bistro`].
-    pub struct BistroParams {
-        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
-        /// bins, search, .. } } or { linear = { ridge, .. } }.
-        policies: Policies = Policies::Auto;
+base! {
+    /// BISTRO+ over a class with an oracle.
+    pub type Bistro = PolicyBase<BistroParams>;
+    params policies {
         /// Which minimiser q*: the leader's action, its share phi and the rest uniform, or water-filling; all
         /// have the same value.
         rule: BistroRule = BistroRule::Leader;
         /// Multiplies the hallucinated losses: 2 in theory, less in practice.
         kappa: f64 = 2.0, Bounds::NON_NEGATIVE;
+    } with only_restarts
+    also {
+        fn needs(&self, setup: &Setup) -> Option<&'static str> {
+            if setup.horizon.is_none() {
+                return Some("a known horizon");
+            }
+            let sees = setup.policies.is_some() || setup.context.features > 0 || setup.context.cells.is_some();
+            if sees && setup.sampler.is_none() {
+                return Some("a context sampler: an environment with i.i.d. contexts");
+            }
+            self.policies.needs(setup)
+        }
+
+        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+            // 3.78 (K T)^(2/3) (ln N)^(1/3)
+            let scale = 3.78 * (setup.actions() as f64).powf(2.0 / 3.0) * self.policies.ln_size(setup)?.cbrt();
+            Some(RegretBound { scale, exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 })
+        }
     }
+    name: "bistro",
+    summary: "Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).",
+    source: "Syrgkanis, Luo, Krishnamurthy, Schapire 2016, Improved regret bounds for oracle-based adversarial contextual bandits",
+    regret: "3.78 (K T)^(2/3) (ln N)^(1/3)",
+    alpha: Some(1.0 / 3.0),
+    fits: "contexts i.i.d. from a known distribution, adversarial losses, any class with an oracle",
+    cost: "1 oracle call (leader), 2 (uniform) or K + 1 (water-fill) on O(T K/(L rho)) examples",
+    ..super::POLICIES
 }
 
 /// Contexts that a future may have, on average: beyond this a round takes seconds.
 const LONGEST: f64 = 1e7;
 
-impl BaseParams for BistroParams {
-    type Base = Bistro;
-
-    const ENTRY: Entry = Entry {
-        name: NAME,
-        summary: "Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).",
-        source: "Syrgkanis, Luo, Krishnamurthy, Schapire 2016, Improved regret bounds for oracle-based adversarial contextual bandits",
-        regret: "3.78 (K T)^(2/3) (ln N)^(1/3)",
-        alpha: Some(1.0 / 3.0),
-        fits: "contexts i.i.d. from a known distribution, adversarial losses, any class with an oracle",
-        cost: "1 oracle call (leader), 2 (uniform) or K + 1 (water-fill) on O(T K/(L rho)) examples",
-        kind: Kind::Contextual,
-        status: Status::Paper,
-    };
-
-    fn needs(&self, setup: &Setup) -> Option<&'static str> {
-        if setup.horizon.is_none() {
-            return Some("a known horizon");
-        }
-        let sees = setup.policies.is_some() || setup.context.features > 0 || setup.context.cells.is_some();
-        if sees && setup.sampler.is_none() {
-            return Some("a context sampler: an environment with i.i.d. contexts");
-        }
-        self.policies.needs(setup)
-    }
-
-    fn build(self, setup: &Setup) -> Result<Bistro, BaseError> {
-        self.check()?;
-        if let Some(needs) = self.needs(setup) {
-            return Err(BaseError::Failed(format!("{NAME} needs {needs}")));
-        }
-        let class = self.policies.class(setup)?;
-        let reads = class.reads();
-        let state = State::new(Clock::new(setup), reads);
-        let size = Size::new(&state.clock, &class).map_err(|_| {
-            ParamError::new(
-                "horizon",
-                setup.horizon.unwrap_or(0),
-                "short enough for a future to be drawn every round",
-            )
-        })?;
-        Ok(Bistro {
-            params: self,
-            state,
-            size,
-            sampler: setup.sampler.clone(),
-            future: Costs::new(reads.actions),
-            drawn: Context::default(),
-            work: Workspace::default(),
-            shares: vec![0.0; reads.actions],
-            q: vec![0.0; reads.actions],
-            class,
-        })
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        // 3.78 (K T)^(2/3) (ln N)^(1/3)
-        let k = setup.actions() as f64;
-        Some(RegretBound {
-            scale: 3.78 * k.powf(2.0 / 3.0) * ln_size(&self.policies, setup)?.cbrt(),
-            exponent: 2.0 / 3.0,
-            alpha: 1.0 / 3.0,
-        })
-    }
-}
-
 /// The size of exploration and of the estimates.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Size {
     /// L: every action is played with at least 1/L.
     length: f64,
@@ -130,13 +78,16 @@ struct Size {
 
 impl Size {
     /// For what `clock` says of horizon and range; an error where a future would be too long to be drawn.
-    fn new(clock: &Clock, class: &PolicyClass) -> Result<Self, String> {
+    fn new(clock: &Clock, class: &PolicyClass) -> Result<Self, ParamError> {
         let (k, horizon) = (class.reads().actions as f64, clock.tuned().unwrap_or(2.0));
         // L = 2^(-1/3) (K T/(rho ln N))^(1/3), at least K: the optimum of 2 sqrt(2) sqrt(T K L rho ln N) + T K/L
         let length = (k * horizon / (2.0 * clock.range * class.ln_size(horizon))).cbrt().max(k);
         let size = Self { length, estimate: length * clock.range };
-        let future = horizon * size.chance(k);
-        if future <= LONGEST { Ok(size) } else { Err(format!("a future of {future:.1e} contexts")) }
+        if horizon * size.chance(k) <= LONGEST {
+            return Ok(size);
+        }
+        let must = "short enough for a future to be drawn every round";
+        Err(ParamError::new("horizon", clock.horizon.unwrap_or(0), must))
     }
 
     /// The probability that a round of the future has Z != 0: K/B.
@@ -145,104 +96,99 @@ impl Size {
     }
 }
 
-/// BISTRO+ over a class with an oracle.
-#[derive(Clone)]
-pub struct Bistro {
-    params: BistroParams,
-    state: State,
-    size: Size,
-    class: PolicyClass,
-    sampler: Option<Arc<dyn ContextSampler>>,
-    /// Past and future.
-    future: Costs,
-    drawn: Context,
-    work: Workspace,
-    /// phi_a.
-    shares: Vec<f64>,
-    q: Vec<f64>,
-}
-
+/// What [`Bistro`] has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
+pub struct BistroState {
     sites: Sites,
     /// The estimates chat, B at an action of a site or nothing.
     past: Costs,
 }
 
-impl State {
-    fn new(clock: Clock, reads: Reads) -> Self {
-        Self { clock, sites: Sites::new(reads), past: Costs::new(reads.actions) }
-    }
+/// The future of [`Bistro`], and room for a round.
+#[derive(Clone)]
+pub struct BistroWork {
+    size: Size,
+    sampler: Option<Arc<dyn ContextSampler>>,
+    /// Past and future.
+    future: Costs,
+    drawn: Context,
+    oracle: Workspace,
+    /// phi_a.
+    shares: Vec<f64>,
+    q: Vec<f64>,
 }
 
 impl Bistro {
     /// Adds a hallucinated future to the estimates: for every round to come Z = B with probability K/B, a context, and
     /// signs per action; A(pi) gets kappa eps[pi(x)] Z.
     fn hallucinate(&mut self, rng: &mut dyn Rng) -> Result<(), BaseError> {
-        let k = self.class.reads().actions;
-        let horizon = self.state.clock.horizon.unwrap_or(0);
-        let to_come = horizon.saturating_sub(self.state.clock.rounds + 1);
-        let chance = self.size.chance(k as f64);
+        let (k, state, work) = (self.actions(), &mut self.state, &mut self.work);
+        let horizon = self.clock.horizon.unwrap_or(0);
+        let to_come = horizon.saturating_sub(self.clock.rounds + 1);
+        let chance = work.size.chance(k as f64);
         // Only Z != 0 matters: how many there are is binomial.
         let count = Binomial::new(to_come, chance).map_err(|e| BaseError::Failed(e.to_string()))?.sample(rng);
-        let step = self.params.kappa * self.size.estimate;
-        let (past, block) = (self.state.past.dense(), self.future.block(&self.state.sites));
+        let step = self.rule.kappa * work.size.estimate;
+        let (past, block) = (state.past.dense(), work.future.block(&state.sites));
         block[..past.len()].copy_from_slice(past);
         block[past.len()..].fill(0.0);
         for _ in 0..count {
-            match &self.sampler {
-                Some(sampler) => sampler.sample_into(rng, &mut self.drawn),
-                None => self.drawn = Context::plain(k),
+            match &work.sampler {
+                Some(sampler) => sampler.sample_into(rng, &mut work.drawn),
+                None => work.drawn = Context::plain(k),
             }
-            let site = self.state.sites.enter(&self.drawn)?;
-            let block = self.future.block(&self.state.sites);
-            for signs in block[site * k..(site + 1) * k].chunks_mut(64) {
-                let mut bits = rng.next_u64();
-                for cost in signs {
-                    *cost += if bits & 1 == 0 { step } else { -step };
-                    bits >>= 1;
+            let site = state.sites.enter(&work.drawn)?;
+            let row = &mut work.future.block(&state.sites)[site * k..(site + 1) * k];
+            let (mut bits, mut signed) = (0, step);
+            for (a, cost) in row.iter_mut().enumerate() {
+                if a % 64 == 0 {
+                    bits = rng.next_u64();
                 }
+                // An action that is not offered costs what is played in its place.
+                if a < work.drawn.actions() {
+                    signed = if bits & 1 == 0 { step } else { -step };
+                }
+                *cost += signed;
+                bits >>= 1;
             }
         }
         Ok(())
     }
 
-    /// q* at the site of x into `self.q`, for the past and future at hand.
-    fn minimise(&mut self, site: usize) -> Result<(), BaseError> {
-        let k = self.class.reads().actions;
-        let found = self.class.minimise(&self.state.sites, &self.future, &mut self.work)?;
-        let leader = self.state.sites.act(&found.policy, site).filter(|a| *a < k);
-        let leader =
-            leader.ok_or_else(|| BaseError::Failed(String::from("the leader of bistro is not defined")))?;
-        let least = found.value;
+    /// q* at the site of the round, for the past and future at hand.
+    fn minimise(&mut self, site: usize, round: Round<'_>) -> Result<(), BaseError> {
+        let k = self.actions();
+        let BistroWork { size, future, oracle, shares, q, .. } = &mut self.work;
+        let (shares, q) = (&mut shares[..round.offered], &mut q[..round.offered]);
+        let sites = &self.state.sites;
+        let found = self.class.minimise(sites, future, oracle)?;
+        let leader = sites.act(&found.policy, site).ok_or_else(undefined::<BistroParams>)?;
+        let leader = leader.min(round.offered - 1);
         // phi_a = (psi_a - psi_0)/B, psi_a = min (A(pi) + B 1{pi(x) = a}); it is 0 but for the leader's action.
-        self.shares.fill(0.0);
-        let asked = match self.params.rule {
+        shares.fill(0.0);
+        let asked = match self.rule.rule {
             BistroRule::Leader => 0..0,
             BistroRule::Uniform => leader..leader + 1,
-            BistroRule::WaterFill => 0..k,
+            BistroRule::WaterFill => 0..round.offered,
         };
         for a in asked {
-            let at = site * k + a;
-            self.future.block(&self.state.sites)[at] += self.size.estimate;
-            let psi = self.class.minimise(&self.state.sites, &self.future, &mut self.work)?.value;
-            self.future.block(&self.state.sites)[at] -= self.size.estimate;
-            self.shares[a] = ((psi - least) / self.size.estimate).clamp(0.0, 1.0);
+            let played_as = round.played_as(a, k);
+            let add = |costs: &mut Costs, b: f64| {
+                let row = &mut costs.block(sites)[site * k..(site + 1) * k];
+                row[played_as.clone()].iter_mut().for_each(|cost| *cost += b);
+            };
+            add(future, size.estimate);
+            let psi = self.class.minimise(sites, future, oracle)?.value;
+            add(future, -size.estimate);
+            shares[a] = ((psi - found.value) / size.estimate).clamp(0.0, 1.0);
         }
-        if self.params.rule == BistroRule::Leader {
-            self.q.fill(0.0);
-            self.q[leader] = 1.0;
+        if self.rule.rule == BistroRule::Leader {
+            q.fill(0.0);
+            q[leader] = 1.0;
         } else {
-            fill(&self.shares, &mut self.q);
+            fill(shares, q);
         }
         Ok(())
-    }
-
-    /// The data set as it was before the future.
-    fn wake(&mut self, stored: usize) {
-        self.state.sites.truncate(stored);
-        self.work.truncate(self.state.sites.len());
     }
 }
 
@@ -261,80 +207,85 @@ fn fill(shares: &[f64], q: &mut [f64]) {
     }
 }
 
-impl Base<Context, Arm> for Bistro {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.class.reads().check(x)?;
-        let k = self.class.reads().actions;
-        let stored = self.state.sites.len();
-        let site = self.state.sites.enter(x)?;
-        let round = self.hallucinate(rng).and_then(|()| self.minimise(site));
-        self.wake(stored);
-        round?;
+impl PolicyRule for BistroParams {
+    type State = BistroState;
+    type Work = BistroWork;
+
+    fn needs_horizon(&self) -> bool {
+        true
+    }
+
+    fn work(&self, class: &PolicyClass, setup: &Setup) -> Result<BistroWork, BaseError> {
+        let actions = class.reads().actions;
+        Ok(BistroWork {
+            size: Size::default(),
+            sampler: setup.sampler.clone(),
+            future: Costs::new(actions),
+            drawn: Context::default(),
+            oracle: Workspace::default(),
+            shares: vec![0.0; actions],
+            q: vec![0.0; actions],
+        })
+    }
+
+    fn fresh(&self, class: &PolicyClass, _: &BistroWork) -> Result<BistroState, BaseError> {
+        let reads = class.reads();
+        Ok(BistroState { sites: Sites::new(reads), past: Costs::new(reads.actions) })
+    }
+
+    fn tune(base: &mut Bistro) -> Result<(), BaseError> {
+        base.work.size = Size::new(&base.clock, &base.class)?;
+        base.work.oracle.clear();
+        Ok(())
+    }
+
+    fn propose(base: &mut Bistro, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        let stored = base.state.sites.len();
+        let site = base.state.sites.enter(round.x)?;
+        let drawn = base.hallucinate(rng).and_then(|()| base.minimise(site, round));
+        // The data set as it was before the future.
+        base.state.sites.truncate(stored);
+        base.work.oracle.truncate(base.state.sites.len());
+        drawn?;
         // q = (1 - K/L) q* + 1/L
-        let floor = 1.0 / self.size.length;
-        self.q.iter_mut().for_each(|q| *q = (1.0 - k as f64 * floor) * *q + floor);
-        let arm = sample_index(&self.q, self.q.iter().sum(), rng)
+        let (q, floor) = (&mut base.work.q[..round.offered], 1.0 / base.work.size.length);
+        let kept = 1.0 - round.offered as f64 * floor;
+        q.iter_mut().for_each(|q| *q = kept * *q + floor);
+        let arm = sample_index(q, q.iter().sum(), rng)
             .ok_or_else(|| BaseError::Failed(String::from("bistro has no probability left")))?;
         // The coin of the estimate is drawn now, for want of a generator when the loss arrives.
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::from(&[self.q[arm], uniform(rng)][..])))
+        Ok(Proposal::with_memo(Arm::from(arm), Memo::from(&[q[arm], uniform(rng)][..])))
     }
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let k = self.class.reads().actions;
-        let arm = check_arm(made.decision, k)?;
-        self.class.reads().check(x)?;
-        let estimate = feedback.estimate();
+    fn likelihood(_: &Bistro, _: Round<'_>, _: usize) -> Option<(f64, Memo)> {
+        None
+    }
+
+    fn learn(
+        base: &mut Bistro,
+        round: Round<'_>,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
+        let (k, size, estimate) = (base.actions(), base.work.size, feedback.estimate());
         if estimate > 0.0 {
-            let coin = made.memo.get(1).filter(|u| (0.0..1.0).contains(u));
+            let coin = memo.get(1).filter(|u| (0.0..1.0).contains(u));
             let coin = coin.ok_or_else(|| BaseError::Proposal(String::from("its memo has no coin")))?;
             // X ~ Bernoulli(s c/(B q_a)), at most 1 since q_a >= 1/L; chat = B e_a where X = 1
-            if coin < estimate / (self.size.estimate * probability(&made.memo)?) {
-                let site = self.state.sites.enter(x)?;
-                self.state.past.block(&self.state.sites)[site * k + arm] += self.size.estimate;
+            if coin < estimate / (size.estimate * probability(memo)?) {
+                let site = base.state.sites.enter(round.x)?;
+                let row = &mut base.state.past.block(&base.state.sites)[site * k..(site + 1) * k];
+                row[round.played_as(arm, k)].iter_mut().for_each(|cost| *cost += size.estimate);
             }
         }
-        self.state.clock.tick();
         Ok(())
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.class.reads().check(x)?;
-        self.state.clock.tick();
-        Ok(())
-    }
-
-    /// Restarts with the rounds that are left: estimates are dropped, and L is for the new range.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        let mut clock = self.state.clock;
-        if !clock.obey(order, RangeChange::Restart)? {
-            return Ok(());
-        }
-        clock.horizon = clock.horizon.or(rounds_left(&self.state.clock));
-        self.size = Size::new(&clock, &self.class).map_err(BaseError::Failed)?;
-        self.state = State::new(clock, self.class.reads());
-        self.work.clear();
-        Ok(())
-    }
-
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        state.sites.valid(&self.class.reads())?;
+    fn restore(base: &Bistro, state: &mut BistroState, _: &Clock) -> Result<(), SnapshotError> {
+        state.sites.valid(&base.class.reads())?;
         state.past.valid(&state.sites)?;
-        if state.clock.horizon.is_none() || !state.past.sparse().is_empty() {
-            return Err(
-                SnapshotError::state("it has no horizon, or estimates that bistro does not make").into()
-            );
-        }
-        let size = Size::new(&state.clock, &self.class).map_err(SnapshotError::state)?;
-        (self.state, self.size) = (state, size);
-        self.work.clear();
-        Ok(())
+        ensure(state.past.sparse().is_empty(), "it has estimates that bistro does not make")
     }
 }
 
@@ -344,6 +295,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_pcg::Pcg64Dxsm;
 
+    use super::super::data::Reads;
     use super::super::finite::FiniteClass;
     use super::super::oracle_tests::world;
     use super::*;
@@ -393,24 +345,24 @@ mod tests {
             let mut values = Vec::new();
             for rule in [BistroRule::Leader, BistroRule::Uniform, BistroRule::WaterFill] {
                 let mut base = BistroParams { rule, ..BistroParams::default() }.build(&setup).unwrap();
-                let b = base.size.estimate;
+                let b = base.work.size.estimate;
                 let site = base.state.sites.enter(&Context::tabular(cell, 3)).unwrap();
                 // A past and a future in halves of B, so that phi takes values inside (0, 1).
-                let block = base.future.block(&base.state.sites);
+                let block = base.work.future.block(&base.state.sites);
                 block.iter_mut().zip(&costs).for_each(|(to, c)| *to = 0.4 * b * f64::from(*c));
-                base.minimise(site).unwrap();
-                prop_assert!((base.q.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-                prop_assert!(base.q.iter().all(|q| *q >= 0.0));
+                base.minimise(site, Round { x: &Context::tabular(cell, 3), offered: 3 }).unwrap();
+                prop_assert!((base.work.q.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+                prop_assert!(base.work.q.iter().all(|q| *q >= 0.0));
                 // The oracle's minima by brute force.
                 let class = FiniteClass::new(tables.iter().cloned().map(Policy::Table), &setup).unwrap();
                 let all: Vec<(f64, usize)> = class.enumerate().unwrap().iter()
-                    .map(|p| (base.future.of(&base.state.sites, p), p.act(&Context::tabular(cell, 3)).unwrap()))
+                    .map(|p| (base.work.future.of(&base.state.sites, p), p.act(&Context::tabular(cell, 3)).unwrap()))
                     .collect();
                 let least = all.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
                 let with: Vec<f64> = (0..3)
                     .map(|a| all.iter().map(|p| p.0 + if p.1 == a { b } else { 0.0 }).fold(f64::INFINITY, f64::min))
                     .collect();
-                values.push(worst(&base.q, least, &with, b));
+                values.push(worst(&base.work.q, least, &with, b));
                 // The optimum over the simplex: it is piecewise linear in q with kinks at phi, so a grid of thirds
                 // and the kinks, exhaustively, holds a minimiser.
                 let phi: Vec<f64> = with.iter().map(|w| (w - least) / b).collect();
@@ -439,17 +391,20 @@ mod tests {
         setup.horizon = Some(5000);
         let mut base = BistroParams::default().build(&setup).unwrap();
         let length = 2f64.powf(-1.0 / 3.0) * (15_000.0 / 64f64.ln()).cbrt();
-        assert!((base.size.length - length).abs() < 1e-12 && base.size.estimate == base.size.length);
+        assert!(
+            (base.work.size.length - length).abs() < 1e-12
+                && base.work.size.estimate == base.work.size.length
+        );
         base.obey(Order::Widen { range: 8.0, remaining: Some(5000) }).unwrap();
-        assert!((base.size.length - length / 2.0).abs() < 1e-12);
-        assert!((base.size.estimate - 4.0 * length).abs() < 1e-12);
+        assert!((base.work.size.length - length / 2.0).abs() < 1e-12);
+        assert!((base.work.size.estimate - 4.0 * length).abs() < 1e-12);
         // A range so large that L = K: uniform play.
         base.obey(Order::Widen { range: 1e6, remaining: Some(5000) }).unwrap();
-        assert_eq!(base.size.length, 3.0);
+        assert_eq!(base.work.size.length, 3.0);
         // The rounds that are left, also where nobody says how many.
         base.pass(&Context::tabular(0, 3)).unwrap();
         base.obey(Order::StartOver { range: 1.0, remaining: None }).unwrap();
-        assert_eq!(base.state.clock.horizon, Some(4999));
+        assert_eq!(base.clock.horizon, Some(4999));
     }
 
     #[test]
@@ -481,7 +436,7 @@ mod tests {
             }
             for (a, count) in counts.iter().enumerate() {
                 // chat is B with probability c/B.
-                let (b, share) = (base.size.estimate, count / f64::from(draws));
+                let (b, share) = (base.work.size.estimate, count / f64::from(draws));
                 let se = b * (share * (1.0 - share) / f64::from(draws)).sqrt();
                 assert!((b * share - truth[a]).abs() <= 4.0 * se, "p {p} action {a}: {} +- {se}", b * share);
             }
@@ -494,14 +449,14 @@ mod tests {
         let base = BistroParams::default().build(&setup).unwrap();
         let mut other = base.clone();
         for break_it in [
-            (|s: &mut State| s.clock.horizon = None) as fn(&mut State),
+            (|s: &mut Bistro| s.clock.horizon = None) as fn(&mut Bistro),
             |s| s.clock.horizon = Some(u64::MAX),
             |s| s.clock.range = f64::NAN,
-            |s| s.past = Costs::new(2),
-            |s| s.sites = Sites::new(Reads { actions: 3, cells: Some(5), features: None }),
+            |s| s.state.past = Costs::new(2),
+            |s| s.state.sites = Sites::new(Reads { actions: 3, cells: Some(5), features: None }),
         ] {
             let mut broken = base.clone();
-            break_it(&mut broken.state);
+            break_it(&mut broken);
             assert!(matches!(other.load(&broken.save()), Err(BaseError::Snapshot(_))));
         }
         assert!(other.load(&base.save()).is_ok());

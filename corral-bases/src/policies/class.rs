@@ -86,6 +86,11 @@ impl Policies {
         }
     }
 
+    /// ln N of the class in the world of `setup`, for regret bounds.
+    pub(crate) fn ln_size(&self, setup: &Setup) -> Option<f64> {
+        Some(self.class(setup).ok()?.ln_size(bound_horizon(setup)))
+    }
+
     /// The class in the world of `setup`.
     ///
     /// # Errors
@@ -162,7 +167,7 @@ impl PolicyClass {
             }
             _ => false,
         };
-        if fits { Ok(()) } else { Err(SnapshotError::state("it holds a policy that is not of the class")) }
+        ensure(fits, "it holds a policy that is not of the class")
     }
 }
 

@@ -9,7 +9,7 @@ use crate::prelude::*;
 /// What a class of policies reads of a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reads {
-    /// How many actions a round must offer.
+    /// How many actions a round may offer.
     pub actions: usize,
     /// How many finite contexts there are, where policies look at the cell.
     pub cells: Option<usize>,
@@ -18,16 +18,19 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Passes when `x` has what is read, and as many actions as announced.
+    /// How many actions `x` offers, when it has what is read: the first ones, at most as many as announced.
     ///
     /// # Errors
     /// Names what is missing, or the feature that is not finite.
     #[inline]
-    pub fn check(&self, x: &Context) -> Result<(), BaseError> {
+    pub fn check(&self, x: &Context) -> Result<usize, BaseError> {
         let fits = |what, found, expected| {
             if found == expected { Ok(()) } else { Err(BaseError::Context { what, found, expected }) }
         };
-        fits("actions", x.actions(), self.actions)?;
+        let offered = x.actions();
+        if !(1..=self.actions).contains(&offered) {
+            fits("actions", offered, self.actions)?;
+        }
         if let Some(cells) = self.cells {
             match x.cell() {
                 Some(cell) if cell < cells => {}
@@ -43,7 +46,7 @@ impl Reads {
                 return Err(BaseError::Feature { index, value: x.features()[index] });
             }
         }
-        Ok(())
+        Ok(offered)
     }
 
     /// Whether contexts are finite as far as policies can see, so that costs are kept per context and not per round.
@@ -163,11 +166,10 @@ impl Sites {
                 == self.len.checked_mul(self.dim()).filter(|_| !reads.is_tabular()).or(Some(0))
             && self.cells.len() == if reads.is_tabular() || reads.cells.is_none() { 0 } else { self.len };
         let inside = |c: &u32| reads.cells.is_some_and(|cells| (*c as usize) < cells);
-        if shape && self.features.iter().all(|v| v.is_finite()) && self.cells.iter().all(inside) {
-            Ok(())
-        } else {
-            Err(SnapshotError::state("its contexts are not of this world"))
-        }
+        ensure(
+            shape && self.features.iter().all(|v| v.is_finite()) && self.cells.iter().all(inside),
+            "its contexts are not of this world",
+        )
     }
 }
 
@@ -267,11 +269,7 @@ impl Costs {
                 && e.weight >= 0.0
                 && (e.weight * e.loss).is_finite()
         });
-        if self.actions == k && dense && sparse {
-            Ok(())
-        } else {
-            Err(SnapshotError::state("its costs do not lie on its contexts"))
-        }
+        ensure(self.actions == k && dense && sparse, "its costs do not lie on its contexts")
     }
 }
 
@@ -302,7 +300,8 @@ mod tests {
         for (x, message) in [
             (Context::tabular(4, 3), "the context has 5 cells, but 4 were announced"),
             (Context::plain(3), "the context has 0 cells, but 4 were announced"),
-            (Context::tabular(0, 2), "the context has 2 actions, but 3 were announced"),
+            (Context::tabular(0, 0), "the context has 0 actions, but 3 were announced"),
+            (Context::tabular(0, 4), "the context has 4 actions, but 3 were announced"),
         ] {
             assert_eq!(sites.enter(&x).unwrap_err().to_string(), message);
         }

@@ -10,101 +10,58 @@
 //! Rounds in which the base was not asked count, as in E'. An exploration whose loss arrives after `first` has chosen
 //! its policy is ignored.
 
-use std::sync::Arc;
+use super::prelude::*;
 
-use corral_core::policy::Policy;
-
-use super::class::{ErmOracle, Policies, PolicyClass};
-use super::data::{Costs, Sites};
-use super::workspace::Workspace;
-use super::{go_on, ln_size, rounds_left};
-use crate::prelude::*;
-
-const NAME: &str = "epoch-greedy";
-
-/// Which Epoch-Greedy.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum EpochGreedyVariant {
-    /// All exploration comes first, as in the paper.
-    #[default]
-    First,
-    /// One exploration at the beginning of every epoch.
-    Epochs,
+words! {
+    /// Which Epoch-Greedy.
+    pub enum EpochGreedyVariant {
+        /// All exploration comes first, as in the paper.
+        #[default]
+        First,
+        /// One exploration at the beginning of every epoch.
+        Epochs,
+    }
 }
 
-corral_core::params! {
-    /// Parameters of [`EpochGreedy`].
-    pub struct EpochGreedyParams {
-        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
-        /// bins, search, .. } } or { linear = { ridge, .. } }.
-        policies: Policies = Policies::Auto;
+base! {
+    /// Epoch-Greedy over a class with an oracle.
+    pub type EpochGreedy = PolicyBase<EpochGreedyParams>;
+    params policies {
         /// Explore first (the paper; needs the horizon), or in epochs of one exploration each.
         variant: EpochGreedyVariant = EpochGreedyVariant::First;
         /// Multiplies the rounds of exploration T0 (first), or divides those of exploitation S(l) (epochs).
         scale: f64 = 1.0, Bounds::POSITIVE;
         /// What a larger range does: restart (the paper), or retune the schedule and keep the examples.
         range_change: RangeChange = RangeChange::Restart;
-    }
-}
-
-impl BaseParams for EpochGreedyParams {
-    type Base = EpochGreedy;
-
-    const ENTRY: Entry = Entry {
-        name: NAME,
-        summary: "Explores uniformly, then follows the cheapest policy.",
-        source: "Langford, Zhang 2008, The epoch-greedy algorithm for contextual multi-armed bandits",
-        regret: "O(T^(2/3) sqrt(K ln(T N)))",
-        alpha: Some(1.0 / 3.0),
-        fits: "stochastic contexts and losses, any class with an oracle",
-        cost: "O(1), and the oracle once (first) or per epoch",
-        kind: Kind::Contextual,
-        status: Status::Paper,
-    };
-
-    fn needs(&self, setup: &Setup) -> Option<&'static str> {
-        if self.variant == EpochGreedyVariant::First && setup.horizon.is_none() {
-            return Some("a known horizon, or variant = \"epochs\"");
+    } with range_tuned
+    also {
+        fn needs(&self, setup: &Setup) -> Option<&'static str> {
+            if self.needs_horizon() && setup.horizon.is_none() {
+                return Some("a known horizon, or variant = \"epochs\"");
+            }
+            self.policies.needs(setup)
         }
-        self.policies.needs(setup)
-    }
 
-    fn build(self, setup: &Setup) -> Result<EpochGreedy, BaseError> {
-        self.check()?;
-        self.range_change.check(RangeChange::TUNED)?;
-        if let Some(needs) = self.needs(setup) {
-            return Err(BaseError::Failed(format!("{NAME} needs {needs}")));
+        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+            // T^(2/3) sqrt(K ln(T N)), the paper's T0
+            let ln = bound_horizon(setup).ln() + self.policies.ln_size(setup)?;
+            let scale = (setup.actions() as f64 * ln).sqrt();
+            Some(RegretBound { scale, exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 })
         }
-        let class = self.policies.class(setup)?;
-        let state = State::new(Clock::new(setup), &class);
-        Ok(EpochGreedy { params: self, state, class, work: Workspace::default() })
     }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        // T^(2/3) sqrt(K ln(T N)), the paper's T0
-        let ln = bound_horizon(setup).ln() + ln_size(&self.policies, setup)?;
-        Some(RegretBound {
-            scale: (setup.actions() as f64 * ln).sqrt(),
-            exponent: 2.0 / 3.0,
-            alpha: 1.0 / 3.0,
-        })
-    }
+    name: "epoch-greedy",
+    summary: "Explores uniformly, then follows the cheapest policy.",
+    source: "Langford, Zhang 2008, The epoch-greedy algorithm for contextual multi-armed bandits",
+    regret: "O(T^(2/3) sqrt(K ln(T N)))",
+    alpha: Some(1.0 / 3.0),
+    fits: "stochastic contexts and losses, any class with an oracle",
+    cost: "O(1), and the oracle once (first) or per epoch",
+    ..super::POLICIES
 }
 
-/// Epoch-Greedy over a class with an oracle.
-#[derive(Debug, Clone)]
-pub struct EpochGreedy {
-    params: EpochGreedyParams,
-    state: State,
-    class: PolicyClass,
-    work: Workspace,
-}
-
+/// What [`EpochGreedy`] has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
+pub struct EpochGreedyState {
     sites: Sites,
     costs: Costs,
     /// The policy that is followed, once there is one.
@@ -117,43 +74,34 @@ struct State {
     solve_at: u64,
 }
 
-impl State {
-    fn new(clock: Clock, class: &PolicyClass) -> Self {
-        let reads = class.reads();
-        let (sites, costs) = (Sites::new(reads), Costs::new(reads.actions));
-        Self { clock, sites, costs, policy: None, explored: 0, left: 0, solve_at: 1 }
-    }
-}
-
 impl EpochGreedy {
     /// ln(T N); where the horizon is not known, ln(l N/delta) with delta = 0.05.
     fn ln_terms(&self) -> f64 {
         let explored = self.state.explored.max(1) as f64;
-        let horizon = self.state.clock.tuned().unwrap_or(explored / 0.05);
+        let horizon = self.clock.tuned().unwrap_or(explored / 0.05);
         horizon.ln() + self.class.ln_size(horizon)
     }
 
     /// T0, the rounds of exploration of `first`.
     fn explore_first(&self) -> u64 {
-        let (k, range) = (self.class.reads().actions as f64, self.state.clock.range);
-        let horizon = self.state.clock.tuned().unwrap_or(2.0);
+        let (k, range) = (self.actions() as f64, self.clock.range);
+        let horizon = self.clock.tuned().unwrap_or(2.0);
         // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N)), at most T                 the paper, appendix D.1
-        let rounds =
-            self.params.scale * horizon.powf(2.0 / 3.0) * range.cbrt() * (k * self.ln_terms()).sqrt();
+        let rounds = self.rule.scale * horizon.powf(2.0 / 3.0) * range.cbrt() * (k * self.ln_terms()).sqrt();
         rounds.min(horizon).max(1.0) as u64
     }
 
     /// S(l), the rounds of exploitation of an epoch.
     fn exploit(&self) -> u64 {
-        let (k, range) = (self.class.reads().actions as f64, self.state.clock.range);
+        let (k, range) = (self.actions() as f64, self.clock.range);
         // S(l) = sqrt(l/(rho K ln(T N))): one over the excess risk after l explorations   docs/bases.md#epoch-greedy
-        let rounds = (self.state.explored as f64 / (range * k * self.ln_terms())).sqrt() / self.params.scale;
+        let rounds = (self.state.explored as f64 / (range * k * self.ln_terms())).sqrt() / self.rule.scale;
         rounds.max(1.0) as u64
     }
 
     /// Whether the next round is exploration.
     pub fn explores(&self) -> bool {
-        match self.params.variant {
+        match self.rule.variant {
             EpochGreedyVariant::First => self.state.policy.is_none(),
             EpochGreedyVariant::Epochs => self.state.left == 0,
         }
@@ -169,37 +117,6 @@ impl EpochGreedy {
         self.state.policy = Some(found.policy);
         Ok(())
     }
-
-    /// A round is over.
-    fn step(&mut self) -> Result<(), BaseError> {
-        self.state.clock.tick();
-        match self.params.variant {
-            EpochGreedyVariant::First => {
-                if self.state.policy.is_none() {
-                    self.state.explored += 1;
-                    if self.state.clock.rounds >= self.explore_first() {
-                        self.solve()?;
-                    }
-                }
-            }
-            EpochGreedyVariant::Epochs if self.state.left > 0 => self.state.left -= 1,
-            EpochGreedyVariant::Epochs => {
-                self.state.explored += 1;
-                if self.state.explored >= self.state.solve_at {
-                    self.solve()?;
-                    // Oracles that start over are called when the examples have grown by a quarter.
-                    let wait = if self.class.is_incremental() { 1 } else { (self.state.explored / 4).max(1) };
-                    self.state.solve_at = self.state.explored + wait;
-                }
-                self.state.left = self.exploit();
-            }
-        }
-        Ok(())
-    }
-
-    fn followed(&self, x: &Context) -> Option<usize> {
-        self.state.policy.as_ref()?.act(x)
-    }
 }
 
 /// The memo of a proposal: its probability, and whether it explored.
@@ -207,93 +124,108 @@ fn memo(probability: f64, explored: bool) -> Memo {
     Memo::from(&[probability, f64::from(u8::from(explored))][..])
 }
 
-impl Base<Context, Arm> for EpochGreedy {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.class.reads().check(x)?;
+impl PolicyRule for EpochGreedyParams {
+    type State = EpochGreedyState;
+    type Work = Workspace;
+
+    fn needs_horizon(&self) -> bool {
+        self.variant == EpochGreedyVariant::First
+    }
+
+    fn work(&self, _: &PolicyClass, _: &Setup) -> Result<Workspace, BaseError> {
+        Ok(Workspace::default())
+    }
+
+    fn fresh(&self, class: &PolicyClass, _: &Workspace) -> Result<EpochGreedyState, BaseError> {
+        let reads = class.reads();
+        let (sites, costs) = (Sites::new(reads), Costs::new(reads.actions));
+        Ok(EpochGreedyState { sites, costs, policy: None, explored: 0, left: 0, solve_at: 1 })
+    }
+
+    fn tune(base: &mut EpochGreedy) -> Result<(), BaseError> {
+        base.work.clear();
+        Ok(())
+    }
+
+    fn propose(
+        base: &mut EpochGreedy,
+        round: Round<'_>,
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>, BaseError> {
         // One draw whatever the phase, so that runs stay coupled.
-        let (k, draw) = (self.class.reads().actions, uniform(rng));
-        if self.explores() {
+        let (k, draw) = (round.offered, uniform(rng));
+        if base.explores() {
             let arm = ((draw * k as f64) as usize).min(k - 1);
             return Ok(Proposal::with_memo(Arm::from(arm), memo(1.0 / k as f64, true)));
         }
-        match self.followed(x) {
-            Some(arm) if arm < k => Ok(Proposal::with_memo(Arm::from(arm), memo(1.0, false))),
-            _ => Err(BaseError::Failed(String::from(
-                "the policy of epoch-greedy is not defined at the context",
-            ))),
-        }
+        let arm = base.policy().and_then(|policy| round.action(policy)).ok_or_else(undefined::<Self>)?;
+        Ok(Proposal::with_memo(Arm::from(arm), memo(1.0, false)))
     }
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let arm = check_arm(made.decision, self.class.reads().actions)?;
-        self.class.reads().check(x)?;
-        let explored = made.memo.get(1) == Some(1.0);
-        let late = self.params.variant == EpochGreedyVariant::First && self.state.policy.is_some();
-        if let Some(loss) = feedback.observed().filter(|_| explored && !late) {
-            // c'' = s c/q with q = 1/K
-            let weight = feedback.weight() / probability(&made.memo)?;
-            if loss > 0.0 || self.class.learns_from_zeros() {
-                let site = self.state.sites.enter(x)?;
-                self.state.costs.observe(&self.state.sites, site, arm, weight, loss);
-            }
-        }
-        self.step()
-    }
-
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.class.reads().check(x)?;
-        self.step()
-    }
-
-    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
-        self.class.reads().check(x).ok()?;
-        let (k, arm) = (self.class.reads().actions, decision.index());
-        let explores = self.explores();
+    fn likelihood(base: &EpochGreedy, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {
+        let (k, explores) = (round.offered, base.explores());
         let q = match explores {
             true => f64::from(u8::from(arm < k)) / k as f64,
-            false => f64::from(u8::from(self.followed(x)? == arm)),
+            false => f64::from(u8::from(round.action(base.policy()?)? == arm)),
         };
         Some((q, memo(q, explores)))
     }
 
-    /// Restarts with the rounds that are left, or keeps the examples and re-tunes the schedule.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        let mut clock = self.state.clock;
-        if clock.obey(order, self.params.range_change)? {
-            if self.params.variant == EpochGreedyVariant::First {
-                clock.horizon = clock.horizon.or(rounds_left(&self.state.clock));
+    fn learn(
+        base: &mut EpochGreedy,
+        round: Round<'_>,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
+        let explored = memo.get(1) == Some(1.0);
+        let late = base.rule.needs_horizon() && base.state.policy.is_some();
+        if let Some(loss) = feedback.observed().filter(|_| explored && !late) {
+            // c'' = s c/q with q = 1/K
+            let weight = feedback.weight() / probability(memo)?;
+            if loss > 0.0 || base.class.learns_from_zeros() {
+                let actions = round.played_as(arm, base.actions());
+                let EpochGreedyState { sites, costs, .. } = &mut base.state;
+                let site = sites.enter(round.x)?;
+                actions.for_each(|action| costs.observe(sites, site, action, weight, loss));
             }
-            self.state = State::new(clock, &self.class);
-            self.work.clear();
-        } else {
-            self.state.clock = go_on(clock, order);
         }
         Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
+    fn ticked(base: &mut EpochGreedy) -> Result<(), BaseError> {
+        match base.rule.variant {
+            EpochGreedyVariant::First => {
+                if base.state.policy.is_none() {
+                    base.state.explored += 1;
+                    if base.clock.rounds >= base.explore_first() {
+                        base.solve()?;
+                    }
+                }
+            }
+            EpochGreedyVariant::Epochs if base.state.left > 0 => base.state.left -= 1,
+            EpochGreedyVariant::Epochs => {
+                base.state.explored += 1;
+                if base.state.explored >= base.state.solve_at {
+                    base.solve()?;
+                    // Oracles that start over are called when the examples have grown by a quarter.
+                    let wait = if base.class.is_incremental() { 1 } else { (base.state.explored / 4).max(1) };
+                    base.state.solve_at = base.state.explored + wait;
+                }
+                base.state.left = base.exploit();
+            }
+        }
+        Ok(())
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        state.sites.valid(&self.class.reads())?;
+    fn restore(base: &EpochGreedy, state: &mut EpochGreedyState, clock: &Clock) -> Result<(), SnapshotError> {
+        state.sites.valid(&base.class.reads())?;
         state.costs.valid(&state.sites)?;
         if let Some(policy) = &state.policy {
-            self.class.valid(policy)?;
+            base.class.valid(policy)?;
         }
-        let first = self.params.variant == EpochGreedyVariant::First;
-        let counts = state.explored <= state.clock.rounds
-            && (first || state.left == 0 || state.policy.is_some())
-            && (!first || state.clock.horizon.is_some());
-        if !counts {
-            return Err(SnapshotError::state("its rounds do not add up").into());
-        }
-        self.state = state;
-        self.work.clear();
-        Ok(())
+        let followed = base.rule.needs_horizon() || state.left == 0 || state.policy.is_some();
+        ensure(followed && state.explored <= clock.rounds, "its rounds do not add up")
     }
 }
 
@@ -398,13 +330,13 @@ mod tests {
         play(&mut base, 20);
         let mut other = base.clone();
         for break_it in [
-            (|s: &mut State| s.explored = 21) as fn(&mut State),
+            (|s: &mut EpochGreedy| s.state.explored = 21) as fn(&mut EpochGreedy),
             |s| s.clock.horizon = None,
-            |s| s.policy = Some(Arc::new(Policy::Table(vec![0, 2]))),
-            |s| s.costs = Costs::new(3),
+            |s| s.state.policy = Some(Arc::new(Policy::Table(vec![0, 2]))),
+            |s| s.state.costs = Costs::new(3),
         ] {
             let mut broken = base.clone();
-            break_it(&mut broken.state);
+            break_it(&mut broken);
             assert!(matches!(other.load(&broken.save()), Err(BaseError::Snapshot(_))));
         }
         assert!(other.load(&base.save()).is_ok());

@@ -79,13 +79,6 @@ impl Estimator {
         }
     }
 
-    /// Forgets everything.
-    pub(super) fn reset(&mut self) {
-        if let Some(model) = &mut self.model {
-            model.reset();
-        }
-    }
-
     /// Checks an estimator that was read back against a new one.
     pub(super) fn restore(&mut self, fresh: &Self) -> Result<(), SnapshotError> {
         match (&mut self.model, &fresh.model) {

@@ -8,113 +8,37 @@
 //! with the decision by one common factor, and no other weight changes. The sums L are kept beside the weights, and
 //! all weights are computed afresh from them before they could become too small to tell apart.
 
+use super::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 
-use corral_core::policy::Policy;
-
-use super::class::{ErmOracle, Policies};
-use super::data::Reads;
-use super::go_on;
-use crate::prelude::*;
-
-const NAME: &str = "exp4";
-
-corral_core::params! {
-    /// Parameters of [`Exp4`].
-    pub struct Exp4Params {
-        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
-        /// bins, search, .. } } or { linear = { ridge, .. } }.
-        policies: Policies = Policies::Auto;
+base! {
+    /// EXP4: draws from q_a = sum of the weights of the policies that take a, weights ~ exp(-eta L).
+    pub type Exp4 = PolicyBase<Exp4Params>;
+    params policies {
         /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln N/(K T)), with T doubling where it
         /// is not known.
         rate: Setting = Setting::Auto, Bounds::POSITIVE;
-        /// What a larger range does: restart (the paper), or retune the rate and keep the estimates.
-        range_change: RangeChange = RangeChange::Restart;
-    }
-}
-
-/// Actions that are tabulated at most, as policies times cells.
-const TABULATED: usize = 1 << 26;
-
-impl BaseParams for Exp4Params {
-    type Base = Exp4;
-
-    const ENTRY: Entry = Entry {
-        name: NAME,
-        summary: "Exponential weights over policies, on importance-weighted losses.",
-        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
-        regret: "sqrt(2 K T ln N)",
-        alpha: Some(0.5),
-        fits: "any contexts and losses, finitely many policies",
-        cost: "O(N)",
-        kind: Kind::Contextual,
-        status: Status::Paper,
-    };
-
-    fn needs(&self, setup: &Setup) -> Option<&'static str> {
-        self.policies.needs(setup)
-    }
-
-    fn build(self, setup: &Setup) -> Result<Exp4, BaseError> {
-        self.check()?;
-        self.range_change.check(RangeChange::TUNED)?;
-        let class = self.policies.class(setup)?;
-        let reads = class.reads();
-        let policies = class.enumerate()?;
-        let n = policies.len();
-        let cells = reads.cells.unwrap_or(1);
-        let tabulated = reads.is_tabular() && cells.saturating_mul(n) <= TABULATED;
-        let mut actions = Vec::new();
-        if tabulated {
-            let mut x = Context::plain(reads.actions);
-            for cell in 0..cells {
-                x.set_cell(reads.cells.map(|_| cell));
-                act_all(&policies, &reads, &x, &mut actions)?;
-            }
+    } with restarts, any_policies
+    also {
+        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+            // sqrt(2 K T ln N) over the policies that it enumerates
+            let policies = self.policies.class(setup).ok()?.enumerate().ok()?;
+            let ln_size = (policies.len().max(2) as f64).ln();
+            Some(RegretBound::new((2.0 * setup.actions() as f64 * ln_size).sqrt(), 0.5))
         }
-        let state = State {
-            clock: Clock::new(setup),
-            losses: vec![0.0; n],
-            weights: vec![1.0; n],
-            shift: 0.0,
-            depth: 0.0,
-            doublings: 1,
-        };
-        let sums = vec![0.0; reads.actions];
-        let mut base =
-            Exp4 { params: self, state, policies, reads, tabulated, actions, seen: None, rate: 0.0, sums };
-        base.tune();
-        Ok(base)
     }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        // sqrt(2 K T ln N) over the policies that it enumerates
-        let policies = self.policies.class(setup).ok()?.enumerate().ok()?;
-        let ln_size = (policies.len().max(2) as f64).ln();
-        Some(RegretBound::new((2.0 * setup.actions() as f64 * ln_size).sqrt(), 0.5))
-    }
+    name: "exp4",
+    summary: "Exponential weights over policies, on importance-weighted losses.",
+    source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
+    regret: "sqrt(2 K T ln N)",
+    fits: "any contexts and losses, finitely many policies",
+    cost: "O(N)",
+    ..super::POLICIES
 }
 
-/// EXP4: draws from q_a = sum of the weights of the policies that take a, weights ~ exp(-eta L).
-#[derive(Debug, Clone)]
-pub struct Exp4 {
-    params: Exp4Params,
-    state: State,
-    policies: Vec<Arc<Policy>>,
-    reads: Reads,
-    /// Whether `actions` has a row of N for every cell; else it has the row of `seen`.
-    tabulated: bool,
-    actions: Vec<u16>,
-    seen: Option<Context>,
-    rate: f64,
-    /// The weight of each action at the context at hand.
-    sums: Vec<f64>,
-}
-
+/// What [`Exp4`] has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
+pub struct Exp4State {
     /// L, the sum of the estimated losses of each policy.
     losses: Vec<f64>,
     /// exp(-eta (L - shift)), by common factors.
@@ -127,88 +51,66 @@ struct State {
     doublings: u32,
 }
 
+/// The policies of [`Exp4`], and what they play.
+#[derive(Debug, Clone)]
+pub struct Exp4Work {
+    policies: Vec<Arc<Policy>>,
+    /// Whether `actions` has a row of N for every cell; else it has the row of `seen`.
+    tabulated: bool,
+    actions: Vec<u16>,
+    seen: Option<Context>,
+    rate: f64,
+    /// The weight of each action at the context at hand.
+    sums: Vec<f64>,
+}
+
+/// Actions that are tabulated at most, as policies times cells.
+const TABULATED: usize = 1 << 26;
+
 /// Estimates add up to here and no further: beyond it a policy has no weight anyway.
 const LARGEST: f64 = 1e300;
 
 /// The weights are computed afresh when the largest could have fallen by exp(-this).
 const DEEPEST: f64 = 200.0;
 
-impl Exp4 {
-    /// Sets the rate for the clock.
-    fn set_rate(&mut self) {
-        let (k, clock) = (self.reads.actions as f64, &self.state.clock);
-        let horizon = clock.tuned().unwrap_or_else(|| 2f64.powi(self.state.doublings as i32));
-        let ln_size = (self.policies.len().max(2) as f64).ln();
-        // eta = sqrt(2 ln N/(rho K T))   docs/bases.md#exp4
-        let rate = self.params.rate.or(|| (2.0 * ln_size / (k * horizon)).sqrt());
-        self.rate = rate / clock.range.sqrt();
-    }
-
-    /// Sets the rate, and computes all weights from L.
-    fn tune(&mut self) {
-        self.set_rate();
-        self.refresh();
-    }
-
+impl Exp4State {
     /// Computes all weights from L.
-    fn refresh(&mut self) {
-        let State { losses, weights, shift, depth, .. } = &mut self.state;
-        *shift = losses.iter().copied().fold(f64::INFINITY, f64::min);
-        *depth = 0.0;
-        for (w, l) in weights.iter_mut().zip(losses) {
-            *w = (-self.rate * (*l - *shift)).exp();
+    fn refresh(&mut self, rate: f64) {
+        self.shift = self.losses.iter().copied().fold(f64::INFINITY, f64::min);
+        self.depth = 0.0;
+        for (w, l) in self.weights.iter_mut().zip(&self.losses) {
+            *w = (-rate * (*l - self.shift)).exp();
         }
     }
+}
 
-    /// Where the actions of all policies at `x` are.
-    fn actions_at(&mut self, x: &Context) -> Result<Range<usize>, BaseError> {
-        self.reads.check(x)?;
+impl Exp4Work {
+    /// The actions of all policies at `x`, appended; whether or not they are offered.
+    fn act_all(&mut self, x: &Context) -> Result<(), BaseError> {
+        for policy in &self.policies {
+            let action =
+                policy.act(x).filter(|a| *a < self.sums.len()).ok_or_else(undefined::<Exp4Params>)?;
+            self.actions.push(action as u16);
+        }
+        Ok(())
+    }
+
+    /// Where the actions of all policies are.
+    fn actions_at(&mut self, class: &PolicyClass, x: &Context) -> Result<Range<usize>, BaseError> {
         let n = self.policies.len();
         if self.tabulated {
-            let cell = if self.reads.cells.is_some() { x.cell().unwrap_or(0) } else { 0 };
+            let cell = if class.reads().cells.is_some() { x.cell().unwrap_or(0) } else { 0 };
             return Ok(cell * n..(cell + 1) * n);
         }
         let same = |seen: &Context| seen.features() == x.features() && seen.cell() == x.cell();
         if !self.seen.as_ref().is_some_and(same) {
             self.seen = None;
             self.actions.clear();
-            act_all(&self.policies, &self.reads, x, &mut self.actions)?;
+            self.act_all(x)?;
             self.seen.insert(Context::default()).copy_from(x);
         }
         Ok(0..n)
     }
-
-    fn step(&mut self) {
-        self.state.clock.tick();
-        let clock = &self.state.clock;
-        if clock.horizon.is_none()
-            && clock.rounds >= 1u64.checked_shl(self.state.doublings).unwrap_or(u64::MAX)
-        {
-            self.state.doublings += 1;
-            self.tune();
-        }
-    }
-
-    /// The weights of all policies; their probabilities are proportional to these.
-    pub fn weights(&self) -> &[f64] {
-        &self.state.weights
-    }
-
-    /// The policies, in the order of their weights.
-    pub fn policies(&self) -> &[Arc<Policy>] {
-        &self.policies
-    }
-}
-
-/// The actions of all policies at `x`, appended.
-fn act_all(policies: &[Arc<Policy>], reads: &Reads, x: &Context, to: &mut Vec<u16>) -> Result<(), BaseError> {
-    for policy in policies {
-        match policy.act(x) {
-            Some(a) if a < reads.actions => to.push(a as u16),
-            _ => return Err(BaseError::Failed(String::from("a policy of exp4 is not defined at a context"))),
-        }
-    }
-    Ok(())
 }
 
 /// sums[a] = sum of the weights whose action is a. Four partial sums per action, so that one addition need not wait
@@ -236,52 +138,64 @@ fn sum_by_action(weights: &[f64], actions: &[u16], sums: &mut [f64]) {
     }
 }
 
-impl Base<Context, Arm> for Exp4 {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        let row = self.actions_at(x)?;
-        sum_by_action(&self.state.weights, &self.actions[row], &mut self.sums);
-        let total: f64 = self.sums.iter().sum();
-        let arm = sample_index(&self.sums, total, rng)
-            .ok_or_else(|| BaseError::Failed(String::from("all weights of exp4 are zero")))?;
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(self.sums[arm] / total)))
-    }
+impl PolicyRule for Exp4Params {
+    type State = Exp4State;
+    type Work = Exp4Work;
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let arm = check_arm(made.decision, self.reads.actions)?;
-        let row = self.actions_at(x)?;
-        let estimate = feedback.estimate();
-        if estimate > 0.0 {
-            // e = s c/q_a; L_theta += e for every theta with theta(x) = a
-            let loss = estimate / probability(&made.memo)?;
-            let factor = (-self.rate * loss).exp();
-            let State { losses, weights, depth, .. } = &mut self.state;
-            for ((l, w), a) in losses.iter_mut().zip(weights).zip(&self.actions[row]) {
-                let agreed = usize::from(*a) == arm;
-                *l = (*l + if agreed { loss } else { 0.0 }).min(LARGEST);
-                *w *= if agreed { factor } else { 1.0 };
-            }
-            *depth += self.rate * loss;
-            if self.state.depth > DEEPEST {
-                self.refresh();
+    fn work(&self, class: &PolicyClass, _: &Setup) -> Result<Exp4Work, BaseError> {
+        let (reads, policies) = (class.reads(), class.enumerate()?);
+        let cells = reads.cells.unwrap_or(1);
+        let tabulated = reads.is_tabular() && cells.saturating_mul(policies.len()) <= TABULATED;
+        let sums = vec![0.0; reads.actions];
+        let mut work = Exp4Work { policies, tabulated, actions: Vec::new(), seen: None, rate: 0.0, sums };
+        if tabulated {
+            let mut x = Context::plain(reads.actions);
+            for cell in 0..cells {
+                x.set_cell(reads.cells.map(|_| cell));
+                work.act_all(&x)?;
             }
         }
-        self.step();
+        Ok(work)
+    }
+
+    fn fresh(&self, _: &PolicyClass, work: &Exp4Work) -> Result<Exp4State, BaseError> {
+        let n = work.policies.len();
+        Ok(Exp4State { losses: vec![0.0; n], weights: vec![1.0; n], shift: 0.0, depth: 0.0, doublings: 1 })
+    }
+
+    fn tune(base: &mut Exp4) -> Result<(), BaseError> {
+        let k = base.actions() as f64;
+        let horizon = base.clock.tuned().unwrap_or_else(|| 2f64.powi(base.state.doublings as i32));
+        let ln_size = (base.work.policies.len().max(2) as f64).ln();
+        // eta = sqrt(2 ln N/(rho K T))   docs/bases.md#exp4
+        let rate = base.rule.rate.or(|| (2.0 * ln_size / (k * horizon)).sqrt());
+        base.work.rate = rate / base.clock.range.sqrt();
         Ok(())
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.reads.check(x)?;
-        self.step();
+    /// Keeps the estimates (docs/stability.md#rates-that-follow-the-range).
+    fn retune(base: &mut Exp4) -> Result<(), BaseError> {
+        Self::tune(base)?;
+        base.state.refresh(base.work.rate);
         Ok(())
     }
 
-    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
-        self.reads.check(x).ok()?;
+    fn propose(base: &mut Exp4, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        let row = base.work.actions_at(&base.class, round.x)?;
+        sum_by_action(&base.state.weights, &base.work.actions[row], &mut base.work.sums);
+        let (sums, missing) = base.work.sums.split_at_mut(round.offered);
+        sums[round.offered - 1] += missing.iter().sum::<f64>();
+        let total: f64 = sums.iter().sum();
+        let arm = sample_index(sums, total, rng)
+            .ok_or_else(|| BaseError::Failed(String::from("all weights of exp4 are zero")))?;
+        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(sums[arm] / total)))
+    }
+
+    fn likelihood(base: &Exp4, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {
         let (mut agreed, mut total) = (0.0, 0.0);
-        for (policy, w) in self.policies.iter().zip(&self.state.weights) {
+        for (policy, w) in base.work.policies.iter().zip(&base.state.weights) {
             total += w;
-            if policy.act(x)? == decision.index() {
+            if round.action(policy)? == arm {
                 agreed += w;
             }
         }
@@ -289,39 +203,55 @@ impl Base<Context, Arm> for Exp4 {
         Some((q, Memo::one(q)))
     }
 
-    /// Restarts, or re-tunes the rate and keeps the estimates (docs/stability.md#rates-that-follow-the-range).
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        let clock = &mut self.state.clock;
-        if clock.obey(order, self.params.range_change)? {
-            self.state.losses.fill(0.0);
-            self.state.doublings = 1;
-        } else {
-            *clock = go_on(*clock, order);
+    fn learn(
+        base: &mut Exp4,
+        round: Round<'_>,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
+        let estimate = feedback.estimate();
+        if estimate > 0.0 {
+            // e = s c/q_a; L_theta += e for every theta with theta(x) = a
+            let (loss, last) = (estimate / probability(memo)?, round.offered - 1);
+            let row = base.work.actions_at(&base.class, round.x)?;
+            let factor = (-base.work.rate * loss).exp();
+            let Exp4State { losses, weights, depth, .. } = &mut base.state;
+            for ((l, w), a) in losses.iter_mut().zip(weights).zip(&base.work.actions[row]) {
+                let agreed = usize::from(*a).min(last) == arm;
+                *l = (*l + if agreed { loss } else { 0.0 }).min(LARGEST);
+                *w *= if agreed { factor } else { 1.0 };
+            }
+            *depth += base.work.rate * loss;
+            if base.state.depth > DEEPEST {
+                base.state.refresh(base.work.rate);
+            }
         }
-        self.tune();
         Ok(())
     }
 
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
+    fn ticked(base: &mut Exp4) -> Result<(), BaseError> {
+        let ends = 1u64.checked_shl(base.state.doublings).unwrap_or(u64::MAX);
+        if base.clock.horizon.is_none() && base.clock.rounds >= ends {
+            base.state.doublings += 1;
+            Self::retune(base)?;
+        }
+        Ok(())
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        check_numbers("estimated losses", &state.losses, self.policies.len())?;
-        check_numbers("weights", &state.weights, self.policies.len())?;
+    fn restore(base: &Exp4, state: &mut Exp4State, _: &Clock) -> Result<(), SnapshotError> {
+        check_numbers("estimated losses", &state.losses, base.work.policies.len())?;
+        check_numbers("weights", &state.weights, base.work.policies.len())?;
         let losses = state.losses.iter().all(|l| *l >= state.shift && *l <= LARGEST) && state.shift >= 0.0;
         let weights = state.weights.iter().all(|w| (0.0..=1.0).contains(w));
-        if !(losses && weights && state.weights.iter().any(|w| *w > 0.0)) {
-            return Err(SnapshotError::state("its weights are not weights of its estimated losses").into());
-        }
-        if !((0.0..=DEEPEST).contains(&state.depth) && (1..=64).contains(&state.doublings)) {
-            return Err(SnapshotError::state("its weights were never computed like that").into());
-        }
-        self.state = state;
-        self.set_rate();
-        Ok(())
+        ensure(
+            losses && weights && state.weights.iter().any(|w| *w > 0.0),
+            "its weights are not weights of its estimated losses",
+        )?;
+        ensure(
+            (0.0..=DEEPEST).contains(&state.depth) && (1..=64).contains(&state.doublings),
+            "its weights were never computed like that",
+        )
     }
 }
 
@@ -345,12 +275,12 @@ mod tests {
     /// Plays `rounds` rounds and returns L as computed from the memos alone.
     fn play(base: &mut Exp4, contexts: &[Context], rounds: usize) -> Vec<f64> {
         let mut rng = Pcg64Dxsm::seed_from_u64(1);
-        let mut losses = vec![0.0; base.policies.len()];
+        let mut losses = vec![0.0; base.work.policies.len()];
         for round in 0..rounds {
             let x = &contexts[round % contexts.len()];
             let made = base.propose(x, &mut rng).unwrap();
             let loss = if made.decision == Arm(1) { 0.2 } else { f64::from(round as u32 % 2) };
-            for (l, p) in losses.iter_mut().zip(&base.policies) {
+            for (l, p) in losses.iter_mut().zip(&base.work.policies) {
                 if p.act(x) == Some(made.decision.index()) {
                     *l += loss / made.memo.get(0).unwrap();
                 }
@@ -365,8 +295,8 @@ mod tests {
     fn assert_weights(base: &Exp4, losses: &[f64], eta: f64) {
         let low = losses.iter().copied().fold(f64::INFINITY, f64::min);
         let direct: Vec<f64> = losses.iter().map(|l| (-eta * (l - low)).exp()).collect();
-        let (a, b): (f64, f64) = (base.weights().iter().sum(), direct.iter().sum());
-        for (w, d) in base.weights().iter().zip(&direct) {
+        let (a, b): (f64, f64) = (base.state.weights.iter().sum(), direct.iter().sum());
+        for (w, d) in base.state.weights.iter().zip(&direct) {
             assert!((w / a - d / b).abs() <= 1e-12, "{} and {}", w / a, d / b);
         }
     }
@@ -415,7 +345,7 @@ mod tests {
             base.pass(&x).unwrap();
         }
         // 8 rounds are over: the rate is for 16.
-        assert!((base.rate - (2.0 * 8f64.ln() / 48.0).sqrt()).abs() < 1e-15);
+        assert!((base.work.rate - (2.0 * 8f64.ln() / 48.0).sqrt()).abs() < 1e-15);
         assert!(base.propose(&x, &mut Pcg64Dxsm::seed_from_u64(0)).is_ok());
     }
 
@@ -426,7 +356,7 @@ mod tests {
             let made = Proposal::with_memo(Arm(0), Memo::one(0.5));
             base.learn(&Context::tabular(0, 3), &made, Feedback::plain(1.0)).unwrap();
             base.obey(Order::Widen { range: 4.0, remaining: Some(if kept { 999 } else { 1000 }) }).unwrap();
-            assert!((base.rate - (2.0 * 8f64.ln() / 3000.0).sqrt() / 2.0).abs() < 1e-15);
+            assert!((base.work.rate - (2.0 * 8f64.ln() / 3000.0).sqrt() / 2.0).abs() < 1e-15);
             assert_eq!(base.state.losses.iter().any(|l| *l > 0.0), kept);
         }
         assert!(
@@ -440,17 +370,17 @@ mod tests {
         let base = Exp4Params::default().build(&setup).unwrap();
         let mut other = base.clone();
         for break_it in [
-            (|s: &mut State| s.weights[0] = f64::NAN) as fn(&mut State),
-            |s| s.weights[0] = -1.0,
-            |s| s.weights.fill(0.0),
-            |s| s.losses[1] = -1.0,
-            |s| s.losses.truncate(3),
-            |s| s.depth = 1e9,
-            |s| s.doublings = 0,
+            (|s: &mut Exp4| s.state.weights[0] = f64::NAN) as fn(&mut Exp4),
+            |s| s.state.weights[0] = -1.0,
+            |s| s.state.weights.fill(0.0),
+            |s| s.state.losses[1] = -1.0,
+            |s| s.state.losses.truncate(3),
+            |s| s.state.depth = 1e9,
+            |s| s.state.doublings = 0,
             |s| s.clock.range = 0.5,
         ] {
             let mut broken = base.clone();
-            break_it(&mut broken.state);
+            break_it(&mut broken);
             assert!(matches!(other.load(&broken.save()), Err(BaseError::Snapshot(_))));
         }
         assert!(other.load(&Exp4Params::default().build(&tables(9)).unwrap().save()).is_err());

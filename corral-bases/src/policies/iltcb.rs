@@ -9,38 +9,25 @@
 //! regret constraint does not bind before millions of rounds, and half of the play explores: `practical` is the
 //! default, `theory` is for study.
 
-use std::sync::Arc;
-
-use corral_core::policy::Policy;
-
-use super::class::{ErmOracle, Policies, PolicyClass};
-use super::data::{Costs, Sites};
 use super::estimates::{Estimates, Estimator, Seen};
-use super::ln_size;
 use super::op::{History, Op, OpInfo, OpParams};
-use super::workspace::Workspace;
-use crate::prelude::*;
+use super::prelude::*;
 
-const NAME: &str = "iltcb";
-
-/// Constants of [`Iltcb`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum IltcbPreset {
-    /// psi = 100 and mu as in the analysis.
-    Theory,
-    /// psi = 1 and a tenth of mu.
-    #[default]
-    Practical,
+words! {
+    /// Constants of [`Iltcb`].
+    pub enum IltcbPreset {
+        /// psi = 100 and mu as in the analysis.
+        Theory,
+        /// psi = 1 and a tenth of mu.
+        #[default]
+        Practical,
+    }
 }
 
-corral_core::params! {
-    /// Parameters of [`Iltcb`].
-    pub struct IltcbParams {
-        /// Which policies: "environment" (its own class; auto takes it where there is one), { trees = { depth,
-        /// bins, search, .. } } or { linear = { ridge, .. } }.
-        policies: Policies = Policies::Auto;
+base! {
+    /// ILOVETOCONBANDITS over a class with an oracle.
+    pub type Iltcb = PolicyBase<IltcbParams>;
+    params policies {
         /// Constants: theory (psi 100, mu as in the paper) or practical (psi 1, mu a tenth of it).
         preset: IltcbPreset = IltcbPreset::Practical;
         /// How little regret weighs against variance in (OP); auto: by the preset.
@@ -54,56 +41,24 @@ corral_core::params! {
         delta: f64 = 0.05, Bounds::INSIDE_UNIT;
         /// Whether (OP) starts from the last solution instead of from nothing.
         warm_start: bool = false;
+    } with only_restarts, any_policies
+    also {
+        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
+            // sqrt(K T ln N), constants and logarithms dropped
+            Some(RegretBound::new((setup.actions() as f64 * self.policies.ln_size(setup)?).sqrt(), 0.5))
+        }
     }
+    name: "iltcb",
+    summary: "Plays few policies of low regret and low variance, found by coordinate descent with an oracle.",
+    source: "Agarwal, Hsu, Kale, Langford, Li, Schapire 2014, Taming the monster",
+    regret: "O~(sqrt(K T ln N))",
+    fits: "stochastic contexts and losses, any class with an oracle",
+    cost: "O(support); (OP) at rounds 1, 2, 4, 8, ..",
+    ..super::POLICIES
 }
 
 /// Steps that one (OP) may take: only an oracle that approximates can need so many.
 const CAP: u64 = 100_000;
-
-impl BaseParams for IltcbParams {
-    type Base = Iltcb;
-
-    const ENTRY: Entry = Entry {
-        name: NAME,
-        summary: "Plays few policies of low regret and low variance, found by coordinate descent with an oracle.",
-        source: "Agarwal, Hsu, Kale, Langford, Li, Schapire 2014, Taming the monster",
-        regret: "O~(sqrt(K T ln N))",
-        alpha: Some(0.5),
-        fits: "stochastic contexts and losses, any class with an oracle",
-        cost: "O(support); (OP) at rounds 1, 2, 4, 8, ..",
-        kind: Kind::Contextual,
-        status: Status::Paper,
-    };
-
-    fn needs(&self, setup: &Setup) -> Option<&'static str> {
-        self.policies.needs(setup)
-    }
-
-    fn build(self, setup: &Setup) -> Result<Iltcb, BaseError> {
-        self.check()?;
-        let class = self.policies.class(setup)?;
-        let first = first_leader(&class)?;
-        let estimator = Estimator::new(self.estimates, &class.reads())?;
-        let state = State::new(Clock::new(setup), &class, &first, estimator);
-        let mut base = Iltcb {
-            params: self,
-            state,
-            first,
-            work: Workspace::default(),
-            probabilities: vec![0.0; class.reads().actions],
-            estimates: vec![0.0; class.reads().actions],
-            info: OpInfo::default(),
-            class,
-        };
-        base.work.clear();
-        Ok(base)
-    }
-
-    fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-        // sqrt(K T ln N), constants and logarithms dropped
-        Some(RegretBound::new((setup.actions() as f64 * ln_size(&self.policies, setup)?).sqrt(), 0.5))
-    }
-}
 
 impl IltcbParams {
     fn psi(&self) -> f64 {
@@ -115,30 +70,9 @@ impl IltcbParams {
     }
 }
 
-/// The leader before anything was seen: what the oracle answers when nothing costs anything.
-fn first_leader(class: &PolicyClass) -> Result<Arc<Policy>, BaseError> {
-    let reads = class.reads();
-    Ok(class.minimise(&Sites::new(reads), &Costs::new(reads.actions), &mut Workspace::default())?.policy)
-}
-
-/// ILOVETOCONBANDITS over a class with an oracle.
-#[derive(Debug, Clone)]
-pub struct Iltcb {
-    params: IltcbParams,
-    state: State,
-    class: PolicyClass,
-    first: Arc<Policy>,
-    work: Workspace,
-    /// q(a) at the context at hand.
-    probabilities: Vec<f64>,
-    /// v of the round at hand.
-    estimates: Vec<f64>,
-    info: OpInfo,
-}
-
+/// What [`Iltcb`] has learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
-    clock: Clock,
+pub struct IltcbState {
     sites: Sites,
     /// Rounds at each site.
     counts: Vec<f64>,
@@ -155,53 +89,48 @@ struct State {
     ends: u64,
 }
 
-impl State {
-    /// Q_0 = 0, mu_0 = 1/(2K), tau_1 = 1.
-    fn new(clock: Clock, class: &PolicyClass, leader: &Arc<Policy>, estimator: Estimator) -> Self {
-        let reads = class.reads();
-        let sites = Sites::new(reads);
-        let counts = vec![0.0; sites.len()];
-        let mu = 0.5 / reads.actions as f64;
-        let losses = Costs::new(reads.actions);
-        let leader = Arc::clone(leader);
-        Self { clock, sites, counts, losses, estimator, support: Vec::new(), leader, mu, ends: 1 }
-    }
+/// Room of [`Iltcb`], and how (OP) was solved.
+#[derive(Debug, Clone)]
+pub struct IltcbWork {
+    oracle: Workspace,
+    /// q(a) at the context at hand.
+    probabilities: Vec<f64>,
+    /// v of the round at hand.
+    estimates: Vec<f64>,
+    info: OpInfo,
 }
 
 impl Iltcb {
     /// mu after `rounds` rounds.
     fn smoothing(&self, rounds: u64) -> f64 {
-        let (k, t) = (self.class.reads().actions as f64, rounds as f64);
-        let horizon = self.state.clock.tuned().unwrap_or(t.max(2.0));
+        let (k, t) = (self.actions() as f64, rounds as f64);
+        let horizon = self.clock.tuned().unwrap_or(t.max(2.0));
         // d_tau = ln(16 tau^2 N/delta)
-        let confidence = 16f64.ln() + 2.0 * t.ln() + self.class.ln_size(horizon) - self.params.delta.ln();
+        let confidence = 16f64.ln() + 2.0 * t.ln() + self.class.ln_size(horizon) - self.rule.delta.ln();
         // mu_m = min(1/(2K), sqrt(rho d/(K tau_m)))                  the paper: ln(..) becomes rho ln(..)
-        let mu = (self.state.clock.range * confidence / (k * t)).sqrt();
-        (self.params.mu_scale() * mu).min(0.5 / k)
+        let mu = (self.clock.range * confidence / (k * t)).sqrt();
+        (self.rule.mu_scale() * mu).min(0.5 / k)
     }
 
-    /// A round at `x` is over.
-    fn record(&mut self, x: &Context, seen: Option<Seen>) -> Result<(), BaseError> {
-        let k = self.class.reads().actions;
-        self.class.reads().check(x)?;
-        self.estimates.fill(0.0);
-        let state = &mut self.state;
-        state.estimator.add(x, seen, &mut self.estimates)?;
-        let site = state.sites.enter(x)?;
+    /// Adds a round to the history.
+    fn record(&mut self, round: Round<'_>, seen: Option<Seen>) -> Result<(), BaseError> {
+        let (k, v, state) = (self.actions(), &mut self.work.estimates, &mut self.state);
+        v.fill(0.0);
+        state.estimator.add(round.x, seen, v)?;
+        // An action that is not offered costs what is played in its place.
+        let stands_in = v[round.offered - 1];
+        v[round.offered..].fill(stands_in);
+        let site = state.sites.enter(round.x)?;
         state.counts.resize(state.sites.len(), 0.0);
         state.counts[site] += 1.0;
         let row = &mut state.losses.block(&state.sites)[site * k..(site + 1) * k];
-        row.iter_mut().zip(&self.estimates).for_each(|(sum, v)| *sum += v);
-        state.clock.tick();
-        if state.clock.rounds >= state.ends {
-            self.optimise()?;
-        }
+        row.iter_mut().zip(v).for_each(|(sum, v)| *sum += *v);
         Ok(())
     }
 
     /// The end of an epoch: the leader, and Q as a solution of (OP).
     fn optimise(&mut self) -> Result<(), BaseError> {
-        let rounds = self.state.clock.rounds;
+        let rounds = self.clock.rounds;
         let mu = self.smoothing(rounds);
         let state = &self.state;
         let history = History {
@@ -210,10 +139,10 @@ impl Iltcb {
             losses: &state.losses,
             rounds: rounds as f64,
         };
-        let params = OpParams { mu, psi: self.params.psi(), cap: CAP };
-        let start: &[_] = if self.params.warm_start { &state.support } else { &[] };
-        let mut op = Op::new(history, &self.class, &mut self.work, params, start)?;
-        self.info = op.solve()?;
+        let params = OpParams { mu, psi: self.rule.psi(), cap: CAP };
+        let start: &[_] = if self.rule.warm_start { &state.support } else { &[] };
+        let mut op = Op::new(history, &self.class, &mut self.work.oracle, params, start)?;
+        self.work.info = op.solve()?;
         let leader = Arc::clone(&op.leader);
         let support = op.support.iter().map(|s| (Arc::clone(&s.policy), s.weight)).collect();
         (self.state.support, self.state.leader, self.state.mu) = (support, leader, mu);
@@ -224,119 +153,119 @@ impl Iltcb {
         Ok(())
     }
 
-    /// Qtilde^mu(.|x) into `to`: the weight that is left over goes to the leader, and every action gets mu.
-    fn distribution_at(&self, x: &Context, to: &mut [f64]) -> Result<(), BaseError> {
-        let (k, state) = (to.len(), &self.state);
-        to.fill(0.0);
-        let mut left = 1.0;
-        let undefined = || BaseError::Failed(String::from("a policy of iltcb is not defined at the context"));
-        for (policy, weight) in &state.support {
-            *policy.act(x).and_then(|a| to.get_mut(a)).ok_or_else(undefined)? += weight;
-            left -= weight;
-        }
-        *state.leader.act(x).and_then(|a| to.get_mut(a)).ok_or_else(undefined)? += f64::max(left, 0.0);
-        let kept = 1.0 - k as f64 * state.mu;
-        to.iter_mut().for_each(|q| *q = kept * *q + state.mu);
-        Ok(())
-    }
-
-    /// How (OP) was solved at the end of the last epoch.
-    pub fn info(&self) -> OpInfo {
-        self.info
-    }
-
     /// Q, without the weight that is left over, and the leader that gets it.
     pub fn support(&self) -> (&[(Arc<Policy>, f64)], &Policy) {
         (&self.state.support, &self.state.leader)
     }
 }
 
-impl Base<Context, Arm> for Iltcb {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.class.reads().check(x)?;
-        let mut q = std::mem::take(&mut self.probabilities);
-        let filled = self.distribution_at(x, &mut q);
-        self.probabilities = q;
-        filled?;
-        let q = &self.probabilities;
+impl IltcbState {
+    /// Qtilde^mu(.|x) into `to`: the weight that is left over goes to the leader, and every action gets mu.
+    fn distribution_at(&self, round: Round<'_>, to: &mut [f64]) -> Result<(), BaseError> {
+        to.fill(0.0);
+        let mut left = 1.0;
+        for (policy, weight) in &self.support {
+            to[round.action(policy).ok_or_else(undefined::<IltcbParams>)?] += weight;
+            left -= weight;
+        }
+        to[round.action(&self.leader).ok_or_else(undefined::<IltcbParams>)?] += f64::max(left, 0.0);
+        let kept = 1.0 - to.len() as f64 * self.mu;
+        to.iter_mut().for_each(|q| *q = kept * *q + self.mu);
+        Ok(())
+    }
+}
+
+impl PolicyRule for IltcbParams {
+    type State = IltcbState;
+    type Work = IltcbWork;
+
+    fn work(&self, class: &PolicyClass, _: &Setup) -> Result<IltcbWork, BaseError> {
+        let zeros = || vec![0.0; class.reads().actions];
+        let (oracle, info) = (Workspace::default(), OpInfo::default());
+        Ok(IltcbWork { oracle, probabilities: zeros(), estimates: zeros(), info })
+    }
+
+    /// Q_0 = 0, mu_0 = 1/(2K), tau_1 = 1; the leader is what the oracle answers when nothing costs anything.
+    fn fresh(&self, class: &PolicyClass, _: &IltcbWork) -> Result<IltcbState, BaseError> {
+        let reads = class.reads();
+        let (sites, losses) = (Sites::new(reads), Costs::new(reads.actions));
+        let leader = class.minimise(&sites, &losses, &mut Workspace::default())?.policy;
+        let (counts, mu) = (vec![0.0; sites.len()], 0.5 / reads.actions as f64);
+        let estimator = Estimator::new(self.estimates, &reads)?;
+        Ok(IltcbState { sites, counts, losses, estimator, support: Vec::new(), leader, mu, ends: 1 })
+    }
+
+    fn tune(base: &mut Iltcb) -> Result<(), BaseError> {
+        base.work.oracle.clear();
+        base.work.info = OpInfo::default();
+        Ok(())
+    }
+
+    fn propose(base: &mut Iltcb, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        let q = &mut base.work.probabilities[..round.offered];
+        base.state.distribution_at(round, q)?;
         let arm = sample_index(q, q.iter().sum(), rng)
             .ok_or_else(|| BaseError::Failed(String::from("iltcb has no probability left")))?;
         Ok(Proposal::with_memo(Arm::from(arm), Memo::one(q[arm])))
     }
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check(self.state.clock.range)?;
-        let arm = check_arm(made.decision, self.class.reads().actions)?;
-        // c'' = s c/Q(a)
-        let seen = match feedback.observed() {
-            Some(loss) => {
-                Some(Seen { arm, loss, weight: feedback.weight(), probability: probability(&made.memo)? })
-            }
-            None => None,
-        };
-        self.record(x, seen)
-    }
-
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.record(x, None)
-    }
-
-    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
-        let (reads, state) = (self.class.reads(), &self.state);
-        reads.check(x).ok()?;
-        // As `distribution_at`, for one action.
+    /// As [`IltcbState::distribution_at`], for one action.
+    fn likelihood(base: &Iltcb, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {
+        let state = &base.state;
         let (mut agreed, mut left) = (0.0, 1.0);
         for (policy, weight) in &state.support {
-            agreed += if policy.act(x)? == decision.index() { *weight } else { 0.0 };
+            agreed += if round.action(policy)? == arm { *weight } else { 0.0 };
             left -= weight;
         }
-        agreed += if state.leader.act(x)? == decision.index() { f64::max(left, 0.0) } else { 0.0 };
-        let k = reads.actions;
-        let q = if decision.index() < k { (1.0 - k as f64 * state.mu) * agreed + state.mu } else { 0.0 };
+        agreed += if round.action(&state.leader)? == arm { f64::max(left, 0.0) } else { 0.0 };
+        let k = round.offered;
+        let q = if arm < k { (1.0 - k as f64 * state.mu) * agreed + state.mu } else { 0.0 };
         Some((q, Memo::one(q)))
     }
 
-    /// Restarts: history, Q and leader are dropped, and mu is for the new range.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        let mut clock = self.state.clock;
-        if !clock.obey(order, RangeChange::Restart)? {
-            return Ok(());
-        }
-        let mut estimator = self.state.estimator.clone();
-        estimator.reset();
-        self.state = State::new(clock, &self.class, &self.first, estimator);
-        self.work.clear();
-        Ok(())
+    fn learn(
+        base: &mut Iltcb,
+        round: Round<'_>,
+        arm: usize,
+        memo: &Memo,
+        feedback: Feedback,
+    ) -> Result<(), BaseError> {
+        // c'' = s c/Q(a)
+        let seen = match feedback.observed() {
+            Some(loss) => {
+                Some(Seen { arm, loss, weight: feedback.weight(), probability: probability(memo)? })
+            }
+            None => None,
+        };
+        base.record(round, seen)
     }
 
-    fn save(&self) -> Vec<u8> {
-        seal(NAME, &self.params, &self.state)
+    fn pass(base: &mut Iltcb, round: Round<'_>) -> Result<(), BaseError> {
+        base.record(round, None)
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let mut state: State = reopen(NAME, &self.params, state)?;
-        state.clock.valid()?;
-        state.estimator.restore(&Estimator::new(self.params.estimates, &self.class.reads())?)?;
-        state.sites.valid(&self.class.reads())?;
+    fn ticked(base: &mut Iltcb) -> Result<(), BaseError> {
+        if base.clock.rounds >= base.state.ends { base.optimise() } else { Ok(()) }
+    }
+
+    fn restore(base: &Iltcb, state: &mut IltcbState, clock: &Clock) -> Result<(), SnapshotError> {
+        let reads = base.class.reads();
+        let estimator = Estimator::new(base.rule.estimates, &reads).map_err(SnapshotError::state)?;
+        state.estimator.restore(&estimator)?;
+        state.sites.valid(&reads)?;
         state.losses.valid(&state.sites)?;
         check_numbers("counts", &state.counts, state.sites.len())?;
         for policy in state.support.iter().map(|s| &s.0).chain([&state.leader]) {
-            self.class.valid(policy)?;
+            base.class.valid(policy)?;
         }
         let total: f64 = state.support.iter().map(|s| s.1).sum();
         let weights = state.support.iter().all(|s| s.1 >= 0.0) && total <= 1.0 + 1e-9;
         let counts = state.counts.iter().all(|c| *c >= 0.0)
-            && state.counts.iter().sum::<f64>() == state.clock.rounds as f64
+            && state.counts.iter().sum::<f64>() == clock.rounds as f64
             && state.ends.is_power_of_two()
-            && state.ends > state.clock.rounds;
-        let mu = state.mu > 0.0 && state.mu <= 0.5 / self.class.reads().actions as f64;
-        if !(weights && counts && mu) {
-            return Err(SnapshotError::state("its weights or rounds do not add up").into());
-        }
-        self.state = state;
-        self.work.clear();
-        self.info = OpInfo::default();
-        Ok(())
+            && state.ends > clock.rounds;
+        let mu = state.mu > 0.0 && state.mu <= 0.5 / reads.actions as f64;
+        ensure(weights && counts && mu, "its weights or rounds do not add up")
     }
 }
 
@@ -377,15 +306,15 @@ mod tests {
             play(&mut base, rounds, &mut rng);
             assert_eq!(base.state.ends, ends);
         }
-        assert_eq!(base.state.clock.rounds, 2048);
+        assert_eq!(base.clock.rounds, 2048);
         // mu = sqrt(rho ln(16 tau^2 N/delta)/(K tau))
         let mu = ((16.0 * 2048f64.powi(2) * 27.0 / 0.05).ln() / (3.0 * 2048.0)).sqrt();
         assert!((base.state.mu - mu).abs() < 1e-12);
-        base.state.clock.range = 4.0;
+        base.clock.range = 4.0;
         assert!((base.smoothing(2048) - 2.0 * mu).abs() < 1e-12);
         let practical = IltcbParams::default().build(&setup()).unwrap();
         assert!((practical.smoothing(2048) - 0.1 * mu).abs() < 1e-12);
-        assert_eq!((practical.params.psi(), practical.params.mu_scale()), (1.0, 0.1));
+        assert_eq!((practical.rule.psi(), practical.rule.mu_scale()), (1.0, 0.1));
     }
 
     #[test]
@@ -393,7 +322,7 @@ mod tests {
         let mut base = IltcbParams::default().build(&setup()).unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(2);
         play(&mut base, 1000, &mut rng);
-        assert!(base.info().solved && !base.support().0.is_empty());
+        assert!(base.work.info.solved && !base.support().0.is_empty());
         for cell in 0..4 {
             let x = Context::tabular(cell, 3);
             let q: Vec<f64> = (0..3).map(|a| base.likelihood(&x, &Arm(a)).unwrap().0).collect();
@@ -412,7 +341,7 @@ mod tests {
         let made = base.propose(&x, &mut Pcg64Dxsm::seed_from_u64(0)).unwrap();
         base.learn(&x, &made, Feedback::unseen()).unwrap();
         assert_eq!(base.state.counts, [0.0, 0.0, 6.0, 0.0]);
-        assert_eq!((base.state.clock.rounds, base.state.ends), (6, 8));
+        assert_eq!((base.clock.rounds, base.state.ends), (6, 8));
         assert!(base.state.losses.dense().iter().all(|v| *v == 0.0));
     }
 
@@ -451,7 +380,7 @@ mod tests {
         for warm_start in [false, true] {
             let mut base = IltcbParams { warm_start, ..IltcbParams::default() }.build(&setup()).unwrap();
             play(&mut base, 4096, &mut Pcg64Dxsm::seed_from_u64(3));
-            assert!(base.info().solved);
+            assert!(base.work.info.solved);
             // Action x mod 3 is right in context x; of 27 policies the best are right in contexts 1 and 2, and in one
             // of 0 and 3.
             let leader = base.support().1;
@@ -473,7 +402,7 @@ mod tests {
             let loss = if made.decision.index() == right { 0.0 } else { 1.0 };
             base.learn(&x, &made, Feedback::plain(loss)).unwrap();
         }
-        assert!(base.info().solved, "{:?}", base.info());
+        assert!(base.work.info.solved, "{:?}", base.work.info);
         // The exclusive or was found.
         let right = |a: f64, b: f64| base.support().1.act(&Context::shared(vec![a, b], 2));
         let quadrants = [right(0.1, 0.1), right(0.1, 0.9), right(0.9, 0.1), right(0.9, 0.9)];
@@ -486,20 +415,20 @@ mod tests {
         play(&mut base, 600, &mut Pcg64Dxsm::seed_from_u64(5));
         let mut other = base.clone();
         for break_it in [
-            (|s: &mut State| s.mu = 0.5) as fn(&mut State),
-            |s| s.mu = f64::NAN,
-            |s| s.support[0].1 = -0.1,
-            |s| s.support[0].1 = 1.5,
-            |s| s.support[0].0 = Arc::new(Policy::Table(vec![0, 0, 0, 2])),
-            |s| s.leader = Arc::new(Policy::Table(vec![3, 0, 0, 0])),
-            |s| s.counts[0] += 1.0,
-            |s| s.counts.truncate(2),
-            |s| s.ends = 512,
-            |s| s.ends = 1000,
-            |s| s.losses = Costs::new(2),
+            (|s: &mut Iltcb| s.state.mu = 0.5) as fn(&mut Iltcb),
+            |s| s.state.mu = f64::NAN,
+            |s| s.state.support[0].1 = -0.1,
+            |s| s.state.support[0].1 = 1.5,
+            |s| s.state.support[0].0 = Arc::new(Policy::Table(vec![0, 0, 0, 2])),
+            |s| s.state.leader = Arc::new(Policy::Table(vec![3, 0, 0, 0])),
+            |s| s.state.counts[0] += 1.0,
+            |s| s.state.counts.truncate(2),
+            |s| s.state.ends = 512,
+            |s| s.state.ends = 1000,
+            |s| s.state.losses = Costs::new(2),
         ] {
             let mut broken = base.clone();
-            break_it(&mut broken.state);
+            break_it(&mut broken);
             assert!(matches!(other.load(&broken.save()), Err(BaseError::Snapshot(_))));
         }
         assert!(other.load(&base.save()).is_ok());

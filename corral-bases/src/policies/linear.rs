@@ -14,6 +14,7 @@ use super::class::{Erm, ErmOracle};
 use super::data::{Costs, Reads, Sites};
 use super::seeded::Seeded;
 use super::workspace::Workspace;
+use crate::points::cholesky;
 use crate::prelude::*;
 
 corral_core::params! {
@@ -110,30 +111,12 @@ impl Ridge {
         let root = weight.sqrt();
         self.room.clear();
         self.room.extend(row.iter().chain(&[1.0]).map(|v| v * root));
-        let l = &mut self.factors[block * n * n..(block + 1) * n * n];
-        let z = &mut self.room;
-        for k in 0..n {
-            let (old, new) = (l[k * n + k], l[k * n + k].hypot(z[k]));
-            let (c, s) = (new / old, z[k] / old);
-            l[k * n + k] = new;
-            for i in k + 1..n {
-                l[i * n + k] = (l[i * n + k] + s * z[i]) / c;
-                z[i] = c * z[i] - s * l[i * n + k];
-            }
-        }
+        cholesky::update(&mut self.factors[block * n * n..(block + 1) * n * n], n, &mut self.room);
     }
 
     /// Solves L L^T w = b in place of b.
     fn solve(&self, block: usize, n: usize, b: &mut [f64]) {
-        let l = &self.factors[block * n * n..(block + 1) * n * n];
-        for i in 0..n {
-            let s: f64 = l[i * n..i * n + i].iter().zip(&*b).map(|(l, x)| l * x).sum();
-            b[i] = (b[i] - s) / l[i * n + i];
-        }
-        for i in (0..n).rev() {
-            let s: f64 = (i + 1..n).map(|j| l[j * n + i] * b[j]).sum();
-            b[i] = (b[i] - s) / l[i * n + i];
-        }
+        cholesky::solve(&self.factors[block * n * n..(block + 1) * n * n], n, b);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Bases over classes of policies, the classes, and their oracles.
 //!
 //! A class is a list, depth-limited trees or linear argmax policies ([`PolicyClass`]); its oracle ([`ErmOracle`]) finds
-//! the policy that costs least on a data set ([`Sites`], [`Costs`]). None of these bases takes action sets that change
-//! from round to round: policies name actions by number, and a round with another number of actions is an error. None
-//! learns from decisions of others at large: their estimates divide by the probability of their own proposal.
+//! the policy that costs least on a data set ([`Sites`], [`Costs`]). A round may offer fewer actions than were announced: a
+//! policy whose action is not offered plays the last one that is (docs/bases.md#actions-that-are-not-offered). None of these
+//! bases learns from decisions of others at large: their estimates divide by the probability of their own proposal.
 //!
 //! | contexts and losses | bases |
 //! |---|---|
@@ -43,52 +43,40 @@ mod epoch_greedy;
 mod estimates;
 mod exp4;
 mod finite;
+mod frame;
 mod iltcb;
 mod linear;
 mod op;
 #[cfg(test)]
 mod oracle_tests;
+mod prelude;
 mod seeded;
 mod trees;
 mod workspace;
 
-pub use bistro::{Bistro, BistroParams, BistroRule};
+pub use bistro::{Bistro, BistroParams, BistroRule, BistroState, BistroWork};
 pub use class::{Erm, ErmOracle, Policies, PolicyClass};
 pub use data::{Costs, OneHot, Reads, Sites};
-pub use epoch_greedy::{EpochGreedy, EpochGreedyParams, EpochGreedyVariant};
+pub use epoch_greedy::{EpochGreedy, EpochGreedyParams, EpochGreedyState, EpochGreedyVariant};
 pub use estimates::Estimates;
-pub use exp4::{Exp4, Exp4Params};
+pub use exp4::{Exp4, Exp4Params, Exp4State, Exp4Work};
 pub use finite::FiniteClass;
-pub use iltcb::{Iltcb, IltcbParams, IltcbPreset};
+pub use frame::{OverPolicies, PolicyBase, PolicyRule, Round};
+pub use iltcb::{Iltcb, IltcbParams, IltcbPreset, IltcbState, IltcbWork};
 pub use linear::{LinearClass, LinearParams};
 pub use op::OpInfo;
 pub(crate) use seeded::Seeded;
 pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 
-use corral_core::registry::Row;
-use corral_core::{Order, Setup};
+use corral_core::registry::{Entry, Kind, Row, Status};
 
-use crate::built::{Build, arms, bound_horizon};
-use crate::common::Clock;
+use crate::built::{Build, arms};
+
+/// What is said of most of them.
+const POLICIES: Entry =
+    Entry { alpha: Some(0.5), kind: Kind::Contextual, status: Status::Paper, ..Entry::EMPTY };
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] =
     &[arms::<Exp4Params>(), arms::<EpochGreedyParams>(), arms::<IltcbParams>(), arms::<BistroParams>()];
-
-/// ln N of the class that `policies` names in the world of `setup`, for regret bounds.
-fn ln_size(policies: &Policies, setup: &Setup) -> Option<f64> {
-    Some(policies.class(setup).ok()?.ln_size(bound_horizon(setup)))
-}
-
-/// What is left of the horizon of `clock`, where it is known: for bases that cannot do without, when they restart and
-/// are not told.
-fn rounds_left(clock: &Clock) -> Option<u64> {
-    clock.horizon.map(|horizon| horizon.saturating_sub(clock.rounds).max(1))
-}
-
-/// The clock of a base that keeps what it learned, with the rounds that `order` says are left.
-fn go_on(clock: Clock, order: Order) -> Clock {
-    let horizon = order.remaining().map(|left| clock.rounds.saturating_add(left)).or(clock.horizon);
-    Clock { horizon, ..clock }
-}
