@@ -1,7 +1,9 @@
 //! The lines of a chart as paths: few points, short numbers.
 
-use super::Point;
+use maud::PreEscaped;
+
 use super::frame::Frame;
+use super::{Point, Scale};
 
 /// How far from its line a point of a curve may be left out, in pixels of the drawing.
 const STRAIGHT: f64 = 0.4;
@@ -99,7 +101,6 @@ fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::Scale;
     use crate::chart::frame::Span;
 
     #[test]
