@@ -137,8 +137,12 @@ fn low(mut times: Vec<f64>) -> f64 {
     times[times.len() / 10]
 }
 
+/// Nanoseconds at a number of bases: flat, dense, floor.
+type Row = (usize, [f64; 3]);
+
 /// Rounds of both steps and the floor, measured in turns in one run.
-fn ratios(batches: usize) {
+fn ratios(batches: usize) -> Vec<Row> {
+    let mut rows = Vec::new();
     println!("a round, ns\n{:>9} {:>9} {:>10} {:>10} {:>8}", "bases", "flat", "dense", "floor", "d/f");
     for m in SIZES {
         let mut flat = Game::new(m, Step::Flat, Rate::Balanced);
@@ -156,7 +160,50 @@ fn ratios(batches: usize) {
         }
         let [flat, dense, floor] = found.map(low);
         println!("{m:>9} {flat:>9.0} {dense:>10.0} {floor:>10.0} {:>8.2}", dense / flat);
+        rows.push((m, [flat, dense, floor]));
     }
+    rows
+}
+
+/// The curve of the README: time against bases, both in logarithms.
+fn curve(rows: &[Row]) -> String {
+    let x = |bases: usize| 64.0 + 22.8 * (bases as f64).log2();
+    let y = |ns: f64| 286.0 - 44.67 * (ns / 10.0).log10();
+    let grouped = |n: usize| match n {
+        ..1_000 => n.to_string(),
+        ..1_000_000 => format!("{},{:03}", n / 1_000, n % 1_000),
+        _ => format!("{},{:03},{:03}", n / 1_000_000, n / 1_000 % 1_000, n % 1_000),
+    };
+    let mut lines = vec![
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 330" font-family="sans-serif" font-size="12" fill="#444">"##.to_owned(),
+        "<title>The time of a round of the master against the number of bases: dense step, flat step, and one pass over the numbers</title>".to_owned(),
+        r##"<rect width="640" height="330" fill="#fff"/>"##.to_owned(),
+        r##"<text x="292" y="324" text-anchor="middle">bases M</text>"##.to_owned(),
+    ];
+    for (power, label) in ["10 ns", "100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms"].iter().enumerate()
+    {
+        let at = y(10f64.powi(power as i32 + 1));
+        lines.push(format!(r##"<line x1="64" x2="520" y1="{at:.1}" y2="{at:.1}" stroke="#ddd"/>"##));
+        lines.push(format!(r##"<text x="58" y="{:.1}" text-anchor="end">{label}</text>"##, at + 4.0));
+    }
+    for (bases, _) in rows {
+        let label = grouped(*bases);
+        lines.push(format!(r##"<text x="{:.1}" y="302" text-anchor="middle">{label}</text>"##, x(*bases)));
+    }
+    for (which, name, ink) in [
+        (1, "dense step", r##"stroke="#b5451b""##),
+        (2, "one pass", r##"stroke="#888" stroke-dasharray="4 3""##),
+        (0, "flat step", r##"stroke="#1b5fb5""##),
+    ] {
+        let points: Vec<_> = rows.iter().map(|(m, ns)| format!("{:.1},{:.1}", x(*m), y(ns[which]))).collect();
+        lines.push(format!(
+            r##"<polyline points="{}" fill="none" stroke-width="2" {ink}/>"##,
+            points.join(" ")
+        ));
+        let end = rows.last().map_or(0.0, |(_, ns)| y(ns[which]) + 4.0);
+        lines.push(format!(r##"<text x="528" y="{end:.1}">{name}</text>"##));
+    }
+    lines.join("\n") + "\n</svg>\n"
 }
 
 /// From how many bases on is the flat step the faster one, at which rates? Dense over flat.
@@ -200,7 +247,10 @@ criterion_group!(benches, rounds, ensembles);
 
 fn main() {
     if !std::env::args().any(|a| a == "--test") {
-        ratios(300);
+        let rows = ratios(300);
+        if let Some(file) = std::env::var_os("CORRAL_SVG") {
+            std::fs::write(file, curve(&rows)).expect("the file can be written");
+        }
         crossover(60);
         bands(300);
     }

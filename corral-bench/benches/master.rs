@@ -45,7 +45,7 @@ impl Game {
     /// A whole round of the master: sample, update with loss 1.
     fn round(&mut self) -> usize {
         let base = self.corral.sample(&mut self.rng);
-        let weight = 1.0 / self.corral.probabilities()[base];
+        let weight = 1.0 / self.corral.probability(base);
         self.corral.update(1.0, Credit::Chosen { base, weight }).expect("the credit is valid").len()
     }
 }
