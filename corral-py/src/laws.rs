@@ -13,7 +13,6 @@ use crate::errors::{Answer, Error};
 /// not touched: copies are made by pickle. points: the set that it plays in, as for a band, instead of actions.
 #[pyfunction]
 #[pyo3(signature = (base, *, actions = 3, points = None, features = 0, row_features = 0, rounds = 2_000, seed = 1))]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub fn laws(
     base: &Bound<'_, PyAny>,
     actions: usize,

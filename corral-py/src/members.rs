@@ -75,7 +75,7 @@ impl Flying {
 /// A decision that was not learned, as it was, and why.
 type NotLearned = Box<(Flying, EnsembleError)>;
 
-fn not_learned<D>(refused: Box<Refused<D>>, kind: fn(Ticket<D>) -> Flying) -> NotLearned {
+fn not_learned<D>(refused: Refused<D>, kind: fn(Ticket<D>) -> Flying) -> NotLearned {
     Box::new((kind(refused.ticket), refused.error))
 }
 
@@ -90,10 +90,10 @@ impl Members {
     pub fn learn(&mut self, x: &Context, made: Flying, loss: f64) -> Result<(), NotLearned> {
         match (self, made) {
             (Self::Arms(own), Flying::Arm(t)) => {
-                own.learn(x, t, loss).map(drop).map_err(|r| not_learned(r, Flying::Arm))
+                own.learn(x, t, loss).map(drop).map_err(|r| not_learned(*r, Flying::Arm))
             }
             (Self::Points(own), Flying::Point(t)) => {
-                own.learn(x, t, loss).map(drop).map_err(|r| not_learned(r, Flying::Point))
+                own.learn(x, t, loss).map(drop).map_err(|r| not_learned(*r, Flying::Point))
             }
             (own, made) => {
                 let foreign = EnsembleError::Foreign { found: made.id().band, expected: own.id() };

@@ -346,7 +346,7 @@ impl Corral {
     #[cold]
     fn outlast(&mut self) {
         let before = self.clock.round - 1;
-        if before % self.clock.length > 0 || !(before / self.clock.length).is_power_of_two() {
+        if !before.is_multiple_of(self.clock.length) || !(before / self.clock.length).is_power_of_two() {
             return;
         }
         self.auditor = None;
