@@ -50,16 +50,15 @@ impl RangeChange {
     }
 }
 
-/// Which of several best actions is played.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Ties {
-    /// The one that is counted first.
-    #[default]
-    Lowest,
-    /// A random one.
-    Random,
+words! {
+    /// Which of several best actions is played.
+    pub enum Ties {
+        /// The one that is counted first.
+        #[default]
+        Lowest,
+        /// A random one.
+        Random,
+    }
 }
 
 /// An arm drawn uniformly: one number of the generator.

@@ -4,20 +4,19 @@ use super::packed;
 use super::regressor::{Regressor, unusable};
 use crate::prelude::*;
 
-/// The link sigma.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Link {
-    /// 1/(1 + exp(-u)).
-    #[default]
-    Logistic,
-    /// exp(u) for u <= 0, and 1 above.
-    Exponential,
-    /// The distribution function of the normal distribution.
-    Probit,
-    /// u.
-    Identity,
+words! {
+    /// The link sigma.
+    pub enum Link {
+        /// 1/(1 + exp(-u)).
+        #[default]
+        Logistic,
+        /// exp(u) for u <= 0, and 1 above.
+        Exponential,
+        /// The distribution function of the normal distribution.
+        Probit,
+        /// u.
+        Identity,
+    }
 }
 
 impl Link {

@@ -18,18 +18,17 @@ corral_core::params! {
     }
 }
 
-/// Which parameter vectors a linear model has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Parameters {
-    /// Shared where actions have features, else disjoint.
-    #[default]
-    Auto,
-    /// One vector, over the features of the actions.
-    Shared,
-    /// One vector per action, over the shared features (over the action's own where there are none).
-    Disjoint,
+words! {
+    /// Which parameter vectors a linear model has.
+    pub enum Parameters {
+        /// Shared where actions have features, else disjoint.
+        #[default]
+        Auto,
+        /// One vector, over the features of the actions.
+        Shared,
+        /// One vector per action, over the shared features (over the action's own where there are none).
+        Disjoint,
+    }
 }
 
 /// After how many updates of a model its inverse is computed afresh.

@@ -8,15 +8,15 @@ use super::prelude::*;
 /// So many examples are refitted at every update; later ones take one Newton step.
 const REFIT: usize = 512;
 
-/// A link function sigma.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum PointLink {
-    /// 1/(1 + e^-u).
-    Logistic,
-    /// e^(u - bound).
-    Exponential,
+words! {
+    /// A link function sigma.
+    pub enum PointLink {
+        /// 1/(1 + e^-u).
+        #[default]
+        Logistic,
+        /// e^(u - bound).
+        Exponential,
+    }
 }
 
 impl PointLink {

@@ -9,18 +9,17 @@ use serde::{Deserialize, Serialize};
 use super::ridge::quadratic;
 use super::{cholesky, dot};
 
-/// How the optimum over a polytope (or box) is found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Search {
-    /// Vertices where there are few, else relaxed.
-    #[default]
-    Auto,
-    /// Every vertex: exact.
-    Vertices,
-    /// The ellipsoid replaced by an l1 ball of 2d corners: a factor sqrt(d) wider, and 2d linear minima.
-    Relaxed,
+words! {
+    /// How the optimum over a polytope (or box) is found.
+    pub enum Search {
+        /// Vertices where there are few, else relaxed.
+        #[default]
+        Auto,
+        /// Every vertex: exact.
+        Vertices,
+        /// The ellipsoid replaced by an l1 ball of 2d corners: a factor sqrt(d) wider, and 2d linear minima.
+        Relaxed,
+    }
 }
 
 /// No more vertices than this are listed.

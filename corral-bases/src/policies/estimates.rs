@@ -7,17 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::data::Reads;
 use crate::linear::{Regressor, Ridge, RidgeParams};
 
-/// How the costs of actions that were not played are estimated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Estimates {
-    /// By the importance weight alone, as in the paper.
-    #[default]
-    ImportanceWeighted,
-    /// Around a ridge regression of the losses seen before (Dudik, Langford, Li 2011): unbiased too, with as little
-    /// variance as the regression leaves. Needs features.
-    DoublyRobust,
+words! {
+    /// How the costs of actions that were not played are estimated.
+    pub enum Estimates {
+        /// By the importance weight alone, as in the paper.
+        #[default]
+        ImportanceWeighted,
+        /// Around a ridge regression of the losses seen before (Dudik, Langford, Li 2011): unbiased too, with as little
+        /// variance as the regression leaves. Needs features.
+        DoublyRobust,
+    }
 }
 
 /// What was seen of a round: the action that was played, what it cost, the importance weight that this came with, and

@@ -23,18 +23,17 @@ use super::workspace::Workspace;
 use crate::common::Setting;
 use corral_core::params::{Bounds, Params};
 
-/// How a tree is searched for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum TreeSearch {
-    /// Split by split, each the best by itself: time linear in the data.
-    #[default]
-    Greedy,
-    /// As greedy, but every split is the first of the best two levels: finds XOR-like targets.
-    LookAhead,
-    /// The cheapest tree: depth at most 3, and data small enough (else look-ahead, and the answer says so).
-    Exact,
+words! {
+    /// How a tree is searched for.
+    pub enum TreeSearch {
+        /// Split by split, each the best by itself: time linear in the data.
+        #[default]
+        Greedy,
+        /// As greedy, but every split is the first of the best two levels: finds XOR-like targets.
+        LookAhead,
+        /// The cheapest tree: depth at most 3, and data small enough (else look-ahead, and the answer says so).
+        Exact,
+    }
 }
 
 corral_core::params! {
