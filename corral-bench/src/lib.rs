@@ -63,6 +63,7 @@ pub mod export;
 pub mod figures;
 pub mod overall;
 pub mod ranks;
+pub mod record;
 pub mod report;
 pub mod run;
 pub mod spec;

@@ -1,10 +1,11 @@
 //! The role of a base algorithm.
 
 use rand_core::Rng;
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::set::SetError;
-use crate::{Benched, Commons, LossDomain, Memo, Order, ParamError, SnapshotError};
+use crate::{BaseError, Commons, LossDomain, Memo, Order};
 
 /// A base algorithm: it proposes decisions and learns from losses that a master passes on.
 ///
@@ -314,79 +315,48 @@ impl Feedback {
     }
 }
 
-/// Why a base could not do what it was asked.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BaseError {
-    /// A parameter that the algorithm is not defined for.
-    #[error(transparent)]
-    Param(#[from] ParamError),
-    /// A loss outside [0, 1] (or, where losses may leave it, no number).
-    #[error("{}", loss_text(*.0))]
-    Loss(f64),
-    /// A weight that is negative, not finite or above the range.
-    #[error("a weight must be in [0, {range}], but is {weight}")]
-    Weight {
-        /// The offending weight.
-        weight: f64,
-        /// The range in force.
-        range: f64,
-    },
-    /// A range below 1 or not finite.
-    #[error("a range must be finite and at least 1, but is {0}")]
-    Range(f64),
-    /// The context is not of the shape that the base was built for.
-    #[error("the context has {found} {what}, but {expected} were announced")]
-    Context {
-        /// What was counted: "features", "actions".
-        what: &'static str,
-        /// How many there are.
-        found: usize,
-        /// How many the base was built for.
-        expected: usize,
-    },
-    /// A feature that is not finite.
-    #[error("feature {index} of the context is {value}")]
-    Feature {
-        /// Its place.
-        index: usize,
-        /// Its value.
-        value: f64,
-    },
-    /// A decision or memo that this base cannot have made.
-    #[error("not a proposal of this base: {0}")]
-    Proposal(String),
-    /// A set, or a point of one, that cannot be used.
-    #[error(transparent)]
-    Set(#[from] SetError),
-    /// A snapshot that cannot be used.
-    #[error(transparent)]
-    Snapshot(#[from] SnapshotError),
-    /// Anything else: a numerical failure, a foreign base.
-    #[error("{0}")]
-    Failed(String),
+/// A base that failed and plays no more, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Benched {
+    /// The base.
+    pub base: usize,
+    /// The round in which it failed.
+    pub round: u64,
+    /// What reports call it: a base of a nested ensemble has the names of both, `outer/inner`.
+    pub name: String,
+    /// What it was asked to do.
+    pub during: Duty,
+    /// What went wrong.
+    pub reason: String,
 }
 
-/// How an error speaks of a loss that is none.
-pub(crate) fn loss_text(loss: f64) -> String {
-    if loss.is_finite() && loss.abs() <= 1e100 {
-        format!("a loss must be in [0, 1], but is {loss}")
-    } else {
-        format!("a loss must be a number, but is {loss}")
-    }
+/// What a base was asked to do when it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duty {
+    /// To propose a decision.
+    Propose,
+    /// To learn a loss.
+    Learn,
+    /// To note a round without it.
+    Pass,
+    /// To give the probability of a decision.
+    Likelihood,
+    /// To do what the master ordered.
+    Obey,
+    /// Nothing: the caller retired it.
+    Retired,
 }
 
-impl BaseError {
-    /// Whether whoever called is to blame, and not the base: the context is none that the base was built for.
-    pub fn is_the_callers(&self) -> bool {
-        matches!(self, Self::Context { .. } | Self::Feature { .. })
-    }
-
-    /// Passes `range` on when it is finite and at least 1.
-    ///
-    /// # Errors
-    /// Names the range otherwise.
-    pub fn check_range(range: f64) -> Result<f64, Self> {
-        if (1.0..f64::INFINITY).contains(&range) { Ok(range) } else { Err(Self::Range(range)) }
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Propose => "propose",
+            Self::Learn => "learn",
+            Self::Pass => "pass",
+            Self::Likelihood => "likelihood",
+            Self::Obey => "obey",
+            Self::Retired => "retired",
+        })
     }
 }

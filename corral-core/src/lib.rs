@@ -79,16 +79,16 @@ pub mod set;
 pub mod snapshot;
 pub mod text;
 
-pub use base::{Abilities, Base, BaseError, Feedback, Proposal};
+pub use base::{Abilities, Base, Benched, Duty, Feedback, Proposal};
 pub use commons::Commons;
 pub use context::{Context, ContextSampler, ContextShape};
 pub use corral::{Corral, CorralParams, Horizon, Rate, Step, restart_factor};
-pub use decision::{Arm, Decision, Learner, Point};
+pub use decision::{Decision, Learner};
 pub use ensemble::{
-    BaseMetrics, Benched, Crediting, Duty, Ensemble, EnsembleError, EnsembleParams, Feed, Metrics,
-    Observation, Outcome, Propensities, Refused, Tally,
+    BaseMetrics, Crediting, Ensemble, EnsembleError, EnsembleParams, Feed, Metrics, Observation, Outcome,
+    Propensities, Refused, Tally,
 };
-pub use error::ParamError;
+pub use error::{BaseError, ParamError};
 pub use master::{Credit, Master, MasterError, Telemetry};
 pub use memo::Memo;
 pub use order::Order;
@@ -102,5 +102,5 @@ pub use set::Set;
 pub use setup::{LossDomain, Setup};
 pub use shared::Shared;
 pub use snapshot::SnapshotError;
-pub use space::Space;
+pub use space::{Arm, Point, Space};
 pub use ticket::{Ticket, TicketId};

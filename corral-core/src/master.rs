@@ -248,3 +248,15 @@ pub enum MasterError {
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
 }
+
+/// A master and its parameters in one line.
+pub(crate) fn described(name: &str, params: &impl std::fmt::Debug) -> String {
+    let params = format!("{params:?}");
+    let keys = params.split_once('{').map_or("", |(_, keys)| keys.trim_end_matches('}').trim());
+    if keys.is_empty() { name.into() } else { format!("{name} ({keys})") }
+}
+
+/// Passes over a share in (0, 1). Written so that NaN fails.
+pub(crate) fn check_share(share: f64) -> Result<(), MasterError> {
+    if share > 0.0 && share < 1.0 { Ok(()) } else { Err(MasterError::Share(share)) }
+}

@@ -2,7 +2,7 @@
 
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
 
-use crate::data::Table;
+use crate::table::Table;
 use crate::{Draw, EnvError, Environment};
 
 /// A round that begins.

@@ -7,7 +7,7 @@ use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
 use corral_core::{ParamError, Rng, params};
 
-use crate::registry::{Make, named};
+use crate::world::{Make, named};
 use crate::{BuildError, Draw};
 
 /// When the feedback of a round arrives.

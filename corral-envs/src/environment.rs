@@ -3,7 +3,7 @@
 use corral_core::set::SetError;
 use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup};
 
-use crate::data::Table;
+use crate::table::Table;
 
 /// A world: each round it shows side information and takes a decision.
 ///

@@ -5,7 +5,7 @@ use corral_core::{Rng, params};
 use serde::{Deserialize, Serialize};
 
 use crate::arms::{Deterministic, Stationary};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 /// Which of the two environments.

@@ -39,6 +39,8 @@ mod environment;
 mod registry;
 mod regret;
 mod rescaled;
+mod table;
+mod world;
 
 pub mod arms;
 pub mod contextual;
@@ -57,6 +59,7 @@ pub use delay::{
 pub use draw::{Draw, Stream};
 pub use environment::{EnvError, Environment};
 pub use induced::{Induced, induce};
-pub use registry::{Ask, Build, Make, REGISTRY, World, build, entries, example};
+pub use registry::{REGISTRY, build, entries, example};
 pub use regret::{ArmSums, CellSums};
 pub use rescaled::Rescaled;
+pub use world::{Ask, Build, Make, World};

@@ -2,7 +2,7 @@
 
 use corral_core::{Feedback, LossDomain, ParamError, Rng, Scale, Setup};
 
-use crate::data::Table;
+use crate::table::Table;
 use crate::{EnvError, Environment};
 
 /// Shows the losses (or rewards) of `E` in [0, 1], by a [`Scale`]. Mean losses and regret stay in the units of the world.

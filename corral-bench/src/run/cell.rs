@@ -6,37 +6,12 @@ use rand_pcg::Pcg64Dxsm;
 
 use super::Plugins;
 use super::build::{self, Band, BuildError, Runner};
-use super::record::{BandRecord, CellRecord, LISTED_BASES, TRACED_SEEDS, checkpoints};
+use crate::record::{BandRecord, CellRecord, CellSpec, LISTED_BASES, TRACED_SEEDS, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;
 
 /// How often a cell tells how far it is. Whether to go on it asks in every round.
 const LOOK_UP: u64 = 8192;
-
-/// Which cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CellSpec {
-    /// Its place in the order of the spec.
-    pub cell: u64,
-    /// The horizon.
-    pub rounds: u64,
-    /// Index of the environment.
-    pub environment: usize,
-    /// Index of the learner.
-    pub learner: usize,
-    /// The seed.
-    pub seed: u64,
-}
-
-impl CellSpec {
-    /// The cell of this number: horizons first, then environments, learners, seeds.
-    pub fn of(spec: &Spec, cell: u64) -> Self {
-        let run = spec.runs[(cell / spec.seeds) as usize];
-        let rounds = spec.rounds[run.horizon];
-        let (environment, learner, seed) = (run.environment, run.learner, cell % spec.seeds);
-        Self { cell, rounds, environment, learner, seed }
-    }
-}
 
 /// Runs a cell. `None` when `stop` said so before it ended.
 pub fn run_cell(

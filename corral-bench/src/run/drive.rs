@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use corral_core::memory;
 use corral_envs::data::Table;
 
-use super::cell::{CellSpec, run_cell};
+use super::cell::run_cell;
 use super::estimate::estimate;
-use super::{BuildError, CellRecord, Plugins, build};
+use super::{BuildError, CellRecord, CellSpec, Plugins, build};
 use crate::spec::{Spec, SpecError, Swept};
 use crate::store::{Manifest, Shard, Store, StoreError};
 

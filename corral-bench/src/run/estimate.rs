@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use corral_core::memory;
 
-use super::cell::{CellSpec, run_cell};
+use super::CellSpec;
+use super::cell::run_cell;
 use super::{Plugins, Resources};
 use crate::spec::{RunSpec, Spec};
 

@@ -5,11 +5,10 @@ mod cell;
 mod drive;
 mod estimate;
 mod plugins;
-mod record;
 
+pub use crate::record::{AuditRecord, BandRecord, CellRecord, CellSpec, checkpoints};
 pub use build::{BuildError, bound, member};
-pub use cell::{CellSpec, run_cell};
+pub use cell::run_cell;
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};
 pub use plugins::Plugins;
-pub use record::{AuditRecord, BandRecord, CellRecord, checkpoints};

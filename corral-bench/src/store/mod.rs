@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::{CellRecord, CellSpec};
+use crate::record::{CellRecord, CellSpec};
 use crate::spec::Spec;
 
 pub use done::Done;

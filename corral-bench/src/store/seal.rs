@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use crate::run::{CellRecord, CellSpec, checkpoints};
+use crate::record::{CellRecord, CellSpec, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 
 const OPENING: &[u8] = b"{\"digest\":\"";

@@ -511,7 +511,7 @@ impl Master for Corral {
     }
 
     fn describe(&self) -> String {
-        crate::masters::described("corral", &self.params)
+        crate::master::described("corral", &self.params)
     }
 
     fn save(&self) -> Vec<u8> {

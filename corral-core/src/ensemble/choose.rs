@@ -1,8 +1,8 @@
 //! The first half of a round: who decides, and where the loss will have to go.
 
-use super::{Crediting, Duty, Ensemble, EnsembleError, Feed, Propensities};
+use super::{Crediting, Ensemble, EnsembleError, Feed, Propensities};
 use crate::ticket::{Propensity, Share, Trace};
-use crate::{BaseError, Feedback, Master, MasterError, Memo, Proposal, Rng};
+use crate::{BaseError, Duty, Feedback, Master, MasterError, Memo, Proposal, Rng};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Picks the base of the round, has it propose, and traces where the loss will have to go. `guarded`: not as a base of

@@ -18,7 +18,7 @@ pub enum EnsembleError {
         bases: usize,
     },
     /// A loss outside [0, 1], or where losses may leave it, no number.
-    #[error("{}", crate::base::loss_text(*.0))]
+    #[error("{}", crate::error::loss_text(*.0))]
     Loss(f64),
     /// A value outside the range of its scale.
     #[error(transparent)]

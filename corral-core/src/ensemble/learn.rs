@@ -1,8 +1,8 @@
 //! The second half of a round: a loss arrives.
 
-use super::{Duty, Ensemble, EnsembleError, Outcome};
+use super::{Ensemble, EnsembleError, Outcome};
 use crate::ticket::Trace;
-use crate::{Credit, Feedback, Master, MasterError, Order, Proposal};
+use crate::{Credit, Duty, Feedback, Master, MasterError, Order, Proposal};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Whether a loss and where it has to go can be this ensemble's. Written so that NaN fails.

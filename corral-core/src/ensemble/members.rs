@@ -1,8 +1,8 @@
 //! Bases that come and go while the ensemble runs. Nobody else forgets anything, and tickets that are out come home.
 
-use super::{Duty, Ensemble, EnsembleError, Seat};
-use crate::masters::check_share;
-use crate::{Base, Master, Order};
+use super::{Ensemble, EnsembleError, Seat};
+use crate::master::check_share;
+use crate::{Base, Duty, Master, Order};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Adds a base that is followed with probability `share` at first; the probabilities of the others are multiplied by

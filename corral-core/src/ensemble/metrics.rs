@@ -4,8 +4,8 @@ use std::fmt::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Benched, Ensemble};
-use crate::{Master, Pending};
+use super::Ensemble;
+use crate::{Benched, Master};
 
 /// What an ensemble has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -14,12 +14,12 @@ pub struct Metrics {
     pub rounds: u64,
     /// Losses that came home.
     pub learned: u64,
-    /// Tickets that are out: those that [`Pending`] holds, else the rounds whose loss has not come home.
+    /// Tickets that are out: those that [`Pending`](crate::Pending) holds, else the rounds whose loss has not come home.
     pub open: u64,
     /// Tickets that waited too long.
     pub expired: u64,
     /// Losses that were refused since the ensemble was built: outside their range, learned before, of another ensemble; and
-    /// those for tickets that do not wait in [`Pending`].
+    /// those for tickets that do not wait in [`Pending`](crate::Pending).
     pub refused: u64,
     /// Losses that were cut to their range.
     pub clipped: u64,
@@ -47,15 +47,6 @@ pub struct BaseMetrics {
 }
 
 impl Metrics {
-    /// The same, with the tickets that wait in `pending`, and those that expired or were refused there.
-    #[must_use]
-    pub fn with_pending<X, D>(mut self, pending: &Pending<X, D>) -> Self {
-        self.open = pending.len() as u64;
-        self.refused += pending.refused();
-        self.expired = pending.counts().defaulted + pending.counts().dropped;
-        self
-    }
-
     /// The numbers in the text format of Prometheus, as families `corral_...`; `band` is a label of each.
     ///
     /// ```

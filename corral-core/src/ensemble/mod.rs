@@ -13,21 +13,18 @@ mod seat;
 mod state;
 mod world;
 
-use serde::{Deserialize, Serialize};
-
 use crate::masters::{MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
-
 use crate::{
-    Base, BaseError, Commons, Decision, Feedback, Master, MasterError, Order, Proposal, Rng, Scale, Setup,
-    Ticket, TicketId,
+    Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Order, Proposal, Rng,
+    Scale, Setup, Ticket, TicketId,
 };
 
 pub use error::{EnsembleError, Refused};
 pub use metrics::{BaseMetrics, Metrics};
 pub use rules::{Crediting, EnsembleParams, Feed, Propensities};
 use seat::Seat;
-pub use seat::{Duty, Tally};
+pub use seat::Tally;
 pub use world::Observation;
 
 use guard::Guard;
@@ -50,21 +47,6 @@ pub struct Outcome {
     pub ordered: usize,
     /// The bases that failed and were benched, at the choice or now.
     pub benched: Vec<usize>,
-}
-
-/// A base that failed and plays no more, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Benched {
-    /// The base.
-    pub base: usize,
-    /// The round in which it failed.
-    pub round: u64,
-    /// What reports call it: a base of a nested ensemble has the names of both, `outer/inner`.
-    pub name: String,
-    /// What it was asked to do.
-    pub during: Duty,
-    /// What went wrong.
-    pub reason: String,
 }
 
 /// Proposals kept for their room: more than this many tickets coming home at once are let go.

@@ -3,9 +3,9 @@
 //! Weights multiply (the inner base j is fed `outer weight * 1/pbar_j`, the loss unchanged), ranges multiply, and a new
 //! range from above starts everything over. The ticket travels in the memo.
 
-use super::{Benched, Duty, Ensemble, EnsembleError, Feed, Seat};
+use super::{Ensemble, EnsembleError, Feed, Seat};
 use crate::ticket::{Share, Trace};
-use crate::{Abilities, Base, BaseError, Feedback, Master, Memo, Order, Proposal, Rng};
+use crate::{Abilities, Base, BaseError, Benched, Duty, Feedback, Master, Memo, Order, Proposal, Rng};
 
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<X, D, M> {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {

@@ -1,7 +1,5 @@
 //! One base in its place: the instance, what it has been told, what it has done.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::guard::guard;
@@ -45,37 +43,6 @@ impl Tally {
         let Self { max_weight, weights, squares, .. } = *self;
         // Written so that NaN fails.
         [max_weight, weights, squares].iter().all(|v| *v >= 0.0) && self.losses.is_finite()
-    }
-}
-
-/// What a base was asked to do when it failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Duty {
-    /// To propose a decision.
-    Propose,
-    /// To learn a loss.
-    Learn,
-    /// To note a round without it.
-    Pass,
-    /// To give the probability of a decision.
-    Likelihood,
-    /// To do what the master ordered.
-    Obey,
-    /// Nothing: the caller retired it.
-    Retired,
-}
-
-impl fmt::Display for Duty {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Propose => "propose",
-            Self::Learn => "learn",
-            Self::Pass => "pass",
-            Self::Likelihood => "likelihood",
-            Self::Obey => "obey",
-            Self::Retired => "retired",
-        })
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Benched, Crediting, Ensemble, EnsembleError, Feed, Guard, Learned, Tally};
-use crate::Master;
+use super::{Crediting, Ensemble, EnsembleError, Feed, Guard, Learned, Tally};
 use crate::snapshot::{self, SnapshotError};
+use crate::{Benched, Master};
 
 const NAME: &str = "ensemble";
 const VERSION: u16 = 3;

@@ -66,7 +66,6 @@ pub use rbbe::{Rbbe, RbbeParams, RbbeRule, copies_of_grid};
 pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
 pub use roster::Roster;
 pub use rule::{Credited, Rule, Ruled};
-pub(crate) use rule::{check_share, described};
 pub use trim::{Schedule, Trim, TrimParams, TrimRule};
 pub use tsallis_inf::{Estimator, TsallisInf, TsallisInfParams, TsallisInfRule};
 pub use two_step::{TwoStep, TwoStepParams};

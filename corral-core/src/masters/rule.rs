@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{MasterSetup, Roster};
+use crate::master::{check_share, described};
 use crate::params::Params;
 use crate::{
     Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry, registry::Entry,
@@ -293,18 +294,6 @@ impl<R: Rule> Master for Ruled<R> {
         *self = Self { roster: read.roster, rule: read.rule, probabilities: read.probabilities, ..fresh };
         Ok(())
     }
-}
-
-/// A master and its parameters in one line.
-pub(crate) fn described(name: &str, params: &impl std::fmt::Debug) -> String {
-    let params = format!("{params:?}");
-    let keys = params.split_once('{').map_or("", |(_, keys)| keys.trim_end_matches('}').trim());
-    if keys.is_empty() { name.into() } else { format!("{name} ({keys})") }
-}
-
-/// Passes over a share in (0, 1). Written so that NaN fails.
-pub(crate) fn check_share(share: f64) -> Result<(), MasterError> {
-    if share > 0.0 && share < 1.0 { Ok(()) } else { Err(MasterError::Share(share)) }
 }
 
 /// Whether `p` is a distribution over the bases of `roster`.

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::snapshot::{self, SnapshotError};
-use crate::{Ensemble, EnsembleError, Feedback, Master, Outcome, Refused, Ticket};
+use crate::{Ensemble, EnsembleError, Feedback, Master, Metrics, Outcome, Refused, Ticket};
 
 pub use journal::Event;
 use journal::Journal;
@@ -438,5 +438,16 @@ impl<X: Serialize, D: Serialize> Serialize for Pending<X, D> {
 impl<'de, X: Deserialize<'de>, D: DeserializeOwned> Deserialize<'de> for Pending<X, D> {
     fn deserialize<S: serde::Deserializer<'de>>(from: S) -> Result<Self, S::Error> {
         Self::try_from(State::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl Metrics {
+    /// The same, with the tickets that wait in `pending`, and those that expired or were refused there.
+    #[must_use]
+    pub fn with_pending<X, D>(mut self, pending: &Pending<X, D>) -> Self {
+        self.open = pending.len() as u64;
+        self.refused += pending.refused();
+        self.expired = pending.counts().defaulted + pending.counts().dropped;
+        self
     }
 }

@@ -6,7 +6,7 @@ use corral_core::params::Bounds;
 use corral_core::registry::{Entry, Kind, Row};
 
 use super::{Moving, Noise, Path, SEVERAL_ARMS, given};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

@@ -6,7 +6,7 @@ use corral_core::registry::{Entry, Kind, Row};
 
 use super::stochastic::Bernoulli;
 use super::{ARMS, Gaussian, GaussianParams, Law, Stationary};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {
@@ -15,7 +15,7 @@ params! {
         /// The number of arms.
         arms: usize, ARMS;
         /// What the mean losses are drawn from: beta, gaussian, correlated, finite, particles, one-good-arm.
-        #[cfg_attr(feature = "describe", schemars(schema_with = "crate::registry::any_table"))]
+        #[cfg_attr(feature = "describe", schemars(schema_with = "crate::world::any_table"))]
         prior: Prior = Prior::default();
         /// Whether normal losses are clipped to [0, 1].
         clip: bool = true;

@@ -7,7 +7,7 @@ use corral_core::registry::{Entry, Kind, Row, Unknown};
 
 use super::{Moving, Noise, Path};
 use crate::data::{File, Texts, at, resolve};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

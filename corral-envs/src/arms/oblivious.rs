@@ -6,7 +6,7 @@ use corral_core::{ParamError, params};
 
 use super::adaptive::same_arms;
 use super::{ARMS, Moving, Noise, Path, SEVERAL_ARMS, given};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

@@ -6,7 +6,7 @@ use corral_core::{ParamError, Rng, Setup, params};
 
 use crate::bandit::{Game, Round};
 use crate::data::{matrix, resolve};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{ArmSums, Draw, EnvError, World};
 
 params! {

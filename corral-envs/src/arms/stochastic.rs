@@ -7,7 +7,7 @@ use rand_distr::Distribution;
 
 use super::{ARMS, Law, Stationary, given};
 use crate::bandit::coin;
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 /// What is said of a stochastic environment.

@@ -8,8 +8,8 @@ use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{ContextShape, ParamError, Policy, Setup, memory, params};
 
 use crate::bandit::{Game, Round};
-use crate::registry::{Ask, Build, Builds, row};
 use crate::regret::ArmSums;
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

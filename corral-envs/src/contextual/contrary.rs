@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::tabular::{CELLS, Cells, random_tables};
 use crate::arms::{AntiGreedy, Path, WINDOW};
 use crate::bandit::{Game, Round};
-use crate::registry::{Ask, Build, Builds, row};
 use crate::regret::CellSums;
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 /// In which order contexts come.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::sequence::{Contexts, Features, HALF, Sequence, dot, unit_vector};
 use crate::arms::Noise;
 use crate::bandit::{Game, Round};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, Stream, World};
 
 /// The link sigma of `E[loss] = sigma(<theta, z>)`. With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tabular::Cells;
 use super::{Tabular, TabularLosses};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{EnvError, World};
 
 /// One policy per word: digit s is the action in context s.

@@ -8,7 +8,7 @@ use corral_core::{Context, ContextSampler, ContextShape, ParamError, Rng, Setup,
 
 use super::sequence::{HALF, dot, unit_vector};
 use crate::bandit::{Game, Round};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, Stream, World};
 
 params! {

@@ -9,7 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 use super::sequence::dot;
 use crate::arms::{ARMS, given};
 use crate::bandit::{Game, Round};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

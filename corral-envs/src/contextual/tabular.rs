@@ -7,8 +7,8 @@ use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
 
 use crate::bandit::{Game, Round, coin};
-use crate::registry::{Ask, Build, Builds, row};
 use crate::regret::CellSums;
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 /// How the losses of a [`Tabular`] world follow its planted policy.

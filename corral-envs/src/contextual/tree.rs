@@ -8,7 +8,7 @@ use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
 
 use crate::bandit::{Game, Round};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, Stream, World};
 
 params! {

@@ -4,13 +4,14 @@ use corral_core::params::Bounds;
 use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{ContextShape, ParamError, Rng, Setup, params};
 
-use super::columns::{Missing, PerColumn, Table};
+use super::columns::{Missing, PerColumn};
 use super::encode::{Encoding, MOST_FEATURES, Scaling, Schema, Wishes};
 use super::rows::{File, Format, Rows, Source};
 use super::source::resolve;
 use super::target::Target;
 use crate::bandit::{Game, Round};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::table::Table;
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

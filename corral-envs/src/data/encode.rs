@@ -7,11 +7,12 @@ use corral_core::ParamError;
 use serde::{Deserialize, Serialize};
 
 use super::cells::missing;
-use super::columns::{ColumnInfo, MOST_BYTES, Missing, Moments, PerColumn, Seen, Table, inverse};
+use super::columns::{MOST_BYTES, Missing, Moments, PerColumn, Seen, inverse};
 use super::rows::{Row, Rows};
 use super::source::at;
 use super::target::{Losses, Target, ordered, value};
 use crate::EnvError;
+use crate::table::{ColumnInfo, Table};
 
 /// A file of features with more names than this is hashed.
 const MOST_NAMES: usize = 4096;

@@ -8,11 +8,12 @@ use corral_core::{Arm, Context, ContextShape, Feedback, Rng, Setup, Space, param
 use serde::{Deserialize, Serialize};
 
 use super::cells::finite;
-use super::columns::{Missing, PerColumn, Table};
+use super::columns::{Missing, PerColumn};
 use super::encode::{Encoding, MOST_FEATURES, Scaling, Schema, Wishes};
 use super::rows::{File, Row, Rows, Source};
 use super::source::{at, resolve};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::table::Table;
+use crate::world::{Ask, Build, Builds, row};
 use crate::{EnvError, Environment, World};
 
 /// What becomes of a logged round.

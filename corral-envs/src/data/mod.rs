@@ -13,7 +13,8 @@ mod rows;
 mod source;
 mod target;
 
-pub use columns::{ColumnInfo, Missing, PerColumn, Table};
+pub use crate::table::{ColumnInfo, Table};
+pub use columns::{Missing, PerColumn};
 pub use dataset::{DataSet, DataSetParams};
 pub use encode::{Encoding, Scaling};
 pub use logged::{Logged, LoggedParams, Replay};

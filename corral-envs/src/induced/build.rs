@@ -9,7 +9,7 @@ use super::{
     Substitute,
 };
 use crate::data::{matrix, resolve};
-use crate::registry::{Make, named};
+use crate::world::{Make, named};
 use crate::{BuildError, EnvError, World};
 
 /// What schedules can be built.

@@ -259,7 +259,7 @@ impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>, S: Schedule> E
         self.world.facts()
     }
 
-    fn table(&self) -> Option<&crate::data::Table> {
+    fn table(&self) -> Option<&crate::table::Table> {
         self.world.table()
     }
 }

@@ -5,7 +5,7 @@ use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{ParamError, Rng, Set, params};
 
 use super::{PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adversarial::check_variant;
 use super::{PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 /// How the loss grows with the distance from the target.

@@ -5,7 +5,7 @@ use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{LossDomain, ParamError, Set, params};
 
 use super::{Named, PointLoss, PointWorld, SetSpec, dot};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 params! {

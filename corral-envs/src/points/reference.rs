@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::adversarial::{AdversarialLinearParams, check_variant};
 use super::convex::AdversarialConvexParams;
 use super::{PointLoss, PointWorld, misleads};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 /// Which loss the reference ball has.

@@ -6,7 +6,7 @@ use corral_core::{ParamError, Rng, Set, params};
 use serde::{Deserialize, Serialize};
 
 use super::{PointLoss, PointWorld, SetSpec, dot};
-use crate::registry::{Ask, Build, Builds, row};
+use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
 /// The structure of the hidden parameter.

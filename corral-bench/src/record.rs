@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::spec::Spec;
+
 /// How many seeds keep the traces of their band (probabilities, rates, ranges); all keep the regret curve.
 pub const TRACED_SEEDS: u64 = 8;
 
@@ -21,6 +23,31 @@ pub fn checkpoints(rounds: u64) -> Vec<u64> {
     all.sort_unstable();
     all.dedup();
     all
+}
+
+/// Which cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellSpec {
+    /// Its place in the order of the spec.
+    pub cell: u64,
+    /// The horizon.
+    pub rounds: u64,
+    /// Index of the environment.
+    pub environment: usize,
+    /// Index of the learner.
+    pub learner: usize,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl CellSpec {
+    /// The cell of this number: horizons first, then environments, learners, seeds.
+    pub fn of(spec: &Spec, cell: u64) -> Self {
+        let run = spec.runs[(cell / spec.seeds) as usize];
+        let rounds = spec.rounds[run.horizon];
+        let (environment, learner, seed) = (run.environment, run.learner, cell % spec.seeds);
+        Self { cell, rounds, environment, learner, seed }
+    }
 }
 
 /// The outcome of one cell: one learner in one environment with one seed.

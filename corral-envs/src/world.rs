@@ -1,0 +1,109 @@
+//! How environments are built from parameters: what each of them says of itself, and a row of the registry of it.
+
+use corral_core::params::Params;
+use corral_core::registry::{BuildError, Entry, Registry, Row, read};
+use corral_core::{Arm, Context, Point, Rng, Setup};
+
+use crate::bandit::{Bandit, Game};
+use crate::{EnvError, Environment};
+
+/// What is built.
+pub(crate) const WHAT: &str = "environment";
+
+/// An environment of either kind of decision.
+pub enum World {
+    /// Decisions are arms (with or without contexts).
+    Arms(Box<dyn Environment<Context, Arm>>),
+    /// Decisions are points of R^d.
+    Points(Box<dyn Environment<Context, Point>>),
+}
+
+impl World {
+    /// What a learner is told before the first round.
+    pub fn setup(&self) -> Setup {
+        match self {
+            Self::Arms(world) => world.setup(),
+            Self::Points(world) => world.setup(),
+        }
+    }
+
+    /// The columns that it is made of, where it comes from a file.
+    pub fn table(&self) -> Option<&crate::table::Table> {
+        match self {
+            Self::Arms(world) => world.table(),
+            Self::Points(world) => world.table(),
+        }
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("World").field(&self.setup()).finish()
+    }
+}
+
+/// How an environment is built.
+#[derive(Debug, Clone, Copy)]
+pub struct Build {
+    /// A table of keys that builds it: see [`example`].
+    pub(crate) example: &'static str,
+    pub(crate) make: fn(&toml::Table, Ask<'_>) -> Result<World, BuildError>,
+}
+
+/// What a world is built for.
+pub struct Ask<'a> {
+    /// The name of the environment.
+    pub name: &'static str,
+    /// The rounds that will be played.
+    pub rounds: u64,
+    /// What is drawn before the first round is drawn from this.
+    pub rng: &'a mut dyn Rng,
+}
+
+impl Ask<'_> {
+    /// The world of a game.
+    pub fn game(&self, game: impl Game + 'static) -> Result<World, EnvError> {
+        Ok(World::Arms(Box::new(Bandit::new(game, self.rounds))))
+    }
+}
+
+/// Parameters of an environment.
+pub(crate) trait Builds: Params {
+    /// The world that they describe.
+    fn build(self, ask: Ask<'_>) -> Result<World, EnvError>;
+}
+
+/// The row of the environment with the parameters `P`, and keys, as TOML, that build it.
+pub(crate) const fn row<P: Builds>(entry: Entry, example: &'static str) -> Row<Build> {
+    Row::of::<P>(entry, Build { example, make: make::<P> })
+}
+
+fn make<P: Builds>(params: &toml::Table, ask: Ask<'_>) -> Result<World, BuildError> {
+    let name = ask.name;
+    let params: P = read(WHAT, name, params.clone())?;
+    params.build(ask).map_err(|e| BuildError::refused(WHAT, name, e))
+}
+
+/// How something around an environment (a schedule, a delay) is built, from its name and its own keys.
+pub type Make<T> = fn(&'static str, toml::Table) -> Result<T, BuildError>;
+
+/// The row of what `table` names under `key`, and the other keys.
+pub(crate) fn named<B>(
+    registry: &Registry<B>,
+    key: &str,
+    table: &toml::Table,
+) -> Result<(&'static Row<B>, toml::Table), BuildError> {
+    let refuse = |why: String| BuildError::refused(WHAT, registry.what(), why);
+    let mut own = table.clone();
+    match own.remove(key) {
+        Some(toml::Value::String(name)) => Ok((registry.find(&name)?, own)),
+        Some(other) => Err(refuse(format!("{key} must be a name, but is {other}"))),
+        None => Err(refuse(format!("the key {key:?} is missing"))),
+    }
+}
+
+/// The schema of a value that is a table of its own.
+#[cfg(feature = "describe")]
+pub(crate) fn any_table(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "object" })
+}
