@@ -2,7 +2,7 @@
 //!
 //! In every world masters are ordered by mean regret, 1 for the least, ties sharing their mean place. A rank does not
 //! care by how much, so that no world outweighs the others. The interval of a mean rank is a 95% percentile bootstrap
-//! over seeds, resampled jointly in every world: it speaks of these worlds, and of no others.
+//! over seeds, resampled jointly in every world: it is about these worlds only.
 
 use rand::RngExt;
 use serde::Serialize;

@@ -73,7 +73,7 @@ pub enum BaseError {
     /// A parameter that the algorithm is not defined for.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// A loss outside [0, 1] (or, where losses may leave it, no number).
+    /// A loss outside [0, 1] (or, where any loss is allowed, not a number).
     #[error("{}", loss_text(*.0))]
     Loss(f64),
     /// A weight that is negative, not finite or above the range.
@@ -119,7 +119,7 @@ pub enum BaseError {
     Failed(String),
 }
 
-/// How an error speaks of a loss that is none.
+/// What an error says of a loss that cannot be one.
 pub(crate) fn loss_text(loss: f64) -> String {
     if loss.is_finite() && loss.abs() <= 1e100 {
         format!("a loss must be in [0, 1], but is {loss}")

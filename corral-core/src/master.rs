@@ -189,7 +189,7 @@ pub enum MasterError {
     /// A parameter that the algorithm is not defined for.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// A loss outside [0, 1] (or, where losses may leave it, no number).
+    /// A loss outside [0, 1] (or, where any loss is allowed, not a number).
     #[error("a loss must be in [0, 1], but is {0}")]
     Loss(f64),
     /// A weight that is negative, not finite or above the base's range.

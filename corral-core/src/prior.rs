@@ -215,7 +215,7 @@ impl Prior {
 
     /// q, where q_i is the probability that arm i is the best (lowest mean, the lowest index among equals). Exact for
     /// the finite families, and for independent arms that are all alike; otherwise the frequency in `samples` draws.
-    pub fn optimal_arm_distribution(&self, arms: usize, samples: u32, rng: &mut dyn Rng) -> Vec<f64> {
+    fn optimal_arm_distribution(&self, arms: usize, samples: u32, rng: &mut dyn Rng) -> Vec<f64> {
         let mut q = vec![0.0; arms];
         if let Some((weights, means)) = self.hypotheses(arms) {
             for (weight, row) in weights.iter().zip(&means) {

@@ -234,6 +234,42 @@ fn restarts_reach_bases_under_every_feed() {
     }
 }
 
+/// A learner that is fed tickets which another copy made counts the rounds that it learned: its master and its bases know
+/// how many are left.
+#[test]
+fn rounds_are_counted_where_they_are_learned() {
+    let mut front = band(EnsembleParams::default());
+    let mut learner = band(EnsembleParams { copy: 1, ..Default::default() });
+    let mut rng = generator(11);
+    for _ in 0..100 {
+        let ticket = front.choose(&x(), &mut rng).unwrap();
+        learner.learn(&x(), ticket, 0.5).unwrap();
+    }
+    assert_eq!((learner.rounds(), learner.master().remaining()), (100, 9_900));
+    assert_eq!(front.master().remaining(), 10_000);
+}
+
+/// Rounds beyond a known horizon are played at the last rates: nobody is benched, and the master learns on.
+#[test]
+fn a_band_goes_on_beyond_its_horizon() {
+    let master = Corral::new(CorralParams::new(2, Horizon::Known(50))).unwrap();
+    let bases = (0..2).map(|i| Soft::boxed(3, 0.05 * f64::from(i + 1))).collect();
+    let mut band = Ensemble::new(master, bases).unwrap().with_setup(&setup());
+    let mut rng = generator(12);
+    let mut at_the_end = Vec::new();
+    for round in 0..500 {
+        let ticket = band.choose(&x(), &mut rng).unwrap();
+        let loss = f64::from(u8::from(ticket.base() == 0));
+        band.learn(&x(), ticket, loss).unwrap();
+        if round == 49 {
+            at_the_end = band.probabilities().to_vec();
+        }
+    }
+    assert!(band.benched().is_empty(), "{:?}", band.benched());
+    assert_eq!(band.master().remaining(), 0);
+    assert!(band.probabilities()[0] < at_the_end[0], "{:?} after {at_the_end:?}", band.probabilities());
+}
+
 /// A band that had three bases goes on with four, by the name of the new one; whoever is not new forgets nothing.
 #[test]
 fn a_snapshot_of_three_loads_into_four() {

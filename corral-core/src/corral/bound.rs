@@ -33,15 +33,15 @@ impl Corral {
         let covered = matches!(params.horizon, Horizon::Known(_))
             && !params.baseline
             && params.losses == LossDomain::Unit;
-        if !covered || self.clock.length < 2 {
+        if !covered || self.epoch.length < 2 {
             return None;
         }
-        let (t, m, outer) = (self.clock.length as f64, params.bases as f64, self.clock.outer);
+        let (t, m, outer) = (self.epoch.length as f64, params.bases as f64, self.epoch.outer);
         if params.bases == 1 {
             // Followed always: the base's own regret.
             return Some(outer.powf(alpha) * regret);
         }
-        let (eta, ln, gamma) = (self.clock.rate, t.ln(), 1.0 / t);
+        let (eta, ln, gamma) = (self.epoch.rate, t.ln(), 1.0 / t);
         // The smallest and the largest p_1; uniform: 1/M.
         let (least, most) = params.prior.as_ref().map_or((1.0 / m, 1.0 / m), |prior| {
             let (sum, least, most) =

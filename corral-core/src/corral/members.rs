@@ -1,7 +1,7 @@
 //! Bases that come while Corral runs. Outside the theorem, which has M fixed.
 
-use super::{Clock, Corral, Engine};
-use crate::master::check_share;
+use super::{Epoch, Corral, Engine};
+use crate::masters::check_share;
 use crate::{MasterError, Order};
 
 impl Corral {
@@ -17,23 +17,23 @@ impl Corral {
             }
         }
         // The rate of a master over so many bases, and eta_{t,i} = eta beta^(n_i) as before.
-        let rate = Clock::start(&params, self.clock.length, self.clock.outer).rate;
+        let rate = Epoch::start(&params, self.epoch.length, self.epoch.outer).rate;
         let mut inverse: Vec<f64> = self.distribution().iter().map(|p| 1.0 / (p * (1.0 - share))).collect();
         inverse.resize(params.bases, 0.0);
         inverse[base] = 1.0 / share;
-        let mut rates: Vec<f64> = self.rates().iter().map(|r| r / self.clock.rate * rate).collect();
-        rates.resize(params.bases, rate * self.clock.fall());
+        let mut rates: Vec<f64> = self.rates().iter().map(|r| r / self.epoch.rate * rate).collect();
+        rates.resize(params.bases, rate * self.epoch.fall());
         let flat = self.engine.is_flat() && params.step.is_flat(params.bases, rate);
         self.engine =
-            Engine::new(flat, &inverse, &rates, self.clock.gamma()).map_err(|_| MasterError::Share(share))?;
-        self.clock.rate = rate;
+            Engine::new(flat, &inverse, &rates, self.epoch.gamma()).map_err(|_| MasterError::Share(share))?;
+        self.epoch.rate = rate;
         self.auditor = None;
         self.ranges.resize(params.bases, 1.0);
         self.promised.resize(params.bases, 1.0);
         self.changes.resize(params.bases, 0);
         // 2/pbar where there is no mixing: the range that the base was told before it joined.
         self.ranges[base] = self.ranges[base].max(2.0 / share);
-        self.promised[base] = self.promised[base].max(self.ranges[base] * self.clock.outer);
+        self.promised[base] = self.promised[base].max(self.ranges[base] * self.epoch.outer);
         self.params = params;
         self.orders.clear();
         (0..self.params.bases).for_each(|i| self.widen(i));

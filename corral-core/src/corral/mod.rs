@@ -60,7 +60,7 @@ pub struct Corral {
     promised: Vec<f64>,
     /// Range changes n_i.
     changes: Vec<u32>,
-    clock: Clock,
+    epoch: Epoch,
     auditor: Option<Box<Auditor>>,
     /// Room for the estimates of a shared credit.
     estimates: Vec<f64>,
@@ -71,7 +71,7 @@ pub struct Corral {
 
 /// Where the game is, and what follows from its length.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+struct Epoch {
     /// T: of the epoch when the horizon is unknown.
     length: u64,
     /// Rounds played of it.
@@ -84,7 +84,7 @@ struct Clock {
     losses: (f64, f64),
 }
 
-impl Clock {
+impl Epoch {
     fn start(params: &CorralParams, length: u64, outer: f64) -> Self {
         // A nested master's estimates are up to `outer` times larger: eta/sqrt(rho).
         let rate = params.rate.value(params.bases, length) / outer.sqrt();
@@ -127,23 +127,23 @@ impl Corral {
             Horizon::Known(rounds) => rounds,
             Horizon::Restart | Horizon::Unknown => FIRST_EPOCH,
         };
-        let clock = Clock::start(&params, length, 1.0);
-        let flat = params.step.is_flat(m, clock.rate);
-        let engine = Engine::new(flat, &vec![m as f64; m], &vec![clock.rate; m], clock.gamma())
-            .map_err(|_| ParamError::new("rate", clock.rate, "positive and finite"))?;
+        let epoch = Epoch::start(&params, length, 1.0);
+        let flat = params.step.is_flat(m, epoch.rate);
+        let engine = Engine::new(flat, &vec![m as f64; m], &vec![epoch.rate; m], epoch.gamma())
+            .map_err(|_| ParamError::new("rate", epoch.rate, "positive and finite"))?;
         let mut corral = Self {
             params,
             engine,
             ranges: vec![0.0; m],
             promised: vec![0.0; m],
             changes: vec![0; m],
-            clock,
+            epoch,
             auditor: None,
             estimates: vec![0.0; if flat { 0 } else { m }],
             fallen: Vec::new(),
             orders: Vec::with_capacity(m),
         };
-        corral.begin(clock, |_| false);
+        corral.begin(epoch, |_| false);
         Ok(corral)
     }
 
@@ -186,7 +186,7 @@ impl Corral {
 
     /// Rounds left of the horizon, or of the epoch when the horizon is unknown.
     pub fn remaining(&self) -> u64 {
-        self.clock.remaining()
+        self.epoch.remaining()
     }
 
     /// From now on every round is checked against what the paper proves, with base `comparator` as the one to
@@ -202,14 +202,14 @@ impl Corral {
         if let Some(retired) = (0..self.params.bases).find(|i| self.engine.is_retired(*i)) {
             return Err(MasterError::Retired(retired));
         }
-        if self.clock.round > 0 {
-            return Err(ParamError::new("round", self.clock.round, "0 when an audit starts").into());
+        if self.epoch.round > 0 {
+            return Err(ParamError::new("round", self.epoch.round, "0 when an audit starts").into());
         }
         self.auditor = Some(Box::new(Auditor::new(
-            self.clock.length,
+            self.epoch.length,
             comparator,
             self.distribution(),
-            self.clock.rate,
+            self.epoch.rate,
             &self.ranges,
         )));
         Ok(())
@@ -222,7 +222,7 @@ impl Corral {
     }
 
     /// Line "Initialize", over the bases that are not `retired`.
-    fn begin(&mut self, clock: Clock, retired: impl Fn(usize) -> bool) {
+    fn begin(&mut self, epoch: Epoch, retired: impl Fn(usize) -> bool) {
         let m = self.params.bases;
         let share = |i: usize| match &self.params.prior {
             _ if retired(i) => 0.0,
@@ -230,16 +230,16 @@ impl Corral {
             None => 1.0,
         };
         let total: f64 = (0..m).map(share).sum();
-        self.clock = clock;
+        self.epoch = epoch;
         // p_1 = 1/M, eta_{1,i} = eta        Algorithm 1
-        let flat = self.params.step.is_flat(m, clock.rate);
-        self.engine.reset(flat, |i| total / share(i), clock.rate, clock.gamma());
+        let flat = self.params.step.is_flat(m, epoch.rate);
+        self.engine.reset(flat, |i| total / share(i), epoch.rate, epoch.gamma());
         for i in 0..m {
             // rho_{1,i} = 2M; with a prior 2/pbar_{1,i}        Algorithm 1
             let mixed = self.engine.probability(i);
             let uniform = self.params.prior.is_none() || mixed == 0.0;
             self.ranges[i] = if uniform { 2.0 * self.engine.active() as f64 } else { 2.0 / mixed };
-            self.promised[i] = self.promised[i].max(self.ranges[i] * clock.outer);
+            self.promised[i] = self.promised[i].max(self.ranges[i] * epoch.outer);
             self.changes[i] = 0;
         }
         self.watch_all();
@@ -318,24 +318,24 @@ impl Corral {
     fn widened(&mut self, base: usize, range: f64) {
         // rho_{t+1,i} = 2/pbar_{t+1,i}, eta_{t+1,i} = beta eta_{t,i}        Algorithm 1
         self.ranges[base] = range;
-        self.engine.set_rate(base, self.clock.beta() * self.engine.rates()[base]);
+        self.engine.set_rate(base, self.epoch.beta() * self.engine.rates()[base]);
         if self.is_signed() {
             self.engine.watch(base, range);
         }
         self.changes[base] += 1;
-        let range = range * self.clock.outer;
+        let range = range * self.epoch.outer;
         self.promised[base] = self.promised[base].max(range);
-        self.orders.push((base, Order::Widen { range, remaining: Some(self.clock.remaining()) }));
+        self.orders.push((base, Order::Widen { range, remaining: Some(self.epoch.remaining()) }));
     }
 
     /// After the last round of an epoch the next begins, twice as long.
     #[cold]
     fn next_epoch(&mut self) {
         let retired: Vec<bool> = (0..self.params.bases).map(|i| self.engine.is_retired(i)).collect();
-        let length = self.clock.length.saturating_mul(2);
-        self.begin(Clock::start(&self.params, length, self.clock.outer), |i| retired[i]);
+        let length = self.epoch.length.saturating_mul(2);
+        self.begin(Epoch::start(&self.params, length, self.epoch.outer), |i| retired[i]);
         self.orders.clear();
-        let (outer, remaining) = (self.clock.outer, Some(length));
+        let (outer, remaining) = (self.epoch.outer, Some(length));
         for (base, range) in self.ranges.iter().enumerate().filter(|(i, _)| !retired[*i]) {
             self.orders.push((base, Order::StartOver { range: range * outer, remaining }));
         }
@@ -345,14 +345,14 @@ impl Corral {
     /// (docs/why.md). An audit ends, as nothing is proven from here on.
     #[cold]
     fn outlast(&mut self) {
-        let before = self.clock.round - 1;
-        if !before.is_multiple_of(self.clock.length) || !(before / self.clock.length).is_power_of_two() {
+        let before = self.epoch.round - 1;
+        if !before.is_multiple_of(self.epoch.length) || !(before / self.epoch.length).is_power_of_two() {
             return;
         }
         self.auditor = None;
         let inverse: Vec<f64> = self.distribution().iter().map(|p| 1.0 / p).collect();
         let rates: Vec<f64> = self.rates().iter().map(|rate| rate * 0.5_f64.sqrt()).collect();
-        if let Ok(engine) = Engine::new(self.engine.is_flat(), &inverse, &rates, self.clock.gamma()) {
+        if let Ok(engine) = Engine::new(self.engine.is_flat(), &inverse, &rates, self.epoch.gamma()) {
             self.engine = engine;
             self.watch_all();
         }
@@ -414,15 +414,15 @@ impl Master for Corral {
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
         self.check(loss, credit)?;
         // l_i = f weight_i; with a baseline m + (f - m) weight_i, of which the constant m moves nothing.
-        let mean = if self.params.baseline { self.clock.losses.0 / self.clock.losses.1 } else { 0.0 };
+        let mean = if self.params.baseline { self.epoch.losses.0 / self.epoch.losses.1 } else { 0.0 };
         let centred = loss - mean;
         let moved = centred != 0.0;
         if moved {
             self.descend(centred, credit)?;
         }
-        self.clock.losses.0 += loss;
-        self.clock.losses.1 += 1.0;
-        self.clock.round += 1;
+        self.epoch.losses.0 += loss;
+        self.epoch.losses.1 += 1.0;
+        self.epoch.round += 1;
         // What was just written is slow to read back as part of the slice that is returned.
         if !self.orders.is_empty() {
             self.orders.clear();
@@ -443,7 +443,7 @@ impl Master for Corral {
         if self.auditor.is_some() {
             self.show(centred, credit);
         }
-        if self.clock.round >= self.clock.length {
+        if self.epoch.round >= self.epoch.length {
             match self.params.horizon {
                 Horizon::Known(_) => self.outlast(),
                 Horizon::Restart | Horizon::Unknown => self.next_epoch(),
@@ -463,7 +463,7 @@ impl Master for Corral {
             return Err(MasterError::LastBase(base));
         }
         self.auditor = None;
-        self.engine.retire(base, self.clock.gamma());
+        self.engine.retire(base, self.epoch.gamma());
         self.watch_all();
         Ok(())
     }
@@ -494,12 +494,12 @@ impl Master for Corral {
             (Horizon::Known(rounds), None) => rounds,
             (Horizon::Restart | Horizon::Unknown, _) => FIRST_EPOCH,
         };
-        self.begin(Clock::start(&self.params, length, range), |_| false);
+        self.begin(Epoch::start(&self.params, length, range), |_| false);
         Ok(())
     }
 
     fn range(&self, base: usize) -> Option<f64> {
-        self.ranges.get(base).map(|r| r * self.clock.outer)
+        self.ranges.get(base).map(|r| r * self.epoch.outer)
     }
 
     fn remaining(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::engine::{Engine, EngineState};
-use super::{Clock, Corral, CorralParams, FIRST_EPOCH, Horizon, SLACK, close};
+use super::{Epoch, Corral, CorralParams, FIRST_EPOCH, Horizon, SLACK, close};
 use crate::{LossDomain, MasterError, SnapshotError, snapshot};
 
 const NAME: &str = "corral";
@@ -25,7 +25,7 @@ pub(super) struct State {
 
 impl State {
     pub fn of(corral: &Corral) -> Self {
-        let Clock { length, round, rate, outer, losses } = corral.clock;
+        let Epoch { length, round, rate, outer, losses } = corral.epoch;
         Self {
             length,
             round,
@@ -49,10 +49,10 @@ impl State {
         let state: Self = snapshot::open(NAME, VERSION, bytes)?;
         state.check(&corral.params).map_err(SnapshotError::state)?;
         let Self { length, round, rate, outer, losses, engine, rates, ranges, promised, changes } = state;
-        let clock = Clock { length, round, rate, outer, losses };
-        let engine = engine.resume(&rates, clock.gamma()).map_err(SnapshotError::state)?;
+        let epoch = Epoch { length, round, rate, outer, losses };
+        let engine = engine.resume(&rates, epoch.gamma()).map_err(SnapshotError::state)?;
         holds(&engine, &ranges).map_err(SnapshotError::state)?;
-        (corral.clock, corral.engine) = (clock, engine);
+        (corral.epoch, corral.engine) = (epoch, engine);
         (corral.ranges, corral.promised, corral.changes) = (ranges, promised, changes);
         Ok(())
     }
@@ -71,11 +71,11 @@ impl State {
         if !(self.outer >= 1.0 && self.outer.is_finite()) {
             return Err(format!("an outer range of {}", self.outer));
         }
-        let clock = Clock { round: self.round, ..Clock::start(params, self.length, self.outer) };
-        if !close(self.rate, clock.rate) {
-            return Err(format!("its rate is {}, not {}", self.rate, clock.rate));
+        let epoch = Epoch { round: self.round, ..Epoch::start(params, self.length, self.outer) };
+        if !close(self.rate, epoch.rate) {
+            return Err(format!("its rate is {}, not {}", self.rate, epoch.rate));
         }
-        if matches!(self.engine, EngineState::Flat(_)) && !params.step.is_flat(m, clock.rate) {
+        if matches!(self.engine, EngineState::Flat(_)) && !params.step.is_flat(m, epoch.rate) {
             return Err("it was taken of the flat step".into());
         }
         let possible = match params.losses {
@@ -85,11 +85,11 @@ impl State {
         if !(self.losses.1 >= 1.0 && possible) {
             return Err(format!("losses of {} in {} rounds", self.losses.0, self.losses.1));
         }
-        let beta = clock.beta();
+        let beta = epoch.beta();
         for i in 0..m {
             // eta_{t,i} = eta beta^(n_i) up to T, and n_i < log2 T; 64 is above that for any T
             let (rate, changes) = (self.rates[i], self.changes[i]);
-            if changes > 64 || !close(rate, self.rate * clock.fall() * beta.powi(changes as i32)) {
+            if changes > 64 || !close(rate, self.rate * epoch.fall() * beta.powi(changes as i32)) {
                 return Err(format!("base {i} has rate {rate} after {changes} changes"));
             }
             let (range, promised) = (self.ranges[i], self.promised[i]);

@@ -208,7 +208,7 @@ fn an_unknown_horizon_has_epochs_that_double_and_start_over() {
         let base = corral.sample(&mut rng);
         let weight = 1.0 / corral.probabilities()[base];
         let events = corral.update(base as f64, Credit::Chosen { base, weight }).unwrap().to_vec();
-        if corral.clock.round == 0 {
+        if corral.epoch.round == 0 {
             starts.push(t);
             let length = corral.remaining();
             let order = Order::StartOver { range: 4.0, remaining: Some(length) };
@@ -341,8 +341,8 @@ fn deviations_are_seen_by_the_audit() {
     // rates shrink by beta where they should grow
     let shrink = |corral: &mut Corral| {
         for i in 0..3 {
-            let factor = corral.clock.beta().powi(-(corral.changes[i] as i32));
-            corral.engine.set_rate(i, corral.clock.rate * factor);
+            let factor = corral.epoch.beta().powi(-(corral.changes[i] as i32));
+            corral.engine.set_rate(i, corral.epoch.rate * factor);
         }
     };
     assert!(found(shrink).contains(&Check::Rates));

@@ -1,4 +1,4 @@
-//! Bases that come and go while the ensemble runs. Nobody else forgets anything, and tickets that are out come home.
+//! Bases that come and go while the ensemble runs. Nobody else forgets anything, and tickets that are out can still be learned.
 
 use super::{Ensemble, EnsembleError, Seat};
 use crate::master::check_share;

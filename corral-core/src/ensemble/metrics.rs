@@ -10,11 +10,11 @@ use crate::{Benched, Master};
 /// What an ensemble has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// Rounds that were chosen, here or by copies whose tickets came home.
+    /// Rounds that were chosen, here or by copies whose tickets were learned here.
     pub rounds: u64,
-    /// Losses that came home.
+    /// Losses that arrived.
     pub learned: u64,
-    /// Tickets that are out: those that [`Pending`](crate::Pending) holds, else the rounds whose loss has not come home.
+    /// Tickets that are out: those that [`Pending`](crate::Pending) holds, else the rounds whose loss has not arrived.
     pub open: u64,
     /// Tickets that waited too long.
     pub expired: u64,
@@ -61,7 +61,7 @@ impl Metrics {
         let band = escaped(band);
         let whole: [(&str, &str, &str, u64); 6] = [
             ("rounds_total", "counter", "Rounds that were chosen.", self.rounds),
-            ("learned_total", "counter", "Losses that came home.", self.learned),
+            ("learned_total", "counter", "Losses that arrived.", self.learned),
             ("open_tickets", "gauge", "Tickets that are out.", self.open),
             ("expired_total", "counter", "Tickets that waited too long.", self.expired),
             ("refused_total", "counter", "Losses that were refused.", self.refused),
@@ -74,7 +74,7 @@ impl Metrics {
         type Value = fn(&BaseMetrics) -> Option<f64>;
         let each: [(&str, &str, &str, Value); 6] = [
             ("probability", "gauge", "With which a base is followed.", |b| Some(b.probability)),
-            ("plays_total", "counter", "Decisions of a base whose loss came home.", |b| Some(b.plays as f64)),
+            ("plays_total", "counter", "Decisions of a base whose loss arrived.", |b| Some(b.plays as f64)),
             ("mean_loss", "gauge", "The mean of these losses.", |b| b.mean_loss),
             ("effective_samples", "gauge", "Behind the estimate of a base.", |b| Some(b.effective_samples)),
             ("restarts_total", "counter", "Orders of the master to a base.", |b| Some(b.restarts as f64)),

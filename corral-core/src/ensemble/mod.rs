@@ -49,7 +49,7 @@ pub struct Outcome {
     pub benched: Vec<usize>,
 }
 
-/// Proposals kept for their room: more than this many tickets coming home at once are let go.
+/// Proposals kept for their room: more than this many tickets that are learned at once are dropped.
 const SPARE: usize = 64;
 
 /// A master over bases: [`choose`](Ensemble::choose) a decision, and [`learn`](Ensemble::learn) its loss when it is
@@ -102,7 +102,7 @@ pub struct Ensemble<X: ?Sized, D, M> {
     since: u64,
     /// The rounds that were chosen here.
     round: u64,
-    /// The losses that came home, whichever copy chose.
+    /// The losses that were learned, whichever copy chose.
     home: u64,
     learned: Learned,
     /// Losses that were cut to the range of the scale.
@@ -346,7 +346,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         ticket.without_likelihood().map(|base| self.name(base))
     }
 
-    /// The rounds that were played: those that were chosen here, or that came home, where these are more (a learner that is
+    /// The rounds that were played: those that were chosen here, or learned here, where these are more (a learner that is
     /// fed the tickets of other copies).
     pub fn rounds(&self) -> u64 {
         self.round.max(self.home)

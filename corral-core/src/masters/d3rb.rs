@@ -29,7 +29,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled, all};
-use super::tally::{Tally, follow, iterated_width};
+use super::earned::{Earned, follow, iterated_width};
 use super::{MasterSetup, Roster, Rulebook};
 use crate::params::Bounds;
 use crate::registry::{Entry, Status};
@@ -80,12 +80,12 @@ pub type Ed2rbRule = Balance<true>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Balance<const ESTIMATED: bool> {
     params: D3rbParams,
-    tally: Tally,
+    earned: Earned,
     /// d_i
     rates: Vec<f64>,
     /// phi_i
     potential: Vec<f64>,
-    /// The lower confidence bound of each base, of the tally; before a play none (in the published code 0).
+    /// The lower confidence bound of each base, of the earned; before a play none (in the published code 0).
     lower: Vec<f64>,
 }
 
@@ -143,7 +143,7 @@ impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
         let bases = setup.bases;
         Ok(Self {
             params: params.clone(),
-            tally: Tally::new(bases),
+            earned: Earned::new(bases),
             rates: vec![rate; bases],
             potential: vec![rate; bases],
             lower: vec![if published { 0.0 } else { f64::NEG_INFINITY }; bases],
@@ -151,11 +151,11 @@ impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
     }
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
-        let Self { params, tally, rates, potential, lower } = self;
+        let Self { params, earned, rates, potential, lower } = self;
         let roster = round.roster;
         let bases = roster.bases() as f64;
-        tally.count(round, |tally, i| {
-            let (plays, reward) = (tally.plays[i], tally.rewards[i]);
+        earned.count(round, |earned, i| {
+            let (plays, reward) = (earned.plays[i], earned.rewards[i]);
             let upper = if params.rules == Rulebook::PublishedCode {
                 let width = params.scale * (plays * ((plays + 1.0) / params.delta).ln()).sqrt();
                 lower[i] = (reward - width) / plays.max(1.0).sqrt();
@@ -199,7 +199,7 @@ impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.rates.len();
-        state.tally.validate(bases)?;
+        state.earned.validate(bases)?;
         all("rates", &state.rates, bases, |x| x >= self.params.least_rate && x.is_finite())?;
         all("potentials", &state.potential, bases, |x| x > 0.0 && x.is_finite())?;
         all("lower bounds", &state.lower, bases, |x| x < f64::INFINITY)

@@ -17,7 +17,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled, all};
-use super::tally::{Tally, follow, iterated_width};
+use super::earned::{Earned, follow, iterated_width};
 use super::{MasterSetup, RegretBound, Roster};
 use crate::params::Bounds;
 use crate::registry::{Entry, Status};
@@ -45,13 +45,13 @@ pub type DynamicBalancing = Ruled<DynamicBalancingRule>;
 /// The rule of [`DynamicBalancing`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DynamicBalancingRule {
-    tally: Tally,
+    earned: Earned,
     bounds: Vec<RegretBound>,
     weights: Vec<f64>,
     biases: Vec<f64>,
     scale: f64,
     delta: f64,
-    /// v_i R_i(n_i), and both ends of the interval for the reward of base i, of the tally.
+    /// v_i R_i(n_i), and both ends of the interval for the reward of base i, of the earned.
     potential: Vec<f64>,
     upper: Vec<f64>,
     lower: Vec<f64>,
@@ -88,7 +88,7 @@ impl Rule for DynamicBalancingRule {
     fn new(params: &DynamicBalancingParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases;
         Ok(Self {
-            tally: Tally::new(bases),
+            earned: Earned::new(bases),
             bounds: setup.bounds_or(params.bounds.as_deref())?,
             weights: each("weights", params.weights.as_deref(), bases, 1.0)?,
             biases: each("biases", params.biases.as_deref(), bases, 0.0)?,
@@ -102,15 +102,15 @@ impl Rule for DynamicBalancingRule {
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let roster = round.roster;
-        let Self { tally, bounds, weights, biases, scale, delta, potential, upper, lower } = self;
+        let Self { earned, bounds, weights, biases, scale, delta, potential, upper, lower } = self;
         let bases = roster.bases() as f64;
-        tally.count(round, |tally, i| {
-            let plays = tally.plays[i];
+        earned.count(round, |earned, i| {
+            let plays = earned.plays[i];
             let regret = bounds[i].at(plays);
             let wide = biases[i] + iterated_width(*scale, bases, *delta, plays);
             potential[i] = weights[i] * regret;
-            upper[i] = tally.mean(i) + regret / plays + wide;
-            lower[i] = tally.mean(i) - wide;
+            upper[i] = earned.mean(i) + regret / plays + wide;
+            lower[i] = earned.mean(i) - wide;
         });
         Ok(())
     }
@@ -132,7 +132,7 @@ impl Rule for DynamicBalancingRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.potential.len();
-        state.tally.validate(bases)?;
+        state.earned.validate(bases)?;
         all("potentials", &state.potential, bases, |x| (0.0..f64::INFINITY).contains(&x))?;
         all("upper bounds", &state.upper, bases, |x| !x.is_nan())?;
         all("lower bounds", &state.lower, bases, |x| !x.is_nan())

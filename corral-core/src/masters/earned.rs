@@ -7,17 +7,17 @@ use crate::SnapshotError;
 
 /// n_i plays and u_i rewards, r = 1 - f.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tally {
+pub(super) struct Earned {
     pub(super) plays: Vec<f64>,
     pub(super) rewards: Vec<f64>,
 }
 
-impl Tally {
+impl Earned {
     pub(super) fn new(bases: usize) -> Self {
         Self { plays: vec![0.0; bases], rewards: vec![0.0; bases] }
     }
 
-    /// Counts the loss for every credited base, then calls `seen(tally, base)`. A weight of at least 1 is one
+    /// Counts the loss for every credited base, then calls `seen(earned, base)`. A weight of at least 1 is one
     /// observation of the raw loss, a smaller one that fraction of an observation.
     #[inline]
     pub(super) fn count(&mut self, round: Credited<'_>, mut seen: impl FnMut(&Self, usize)) {

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled};
-use super::tally::follow;
+use super::earned::follow;
 use super::{MasterSetup, Roster};
 use crate::registry::Entry;
 use crate::{MasterError, ParamError};

@@ -24,7 +24,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled, all};
-use super::tally::{Tally, follow, iterated_width};
+use super::earned::{Earned, follow, iterated_width};
 use super::{MasterSetup, RegretBound, Roster, Rulebook};
 use crate::params::Bounds;
 use crate::registry::{Entry, Status};
@@ -52,13 +52,13 @@ pub type Rbbe = Ruled<RbbeRule>;
 /// The rule of [`Rbbe`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RbbeRule {
-    tally: Tally,
+    earned: Earned,
     bounds: Vec<RegretBound>,
     scale: f64,
     delta: f64,
     published: bool,
     active: Vec<bool>,
-    /// R_i(n_i), u_i/n_i + R_i(n_i)/n_i + b(n_i) and u_i/n_i - b(n_i), of the tally.
+    /// R_i(n_i), u_i/n_i + R_i(n_i)/n_i + b(n_i) and u_i/n_i - b(n_i), of the earned.
     potential: Vec<f64>,
     upper: Vec<f64>,
     lower: Vec<f64>,
@@ -82,9 +82,9 @@ pub fn copies_of_grid(rounds: u64) -> u32 {
 
 impl RbbeRule {
     fn learn_as_published(&mut self, round: Credited<'_>) {
-        let Self { tally, bounds, scale, delta, active, potential, upper, lower, .. } = self;
-        tally.count(round, |tally, i| {
-            let (plays, reward) = (tally.plays[i], tally.rewards[i]);
+        let Self { earned, bounds, scale, delta, active, potential, upper, lower, .. } = self;
+        earned.count(round, |earned, i| {
+            let (plays, reward) = (earned.plays[i], earned.rewards[i]);
             let width = *scale * (plays * ((plays + 1.0) / *delta).ln()).sqrt();
             lower[i] = (reward - width) / plays.max(1.0).sqrt();
             // A fraction of a play, which other credit rules count, may be below delta.
@@ -131,7 +131,7 @@ impl Rule for RbbeRule {
         };
         let potential = if published { bounds.iter().map(|b| b.scale).collect() } else { vec![0.0; bases] };
         Ok(Self {
-            tally: Tally::new(bases),
+            earned: Earned::new(bases),
             bounds,
             scale: params.scale,
             delta: params.delta,
@@ -149,11 +149,11 @@ impl Rule for RbbeRule {
             return Ok(());
         }
         let roster = round.roster;
-        let Self { tally, bounds, scale, delta, active, potential, upper, lower, .. } = self;
+        let Self { earned, bounds, scale, delta, active, potential, upper, lower, .. } = self;
         let bases = roster.bases() as f64;
-        tally.count(round, |tally, i| {
-            let plays = tally.plays[i];
-            let (mean, width) = (tally.mean(i), iterated_width(*scale, bases, *delta, plays));
+        earned.count(round, |earned, i| {
+            let plays = earned.plays[i];
+            let (mean, width) = (earned.mean(i), iterated_width(*scale, bases, *delta, plays));
             potential[i] = bounds[i].at(plays);
             upper[i] = mean + potential[i] / plays + width;
             lower[i] = mean - width;
@@ -190,7 +190,7 @@ impl Rule for RbbeRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.active.len();
-        state.tally.validate(bases)?;
+        state.earned.validate(bases)?;
         all("potentials", &state.potential, bases, |x| (0.0..f64::INFINITY).contains(&x))?;
         all("upper bounds", &state.upper, bases, |x| !x.is_nan())?;
         all("lower bounds", &state.lower, bases, |x| !x.is_nan())

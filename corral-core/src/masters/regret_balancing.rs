@@ -16,7 +16,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled, all};
-use super::tally::{Tally, follow};
+use super::earned::{Earned, follow};
 use super::{MasterSetup, RegretBound, Roster};
 use crate::registry::{Entry, Status};
 use crate::{MasterError, ParamError, SnapshotError};
@@ -35,9 +35,9 @@ pub type RegretBalancing = Ruled<RegretBalancingRule>;
 /// The rule of [`RegretBalancing`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegretBalancingRule {
-    tally: Tally,
+    earned: Earned,
     target: RegretBound,
-    /// (u_i + U(n_i))/n_i, of the tally; infinite before the first play.
+    /// (u_i + U(n_i))/n_i, of the earned; infinite before the first play.
     upper: Vec<f64>,
 }
 
@@ -67,13 +67,13 @@ impl Rule for RegretBalancingRule {
                 setup.bounds_or(None)?.into_iter().reduce(larger).unwrap_or_default()
             }
         };
-        Ok(Self { tally: Tally::new(setup.bases), target, upper: vec![f64::INFINITY; setup.bases] })
+        Ok(Self { earned: Earned::new(setup.bases), target, upper: vec![f64::INFINITY; setup.bases] })
     }
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let (upper, target) = (&mut self.upper, self.target);
-        self.tally.count(round, |tally, i| {
-            upper[i] = (tally.rewards[i] + target.at(tally.plays[i])) / tally.plays[i];
+        self.earned.count(round, |earned, i| {
+            upper[i] = (earned.rewards[i] + target.at(earned.plays[i])) / earned.plays[i];
         });
         Ok(())
     }
@@ -84,8 +84,8 @@ impl Rule for RegretBalancingRule {
             roster.iter().map(|i| self.upper[i]).filter(|u| u.is_finite()).fold(f64::NEG_INFINITY, f64::max);
         // argmin_i n_i opt - u_i
         let base = roster.least(|i| {
-            let plays = self.tally.plays[i];
-            if plays > 0.0 { plays * best - self.tally.rewards[i] } else { f64::NEG_INFINITY }
+            let plays = self.earned.plays[i];
+            if plays > 0.0 { plays * best - self.earned.rewards[i] } else { f64::NEG_INFINITY }
         });
         follow(base, out);
     }
@@ -99,7 +99,7 @@ impl Rule for RegretBalancingRule {
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
-        state.tally.validate(self.upper.len())?;
+        state.earned.validate(self.upper.len())?;
         all("bounds", &state.upper, self.upper.len(), |u| u > f64::NEG_INFINITY)
     }
 }

@@ -26,7 +26,7 @@
 //! losses pays up to (M sqrt(T))^alpha R. It follows changes; without patience it starves slow starters.
 //!
 //! Patience is a budget B of loss that you accept to pay so that slow bases get their chance: a base is discovered only
-//! if (plays it needs) x (its gap) < B/(M-1) ([`TrimRule::patience_per_base`]). There is no default but 0: the constant is
+//! if (plays it needs) x (its gap) < B/(M-1). There is no default but 0: the constant is
 //! a cliff that nobody can set without knowing the bases, and it did not help with ten bases. On problems held out from
 //! tuning TRIM was comparable to Corral with 10 to 30/sqrt(T), and behind UCB.
 
@@ -144,11 +144,6 @@ fn evaluate(w: &[f64], l: &[f64], eta: f64, lambda: f64, floor: f64, out: &mut [
 }
 
 impl TrimRule {
-    /// B/(M-1): a base is discovered only if (plays it needs) x (its gap) is below this.
-    pub fn patience_per_base(&self) -> f64 {
-        self.budget
-    }
-
     /// What of the patience for `base` is spent.
     pub fn spent(&self, base: usize) -> Option<f64> {
         self.spent.get(base).copied()

@@ -22,7 +22,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled, all};
-use super::tally::{Tally, follow};
+use super::earned::{Earned, follow};
 use super::{MasterSetup, Roster, Rulebook};
 use crate::params::Bounds;
 use crate::registry::Entry;
@@ -47,12 +47,12 @@ pub type Ucb = Ruled<UcbRule>;
 /// The rule of [`Ucb`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UcbRule {
-    tally: Tally,
+    earned: Earned,
     scale: f64,
     delta: f64,
     published: bool,
     round: u64,
-    /// u_i/n_i and 1/sqrt(n_i), of the tally.
+    /// u_i/n_i and 1/sqrt(n_i), of the earned.
     means: Vec<f64>,
     roots: Vec<f64>,
 }
@@ -67,7 +67,7 @@ impl UcbRule {
             let index = if self.round <= 1 {
                 1.0
             } else {
-                (self.means[i] + self.scale * (log / (self.tally.plays[i] + 1e-10)).sqrt()).min(1.0)
+                (self.means[i] + self.scale * (log / (self.earned.plays[i] + 1e-10)).sqrt()).min(1.0)
             };
             out[i] = index;
             if index > highest {
@@ -97,7 +97,7 @@ impl Rule for UcbRule {
 
     fn new(params: &UcbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         Ok(Self {
-            tally: Tally::new(setup.bases),
+            earned: Earned::new(setup.bases),
             scale: params.scale,
             delta: params.delta,
             published: params.rules == Rulebook::PublishedCode,
@@ -110,9 +110,9 @@ impl Rule for UcbRule {
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         self.round += 1;
         let (means, roots) = (&mut self.means, &mut self.roots);
-        self.tally.count(round, |tally, i| {
-            means[i] = tally.mean(i);
-            roots[i] = 1.0 / tally.plays[i].sqrt();
+        self.earned.count(round, |earned, i| {
+            means[i] = earned.mean(i);
+            roots[i] = 1.0 / earned.plays[i].sqrt();
         });
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Rule for UcbRule {
         let width = self.scale * ((self.round + 1) as f64 / self.delta).ln().sqrt();
         // argmax_i u_i/n_i + c sqrt(ln((t+1)/delta)/n_i)
         let base = roster.least(|i| {
-            if self.tally.plays[i] > 0.0 {
+            if self.earned.plays[i] > 0.0 {
                 -(self.means[i] + width * self.roots[i])
             } else {
                 f64::NEG_INFINITY
@@ -144,7 +144,7 @@ impl Rule for UcbRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.means.len();
-        state.tally.validate(bases)?;
+        state.earned.validate(bases)?;
         all("means", &state.means, bases, f64::is_finite)?;
         all("roots", &state.roots, bases, |r| r > 0.0)
     }

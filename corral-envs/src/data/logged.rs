@@ -181,13 +181,6 @@ impl LoggedParams {
     }
 }
 
-impl Logged {
-    /// The smallest propensity of the log.
-    pub fn least_propensity(&self) -> f64 {
-        self.least
-    }
-}
-
 impl Environment<Context, Arm> for Logged {
     fn setup(&self) -> Setup {
         Setup {

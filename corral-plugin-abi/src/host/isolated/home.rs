@@ -60,7 +60,7 @@ pub(super) struct Home {
     child: Child,
     wire: Wire,
     limit: Limit,
-    heard: Heard,
+    output: Output,
     /// How it ended.
     dead: Option<String>,
     /// A call was begun and not ended: the host's generator panicked in it.
@@ -69,17 +69,17 @@ pub(super) struct Home {
 
 /// What a child writes to its standard output and error. It is not passed on, as it may act on a terminal: the last of it
 /// is told when the child ends.
-struct Heard {
+struct Output {
     pipe: PipeReader,
     last: Vec<u8>,
 }
 
-impl Heard {
+impl Output {
     /// Bytes that are kept.
     const KEPT: usize = 400;
 
     /// Reads what is there, without waiting.
-    fn hear(&mut self) {
+    fn read(&mut self) {
         let mut part = [0; 4096];
         for _ in 0..64 {
             let Ok(n @ 1..) = self.pipe.read(&mut part) else { return };
@@ -89,8 +89,8 @@ impl Heard {
     }
 
     /// Its last lines, in one.
-    fn words(&mut self) -> Option<String> {
-        self.hear();
+    fn last_lines(&mut self) -> Option<String> {
+        self.read();
         let text = String::from_utf8_lossy(&self.last);
         let lines: Vec<_> = text.lines().map(str::trim).filter(|l| !l.is_empty()).map(visible).collect();
         (!lines.is_empty()).then(|| lines.join(", "))
@@ -100,7 +100,7 @@ impl Heard {
 /// Watches over a call: looks at the clocks now and then, and at whether the child lives.
 struct Watch<'a> {
     pid: Pid,
-    heard: &'a mut Heard,
+    output: &'a mut Output,
     limit: Limit,
     /// Time that passed by the clock, of which a gap counts little: the host itself may have been stopped.
     waited: Duration,
@@ -110,8 +110,8 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn new(pid: Pid, limit: Limit, heard: &'a mut Heard) -> Self {
-        Self { pid, heard, limit, waited: Duration::ZERO, last: Instant::now(), used: None }
+    fn new(pid: Pid, limit: Limit, output: &'a mut Output) -> Self {
+        Self { pid, output, limit, waited: Duration::ZERO, last: Instant::now(), used: None }
     }
 
     fn look(&mut self) -> io::Result<()> {
@@ -121,7 +121,7 @@ impl<'a> Watch<'a> {
             return Ok(());
         }
         self.last = now;
-        self.heard.hear();
+        self.output.read();
         self.waited += passed.min(10 * SLICE);
         let used = processor_time(self.pid).unwrap_or_default();
         let used = used.saturating_sub(*self.used.get_or_insert(used));
@@ -169,7 +169,7 @@ impl Home {
             return Err("this process is a child itself; `main` must call `isolated_main` first".into());
         }
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-        let (pipe, cries) = std::io::pipe().map_err(failed)?;
+        let (pipe, stderr) = std::io::pipe().map_err(failed)?;
         fcntl_setfl(&pipe, OFlags::NONBLOCK).map_err(|e| failed(e.into()))?;
         let program = match &isolation.program {
             Some(program) => program.clone(),
@@ -184,21 +184,21 @@ impl Home {
             // The child moves both away before the plugin is opened: what that prints goes where its errors go.
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::from(bytes.descriptor().map_err(failed)?))
-            .stderr(Stdio::from(cries))
+            .stderr(Stdio::from(stderr))
             // A group of its own: what the plugin starts ends with it.
             .process_group(0)
             .spawn()
             .map_err(failed)?;
         let limit = Limit::start(isolation);
         let wire = Wire::new(ours, Some(SLICE)).map_err(failed)?;
-        let heard = Heard { pipe, last: Vec::new() };
-        let mut home = Self { child, wire, limit, heard, dead: None, broken_off: false };
-        let mut watch = Watch::new(home.pid(), limit, &mut home.heard);
+        let output = Output { pipe, last: Vec::new() };
+        let mut home = Self { child, wire, limit, output, dead: None, broken_off: false };
+        let mut watch = Watch::new(home.pid(), limit, &mut home.output);
         match home.wire.receive(16, &mut || watch.look()) {
             Ok((tag::HELLO, _)) => Ok(home),
             Ok(_) => Err("it did not say hello: does its `main` call `isolated_main` first?".into()),
             Err(e) => {
-                let why = home.bury(&e);
+                let why = home.end_after(&e);
                 Err(format!(
                     "it did not become the home of a plugin ({why}): does its `main` call `isolated_main` first?"
                 ))
@@ -242,9 +242,9 @@ impl Home {
             return Err(dead.clone());
         }
         if std::mem::replace(&mut self.broken_off, true) {
-            return Err(self.bury(&io::Error::other("a call was broken off")));
+            return Err(self.end_after(&io::Error::other("a call was broken off")));
         }
-        let mut watch = Watch::new(self.pid(), self.limit, &mut self.heard);
+        let mut watch = Watch::new(self.pid(), self.limit, &mut self.output);
         let mut look = || watch.look();
         // An error's text has room as well.
         let most = most.max(4 * ERROR_ROOM);
@@ -289,13 +289,13 @@ impl Home {
                     _ => Err(visible(&String::from_utf8_lossy(payload.rest())).into_owned()),
                 }
             }
-            Err(e) => Err(self.bury(&e)),
+            Err(e) => Err(self.end_after(&e)),
         }
     }
 
     /// Ends the child and what it started, and says how it ended.
     #[cold]
-    fn bury(&mut self, error: &io::Error) -> String {
+    fn end_after(&mut self, error: &io::Error) -> String {
         let late = error.kind() == io::ErrorKind::TimedOut;
         // A connection that broke is a process that is ending: leave it the time to say how.
         let gone = matches!(
@@ -325,7 +325,7 @@ impl Home {
             }
             _ => format!("its process was ended after an error: {error}"),
         };
-        if let Some(words) = self.heard.words() {
+        if let Some(words) = self.output.last_lines() {
             told.push_str(&format!("; it last wrote: {words}"));
         }
         self.dead = Some(told.clone());
