@@ -528,4 +528,6 @@ impl Master for Corral {
 }
 
 #[cfg(test)]
+mod flat_tests;
+#[cfg(test)]
 mod tests;
