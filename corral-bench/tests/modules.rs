@@ -1,4 +1,5 @@
-//! No crate has a cycle among its modules: the files and folders of its `src`, by the `crate::` paths in them.
+//! What the sources of every crate keep. No crate has a cycle among its modules (the files and folders of its `src`, by the
+//! `crate::` paths in them), and no error prints its source and returns it too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -110,6 +111,28 @@ fn modules_have_no_cycles() {
         assert!(graph.len() > 3, "{name}: {graph:?}");
         assert_eq!(cycle(&graph), None, "{name}");
     }
+}
+
+/// Whoever prints a chain of errors would print such a source twice.
+#[test]
+fn no_error_prints_its_source_and_returns_it_too() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    for name in ["corral-core", "corral-bases", "corral-envs", "corral-plugin-abi", "corral-bench"] {
+        files(&root.join(name).join("src"), &mut found);
+    }
+    let mut errors = 0;
+    for path in found {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for (at, _) in text.match_indices("#[error(\"") {
+            errors += 1;
+            let (message, rest) = text[at..].split_once(")]\n").unwrap();
+            let variant = rest.lines().find(|line| !line.trim_start().starts_with("///")).unwrap();
+            let given = variant.contains("#[from]") || variant.contains("#[source]");
+            assert!(!message.contains("{source") && !(given && message.contains("{0")), "{path:?}: {message}");
+        }
+    }
+    assert!(errors > 50, "{errors} errors were looked at");
 }
 
 #[test]

@@ -35,20 +35,20 @@ impl Run {
 #[non_exhaustive]
 pub enum RunError {
     /// The world could not go on.
-    #[error("round {round}: {source}")]
+    #[error("round {round}: {why}")]
     World {
         /// The round, from 0.
         round: u64,
         /// Why.
-        source: EnvError,
+        why: EnvError,
     },
     /// The learner could not go on.
-    #[error("round {round}: {source}")]
+    #[error("round {round}: {why}")]
     Learner {
         /// The round, from 0.
         round: u64,
         /// Why.
-        source: BaseError,
+        why: BaseError,
     },
 }
 
@@ -67,8 +67,8 @@ pub fn alone<X: ?Sized, D>(
     let mut run = Run::default();
     let mut range = 1.0;
     for round in 0..rounds {
-        let world_fails = |source| RunError::World { round, source };
-        let learner_fails = |source| RunError::Learner { round, source };
+        let world_fails = |why| RunError::World { round, why };
+        let learner_fails = |why| RunError::Learner { round, why };
         if world.range() != range {
             range = world.range();
             learner.obey(Order::Widen { range, remaining: Some(rounds - round) }).map_err(learner_fails)?;

@@ -104,12 +104,12 @@ impl Manifest {
 #[non_exhaustive]
 pub enum StoreError {
     /// The file system said no.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {why}", path.display())]
     Io {
         /// Where.
         path: PathBuf,
         /// What it said.
-        source: io::Error,
+        why: io::Error,
     },
     /// It belongs to something else.
     #[error("{} holds results of {why}; choose another folder with --out, or remove it", dir.display())]
@@ -143,7 +143,7 @@ pub enum StoreError {
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
-    move |source| StoreError::Io { path: path.to_owned(), source }
+    move |why| StoreError::Io { path: path.to_owned(), why }
 }
 
 /// A results folder that is being filled. What is in memory does not grow with the cells that are done.
@@ -334,7 +334,7 @@ fn read_lines(
     for name in [WHOLE_FILE, LOG_FILE] {
         let path = dir.join(name);
         let file = match open_regular(&path) {
-            Err(StoreError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue,
+            Err(StoreError::Io { why, .. }) if why.kind() == io::ErrorKind::NotFound => continue,
             other => other?,
         };
         let mut reader = BufReader::new(file);

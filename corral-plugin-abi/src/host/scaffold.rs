@@ -14,12 +14,12 @@ pub enum ScaffoldError {
     #[error("{} exists already", .0.display())]
     Exists(PathBuf),
     /// It cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {why}", path.display())]
     Write {
         /// What.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
@@ -65,7 +65,7 @@ pub fn scaffold(name: &str, dir: &Path) -> Result<PathBuf, ScaffoldError> {
             Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text)),
             None => Ok(()),
         };
-        written.map_err(|source| ScaffoldError::Write { path, source })?;
+        written.map_err(|why| ScaffoldError::Write { path, why })?;
     }
     Ok(folder)
 }
