@@ -1,10 +1,10 @@
 //! Linear losses that an oblivious adversary chooses.
 
 use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
+use corral_core::registry::{Entry, Row};
 use corral_core::{ParamError, Rng, Set, params};
 
-use super::{PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
+use super::{POINTS, PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
@@ -52,7 +52,6 @@ impl AdversarialLinearParams {
             horizon: rounds,
             sign: 1.0,
             turned: 0.0,
-            rounds: 0.0,
             c: vec![0.0; dim],
         };
         Ok(PointWorld::new(set, losses, rounds))
@@ -74,7 +73,6 @@ pub struct AdversarialLinear {
     horizon: u64,
     sign: f64,
     turned: f64,
-    rounds: f64,
     c: Vec<f64>,
 }
 
@@ -84,7 +82,6 @@ impl PointLoss for AdversarialLinear {
         fill_sphere(&mut self.c, draw);
         self.c.iter_mut().for_each(|v| *v *= self.noise);
         self.c[0] += self.gap * self.sign;
-        self.rounds += 1.0;
         self.turned += self.sign;
     }
 
@@ -97,12 +94,12 @@ impl PointLoss for AdversarialLinear {
         0.5 + self.gap * self.sign * x[0] * self.scale
     }
 
-    fn best(&self, set: &Set) -> f64 {
+    fn best(&self, set: &Set, rounds: f64) -> f64 {
         // The support function of the summed direction.
         let mut sum = vec![0.0; set.dim()];
         sum[0] = self.gap * self.turned * self.scale;
         let mut at = vec![0.0; set.dim()];
-        0.5 * self.rounds + set.linear_min(&sum, &mut at).unwrap_or(f64::NAN)
+        0.5 * rounds + set.linear_min(&sum, &mut at).unwrap_or(f64::NAN)
     }
 }
 
@@ -112,9 +109,7 @@ pub(crate) const ROWS: &[Row<Build>] = &[row::<AdversarialLinearParams>(
         summary: "linear losses on a set of points, chosen by an oblivious adversary",
         source: "Abernethy, Hazan, Rakhlin 2012; the paper's convex-bandit example",
         fits: "adversarial linear",
-        cost: "O(d)",
-        kind: Kind::Points,
-        ..Entry::EMPTY
+        ..POINTS
     },
     "set = \"box\"\ndim = 3\nvariant = 1",
 )];

@@ -2,13 +2,13 @@
 
 use std::f64::consts::PI;
 
-use corral_core::registry::{Entry, Kind, Row};
+use corral_core::registry::{Entry, Row};
 use corral_core::set::SetError;
 use corral_core::{Rng, Set, params};
 use serde::{Deserialize, Serialize};
 
 use super::adversarial::check_variant;
-use super::{PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
+use super::{POINTS, PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
@@ -200,7 +200,7 @@ impl PointLoss for AdversarialConvex {
         }
     }
 
-    fn best(&self, _set: &Set) -> f64 {
+    fn best(&self, _set: &Set, _rounds: f64) -> f64 {
         let rounds = self.ahead + self.behind;
         if self.shape == Shape::MaxAffine {
             // n |x - z| + n' |x - z'| >= min(n, n') |z - z'|, attained at the target of more rounds.
@@ -235,9 +235,7 @@ pub(crate) const ROWS: &[Row<Build>] = &[row::<AdversarialConvexParams>(
         summary: "convex Lipschitz losses on a convex set, chosen by an oblivious adversary",
         source: "Flaxman, Kalai, McMahan 2005; the paper's convex-bandit example",
         fits: "adversarial convex",
-        cost: "O(d)",
-        kind: Kind::Points,
-        ..Entry::EMPTY
+        ..POINTS
     },
     "set = \"simplex\"\ndim = 3\nshape = \"huber\"",
 )];

@@ -9,6 +9,7 @@ mod stochastic;
 #[cfg(test)]
 mod tests;
 
+use corral_core::registry::{Entry, Kind};
 use corral_core::{Context, Feedback, LossDomain, Point, Rng, Set, Setup, Space};
 
 pub use adversarial::{AdversarialLinear, AdversarialLinearParams};
@@ -19,6 +20,9 @@ pub use sets::{Named, SetSpec};
 pub use stochastic::{Glm, GlmParams, Link, StochasticLinear, StochasticLinearParams, Structure};
 
 use crate::{Draw, EnvError, Environment, World};
+
+/// What is said of a world of points.
+const POINTS: Entry = Entry { kind: Kind::Points, cost: "O(d)", ..Entry::EMPTY };
 
 pub(crate) use adversarial::ROWS as ADVERSARIAL;
 pub(crate) use convex::ROWS as CONVEX;
@@ -42,8 +46,8 @@ pub trait PointLoss: Send {
         LossDomain::Unit
     }
 
-    /// The cumulative mean loss of the best fixed point of `set`, over the rounds so far.
-    fn best(&self, set: &Set) -> f64;
+    /// The cumulative mean loss of the best fixed point of `set`, over the `rounds` so far.
+    fn best(&self, set: &Set, rounds: f64) -> f64;
 }
 
 /// A world of points: a set of decisions and a sequence of loss functions over it.
@@ -116,7 +120,7 @@ impl<L: PointLoss> Environment<Context, Point> for PointWorld<L> {
     }
 
     fn best_so_far(&self) -> f64 {
-        self.losses.best(&self.set)
+        self.losses.best(&self.set, self.rounds as f64)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Linear rewards with normal noise, not clipped: the point worlds of published model-selection experiments.
 
 use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
+use corral_core::registry::{Entry, Row};
 use corral_core::{LossDomain, ParamError, Set, params};
 
-use super::{Named, PointLoss, PointWorld, SetSpec, dot};
+use super::{POINTS, Named, PointLoss, PointWorld, SetSpec, dot};
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
@@ -55,7 +55,7 @@ impl Builds for NormalLinearParams {
         let direction: Vec<f64> = theta.iter().map(|w| -w).collect();
         let least = 1.0 - self.offset + set.linear_min(&direction, &mut vec![0.0; dim])?;
         let losses =
-            NormalLinear { direction, offset: self.offset, sd: self.sd, noise: 0.0, least, rounds: 0.0 };
+            NormalLinear { direction, offset: self.offset, sd: self.sd, noise: 0.0, least };
         Ok(PointWorld::new(set, losses, ask.rounds).boxed())
     }
 }
@@ -70,7 +70,6 @@ pub struct NormalLinear {
     sd: f64,
     noise: f64,
     least: f64,
-    rounds: f64,
 }
 
 impl PointLoss for NormalLinear {
@@ -80,7 +79,6 @@ impl PointLoss for NormalLinear {
 
     fn next(&mut self, _round: u64, draw: Draw) {
         self.noise = self.sd * draw.normal(0);
-        self.rounds += 1.0;
     }
 
     fn loss(&self, x: &[f64]) -> f64 {
@@ -91,8 +89,8 @@ impl PointLoss for NormalLinear {
         1.0 - self.offset + dot(&self.direction, x)
     }
 
-    fn best(&self, _set: &Set) -> f64 {
-        self.rounds * self.least
+    fn best(&self, _set: &Set, rounds: f64) -> f64 {
+        rounds * self.least
     }
 }
 
@@ -102,9 +100,7 @@ pub(crate) const ROWS: &[Row<Build>] = &[row::<NormalLinearParams>(
         summary: "linear rewards with normal noise on the unit sphere, the hypercube or another set; losses are not clipped",
         source: "experiments 10, 12 and 16 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
         fits: "stochastic linear losses that may lie outside [0, 1]: for the learners that take them",
-        cost: "O(d)",
-        kind: Kind::Points,
-        ..Entry::EMPTY
+        ..POINTS
     },
     "set = \"hypercube\"\ndim = 10",
 )];

@@ -1,12 +1,12 @@
 //! The instances over points on which reference regrets are published, by name.
 
-use corral_core::registry::{Entry, Kind, Row};
+use corral_core::registry::{Entry, Row};
 use corral_core::{Set, memory, params};
 use serde::{Deserialize, Serialize};
 
 use super::adversarial::{AdversarialLinearParams, check_variant};
 use super::convex::AdversarialConvexParams;
-use super::{PointLoss, PointWorld, misleads};
+use super::{POINTS, PointLoss, PointWorld, misleads};
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
@@ -109,7 +109,7 @@ impl PointLoss for ReferenceSimplex {
         0.5 - GAP * x[self.best]
     }
 
-    fn best(&self, _set: &Set) -> f64 {
+    fn best(&self, _set: &Set, _rounds: f64) -> f64 {
         0.5 * (self.ahead + self.behind) - GAP * self.ahead.max(self.behind)
     }
 }
@@ -121,9 +121,7 @@ pub(crate) const ROWS: &[Row<Build>] = &[
             summary: "the unit ball with the linear or Lipschitz losses of the reference regrets",
             source: "reference instances for SCRiBLe and BGD",
             fits: "adversarial linear or convex",
-            cost: "O(d)",
-            kind: Kind::Points,
-            ..Entry::EMPTY
+            ..POINTS
         },
         "loss = \"lipschitz\"\ndim = 2\nvariant = 0",
     ),
@@ -134,8 +132,7 @@ pub(crate) const ROWS: &[Row<Build>] = &[
             source: "reference instance for SCRiBLe on the simplex",
             fits: "adversarial linear",
             cost: "O(K)",
-            kind: Kind::Points,
-            ..Entry::EMPTY
+            ..POINTS
         },
         "arms = 3",
     ),

@@ -1,11 +1,11 @@
 //! Stochastic losses of a hidden linear parameter: plain, structured, and through a link.
 
 use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
+use corral_core::registry::{Entry, Row};
 use corral_core::{ParamError, Rng, Set, params};
 use serde::{Deserialize, Serialize};
 
-use super::{PointLoss, PointWorld, SetSpec, dot};
+use super::{POINTS, PointLoss, PointWorld, SetSpec, dot};
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
@@ -63,7 +63,7 @@ impl StochasticLinearParams {
         parameter.iter_mut().for_each(|v| *v *= scale);
         let mut at = vec![0.0; set.dim()];
         let least = 0.5 + set.linear_min(&parameter, &mut at)?;
-        let losses = StochasticLinear { parameter, noise: self.noise, xi: 0.0, least, rounds: 0.0 };
+        let losses = StochasticLinear { parameter, noise: self.noise, xi: 0.0, least };
         Ok(PointWorld::new(set, losses, rounds))
     }
 }
@@ -124,7 +124,6 @@ pub struct StochasticLinear {
     noise: f64,
     xi: f64,
     least: f64,
-    rounds: f64,
 }
 
 impl StochasticLinear {
@@ -137,7 +136,6 @@ impl StochasticLinear {
 impl PointLoss for StochasticLinear {
     fn next(&mut self, _round: u64, draw: Draw) {
         self.xi = self.noise * (2.0 * draw.uniform(0) - 1.0);
-        self.rounds += 1.0;
     }
 
     fn loss(&self, x: &[f64]) -> f64 {
@@ -148,8 +146,8 @@ impl PointLoss for StochasticLinear {
         0.5 + dot(&self.parameter, x)
     }
 
-    fn best(&self, _set: &Set) -> f64 {
-        self.rounds * self.least
+    fn best(&self, _set: &Set, rounds: f64) -> f64 {
+        rounds * self.least
     }
 }
 
@@ -211,7 +209,7 @@ impl GlmParams {
         parameter.iter_mut().for_each(|v| *v *= length);
         let mut at = vec![0.0; set.dim()];
         let least = self.link.mean(set.linear_min(&parameter, &mut at)?, self.scale);
-        let losses = Glm { parameter, link: self.link, scale: self.scale, uniform: 0.0, least, rounds: 0.0 };
+        let losses = Glm { parameter, link: self.link, scale: self.scale, uniform: 0.0, least };
         Ok(PointWorld::new(set, losses, rounds))
     }
 }
@@ -224,13 +222,11 @@ pub struct Glm {
     scale: f64,
     uniform: f64,
     least: f64,
-    rounds: f64,
 }
 
 impl PointLoss for Glm {
     fn next(&mut self, _round: u64, draw: Draw) {
         self.uniform = draw.uniform(0);
-        self.rounds += 1.0;
     }
 
     fn loss(&self, x: &[f64]) -> f64 {
@@ -241,9 +237,9 @@ impl PointLoss for Glm {
         self.link.mean(dot(&self.parameter, x), self.scale)
     }
 
-    fn best(&self, _set: &Set) -> f64 {
+    fn best(&self, _set: &Set, rounds: f64) -> f64 {
         // sigma is increasing: the best point minimises the linear part.
-        self.rounds * self.least
+        rounds * self.least
     }
 }
 
@@ -254,9 +250,7 @@ pub(crate) const ROWS: &[Row<Build>] = &[
             summary: "stochastic linear losses on a set of points, with a dense, sparse or group-sparse parameter",
             source: "the paper's other examples: stochastic linear bandits",
             fits: "stochastic linear",
-            cost: "O(d)",
-            kind: Kind::Points,
-            ..Entry::EMPTY
+            ..POINTS
         },
         "dim = 6\nstructure = \"sparse\"\nsupport = 2",
     ),
@@ -266,9 +260,7 @@ pub(crate) const ROWS: &[Row<Build>] = &[
             summary: "losses 0 and 1 whose mean is a link function of a linear one",
             source: "Filippi, Cappe, Garivier, Szepesvari 2010; the paper's other examples",
             fits: "stochastic generalised linear",
-            cost: "O(d)",
-            kind: Kind::Points,
-            ..Entry::EMPTY
+            ..POINTS
         },
         "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3",
     ),
