@@ -1,7 +1,7 @@
 //! Bases that come while Corral runs. Outside the theorem, which has M fixed.
 
 use super::{Epoch, Corral, Engine};
-use crate::masters::check_share;
+use crate::master::check_share;
 use crate::{MasterError, Order};
 
 impl Corral {
