@@ -6,7 +6,6 @@ mod table;
 
 use table::*;
 
-
 #[test]
 fn the_table_holds_every_registered_master() {
     for entry in masters::REGISTRY.entries() {

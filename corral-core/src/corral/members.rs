@@ -1,6 +1,6 @@
 //! Bases that come while Corral runs. Outside the theorem, which has M fixed.
 
-use super::{Epoch, Corral, Engine};
+use super::{Corral, Engine, Epoch};
 use crate::master::check_share;
 use crate::{MasterError, Order};
 

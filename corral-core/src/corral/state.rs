@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::engine::{Engine, EngineState};
-use super::{Epoch, Corral, CorralParams, FIRST_EPOCH, Horizon, SLACK, close};
+use super::{Corral, CorralParams, Epoch, FIRST_EPOCH, Horizon, SLACK, close};
 use crate::{LossDomain, MasterError, SnapshotError, snapshot};
 
 const NAME: &str = "corral";

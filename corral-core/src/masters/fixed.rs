@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Credited, Rule, Ruled};
 use super::earned::follow;
+use super::rule::{Credited, Rule, Ruled};
 use super::{MasterSetup, Roster};
 use crate::registry::Entry;
 use crate::{MasterError, ParamError};

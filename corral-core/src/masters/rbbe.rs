@@ -23,8 +23,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Credited, Rule, Ruled, all};
 use super::earned::{Earned, follow, iterated_width};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::{MasterSetup, RegretBound, Roster, Rulebook};
 use crate::params::Bounds;
 use crate::registry::{Entry, Status};

@@ -15,8 +15,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Credited, Rule, Ruled, all};
 use super::earned::{Earned, follow};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::{MasterSetup, RegretBound, Roster};
 use crate::registry::{Entry, Status};
 use crate::{MasterError, ParamError, SnapshotError};

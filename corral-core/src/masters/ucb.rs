@@ -21,8 +21,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Credited, Rule, Ruled, all};
 use super::earned::{Earned, follow};
+use super::rule::{Credited, Rule, Ruled, all};
 use super::{MasterSetup, Roster, Rulebook};
 use crate::params::Bounds;
 use crate::registry::Entry;

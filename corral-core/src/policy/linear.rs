@@ -2,24 +2,16 @@
 
 use std::hash::{Hash, Hasher};
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ParamError;
 
 /// theta(x) = argmax_a b_a + <W_a, x>, ties to the lowest action. Equal when all weights are equal to the last bit,
 /// where -0 counts as 0.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "Raw", into = "Raw")]
+#[serde(remote = "Self", deny_unknown_fields)]
 pub struct Linear {
-    features: usize,
-    intercepts: Vec<f64>,
-    weights: Vec<f64>,
-}
-
-/// The same, as it is written, before it is checked.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
     features: usize,
     intercepts: Vec<f64>,
     weights: Vec<f64>,
@@ -106,16 +98,16 @@ impl Hash for Linear {
     }
 }
 
-impl TryFrom<Raw> for Linear {
-    type Error = ParamError;
-    fn try_from(raw: Raw) -> Result<Self, ParamError> {
-        Self::new(raw.features, raw.intercepts, raw.weights)
+impl Serialize for Linear {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, to)
     }
 }
 
-impl From<Linear> for Raw {
-    fn from(l: Linear) -> Self {
-        Self { features: l.features, intercepts: l.intercepts, weights: l.weights }
+impl<'de> Deserialize<'de> for Linear {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let Self { features, intercepts, weights } = Self::deserialize(from)?;
+        Self::new(features, intercepts, weights).map_err(D::Error::custom)
     }
 }
 
@@ -153,7 +145,7 @@ mod tests {
         assert!(Linear::new(1, vec![], vec![]).is_err());
         assert!(Linear::new(1, vec![0.0], vec![f64::NAN]).is_err());
         assert!(Linear::new(usize::MAX, vec![0.0; 3], vec![0.0; 3]).is_err());
-        let raw = Raw { features: 1, intercepts: vec![0.0], weights: vec![f64::INFINITY] };
+        let raw = Linear { features: 1, intercepts: vec![0.0], weights: vec![f64::INFINITY] };
         let bytes = postcard::to_stdvec(&raw).unwrap();
         assert!(postcard::from_bytes::<Linear>(&bytes).is_err());
     }

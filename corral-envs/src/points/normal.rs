@@ -4,7 +4,7 @@ use corral_core::params::Bounds;
 use corral_core::registry::{Entry, Row};
 use corral_core::{LossDomain, ParamError, Set, params};
 
-use super::{POINTS, Named, PointLoss, PointWorld, SetSpec, dot};
+use super::{Named, POINTS, PointLoss, PointWorld, SetSpec, dot};
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
@@ -54,8 +54,7 @@ impl Builds for NormalLinearParams {
         // The loss is 1 - reward: its linear part is -theta.
         let direction: Vec<f64> = theta.iter().map(|w| -w).collect();
         let least = 1.0 - self.offset + set.linear_min(&direction, &mut vec![0.0; dim])?;
-        let losses =
-            NormalLinear { direction, offset: self.offset, sd: self.sd, noise: 0.0, least };
+        let losses = NormalLinear { direction, offset: self.offset, sd: self.sd, noise: 0.0, least };
         Ok(PointWorld::new(set, losses, ask.rounds).boxed())
     }
 }
