@@ -170,8 +170,8 @@ fn curve(rows: &[Row]) -> String {
     let x = |bases: usize| 64.0 + 22.8 * (bases as f64).log2();
     let y = |ns: f64| 286.0 - 44.67 * (ns / 10.0).log10();
     let grouped = |n: usize| match n {
-        ..1_000 => n.to_string(),
-        ..1_000_000 => format!("{},{:03}", n / 1_000, n % 1_000),
+        0..1_000 => n.to_string(),
+        1_000..1_000_000 => format!("{},{:03}", n / 1_000, n % 1_000),
         _ => format!("{},{:03},{:03}", n / 1_000_000, n / 1_000 % 1_000, n % 1_000),
     };
     let mut lines = vec![
