@@ -31,8 +31,12 @@ fn hold_arms(name: &str, setup: &Setup) {
     let (on_range, own_memos) = declared(name);
     let unbuilt = || BaseError::Failed(String::from("it was built before"));
     let subject = Subject::arms(name, setup, || arms(name, setup).ok_or_else(unbuilt));
-    // Oracles over trees take their time.
-    let rounds = if POLICIES.contains(&name) && setup.context.features > 0 { 100 } else { 500 };
+    // Oracles over trees take their time, and EXP4 asks all of its trees whenever it is asked for a likelihood.
+    let rounds = match name {
+        "exp4" if setup.context.features > 0 => 20,
+        _ if POLICIES.contains(&name) && setup.context.features > 0 => 100,
+        _ => 500,
+    };
     let subject = subject.on_range(on_range).counts_rounds().rounds(rounds);
     let subject = if own_memos { subject.own_memos() } else { subject };
     for (law, verdict) in check_all(&subject) {

@@ -236,7 +236,7 @@ impl Prior {
     }
 
     /// H(q), the entropy of the best arm: the constant of Thompson sampling's bound sqrt(T K H(q)). As exact as
-    /// [`optimal_arm_distribution`](Prior::optimal_arm_distribution).
+    /// its estimate of q.
     pub fn entropy(&self, arms: usize, samples: u32, rng: &mut dyn Rng) -> f64 {
         entropy(&self.optimal_arm_distribution(arms, samples, rng))
     }

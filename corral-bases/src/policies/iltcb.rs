@@ -209,7 +209,7 @@ impl PolicyRule for IltcbParams {
         Ok(Proposal::with_memo(Arm::from(arm), Memo::one(q[arm])))
     }
 
-    /// As [`IltcbState::distribution_at`], for one action.
+    /// As `distribution_at`, for one action.
     fn likelihood(base: &Iltcb, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {
         let state = &base.state;
         let (mut agreed, mut left) = (0.0, 1.0);

@@ -11,7 +11,7 @@
 //! | stochastic | [`Iltcb`], [`EpochGreedy`] |
 //! | contexts from a known distribution, losses chosen by an adversary | [`Bistro`] |
 //!
-//! A class that comes with the world is in its [`Setup`]; trees and linear policies are made from its features:
+//! A class that comes with the world is in its [`Setup`](corral_core::Setup); trees and linear policies are made from its features:
 //!
 //! ```
 //! use corral_bases::BaseParams;

@@ -269,7 +269,7 @@ impl Rule for ArbeRule {
         self.widened.reserve(self.rates.len());
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (&self.rates, &self.order, self.scale, self.delta, self.dropped < self.rates.len())
     }
 

@@ -325,7 +325,7 @@ impl Rule for AsPublishedRule {
         self.estimates.resize(self.plain.len(), 0.0);
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.program, self.gamma, self.beta)
     }
 

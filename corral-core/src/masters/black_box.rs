@@ -189,7 +189,7 @@ impl Rule for BlackBoxRule {
         out[self.candidate] = 1.0 - self.share;
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.scale, self.outer, self.log_horizon, self.candidate < self.sums.len())
     }
 

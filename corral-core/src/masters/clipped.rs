@@ -183,7 +183,7 @@ impl Rule for ClippedRule {
         self.widened.reserve(bases);
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.horizon, self.floor)
     }
 

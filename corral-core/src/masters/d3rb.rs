@@ -193,7 +193,7 @@ impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
         (self.params.draw == BalanceDraw::Least).then_some(1.0)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         &self.params
     }
 

@@ -126,7 +126,7 @@ impl Rule for DynamicBalancingRule {
         Some(1.0)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (&self.bounds, &self.weights, &self.biases, self.scale, self.delta)
     }
 

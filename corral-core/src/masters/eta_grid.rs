@@ -164,7 +164,7 @@ impl Rule for EtaGridRule {
         self.estimates.resize(self.bases, 0.0);
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         let rates: Vec<&[f64]> = self.copies.iter().map(LogBarrier::rates).collect();
         (self.bases, self.mixing, &self.rates, &self.everyone, rates)
     }

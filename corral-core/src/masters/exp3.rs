@@ -145,7 +145,7 @@ impl Rule for Exp3Rule {
         (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.mixing, self.moment, self.anytime, self.published, self.round > 0)
     }
 

@@ -114,7 +114,7 @@ impl Rule for Exp3PRule {
         (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.rate, self.bonus, self.mixing)
     }
 

@@ -113,7 +113,7 @@ impl Rule for Exp4MixRule {
         (self.mixing > 0.0).then(|| self.weights.len() as f64 / self.mixing)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         self.mixing
     }
 

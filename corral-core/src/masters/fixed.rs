@@ -62,7 +62,7 @@ impl Rule for FixedRule {
         Some(1.0)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         self.base
     }
 }

@@ -137,7 +137,7 @@ impl Rule for HedgedRule {
         self.widened.reserve(self.ranges.len());
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.rate, self.outer, self.horizon, &self.regrets, &self.alphas)
     }
 

@@ -221,7 +221,7 @@ impl Rule for PracticalRule {
         self.rates = vec![self.rate; bases];
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (&self.params, self.outer)
     }
 

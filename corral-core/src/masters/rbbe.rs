@@ -183,7 +183,7 @@ impl Rule for RbbeRule {
         Some(1.0)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         let someone = self.published || self.active.contains(&true);
         (&self.bounds, self.scale, self.delta, self.published, self.active.len(), someone)
     }

@@ -94,7 +94,7 @@ impl Rule for RegretBalancingRule {
         Some(1.0)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         self.target
     }
 

@@ -84,7 +84,7 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     fn make_room(&mut self) {}
 
     /// What follows from the parameters, and holds in every round: a snapshot has the same.
-    fn constants(&self) -> impl PartialEq;
+    fn constants(&self) -> impl Serialize;
 
     /// Whether `state`, read from a snapshot, can be a state of this fresh rule, whose constants it has.
     ///
@@ -286,7 +286,8 @@ impl<R: Rule> Master for Ruled<R> {
         let fresh = Self::new(read.params, &read.setup).map_err(SnapshotError::state)?;
         read.roster.validate(fresh.setup.bases)?;
         fresh.rule.admits(&read.rule)?;
-        if fresh.rule.constants() != read.rule.constants() {
+        let constants = |rule: &R| postcard::to_stdvec(&rule.constants()).ok();
+        if constants(&fresh.rule) != constants(&read.rule) {
             return Err(SnapshotError::state("its constants do not follow from its parameters").into());
         }
         distribution(&read.probabilities, &read.roster)?;

@@ -369,7 +369,7 @@ impl Rule for TrimRule {
         self.estimates.resize(bases, 0.0);
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.halving, self.scale, self.memory, self.budget, self.cap, self.horizon, self.round > 0)
     }
 

@@ -119,7 +119,7 @@ impl Rule for TsallisInfRule {
         self.weights.distribute(roster, eta, out);
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.reduced, self.rate, self.round > 0)
     }
 

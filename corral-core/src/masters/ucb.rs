@@ -138,7 +138,7 @@ impl Rule for UcbRule {
         Some(if self.published { self.means.len() as f64 } else { 1.0 })
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         (self.scale, self.delta, self.published)
     }
 

@@ -55,7 +55,7 @@ impl Rule for UniformRule {
         Some(self.bases as f64)
     }
 
-    fn constants(&self) -> impl PartialEq {
+    fn constants(&self) -> impl Serialize {
         self.bases
     }
 }

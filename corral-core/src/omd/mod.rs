@@ -545,6 +545,7 @@ impl LogBarrier {
             residual = sums.total - 1.0;
             let rest = sums.halley();
             let close = rest * rest * (self.largest * sums.slope) <= SERIES * SERIES;
+            let nearer = (frame + lambda).abs() < lambda.abs();
             if !close {
                 if residual > 0.0 {
                     high = lambda;
@@ -557,15 +558,24 @@ impl LogBarrier {
                     lambda = next;
                     continue;
                 }
-            } else if lambda == 0.0 {
-                let Some(mut info) = self.finish(0.0, rest, iterations, &sums, sink) else { break };
+            } else if lambda == 0.0 || !nearer {
+                let Some(mut info) = self.finish(lambda, rest, iterations, &sums, sink) else { break };
                 info.lambda += frame;
                 return Ok(info);
             }
-            // As near as can be seen from this frame.
-            let reach = 4.0 * f64::EPSILON * lambda.abs().max(frame.abs());
+            // As near as can be seen from this frame. Where the next frame is no smaller than lambda, adding the two would
+            // round lambda away, and w is moved in its place.
             frame += lambda;
-            self.count_from(frame, &loss);
+            let size = if nearer {
+                self.count_from(frame, &loss);
+                lambda.abs().max(least.abs())
+            } else {
+                for (w, e) in self.inverse.as_flattened_mut().iter_mut().zip(self.rates.as_flattened()) {
+                    *w -= e * lambda;
+                }
+                lambda.abs()
+            };
+            let reach = 4.0 * f64::EPSILON * size;
             (low, high, lambda) = (-reach, reach, 0.0);
         }
         Err(OmdError::Residual { residual: residual.abs(), iterations: self.params.iterations })
