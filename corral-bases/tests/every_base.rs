@@ -31,13 +31,7 @@ fn hold_arms(name: &str, setup: &Setup) {
     let (on_range, own_memos) = declared(name);
     let unbuilt = || BaseError::Failed(String::from("it was built before"));
     let subject = Subject::arms(name, setup, || arms(name, setup).ok_or_else(unbuilt));
-    // Oracles over trees take their time, and EXP4 asks all of its trees whenever it is asked for a likelihood.
-    let rounds = match name {
-        "exp4" if setup.context.features > 0 => 20,
-        _ if POLICIES.contains(&name) && setup.context.features > 0 => 100,
-        _ => 500,
-    };
-    let subject = subject.on_range(on_range).counts_rounds().rounds(rounds);
+    let subject = subject.on_range(on_range).counts_rounds().rounds(500);
     let subject = if own_memos { subject.own_memos() } else { subject };
     for (law, verdict) in check_all(&subject) {
         assert!(verdict.is_ok(), "{law}: {}", verdict.unwrap_err());
@@ -75,10 +69,9 @@ fn every_base_keeps_the_contract() {
 
 const POLICIES: [&str; 4] = ["exp4", "epoch-greedy", "iltcb", "bistro"];
 
-/// The bases that `setup` fits; without bistro where there are features, for it searches trees in every round.
+/// The bases that `setup` fits.
 fn fitting(setup: &Setup) -> Vec<&'static str> {
-    let slow = |name: &str| name == "bistro" && setup.context.features > 0;
-    entries().map(|e| e.name).filter(|name| arms(name, setup).is_some() && !slow(name)).collect()
+    entries().map(|e| e.name).filter(|name| arms(name, setup).is_some()).collect()
 }
 
 #[test]

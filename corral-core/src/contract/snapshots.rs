@@ -105,35 +105,41 @@ pub fn bad_snapshots<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D
     })
 }
 
-/// Changes the content behind a right checksum: whatever is loaded, the base must not panic.
+/// Changes the content behind a right checksum: whatever is loaded, the base must not panic, and loads a sound state over it.
 fn tampered<X, D: Debug>(subject: &Subject<'_, X, D>, good: &[u8]) -> Finding {
     let mut length = 0;
     let framed = snapshot::reframe(good, |_, payload| length = payload.len());
     if framed.is_none() {
         return Ok(());
     }
+    // One base for all of it: to build one may cost far more than to load one.
+    let mut base = subject.build(3 * LIFE)?;
+    let before = base.save();
     for at in places(length) {
         for flip in [0x01, 0x80, 0xff] {
             let tamper = |_: &mut u16, payload: &mut Vec<u8>| payload[at] ^= flip;
             let Some(bad) = snapshot::reframe(good, tamper) else { continue };
-            let mut base = subject.build(3 * LIFE)?;
-            let before = base.save();
-            let lived = guard(|| match base.load(&bad) {
-                Err(_) => base.save() == before,
-                Ok(()) => {
+            let changed = || format!("a state with byte {at} changed by {flip:#04x}");
+            let refused = guard(|| {
+                let refused = base.load(&bad).is_err();
+                if !refused {
                     // Errors are allowed here.
                     let _ = subject.train(&mut *base, 0, 3, &mut subject.tape(32));
-                    true
                 }
+                refused
             });
-            match lived {
-                Err(panic) => return Err(format!("a state with byte {at} changed by {flip:#04x}: {panic}")),
-                Ok(false) => {
-                    return Err(format!(
-                        "a state with byte {at} changed by {flip:#04x} is refused, but changed it"
-                    ));
+            match refused {
+                Err(panic) => return Err(format!("{}: {panic}", changed())),
+                Ok(true) if base.save() != before => {
+                    return Err(format!("{} is refused, but changed it", changed()));
                 }
                 Ok(true) => {}
+                Ok(false) => {
+                    base.load(&before).map_err(|e| format!("{}: nothing loads over it: {e}", changed()))?;
+                    if base.save() != before {
+                        return Err(format!("{}: what is loaded over it is not what it saves", changed()));
+                    }
+                }
             }
         }
     }

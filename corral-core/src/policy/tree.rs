@@ -48,7 +48,7 @@ impl Tree {
     /// The threshold is not finite, or the tree is too deep.
     pub fn split(feature: usize, threshold: f64, left: Self, right: Self) -> Result<Self, ParamError> {
         let feature = u32::try_from(feature).ok().filter(|f| *f != LEAF);
-        let feature = feature.ok_or(ParamError::new("feature", "too large", "below 2^32 - 1"))?;
+        let feature = feature.ok_or_else(|| ParamError::new("feature", "too large", "below 2^32 - 1"))?;
         let mut nodes = vec![Node::Split(feature, threshold)];
         nodes.extend(left.nodes());
         nodes.extend(right.nodes());
@@ -216,11 +216,8 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn subtree(&mut self, depth: usize) -> Result<(), ParamError> {
-        let node = *self.nodes.get(self.at).ok_or(ParamError::new(
-            "tree",
-            self.at,
-            "one whole tree, but it ends",
-        ))?;
+        let ends = || ParamError::new("tree", self.at, "one whole tree, but it ends");
+        let node = *self.nodes.get(self.at).ok_or_else(ends)?;
         self.at += 1;
         match node {
             Node::Leaf(action) => {
