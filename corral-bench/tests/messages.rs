@@ -45,7 +45,8 @@ fn errors_in_an_argument_name_the_argument() {
     let dir = folder_with(SPEC);
     for (pair, part) in [
         ("seeds=0", "spec.toml: --set seeds=0: seeds must be a whole number"),
-        ("learner.1.base=3", "--set learner.1.base=3: base must be a table, but is 3"),
+        ("learner.1.base=3", "--set learner.1.base=3: base must be a name or a table, but is 3"),
+        ("learner.1.base={ name = 'ucb1', width = 3 }", "key \"width\" must be one of its words, in quotes"),
         (
             "learner.alone.base={ name = 'exp33' }",
             "--set learner.alone.base={ name = 'exp33' }: unknown base",
@@ -58,6 +59,8 @@ fn errors_in_an_argument_name_the_argument() {
     }
     // A learner is found by its label too.
     succeeded(&run(&dir, &["--check", "--set", "learner.alone.base.name=ucb1"]));
+    // A name may stand for a table that has nothing else.
+    succeeded(&run(&dir, &["--check", "--set", "learner.alone.base=ucb1"]));
 }
 
 #[test]

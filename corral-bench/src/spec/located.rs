@@ -1,5 +1,6 @@
 //! TOML that remembers where it stands, so that an error can name the place.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -253,6 +254,22 @@ impl Node {
         match &self.value {
             Value::Table(table) => Ok(table),
             other => Err(self.wrong(key, "a table", other)),
+        }
+    }
+
+    /// This node as a table with a name, which may stand alone: `base = "exp3"` is `base = { name = "exp3" }`.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub fn named(&self, key: &str) -> Result<Cow<'_, Table>, SpecError> {
+        match &self.value {
+            Value::Table(table) => Ok(Cow::Borrowed(table)),
+            Value::Scalar(toml::Value::String(_)) => Ok(Cow::Owned(Table {
+                place: self.place.clone(),
+                called: key.to_owned(),
+                entries: vec![(String::from("name"), self.place.clone(), self.clone())],
+            })),
+            other => Err(self.wrong(key, "a name or a table", other)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! From TOML to a [`Spec`].
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use corral_core::registry::Unknown;
@@ -130,12 +131,12 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
             else {
                 continue;
             };
-            let table = node.table("environment")?;
+            let table = &*node.named("environment")?;
             let around = |key: &str| -> Result<Option<Surrounding>, SpecError> {
-                let table = match table.table(key)? {
-                    Some(table) => Some(table),
-                    None => variant.table.table(key)?,
-                };
+                let node = table.get(key).or_else(|| variant.table.get(key));
+                let named = key == "delay";
+                let table = node.map(|n| if named { n.named(key) } else { n.table(key).map(Cow::Borrowed) });
+                let table = table.transpose()?;
                 Ok(table.map(|t| Surrounding { params: t.params(&[]), place: t.place.clone() }))
             };
             let name = required_name(table, "environment")?;
@@ -188,28 +189,18 @@ impl Bands {
     fn expand(&self, nodes: &[Node]) -> Result<Vec<LearnerSpec>, SpecError> {
         let mut bases = Vec::new();
         for node in nodes {
-            match &node.value {
-                Value::Scalar(toml::Value::String(name)) => match self.get(name) {
-                    Some(band) => bases.extend_from_slice(band),
-                    None => bases.push(LearnerSpec::Base(BaseSpec {
-                        label: name.clone(),
-                        name: name.clone(),
-                        params: toml::Table::new(),
-                        isolate: false,
-                        smoothed: false,
-                        rescaled: false,
-                        place: node.place.clone(),
-                    })),
-                },
-                _ => {
-                    for (table, set) in grid(node.table("bases")?)? {
-                        let mut base = learner(&table, self)?;
-                        if let LearnerSpec::Base(base) = &mut base {
-                            base.label += &set;
-                        }
-                        bases.push(base);
-                    }
+            if let Value::Scalar(toml::Value::String(name)) = &node.value
+                && let Some(band) = self.get(name)
+            {
+                bases.extend_from_slice(band);
+                continue;
+            }
+            for (table, set) in grid(&*node.named("bases")?)? {
+                let mut base = learner(&table, self)?;
+                if let LearnerSpec::Base(base) = &mut base {
+                    base.label += &set;
                 }
+                bases.push(base);
             }
         }
         Ok(bases)
@@ -321,7 +312,7 @@ fn members(
                     return Err(SpecError::at(&node.place, why));
                 }
             }
-            learner(base.table("base")?, bands)?
+            learner(&*base.named("base")?, bands)?
         }
         (None, Some(_)) => LearnerSpec::Band(band(table, bands)?),
         (Some(_), Some(master)) => {
@@ -347,13 +338,8 @@ impl LearnerSpec {
 
 /// One base, by its name or as a table.
 pub(super) fn one_base(node: &Node) -> Result<BaseSpec, SpecError> {
-    let found = match &node.value {
-        Value::Scalar(toml::Value::String(_)) | Value::Table(_) => {
-            Bands(Vec::new()).expand(std::slice::from_ref(node))?.pop()
-        }
-        other => return Err(node.wrong("base", "a name or a table", other)),
-    };
-    match found {
+    let mut found = Bands(Vec::new()).expand(std::slice::from_ref(node))?;
+    match found.pop() {
         Some(LearnerSpec::Base(base)) => Ok(base),
         _ => Err(SpecError::at(&node.place, "this must be a base, not a master over bases")),
     }
@@ -393,21 +379,17 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
     let Some(node) = table.get("master") else {
         return Err(SpecError::at(&table.place, "a band needs a master"));
     };
-    let (master, params, credit, feed, cut) = match &node.value {
-        Value::Scalar(toml::Value::String(name)) => (name.clone(), toml::Table::new(), None, None, None),
-        _ => {
-            let m = node.table("master")?;
-            let credit = named(m, "credit", &["chosen", "same-decision", "likelihood"])?;
-            let feed = named(m, "feed", &["weighted", "raw", "everyone"])?;
-            let cut = m.get("cut").map(|node| match &node.value {
-                Value::Scalar(toml::Value::Float(cut)) if *cut >= 1.0 => Ok(*cut),
-                Value::Scalar(toml::Value::Integer(cut)) if *cut >= 1 => Ok(*cut as f64),
-                other => Err(node.wrong("cut", "a number of at least 1", other)),
-            });
-            let cut = cut.transpose()?;
-            (required_name(m, "master")?, m.params(&["name", "credit", "feed", "cut"]), credit, feed, cut)
-        }
-    };
+    let m = &*node.named("master")?;
+    let credit = named(m, "credit", &["chosen", "same-decision", "likelihood"])?;
+    let feed = named(m, "feed", &["weighted", "raw", "everyone"])?;
+    let cut = m.get("cut").map(|node| match &node.value {
+        Value::Scalar(toml::Value::Float(cut)) if *cut >= 1.0 => Ok(*cut),
+        Value::Scalar(toml::Value::Integer(cut)) if *cut >= 1 => Ok(*cut as f64),
+        other => Err(node.wrong("cut", "a number of at least 1", other)),
+    });
+    let cut = cut.transpose()?;
+    let params = m.params(&["name", "credit", "feed", "cut"]);
+    let master = required_name(m, "master")?;
     // The paper's preset is the paper's algorithm.
     let master = if master == "paper" { String::from("corral") } else { master };
     if bases.is_empty() {

@@ -94,6 +94,16 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, KeyError> {
         let read = self.map.next_value_seed(seed);
         let key = self.given.last().map(String::as_str).unwrap_or_default();
-        read.map_err(|e| KeyError::Other(format!("key {key:?}: {}", e.to_string().trim_end())))
+        read.map_err(|e| {
+            // TOML's reader names the place again in further lines, and says of a number in place of a word what its own
+            // code expected.
+            let why = e.to_string();
+            KeyError::Other(match why.lines().next().unwrap_or_default() {
+                "invalid type: unit variant, expected string only" => {
+                    format!("key {key:?} must be one of its words, in quotes")
+                }
+                why => format!("key {key:?}: {why}"),
+            })
+        })
     }
 }
