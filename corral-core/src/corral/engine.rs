@@ -92,11 +92,11 @@ impl Engine {
         }
     }
 
-    /// eta_t
-    pub fn rates(&self) -> &[f64] {
+    /// eta_{t,i}
+    pub fn rate(&self, i: usize) -> f64 {
         match self {
-            Self::Dense(dense) => dense.barrier.rates(),
-            Self::Flat(flat) => flat.barrier.rates(),
+            Self::Dense(dense) => dense.barrier.rates()[i],
+            Self::Flat(flat) => flat.barrier.rate(i),
         }
     }
 
@@ -130,7 +130,7 @@ impl Engine {
             dense.mix(gamma);
             return;
         }
-        let m = self.rates().len();
+        let m = self.probabilities().len();
         let inverse: Vec<f64> = (0..m).map(inverse).collect();
         if let Ok(engine) = Self::new(flat, &inverse, &vec![rate; m], gamma) {
             *self = engine;
@@ -157,7 +157,7 @@ impl Engine {
     pub fn step_all(&mut self, losses: &[f64]) -> Result<OmdInfo, OmdError> {
         if let Self::Flat(flat) = self {
             let inverse: Vec<f64> = flat.p().iter().map(|p| 1.0 / p).collect();
-            *self = Self::of_dense(LogBarrier::new(&inverse, flat.barrier.rates())?, flat.gamma);
+            *self = Self::of_dense(LogBarrier::new(&inverse, &flat.barrier.rates())?, flat.gamma);
         }
         let Self::Dense(dense) = self else { return Ok(OmdInfo::default()) };
         let step = dense.barrier.step_all(losses, dense.mixture.taker());
@@ -267,14 +267,14 @@ impl EngineState {
 
 /// Numbers that are written out when somebody asks.
 #[derive(Debug, Clone, Default)]
-struct Lazy {
+pub(super) struct Lazy {
     all: OnceCell<Vec<f64>>,
     /// Their room, while they are not.
     room: RefCell<Vec<f64>>,
 }
 
 impl Lazy {
-    fn get(&self, fill: impl FnOnce(&mut Vec<f64>)) -> &[f64] {
+    pub fn get(&self, fill: impl FnOnce(&mut Vec<f64>)) -> &[f64] {
         self.all.get_or_init(|| {
             let mut all = self.room.take();
             all.clear();
@@ -284,7 +284,7 @@ impl Lazy {
     }
 
     #[inline]
-    fn forget(&mut self) {
+    pub fn forget(&mut self) {
         if let Some(all) = self.all.take() {
             self.room.replace(all);
         }

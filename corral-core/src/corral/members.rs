@@ -21,12 +21,14 @@ impl Corral {
         let mut inverse: Vec<f64> = self.distribution().iter().map(|p| 1.0 / (p * (1.0 - share))).collect();
         inverse.resize(params.bases, 0.0);
         inverse[base] = 1.0 / share;
-        let mut rates: Vec<f64> = self.rates().iter().map(|r| r / self.epoch.rate * rate).collect();
-        rates.resize(params.bases, rate * self.epoch.fall());
+        let grown = |i| self.engine.rate(i) / self.epoch.rate * rate;
+        let mut rates: Vec<f64> = (0..self.params.bases).map(grown).collect();
+        rates.resize(params.bases, rate);
         let flat = self.engine.is_flat() && params.step.is_flat(params.bases, rate);
         self.engine =
             Engine::new(flat, &inverse, &rates, self.epoch.gamma()).map_err(|_| MasterError::Share(share))?;
         self.epoch.rate = rate;
+        self.rates.forget();
         self.auditor = None;
         self.ranges.resize(params.bases, 1.0);
         self.promised.resize(params.bases, 1.0);

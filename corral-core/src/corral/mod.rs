@@ -27,7 +27,7 @@ use rand_core::Rng;
 pub use bound::restart_factor;
 pub use params::{CorralParams, Horizon, Rate, Step};
 
-use self::engine::Engine;
+use self::engine::{Engine, Lazy};
 use self::state::State;
 use crate::audit::{Audit, Auditor, Round};
 use crate::omd::{Losses, OmdError};
@@ -52,8 +52,10 @@ const SLACK: f64 = 1.0 + 1e-9;
 #[derive(Debug, Clone)]
 pub struct Corral {
     params: CorralParams,
-    /// p_t, pbar_t and eta_t
+    /// p_t, pbar_t and eta_t, these but for [`Epoch::fall`].
     engine: Engine,
+    /// eta_t
+    rates: Lazy,
     /// rho_t
     ranges: Vec<f64>,
     /// The largest weight ever promised: credit may come late, from before a restart.
@@ -106,11 +108,13 @@ impl Epoch {
     }
 
     /// What rates are multiplied by beyond a horizon that was told: after one round more than T, 2T, 4T, ... they are those of
-    /// twice as long a game. 1 up to T.
+    /// twice as long a game, and nobody is restarted (docs/why.md). 1 up to T.
     fn fall(&self) -> f64 {
-        let beyond = self.round.saturating_sub(1) / self.length;
-        let doublings = beyond.checked_ilog2().map_or(0, |n| n + 1);
-        0.5_f64.powf(0.5 * f64::from(doublings))
+        if self.round <= self.length {
+            return 1.0;
+        }
+        let doublings = ((self.round - 1) / self.length).ilog2() + 1;
+        0.5_f64.powi(doublings as i32).sqrt()
     }
 }
 
@@ -134,6 +138,7 @@ impl Corral {
         let mut corral = Self {
             params,
             engine,
+            rates: Lazy::default(),
             ranges: vec![0.0; m],
             promised: vec![0.0; m],
             changes: vec![0; m],
@@ -163,9 +168,10 @@ impl Corral {
         self.engine.is_flat()
     }
 
-    /// The learning rates eta_t.
+    /// The learning rates eta_t, written out on the first call after one has changed.
     pub fn rates(&self) -> &[f64] {
-        self.engine.rates()
+        let fall = self.epoch.fall();
+        self.rates.get(|all| all.extend((0..self.params.bases).map(|i| fall * self.engine.rate(i))))
     }
 
     /// The ranges rho_t, above which 1/pbar_t never is. (For a nested master the weights of feedback go up to
@@ -209,7 +215,7 @@ impl Corral {
             self.epoch.length,
             comparator,
             self.distribution(),
-            self.epoch.rate,
+            self.rates()[comparator],
             &self.ranges,
         )));
         Ok(())
@@ -234,6 +240,7 @@ impl Corral {
         // p_1 = 1/M, eta_{1,i} = eta        Algorithm 1
         let flat = self.params.step.is_flat(m, epoch.rate);
         self.engine.reset(flat, |i| total / share(i), epoch.rate, epoch.gamma());
+        self.rates.forget();
         for i in 0..m {
             // rho_{1,i} = 2M; with a prior 2/pbar_{1,i}        Algorithm 1
             let mixed = self.engine.probability(i);
@@ -268,12 +275,12 @@ impl Corral {
         }
         let bases = self.params.bases;
         match credit {
-            Credit::Chosen { base, weight } => {
-                let Some(&range) = self.promised.get(base) else {
-                    return Err(MasterError::Index { base, bases });
-                };
-                check_weight(base, weight, range)
-            }
+            Credit::Chosen { base, weight } => match self.ranges.get(base) {
+                None => Err(MasterError::Index { base, bases }),
+                // Nothing was promised that is below the range.
+                Some(range) if weight >= 0.0 && weight <= *range => Ok(()),
+                Some(_) => check_weight(base, weight, self.promised[base]),
+            },
             Credit::Shared(weights) if weights.len() != bases => {
                 Err(MasterError::Length { found: weights.len(), bases })
             }
@@ -285,9 +292,11 @@ impl Corral {
         }
     }
 
-    /// Lines "Update" and "Set pbar", with base i's loss estimated by `loss` times its weight.
+    /// Lines "Update" and "Set pbar", with base i's loss estimated by `loss` times its weight. A step with all rates multiplied
+    /// by a number is one with all losses multiplied by it.
     #[inline]
     fn descend(&mut self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
+        let loss = loss * self.epoch.fall();
         let step = match credit {
             Credit::Chosen { base, weight } => self.engine.step_one(base, loss * weight),
             Credit::Shared(weights) => {
@@ -318,7 +327,8 @@ impl Corral {
     fn widened(&mut self, base: usize, range: f64) {
         // rho_{t+1,i} = 2/pbar_{t+1,i}, eta_{t+1,i} = beta eta_{t,i}        Algorithm 1
         self.ranges[base] = range;
-        self.engine.set_rate(base, self.epoch.beta() * self.engine.rates()[base]);
+        self.engine.set_rate(base, self.epoch.beta() * self.engine.rate(base));
+        self.rates.forget();
         if self.is_signed() {
             self.engine.watch(base, range);
         }
@@ -338,23 +348,6 @@ impl Corral {
         let (outer, remaining) = (self.epoch.outer, Some(length));
         for (base, range) in self.ranges.iter().enumerate().filter(|(i, _)| !retired[*i]) {
             self.orders.push((base, Order::StartOver { range: range * outer, remaining }));
-        }
-    }
-
-    /// Goes on beyond a horizon that was told: nobody is restarted, rates fall as if twice as long a game had been told
-    /// (docs/why.md). An audit ends, as nothing is proven from here on.
-    #[cold]
-    fn outlast(&mut self) {
-        let before = self.epoch.round - 1;
-        if !before.is_multiple_of(self.epoch.length) || !(before / self.epoch.length).is_power_of_two() {
-            return;
-        }
-        self.auditor = None;
-        let inverse: Vec<f64> = self.distribution().iter().map(|p| 1.0 / p).collect();
-        let rates: Vec<f64> = self.rates().iter().map(|rate| rate * 0.5_f64.sqrt()).collect();
-        if let Ok(engine) = Engine::new(self.engine.is_flat(), &inverse, &rates, self.epoch.gamma()) {
-            self.engine = engine;
-            self.watch_all();
         }
     }
 
@@ -445,7 +438,12 @@ impl Master for Corral {
         }
         if self.epoch.round >= self.epoch.length {
             match self.params.horizon {
-                Horizon::Known(_) => self.outlast(),
+                Horizon::Known(_) if self.epoch.round == self.epoch.length => {}
+                // Nothing is proven from here on.
+                Horizon::Known(_) => {
+                    self.auditor = None;
+                    self.rates.forget();
+                }
                 Horizon::Restart | Horizon::Unknown => self.next_epoch(),
             }
         }

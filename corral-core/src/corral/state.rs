@@ -17,6 +17,7 @@ pub(super) struct State {
     pub outer: f64,
     pub losses: (f64, f64),
     pub engine: EngineState,
+    /// But for [`Epoch::fall`].
     pub rates: Vec<f64>,
     pub ranges: Vec<f64>,
     pub promised: Vec<f64>,
@@ -33,7 +34,7 @@ impl State {
             outer,
             losses,
             engine: corral.engine.state(),
-            rates: corral.rates().to_vec(),
+            rates: (0..corral.params.bases).map(|i| corral.engine.rate(i)).collect(),
             ranges: corral.ranges.clone(),
             promised: corral.promised.clone(),
             changes: corral.changes.clone(),
@@ -53,6 +54,7 @@ impl State {
         let engine = engine.resume(&rates, epoch.gamma()).map_err(SnapshotError::state)?;
         holds(&engine, &ranges).map_err(SnapshotError::state)?;
         (corral.epoch, corral.engine) = (epoch, engine);
+        corral.rates.forget();
         (corral.ranges, corral.promised, corral.changes) = (ranges, promised, changes);
         Ok(())
     }
@@ -71,7 +73,7 @@ impl State {
         if !(self.outer >= 1.0 && self.outer.is_finite()) {
             return Err(format!("an outer range of {}", self.outer));
         }
-        let epoch = Epoch { round: self.round, ..Epoch::start(params, self.length, self.outer) };
+        let epoch = Epoch::start(params, self.length, self.outer);
         if !close(self.rate, epoch.rate) {
             return Err(format!("its rate is {}, not {}", self.rate, epoch.rate));
         }
@@ -87,9 +89,9 @@ impl State {
         }
         let beta = epoch.beta();
         for i in 0..m {
-            // eta_{t,i} = eta beta^(n_i) up to T, and n_i < log2 T; 64 is above that for any T
+            // eta_{t,i} = eta beta^(n_i), and n_i < log2 T; 64 is above that for any T
             let (rate, changes) = (self.rates[i], self.changes[i]);
-            if changes > 64 || !close(rate, self.rate * epoch.fall() * beta.powi(changes as i32)) {
+            if changes > 64 || !close(rate, self.rate * beta.powi(changes as i32)) {
                 return Err(format!("base {i} has rate {rate} after {changes} changes"));
             }
             let (range, promised) = (self.ranges[i], self.promised[i]);

@@ -22,6 +22,7 @@ mod flat;
 mod kernel;
 mod root;
 mod saved;
+mod wide;
 
 pub use flat::FlatBarrier;
 pub(crate) use flat::FlatState;
@@ -29,6 +30,7 @@ pub(crate) use kernel::{Block, Sink, WIDTH, blocks};
 use kernel::{Sums, commit, evaluate};
 pub use root::settle;
 pub(crate) use saved::BarrierState;
+use wide::Wide;
 
 /// When a step counts as solved, and when it gives up.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -505,7 +507,7 @@ impl LogBarrier {
         }
         self.backup.copy_from_slice(&self.inverse);
         // w + eta (l - min l), whose root is in [0, max l - min l].
-        self.count_from(least, &loss);
+        self.count_from(Wide(least, 0.0), &loss);
         let sums = evaluate(&self.inverse, &self.rates, 0.0, &mut self.q);
         let start = sums.halley();
         let near = start * start * (self.largest * sums.slope) <= 0.25;
@@ -518,10 +520,10 @@ impl LogBarrier {
     }
 
     /// Losses count from `frame`: w + eta (l - frame), from the w of before the step.
-    fn count_from(&mut self, frame: f64, loss: impl Fn(usize) -> f64) {
+    fn count_from(&mut self, frame: Wide, loss: impl Fn(usize) -> f64) {
         let (rates, before) = (self.rates.as_flattened(), self.backup.as_flattened());
         for (i, w) in self.inverse.as_flattened_mut()[..self.size].iter_mut().enumerate() {
-            *w = before[i] + rates[i] * (loss(i) - frame);
+            *w = (before[i] + rates[i] * (loss(i) - frame.0)) - rates[i] * frame.1;
         }
     }
 
@@ -533,7 +535,7 @@ impl LogBarrier {
         (least, most): (f64, f64),
         sink: &mut impl Sink,
     ) -> Result<OmdInfo, OmdError> {
-        let (mut frame, mut low, mut high, mut lambda) = (least, 0.0, most - least, 0.0);
+        let (mut frame, mut low, mut high, mut lambda) = (Wide(least, 0.0), 0.0, most - least, 0.0);
         // Beyond (w_j - 1)/eta_j the next p_j would exceed 1; the pole is further right.
         for (w, e) in self.inverse().iter().zip(self.rates()) {
             high = high.min((w - 1.0) / e);
@@ -545,7 +547,6 @@ impl LogBarrier {
             residual = sums.total - 1.0;
             let rest = sums.halley();
             let close = rest * rest * (self.largest * sums.slope) <= SERIES * SERIES;
-            let nearer = (frame + lambda).abs() < lambda.abs();
             if !close {
                 if residual > 0.0 {
                     high = lambda;
@@ -558,24 +559,15 @@ impl LogBarrier {
                     lambda = next;
                     continue;
                 }
-            } else if lambda == 0.0 || !nearer {
+            } else if lambda == 0.0 || (frame.0 + lambda).abs() >= lambda.abs() {
                 let Some(mut info) = self.finish(lambda, rest, iterations, &sums, sink) else { break };
-                info.lambda += frame;
+                info.lambda += frame.0;
                 return Ok(info);
             }
-            // As near as can be seen from this frame. Where the next frame is no smaller than lambda, adding the two would
-            // round lambda away, and w is moved in its place.
-            frame += lambda;
-            let size = if nearer {
-                self.count_from(frame, &loss);
-                lambda.abs().max(least.abs())
-            } else {
-                for (w, e) in self.inverse.as_flattened_mut().iter_mut().zip(self.rates.as_flattened()) {
-                    *w -= e * lambda;
-                }
-                lambda.abs()
-            };
-            let reach = 4.0 * f64::EPSILON * size;
+            // As near as can be seen from this frame.
+            frame = frame.plus(lambda);
+            self.count_from(frame, &loss);
+            let reach = 4.0 * f64::EPSILON * lambda.abs().max(least.abs());
             (low, high, lambda) = (-reach, reach, 0.0);
         }
         Err(OmdError::Residual { residual: residual.abs(), iterations: self.params.iterations })

@@ -1,13 +1,14 @@
 //! Charges on a line, grouped by their distance from the level.
 
-use super::moments::{Grid, LANES, LIMIT, Moments, Octet, Sums, TERMS, Wide, evaluate, power_above};
+use super::super::wide::Wide;
+use super::moments::{Grid, LANES, LIMIT, Moments, Octet, Sums, TERMS, evaluate, power_above};
 
 /// A member that moved may stay up to this part of a cluster's distance from its centre.
 const STAY: f64 = 0.9 * LIMIT;
 /// Who joins, and who remains when a cluster is trimmed, is nearer.
 const JOIN: f64 = 0.7 * LIMIT;
 /// The home of who was retired.
-const NOWHERE: u32 = u32::MAX;
+pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// What is kept of a cluster beside what an evaluation reads.
 #[derive(Debug, Clone)]
@@ -40,55 +41,63 @@ impl Seat {
     }
 }
 
+/// A charge m = 1/eta at its place a: what a round reads of one base lies together.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
+pub(super) struct Charge {
+    pub rate: f64,
+    /// a - A, with A the centre of its cluster.
+    pub offset: f64,
+    /// The distance above which somebody wants to know; infinite where nobody does.
+    pub alarm: f64,
+    /// Its cluster.
+    pub home: u32,
+    /// Where it stands among the members.
+    pub slot: u32,
+}
+
 /// Charges m_i = 1/eta_i at places a_i, seen from a level L left of all of them.
 #[derive(Debug, Clone)]
 pub(super) struct Charges {
     pub level: Wide,
-    pub rates: Vec<f64>,
-    /// a_i - A, with A the centre of its cluster.
-    pub offset: Vec<f64>,
-    pub home: Vec<u32>,
-    /// Where it stands among the members.
-    pub slot: Vec<u32>,
+    pub all: Vec<Charge>,
     pub clusters: Vec<Cluster>,
     pub octets: Vec<Octet>,
     pub grid: Grid,
-    /// Distances above which somebody wants to know; empty where nobody does.
-    pub alarms: Vec<f64>,
+}
+
+impl Grid {
+    fn of(all: &[Charge]) -> Self {
+        let least = all.iter().map(|charge| charge.rate).fold(f64::INFINITY, f64::min);
+        Self::new(all.len(), 1.0 / least)
+    }
 }
 
 impl Charges {
-    pub fn new(rates: Vec<f64>) -> Self {
-        let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
-        let n = rates.len();
-        Self {
-            level: Wide::default(),
-            offset: vec![0.0; n],
-            home: vec![NOWHERE; n],
-            slot: vec![0; n],
-            clusters: Vec::new(),
-            octets: Vec::new(),
-            grid: Grid::new(n, 1.0 / least),
-            alarms: Vec::new(),
-            rates,
-        }
+    pub fn new(rates: &[f64]) -> Self {
+        let charge =
+            |rate: &f64| Charge { rate: *rate, offset: 0.0, alarm: f64::INFINITY, home: NOWHERE, slot: 0 };
+        let all: Vec<Charge> = rates.iter().map(charge).collect();
+        let (clusters, octets) = (Vec::new(), Vec::new());
+        Self { level: Wide::default(), grid: Grid::of(&all), all, clusters, octets }
     }
 
     #[inline]
     pub fn is_there(&self, i: usize) -> bool {
-        self.home[i] != NOWHERE
+        self.all[i].home != NOWHERE
     }
 
     /// The cluster of `i`, and d_i = a_i - L; infinite for who is not there.
     #[inline]
     pub fn distance(&self, i: usize) -> f64 {
-        let c = self.home[i] as usize;
-        self.octets.get(c / LANES).map_or(f64::INFINITY, |o| o.distance[c % LANES] + self.offset[i])
+        let Charge { home, offset, .. } = self.all[i];
+        let c = home as usize;
+        self.octets.get(c / LANES).map_or(f64::INFINITY, |o| o.distance[c % LANES] + offset)
     }
 
     #[inline]
     pub fn charge(&self, i: usize) -> f64 {
-        1.0 / self.rates[i]
+        1.0 / self.all[i].rate
     }
 
     /// The sums at L + lambda.
@@ -142,7 +151,7 @@ impl Charges {
         let limit = JOIN * (self.octets[c / LANES].distance[c % LANES] - lambda);
         for at in (0..self.clusters[c].members.len()).rev() {
             let i = self.clusters[c].members[at] as usize;
-            if !(self.offset[i].abs() <= limit) {
+            if !(self.all[i].offset.abs() <= limit) {
                 let distance = self.distance(i);
                 self.leave(i);
                 self.settle(i, distance, lambda);
@@ -151,7 +160,7 @@ impl Charges {
         let (mut radius, mut heaviest, mut watch) = (0.0f64, 0.0f64, f64::NEG_INFINITY);
         for &i in &self.clusters[c].members {
             let i = i as usize;
-            radius = radius.max(self.offset[i].abs());
+            radius = radius.max(self.all[i].offset.abs());
             heaviest = heaviest.max(self.charge(i));
             watch = watch.max(self.excess(i));
         }
@@ -176,15 +185,15 @@ impl Charges {
 
     /// How far `i` lies above the place where it raises an alarm, seen from the centre of its cluster.
     fn excess(&self, i: usize) -> f64 {
-        self.alarms.get(i).map_or(f64::NEG_INFINITY, |alarm| self.offset[i] - alarm)
+        self.all[i].offset - self.all[i].alarm
     }
 
     /// Sets the distance above which `i` raises an alarm.
     pub fn set_alarm(&mut self, i: usize, distance: f64) {
-        self.alarms[i] = distance;
-        if self.is_there(i) {
-            let c = self.home[i] as usize;
-            self.clusters[c].watch = self.clusters[c].watch.max(self.offset[i] - distance);
+        self.all[i].alarm = distance;
+        let (excess, home) = (self.excess(i), self.all[i].home as usize);
+        if let Some(cluster) = self.clusters.get_mut(home) {
+            cluster.watch = cluster.watch.max(excess);
         }
     }
 
@@ -210,12 +219,12 @@ impl Charges {
 
     /// Takes `i` out of its cluster.
     pub fn leave(&mut self, i: usize) {
-        let (c, at) = (self.home[i] as usize, self.slot[i] as usize);
-        self.home[i] = NOWHERE;
+        let (c, at) = (self.all[i].home as usize, self.all[i].slot as usize);
+        self.all[i].home = NOWHERE;
         let members = &mut self.clusters[c].members;
         members.swap_remove(at);
         if let Some(&moved) = members.get(at) {
-            self.slot[moved as usize] = at as u32;
+            self.all[moved as usize].slot = at as u32;
         }
         self.add(c, i, -1.0);
         let cluster = &mut self.clusters[c];
@@ -231,9 +240,9 @@ impl Charges {
     /// Where `i` is: its cluster, the centre of that, and the offset from there.
     #[inline]
     pub fn seat(&self, i: usize) -> Seat {
-        let c = self.home[i] as usize;
-        let (octet, j) = (&self.octets[c / LANES], c % LANES);
-        Seat { cluster: c, centre: Wide(octet.high[j], octet.low[j]), offset: self.offset[i] }
+        let Charge { home, offset, .. } = self.all[i];
+        let (octet, j) = (&self.octets[home as usize / LANES], home as usize % LANES);
+        Seat { cluster: home as usize, centre: Wide(octet.high[j], octet.low[j]), offset }
     }
 
     /// Puts `i`, which is nowhere, at `distance` from L: to `seat`, where its cluster is still there and may hold it, else as
@@ -296,16 +305,16 @@ impl Charges {
     /// Counts `mass` to the cluster of `i`, until the next evaluation.
     #[inline]
     pub fn gain(&mut self, i: usize, mass: f64) {
-        let c = self.home[i] as usize;
+        let c = self.all[i].home as usize;
         self.octets[c / LANES].mass[c % LANES] += mass;
     }
 
     /// Puts `i`, which is nowhere, into cluster `c`.
     fn enter(&mut self, i: usize, c: usize, offset: f64) {
-        (self.home[i], self.offset[i]) = (c as u32, offset);
-        let (charge, excess) = (self.charge(i), self.excess(i));
         let cluster = &mut self.clusters[c];
-        self.slot[i] = cluster.members.len() as u32;
+        let own = &mut self.all[i];
+        (own.home, own.slot, own.offset) = (c as u32, cluster.members.len() as u32, offset);
+        let (charge, excess) = (1.0 / own.rate, own.offset - own.alarm);
         cluster.members.push(i as u32);
         cluster.heaviest = cluster.heaviest.max(charge);
         cluster.watch = cluster.watch.max(excess);
@@ -319,7 +328,7 @@ impl Charges {
         let charge = sign * self.charge(i);
         let (octet, j) = (&mut self.octets[c / LANES], c % LANES);
         let moments = &mut self.clusters[c].moments;
-        moments.add(charge, self.offset[i] / octet.scale[j], &self.grid);
+        moments.add(charge, self.all[i].offset / octet.scale[j], &self.grid);
         for k in 0..TERMS {
             octet.sums[k][j] = moments.get(k, &self.grid);
         }
@@ -327,14 +336,13 @@ impl Charges {
 
     /// Sums all moments, on a grid for the rates that there are.
     pub fn sum_afresh(&mut self) {
-        let least = self.rates.iter().copied().fold(f64::INFINITY, f64::min);
-        self.grid = Grid::new(self.rates.len(), 1.0 / least);
+        self.grid = Grid::of(&self.all);
         for cluster in &mut self.clusters {
             cluster.moments = Moments::ZERO;
         }
-        for i in 0..self.rates.len() {
+        for i in 0..self.all.len() {
             if self.is_there(i) {
-                self.add(self.home[i] as usize, i, 1.0);
+                self.add(self.all[i].home as usize, i, 1.0);
             }
         }
     }

@@ -39,8 +39,8 @@ impl FlatBarrier {
             let wide = u128::from(rng.next_u64()) * members.len() as u128;
             drawn = members[(wide >> 64) as usize] as usize;
             let fraction = (wide as u64 >> 11) as f64 * (1.0 / (1u64 << 53) as f64);
-            let distance = octet.distance[j] + charges.offset[drawn];
-            if fraction * bound * (charges.rates[drawn] * distance) < 1.0 {
+            let charge = &charges.all[drawn];
+            if fraction * bound * (charge.rate * (octet.distance[j] + charge.offset)) < 1.0 {
                 break;
             }
         }

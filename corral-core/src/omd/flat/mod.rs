@@ -55,7 +55,7 @@ impl FlatBarrier {
         check_start(inverse, rates)?;
         let mut barrier = Self {
             params: OmdParams::default(),
-            charges: Charges::new(rates.to_vec()),
+            charges: Charges::new(rates),
             goal: 1.0,
             active: 0,
             largest: rates.iter().copied().fold(0.0, f64::max),
@@ -68,8 +68,8 @@ impl FlatBarrier {
 
     /// Puts everybody at 1/p = `inverse`.
     fn fill(&mut self, inverse: impl Fn(usize) -> f64) {
-        for i in 0..self.charges.rates.len() {
-            let distance = inverse(i) / self.charges.rates[i];
+        for i in 0..self.len() {
+            let distance = inverse(i) / self.rate(i);
             if distance < f64::INFINITY {
                 self.charges.settle(i, distance, 0.0);
                 self.active += 1;
@@ -86,12 +86,12 @@ impl FlatBarrier {
 
     /// How many probabilities there are.
     pub fn len(&self) -> usize {
-        self.charges.rates.len()
+        self.charges.all.len()
     }
 
     /// Never: there is at least one.
     pub fn is_empty(&self) -> bool {
-        self.charges.rates.is_empty()
+        self.charges.all.is_empty()
     }
 
     /// The probability p_i; 0 for who is not there.
@@ -102,12 +102,17 @@ impl FlatBarrier {
 
     #[inline]
     fn inverse(&self, i: usize) -> f64 {
-        self.goal * (self.charges.rates[i] * self.charges.distance(i))
+        self.goal * (self.rate(i) * self.charges.distance(i))
+    }
+
+    #[inline]
+    pub(crate) fn rate(&self, i: usize) -> f64 {
+        self.charges.all[i].rate
     }
 
     /// The rates.
-    pub fn rates(&self) -> &[f64] {
-        &self.charges.rates
+    pub fn rates(&self) -> Vec<f64> {
+        self.charges.all.iter().map(|charge| charge.rate).collect()
     }
 
     /// How many clusters there are.
@@ -124,8 +129,9 @@ impl FlatBarrier {
             Losses::OneHot { index, loss } => self.step_one(index, loss),
             Losses::Dense(_) => {
                 let mut inverse: Vec<f64> = (0..self.len()).map(|i| self.inverse(i)).collect();
-                let info = super::step(&mut inverse, self.rates(), losses, &self.params)?;
-                *self = Self { params: self.params, ..Self::new(&inverse, self.rates())? };
+                let rates = self.rates();
+                let info = super::step(&mut inverse, &rates, losses, &self.params)?;
+                *self = Self { params: self.params, ..Self::new(&inverse, &rates)? };
                 Ok(info)
             }
         }
@@ -140,12 +146,12 @@ impl FlatBarrier {
     }
 
     pub(crate) fn set_rate(&mut self, i: usize, rate: f64) {
-        let (old, distance) = (self.charges.rates[i], self.charges.distance(i));
+        let (old, distance) = (self.rate(i), self.charges.distance(i));
         let there = self.charges.is_there(i);
         if there {
             self.charges.leave(i);
         }
-        self.charges.rates[i] = rate;
+        self.charges.all[i].rate = rate;
         self.largest = self.largest.max(rate);
         if 1.0 / rate > self.charges.grid.unit {
             self.charges.sum_afresh();
@@ -159,10 +165,7 @@ impl FlatBarrier {
 
     /// From now on [`fallen`](Self::fallen) shows `i` where its probability is below `least`.
     pub(crate) fn watch(&mut self, i: usize, least: f64) {
-        if self.charges.alarms.is_empty() {
-            self.charges.alarms.resize(self.charges.rates.len(), f64::INFINITY);
-        }
-        let distance = 1.0 / (self.goal * self.charges.rates[i] * least);
+        let distance = 1.0 / (self.goal * self.rate(i) * least);
         self.charges.set_alarm(i, if least > 0.0 { distance } else { f64::INFINITY });
     }
 

@@ -9,34 +9,6 @@ pub(super) const SEEN: f64 = 0.26;
 /// Clusters are evaluated eight at a time.
 pub(super) const LANES: usize = 8;
 
-/// A number of twice the digits: the sum of two, the second below half a unit in the last place of the first. Places and
-/// the level grow for ever, and only their differences matter.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Wide(pub f64, pub f64);
-
-impl Wide {
-    /// The sum with `x`, which keeps what rounding takes away (Knuth's two-sum).
-    #[inline]
-    pub fn plus(self, x: f64) -> Self {
-        let (high, lost) = two_sum(self.0, x);
-        let (high, low) = two_sum(high, lost + self.1);
-        Self(high, low)
-    }
-
-    /// The difference, exact but for its own last place.
-    #[inline]
-    pub fn minus(self, other: Self) -> f64 {
-        (self.0 - other.0) + (self.1 - other.1)
-    }
-}
-
-#[inline]
-fn two_sum(a: f64, b: f64) -> (f64, f64) {
-    let sum = a + b;
-    let part = sum - a;
-    (sum, (a - (sum - part)) + (b - part))
-}
-
 /// The smallest power of two above `x` > 0.
 pub(super) fn power_above(x: f64) -> f64 {
     2.0 * f64::from_bits(x.to_bits() & 0x7ff0_0000_0000_0000)
@@ -285,15 +257,5 @@ mod tests {
             let plain: f64 = charges.iter().map(|(m, u)| m * u.powi(k as i32)).sum();
             assert!((all.get(k, &grid) - plain).abs() < 1e-13, "{k}");
         }
-    }
-
-    #[test]
-    fn a_wide_number_keeps_what_a_long_sum_adds() {
-        let mut level = Wide(1e9, 0.0);
-        for _ in 0..1_000_000 {
-            level = level.plus(0.1);
-        }
-        let expected = Wide(1e9, 0.0).plus(1e5);
-        assert!((level.minus(expected) - 1_000_000.0 * 5.551115123125783e-18).abs() < 1e-15);
     }
 }

@@ -29,12 +29,11 @@ struct Root {
 impl FlatBarrier {
     /// One step with a loss in one place.
     pub(crate) fn step_one(&mut self, index: usize, loss: f64) -> Result<OmdInfo, OmdError> {
-        let expected = self.charges.rates.len();
+        let expected = self.len();
         if index >= expected {
             return Err(OmdError::Index { index, expected });
         }
-        let rate = self.charges.rates[index];
-        if !((rate * loss).abs() <= 1e300) {
+        if !((self.rate(index) * loss).abs() <= 1e300) {
             return Err(OmdError::Loss { index, value: loss });
         }
         if loss == 0.0 || self.active == 1 || !self.charges.is_there(index) {

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::FlatBarrier;
-use super::clusters::Charges;
-use super::moments::{LANES, LIMIT, Octet, Wide};
+use super::clusters::{Charges, NOWHERE};
+use super::moments::{LANES, LIMIT, Octet};
 use crate::omd::OmdParams;
+use crate::omd::wide::Wide;
 
 /// The state but for the rates.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,6 +19,7 @@ pub(crate) struct FlatState {
     /// In their places; who is not there is without members.
     #[serde(deserialize_with = "crate::snapshot::untrusted")]
     clusters: Vec<ClusterState>,
+    /// Empty where nobody is watched.
     alarms: Vec<f64>,
 }
 
@@ -47,13 +49,18 @@ impl FlatBarrier {
                 members: cluster.members.clone(),
             }
         };
+        let watched = charges.all.iter().any(|charge| charge.alarm < f64::INFINITY);
         FlatState {
             goal: self.goal,
             level: (charges.level.0, charges.level.1),
             sums: (self.slope, self.curve, self.largest),
-            offset: charges.offset.clone(),
+            offset: charges.all.iter().map(|charge| charge.offset).collect(),
             clusters: charges.clusters.iter().enumerate().map(cluster).collect(),
-            alarms: charges.alarms.clone(),
+            alarms: if watched {
+                charges.all.iter().map(|charge| charge.alarm).collect()
+            } else {
+                Vec::new()
+            },
         }
     }
 }
@@ -82,10 +89,10 @@ impl FlatState {
         if !self.clusters.len().is_multiple_of(LANES) || self.clusters.len() / LANES > n {
             return Err(format!("{} clusters of {n} bases", self.clusters.len()));
         }
-        let mut charges = Charges::new(rates.to_vec());
+        let mut charges = Charges::new(rates);
         charges.level = Wide(self.level.0, self.level.1);
-        charges.alarms = self.alarms;
-        charges.offset = self.offset;
+        charges.all.iter_mut().zip(self.alarms).for_each(|(charge, alarm)| charge.alarm = alarm);
+        charges.all.iter_mut().zip(self.offset).for_each(|(charge, offset)| charge.offset = offset);
         charges.make_room(self.clusters.len() / LANES);
         let mut active = 0;
         let mut total = 0.0;
@@ -107,14 +114,14 @@ impl FlatState {
             (octet.radius[j], octet.scale[j], octet.mass[j]) = (radius, saved.scale, saved.mass);
             let mut mass = 0.0;
             for (at, &i) in saved.members.iter().enumerate() {
-                let Some(offset) = charges.offset.get(i as usize).copied() else {
+                let Some(own) = charges.all.get_mut(i as usize) else {
                     return Err(format!("a cluster with base {i} of {n}"));
                 };
-                let charge = charges.charge(i as usize);
-                if charges.is_there(i as usize) || !(offset.abs() <= radius && charge <= saved.heaviest) {
+                let (offset, charge, twice) = (own.offset, 1.0 / own.rate, own.home != NOWHERE);
+                if twice || !(offset.abs() <= radius && charge <= saved.heaviest) {
                     return Err(format!("base {i} twice, or at {offset} in a cluster of radius {radius}"));
                 }
-                (charges.home[i as usize], charges.slot[i as usize]) = (c as u32, at as u32);
+                (own.home, own.slot) = (c as u32, at as u32);
                 mass += charge / (distance + offset);
             }
             if !((mass - saved.mass).abs() <= 1e-9 * mass) {

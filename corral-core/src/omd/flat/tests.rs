@@ -87,7 +87,7 @@ fn a_million_rounds(m: usize, rate: f64) {
             assert_eq!(crossed, pair.dense.inverse()[i] > ranges[i], "round {round}");
             if crossed {
                 ranges[i] = 2.0 / pair.flat.probability(i);
-                pair.set_rate(i, 1.075 * pair.flat.rates()[i]);
+                pair.set_rate(i, 1.075 * pair.flat.rate(i));
             }
         }
         if round % 1_000 == 0 {
@@ -178,7 +178,7 @@ proptest! {
                 pair.dense.retire(gone);
             }
             if round % 31 == 30 {
-                pair.set_rate(i, 1.1 * pair.flat.rates()[i]);
+                pair.set_rate(i, 1.1 * pair.flat.rate(i));
             }
             pair.check();
         }
@@ -201,7 +201,7 @@ proptest! {
             play(&mut pair.flat, &mut rng);
         }
         let bytes = snapshot::seal("flat", 1, &pair.flat.state());
-        let rates = pair.flat.rates().to_vec();
+        let rates = pair.flat.rates();
         let mut again = snapshot::open::<FlatState>("flat", 1, &bytes).unwrap().resume(&rates).unwrap();
         let mut other = rng.clone();
         for _ in 0..200 {
@@ -242,7 +242,7 @@ fn drawing(m: usize, rounds: usize, draws: usize) {
         let loss = (0.2 + i as f64 / m as f64) / flat.probability(i);
         flat.step_one(i, loss).unwrap();
         if round % 10 == 0 {
-            flat.set_rate(i, (1.1 * flat.rates()[i]).min(0.2));
+            flat.set_rate(i, (1.1 * flat.rate(i)).min(0.2));
         }
     }
     flat.retire(m / 2);
@@ -291,7 +291,6 @@ fn alarms_are_raised_where_a_distance_is_beyond_them() {
     let mut flat = Pair::uniform(m, 0.1).flat;
     let mut rng = Pcg64Dxsm::seed_from_u64(10);
     let mut alarms: Vec<f64> = (0..m).map(|i| (1.02 + 0.01 * i as f64) * m as f64 / 0.1).collect();
-    flat.charges.alarms = vec![f64::INFINITY; m];
     (0..m).for_each(|i| flat.charges.set_alarm(i, alarms[i]));
     let mut raised = 0;
     for _ in 0..5_000 {
@@ -319,7 +318,7 @@ fn a_state_that_cannot_be_is_refused() {
         let i = flat.sample(0.01, &mut rng);
         flat.step_one(i, 1.0 / flat.probability(i)).unwrap();
     }
-    let rates = flat.rates().to_vec();
+    let rates = flat.rates();
     assert!(flat.state().resume(&rates).is_ok());
     assert!(flat.state().resume(&rates[1..]).is_err());
     assert!(flat.state().resume(&[0.2; 20]).is_err());
