@@ -65,11 +65,13 @@ proptest! {
         let middle = h(x) / rates[k];
         prop_assert!(moved <= middle * (1.0 + 1e-9) + 1e-14 / rates[k], "{moved} {middle}");
         prop_assert!(middle <= 0.5 * x * x / rates[k] * (1.0 + 1e-9) + 1e-14 / rates[k]);
-        // The chosen base falls, the others rise; nothing moves without a loss. The step also mends what
-        // rounding left of sum p_j - 1, and leaves its residual: at equal rates either moves p_j by the part p_j/sum p^2.
-        let square: f64 = p.iter().map(|p| p * p).sum();
-        let off = (p.iter().sum::<f64>() - 1.0).abs() + info.residual.abs() + f64::EPSILON; // of the sum itself
-        let mended = |j: usize| 4e-16 + off * p[j] / square;
+        // The chosen base falls, the others rise; nothing moves without a loss. The step also mends what rounding left of
+        // sum p - 1, and leaves a residual of its own (docs/step.md, "What rounding may do to a step").
+        let rounding = 0.5 * f64::EPSILON;
+        let off = (p.iter().sum::<f64>() - 1.0).abs() + info.residual.abs() + 24.0 * rounding;
+        let pushed = |j: usize| p[j] / if j == k { 1.0 + rates[k] * p[k] * loss } else { 1.0 };
+        let slope: f64 = (0..m).map(|j| rates[j] * pushed(j) * pushed(j)).sum();
+        let mended = |j: usize| 10.0 * rounding + off * rates[j] * p[j] / slope;
         for j in 0..m {
             if f == 0.0 {
                 prop_assert_eq!(next[j], p[j]);
