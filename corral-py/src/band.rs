@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use corral_bench::store::write_whole;
-use corral_core::{Scale, Space, snapshot};
+use corral_core::{Scale, Space, memory, snapshot};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use rand::SeedableRng;
+use rand::rngs::SysRng;
+use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +96,22 @@ impl Band {
         Ok(Entered { inner, inside: &self.inside })
     }
 
+    /// Does `work` inside the band, and warns of the bases that were benched meanwhile.
+    pub fn watched<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Inner) -> Answer<T>) -> Answer<T> {
+        let mut entered = self.enter(py)?;
+        let before = entered.inner.members.benched().len();
+        let done = work(&mut entered.inner)?;
+        let benched = entered.inner.benched(py, before);
+        drop(entered);
+        warn(py, benched)?;
+        Ok(done)
+    }
+
+    /// The reward of a loss.
+    fn reward(&self, loss: f64) -> f64 {
+        self.rewards.high - loss * (self.rewards.high - self.rewards.low)
+    }
+
     /// How many actions, features and features of each action there are.
     pub fn shape(&self) -> (usize, usize, usize) {
         (self.actions, self.shape.0, self.shape.1)
@@ -162,16 +179,19 @@ impl Band {
             return Err(Error::Type("bases: a list is needed, even of one".into()));
         }
         let shelf = Shelf::open(bases.py(), plugins.as_deref())?;
-        for base in bases.try_iter()? {
-            raised.push(shared.sibling());
-            built.push(plan.join(&base?, None, None, &raised[raised.len() - 1], &shelf)?);
-        }
+        memory::within(memory::DEFAULT, || {
+            for base in bases.try_iter()? {
+                raised.push(shared.sibling());
+                built.push(plan.join(&base?, None, None, &raised[raised.len() - 1], &shelf)?);
+            }
+            Ok::<_, Error>(())
+        })?;
         let rng = match seed {
             Some(seed) => Pcg64Dxsm::seed_from_u64(seed),
             None => {
-                let drawn: [u8; 32] = bases.py().import("os")?.call_method1("urandom", (32,))?.extract()?;
-                plan.params.id = Some(u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|i: usize| drawn[i])));
-                Pcg64Dxsm::from_seed(drawn)
+                let mut rng = Pcg64Dxsm::try_from_rng(&mut SysRng).map_err(Error::value)?;
+                plan.params.id = Some(rng.next_u64());
+                rng
             }
         };
         let members = plan.ensemble(built)?;
@@ -189,27 +209,24 @@ impl Band {
         x: Option<&Bound<'_, PyAny>>,
         actions: Option<&Bound<'_, PyAny>>,
     ) -> Answer<Decision> {
-        let (context, own) = convert::context(self.shape(), x, actions)?;
-        let mut entered = self.enter(py)?;
-        let inner = &mut *entered.inner;
-        let before = inner.members.benched().len();
-        let made = inner.members.choose(&context, &mut inner.rng);
-        inner.callers()?;
-        let ticket = made.map_err(|error| {
-            let cause = inner.benched(py, 0).pop().and_then(|b| b.exception);
-            let error = PyErr::from(Error::from(error));
-            error.set_cause(py, cause.map(|c| PyErr::from_value(c.into_bound(py))));
-            Error::from(error)
+        let (context, own) = convert::context(self.shape(), &self.names, x, actions)?;
+        let (ticket, base) = self.watched(py, |inner| {
+            let made = inner.members.choose(&context, &mut inner.rng);
+            inner.callers()?;
+            let ticket = made.map_err(|error| {
+                let cause = inner.benched(py, 0).pop().and_then(|b| b.exception);
+                let error = PyErr::from(Error::from(error));
+                error.set_cause(py, cause.map(|c| PyErr::from_value(c.into_bound(py))));
+                Error::from(error)
+            })?;
+            let base = Arc::clone(&inner.names[ticket.base()]);
+            Ok((ticket, base))
         })?;
         let names = own.as_deref().unwrap_or(&self.names);
         let label = match ticket.played() {
             Label::Number(number) if number < names.len() => Label::Name(Arc::clone(&names[number])),
             played => played,
         };
-        let base = Arc::clone(&inner.names[ticket.base()]);
-        let benched = if ticket.benches() { inner.benched(py, before) } else { Vec::new() };
-        drop(entered);
-        warn(py, benched)?;
         Ok(Decision::new(ticket, context, label, base))
     }
 
@@ -223,14 +240,10 @@ impl Band {
         loss: Option<f64>,
     ) -> Answer<()> {
         let loss = self.loss(reward, loss)?;
-        let mut entered = self.enter(py)?;
-        let inner = &mut *entered.inner;
-        let before = inner.members.benched().len();
-        decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss))?;
-        inner.callers()?;
-        let benched = inner.benched(py, before);
-        drop(entered);
-        warn(py, benched)
+        self.watched(py, |inner| {
+            decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss))?;
+            inner.callers()
+        })
     }
 
     /// Learns many decisions in order, with their rewards or losses. All of them are looked at before the first is
@@ -254,31 +267,29 @@ impl Band {
             let (count, given) = (decisions.len(), numbers.len());
             return Err(Error::value(format!("{count} decisions, but {given} rewards or losses")));
         }
-        let mut entered = self.enter(py)?;
-        let inner = &mut *entered.inner;
-        let mut seen = std::collections::HashSet::new();
-        for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
-            let (decision, own) = (decision.get(), inner.members.id());
-            let (given, loss) = if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
-            *number = self.loss(given, loss).map_err(|e| e.of(format!("decision {i}")))?;
-            let id = decision.ticket_id();
-            if !seen.insert(id) || !decision.is_out(py) || inner.members.has_learned(id) {
-                return Err(decision.learned().of(format!("decision {i}")));
+        self.watched(py, |inner| {
+            let mut seen = std::collections::HashSet::new();
+            for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
+                let (decision, own) = (decision.get(), inner.members.id());
+                let (reward, loss) =
+                    if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
+                *number = self.loss(reward, loss).map_err(|e| e.of(format!("decision {i}")))?;
+                let id = decision.ticket_id();
+                if !seen.insert(id) || !decision.is_out(py) || inner.members.has_learned(id) {
+                    return Err(decision.learned().of(format!("decision {i}")));
+                }
+                if id.band != own {
+                    let foreign = corral_core::EnsembleError::Foreign { found: id.band, expected: own };
+                    return Err(Error::from(foreign).of(format!("decision {i}")));
+                }
             }
-            if id.band != own {
-                let foreign = corral_core::EnsembleError::Foreign { found: id.band, expected: own };
-                return Err(Error::from(foreign).of(format!("decision {i}")));
+            for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
+                let learned = decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss));
+                learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
+                inner.callers()?;
             }
-        }
-        let before = inner.members.benched().len();
-        for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
-            let learned = decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss));
-            learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
-            inner.callers()?;
-        }
-        let benched = inner.benched(py, before);
-        drop(entered);
-        warn(py, benched)
+            Ok(())
+        })
     }
 
     /// Plays a whole table of losses in [0, 1], a row for each round and a column for each action, with a row of features
@@ -350,9 +361,7 @@ impl Band {
 
     /// Writes the band to a file, whole or not at all; `corral.load` goes on from it bit for bit. Python bases are pickled.
     fn save(&self, py: Python<'_>, path: PathBuf) -> Answer<()> {
-        let bytes = self.bytes(py)?;
-        write_whole(&path, &bytes)
-            .map_err(|e| Error::Python(pyo3::exceptions::PyOSError::new_err(e.to_string())))
+        Ok(write_whole(&path, &self.bytes(py)?)?)
     }
 
     /// What each base did, as columns: name, probability, plays, mean_reward, effective_samples, benched.
@@ -360,8 +369,7 @@ impl Band {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
         let benched = |base: usize| inner.members.benched().iter().any(|b| b.base == base);
-        let Scale { low, high, .. } = self.rewards;
-        let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| high - loss * (high - low));
+        let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| self.reward(loss));
         let tallies = inner.members.tallies();
         let columns = PyDict::new(py);
         let texts = PyList::new(py, inner.names.iter().map(|n| &**n))?;
@@ -379,7 +387,6 @@ impl Band {
     fn report(&self, py: Python<'_>) -> Answer<String> {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
-        let Scale { low, high, .. } = self.rewards;
         let width = inner.names.iter().map(|n| n.chars().count()).chain([4]).max().unwrap_or(4);
         let mut text = format!(
             "{} rounds\n{:width$}  probability      plays  mean reward\n",
@@ -387,8 +394,7 @@ impl Band {
             "base"
         );
         for (i, tally) in inner.members.tallies().into_iter().enumerate() {
-            let mean =
-                tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", high - loss * (high - low)));
+            let mean = tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(loss)));
             let (name, p) = (&inner.names[i], inner.members.probabilities()[i]);
             text.push_str(&format!("{name:width$}  {p:11.4}  {:9}  {mean:>11}\n", tally.plays));
         }

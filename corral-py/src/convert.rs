@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use corral_core::registry::Unknown;
 use corral_core::{Context, Set, Space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::intern;
@@ -41,11 +42,35 @@ fn doubles<'py>(x: &Bound<'py, PyAny>) -> Answer<Bound<'py, PyAny>> {
     Ok(numpy.call_method1(intern!(x.py(), "asarray"), (x, x.py().get_type::<PyFloat>()))?)
 }
 
-/// A Python value as TOML: what a spec file may hold. `None` is left out.
-pub fn toml(value: &Bound<'_, PyAny>) -> Answer<Option<toml::Value>> {
+/// How deep tables and lists may be nested.
+const DEEPEST: usize = 64;
+
+/// A dictionary as a TOML table: what a spec file may hold. `None` is left out.
+pub fn table(dict: &Bound<'_, PyDict>) -> Answer<toml::Table> {
+    table_at(dict, DEEPEST)
+}
+
+fn table_at(dict: &Bound<'_, PyDict>, deeper: usize) -> Answer<toml::Table> {
+    let mut table = toml::Table::new();
+    for (key, value) in dict {
+        let Ok(key) = key.extract::<String>() else {
+            return Err(Error::Type(format!("the keys of a table are texts, but one is {}", key.repr()?)));
+        };
+        let whole = |e: Error| if deeper == DEEPEST { e.of(&key) } else { e };
+        if let Some(value) = toml(&value, deeper).map_err(whole)? {
+            table.insert(key, value);
+        }
+    }
+    Ok(table)
+}
+
+fn toml(value: &Bound<'_, PyAny>, deeper: usize) -> Answer<Option<toml::Value>> {
     if value.is_none() {
         return Ok(None);
     }
+    let Some(deeper) = deeper.checked_sub(1) else {
+        return Err(Error::value(format!("tables and lists are nested more than {DEEPEST} deep")));
+    };
     let value = match value.getattr_opt(intern!(value.py(), "tolist"))? {
         // A number or an array of numpy.
         Some(plain) => plain.call0()?,
@@ -54,34 +79,28 @@ pub fn toml(value: &Bound<'_, PyAny>) -> Answer<Option<toml::Value>> {
     Ok(Some(if let Ok(yes) = value.cast::<PyBool>() {
         toml::Value::Boolean(yes.is_true())
     } else if value.is_instance_of::<PyInt>() {
-        toml::Value::Integer(value.extract()?)
+        let whole = value.extract().map_err(|_| Error::value(format!("{value} takes more than 64 bits")))?;
+        toml::Value::Integer(whole)
     } else if value.is_instance_of::<PyFloat>() {
         toml::Value::Float(value.extract()?)
     } else if let Ok(text) = value.cast::<PyString>() {
         toml::Value::String(text.to_str()?.to_owned())
     } else if let Ok(dict) = value.cast::<PyDict>() {
-        toml::Value::Table(table(dict)?)
+        toml::Value::Table(table_at(dict, deeper)?)
     } else if let Ok(items) = value.try_iter() {
         let mut list = Vec::new();
         for item in items {
-            list.extend(toml(&item?)?);
+            list.extend(toml(&item?, deeper)?);
         }
         toml::Value::Array(list)
     } else {
         let kind = value.get_type().name()?;
-        return Err(Error::Type(format!("a table holds numbers, texts, lists and tables, but not a {kind}")));
+        return Err(Error::Type(if value.hasattr(intern!(value.py(), "propose"))? {
+            format!("a {kind}: Python objects are bases of a band, and not of a band inside it")
+        } else {
+            format!("a table holds numbers, texts, lists and tables, but not a {kind}")
+        }));
     }))
-}
-
-/// A dictionary as a TOML table.
-pub fn table(dict: &Bound<'_, PyDict>) -> Answer<toml::Table> {
-    let mut table = toml::Table::new();
-    for (key, value) in dict {
-        if let Some(value) = toml(&value)? {
-            table.insert(key.extract()?, value);
-        }
-    }
-    Ok(table)
 }
 
 /// The table of a base: a name, or a dictionary.
@@ -139,9 +158,10 @@ fn json<'py>(py: Python<'py>, value: &serde_json::Value) -> Answer<Bound<'py, Py
     })
 }
 
-/// The context of a round, and the names of its actions where the round has its own.
+/// The context of a round, and the names of its actions where the round has its own. `names` are those of the band.
 pub fn context(
     (count, features_of, row_features): (usize, usize, usize),
+    names: &[Arc<str>],
     x: Option<&Bound<'_, PyAny>>,
     actions: Option<&Bound<'_, PyAny>>,
 ) -> Answer<(Context, Option<Vec<Arc<str>>>)> {
@@ -161,20 +181,26 @@ pub fn context(
     if row_features == 0 {
         return Err(Error::value("actions: this band was built without row_features"));
     }
-    let (rows, dim, own) = match actions.cast::<PyDict>() {
-        Ok(dict) => {
-            let own = dict.keys().iter().map(|key| Ok(Arc::from(key.extract::<&str>()?)));
-            let own = own.collect::<PyResult<Vec<Arc<str>>>>()?;
-            let (rows, dim) =
-                rows(PyList::new(dict.py(), dict.values())?.as_any()).map_err(|e| e.of("actions"))?;
-            (rows, dim, Some(own))
-        }
-        Err(_) => {
-            let (rows, dim) = rows(actions).map_err(|e| e.of("actions"))?;
-            (rows, dim, None)
-        }
-    };
+    let own = actions.cast::<PyDict>().ok().map(|dict| offered(dict, names)).transpose()?;
+    let (own, given) = own.unzip();
+    let (rows, dim) = rows(given.as_ref().unwrap_or(actions)).map_err(|e| e.of("actions"))?;
     Ok((Context::with_rows(features, rows, dim), own))
+}
+
+/// The names and rows of a dictionary of actions: in the order of the band's names, where it has some.
+fn offered<'py>(dict: &Bound<'py, PyDict>, names: &[Arc<str>]) -> Answer<(Vec<Arc<str>>, Bound<'py, PyAny>)> {
+    let mut given = Vec::new();
+    for (name, row) in dict {
+        let name: Arc<str> = Arc::from(name.extract::<&str>()?);
+        let place = names.iter().position(|known| *known == name);
+        if place.is_none() && !names.is_empty() {
+            return Err(Unknown::new("action", &name, names.iter().map(|n| &**n)).into());
+        }
+        given.push((place, name, row));
+    }
+    given.sort_by_key(|(place, ..)| *place);
+    let (own, rows): (Vec<_>, Vec<_>) = given.into_iter().map(|(_, name, row)| (name, row)).unzip();
+    Ok((own, PyList::new(dict.py(), rows)?.into_any()))
 }
 
 /// What a band decides on: actions with their names, or points.

@@ -60,14 +60,18 @@ impl std::fmt::Display for Label {
 /// >>> band.learn(later, reward=1)
 #[pyclass(frozen, module = "corral")]
 pub struct Decision {
+    known: Known,
+    flight: Mutex<Flight>,
+}
+
+/// What the caller sees of it.
+#[derive(Serialize, Deserialize)]
+struct Known {
     id: TicketId,
     action: Label,
     base: Arc<str>,
     probability: f64,
-    /// The probability with which the action was chosen, over all bases; None where a base cannot say its own.
-    #[pyo3(get)]
     propensity: Option<f64>,
-    flight: Mutex<Flight>,
 }
 
 /// What the band wants back.
@@ -79,43 +83,16 @@ pub struct Flight {
     pub ticket: Option<Flying>,
 }
 
-/// What a pickle holds.
-#[derive(Deserialize)]
-struct Read {
-    id: TicketId,
-    action: Label,
-    base: Arc<str>,
-    probability: f64,
-    propensity: Option<f64>,
-    flight: Flight,
-}
-
-/// The same, lent.
-#[derive(Serialize)]
-struct Written<'a> {
-    id: TicketId,
-    action: &'a Label,
-    base: &'a str,
-    probability: f64,
-    propensity: Option<f64>,
-    flight: &'a Flight,
-}
-
 impl Decision {
     pub fn new(ticket: Flying, context: Context, action: Label, base: Arc<str>) -> Self {
-        Self {
-            id: ticket.id(),
-            action,
-            base,
-            probability: ticket.probability(),
-            propensity: ticket.propensity(),
-            flight: Mutex::new(Flight { context, ticket: Some(ticket) }),
-        }
+        let (id, probability, propensity) = (ticket.id(), ticket.probability(), ticket.propensity());
+        let known = Known { id, action, base, probability, propensity };
+        Self { known, flight: Mutex::new(Flight { context, ticket: Some(ticket) }) }
     }
 
     /// Which it is.
     pub fn ticket_id(&self) -> TicketId {
-        self.id
+        self.known.id
     }
 
     /// Lets `settle` have the ticket, which it keeps or gives back with its error.
@@ -150,13 +127,7 @@ impl Decision {
     }
 
     pub fn learned(&self) -> Error {
-        Error::value(format!("the decision of round {} was learned already", self.id.round))
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Answer<Self> {
-        let Read { id, action, base, probability, propensity, flight } =
-            snapshot::open(NAME, VERSION, bytes).map_err(|e| Error::value(e).of("a pickled decision"))?;
-        Ok(Self { id, action, base, probability, propensity, flight: Mutex::new(flight) })
+        Error::value(format!("the decision of round {} was learned already", self.known.id.round))
     }
 }
 
@@ -165,31 +136,37 @@ impl Decision {
     /// The action to play: its name, or its number where the band was built with a number of actions; or the point.
     #[getter]
     fn action<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.action.to_python(py)
+        self.known.action.to_python(py)
+    }
+
+    /// The probability with which the action was chosen, over all bases; None where a base cannot say its own.
+    #[getter]
+    fn propensity(&self) -> Option<f64> {
+        self.known.propensity
     }
 
     /// What tells it from every other decision: band, copy and round.
     #[getter]
     fn id(&self) -> String {
-        self.id.to_string()
+        self.known.id.to_string()
     }
 
     /// The name of the base that proposed it.
     #[getter]
     fn base(&self) -> &str {
-        &self.base
+        &self.known.base
     }
 
     /// The probability with which that base was followed.
     #[getter]
     fn base_probability(&self) -> f64 {
-        self.probability
+        self.known.probability
     }
 
     /// The round of the band in which it was made, from 0.
     #[getter]
     fn round(&self) -> u64 {
-        self.id.round
+        self.known.id.round
     }
 
     /// Whether its reward was learned.
@@ -199,27 +176,21 @@ impl Decision {
     }
 
     fn __repr__(&self) -> String {
-        let propensity = self.propensity.map_or("None".to_owned(), |p| format!("{p:.4}"));
-        format!("<Decision {}: action {} by {}, propensity {propensity}>", self.id, self.action, self.base)
+        let Known { id, action, base, propensity, .. } = &self.known;
+        let propensity = propensity.map_or("None".to_owned(), |p| format!("{p:.4}"));
+        format!("<Decision {id}: action {action} by {base}, propensity {propensity}>")
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
         let (py, own) = (slf.py(), slf.get());
-        let flight = own.enter(py);
-        let written = Written {
-            id: own.id,
-            action: &own.action,
-            base: &own.base,
-            probability: own.probability,
-            propensity: own.propensity,
-            flight: &flight,
-        };
-        let bytes = PyBytes::new(py, &snapshot::seal(NAME, VERSION, &written));
-        Ok((slf.get_type().getattr("_from_bytes")?, (bytes,)))
+        let bytes = snapshot::seal(NAME, VERSION, &(&own.known, &*own.enter(py)));
+        Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(py, &bytes),)))
     }
 
     #[staticmethod]
     fn _from_bytes(bytes: &[u8]) -> Answer<Self> {
-        Self::from_bytes(bytes)
+        let opened: Result<(Known, Flight), _> = snapshot::open(NAME, VERSION, bytes);
+        let (known, flight) = opened.map_err(|e| Error::value(e).of("a pickled decision"))?;
+        Ok(Self { known, flight: Mutex::new(flight) })
     }
 }

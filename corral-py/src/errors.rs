@@ -11,10 +11,11 @@
 
 use corral_bench::run::RunError;
 use corral_bench::spec::SpecError;
+use corral_bench::store::StoreError;
 use corral_core::registry::{BuildError, Unknown};
 use corral_core::{EnsembleError, MasterError, ParamError, SnapshotError};
 use corral_envs::EnvError;
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{CastError, create_exception};
 
@@ -52,6 +53,7 @@ impl Error {
     pub fn of(self, what: impl std::fmt::Display) -> Self {
         match self {
             Self::Value(why) => Self::Value(format!("{what}: {why}")),
+            Self::Type(why) => Self::Type(format!("{what}: {why}")),
             Self::Failed(why) => Self::Failed(format!("{what}: {why}")),
             other => other,
         }
@@ -113,6 +115,12 @@ impl From<EnsembleError> for Error {
             // The last base cannot go, a share is none, a master takes nobody: what the caller asked cannot be done.
             _ => Self::value(error),
         }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Python(PyOSError::new_err(error.to_string()))
     }
 }
 

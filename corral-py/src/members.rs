@@ -59,10 +59,6 @@ impl Flying {
         flying!(self, t => t.propensity())
     }
 
-    pub fn benches(&self) -> bool {
-        flying!(self, t => t.benched().len() > 0)
-    }
-
     /// What Python plays: a point, or the number of an action.
     pub fn played(&self) -> Label {
         match self {

@@ -8,7 +8,7 @@ use corral_core::masters::{self, MasterSetup, PracticalRule, Rule};
 use corral_core::registry::{Kind, Unknown};
 use corral_core::{
     Arm, Base, Context, ContextShape, Crediting, Ensemble, EnsembleParams, Feed, Learner, Point,
-    Propensities, Scale, Setup, Space,
+    Propensities, Scale, Setup, Space, memory,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -151,6 +151,8 @@ impl Plan {
             shelf.hint(&base.name)?;
         }
         let setup = self.setup();
+        // What a base keeps of an action: a count, a sum, a weight, a probability.
+        memory::claim("the number of actions", setup.actions(), 4 * setup.actions() as u128)?;
         let built = match self.space {
             Space::Arms(_) => run::member::<Arm>(spec, &setup, &shelf.plugins).map(Learner::Arms),
             Space::Points(_) => run::member::<Point>(spec, &setup, &shelf.plugins).map(Learner::Points),
@@ -202,6 +204,10 @@ impl Plan {
 
     /// Builds everything again: the ensemble as it was before its first round, and the exceptions of each base.
     pub fn rebuild(&self, py: Python<'_>, shelf: &Shelf) -> Answer<(Members, Vec<Raised>)> {
+        memory::within(memory::DEFAULT, || self.rebuilt(py, shelf))
+    }
+
+    fn rebuilt(&self, py: Python<'_>, shelf: &Shelf) -> Answer<(Members, Vec<Raised>)> {
         let shared = Raised::default();
         let (mut bases, mut later, mut raised) = (Vec::new(), Vec::new(), Vec::new());
         for member in &self.members {

@@ -12,7 +12,7 @@ use crate::band::Band;
 use crate::base::Raised;
 use crate::convert;
 use crate::errors::{Answer, Error};
-use crate::inner::{Inner, callers, warn};
+use crate::inner::{Inner, callers};
 use crate::members::{Members, Of};
 use crate::world::{build, streams};
 
@@ -52,14 +52,7 @@ fn detached<T: Send>(
     py: Python<'_>,
     work: impl Send + FnOnce(&mut Inner) -> Answer<T>,
 ) -> Answer<T> {
-    let mut entered = band.enter(py)?;
-    let inner = &mut *entered.inner;
-    let before = inner.members.benched().len();
-    let done = py.detach(|| work(inner));
-    let benched = inner.benched(py, before);
-    drop(entered);
-    warn(py, benched)?;
-    done
+    band.watched(py, |inner| py.detach(|| work(inner)))
 }
 
 /// Whether to go on.

@@ -17,7 +17,7 @@ use corral_core::memory;
 use corral_core::params::describe::Field;
 use corral_core::registry::{Entry, Registry, Unknown};
 use numpy::PyArray1;
-use pyo3::exceptions::{PyOSError, PyUserWarning};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde::Serialize;
@@ -338,8 +338,7 @@ impl Outcome {
 
     /// Writes the report to a file.
     fn save(&self, path: PathBuf) -> Answer<()> {
-        write_whole(&path, self.page().as_bytes())
-            .map_err(|e| Error::Python(PyOSError::new_err(e.to_string())))
+        Ok(write_whole(&path, self.page().as_bytes())?)
     }
 
     /// The name of the run.
@@ -373,10 +372,21 @@ struct Listed {
     #[serde(flatten)]
     entry: Entry,
     parameters: Vec<Field>,
+    /// Keys that build it, where it needs some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    example: Option<toml::Table>,
 }
 
-fn listed<'py, B>(py: Python<'py>, registry: &Registry<B>) -> Answer<Bound<'py, PyAny>> {
-    let all = registry.rows().map(|row| Listed { entry: row.entry, parameters: row.fields() });
+fn listed<'py, B>(
+    py: Python<'py>,
+    registry: &Registry<B>,
+    example: fn(&str) -> Option<&'static str>,
+) -> Answer<Bound<'py, PyAny>> {
+    let all = registry.rows().map(|row| Listed {
+        entry: row.entry,
+        parameters: row.fields(),
+        example: example(row.entry.name).and_then(|keys| keys.parse().ok()),
+    });
     convert::plain(py, &all.collect::<Vec<_>>())
 }
 
@@ -387,19 +397,23 @@ fn listed<'py, B>(py: Python<'py>, registry: &Registry<B>) -> Answer<Bound<'py, 
 /// ['exp3', 'tsallis-inf', 'ucb1']
 #[pyfunction]
 pub fn list_bases(py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
-    listed(py, &corral_bases::REGISTRY)
+    listed(py, &corral_bases::REGISTRY, |_| None)
 }
 
 /// What is said of every master, with its parameters.
 #[pyfunction]
 pub fn list_masters(py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
-    listed(py, &corral_core::masters::REGISTRY)
+    listed(py, &corral_core::masters::REGISTRY, |_| None)
 }
 
-/// What is said of every environment, with its parameters.
+/// What is said of every environment, with its parameters and keys that build it.
+///
+/// >>> import corral
+/// >>> one = corral.list_environments()[0]
+/// >>> world = corral.World({"name": one["name"], **one["example"]})
 #[pyfunction]
 pub fn list_environments(py: Python<'_>) -> Answer<Bound<'_, PyAny>> {
-    listed(py, &corral_envs::REGISTRY)
+    listed(py, &corral_envs::REGISTRY, corral_envs::example)
 }
 
 /// The built-in experiments, and what each asks.

@@ -3,13 +3,15 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use corral_bench::streams::stream;
-use corral_core::{Arm, Context};
-use corral_envs::{Environment, World as Worlds};
+use corral_core::{Context, Set, Setup, Space};
+use corral_envs::{EnvError, Environment, World as Worlds};
+use numpy::PyArray1;
+use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use rand_pcg::Pcg64Dxsm;
 
-use crate::base::view;
+use crate::base::{Proposed, view};
 use crate::convert;
 use crate::errors::{Answer, Error};
 
@@ -24,39 +26,62 @@ pub fn streams(seed: u64) -> Pcg64Dxsm {
     stream(seed, "environment")
 }
 
-/// An environment with actions: ask for the next round, play an action, get its loss.
+/// An environment: ask for the next round, play an action or a point, get its loss.
 ///
 /// environment: a name, or a dictionary with a name and parameters (see `list_environments`).
 ///
 /// >>> import corral
 /// >>> world = corral.World({"name": "bernoulli", "means": [0.9, 0.1]}, rounds=100, seed=1)
 /// >>> world.next()                        # no features here
-/// >>> world.play(1) in (0.0, 1.0), world.mean_loss(1)
-/// (True, 0.1)
+/// >>> world.play(1) in (0.0, 1.0)
+/// True
+/// >>> for x in world:                     # endless, but for worlds of data
+/// ...     if world.play(1) == 1:
+/// ...         break
 #[pyclass(frozen, module = "corral")]
 pub struct World {
     inner: Mutex<Inner>,
-    /// How many actions there are (at most).
-    #[pyo3(get)]
-    actions: usize,
-    /// How many numbers describe a round.
-    #[pyo3(get)]
-    features: usize,
-    /// How many numbers describe each action of a round.
-    #[pyo3(get)]
-    row_features: usize,
+    setup: Setup,
 }
 
 struct Inner {
-    world: Box<dyn Environment<Context, Arm>>,
+    world: Worlds,
     rng: Pcg64Dxsm,
     /// Whether a round has begun and nothing was played in it.
     open: bool,
 }
 
+macro_rules! worlds {
+    ($worlds:expr, $own:ident => $answer:expr) => {
+        match $worlds {
+            Worlds::Arms($own) => $answer,
+            Worlds::Points($own) => $answer,
+        }
+    };
+}
+
+type Of<D> = Box<dyn Environment<Context, D>>;
+
+fn read<D: Proposed>(world: &Of<D>, given: &Bound<'_, PyAny>) -> Answer<D> {
+    Ok(D::read(given, world.context(), &[])?)
+}
+
+fn play<D: Proposed>(world: &mut Of<D>, given: &Bound<'_, PyAny>) -> Answer<f64> {
+    let feedback = world.play(&read(world, given)?)?;
+    Ok(feedback.observed().unwrap_or(f64::NAN))
+}
+
+fn mean_loss<D: Proposed>(world: &Of<D>, given: &Bound<'_, PyAny>) -> Answer<f64> {
+    Ok(world.mean_loss(&read(world, given)?))
+}
+
 impl World {
     fn enter(&self, py: Python<'_>) -> MutexGuard<'_, Inner> {
         self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self) -> Option<&Set> {
+        if let Space::Points(set) = &self.setup.space { Some(set) } else { None }
     }
 }
 
@@ -65,45 +90,100 @@ impl World {
     #[new]
     #[pyo3(signature = (environment, *, rounds = 10_000, seed = 0))]
     fn new(environment: &Bound<'_, PyAny>, rounds: u64, seed: u64) -> Answer<Self> {
-        let Worlds::Arms(world) = build(environment, rounds, seed)? else {
-            return Err(Error::value("an environment of points is run by corral.run, and has no actions"));
-        };
+        let world = build(environment, rounds, seed)?;
         let setup = world.setup();
-        let (actions, shape) = (setup.actions(), setup.context);
-        let inner = Mutex::new(Inner { world, rng: streams(seed), open: false });
-        Ok(Self { inner, actions, features: shape.features, row_features: shape.row_features })
+        Ok(Self { inner: Mutex::new(Inner { world, rng: streams(seed), open: false }), setup })
     }
 
-    /// Begins a round: None, its features, or its features and a row for each action.
+    /// Begins a round: None, its features, or its features and a row for each action. Raises StopIteration where data end.
     fn next<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
         let inner = &mut *self.enter(py);
-        inner.world.next(&mut inner.rng)?;
+        worlds!(&mut inner.world, own => own.next(&mut inner.rng)).map_err(|error| match error {
+            EnvError::Ended(_) => Error::Python(PyStopIteration::new_err(error.to_string())),
+            other => other.into(),
+        })?;
         inner.open = true;
-        Ok(view(py, inner.world.context())?)
+        Ok(view(py, worlds!(&inner.world, own => own.context()))?)
     }
 
-    /// Plays an action, by its number, and returns its loss. Once a round.
-    fn play(&self, py: Python<'_>, action: usize) -> Answer<f64> {
-        let inner = &mut *self.enter(py);
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
+        self.next(py)
+    }
+
+    /// Plays an action, by its number, or a point, and returns its loss: NaN where it is not seen. Once a round.
+    fn play(&self, action: &Bound<'_, PyAny>) -> Answer<f64> {
+        let inner = &mut *self.enter(action.py());
         if !inner.open {
             return Err(Error::value("no round is open: call next first"));
         }
-        if action >= self.actions {
-            return Err(Error::value(format!("action {action} of {}", self.actions)));
-        }
-        let feedback = inner.world.play(&Arm::from(action))?;
+        let loss = worlds!(&mut inner.world, own => play(own, action))?;
         inner.open = false;
-        Ok(feedback.observed().unwrap_or(f64::NAN))
+        Ok(loss)
     }
 
-    /// The mean loss of an action in this round; NaN where there is no such action.
-    fn mean_loss(&self, py: Python<'_>, action: usize) -> f64 {
-        self.enter(py).world.mean_loss(&Arm::from(action))
+    /// The mean loss of an action or a point in this round.
+    fn mean_loss(&self, action: &Bound<'_, PyAny>) -> Answer<f64> {
+        worlds!(&self.enter(action.py()).world, own => mean_loss(own, action))
     }
 
     /// The mean loss, summed over the rounds so far, of the best fixed decision in hindsight.
     #[getter]
     fn best_so_far(&self, py: Python<'_>) -> f64 {
-        self.enter(py).world.best_so_far()
+        worlds!(&self.enter(py).world, own => own.best_so_far())
+    }
+
+    /// How many actions there are (at most); 0 where points are played.
+    #[getter]
+    fn actions(&self) -> usize {
+        self.setup.actions()
+    }
+
+    /// How many of them this round offers: the first ones.
+    #[getter]
+    fn offered(&self, py: Python<'_>) -> usize {
+        worlds!(&self.enter(py).world, own => own.context().actions())
+    }
+
+    /// The set whose points are played, as a band takes it; None where there are actions.
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
+        convert::plain(py, &self.set())
+    }
+
+    /// How many coordinates its points have; 0 where there are actions.
+    #[getter]
+    fn dim(&self) -> usize {
+        self.set().map_or(0, Set::dim)
+    }
+
+    /// A bound on the length of its points; 0 where there are actions.
+    #[getter]
+    fn radius(&self) -> f64 {
+        self.set().map_or(0.0, Set::norm_bound)
+    }
+
+    /// The point of that set which is nearest to `point`.
+    fn nearest<'py>(&self, point: &Bound<'py, PyAny>) -> Answer<Bound<'py, PyArray1<f64>>> {
+        let Some(set) = self.set() else { return Err(Error::value("this world has actions, and no points")) };
+        let mut nearest = Vec::new();
+        convert::append(point, &mut nearest)?;
+        set.project(&mut nearest).map_err(Error::value)?;
+        Ok(PyArray1::from_vec(point.py(), nearest))
+    }
+
+    /// How many numbers describe a round.
+    #[getter]
+    fn features(&self) -> usize {
+        self.setup.context.features
+    }
+
+    /// How many numbers describe each action of a round.
+    #[getter]
+    fn row_features(&self) -> usize {
+        self.setup.context.row_features
     }
 }

@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 
 class Greedy:
     """The arm with the least mean loss; a random one in a tenth of the rounds."""
@@ -110,3 +112,16 @@ class Sees:
 
     def learn(self, x, action, loss, weight):
         self.contexts.append(x)
+
+
+class Corner:
+    """Plays one point for ever. A tuple of numbers is a point, and no pair with a probability."""
+
+    def __init__(self, point=(1.0, 0.0)):
+        self.point = point
+
+    def propose(self, x, u):
+        return self.point
+
+    def learn(self, x, action, loss, weight):
+        assert isinstance(action, np.ndarray) and action.shape == (2,)

@@ -1,7 +1,9 @@
 """Each adapter against the real package."""
 
+import pathlib
 import pickle
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -165,34 +167,42 @@ def test_litellm_awaits_by_a_band():
     assert band.rounds == 5 and band.table()["plays"].sum() == 5
 
 
-def test_gymnasium_plays_our_environments():
-    gymnasium = needs("gymnasium")
+ROOT = pathlib.Path(__file__).parent.parent.parent
+
+
+@pytest.mark.parametrize("world", corral.list_environments(), ids=lambda world: world["name"])
+def test_gymnasium_plays_our_environments(world, monkeypatch):
+    needs("gymnasium")
     from gymnasium.utils.env_checker import check_env
 
     from corral.adapters.gymnasium import CorralEnv
 
-    check_env(CorralEnv({"name": "bernoulli", "means": [0.9, 0.1]}, rounds=20), skip_render_check=True)
-    contextual = next(
-        e["name"] for e in corral.list_environments() if e["kind"] == "contextual" and _features_only(e["name"])
-    )
-    env = CorralEnv(contextual, rounds=30)
+    monkeypatch.chdir(ROOT / "corral-envs")  # where the files are that examples name
+    env = CorralEnv({"name": world["name"], **world["example"]}, rounds=20)
+    with warnings.catch_warnings():
+        # Features have no bounds, and points those of their set.
+        warnings.filterwarnings("ignore", message=".*(infinity. This is probably too|symmetric and normalized space)")
+        check_env(env, skip_render_check=True)
+
+
+def test_gymnasium_ends_episodes_and_repeats_them(tmp_path):
+    gymnasium = needs("gymnasium")
+    from corral.adapters.gymnasium import CorralEnv
+
+    env = CorralEnv("linear", rounds=30)
     seen = []
     for _ in range(2):
-        x, _ = env.reset(seed=5)
+        env.reset(seed=5)
         total = 0
         for t in range(30):
             x, reward, terminated, truncated, info = env.step(t % env.action_space.n)
             total += reward
-            assert not terminated and truncated == (t == 29) and 0 <= info["mean_loss"] <= 1
+            assert not terminated and truncated == (t == 29) and 0 <= info["mean_loss"] <= 1 and env.observation_space.contains(x)
         seen.append(total)
     assert seen[0] == seen[1]
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
-
-
-def _features_only(name):
-    try:
-        world = corral.World(name, rounds=10)
-    except (ValueError, KeyError):
-        return False
-    return world.features > 0 and world.row_features == 0
+    (tmp_path / "rows.csv").write_text("a,b,class\n0,1,x\n1,0,y\n")
+    env = CorralEnv({"name": "dataset", "file": str(tmp_path / "rows.csv")}, rounds=30)
+    env.reset(seed=1)
+    assert [env.step(0)[3] for _ in range(2)] == [False, True]

@@ -182,6 +182,23 @@ def test_each_round_may_have_its_own_actions_with_a_row_each():
         b.choose(actions=rng.uniform(size=(4, 2)))
 
 
+def test_rows_of_named_actions_are_put_in_the_order_of_the_band():
+    one, other = (band(["linucb", "exp3"], row_features=1) for _ in range(2))
+    for _ in range(50):
+        d = one.choose(actions={"small": [0.1], "mid": [0.2], "frontier": [0.3]})
+        e = other.choose(actions={"frontier": [0.3], "small": [0.1], "mid": [0.2]})
+        assert (d.action, d.propensity) == (e.action, e.propensity)
+        one.learn(d, reward=MEANS[d.action])
+        other.learn(e, reward=MEANS[e.action])
+    assert one.choose(actions={"mid": [0.2]}).action == "mid"
+    before = state(one)
+    with pytest.raises(KeyError, match="did you mean .*mid"):
+        one.choose(actions={"midd": [0.2]})
+    with pytest.raises(TypeError, match="str"):
+        one.choose(actions={7: [0.2]})
+    assert state(one) == before
+
+
 def test_features_may_be_any_array_of_numbers():
     b = band(["linucb"], features=3)
     for x in ([1, 2, 3], (1.0, 2, 3), np.arange(3), np.arange(3, dtype=np.float32), np.arange(6.0)[::2]):
@@ -275,6 +292,11 @@ def test_a_pickle_of_another_version_or_a_damaged_one_is_refused():
         with pytest.raises(ValueError, match=why):
             make(bad)
     assert not make(data).learned
+    make, (data, _) = band().__reduce__()
+    newer = bytearray(data)
+    newer[data.index(b"band") + len(b"band")] += 1
+    with pytest.raises(ValueError, match="version 3 .* reads version 2"):
+        make(sealed(newer))
 
 
 def test_a_snapshot_that_is_cut_short_or_changed_is_refused(tmp_path):
@@ -299,6 +321,10 @@ def test_a_snapshot_that_is_cut_short_or_changed_is_refused(tmp_path):
         b.save(tmp_path / "no" / "folder")
 
 
+RECURSIVE = {"name": "ucb1"}
+RECURSIVE["scale"] = RECURSIVE
+
+
 @pytest.mark.parametrize("keys, error, why", [
     ({"bases": ["tompson"]}, KeyError, 'did you mean \\\\?"thompson'),
     ({"bases": [{"name": "ucb1", "scal": 1}]}, KeyError, "scale"),
@@ -306,12 +332,16 @@ def test_a_snapshot_that_is_cut_short_or_changed_is_refused(tmp_path):
     ({"bases": [{"name": "ucb1", "scale": "wide"}]}, ValueError, "ucb1"),
     ({"bases": [{"scale": 1}]}, ValueError, "the base has no name"),
     ({"bases": [{"name": "ucb1", "scale": object()}]}, TypeError, "not a object"),
+    ({"bases": [{"name": "ucb1", "scale": 2**70}]}, ValueError, "scale: 1180591620717411303424 takes more than 64 bits"),
+    ({"bases": [RECURSIVE]}, ValueError, "nested more than 64 deep"),
     ({"bases": []}, ValueError, "bases must be at least 1"),
     ({"bases": "ucb1"}, TypeError, "a list is needed"),
     ({"bases": ["linucb"]}, ValueError, "features"),
     ({"actions": 0}, ValueError, "at least one"), ({"actions": []}, ValueError, "at least one"),
     ({"actions": ["a", "a"]}, ValueError, "twice"), ({"actions": "abc"}, TypeError, "a list of names"),
     ({"actions": [1, 2]}, TypeError, "a list of names"), ({"actions": -1}, TypeError, "a list of names"),
+    ({"actions": 2**31}, ValueError, "the number of actions must be smaller"), ({"actions": 2**40}, ValueError, "more than 2"),
+    ({"bases": ["linucb"], "features": 2**50}, ValueError, "the number of features must be smaller"),
     ({"reward_range": (1, 1)}, ValueError, "reward_range"), ({"reward_range": (0, float("nan"))}, ValueError, "reward_range"),
     ({"preset": "papper"}, KeyError, "paper"), ({"preset": "paper", "master": "exp3"}, ValueError, "not both"),
     ({"master": "corall"}, KeyError, "corral"), ({"master": {"name": "corral", "credit": "all"}}, ValueError, "credit"),

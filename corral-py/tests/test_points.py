@@ -7,6 +7,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from bases import Corner
 
 import corral
 import corral.testing
@@ -14,19 +15,6 @@ import corral.testing
 ROOT = pathlib.Path(__file__).parent.parent.parent
 BALL = {"ball": {"dim": 2}}
 WORLD = {"name": "stochastic-linear", "set": "ball", "dim": 2}
-
-
-class Corner:
-    """Plays one point for ever. A tuple of numbers is a point, and no pair with a probability."""
-
-    def __init__(self, point=(1.0, 0.0)):
-        self.point = point
-
-    def propose(self, x, u):
-        return self.point
-
-    def learn(self, x, action, loss, weight):
-        assert isinstance(action, np.ndarray) and action.shape == (2,)
 
 
 def points(bases=("scrible", "bgd"), **keys):
@@ -127,7 +115,8 @@ def test_a_band_inside_a_band():
     ({"master": "corall", "bases": ["ucb1"]}, KeyError, "corral"),
     ({"master": "corral", "bases": ["ucb2"]}, KeyError, "ucb1"),
     ({"master": "corral", "bases": []}, ValueError, "at least one"),
-    ({"master": "corral", "bases": [Corner()]}, TypeError, "Corner"),
+    ({"master": "corral", "bases": [Corner()]}, TypeError, "bases: a Corner: Python objects are bases of a band, and not of"),
+    ({"master": {"name": "corral", 7: 1}, "bases": ["ucb1"]}, TypeError, "master: the keys of a table are texts, but one is 7"),
     ({"bases": ["ucb1"]}, ValueError, "no name"),
     ({"name": "exp3", "grid": {"rate": [0.1, 0.2]}}, ValueError, "grid"),
 ])

@@ -93,10 +93,33 @@ def test_a_world_is_played_in():
     world.next()
     with pytest.raises(ValueError, match="action 2 of 2"):
         world.play(2)
-    linear = next(e["name"] for e in corral.list_environments() if e["kind"] == "contextual" and "linear" in e["name"])
-    world = corral.World(linear, rounds=5)
-    x = world.next()
-    if world.row_features:
-        assert x[1].shape[1] == world.row_features
-    else:
-        assert len(x) == world.features
+
+
+def named(name):
+    found = next(e for e in corral.list_environments() if e["name"] == name)
+    return {"name": name, **found["example"]}
+
+
+def test_a_world_of_rows_or_points_is_played_in():
+    world = corral.World("linear", rounds=5)
+    features, rows = world.next()
+    assert rows.shape == (world.actions, world.row_features) and len(features) == world.features and world.points is None
+    assert 0 <= world.play(1) <= 1 and world.offered == world.actions
+    with pytest.raises(ValueError, match="actions, and no points"):
+        world.nearest([1.0])
+    world = corral.World(named("stochastic-linear"), rounds=5)
+    assert world.actions == 0 and world.points and world.next() is None
+    point = world.nearest([9.0] * world.dim)
+    assert np.linalg.norm(point) <= world.radius * (1 + 1e-9)
+    assert 0 <= world.play(point) <= 1 and corral.Band(["random"] if world.actions else ["bgd"], points=world.points, seed=1)
+    world.next()
+    with pytest.raises(ValueError, match="outside the space"):
+        world.play([9.0] * world.dim)
+
+
+def test_a_world_of_data_ends(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b,class\n0,1,x\n1,0,y\n1,1,x\n")
+    world = corral.World({"name": "dataset", "file": str(tmp_path / "rows.csv")}, rounds=10)
+    assert sorted(world.play(0) for _ in world) == [0, 0, 1]
+    with pytest.raises(StopIteration, match="ended after 3 rounds"):
+        world.next()

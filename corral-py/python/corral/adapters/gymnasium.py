@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete
 
 from .. import World
 
 __all__ = ["CorralEnv"]
 
 
-class CorralEnv(gymnasium.Env):  # type: ignore[type-arg]
-    """An environment of corral: an episode is a run of `rounds` rounds, the reward is 1 - loss.
+class CorralEnv(gymnasium.Env):
+    """An environment of corral: an episode is a run of `rounds` rounds (of data at most as many as there are), the reward is 1 - loss.
 
     environment: a name, or a dictionary with parameters (see `corral.list_environments`).
+
+    Observations are the features of the round; where actions have features of their own, a dictionary of "features" and "rows".
+    Where a round offers fewer actions, `info["action_mask"]` says which, and another one plays the last of them. Where points
+    are played, actions are arrays, and the nearest point of the world's set is played. A loss that a log does not show is
+    a reward of 0, and `info["seen"]` is False.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}
@@ -23,32 +30,60 @@ class CorralEnv(gymnasium.Env):  # type: ignore[type-arg]
     def __init__(self, environment: str | dict[str, Any], rounds: int = 1_000) -> None:
         self.environment, self.rounds = environment, rounds
         world = World(environment, rounds=rounds)
+        self.action_space = Discrete(world.actions) if world.actions else _box(world.radius, world.dim)
+        self.observation_space = _box(np.inf, world.features)
         if world.row_features:
-            raise ValueError("an environment whose actions have features of their own is played in by corral.World")
-        self.action_space = gymnasium.spaces.Discrete(world.actions)
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (world.features,), np.float64)
+            rows = _box(np.inf, world.actions, world.row_features)
+            self.observation_space = Dict(features=self.observation_space, rows=rows)
         self._world: World | None = None
-        self._round = 0
+        self._left = 0
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begins another run of the world."""
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(2**63)) if seed is None else seed
-        self._world, self._round = World(self.environment, rounds=self.rounds, seed=drawn), 0
-        return self._observe(), {}
+        self._world, self._left = World(self.environment, rounds=self.rounds, seed=drawn), self.rounds
+        return self._observe(), self._mask()
 
     def _observe(self) -> Any:
+        x = None
+        if self._world is not None and self._left:
+            try:
+                x = self._world.next()
+            except StopIteration:
+                self._left = 0
+        space = self.observation_space
+        if isinstance(space, Dict):
+            features, rows = x or (None, None)
+            return {"features": _padded(features, space["features"]), "rows": _padded(rows, space["rows"])}
+        return _padded(x, space)
+
+    def _mask(self) -> dict[str, Any]:
         assert self._world is not None
-        x = self._world.next()
-        return np.zeros(0) if x is None else x
+        actions = self._world.actions
+        return {"action_mask": (np.arange(actions) < self._world.offered).astype(np.int8)} if actions else {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Plays an action; the observation is the next round's context."""
-        if self._world is None or self._round >= self.rounds:
+        """Plays an action or the nearest point; the observation is the next round's context."""
+        if self._world is None or not self._left:
             raise gymnasium.error.ResetNeeded("call reset first")
-        mean = self._world.mean_loss(int(action))
-        loss = self._world.play(int(action))
-        self._round += 1
-        over = self._round >= self.rounds
-        observation = np.zeros(self.observation_space.shape) if over else self._observe()  # type: ignore[arg-type]
-        return observation, 1.0 - loss, False, over, {"mean_loss": mean}
+        world = self._world
+        played = min(int(action), world.offered - 1) if world.actions else world.nearest(action)
+        mean = world.mean_loss(played)
+        loss = world.play(played)
+        self._left -= 1
+        seen = not math.isnan(loss)
+        info = {"mean_loss": mean, "seen": seen}
+        return self._observe(), 1.0 - loss if seen else 0.0, False, not self._left, {**info, **self._mask()}
+
+
+def _box(bound: float, *shape: int) -> Any:
+    return Box(-bound, bound, shape, np.float64)
+
+
+def _padded(part: Any, space: Any) -> Any:
+    """Zeros where there is nothing: after the last round, and where a round offers fewer actions."""
+    whole = np.zeros(space.shape)
+    if part is not None:
+        whole[tuple(map(slice, part.shape))] = part
+    return whole
