@@ -12,7 +12,7 @@ from .. import Band, Decision
 __all__ = ["BandLearner"]
 
 
-class BandLearner(Learner):  # type: ignore[misc]
+class BandLearner(Learner):
     """A band as a coba learner. It is built at the first context: `keys` are those of `corral.Band` without its shape.
 
     Contexts are None, numbers, categories or sequences of them. The number of actions must stay what it was at first.

@@ -17,7 +17,7 @@ __all__ = ["BandRouting"]
 KEY = "corral_decision"
 
 
-class BandRouting(CustomRoutingStrategyBase):  # type: ignore[misc]
+class BandRouting(CustomRoutingStrategyBase):
     """Routes each request to the deployment that the band chooses, and learns the reward of the answer.
 
     router: a `litellm.Router`; the actions of the band are the deployments' `litellm_params["model"]`.
@@ -45,7 +45,7 @@ class BandRouting(CustomRoutingStrategyBase):  # type: ignore[misc]
         if _LISTENER not in litellm.callbacks:
             litellm.callbacks.append(_LISTENER)
 
-    def get_available_deployment(  # type: ignore[override]
+    def get_available_deployment(
         self,
         model: str,
         messages: Any = None,
@@ -60,12 +60,12 @@ class BandRouting(CustomRoutingStrategyBase):  # type: ignore[misc]
             _LISTENER.wait(d, self, self._most)
         return next(m for m in self.router.model_list if m["litellm_params"]["model"] == d.action)
 
-    async def async_get_available_deployment(self, *args: Any, **keys: Any) -> Any:  # type: ignore[override]
+    async def async_get_available_deployment(self, *args: Any, **keys: Any) -> Any:
         """The same, for requests that are awaited."""
         return self.get_available_deployment(*args, **keys)
 
 
-class _Listener(CustomLogger):  # type: ignore[misc]
+class _Listener(CustomLogger):
     """Hears of every answer: one for all routers, because LiteLLM calls one logger of a kind."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _Listener(CustomLogger):  # type: ignore[misc]
 
     def _take(self, kwargs: dict[str, Any]) -> tuple[Decision, BandRouting] | None:
         metadata = (kwargs.get("litellm_params") or {}).get("metadata") or {}
-        return self._open.pop(metadata.get(KEY), None)
+        return self._open.pop(metadata.get(KEY, ""), None)
 
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         if found := self._take(kwargs):

@@ -46,7 +46,7 @@ class _Follows:
             self._band.learn(d, reward=float(reward))
 
 
-class BandPolicy(_Follows, Policy):  # type: ignore[misc]
+class BandPolicy(_Follows, Policy):
     """A band as a policy without contexts. `keys` are those of `corral.Band` without its shape."""
 
     def __init__(self, bases: Sequence[Any], reward_obj: Any = None, burn_in: int = 0, **keys: Any) -> None:
@@ -62,7 +62,7 @@ class BandPolicy(_Follows, Policy):  # type: ignore[misc]
         self._settle(arm_id, reward_args[0])
 
 
-class BandContextualPolicy(_Follows, ContextualPolicy):  # type: ignore[misc]
+class BandContextualPolicy(_Follows, ContextualPolicy):
     """A band as a policy over contexts: dictionaries with the same keys every time."""
 
     def __init__(self, bases: Sequence[Any], reward_obj: Any = None, burn_in: int = 0, **keys: Any) -> None:

@@ -15,7 +15,7 @@ from .. import Band
 __all__ = ["BandClassifier"]
 
 
-class BandClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BandClassifier(ClassifierMixin, BaseEstimator):
     """Classification played as a bandit: the band sees a row, names a class, and learns only whether it was right."""
 
     def __init__(self, bases: Sequence[Any] = ("linucb", "squarecb", "epsilon-greedy"), preset: str = "practical", seed: int | None = 0):
@@ -49,4 +49,4 @@ class BandClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The class that a copy of the band names for each row; the band itself stays as it is."""
         check_is_fitted(self, "band_")
         band = copy.deepcopy(self.band_)
-        return self.classes_[[band.choose(x).action for x in np.asarray(X, dtype=float)]]
+        return self.classes_[np.array([band.choose(x).action for x in np.asarray(X, dtype=float)], dtype=int)]

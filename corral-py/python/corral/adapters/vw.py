@@ -33,10 +33,9 @@ class VWBase:
 
     def _lines(self, x: Any, label: tuple[int, float, float] | None = None) -> list[str]:
         features, rows = x if isinstance(x, tuple) else (x, None)
-        numbers = lambda values: " ".join(f"{i}:{v!r}" for i, v in enumerate(map(float, values)))  # noqa: E731
-        lines = [f"shared |s {numbers(features if features is not None else ())}"]
+        lines = [f"shared |s {_numbers(features if features is not None else ())}"]
         for action in range(self.actions if rows is None else len(rows)):
-            own = f"|a id{action}" if rows is None else f"|a {numbers(rows[action])}"
+            own = f"|a id{action}" if rows is None else f"|a {_numbers(rows[action])}"
             lines.append(f"0:{label[1]!r}:{label[2]!r} {own}" if label and label[0] == action else own)
         return lines
 
@@ -78,3 +77,7 @@ class VWBase:
             with open(path, "wb") as file:
                 file.write(state["model"])
             self._workspace = self._open(path)
+
+
+def _numbers(values: Any) -> str:
+    return " ".join(f"{i}:{v!r}" for i, v in enumerate(map(float, values)))
