@@ -112,6 +112,14 @@ def test_what_cannot_be_run_says_why(tmp_path):
         corral.run({**SPEC, "rounds": 200_000}, progress=stop)
 
 
+def test_a_bar_shows_how_far_a_run_is(capsys):
+    corral.run({**SPEC, "rounds": 200_000, "claim": []}, progress=True)
+    shown = capsys.readouterr().err
+    assert "of 1800000 rounds" in shown and "█" in shown and shown.endswith("\r")
+    corral.run(SPEC)
+    assert capsys.readouterr().err == ""
+
+
 def test_everything_is_listed():
     names = {b["name"] for b in corral.list_bases()}
     assert {"exp3", "linucb", "thompson"} <= names
@@ -120,23 +128,3 @@ def test_everything_is_listed():
     assert "corral" in {m["name"] for m in corral.list_masters()}
     assert "bernoulli" in {e["name"] for e in corral.list_environments()}
     assert {"name", "asks"} == set(corral.list_experiments()[0])
-
-
-def test_dask_runs_the_cells(result):
-    dask = pytest.importorskip("dask", reason="dask is not installed: its example is NOT run")
-    cells = dask.compute(*[dask.delayed(corral.run_cell)(SPEC, i) for i in range(corral.count_cells(SPEC))], scheduler="threads")
-    assert (corral.collect(SPEC, cells).cells()["regret"] == result.cells()["regret"]).all()
-
-
-def test_ray_runs_the_cells(result):
-    ray = pytest.importorskip("ray", reason="ray is not installed: its example is NOT run")
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
-    try:
-        @ray.remote
-        def cell(i):
-            return corral.run_cell(SPEC, i)
-
-        cells = ray.get([cell.remote(i) for i in range(corral.count_cells(SPEC))])
-    finally:
-        ray.shutdown()
-    assert (corral.collect(SPEC, cells).cells()["regret"] == result.cells()["regret"]).all()
