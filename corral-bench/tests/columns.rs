@@ -46,7 +46,7 @@ fn check_prints_a_table_of_columns() {
         "{told}"
     );
     let last = told.trim_end().lines().last().unwrap();
-    assert!(last.ends_with("fine; 1 cells of [20] rounds, less than a second"), "{told}");
+    assert!(last.ends_with("fine; 1 cell of 20 rounds, less than a second"), "{told}");
     fs::write(&file, "age,age,y\n30,1,0\n").unwrap();
     refused(&run(&dir, &["--check"]), 2, &["line 6", "people.csv:1", "\"age\" twice, in columns 1 and 2"]);
 }

@@ -51,7 +51,7 @@ impl Table {
             .map_or(String::new(), |c| format!(", {} of them from the {} {:?}", c.features, c.kind, c.name));
         vec![format!(
             "{} has {} features{most}: a learner that keeps a matrix of them holds {:.1} million numbers per action; \
-             encoding = \"hashed\" makes fewer",
+             encoding = \"hashed\" with few buckets makes fewer",
             self.file,
             self.features,
             (self.features as f64).powi(2) / 1e6

@@ -158,7 +158,9 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         print(&table::costs(&spec, &costs(&spec, &plugins, resources)))?;
         let time =
             estimate(&spec, &plugins, resources, 1.0).map_or(String::new(), |t| format!(", {}", about(t)));
-        let of = format!("{} cells of {:?} rounds{time}", spec.cells(), spec.rounds);
+        let cells = spec.cells();
+        let rounds = spec.rounds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let of = format!("{cells} cell{} of {rounds} rounds{time}", if cells == 1 { "" } else { "s" });
         return print(&format!("{}: fine; {of}\n", args.spec));
     }
     let dir = out_dir(&args, &spec.name, &spec.text);
