@@ -5,7 +5,8 @@ mod common;
 
 use common::*;
 use corral_core::{
-    Arm, Context, Ensemble, EnsembleError, Expiry, Pending, PendingError, SnapshotError, Ticket,
+    Arm, Context, Corral, CorralParams, Ensemble, EnsembleError, EnsembleParams, Expiry, Horizon, LossDomain,
+    Pending, PendingError, SnapshotError, Ticket,
 };
 
 type Band = Ensemble<Context, Arm, Toy>;
@@ -99,6 +100,31 @@ fn a_bad_loss_leaves_the_ticket_waiting() {
     assert_eq!((store.len(), band.save() == before), (1, true));
     assert!(store.reward(id, 0.5, &mut band).unwrap().credited);
     assert_eq!(store.reward(id, 0.5, &mut band).unwrap_err(), PendingError::AlreadyRewarded(id));
+}
+
+#[test]
+fn losses_outside_the_unit_interval_are_taken_where_the_ensemble_takes_them() {
+    let losses = LossDomain::Real;
+    let master = Corral::new(CorralParams { losses, ..CorralParams::new(2, Horizon::Known(100)) }).unwrap();
+    let (bases, diaries): (Vec<_>, Vec<_>) = (0..2).map(Constant::boxed).unzip();
+    let params = EnsembleParams { losses, ..EnsembleParams::default() };
+    let mut band = Ensemble::<Context, Arm, Corral>::with_params(master, bases, params).unwrap();
+    let mut store = Store::new(10);
+    let mut rng = generator(1);
+    for loss in [-3.5, 7.25] {
+        let ticket = band.choose(&Context::plain(2), &mut rng).unwrap();
+        let id = store.insert(Context::plain(2), ticket, 0).unwrap();
+        assert!(matches!(
+            store.reward(id, f64::INFINITY, &mut band),
+            Err(PendingError::Ensemble(EnsembleError::Loss(_)))
+        ));
+        assert!(store.reward(id, loss, &mut band).unwrap().credited);
+    }
+    assert_eq!((store.counts().rewarded, band.benched().len()), (2, 0));
+    let notes: Vec<Note> = diaries.iter().flat_map(Diary::notes).collect();
+    for told in [-3.5, 7.25] {
+        assert!(notes.iter().any(|n| matches!(n, Note::Learned(_, loss, _) if *loss == told)), "{notes:?}");
+    }
 }
 
 #[test]
