@@ -4,129 +4,39 @@
 //! the reference; with 16 rows, two-sided, the chance of a false alarm is 16 * 6.4e-5 = 1e-3 for a correct program.
 //! Seeds are fixed.
 
-use corral_bases::{Learner, build, regret_bound};
+mod common;
+
+use common::Scene;
+use corral_bases::regret_bound;
+use corral_core::Setup;
 use corral_core::masters::RegretBound;
-use corral_core::{Context, Feedback, Order, Setup, uniform};
-use rand::SeedableRng;
-use rand_pcg::Pcg64Dxsm;
 
-/// Bernoulli arms with mean 1/2, but for the best one.
-#[derive(Clone, Copy)]
-struct World {
-    arms: usize,
-    gap: f64,
-    /// The best arm is the first for a third of the rounds, then the last.
-    switches: bool,
+/// Bernoulli arms with mean 1/2, but for the last, inside E' with a schedule of this range.
+fn scene(arms: usize, gap: f64, rounds: u64, range: f64, schedule: &str) -> Scene {
+    let params = format!("arms = {arms}\ngap = {gap:?}\nbest = {}", arms - 1);
+    Scene { world: "gap", params, rounds, around: format!("{schedule}\nrange = {range:?}") }
 }
 
-impl World {
-    fn mean(&self, t: u64, rounds: u64, arm: usize) -> f64 {
-        let best = if self.switches && t < rounds / 3 { 0 } else { self.arms - 1 };
-        if arm == best { 0.5 - self.gap } else { 0.5 }
-    }
+/// Five arms by themselves.
+fn five() -> Scene {
+    Scene { around: String::new(), ..scene(5, 0.3, 5000, 1.0, "") }
 }
 
-/// How p_t is chosen, and what the base is told of it.
-#[derive(Clone, Copy, Debug)]
-enum Schedule {
-    /// p = 1/range, known from the start.
-    Constant,
-    /// p = 1/range after a round whose proposal was not optimal, else 1; the range is known from the start.
-    StarveBad,
-    /// p = 1/2, 1/4, ..., 1/range in steps of equal length; the base is told 1/p at every step.
-    Staircase,
-    /// The same, but the range is known from the start.
-    KnownStaircase,
-}
-
-struct Run {
-    rounds: u64,
-    world: World,
-    range: f64,
-    schedule: Schedule,
-}
-
-impl Run {
-    fn alone(rounds: u64, world: World) -> Self {
-        Self { rounds, world, range: 1.0, schedule: Schedule::Constant }
-    }
-
-    fn regret(&self, name: &str, params: &str, seed: u64) -> f64 {
-        let Self { rounds, world, range, schedule } = *self;
-        let setup = Setup::arms(world.arms, Some(rounds));
-        let x = Context::plain(world.arms);
-        let Ok(Learner::Arms(mut base)) = build(name, &params.parse().unwrap(), &setup) else {
-            panic!("{name} is not built");
-        };
-        if range > 1.0 && !matches!(schedule, Schedule::Staircase) {
-            base.obey(Order::Widen { range, remaining: Some(rounds) }).unwrap();
-        }
-        let mut nature = Pcg64Dxsm::seed_from_u64(1_000_000 + seed);
-        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
-        let mut losses = vec![0.0; world.arms];
-        let (mut played, mut told, mut good) = (0.0, 1.0, true);
-        let steps = range.log2().ceil().max(1.0);
-        for t in 0..rounds {
-            let p = match schedule {
-                Schedule::Constant => 1.0 / range,
-                Schedule::StarveBad => {
-                    if good {
-                        1.0
-                    } else {
-                        1.0 / range
-                    }
-                }
-                Schedule::Staircase | Schedule::KnownStaircase => {
-                    let step = (t as f64 / rounds as f64 * steps).floor() + 1.0;
-                    1.0 / step.exp2().min(range)
-                }
-            };
-            if matches!(schedule, Schedule::Staircase) && 1.0 / p > told {
-                told = 1.0 / p;
-                base.obey(Order::Widen { range: told, remaining: Some(rounds - t) }).unwrap();
-            }
-            let draw = uniform(&mut nature);
-            let seen = uniform(&mut nature) < p;
-            let made = base.propose(&x, &mut rng).unwrap();
-            let mean = world.mean(t, rounds, made.decision.index());
-            good = mean < 0.5;
-            played += mean;
-            for (arm, loss) in losses.iter_mut().enumerate() {
-                *loss += world.mean(t, rounds, arm);
-            }
-            let loss = f64::from(u8::from(draw < mean));
-            let feedback = if seen { Feedback::new(loss, 1.0 / p) } else { Feedback::unseen() };
-            base.learn(&x, &made, feedback).unwrap();
-        }
-        played - losses.iter().copied().fold(f64::INFINITY, f64::min)
-    }
-
-    /// Mean, standard error and maximum over seeds.
-    fn regrets(&self, name: &str, params: &str, seeds: u64) -> (f64, f64, f64) {
-        let all: Vec<f64> = (0..seeds).map(|seed| self.regret(name, params, seed)).collect();
-        let n = seeds as f64;
-        let mean = all.iter().sum::<f64>() / n;
-        let variance = all.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        (mean, (variance / n).sqrt(), all.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-    }
-
-    fn compare(&self, name: &str, params: &str, seeds: u64, reference: f64, se: f64) {
-        let (mean, own, max) = self.regrets(name, params, seeds);
-        println!("{name} {params}: {mean:.1} +- {own:.1} max {max:.0}; reference {reference} +- {se}");
-        let allowed = 4.0 * own.hypot(se);
-        assert!(
-            (mean - reference).abs() <= allowed,
-            "{name} {params}: {mean} +- {own}, not {reference} +- {se}"
-        );
-    }
-}
-
-const FIVE: World = World { arms: 5, gap: 0.3, switches: false };
+/// p = 1/range.
+const CONSTANT: &str = "schedule = 'constant'";
+/// p = 1/range after a round whose proposal was not optimal, else 1.
+const STARVE_BAD: &str = "schedule = 'starve-bad'";
+/// p = 1/2, 1/4, ..., 1/range in steps of equal length; the base is told 1/p at every step.
+const STAIRCASE: &str = "schedule = 'staircase'\nannounce = 'exact'";
+/// The same, but the range is known from the start.
+const KNOWN_STAIRCASE: &str = "schedule = 'staircase'";
 
 #[test]
 fn figures_at_range_one() {
-    let still = Run::alone(5000, FIVE);
-    let switch = Run::alone(5000, World { switches: true, ..FIVE });
+    let still = five();
+    // The best arm is the first for a third of the rounds, then the last.
+    let means = "[[0.2, 0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.5, 0.2]]";
+    let switch = Scene { world: "switching", params: format!("at = [1666]\nmeans = {means}"), ..five() };
     still.compare("exp3", "", 100, 167.3, 1.8);
     switch.compare("exp3", "", 100, 128.9, 15.3);
     still.compare("tsallis-inf", "", 100, 89.6, 1.8);
@@ -141,12 +51,11 @@ fn figures_at_range_one() {
 
 #[test]
 fn figures_at_range_32() {
-    let world = World { arms: 2, gap: 0.3, switches: false };
     for (rounds, figures) in [
         (5000, [("ucb1", 378.0, 10.0), ("thompson", 114.0, 11.0), ("exp3", 366.0, 13.0)]),
         (50_000, [("ucb1", 1176.0, 29.0), ("thompson", 180.0, 12.0), ("exp3", 1221.0, 30.0)]),
     ] {
-        let run = Run { rounds, world, range: 32.0, schedule: Schedule::Constant };
+        let run = scene(2, 0.3, rounds, 32.0, CONSTANT);
         for (name, reference, se) in figures {
             run.compare(name, "", 100, reference, se);
         }
@@ -156,10 +65,10 @@ fn figures_at_range_32() {
 #[test]
 fn retuning_beats_restarting_on_a_staircase() {
     // docs/pitfalls.md#restarting-where-retuning-would-do
-    let run = |schedule| Run { rounds: 5000, world: FIVE, range: 64.0, schedule };
-    let retune = run(Schedule::Staircase).regrets("exp3", "range_change = \"retune\"", 100);
-    let known = run(Schedule::KnownStaircase).regrets("exp3", "", 100);
-    let restart = run(Schedule::Staircase).regrets("exp3", "", 100);
+    let run = |schedule| scene(5, 0.3, 5000, 64.0, schedule);
+    let retune = run(STAIRCASE).regrets("exp3", "range_change = \"retune\"", 100);
+    let known = run(KNOWN_STAIRCASE).regrets("exp3", "", 100);
+    let restart = run(STAIRCASE).regrets("exp3", "", 100);
     println!("retune {retune:?}, known {known:?}, restart {restart:?}");
     assert!(retune.0 + 2.0 * retune.1 < known.0 - 2.0 * known.1);
     assert!(known.0 + 2.0 * known.1 < restart.0 - 2.0 * restart.1);
@@ -187,14 +96,13 @@ fn regret_grows_with_the_range_as_promised() {
     for (name, constant) in STABLE {
         let RegretBound { scale, exponent, alpha } =
             regret_bound(name, &toml::Table::new(), &Setup::arms(5, Some(rounds))).unwrap();
-        for schedule in [Schedule::Constant, Schedule::StarveBad, Schedule::Staircase] {
-            let restarts = matches!(schedule, Schedule::Staircase) && matches!(name, "exp3" | "tsallis-inf");
+        for schedule in [CONSTANT, STARVE_BAD, STAIRCASE] {
+            let restarts = schedule == STAIRCASE && matches!(name, "exp3" | "tsallis-inf");
             let constant = if restarts { 3.5 } else { constant };
             for range in [1.0, 4.0, 16.0] {
                 // A fixed gap, and the one that is hardest for this range.
                 for gap in [0.3, (range * 5.0 / rounds as f64).sqrt()] {
-                    let run = Run { rounds, world: World { gap, ..FIVE }, range, schedule };
-                    let (mean, se, _) = run.regrets(name, "", 20);
+                    let (mean, se) = scene(5, gap, rounds, range, schedule).regrets(name, "", 20);
                     let bound = constant * range.powf(alpha) * scale * (rounds as f64).powf(exponent);
                     assert!(
                         mean + 2.0 * se <= bound,
@@ -222,9 +130,7 @@ fn the_minimax_slope_is_at_most_alpha() {
             let gaps = if name == "epsilon-greedy" { [0.5; 3] } else { [hard, 2.0 * hard, 4.0 * hard] };
             let worst = gaps
                 .map(|gap| {
-                    let run =
-                        Run { rounds, world: World { gap, ..FIVE }, range, schedule: Schedule::Constant };
-                    let (mean, _, _) = run.regrets(name, "", 20);
+                    let (mean, _) = scene(5, gap, rounds, range, CONSTANT).regrets(name, "", 20);
                     if mean < 0.5 * 0.8 * gap * rounds as f64 { mean } else { 0.0 }
                 })
                 .into_iter()

@@ -1,4 +1,4 @@
-//! Worlds that between them fit every base.
+//! Worlds that between them fit every base, and what a base costs in a world of `corral-envs`.
 
 #![allow(dead_code)]
 
@@ -6,6 +6,9 @@ use std::sync::Arc;
 
 use corral_bases::{Learner, build};
 use corral_core::{Arm, Base, Context, ContextSampler, Policy, Rng, Set, Setup, Space, uniform};
+use corral_envs::{World, alone, induce};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
 
 /// Four finite contexts.
 struct Cells;
@@ -84,5 +87,52 @@ pub fn arms(name: &str, setup: &Setup) -> Option<Box<dyn Base<Context, Arm>>> {
     match build(name, &toml::Table::new(), setup) {
         Ok(Learner::Arms(base)) => Some(base),
         _ => None,
+    }
+}
+
+/// A world of `corral-envs`, and where there is a schedule the E' around it.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    pub world: &'static str,
+    pub params: String,
+    pub rounds: u64,
+    /// What `induce` reads; empty: the world itself.
+    pub around: String,
+}
+
+impl Scene {
+    /// The regret of a base in it, by mean losses.
+    pub fn regret(&self, name: &str, params: &str, seed: u64) -> f64 {
+        let mut nature = Pcg64Dxsm::seed_from_u64(1_000_000 + seed);
+        let table = self.params.parse().unwrap();
+        let mut world = corral_envs::build(self.world, &table, self.rounds, &mut nature).unwrap();
+        if !self.around.is_empty() {
+            world = induce(world, &self.around.parse().unwrap(), self.rounds).unwrap();
+        }
+        let World::Arms(mut world) = world else { panic!("{self:?} has points") };
+        let Ok(Learner::Arms(mut base)) = build(name, &params.parse().unwrap(), &world.setup()) else {
+            panic!("{name} is not built for {self:?}");
+        };
+        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+        alone(&mut *world, &mut *base, self.rounds, &mut nature, &mut rng).unwrap().regret()
+    }
+
+    /// Mean and standard error over seeds.
+    pub fn regrets(&self, name: &str, params: &str, seeds: u64) -> (f64, f64) {
+        let all: Vec<f64> = (0..seeds).map(|seed| self.regret(name, params, seed)).collect();
+        let n = seeds as f64;
+        let mean = all.iter().sum::<f64>() / n;
+        let variance = all.iter().map(|r| (r - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, (variance / n).sqrt())
+    }
+
+    /// Holds the mean regret against a reference figure: within four combined standard errors.
+    pub fn compare(&self, name: &str, params: &str, seeds: u64, reference: f64, se: f64) {
+        let (mean, own) = self.regrets(name, params, seeds);
+        println!("{name} {params} in {self:?}: {mean:.1} +- {own:.1}; reference {reference} +- {se}");
+        assert!(
+            (mean - reference).abs() <= 4.0 * own.hypot(se),
+            "{name} {params} in {self:?}: {mean} +- {own}, not {reference} +- {se}"
+        );
     }
 }
