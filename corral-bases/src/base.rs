@@ -1,36 +1,36 @@
 //! `base!` writes what the files of bases would repeat: the struct of parameters, the groups of parameters that several
 //! bases have, and the row of the registry.
 
-/// The base of a file: its type (or, `struct B from P`, the struct of the file), its own parameters, the groups of parameters that it has like others (before its own, and
-/// after them `with ..`), its regret bound (`sqrt_bound`: a factor of sqrt(T)) or what else [`BaseParams`] has of it, and
-/// what the registry says of it.
+/// The base of a file: its type, whose sentence is its summary (or, `struct B from P`, the struct of the file), its own
+/// parameters, the groups of parameters that it has like others (before its own, and after them `with ..`), its regret
+/// bound (`sqrt_bound`: a factor of sqrt(T)) or what else [`BaseParams`] has of it, and what the registry says of it.
 ///
 /// [`BaseParams`]: crate::BaseParams
 macro_rules! base {
-    ($(#[$meta:meta])* pub type $base:ident = $frame:ident<$params:ident>; $($rest:tt)*) => {
-        $(#[$meta])*
+    ($(#[doc = $doc:literal])+ pub type $base:ident = $frame:ident<$params:ident>; $($rest:tt)*) => {
+        $(#[doc = $doc])+
         pub type $base = $frame<$params>;
-        base! { @base $base $params $($rest)* }
+        base! { @base $base $params [summary: concat!($($doc),+).trim_ascii_start(),] $($rest)* }
     };
 
     // A struct of the file's own.
     (struct $base:ident from $params:ident; $($rest:tt)*) => {
-        base! { @base $base $params $($rest)* }
+        base! { @base $base $params [] $($rest)* }
     };
 
-    (@base $base:ident $params:ident params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
+    (@base $base:ident $params:ident [$($summary:tt)*] params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
         sqrt_bound |$world:ident| $scale:expr; name: $($entry:tt)*
     ) => {
-        base! { @base $base $params params $($before)? { $($fields)* } $(with $($group),+)?
+        base! { @base $base $params [$($summary)*] params $($before)? { $($fields)* } $(with $($group),+)?
             bound |$world| RegretBound::new($scale, 0.5);
             name: $($entry)*
         }
     };
 
-    (@base $base:ident $params:ident params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
+    (@base $base:ident $params:ident [$($summary:tt)*] params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
         bound |$world:ident| $bound:expr; name: $($entry:tt)*
     ) => {
-        base! { @base $base $params params $($before)? { $($fields)* } $(with $($group),+)?
+        base! { @base $base $params [$($summary)*] params $($before)? { $($fields)* } $(with $($group),+)?
             also {
                 fn bound(&self, setup: &Setup) -> Option<RegretBound> {
                     let $world = $crate::built::Size::new(setup);
@@ -41,10 +41,10 @@ macro_rules! base {
         }
     };
 
-    (@base $base:ident $params:ident params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
+    (@base $base:ident $params:ident [$($summary:tt)*] params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
         $(also { $($items:tt)* })? name: $($entry:tt)*
     ) => {
-        base! { @group [$params $base] [] [const ENTRY: Entry = Entry { name: $($entry)* }; $($($items)*)?]
+        base! { @group [$params $base] [] [const ENTRY: Entry = Entry { $($summary)* name: $($entry)* }; $($($items)*)?]
             $($before)? { $($fields)* } $($($group)+)? }
     };
 
@@ -145,6 +145,22 @@ macro_rules! base {
             /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
             search: Search = Search::Auto;
         ] $items $($rest)* }
+    };
+
+    // The confidence set on the coordinates of the unit ball that were found to count.
+    (@group $names:tt [$($done:tt)*] $items:tt restricted $($rest:tt)*) => {
+        base! { @group $names [$($done)*
+            /// S, a bound on the length of the parameter.
+            norm: f64 = 0.5, SIZE;
+            /// Sub-Gaussian constant of the noise.
+            noise: f64 = 0.5, FACTOR;
+            /// Probability of a wrong confidence set; auto: 1/T.
+            delta: Setting = Setting::Auto, CONFIDENCE;
+            /// Multiplies the confidence radius, and the threshold or weight by which coordinates are found.
+            scale: f64 = 1.0, FACTOR;
+            /// What is subtracted from losses before the regression.
+            offset: f64 = 0.5, OFFSET;
+        ] $items only_restarts $($rest)* }
     };
 
     // The same, where the parameter `range_change` has a sentence of its own.

@@ -229,6 +229,19 @@ pub fn arm_count(setup: &Setup) -> Result<usize, ParamError> {
     }
 }
 
+/// How many of `actions` arms a round offers, when it says so: the first ones.
+///
+/// # Errors
+/// None, or more than there are.
+#[inline]
+pub fn check_offered(offered: Option<usize>, actions: usize) -> Result<usize, BaseError> {
+    let found = offered.unwrap_or(actions);
+    if (1..=actions).contains(&found) {
+        return Ok(found);
+    }
+    Err(BaseError::Context { what: "actions", found, expected: actions })
+}
+
 /// The index of a decision that came back, below `actions`.
 ///
 /// # Errors
@@ -253,7 +266,7 @@ pub fn probability(memo: &Memo) -> Result<f64, BaseError> {
 }
 
 /// The version of the snapshots of bases.
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// Seals parameters and state together, so that [`reopen`] can tell whose they are.
 pub fn seal<P: Serialize, S: Serialize>(algorithm: &str, params: &P, state: &S) -> Vec<u8> {

@@ -98,13 +98,12 @@ impl Verdict {
 }
 
 macro_rules! hardness {
-    ($params:ident, $base:ident, $name:literal, $first:literal, $arms:literal) => {
+    ($(#[doc = $doc:literal])+ $base:ident, $params:ident, $name:literal, $first:literal) => {
         base! {
-            #[doc = concat!("The hardness theorem's base for arms ", $arms, ".")]
+            $(#[doc = $doc])+
             pub type $base = ArmBase<$params>;
             params {}
             name: $name,
-            summary: concat!("The hardness theorem's base for arms ", $arms, "."),
             source: "Agarwal, Luo, Neyshabur, Schapire 2017, hardness theorem",
             regret: "constant alone in its environment, linear under importance weighting",
             fits: "the environment \"hardness\"",
@@ -155,17 +154,21 @@ macro_rules! hardness {
             }
 
             fn restore(&self, verdict: &mut Verdict, now: &Now) -> Result<(), SnapshotError> {
-                if now.clock.rounds == 0 && *verdict != Verdict::Unknown {
-                    return Err(SnapshotError::state("a verdict before the first round"));
-                }
-                Ok(())
+                let sound = now.clock.rounds > 0 || *verdict == Verdict::Unknown;
+                ensure(sound, "a verdict before the first round")
             }
         }
     };
 }
 
-hardness!(HardnessFirstParams, HardnessFirst, "hardness-first", 0, "0 and 1");
-hardness!(HardnessSecondParams, HardnessSecond, "hardness-second", 2, "2 and 3");
+hardness! {
+    /// The hardness theorem's base for arms 0 and 1.
+    HardnessFirst, HardnessFirstParams, "hardness-first", 0
+}
+hardness! {
+    /// The hardness theorem's base for arms 2 and 3.
+    HardnessSecond, HardnessSecondParams, "hardness-second", 2
+}
 
 #[cfg(test)]
 mod tests {

@@ -63,6 +63,7 @@
 mod base;
 mod built;
 mod registry;
+mod seeded;
 mod winner;
 
 pub mod arms;
@@ -72,6 +73,7 @@ pub mod linear;
 pub mod points;
 pub mod policies;
 mod prelude;
+pub mod regression;
 pub mod rescaled;
 pub mod smoothed;
 

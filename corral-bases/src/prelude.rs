@@ -12,5 +12,5 @@ pub(crate) use serde::{Deserialize, Serialize};
 pub(crate) use crate::built::{BaseParams, Make, bound_horizon};
 pub(crate) use crate::common::{
     CONFIDENCE, Clock, FACTOR, OFFSET, RangeChange, SIZE, Setting, Ties, arm_count, check_arm, check_numbers,
-    ensure, probability, reopen, seal, uniform_arm,
+    check_offered, ensure, probability, reopen, seal, uniform_arm,
 };

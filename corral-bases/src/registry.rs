@@ -31,6 +31,18 @@ pub fn regret_bound(name: &str, params: &toml::Table, setup: &Setup) -> Option<R
     (REGISTRY.find(name).ok()?.build.bound)(params, setup)
 }
 
+/// The base `name` over arms with its defaults.
+#[cfg(test)]
+pub(crate) fn over_arms(
+    name: &str,
+    setup: &Setup,
+) -> Box<dyn corral_core::Base<corral_core::Context, corral_core::Arm>> {
+    match build(name, &toml::Table::new(), setup) {
+        Ok(Learner::Arms(base)) => base,
+        _ => panic!("{name} is a base over arms"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use corral_core::{BaseError, Context, Feedback, LossDomain, Space};

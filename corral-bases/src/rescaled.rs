@@ -92,14 +92,7 @@ mod tests {
     use corral_core::{Arm, Context, Setup};
 
     use super::*;
-    use crate::{Learner, build};
-
-    fn inner(name: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
-        match build(name, &toml::Table::new(), setup) {
-            Ok(Learner::Arms(base)) => base,
-            _ => panic!("{name} is a base over arms"),
-        }
-    }
+    use crate::registry::over_arms as inner;
 
     /// What it does is what the base alone does with losses loss * weight / range, 0 where nothing was seen.
     #[test]

@@ -147,14 +147,7 @@ mod tests {
     use rand_pcg::Pcg64Dxsm;
 
     use super::*;
-    use crate::{Learner, build};
-
-    fn inner(name: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
-        match build(name, &toml::Table::new(), setup) {
-            Ok(Learner::Arms(base)) => base,
-            _ => panic!("{name} is a base over arms"),
-        }
-    }
+    use crate::registry::over_arms as inner;
 
     fn smoothed(name: &str, setup: &Setup) -> Smoothed<Box<dyn Base<Context, Arm>>> {
         Smoothed::new(inner(name, setup), inner(name, setup))

@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 use corral_core::normal;
 
-use crate::policies::Seeded;
+use crate::regression::dot;
+use crate::seeded::Seeded;
 
 /// Draws of jointly normal numbers.
 pub(crate) const DRAWS: usize = 256;
@@ -111,14 +112,14 @@ const NODES: usize = 10;
 /// Far more than laws need that a computer's numbers can hold apart.
 const MOST_PANELS: usize = 100_000;
 
-/// Gauss and Legendre's rule on [0, 1], and the integrals from 0 to each node of the polynomials through the nodes.
-struct Rule {
+/// Gauss and Legendre's quadrature on [0, 1], and the integrals from 0 to each node of the polynomials through the nodes.
+struct Quadrature {
     nodes: [f64; NODES],
     weights: [f64; NODES],
     partial: [[f64; NODES]; NODES],
 }
 
-static RULE: LazyLock<Rule> = LazyLock::new(|| {
+static QUADRATURE: LazyLock<Quadrature> = LazyLock::new(|| {
     // P_0(x), .., P_NODES(x)
     let legendre = |x: f64| {
         let mut p = [1.0; NODES + 1];
@@ -128,7 +129,7 @@ static RULE: LazyLock<Rule> = LazyLock::new(|| {
         }
         p
     };
-    let mut rule = Rule { nodes: [0.0; NODES], weights: [0.0; NODES], partial: [[0.0; NODES]; NODES] };
+    let mut rule = Quadrature { nodes: [0.0; NODES], weights: [0.0; NODES], partial: [[0.0; NODES]; NODES] };
     let mut at = [[0.0; NODES + 1]; NODES];
     for (i, polynomials) in at.iter_mut().enumerate() {
         let mut x = -(std::f64::consts::PI * (i as f64 + 0.75) / (NODES as f64 + 0.5)).cos();
@@ -214,7 +215,7 @@ impl Winner {
     /// Adds what arms win on [x, x + length].
     fn panel(&mut self, x: f64, length: f64) {
         let Self { shapes, densities, survivals, probabilities, .. } = self;
-        let rule = &*RULE;
+        let rule = &*QUADRATURE;
         let nodes = rule.nodes.map(|t| Node::new(x + length * t));
         for ((_, shape), (density, survival)) in
             shapes.iter_mut().zip(densities.iter_mut().zip(&mut *survivals))
@@ -262,7 +263,7 @@ impl Winner {
         let row = |arm: usize| &rows[arm * dim..(arm + 1) * dim];
         self.numbers.clear();
         for g in self.draws.chunks_exact(dim) {
-            self.numbers.extend((0..arms).map(|arm| row(arm).iter().zip(g).map(|(w, g)| w * g).sum::<f64>()));
+            self.numbers.extend((0..arms).map(|arm| dot(row(arm), g)));
         }
         self.probabilities.clear();
         for a in 0..arms {
@@ -287,7 +288,7 @@ fn wins<'a>(
         let differences = row(b).iter().zip(row(a)).zip(row(c).iter().zip(row(a)));
         differences.map(|((b, a), (c, also))| (b - a) * (c - also)).sum::<f64>()
     };
-    let size = |b: usize| row(b).iter().map(|v| v * v).sum::<f64>();
+    let size = |b: usize| dot(row(b), row(b));
     let mut rival: Option<(usize, f64, f64)> = None;
     for b in (0..arms).filter(|b| *b != a) {
         let (gap, square) = (means[b] - means[a], product(b, b));
@@ -419,7 +420,7 @@ mod tests {
                 if arm == 0 {
                     g.iter_mut().for_each(|g| *g = normal(rng));
                 }
-                means[arm] + rows[arm * dim..][..dim].iter().zip(&g).map(|(w, g)| w * g).sum::<f64>()
+                means[arm] + dot(&rows[arm * dim..][..dim], &g)
             });
             agree(winner.joint(&means, &rows, dim), &wins, 0.03);
         }

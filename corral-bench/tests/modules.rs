@@ -106,7 +106,7 @@ fn cycle(graph: &Graph) -> Option<Vec<String>> {
 #[test]
 fn modules_have_no_cycles() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for name in ["corral-core", "corral-envs", "corral-plugin-abi", "corral-bench"] {
+    for name in ["corral-core", "corral-bases", "corral-envs", "corral-plugin-abi", "corral-bench"] {
         let graph = graph(&root.join(name).join("src"));
         assert!(graph.len() > 3, "{name}: {graph:?}");
         assert_eq!(cycle(&graph), None, "{name}");

@@ -8,7 +8,7 @@ use super::prelude::*;
 use std::borrow::Cow;
 
 base! {
-    /// EXP3: draws from q ~ exp(-eta L), where L are the estimated cumulative losses.
+    /// Exponential weights on importance-weighted losses.
     pub type Exp3 = ArmBase<Exp3Params>;
     params {
         /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln K/(K T)), or sqrt(ln K/(K t))
@@ -19,7 +19,6 @@ base! {
     } with restarts
     sqrt_bound |world| (2.0 * world.k * world.k.max(2.0).ln()).sqrt();
     name: "exp3",
-    summary: "Exponential weights on importance-weighted losses.",
     source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
     regret: "sqrt(2 K T ln K)",
     fits: "adversarial arms",

@@ -10,7 +10,6 @@ base! {
         arm: usize = 0;
     } with real_losses
     name: "fixed",
-    summary: "Always the same arm.",
     regret: "that of the arm",
     ..CONSTANT
 }

@@ -124,11 +124,7 @@ impl<R: ArmRule> ArmBase<R> {
 
     #[inline]
     fn at<X: Observation + ?Sized>(&self, x: &X) -> Result<Now, BaseError> {
-        let offered = x.offered().unwrap_or(self.actions);
-        if (1..=self.actions).contains(&offered) {
-            return Ok(Now { offered, ..self.now() });
-        }
-        Err(BaseError::Context { what: "actions", found: offered, expected: self.actions })
+        Ok(Now { offered: check_offered(x.offered(), self.actions)?, ..self.now() })
     }
 
     fn tick(&mut self) -> Result<(), BaseError> {

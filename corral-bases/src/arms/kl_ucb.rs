@@ -6,7 +6,7 @@
 use super::prelude::*;
 
 base! {
-    /// KL-UCB.
+    /// The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.
     pub type KlUcb = IndexBase<KlUcbParams>;
     params {
         /// Multiplies the threshold ln T.
@@ -16,7 +16,6 @@ base! {
     } with lowest_ties, lazy
     sqrt_bound |world| (world.k * world.t.ln()).sqrt();
     name: "kl-ucb",
-    summary: "The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.",
     source: "Garivier, Cappe 2011, The KL-UCB algorithm for bounded stochastic bandits and beyond",
     regret: "O(sqrt(K T ln T))",
     cost: "O(K), one root per loss",

@@ -6,7 +6,7 @@
 use super::prelude::*;
 
 base! {
-    /// MOSS.
+    /// Confidence bounds that shrink with an arm's share of the horizon: minimax optimal.
     pub type Moss = IndexBase<MossParams>;
     params {
         /// Multiplies the width sqrt(2 max(0, ln(T/(K n)))/n).
@@ -14,7 +14,6 @@ base! {
     } with lowest_ties, lazy
     sqrt_bound |world| world.k.sqrt();
     name: "moss",
-    summary: "Confidence bounds that shrink with an arm's share of the horizon: minimax optimal.",
     source: "Audibert, Bubeck 2009, Minimax policies for adversarial and stochastic bandits",
     regret: "O(sqrt(K T))",
     ..super::ARMS

@@ -7,6 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::betas::Betas;
 use crate::prelude::*;
+use crate::regression::{dot, packed};
 use crate::winner::{Law, Winner};
 
 /// The posterior of a [`Prior`] over mean vectors.
@@ -170,6 +171,9 @@ pub(crate) struct Joint {
     /// L with L L^T = covariance, lower triangle of K x K.
     #[serde(skip)]
     factor: Vec<f64>,
+    /// The same, packed.
+    #[serde(skip)]
+    lower: Vec<f64>,
     #[serde(skip)]
     scratch: Vec<f64>,
 }
@@ -189,6 +193,7 @@ impl Joint {
             covariance: covariance.concat(),
             noise,
             factor: vec![0.0; k * k],
+            lower: vec![0.0; packed::size(k)],
             scratch: vec![0.0; k],
         };
         joint.refactor();
@@ -217,18 +222,13 @@ impl Joint {
         let k = self.mean.len();
         let trace: f64 = (0..k).map(|i| self.covariance[i * k + i]).sum();
         let jitter = 1e-12 * trace.max(0.0) / k as f64;
-        for i in 0..k {
-            for j in 0..=i {
-                let (row, col) = (&self.factor[i * k..i * k + j], &self.factor[j * k..j * k + j]);
-                let rest = self.covariance[i * k + j] - row.iter().zip(col).map(|(a, b)| a * b).sum::<f64>();
-                self.factor[i * k + j] = if i == j {
-                    (rest + jitter).max(0.0).sqrt()
-                } else if self.factor[j * k + j] > 0.0 {
-                    rest / self.factor[j * k + j]
-                } else {
-                    0.0
-                };
-            }
+        let at = |i: usize| (i * k..i * k + i + 1, packed::size(i)..packed::size(i + 1));
+        for (row, triangle) in (0..k).map(at) {
+            self.lower[triangle].copy_from_slice(&self.covariance[row]);
+        }
+        packed::factorise(&mut self.lower, k, |pivot| Some((pivot + jitter).max(0.0).sqrt()));
+        for (row, triangle) in (0..k).map(at) {
+            self.factor[row].copy_from_slice(&self.lower[triangle]);
         }
     }
 
@@ -237,7 +237,7 @@ impl Joint {
         self.scratch.iter_mut().for_each(|g| *g = standard_normal(rng));
         lowest((0..offered).map(|i| {
             let row = &self.factor[i * k..i * k + i + 1];
-            self.mean[i] + row.iter().zip(&self.scratch).map(|(l, g)| l * g).sum::<f64>()
+            self.mean[i] + dot(row, &self.scratch[..=i])
         }))
     }
 
@@ -245,13 +245,11 @@ impl Joint {
         check_numbers("means", &self.mean, arms)?;
         check_numbers("covariances", &self.covariance, arms * arms)?;
         for i in 0..arms {
-            if (0..=i).any(|j| self.covariance[i * arms + j] != self.covariance[j * arms + i]) {
-                return Err(SnapshotError::state("a covariance that is not symmetric"));
-            }
-            if self.covariance[i * arms + i] < 0.0 {
-                return Err(SnapshotError::state("a negative variance"));
-            }
+            let mirrored = |j| self.covariance[i * arms + j] == self.covariance[j * arms + i];
+            ensure((0..=i).all(mirrored), "a covariance that is not symmetric")?;
+            ensure(self.covariance[i * arms + i] >= 0.0, "a negative variance")?;
         }
+        self.lower = vec![0.0; packed::size(arms)];
         (self.factor, self.scratch) = (vec![0.0; arms * arms], vec![0.0; arms]);
         self.refactor();
         Ok(())
@@ -399,12 +397,10 @@ impl Hypotheses {
     }
 
     fn restore(&mut self, count: usize, arms: usize) -> Result<(), SnapshotError> {
-        if self.log_weights.len() != count || self.log_weights.iter().any(|w| w.is_nan() || *w > 0.0) {
-            return Err(SnapshotError::state("weights that no hypotheses can have"));
-        }
-        if self.log_weights.iter().all(|w| *w < 0.0) {
-            return Err(SnapshotError::state("hypotheses of which none is the likeliest"));
-        }
+        let sound = self.log_weights.len() == count && self.log_weights.iter().all(|w| *w <= 0.0);
+        ensure(sound, "weights that no hypotheses can have")?;
+        let likeliest = self.log_weights.iter().any(|w| *w >= 0.0);
+        ensure(likeliest, "hypotheses of which none is the likeliest")?;
         check_numbers("hypotheses", &self.means, count * arms)?;
         self.prepare();
         Ok(())

@@ -7,7 +7,6 @@ base! {
     pub type Random = ArmBase<RandomParams>;
     params {} with real_losses
     name: "random",
-    summary: "A uniformly random arm in every round.",
     regret: "that of uniform play",
     ..super::fixed::CONSTANT
 }

@@ -13,7 +13,7 @@ use super::prelude::*;
 use crate::winner::Winner;
 
 base! {
-    /// Thompson sampling.
+    /// Plays the best arm of a mean vector drawn from the posterior.
     pub type Thompson = ArmBase<ThompsonParams>;
     params {
         /// The prior family: beta, gaussian, correlated, finite, particles or one-good-arm; lists of one number
@@ -28,7 +28,6 @@ base! {
     // sqrt(T K H(q)), H(q) <= ln K
     sqrt_bound |world| (world.k * world.k.max(2.0).ln()).sqrt();
     name: "thompson",
-    summary: "Plays the best arm of a mean vector drawn from the posterior.",
     source: "Thompson 1933, On the likelihood that one unknown probability exceeds another",
     regret: "O(sqrt(T K H(q))) when the prior is true",
     fits: "Bayesian stochastic arms",

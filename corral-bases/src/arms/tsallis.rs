@@ -7,7 +7,8 @@
 use super::prelude::*;
 
 base! {
-    /// Tsallis-INF: draws from q_i = 4/(eta_t (L_i - z))^2.
+    /// Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses
+    /// alike.
     pub type Tsallis = ArmBase<TsallisParams>;
     params {
         /// Estimates relative to a loss of 1/2 for likely arms, with twice the rate.
@@ -15,7 +16,6 @@ base! {
     } with restarts
     sqrt_bound |world| 4.0 * world.k.sqrt();
     name: "tsallis-inf",
-    summary: "Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses alike.",
     source: "Zimmert, Seldin 2019, An optimal algorithm for stochastic and adversarial bandits",
     regret: "4 sqrt(K T); O(sum ln T/gap) when stochastic",
     fits: "stochastic and adversarial arms",

@@ -18,7 +18,7 @@ words! {
 }
 
 base! {
-    /// UCB1.
+    /// The arm with the lowest confidence bound by Hoeffding's inequality.
     pub type Ucb1 = IndexBase<Ucb1Params>;
     params {
         /// Multiplies the width.
@@ -29,7 +29,6 @@ base! {
     } with lowest_ties, lazy, real_losses
     sqrt_bound |world| (world.k * world.t.ln()).sqrt();
     name: "ucb1",
-    summary: "The arm with the lowest confidence bound by Hoeffding's inequality.",
     source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
     regret: "O(sqrt(K T ln T))",
     ..super::ARMS

@@ -20,7 +20,7 @@ words! {
 }
 
 base! {
-    /// UCB-V.
+    /// Confidence bounds by the empirical variance.
     pub type UcbV = IndexBase<UcbVParams>;
     params {
         /// Multiplies the width sqrt(2 v ln T/n) + 3 b ln T/n.
@@ -30,7 +30,6 @@ base! {
     } with lazy
     sqrt_bound |world| (world.k * world.t.ln()).sqrt();
     name: "ucb-v",
-    summary: "Confidence bounds by the empirical variance.",
     source: "Audibert, Munos, Szepesvari 2009, Exploration-exploitation tradeoff using variance estimates",
     regret: "O(sqrt(K T ln T))",
     ..super::ARMS

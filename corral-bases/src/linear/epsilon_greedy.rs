@@ -37,7 +37,6 @@ base! {
     }, range_any, ridge
     bound |world| RegretBound { scale: (world.k * world.t.ln()).cbrt(), exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 };
     name: "epsilon-greedy",
-    summary: "A random action with probability epsilon, else the one with the lowest predicted loss.",
     source: "Sutton, Barto 1998, Reinforcement learning: an introduction",
     regret: "O((K ln T)^(1/3) T^(2/3))",
     alpha: Some(1.0 / 3.0),

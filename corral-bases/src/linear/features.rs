@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use corral_core::Commons;
 
-use super::packed::dot;
 use crate::prelude::*;
+use crate::regression::dot;
 
 /// How a base sees the context. What is said of x holds for the shared features, and for the features of each action
 /// where actions have some.

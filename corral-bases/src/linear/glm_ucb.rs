@@ -4,11 +4,11 @@
 //! and smallest slopes of sigma that can occur. Lazy; weakly stable with alpha = 1/2 as LinUCB
 //! (docs/stability.md#lazy-bases). Importance weights are not used: every loss that was seen counts once.
 
-use super::glm::{Glm, Link};
 use super::prelude::*;
+use crate::regression::{Glm, Link};
 
 base! {
-    /// GLM-UCB.
+    /// The action with the lowest confidence bound of a generalised linear regression.
     pub type GlmUcb = Linear<GlmUcbParams>;
     params {
         /// logistic, exponential, probit or identity.
@@ -27,7 +27,6 @@ base! {
     } with random_ties, lazy, features
     sqrt_bound |world| world.d * world.t.ln();
     name: "glm-ucb",
-    summary: "The action with the lowest confidence bound of a generalised linear regression.",
     source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
     regret: "O~(d sqrt T k/c)",
     fits: "generalised linear losses, any contexts",

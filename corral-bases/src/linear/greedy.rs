@@ -10,7 +10,6 @@ base! {
     pub type Greedy = Linear<GreedyParams>;
     params {} with random_ties, lazy, ridge, real_losses
     name: "greedy",
-    summary: "The action with the lowest predicted loss.",
     source: "Bastani, Bayati, Khosravi 2021, Mostly exploration-free algorithms for contextual bandits",
     regret: "none in general",
     alpha: None,

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use corral_core::{BaseError, Commons, Context};
 
 use super::features::Features;
-use super::regressor::{Layout, Regressor, unusable};
+use super::layout::Layout;
+use crate::regression::{Regressor, unusable};
 
 /// A base's hold on its regression.
 pub(crate) struct Held<M> {

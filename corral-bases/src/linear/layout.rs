@@ -1,45 +1,34 @@
-//! What a linear base needs of its model of the loss, and how contexts become examples.
-
-use std::fmt;
+//! How contexts become examples: which features, which parameter vector.
 
 use corral_core::memory;
-use serde::de::DeserializeOwned;
 
-use super::ridge::Parameters;
 use crate::prelude::*;
 
-/// A model of the loss that learns one example at a time. `model` counts parameter vectors.
-pub trait Regressor: fmt::Debug + Serialize + DeserializeOwned + PartialEq + Clone + Send + 'static {
-    /// The predicted loss.
-    fn predict(&self, model: usize, z: &[f64]) -> f64;
-
-    /// z^T V^-1 z, how little is known at z; 0 for models without widths.
-    fn variance(&self, model: usize, z: &[f64]) -> f64;
-
-    /// ln det(V/lambda); 0 for models without widths.
-    fn log_det(&self, model: usize) -> f64;
-
-    /// Learns that z cost `loss`.
-    ///
-    /// # Errors
-    /// A feature is not finite, or so large that the model would not be. Nothing changed then.
-    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError>;
-
-    /// Forgets everything.
-    fn reset(&mut self);
-
-    /// Checks a model that was read back against a new one, and fills what was not written.
-    ///
-    /// # Errors
-    /// It is not a state that updates can lead to.
-    fn restore(&mut self, fresh: &Self) -> Result<(), SnapshotError>;
+corral_core::params! {
+    /// Parameters of the regression that linear bases share.
+    pub struct RidgeParams {
+        /// The strength lambda of the ridge.
+        ridge: f64 = 1.0, SIZE;
+        /// What is predicted before anything was learned: m(x) = centre + theta x.
+        centre: f64 = 0.5, Bounds::FINITE;
+        /// One parameter vector for all actions, or one for each.
+        parameters: Parameters = Parameters::Auto;
+        /// Whether examples count by their importance weight; else each counts once.
+        weighted: bool = false;
+    }
 }
 
-/// The first feature of `z` that cannot be computed with: not finite, or the largest.
-pub(crate) fn unusable(z: &[f64]) -> BaseError {
-    let largest = |at: usize, i: usize| if z[i].abs() > z[at].abs() { i } else { at };
-    let bad = z.iter().position(|v| !v.is_finite()).unwrap_or_else(|| (0..z.len()).fold(0, largest));
-    BaseError::Feature { index: bad, value: z.get(bad).copied().unwrap_or(f64::NAN) }
+words! {
+    /// Which parameter vectors a linear model has.
+    pub enum Parameters {
+        /// Shared where actions have features, else disjoint.
+        #[default]
+        Auto,
+        /// One vector, over the features of the actions.
+        Shared,
+        /// One vector per action, over the shared features (over the action's own where there are none).
+        Disjoint,
+    }
 }
 
 /// How contexts become examples: which features, which parameter vector.
@@ -103,12 +92,7 @@ impl Layout {
         if found != self.dim {
             return Err(BaseError::Context { what: "features", found, expected: self.dim });
         }
-        let actions = x.actions();
-        if (1..=self.actions).contains(&actions) {
-            Ok(actions)
-        } else {
-            Err(BaseError::Context { what: "actions", found: actions, expected: self.actions })
-        }
+        check_offered(Some(x.actions()), self.actions)
     }
 
     /// z(x, a). Owes [`check`](Layout::check) first.

@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 
 use super::features::Features;
 use super::held::Held;
-use super::regressor::{Layout, Regressor};
-use super::ridge::Parameters;
+use super::layout::{Layout, Parameters};
 use crate::prelude::*;
+use crate::regression::Regressor;
 
 /// What a rule may look at.
 pub struct View<'a> {
@@ -85,7 +85,7 @@ macro_rules! by_ridge {
             type Model = $crate::linear::Ridge;
 
             fn model(&self, models: usize, dim: usize) -> $crate::linear::Ridge {
-                $crate::linear::Ridge::new(&self.model, models, dim)
+                $crate::linear::Ridge::new(self.model.ridge, self.model.centre, models, dim)
             }
 
             fn parameters(&self) -> $crate::linear::Parameters {

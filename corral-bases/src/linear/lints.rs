@@ -290,7 +290,6 @@ mod tests {
         for (arm, loss) in [(0, 1.0), (1, 0.0), (0, 0.3), (1, 0.4)] {
             base.learn(&x, &Proposal::new(Arm(arm)), Feedback::plain(loss)).unwrap();
         }
-        use super::super::regressor::Regressor;
         let model = base.state.held.model(Clone::clone).unwrap();
         let gap = model.predict(0, &[0.2, -0.8]) - model.predict(0, &[1.0, 0.3]);
         let z = gap / (0.7 * model.variance(0, &[-0.8, -1.1]).sqrt());

@@ -21,7 +21,6 @@ base! {
     // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
     sqrt_bound |world| world.d * world.t.ln();
     name: "linucb",
-    summary: "The action with the lowest confidence bound of a ridge regression.",
     source: "Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation",
     regret: "O~(d sqrt T)",
     cost: "O(K d^2)",

@@ -3,11 +3,11 @@
 //! Normalised least mean squares (Nagumo, Noda 1967), greedy on top. No guarantee of regret: it never stops moving, and
 //! that is what it is for. On drifting data it was far better than every ridge base (docs/data.md#what-was-found).
 
-use super::packed::{axpy, dot};
 use super::prelude::*;
+use crate::regression::packed::{axpy, dot};
 
 base! {
-    /// Greedy on a linear tracker with a constant step.
+    /// Greedy on a linear tracker with a constant step, for losses that drift.
     pub type Nlms = Linear<NlmsParams>;
     params {
         /// The step, in (0, 2).
@@ -21,7 +21,6 @@ base! {
         weighted: bool = false;
     } with random_ties, lazy, features, no_matrices
     name: "nlms",
-    summary: "Greedy on a linear tracker with a constant step, for losses that drift.",
     source: "Nagumo, Noda 1967, A learning method for system identification",
     regret: "none in general",
     alpha: None,
@@ -91,9 +90,8 @@ impl Regressor for Lms {
     }
 
     fn restore(&mut self, fresh: &Self) -> Result<(), SnapshotError> {
-        if (self.rate, self.centre, self.dim) != (fresh.rate, fresh.centre, fresh.dim) {
-            return Err(SnapshotError::state("a tracker of other parameters"));
-        }
+        let same = (self.rate, self.centre, self.dim) == (fresh.rate, fresh.centre, fresh.dim);
+        ensure(same, "a tracker of other parameters")?;
         check_numbers("parameters", &self.theta, fresh.theta.len())
     }
 }

@@ -16,7 +16,6 @@ base! {
     } with random_ties, lazy, ridge
     sqrt_bound |world| world.d * world.t.ln();
     name: "regcb",
-    summary: "The action with the lowest loss that a well-fitting linear regressor predicts.",
     source: "Foster, Agarwal, Dudik, Luo, Schapire 2018, Practical contextual bandits with regression oracles",
     regret: "O~(d sqrt T) for linear classes",
     fits: "linear losses",

@@ -33,7 +33,6 @@ base! {
     }, range_any, ridge
     sqrt_bound |world| (world.k * world.d * (1.0 + world.t / world.d).ln()).sqrt();
     name: "squarecb",
-    summary: "Probabilities that fall with the inverse of the predicted gap.",
     source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
     regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
     cost: "O(K d) + O(d^2) per loss",

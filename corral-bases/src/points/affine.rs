@@ -2,8 +2,9 @@
 
 use corral_core::Set;
 use corral_core::set::SetError;
+use nalgebra::DMatrix;
 
-use super::dot;
+use crate::regression::dot;
 
 /// x = M z + o with M invertible. Puts an elongated set into a position where balls fit it.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,39 +109,19 @@ impl AffineMap {
     }
 }
 
-/// Gauss and Jordan with partial pivoting.
+/// By the LU decomposition with partial pivoting.
 fn invert(matrix: &[f64], d: usize) -> Result<Vec<f64>, SetError> {
     let scale = matrix.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    let mut a = matrix.to_vec();
-    let mut inverse: Vec<f64> = (0..d * d).map(|k| f64::from(k / d == k % d)).collect();
-    for column in 0..d {
-        let mut best = column;
-        for i in column + 1..d {
-            if a[i * d + column].abs() > a[best * d + column].abs() {
-                best = i;
-            }
-        }
-        let pivot = a[best * d + column];
-        if pivot == 0.0 || pivot.abs() <= 1e-13 * scale {
-            return Err(SetError::Singular { pivot, column });
-        }
-        for j in 0..d {
-            a.swap(column * d + j, best * d + j);
-            inverse.swap(column * d + j, best * d + j);
-        }
-        for j in 0..d {
-            a[column * d + j] /= pivot;
-            inverse[column * d + j] /= pivot;
-        }
-        for i in (0..d).filter(|i| *i != column) {
-            let factor = a[i * d + column];
-            for j in 0..d {
-                a[i * d + j] -= factor * a[column * d + j];
-                inverse[i * d + j] -= factor * inverse[column * d + j];
-            }
+    let lu = DMatrix::from_row_slice(d, d, matrix).lu();
+    let pivots = lu.u().diagonal();
+    let bad = (0..d).find(|i| pivots[*i] == 0.0 || pivots[*i].abs() <= 1e-13 * scale);
+    match (bad, lu.try_inverse()) {
+        (None, Some(inverse)) => Ok(inverse.transpose().as_slice().to_vec()),
+        (bad, _) => {
+            let column = bad.unwrap_or(0);
+            Err(SetError::Singular { pivot: pivots[column], column })
         }
     }
-    Ok(inverse)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use corral_core::Set;
 use corral_core::set::{Polytope, SetError};
 
-use super::{cholesky, dot};
+use crate::regression::{dot, packed};
 
 /// A self-concordant barrier R of a convex set. Points are in coordinates of the affine hull: those of the set, but
 /// on the simplex the first K - 1.
@@ -99,46 +99,26 @@ impl Barrier {
         }
     }
 
-    /// Writes the Hessian of R at x into `out`, row-major.
+    /// Writes the lower triangle of the Hessian of R at x into `out`, row after row.
     pub fn hessian(&self, x: &[f64], out: &mut [f64]) {
-        let d = self.dim();
-        out.fill(0.0);
         match self {
             Self::Ball { .. } => {
                 let slack = 1.0 - dot(x, x);
-                for i in 0..d {
-                    for j in 0..d {
-                        out[i * d + j] = 4.0 * x[i] * x[j] / (slack * slack);
-                    }
-                    out[i * d + i] += 2.0 / slack;
-                }
+                packed::set_diagonal(out, 2.0 / slack);
+                packed::rank_one(out, 4.0 / (slack * slack), x);
             }
             Self::Box { .. } => {
-                for i in 0..d {
-                    out[i * d + i] = (1.0 - x[i]).powi(-2) + (1.0 + x[i]).powi(-2);
-                }
+                packed::fill_diagonal(out, x.iter().map(|x| (1.0 - x).powi(-2) + (1.0 + x).powi(-2)), 0.0);
             }
             Self::Simplex { .. } => {
-                out.fill((1.0 - x.iter().sum::<f64>()).powi(-2));
-                for i in 0..d {
-                    out[i * d + i] += x[i].powi(-2);
-                }
+                let last = (1.0 - x.iter().sum::<f64>()).powi(-2);
+                packed::fill_diagonal(out, x.iter().map(|x| last + x.powi(-2)), last);
             }
             Self::Polytope(p) => {
+                out.fill(0.0);
                 for k in 0..p.constraints() {
                     let row = p.row(k);
-                    let inverse = 1.0 / (p.bounds()[k] - dot(row, x));
-                    for i in 0..d {
-                        let factor = inverse * inverse * row[i];
-                        for (o, a) in out[i * d..=i * d + i].iter_mut().zip(row) {
-                            *o += factor * a;
-                        }
-                    }
-                }
-                for i in 0..d {
-                    for j in 0..i {
-                        out[j * d + i] = out[i * d + j];
-                    }
+                    packed::rank_one(out, (p.bounds()[k] - dot(row, x)).powi(-2), row);
                 }
             }
         }
@@ -200,10 +180,10 @@ pub struct Newton {
 impl Newton {
     /// Room for `dim` coordinates.
     pub fn new(dim: usize, params: NewtonParams) -> Self {
-        Self { params, step: vec![0.0; dim], gradient: vec![0.0; dim], factor: vec![0.0; dim * dim] }
+        Self { params, step: vec![0.0; dim], gradient: vec![0.0; dim], factor: vec![0.0; packed::size(dim)] }
     }
 
-    /// The lower factor A of the Hessian A A^T, where [`minimise`](Newton::minimise) ended.
+    /// The lower factor A of the Hessian A A^T, row after row, where [`minimise`](Newton::minimise) ended.
     pub fn factor(&self) -> &[f64] {
         &self.factor
     }
@@ -218,14 +198,13 @@ impl Newton {
         linear: &[f64],
         x: &mut [f64],
     ) -> Result<NewtonInfo, NewtonError> {
-        let d = x.len();
         let mut decrement = f64::NAN;
         for iterations in 1..=self.params.iterations {
             self.refactor(barrier, x).ok_or(NewtonError { decrement, iterations })?;
             barrier.gradient(x, &mut self.gradient);
             self.gradient.iter_mut().zip(linear).for_each(|(g, l)| *g += l);
             self.step.copy_from_slice(&self.gradient);
-            cholesky::solve(&self.factor, d, &mut self.step);
+            packed::solve(&self.factor, &mut self.step);
             // lambda^2 = gr^T H^{-1} gr   docs/bases.md#scrible
             decrement = dot(&self.gradient, &self.step).max(0.0).sqrt();
             let damping = if decrement >= 0.25 { 1.0 / (1.0 + decrement) } else { 1.0 };
@@ -241,7 +220,7 @@ impl Newton {
     /// The factor of the Hessian at `x`; `None` where it has none.
     pub(crate) fn refactor(&mut self, barrier: &Barrier, x: &[f64]) -> Option<()> {
         barrier.hessian(x, &mut self.factor);
-        cholesky::factor(&mut self.factor, x.len())
+        packed::cholesky(&mut self.factor, x.len())
     }
 }
 
@@ -293,7 +272,7 @@ mod tests {
             for barrier in barriers() {
                 let (d, h) = (barrier.dim(), 1e-6);
                 let x = inside(&barrier, &push, share);
-                let (mut g, mut hess) = (vec![0.0; d], vec![0.0; d * d]);
+                let (mut g, mut hess) = (vec![0.0; d], vec![0.0; packed::size(d)]);
                 barrier.gradient(&x, &mut g);
                 barrier.hessian(&x, &mut hess);
                 for i in 0..d {
@@ -308,13 +287,13 @@ mod tests {
                     barrier.gradient(&behind, &mut gb);
                     for j in 0..d {
                         let bend = (ga[j] - gb[j]) / (2.0 * h);
-                        prop_assert!((bend - hess[i * d + j]).abs() <= 1e-4 * (1.0 + bend.abs()));
+                        prop_assert!((bend - packed::entry(&hess, i, j)).abs() <= 1e-4 * (1.0 + bend.abs()));
                     }
                 }
                 let mut a = hess.clone();
-                prop_assert!(cholesky::factor(&mut a, d).is_some());
+                prop_assert!(packed::cholesky(&mut a, d).is_some());
                 let mut step = g.clone();
-                cholesky::solve(&a, d, &mut step);
+                packed::solve(&a, &mut step);
                 prop_assert!(dot(&g, &step) <= barrier.nu() + 1e-9);
             }
         }

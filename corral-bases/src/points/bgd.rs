@@ -8,7 +8,7 @@ use super::prelude::*;
 use super::{AffineMap, Shrunk};
 
 base! {
-    /// BGD over a convex set.
+    /// Gradient descent with one-point estimates of the gradient.
     pub type Bgd = PointBase<BgdParams>;
     params {
         /// L, the Lipschitz constant of the losses; auto: 1/r.
@@ -38,7 +38,6 @@ base! {
         }
     }
     name: "bgd",
-    summary: "Gradient descent with one-point estimates of the gradient.",
     source: "Flaxman, Kalai, McMahan 2005, Online convex optimization in the bandit setting",
     regret: "2 sqrt(3 R d (L + 1/r)) T^{3/4}",
     alpha: Some(0.25),
@@ -195,17 +194,15 @@ impl PointRule for BgdParams {
     }
 
     /// A valid y is its own projection, but for rounding.
-    fn restore(base: &Bgd, y: &Vec<f64>, clock: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &Bgd, y: &mut Vec<f64>, clock: &Clock) -> Result<(), BaseError> {
         check_numbers("coordinates", y, base.set.dim())?;
         let mut next = base.clone();
         next.clock = *clock;
         Self::tune(&mut next)?;
         let mut near = y.clone();
         next.work.ground.project(&mut near)?;
-        let off: f64 = near.iter().zip(y).map(|(a, b)| (a - b).abs()).sum();
-        if off > 1e-9 * (1.0 + next.work.ground.outer_radius()) {
-            return Err(SnapshotError::state("its point is outside the set").into());
-        }
-        Ok(())
+        let off: f64 = near.iter().zip(&*y).map(|(a, b)| (a - b).abs()).sum();
+        let near = off <= 1e-9 * (1.0 + next.work.ground.outer_radius());
+        Ok(ensure(near, "its point is outside the set")?)
     }
 }

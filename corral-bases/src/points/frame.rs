@@ -82,11 +82,11 @@ pub trait PointRule: BaseParams {
         Ok(())
     }
 
-    /// Checks a state that was read back.
+    /// Checks a state that was read back, and fills what was not written.
     ///
     /// # Errors
     /// No rounds lead to it.
-    fn restore(base: &PointBase<Self>, state: &Self::State, clock: &Clock) -> Result<(), BaseError>;
+    fn restore(base: &PointBase<Self>, state: &mut Self::State, clock: &Clock) -> Result<(), BaseError>;
 }
 
 /// A base over points that decides by the rule `R`.
@@ -202,12 +202,12 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        let (set, clock, state): (Set, Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
+        let (set, clock, mut state): (Set, Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
         clock.valid()?;
         if set != self.set {
             return Err(SnapshotError::state("it was saved for another set").into());
         }
-        R::restore(self, &state, &clock)?;
+        R::restore(self, &mut state, &clock)?;
         let mut next = Self { clock, state, ..self.clone() };
         R::tune(&mut next).map_err(SnapshotError::state)?;
         *self = next;

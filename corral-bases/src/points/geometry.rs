@@ -5,7 +5,7 @@ use corral_core::Set;
 use corral_core::set::SetError;
 
 use super::barrier::{Barrier, Newton, NewtonError, NewtonParams};
-use super::{cholesky, dot};
+use crate::regression::{dot, packed};
 
 /// The FTRL point x = argmin <linear, x> + R(x) and a factor A of the Hessian A A^T at x. Coordinates are those of the
 /// affine hull (the first K - 1 on the simplex).
@@ -168,7 +168,7 @@ impl Leader {
                     below += columns[i] * scaled;
                 }
             }
-            Form::Newton { newton, .. } => cholesky::multiply(newton.factor(), u.len(), u, out),
+            Form::Newton { newton, .. } => packed::multiply_lower(newton.factor(), u, out),
         }
     }
 
@@ -200,7 +200,7 @@ impl Leader {
             }
             Form::Newton { newton, .. } => {
                 head.iter_mut().zip(u).for_each(|(o, u)| *o = share * u);
-                cholesky::solve_upper(newton.factor(), d, head);
+                packed::solve_upper(newton.factor(), head);
                 head.iter_mut().zip(&self.point).for_each(|(o, x)| *o += x);
             }
         }
@@ -260,7 +260,7 @@ mod tests {
                 for (a, b) in leader.point.iter().zip(&x) {
                     prop_assert!((a - b).abs() < 1e-9, "{} {a} {b}", set.kind());
                 }
-                let mut hessian = vec![0.0; d * d];
+                let mut hessian = vec![0.0; packed::size(d)];
                 barrier.hessian(&x, &mut hessian);
                 // A A^T by columns: stretch of the basis gives A.
                 let columns: Vec<Vec<f64>> = (0..d)
@@ -274,8 +274,9 @@ mod tests {
                 for i in 0..d {
                     for j in 0..d {
                         let h: f64 = columns.iter().map(|c| c[i] * c[j]).sum();
-                        let scale = (hessian[i * d + i] * hessian[j * d + j]).sqrt();
-                        prop_assert!((h - hessian[i * d + j]).abs() < 1e-6 * scale, "{}", set.kind());
+                        let at = |i, j| packed::entry(&hessian, i, j);
+                        let scale = (at(i, i) * at(j, j)).sqrt();
+                        prop_assert!((h - at(i, j)).abs() < 1e-6 * scale, "{}", set.kind());
                     }
                 }
             }

@@ -4,26 +4,16 @@
 //! For the unit ball. Lazy; the exploration of sqrt(T) rounds is grown by sqrt(range) and started over when the range grows.
 
 use super::prelude::*;
+use crate::regression::packed;
 
 base! {
-    /// Group-sparse optimism over the unit ball.
+    /// Group lasso on explored points finds the relevant groups; optimism on them.
     pub type GroupSparse = PointBase<GroupSparseParams>;
     params {
         /// Size of a group of neighbouring coordinates.
         group: usize = 2, Bounds::at_least(1.0);
-        /// S, a bound on the length of the parameter.
-        norm: f64 = 0.5, SIZE;
-        /// Sub-Gaussian constant of the noise.
-        noise: f64 = 0.5, FACTOR;
-        /// Probability of a wrong confidence set; auto: 1/T.
-        delta: Setting = Setting::Auto, CONFIDENCE;
-        /// Multiplies the confidence radius and the lasso's weight.
-        scale: f64 = 1.0, FACTOR;
-        /// What is subtracted from losses before the regression.
-        offset: f64 = 0.5, OFFSET;
-    } with only_restarts
+    } with restricted
     name: "group-sparse",
-    summary: "Group lasso on explored points finds the relevant groups; optimism on them.",
     source: "Johnson, Sivakumar, Banerjee 2016, Structured stochastic linear bandits",
     regret: "O~(s sqrt T)",
     fits: "stochastic linear losses on the ball with few relevant groups of coordinates",
@@ -51,12 +41,13 @@ impl GroupSparse {
     /// min (1/2n)|y - X th|^2 + lam_n sum_g sqrt|g| |th_g|   docs/bases.md#group-sparse
     fn refit(&mut self) {
         let (d, size) = (self.set.dim(), self.rule.group);
-        let (n, groups) = (self.state.ridge.updates() as f64, (d / size) as f64);
+        let (n, groups) = (self.state.ridge.updates(0) as f64, (d / size) as f64);
         // X^T X/n and X^T y/n; the regression's V has 1 added on the diagonal.
-        let mut gram: Vec<f64> = self.state.ridge.gram().iter().map(|v| v / n).collect();
+        let of = |i, j| packed::entry(self.state.ridge.gram(0), i, j) / n;
+        let mut gram: Vec<f64> = (0..d * d).map(|k| of(k / d, k % d)).collect();
         (0..d).for_each(|i| gram[i * d + i] -= 1.0 / n);
-        let vector: Vec<f64> = self.state.ridge.vector().iter().map(|v| v / n).collect();
-        let delta = confidence(self.rule.delta, &self.clock, self.state.ridge.updates());
+        let vector: Vec<f64> = self.state.ridge.moment(0).iter().map(|v| v / n).collect();
+        let delta = confidence(self.rule.delta, &self.clock, self.state.ridge.updates(0));
         // lam_n = 2 sigma sqrt((max|g| + 2 ln(#groups/delta))/n) for columns of length sqrt n; ours are shorter.
         let column = (0..d).map(|i| gram[i * d + i]).fold(0.0, f64::max).sqrt();
         let spread = (size as f64 + 2.0 * (groups / delta).ln()) / n;
@@ -114,11 +105,11 @@ impl PointRule for GroupSparseParams {
 
     fn fresh(&self, set: &Set, _: &Vec<f64>) -> GroupState {
         let dim = set.dim();
-        GroupState { ridge: Ridge::new(dim, 1.0), lasso: vec![0.0; dim], support: Vec::new() }
+        GroupState { ridge: Ridge::new(1.0, 0.0, 1, dim), lasso: vec![0.0; dim], support: Vec::new() }
     }
 
     fn tune(base: &mut GroupSparse) -> Result<(), BaseError> {
-        let (updates, dim) = (base.state.ridge.updates(), base.set.dim());
+        let (updates, dim) = (base.state.ridge.updates(0), base.set.dim());
         if updates == 0 {
             return Ok(());
         }
@@ -141,7 +132,7 @@ impl PointRule for GroupSparseParams {
         out: &mut [f64],
         _: &mut Memo,
     ) -> Result<(), BaseError> {
-        let n = base.state.ridge.updates();
+        let n = base.state.ridge.updates(0);
         // Forced exploration, then with probability n^{-1/2}; one number is drawn either way.
         let draw = uniform(rng);
         if n == 0 || base.exploring() || draw < (n as f64).powf(-0.5) {
@@ -153,17 +144,17 @@ impl PointRule for GroupSparseParams {
     }
 
     fn learn(base: &mut GroupSparse, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        base.state.ridge.learn(x, loss - base.rule.offset);
+        base.state.ridge.update(0, x, loss - base.rule.offset, 1.0)?;
         // Every doubling of the updates.
-        if base.state.ridge.updates().is_power_of_two() {
+        if base.state.ridge.updates(0).is_power_of_two() {
             base.refit();
         }
         Ok(())
     }
 
-    fn restore(base: &GroupSparse, state: &GroupState, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &GroupSparse, state: &mut GroupState, _: &Clock) -> Result<(), BaseError> {
         let dim = base.set.dim();
-        state.ridge.valid(dim, 1.0)?;
+        state.ridge.restore(&base.state.ridge)?;
         check_numbers("estimates", &state.lasso, dim)?;
         Ok(restricted::check_support(&state.support, dim)?)
     }

@@ -8,8 +8,10 @@ use super::prelude::*;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
+use crate::regression::{Factored, packed};
+
 base! {
-    /// Thompson sampling with linear losses over a set of points.
+    /// Plays the best point of a parameter vector drawn around a ridge regression.
     pub type LinTsPoints = PointBase<LinTsPointsParams>;
     params {
         /// Standard deviation of the draw in units of the width ||x||_{V^-1}; auto: sqrt(d ln T)/2, as in theory.
@@ -24,37 +26,11 @@ base! {
     } with real_losses
     sqrt_bound |world| world.d * world.d.sqrt() * world.t.ln();
     name: "lints-points",
-    summary: "Plays the best point of a parameter vector drawn around a ridge regression.",
     source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
     regret: "O~(d^(3/2) sqrt T)",
     fits: "stochastic linear losses on any set, also outside [0, 1]",
     cost: "O(d^2), and a linear minimum over the set",
     ..super::POINTS
-}
-
-/// What [`LinTsPoints`] has learned: L of V = lambda I + sum x x^T = L L^T, and sum y x, over the coordinates it sees.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Regression {
-    factor: Vec<f64>,
-    vector: Vec<f64>,
-    updates: u64,
-}
-
-impl Regression {
-    fn new(dim: usize, lambda: f64) -> Self {
-        let root = lambda.sqrt();
-        let factor = (0..dim * dim).map(|k| if k / dim == k % dim { root } else { 0.0 }).collect();
-        Self { factor, vector: vec![0.0; dim], updates: 0 }
-    }
-
-    fn valid(&self, dim: usize) -> Result<(), SnapshotError> {
-        check_numbers("entries of the factor of V", &self.factor, dim * dim)?;
-        check_numbers("sums", &self.vector, dim)?;
-        if (0..dim).any(|i| !(self.factor[i * dim + i] > 0.0)) {
-            return Err(SnapshotError::state("its regression is not positive definite"));
-        }
-        Ok(())
-    }
 }
 
 impl LinTsPointsParams {
@@ -65,7 +41,8 @@ impl LinTsPointsParams {
 }
 
 impl PointRule for LinTsPointsParams {
-    type State = Regression;
+    /// Over the coordinates that it sees.
+    type State = Factored;
     /// The drawn parameter, as long as a point.
     type Work = Vec<f64>;
 
@@ -79,8 +56,8 @@ impl PointRule for LinTsPointsParams {
         Err(ParamError::new("coordinates", seen, wanted).into())
     }
 
-    fn fresh(&self, set: &Set, _: &Vec<f64>) -> Regression {
-        Regression::new(self.seen(set), self.lambda)
+    fn fresh(&self, set: &Set, _: &Vec<f64>) -> Factored {
+        Factored::new(self.seen(set), self.lambda)
     }
 
     fn propose(
@@ -90,20 +67,20 @@ impl PointRule for LinTsPointsParams {
         _: &mut Memo,
     ) -> Result<(), BaseError> {
         let PointBase { rule, set, clock, state: regression, work: direction, .. } = base;
-        let dim = regression.vector.len();
+        let dim = regression.moment().len();
         let (seen, others) = direction.split_at_mut(dim);
         // beta' = sigma sqrt(d ln(1/delta)), sigma = 1/2, delta = 1/T   docs/bases.md#linear-bases
         let scale = rule.scale.or(|| {
             let horizon = clock.tuned().unwrap_or((clock.rounds as f64 + 1.0).max(2.0));
             0.5 * (dim as f64 * horizon.ln()).sqrt()
         });
-        if regression.updates == 0 {
+        if regression.is_new() {
             // Nothing is known: the estimate is a direction drawn at random.
             fill_sphere(seen, rng);
-            cholesky::transposed(&regression.factor, dim, seen);
+            packed::multiply_upper(regression.lower(), seen);
         } else {
-            seen.copy_from_slice(&regression.vector);
-            cholesky::solve_lower(&regression.factor, dim, seen);
+            seen.copy_from_slice(regression.moment());
+            packed::solve_lower(regression.lower(), seen);
         }
         // theta~ = theta + v L^-T g = L^-T (L^-1 sum y x + v g), g ~ N(0, I)
         if scale > 0.0 {
@@ -112,7 +89,7 @@ impl PointRule for LinTsPointsParams {
                 *v += scale * g;
             }
         }
-        cholesky::solve_upper(&regression.factor, dim, seen);
+        packed::solve_upper(regression.lower(), seen);
         match set {
             Set::Hypercube { .. } => {
                 others.iter_mut().for_each(|v| *v = if rng.random::<bool>() { 1.0 } else { -1.0 });
@@ -127,26 +104,20 @@ impl PointRule for LinTsPointsParams {
     }
 
     fn learn(base: &mut LinTsPoints, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        let Regression { factor, vector, updates } = &mut base.state;
-        let dim = vector.len();
-        let seen = &x[..dim];
-        let y = loss - base.rule.offset;
-        vector.iter_mut().zip(seen).for_each(|(v, x)| *v += y * x);
-        let moved = &mut base.work[..dim];
-        moved.copy_from_slice(seen);
-        cholesky::update(factor, dim, moved);
-        *updates += 1;
+        let dim = base.state.moment().len();
+        let seen = &mut base.work[..dim];
+        seen.copy_from_slice(&x[..dim]);
+        base.state.learn(seen, loss - base.rule.offset, 1.0);
         Ok(())
     }
 
-    fn restore(base: &LinTsPoints, state: &Regression, _: &Clock) -> Result<(), BaseError> {
-        Ok(state.valid(base.state.vector.len())?)
+    fn restore(base: &LinTsPoints, state: &mut Factored, _: &Clock) -> Result<(), BaseError> {
+        Ok(state.valid(base.state.moment().len())?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::dot;
     use super::*;
     use corral_core::{Base, Feedback, Point, Proposal, Space};
     use rand::SeedableRng;
@@ -162,17 +133,17 @@ mod tests {
         let params = LinTsPointsParams { scale: Setting::Given(0.0), lambda: 0.5, ..Default::default() };
         let mut ts = base(set.clone(), params);
         let mut rng = Pcg64Dxsm::seed_from_u64(3);
-        let mut ridge = super::super::ridge::Ridge::new(3, 0.5);
+        let mut ridge = Ridge::new(0.5, 0.0, 1, 3);
         for k in 0..300 {
             let mut x = vec![0.0; 3];
             fill_sphere(&mut x, &mut rng);
             let loss = 0.5 + 0.3 * x[0] - 0.1 * x[2];
             Base::<(), Point>::learn(&mut ts, &(), &Proposal::new(Point(x.clone())), Feedback::plain(loss))
                 .unwrap();
-            ridge.learn(&x, loss - 0.5);
+            ridge.update(0, &x, loss - 0.5, 1.0).unwrap();
             let made: Proposal<Point> = ts.propose(&(), &mut rng).unwrap();
             let mut best = vec![0.0; 3];
-            set.linear_min(ridge.estimate(), &mut best).unwrap();
+            set.linear_min(ridge.theta(0), &mut best).unwrap();
             assert!(dot(made.decision.coordinates(), &best) > 1.0 - 1e-9, "{k}");
         }
     }

@@ -32,11 +32,11 @@ use corral_core::{Point, Rng, Set, Setup, Space};
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::built::{Build, arms, points};
+use crate::regression::dot;
 
 mod affine;
 mod barrier;
 mod bgd;
-pub(crate) mod cholesky;
 mod frame;
 mod geometry;
 mod glm;
@@ -46,7 +46,6 @@ mod oful;
 mod optimism;
 mod prelude;
 mod restricted;
-mod ridge;
 mod scrible;
 mod shrink;
 mod sl_ucb;
@@ -58,12 +57,11 @@ pub use affine::AffineMap;
 pub use barrier::{Barrier, Newton, NewtonError, NewtonInfo, NewtonParams};
 pub use bgd::{Bgd, BgdParams, BgdWork};
 pub use frame::{PointBase, PointRule};
-pub use glm::{GlmOful, GlmOfulParams, GlmState, GlmWork, PointLink};
+pub use glm::{GlmOful, GlmOfulParams, GlmWork};
 pub use group::{GroupSparse, GroupSparseParams, GroupState};
-pub use lints::{LinTsPoints, LinTsPointsParams, Regression};
+pub use lints::{LinTsPoints, LinTsPointsParams};
 pub use oful::{Oful, OfulParams, OfulWork};
 pub use optimism::Search;
-pub use ridge::Ridge;
 pub use scrible::{
     Direction, Scrible, ScribleArms, ScribleArmsParams, ScribleParams, ScribleState, ScribleWork,
 };
@@ -86,11 +84,6 @@ pub(crate) const ROWS: &[Row<Build>] = &[
     points::<GroupSparseParams>(),
     points::<GlmOfulParams>(),
 ];
-
-/// <a, b>.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
 
 /// The set of `setup`, where decisions are points.
 pub(crate) fn point_set(setup: &Setup) -> Result<&Set, corral_core::BaseError> {

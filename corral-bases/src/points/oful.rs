@@ -6,7 +6,7 @@
 use super::prelude::*;
 
 base! {
-    /// OFUL over a set of points.
+    /// The best point for the most favourable parameter of a confidence ellipsoid.
     pub type Oful = PointBase<OfulParams>;
     params {
         /// Weight of the regularisation.
@@ -19,7 +19,6 @@ base! {
         (8.0 * beta * beta * world.d * log).sqrt()
     };
     name: "oful",
-    summary: "The best point for the most favourable parameter of a confidence ellipsoid.",
     source: "Abbasi-Yadkori, Pal, Szepesvari 2011, Improved algorithms for linear stochastic bandits",
     regret: "O~(d sqrt T)",
     fits: "stochastic linear losses on a finite set, ball, box, simplex or polytope",
@@ -55,8 +54,8 @@ pub struct OfulWork {
 impl Oful {
     /// beta = sigma sqrt(2 ln(1/delta) + ln det V - d ln lambda) + sqrt(lambda) S   docs/bases.md#linear-bases
     pub fn radius(&self) -> f64 {
-        let delta = confidence(self.rule.delta, &self.clock, self.state.updates());
-        let spread = (2.0 * (1.0 / delta).ln() + self.state.log_det()).max(0.0).sqrt();
+        let delta = confidence(self.rule.delta, &self.clock, self.state.updates(0));
+        let spread = (2.0 * (1.0 / delta).ln() + self.state.log_det(0)).max(0.0).sqrt();
         self.rule.scale * (self.rule.noise * spread + self.rule.lambda.sqrt() * self.work.norm)
     }
 
@@ -76,11 +75,11 @@ impl PointRule for OfulParams {
     }
 
     fn fresh(&self, set: &Set, _: &OfulWork) -> Ridge {
-        Ridge::new(set.dim(), self.lambda)
+        Ridge::new(self.lambda, 0.0, 1, set.dim())
     }
 
     fn tune(base: &mut Oful) -> Result<(), BaseError> {
-        let ellipsoid = base.state.ellipsoid(base.radius());
+        let ellipsoid = Ellipsoid::around(&base.state, base.radius());
         base.work.optimist.choose(ellipsoid, &mut base.work.decision).map(drop)
     }
 
@@ -89,11 +88,10 @@ impl PointRule for OfulParams {
     }
 
     fn learn(base: &mut Oful, x: &[f64], loss: f64) -> Result<(), BaseError> {
-        base.state.learn(x, loss - base.rule.offset);
-        Ok(())
+        base.state.update(0, x, loss - base.rule.offset, 1.0)
     }
 
-    fn restore(base: &Oful, state: &Ridge, _: &Clock) -> Result<(), BaseError> {
-        Ok(state.valid(base.set.dim(), base.rule.lambda)?)
+    fn restore(base: &Oful, state: &mut Ridge, _: &Clock) -> Result<(), BaseError> {
+        Ok(state.restore(&base.state)?)
     }
 }

@@ -6,8 +6,7 @@ use corral_core::{BaseError, Set};
 use nalgebra::{DMatrix, SymmetricEigen};
 use serde::{Deserialize, Serialize};
 
-use super::ridge::quadratic;
-use super::{cholesky, dot};
+use crate::regression::{Ridge, dot, packed};
 
 words! {
     /// How the optimum over a polytope (or box) is found.
@@ -29,11 +28,18 @@ const VERTICES: usize = 4096;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ellipsoid<'a> {
     pub centre: &'a [f64],
-    /// V, row-major.
+    /// V, packed.
     pub gram: &'a [f64],
-    /// V^{-1}, row-major.
+    /// V^{-1}, packed.
     pub inverse: &'a [f64],
     pub radius: f64,
+}
+
+impl<'a> Ellipsoid<'a> {
+    /// That of a regression.
+    pub(crate) fn around(ridge: &'a Ridge, radius: f64) -> Self {
+        Self { centre: ridge.theta(0), gram: ridge.gram(0), inverse: ridge.inverse(0), radius }
+    }
 }
 
 /// A set, prepared for the search of its optimistic point.
@@ -73,7 +79,7 @@ impl Optimist {
             Self::List { dim, points } => {
                 let mut best = (f64::INFINITY, 0);
                 for (i, x) in points.chunks_exact(*dim).enumerate() {
-                    let value = dot(x, e.centre) - e.radius * quadratic(e.inverse, x).sqrt();
+                    let value = dot(x, e.centre) - e.radius * packed::quadratic(e.inverse, x).max(0.0).sqrt();
                     if value < best.0 {
                         best = (value, i);
                     }
@@ -99,7 +105,7 @@ impl Optimist {
 /// least eigenvalue) what is missing is taken along it.
 fn longest(e: Ellipsoid<'_>, out: &mut [f64]) -> f64 {
     let d = out.len();
-    let eigen = SymmetricEigen::new(DMatrix::from_row_slice(d, d, e.gram));
+    let eigen = SymmetricEigen::new(DMatrix::from_fn(d, d, |i, j| packed::entry(e.gram, i, j)));
     let values: Vec<f64> = eigen.eigenvalues.iter().map(|v| v.max(f64::MIN_POSITIVE)).collect();
     let least = (0..d).fold(0, |best, i| if values[i] < values[best] { i } else { best });
     let floor = values[least];
@@ -136,7 +142,7 @@ fn longest(e: Ellipsoid<'_>, out: &mut [f64]) -> f64 {
 fn relaxed(set: &Set, e: Ellipsoid<'_>, out: &mut [f64]) -> Result<f64, BaseError> {
     let d = out.len();
     let mut factor = e.gram.to_vec();
-    cholesky::factor(&mut factor, d)
+    packed::cholesky(&mut factor, d)
         .ok_or_else(|| BaseError::Failed(String::from("the regression is not positive definite")))?;
     let mut best = f64::INFINITY;
     let (mut corner, mut at) = (vec![0.0; d], vec![0.0; d]);
@@ -144,7 +150,7 @@ fn relaxed(set: &Set, e: Ellipsoid<'_>, out: &mut [f64]) -> Result<f64, BaseErro
         for sign in [1.0, -1.0] {
             corner.fill(0.0);
             corner[i] = sign * e.radius * (d as f64).sqrt();
-            cholesky::solve_upper(&factor, d, &mut corner);
+            packed::solve_upper(&factor, &mut corner);
             corner.iter_mut().zip(e.centre).for_each(|(v, c)| *v += c);
             let value = set.linear_min(&corner, &mut at)?;
             if value < best {
@@ -159,22 +165,23 @@ fn relaxed(set: &Set, e: Ellipsoid<'_>, out: &mut [f64]) -> Result<f64, BaseErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::points::{fill_sphere, ridge::Ridge};
+    use crate::points::fill_sphere;
+    use crate::regression::Regressor;
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64Dxsm;
 
     fn data(dim: usize, n: usize, seed: u64) -> Ridge {
         let mut rng = Pcg64Dxsm::seed_from_u64(seed);
-        let mut ridge = Ridge::new(dim, 1.0);
+        let mut ridge = Ridge::new(1.0, 0.0, 1, dim);
         for _ in 0..n {
             let x: Vec<f64> = (0..dim).map(|j| (rng.random::<f64>() - 0.5) / (1 + j) as f64).collect();
-            ridge.learn(&x, rng.random::<f64>() - 0.5);
+            ridge.update(0, &x, rng.random::<f64>() - 0.5, 1.0).unwrap();
         }
         ridge
     }
 
     fn value(ridge: &Ridge, radius: f64, x: &[f64]) -> f64 {
-        dot(x, ridge.estimate()) - radius * quadratic(ridge.ellipsoid(radius).inverse, x).sqrt()
+        ridge.predict(0, x) - radius * ridge.variance(0, x).sqrt()
     }
 
     /// On the ball no random direction, and no direction near the answer, beats the secular equation's.
@@ -186,7 +193,7 @@ mod tests {
         {
             let ridge = data(dim, n, dim as u64);
             let mut x = vec![0.0; dim];
-            let bound = Optimist::Ball.choose(ridge.ellipsoid(radius), &mut x).unwrap();
+            let bound = Optimist::Ball.choose(Ellipsoid::around(&ridge, radius), &mut x).unwrap();
             assert!((dot(&x, &x) - 1.0).abs() < 1e-12);
             let best = value(&ridge, radius, &x);
             assert!((best - bound).abs() < 1e-9 * (1.0 + bound.abs()), "{dim} {n}: {best} {bound}");
@@ -206,11 +213,11 @@ mod tests {
     /// The hard case: the centre has no part along the least eigenvalue.
     #[test]
     fn the_hard_case_is_solved() {
-        let (gram, inverse) = ([1.0, 0.0, 0.0, 100.0], [1.0, 0.0, 0.0, 0.01]);
+        let (gram, inverse) = ([1.0, 0.0, 100.0], [1.0, 0.0, 0.01]);
         let e = Ellipsoid { centre: &[0.0, 0.1], gram: &gram, inverse: &inverse, radius: 1.0 };
         let mut x = [0.0; 2];
         let bound = Optimist::Ball.choose(e, &mut x).unwrap();
-        let value = |x: &[f64]| dot(x, e.centre) - quadratic(&inverse, x).sqrt();
+        let value = |x: &[f64]| dot(x, e.centre) - packed::quadratic(&inverse, x).sqrt();
         assert!((value(&x) - bound).abs() < 1e-6, "{x:?} {bound}");
         for k in 0..1000 {
             let phi = k as f64 * 0.00628;
@@ -225,13 +232,17 @@ mod tests {
         for seed in 0..20 {
             let ridge = data(3, 50, seed);
             let (mut a, mut b) = ([0.0; 3], [0.0; 3]);
-            let exact =
-                Optimist::new(&set, Search::Vertices).unwrap().choose(ridge.ellipsoid(0.5), &mut a).unwrap();
-            let relaxed =
-                Optimist::new(&set, Search::Relaxed).unwrap().choose(ridge.ellipsoid(0.5), &mut b).unwrap();
+            let exact = Optimist::new(&set, Search::Vertices)
+                .unwrap()
+                .choose(Ellipsoid::around(&ridge, 0.5), &mut a)
+                .unwrap();
+            let relaxed = Optimist::new(&set, Search::Relaxed)
+                .unwrap()
+                .choose(Ellipsoid::around(&ridge, 0.5), &mut b)
+                .unwrap();
             let wide = Optimist::new(&set, Search::Vertices)
                 .unwrap()
-                .choose(ridge.ellipsoid(0.5 * 3f64.sqrt()), &mut a)
+                .choose(Ellipsoid::around(&ridge, 0.5 * 3f64.sqrt()), &mut a)
                 .unwrap();
             assert!(relaxed <= exact + 1e-9 && relaxed >= wide - 1e-9, "{wide} {relaxed} {exact}");
             assert!(set.contains(&b));

@@ -6,6 +6,6 @@ pub(super) use super::frame::{PointBase, PointRule, check_direction, doubled, ho
 pub(super) use super::oful::{confidence, parameter_norm};
 pub(super) use super::optimism::{Ellipsoid, Optimist, Search};
 pub(super) use super::restricted::{self, Width};
-pub(super) use super::ridge::Ridge;
-pub(super) use super::{cholesky, dot, fill_sphere, point_set};
+pub(super) use super::{fill_sphere, point_set};
 pub(super) use crate::prelude::*;
+pub(super) use crate::regression::{Regressor, Ridge, dot};

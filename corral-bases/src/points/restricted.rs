@@ -2,10 +2,9 @@
 
 use corral_core::set::SetError;
 
-use super::cholesky;
 use super::optimism::{Ellipsoid, Optimist};
-use super::ridge::Ridge;
 use crate::prelude::*;
+use crate::regression::{Ridge, packed};
 
 /// How wide the confidence set is: beta = scale (noise sqrt(2 ln(1/delta) + ln det V - k ln lambda) + sqrt(lambda) norm).
 #[derive(Debug, Clone, Copy)]
@@ -27,15 +26,15 @@ pub(crate) fn choose(
     width: Width,
     out: &mut [f64],
 ) -> Result<(), BaseError> {
-    let (d, k) = (out.len(), support.len());
-    let gram: Vec<f64> =
-        support.iter().flat_map(|i| support.iter().map(move |j| ridge.gram()[i * d + j])).collect();
+    let k = support.len();
+    let entry = |i: usize, j: usize| packed::entry(ridge.gram(0), support[i], support[j]);
+    let gram: Vec<f64> = (0..k).flat_map(|i| (0..=i).map(move |j| entry(i, j))).collect();
     let mut factor = gram.clone();
-    cholesky::factor(&mut factor, k)
+    packed::cholesky(&mut factor, k)
         .ok_or_else(|| BaseError::Failed(String::from("the regression is not positive definite")))?;
-    let mut centre: Vec<f64> = support.iter().map(|i| ridge.vector()[*i]).collect();
-    cholesky::solve(&factor, k, &mut centre);
-    let log_det: f64 = (0..k).map(|i| 2.0 * factor[i * k + i].ln()).sum();
+    let mut centre: Vec<f64> = support.iter().map(|i| ridge.moment(0)[*i]).collect();
+    packed::solve(&factor, &mut centre);
+    let log_det: f64 = (0..k).map(|i| 2.0 * packed::entry(&factor, i, i).ln()).sum();
     let spread = (2.0 * (1.0 / width.delta).ln() + log_det).max(0.0).sqrt();
     let radius = width.scale * (width.noise * spread + width.norm);
     let mut part = vec![0.0; k];

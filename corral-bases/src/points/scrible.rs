@@ -24,7 +24,7 @@ words! {
 }
 
 base! {
-    /// SCRiBLe over a convex set.
+    /// Barrier-regularised leader that explores on the Dikin ellipsoid.
     pub type Scrible = PointBase<ScribleParams>;
     params scrible {} with no_matrices, only_restarts
     also {
@@ -33,7 +33,6 @@ base! {
         }
     }
     name: "scrible",
-    summary: "Barrier-regularised leader that explores on the Dikin ellipsoid.",
     source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
     regret: "2 d sqrt(2 nu T ln T)",
     fits: "adversarial linear losses on a convex set",
@@ -198,7 +197,7 @@ impl PointRule for ScribleParams {
         Ok(())
     }
 
-    fn restore(base: &Scrible, state: &ScribleState, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &Scrible, state: &mut ScribleState, _: &Clock) -> Result<(), BaseError> {
         let (dim, held) = (base.work.leader.dim(), base.state.point.len());
         check_numbers("sums of gradients", &state.force, dim)?;
         Ok(check_numbers("coordinates of the leader", &state.point, held)?)
@@ -225,12 +224,7 @@ impl Make<ScribleArmsParams> for ScribleArms {
 
 impl ScribleArms {
     fn offered<X: Observation + ?Sized>(&self, x: &X) -> Result<usize, BaseError> {
-        let actions = self.inner.set.dim();
-        let found = x.offered().unwrap_or(actions);
-        if (1..=actions).contains(&found) {
-            return Ok(found);
-        }
-        Err(BaseError::Context { what: "actions", found, expected: actions })
+        check_offered(x.offered(), self.inner.set.dim())
     }
 }
 

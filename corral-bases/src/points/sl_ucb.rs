@@ -8,22 +8,10 @@
 use super::prelude::*;
 
 base! {
-    /// SL-UCB over the unit ball.
+    /// Random signs until the relevant coordinates are found, then optimism on them.
     pub type SlUcb = PointBase<SlUcbParams>;
-    params {
-        /// S, a bound on the length of the parameter.
-        norm: f64 = 0.5, SIZE;
-        /// Sub-Gaussian constant of the noise.
-        noise: f64 = 0.5, FACTOR;
-        /// Probability of a wrong confidence set; auto: 1/T.
-        delta: Setting = Setting::Auto, CONFIDENCE;
-        /// Multiplies the confidence radius and the threshold.
-        scale: f64 = 1.0, FACTOR;
-        /// What is subtracted from losses before the regression.
-        offset: f64 = 0.5, OFFSET;
-    } with only_restarts
+    params {} with restricted
     name: "sl-ucb",
-    summary: "Random signs until the relevant coordinates are found, then optimism on them.",
     source: "Carpentier, Munos 2012, Bandit theory meets compressed sensing for high-dimensional stochastic linear bandit",
     regret: "O~(s sqrt T)",
     fits: "stochastic linear losses on the ball with few relevant coordinates",
@@ -79,7 +67,7 @@ impl PointRule for SlUcbParams {
 
     fn fresh(&self, set: &Set, _: &Vec<f64>) -> SlUcbState {
         let (dim, support) = (set.dim(), Vec::new());
-        SlUcbState { ridge: Ridge::new(dim, 1.0), signs: vec![0.0; dim], explored: 0, support }
+        SlUcbState { ridge: Ridge::new(1.0, 0.0, 1, dim), signs: vec![0.0; dim], explored: 0, support }
     }
 
     fn tune(base: &mut SlUcb) -> Result<(), BaseError> {
@@ -87,7 +75,7 @@ impl PointRule for SlUcbParams {
             return Ok(());
         }
         let SlUcbParams { noise, norm, scale, .. } = base.rule;
-        let delta = confidence(base.rule.delta, &base.clock, base.state.ridge.updates());
+        let delta = confidence(base.rule.delta, &base.clock, base.state.ridge.updates(0));
         let width = Width { noise, norm, delta, scale };
         restricted::choose(&base.state.ridge, &base.state.support, width, &mut base.work)
     }
@@ -114,7 +102,7 @@ impl PointRule for SlUcbParams {
 
     fn learn(base: &mut SlUcb, x: &[f64], loss: f64) -> Result<(), BaseError> {
         let y = loss - base.rule.offset;
-        base.state.ridge.learn(x, y);
+        base.state.ridge.update(0, x, y, 1.0)?;
         if base.state.support.is_empty() {
             base.state.explored += 1;
             base.state.signs.iter_mut().zip(x).for_each(|(s, x)| *s += x * y);
@@ -123,9 +111,9 @@ impl PointRule for SlUcbParams {
         Ok(())
     }
 
-    fn restore(base: &SlUcb, state: &SlUcbState, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &SlUcb, state: &mut SlUcbState, _: &Clock) -> Result<(), BaseError> {
         let dim = base.set.dim();
-        state.ridge.valid(dim, 1.0)?;
+        state.ridge.restore(&base.state.ridge)?;
         check_numbers("sums", &state.signs, dim)?;
         Ok(restricted::check_support(&state.support, dim)?)
     }

@@ -10,7 +10,7 @@ use super::prelude::*;
 const SUPPORTS: usize = 5000;
 
 base! {
-    /// Sparse OFUL over a set of points.
+    /// Optimism with confidence sets from an exact mixture over sparse supports.
     pub type SparseOful = PointBase<SparseOfulParams>;
     params {
         /// s: at most this many coordinates count; at most 5000 supports.
@@ -18,7 +18,6 @@ base! {
     } with optimist
     sqrt_bound |world| (8.0 * world.d * (1.0 + world.t / world.d).ln() * world.t.ln()).sqrt();
     name: "sparse-oful",
-    summary: "Optimism with confidence sets from an exact mixture over sparse supports.",
     source: "Abbasi-Yadkori, Pal, Szepesvari 2012, Online-to-confidence-set conversions and application to sparse stochastic bandits",
     regret: "O~(sqrt(s d T))",
     fits: "stochastic linear losses with few relevant coordinates",
@@ -48,44 +47,6 @@ fn supports(dim: usize, most: usize) -> Option<Vec<Vec<usize>>> {
     Some(all)
 }
 
-/// A ridge forecaster on one support (Vovk, Azoury, Warmuth), and the log of its weight.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Expert {
-    inverse: Vec<f64>,
-    vector: Vec<f64>,
-    log_weight: f64,
-}
-
-impl Expert {
-    fn new(size: usize) -> Self {
-        Self {
-            inverse: (0..size * size).map(|k| f64::from(k / size == k % size)).collect(),
-            vector: vec![0.0; size],
-            log_weight: 0.0,
-        }
-    }
-
-    /// x^T (V + x x^T)^{-1} b = x^T V^{-1} b/(1 + x^T V^{-1} x), clipped.
-    fn predict(&self, x: &[f64], moved: &mut [f64], clip: f64) -> f64 {
-        let k = x.len();
-        for (i, m) in moved.iter_mut().enumerate() {
-            *m = super::dot(&self.inverse[i * k..(i + 1) * k], x);
-        }
-        (super::dot(moved, &self.vector) / (1.0 + super::dot(moved, x))).clamp(-clip, clip)
-    }
-
-    fn learn(&mut self, x: &[f64], moved: &[f64], y: f64) {
-        let k = x.len();
-        let growth = 1.0 + super::dot(moved, x);
-        for i in 0..k {
-            for j in 0..k {
-                self.inverse[i * k + j] -= moved[i] * moved[j] / growth;
-            }
-            self.vector[i] += y * x[i];
-        }
-    }
-}
-
 /// What [`SparseOful`] mixes over, and plays.
 #[derive(Debug, Clone)]
 pub struct SparseWork {
@@ -103,27 +64,30 @@ pub struct SparseState {
     ridge: Ridge,
     /// The sum of the squared predictions.
     squares: f64,
-    experts: Vec<Expert>,
+    /// Ridge forecasters (Vovk, Azoury, Warmuth), by the size of their support.
+    experts: Vec<Ridge>,
+    /// The logarithm of the weight of each, in the order of the supports.
+    log_weights: Vec<f64>,
 }
 
 impl SparseOful {
     /// The square of the confidence radius.
     pub fn radius_squared(&self) -> f64 {
         let (rule, ridge, work) = (&self.rule, &self.state.ridge, &self.work);
-        let (n, s, y) = (ridge.updates() as f64, rule.sparsity as f64, rule.clip());
+        let (n, s, y) = (ridge.updates(0) as f64, rule.sparsity as f64, rule.clip());
         // B_n = S^2 + Y^2 s ln(1 + n N^2/s) + 8 Y^2 ln(#supports)   for points of norm up to N,
         // docs/bases.md#sparse-oful
         let regret = work.norm.powi(2)
             + y * y * s * (1.0 + n * work.reach * work.reach / s).ln()
             + 8.0 * y * y * (work.supports.len() as f64).ln();
         let sigma = rule.noise;
-        let delta = confidence(rule.delta, &self.clock, ridge.updates());
+        let delta = confidence(rule.delta, &self.clock, ridge.updates(0));
         // beta_n = 1 + 2 B_n + 32 sigma^2 ln((sigma sqrt 8 + sqrt(1 + B_n))/delta)
         let beta = 1.0
             + 2.0 * regret
             + 32.0 * sigma * sigma * ((sigma * 8f64.sqrt() + (1.0 + regret).sqrt()) / delta).ln();
         // radius^2 = S^2 + beta_n - (sum yhat^2 - g^T G^{-1} g)
-        let misfit = self.state.squares - super::dot(ridge.vector(), ridge.estimate());
+        let misfit = self.state.squares - dot(ridge.moment(0), ridge.theta(0));
         (work.norm.powi(2) + beta - misfit).max(0.0)
     }
 
@@ -161,12 +125,14 @@ impl PointRule for SparseOfulParams {
     }
 
     fn fresh(&self, set: &Set, work: &SparseWork) -> SparseState {
-        let experts = work.supports.iter().map(|s| Expert::new(s.len())).collect();
-        SparseState { ridge: Ridge::new(set.dim(), 1.0), squares: 0.0, experts }
+        let count = |size: usize| work.supports.iter().filter(|s| s.len() == size).count();
+        let experts = (1..=self.sparsity).map(|size| Ridge::new(1.0, 0.0, count(size), size)).collect();
+        let (ridge, log_weights) = (Ridge::new(1.0, 0.0, 1, set.dim()), vec![0.0; work.supports.len()]);
+        SparseState { ridge, squares: 0.0, experts, log_weights }
     }
 
     fn tune(base: &mut SparseOful) -> Result<(), BaseError> {
-        let ellipsoid = base.state.ridge.ellipsoid(base.rule.scale * base.radius_squared().sqrt());
+        let ellipsoid = Ellipsoid::around(&base.state.ridge, base.rule.scale * base.radius_squared().sqrt());
         base.work.optimist.choose(ellipsoid, &mut base.work.decision).map(drop)
     }
 
@@ -178,39 +144,43 @@ impl PointRule for SparseOfulParams {
         let (clip, y, state) = (base.rule.clip(), loss - base.rule.offset, &mut base.state);
         // Exponential weights for the square loss, exp-concave at 1/(8 Y^2).
         let rate = 1.0 / (8.0 * clip * clip);
-        let top = state.experts.iter().map(|e| e.log_weight).fold(f64::NEG_INFINITY, f64::max);
+        let top = state.log_weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let (mut sum, mut total) = (0.0, 0.0);
-        let (mut part, mut moved) = (Vec::with_capacity(base.rule.sparsity), vec![0.0; base.rule.sparsity]);
-        for (expert, support) in state.experts.iter_mut().zip(&base.work.supports) {
+        let mut part = Vec::with_capacity(base.rule.sparsity);
+        // Supports of one size follow each other.
+        let mut first = (0, 0);
+        for (at, (support, log_weight)) in base.work.supports.iter().zip(&mut state.log_weights).enumerate() {
+            if support.len() != first.0 {
+                first = (support.len(), at);
+            }
+            let (expert, model) = (&mut state.experts[support.len() - 1], at - first.1);
             part.clear();
             part.extend(support.iter().map(|j| x[*j]));
-            let moved = &mut moved[..part.len()];
-            let prediction = expert.predict(&part, moved, clip);
-            let weight = (expert.log_weight - top).exp();
+            // x^T (V + x x^T)^{-1} b = x^T V^{-1} b/(1 + x^T V^{-1} x), clipped
+            let prediction = expert.predict(model, &part) / (1.0 + expert.variance(model, &part));
+            let prediction = prediction.clamp(-clip, clip);
+            let weight = (*log_weight - top).exp();
             sum += weight * prediction;
             total += weight;
-            expert.log_weight += -top - rate * (prediction - y).powi(2);
-            expert.learn(&part, moved, y);
+            *log_weight += -top - rate * (prediction - y).powi(2);
+            expert.update(model, &part, y, 1.0)?;
         }
         let mixed = sum / total;
         // Regress on the prediction, not on the loss.
-        state.ridge.learn(x, mixed);
+        state.ridge.update(0, x, mixed, 1.0)?;
         state.squares += mixed * mixed;
         Ok(())
     }
 
-    fn restore(base: &SparseOful, state: &SparseState, _: &Clock) -> Result<(), BaseError> {
-        state.ridge.valid(base.set.dim(), 1.0)?;
-        let supports = &base.work.supports;
-        if state.experts.len() != supports.len() || !(0.0..f64::INFINITY).contains(&state.squares) {
-            return Err(SnapshotError::state("its mixture is of another size").into());
+    fn restore(base: &SparseOful, state: &mut SparseState, _: &Clock) -> Result<(), BaseError> {
+        state.ridge.restore(&base.state.ridge)?;
+        let sound =
+            state.experts.len() == base.state.experts.len() && (0.0..f64::INFINITY).contains(&state.squares);
+        ensure(sound, "its mixture is of another size")?;
+        for (expert, fresh) in state.experts.iter_mut().zip(&base.state.experts) {
+            expert.restore(fresh)?;
         }
-        for (expert, support) in state.experts.iter().zip(supports) {
-            check_numbers("entries of a forecaster", &expert.inverse, support.len().pow(2))?;
-            check_numbers("sums of a forecaster", &expert.vector, support.len())?;
-            check_numbers("weights", &[expert.log_weight], 1)?;
-        }
-        Ok(())
+        Ok(check_numbers("weights", &state.log_weights, base.state.log_weights.len())?)
     }
 }
 

@@ -11,6 +11,7 @@ use rand_pcg::Pcg64Dxsm;
 
 use super::*;
 use crate::common::Setting;
+use crate::regression::Link;
 use crate::{Learner, build};
 
 fn setup(set: Set, horizon: u64) -> Setup {
@@ -365,8 +366,8 @@ fn structure_is_found() {
 fn a_link_is_fitted() {
     let theta = [1.0, -1.5];
     for (link, mean) in [
-        (PointLink::Logistic, (|u: f64| 1.0 / (1.0 + (-u).exp())) as fn(f64) -> f64),
-        (PointLink::Exponential, |u: f64| (u - 2.0).exp()),
+        (Link::Logistic, (|u: f64| 1.0 / (1.0 + (-u).exp())) as fn(f64) -> f64),
+        (Link::Exponential, |u: f64| (u - 2.0).exp()),
     ] {
         let set =
             Set::finite(&[vec![1.0, 0.0], vec![0.0, 1.0], vec![0.6, 0.8], vec![-0.6, 0.8], vec![0.0, -1.0]])
@@ -381,8 +382,8 @@ fn a_link_is_fitted() {
             let loss = f64::from(uniform(&mut rng) < mean(dot(&theta, &x)));
             base.learn(&(), &Proposal::new(Point(x)), Feedback::plain(loss)).unwrap();
         }
-        for (a, b) in base.state.theta.iter().zip(theta) {
-            assert!((a - b).abs() < 0.3, "{link:?}: {:?}", base.state.theta);
+        for (a, b) in base.state.theta(0).iter().zip(theta) {
+            assert!((a - b).abs() < 0.3, "{link:?}: {:?}", base.state.theta(0));
         }
     }
 }

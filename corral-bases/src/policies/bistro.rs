@@ -27,7 +27,7 @@ words! {
 }
 
 base! {
-    /// BISTRO+ over a class with an oracle.
+    /// Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).
     pub type Bistro = PolicyBase<BistroParams>;
     params policies {
         /// Which minimiser q*: the leader's action, its share phi and the rest uniform, or water-filling; all
@@ -55,7 +55,6 @@ base! {
         }
     }
     name: "bistro",
-    summary: "Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).",
     source: "Syrgkanis, Luo, Krishnamurthy, Schapire 2016, Improved regret bounds for oracle-based adversarial contextual bandits",
     regret: "3.78 (K T)^(2/3) (ln N)^(1/3)",
     alpha: Some(1.0 / 3.0),

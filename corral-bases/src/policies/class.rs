@@ -18,6 +18,9 @@ use crate::prelude::*;
 /// - The answer depends on the data and the class alone: the workspace only saves work.
 /// - `value` is the cost of the policy that is returned, also where it is not the least.
 pub trait ErmOracle {
+    /// What its policies read of a context.
+    fn reads(&self) -> Reads;
+
     /// The cheapest policy on the data. `work` belongs to this data set, see [`Workspace`].
     ///
     /// # Errors
@@ -137,12 +140,11 @@ pub enum PolicyClass {
 }
 
 impl PolicyClass {
-    /// What its policies read of a context.
-    pub fn reads(&self) -> Reads {
+    fn oracle(&self) -> &dyn ErmOracle {
         match self {
-            Self::Finite(class) => class.reads(),
-            Self::Trees(class) => class.reads(),
-            Self::Linear(class) => class.reads(),
+            Self::Finite(class) => class,
+            Self::Trees(class) => class,
+            Self::Linear(class) => class,
         }
     }
 
@@ -172,43 +174,27 @@ impl PolicyClass {
 }
 
 impl ErmOracle for PolicyClass {
+    fn reads(&self) -> Reads {
+        self.oracle().reads()
+    }
+
     fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
-        match self {
-            Self::Finite(class) => class.minimise(sites, costs, work),
-            Self::Trees(class) => class.minimise(sites, costs, work),
-            Self::Linear(class) => class.minimise(sites, costs, work),
-        }
+        self.oracle().minimise(sites, costs, work)
     }
 
     fn ln_size(&self, horizon: f64) -> f64 {
-        match self {
-            Self::Finite(class) => class.ln_size(horizon),
-            Self::Trees(class) => class.ln_size(horizon),
-            Self::Linear(class) => class.ln_size(horizon),
-        }
+        self.oracle().ln_size(horizon)
     }
 
     fn is_exact(&self) -> bool {
-        match self {
-            Self::Finite(class) => class.is_exact(),
-            Self::Trees(class) => class.is_exact(),
-            Self::Linear(class) => class.is_exact(),
-        }
+        self.oracle().is_exact()
     }
 
     fn is_incremental(&self) -> bool {
-        match self {
-            Self::Finite(class) => class.is_incremental(),
-            Self::Trees(class) => class.is_incremental(),
-            Self::Linear(class) => class.is_incremental(),
-        }
+        self.oracle().is_incremental()
     }
 
     fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError> {
-        match self {
-            Self::Finite(class) => class.enumerate(),
-            Self::Trees(class) => class.enumerate(),
-            Self::Linear(class) => class.enumerate(),
-        }
+        self.oracle().enumerate()
     }
 }

@@ -27,10 +27,7 @@ impl Reads {
         let fits = |what, found, expected| {
             if found == expected { Ok(()) } else { Err(BaseError::Context { what, found, expected }) }
         };
-        let offered = x.actions();
-        if !(1..=self.actions).contains(&offered) {
-            fits("actions", offered, self.actions)?;
-        }
+        let offered = check_offered(Some(x.actions()), self.actions)?;
         if let Some(cells) = self.cells {
             match x.cell() {
                 Some(cell) if cell < cells => {}

@@ -24,7 +24,7 @@ words! {
 }
 
 base! {
-    /// Epoch-Greedy over a class with an oracle.
+    /// Explores uniformly, then follows the cheapest policy.
     pub type EpochGreedy = PolicyBase<EpochGreedyParams>;
     params policies {
         /// Explore first (the paper; needs the horizon), or in epochs of one exploration each.
@@ -50,7 +50,6 @@ base! {
         }
     }
     name: "epoch-greedy",
-    summary: "Explores uniformly, then follows the cheapest policy.",
     source: "Langford, Zhang 2008, The epoch-greedy algorithm for contextual multi-armed bandits",
     regret: "O(T^(2/3) sqrt(K ln(T N)))",
     alpha: Some(1.0 / 3.0),

@@ -5,7 +5,7 @@ use corral_core::{BaseError, Context};
 use serde::{Deserialize, Serialize};
 
 use super::data::Reads;
-use crate::linear::{Regressor, Ridge, RidgeParams};
+use crate::regression::{Regressor, Ridge};
 
 words! {
     /// How the costs of actions that were not played are estimated.
@@ -44,9 +44,7 @@ impl Estimator {
     pub(super) fn new(kind: Estimates, reads: &Reads) -> Result<Self, BaseError> {
         let model = match (kind, reads.features) {
             (Estimates::ImportanceWeighted, _) => None,
-            (Estimates::DoublyRobust, Some(dim)) if dim > 0 => {
-                Some(Ridge::new(&RidgeParams::default(), reads.actions, dim))
-            }
+            (Estimates::DoublyRobust, Some(dim)) if dim > 0 => Some(Ridge::new(1.0, 0.5, reads.actions, dim)),
             (Estimates::DoublyRobust, _) => {
                 return Err(BaseError::Failed(String::from("doubly robust estimates need shared features")));
             }

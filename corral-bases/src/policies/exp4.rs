@@ -12,7 +12,7 @@ use super::prelude::*;
 use std::ops::Range;
 
 base! {
-    /// EXP4: draws from q_a = sum of the weights of the policies that take a, weights ~ exp(-eta L).
+    /// Exponential weights over policies, on importance-weighted losses.
     pub type Exp4 = PolicyBase<Exp4Params>;
     params policies {
         /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln N/(K T)), with T doubling where it
@@ -28,7 +28,6 @@ base! {
         }
     }
     name: "exp4",
-    summary: "Exponential weights over policies, on importance-weighted losses.",
     source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
     regret: "sqrt(2 K T ln N)",
     fits: "any contexts and losses, finitely many policies",

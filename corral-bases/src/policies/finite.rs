@@ -45,11 +45,6 @@ impl FiniteClass {
         Ok(Self { reads, known: policies.iter().cloned().collect(), policies })
     }
 
-    /// What its policies read of a context.
-    pub fn reads(&self) -> Reads {
-        self.reads
-    }
-
     /// How many policies there are.
     pub fn len(&self) -> usize {
         self.policies.len()
@@ -83,6 +78,10 @@ impl FiniteClass {
 }
 
 impl ErmOracle for FiniteClass {
+    fn reads(&self) -> Reads {
+        self.reads
+    }
+
     /// O(N) per site of the dense block, and O(N) once per single entry: with finite contexts independent of the
     /// number of rounds (docs/bases.md#policy-classes-and-oracles).
     fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {

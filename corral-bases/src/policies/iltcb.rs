@@ -25,7 +25,7 @@ words! {
 }
 
 base! {
-    /// ILOVETOCONBANDITS over a class with an oracle.
+    /// Plays few policies of low regret and low variance, found by coordinate descent with an oracle.
     pub type Iltcb = PolicyBase<IltcbParams>;
     params policies {
         /// Constants: theory (psi 100, mu as in the paper) or practical (psi 1, mu a tenth of it).
@@ -49,7 +49,6 @@ base! {
         }
     }
     name: "iltcb",
-    summary: "Plays few policies of low regret and low variance, found by coordinate descent with an oracle.",
     source: "Agarwal, Hsu, Kale, Langford, Li, Schapire 2014, Taming the monster",
     regret: "O~(sqrt(K T ln N))",
     fits: "stochastic contexts and losses, any class with an oracle",

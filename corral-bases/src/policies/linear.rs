@@ -12,10 +12,10 @@ use corral_core::policy::{Linear, Policy};
 
 use super::class::{Erm, ErmOracle};
 use super::data::{Costs, Reads, Sites};
-use super::seeded::Seeded;
 use super::workspace::Workspace;
-use crate::points::cholesky;
 use crate::prelude::*;
+use crate::regression::{Factored, packed};
+use crate::seeded::Seeded;
 
 corral_core::params! {
     /// Parameters of [`LinearClass`].
@@ -53,11 +53,6 @@ impl LinearClass {
         Ok(Self { params: params.clone(), reads })
     }
 
-    /// What its policies read of a context.
-    pub fn reads(&self) -> Reads {
-        self.reads
-    }
-
     fn dim(&self) -> usize {
         self.reads.features.unwrap_or(0)
     }
@@ -75,84 +70,64 @@ impl LinearClass {
     }
 }
 
-/// The regressions of each action: Cholesky factors that grow by rank one.
+/// The regressions of each action.
 #[derive(Debug, Clone, Default)]
-pub struct Ridge {
+pub(crate) struct Regressions {
     /// Entries (or, with a dense block, sites) that are in.
     counted: usize,
-    /// Lower triangles L with L L^T = ridge I + sum of w z z^T, one of n x n per action (one in all with a dense block).
-    factors: Vec<f64>,
-    /// sum of w v z, one row per action.
-    targets: Vec<f64>,
+    /// One per action over its single entries; with a dense block one in all, for the sites.
+    each: Vec<Factored>,
     dense: bool,
+    /// (row, 1)
     room: Vec<f64>,
 }
 
-impl Ridge {
-    /// Forgets the data.
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    fn start(&mut self, dense: bool, blocks: usize, n: usize, actions: usize, ridge: f64) {
-        self.dense = dense;
-        self.counted = 0;
-        self.factors.clear();
-        self.factors.resize(blocks * n * n, 0.0);
-        for block in self.factors.chunks_exact_mut(n * n) {
-            block.iter_mut().step_by(n + 1).for_each(|v| *v = ridge.sqrt());
-        }
-        self.targets.clear();
-        self.targets.resize(actions * n, 0.0);
-    }
-
-    /// L L^T += weight z z^T for the block `block`, z = (row, 1).
-    fn update(&mut self, block: usize, n: usize, row: &[f64], weight: f64) {
-        let root = weight.sqrt();
+impl Regressions {
+    fn learn(&mut self, at: usize, row: &[f64], y: f64, weight: f64) {
         self.room.clear();
-        self.room.extend(row.iter().chain(&[1.0]).map(|v| v * root));
-        cholesky::update(&mut self.factors[block * n * n..(block + 1) * n * n], n, &mut self.room);
-    }
-
-    /// Solves L L^T w = b in place of b.
-    fn solve(&self, block: usize, n: usize, b: &mut [f64]) {
-        cholesky::solve(&self.factors[block * n * n..(block + 1) * n * n], n, b);
+        self.room.extend(row.iter().chain(&[1.0]));
+        self.each[at].learn(&mut self.room, y, weight);
     }
 }
 
 impl ErmOracle for LinearClass {
+    fn reads(&self) -> Reads {
+        self.reads
+    }
+
     /// Single entries: O(d^2) per new entry, then O(K d^2). A dense block: O(d^2) per new site, then O(n d K).
     fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
-        let (d, k) = (self.dim(), self.reads.actions);
-        let n = d + 1;
-        let ridge = &mut work.ridge;
+        let (n, k) = (self.dim() + 1, self.reads.actions);
+        let regressions = &mut work.regressions;
         let dense = !costs.dense().is_empty();
-        if ridge.factors.is_empty() || ridge.dense != dense {
-            ridge.start(dense, if dense { 1 } else { k }, n, k, self.params.ridge);
+        if regressions.each.is_empty() || regressions.dense != dense {
+            let each = vec![Factored::new(n, self.params.ridge); if dense { 1 } else { k }];
+            *regressions = Regressions { each, dense, ..Regressions::default() };
         }
+        let mut rows = vec![0.0; k * n];
         if dense {
-            for site in ridge.counted..sites.len() {
-                ridge.update(0, n, sites.row(site), 1.0);
+            for site in regressions.counted..sites.len() {
+                regressions.learn(0, sites.row(site), 0.0, 1.0);
             }
-            ridge.counted = sites.len();
-            ridge.targets.fill(0.0);
+            regressions.counted = sites.len();
             let all = costs.combined(sites);
             for (site, row) in all.chunks_exact(k).enumerate() {
                 for (a, v) in row.iter().enumerate().filter(|(_, v)| **v != 0.0) {
-                    add(&mut ridge.targets[a * n..(a + 1) * n], sites.row(site), *v);
+                    packed::axpy(&mut rows[a * n..(a + 1) * n - 1], *v, sites.row(site));
+                    rows[(a + 1) * n - 1] += v;
                 }
             }
         } else {
-            for e in &costs.sparse()[ridge.counted.min(costs.sparse().len())..] {
-                let (a, row) = (e.action as usize, sites.row(e.site as usize));
-                ridge.update(a, n, row, e.weight);
-                add(&mut ridge.targets[a * n..(a + 1) * n], row, e.weight * e.loss);
+            for e in &costs.sparse()[regressions.counted.min(costs.sparse().len())..] {
+                regressions.learn(e.action as usize, sites.row(e.site as usize), e.loss, e.weight);
             }
-            ridge.counted = costs.sparse().len();
+            regressions.counted = costs.sparse().len();
+            rows.chunks_exact_mut(n)
+                .zip(&regressions.each)
+                .for_each(|(row, r)| row.copy_from_slice(r.moment()));
         }
-        let mut rows = ridge.targets.clone();
         for (a, row) in rows.chunks_exact_mut(n).enumerate() {
-            ridge.solve(if dense { 0 } else { a }, n, row);
+            packed::solve(regressions.each[if dense { 0 } else { a }].lower(), row);
         }
         if rows.iter().any(|w| !w.is_finite()) {
             return Err(BaseError::Failed(String::from(
@@ -201,9 +176,4 @@ impl ErmOracle for LinearClass {
         }
         Ok(all)
     }
-}
-
-/// to += v (row, 1)
-fn add(to: &mut [f64], row: &[f64], v: f64) {
-    to.iter_mut().zip(row.iter().chain(&[1.0])).for_each(|(t, x)| *t += v * x);
 }

@@ -50,7 +50,6 @@ mod op;
 #[cfg(test)]
 mod oracle_tests;
 mod prelude;
-mod seeded;
 mod trees;
 mod workspace;
 
@@ -65,7 +64,6 @@ pub use frame::{OverPolicies, PolicyBase, PolicyRule, Round};
 pub use iltcb::{Iltcb, IltcbParams, IltcbPreset, IltcbState, IltcbWork};
 pub use linear::{LinearClass, LinearParams};
 pub use op::OpInfo;
-pub(crate) use seeded::Seeded;
 pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 

@@ -19,7 +19,7 @@ pub struct Workspace {
     /// Trees: the sites' features as bin numbers.
     pub(crate) bins: Bins,
     /// Linear policies: the regressions of each action.
-    pub(crate) ridge: super::linear::Ridge,
+    pub(crate) regressions: super::linear::Regressions,
 }
 
 impl Workspace {
@@ -29,7 +29,7 @@ impl Workspace {
         self.sums.clear();
         self.counted = 0;
         self.bins.truncate(sites);
-        self.ridge.clear();
+        self.regressions = Default::default();
     }
 
     /// The data set was emptied.

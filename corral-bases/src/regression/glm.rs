@@ -1,7 +1,6 @@
 //! Generalised linear regression of the loss: E[c] = sigma(theta z), by maximal quasi-likelihood.
 
-use super::packed;
-use super::regressor::{Regressor, unusable};
+use super::{Regressor, Ridge, packed, unusable};
 use crate::prelude::*;
 
 words! {
@@ -75,18 +74,18 @@ const KEPT: usize = 512;
 const STEPS: usize = 8;
 const HALVINGS: usize = 20;
 
-/// Maximal quasi-likelihood with a ridge, |theta| <= bound, for each of several models.
+/// Maximal quasi-likelihood with a ridge, |theta| <= bound, for each of several models: E[c] = sigma(theta z - shift).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Glm {
     link: Link,
+    shift: f64,
     ridge: f64,
     bound: f64,
     dim: usize,
-    models: usize,
     theta: Vec<f64>,
-    /// V^-1 = (lambda I + sum z z^T)^-1 of each model, packed: for the widths.
-    inverse: Vec<f64>,
-    /// lambda I + sum sigma'(u) z z^T of each model, packed, from the time when examples are no longer kept.
+    /// V = lambda I + sum z z^T of each model: for the widths.
+    spread: Ridge,
+    /// lambda I + sum sigma'(u) z z^T of each model, packed.
     hessian: Vec<f64>,
     /// Examples that are kept: their model, loss and features, one after the other.
     kept: Vec<f64>,
@@ -100,12 +99,12 @@ impl Glm {
         let size = packed::size(dim);
         let mut glm = Self {
             link,
+            shift: 0.0,
             ridge,
             bound,
             dim,
-            models,
             theta: vec![0.0; models * dim],
-            inverse: vec![0.0; models * size],
+            spread: Ridge::new(ridge, 0.0, models, dim),
             hessian: vec![0.0; models * size],
             kept: Vec::with_capacity(KEPT * (dim + 2)),
             scratch: vec![0.0; 3 * dim + size],
@@ -114,8 +113,25 @@ impl Glm {
         glm
     }
 
-    fn theta(&self, model: usize) -> &[f64] {
+    /// With sigma(u - shift) in place of sigma(u).
+    #[must_use]
+    pub fn shifted(self, shift: f64) -> Self {
+        Self { shift, ..self }
+    }
+
+    /// The parameter vector of a model.
+    pub fn theta(&self, model: usize) -> &[f64] {
         &self.theta[model * self.dim..(model + 1) * self.dim]
+    }
+
+    /// V of each model, and how many examples it has learned.
+    pub(crate) fn spread(&self) -> &Ridge {
+        &self.spread
+    }
+
+    /// What sigma is taken of at z.
+    fn inner(&self, theta: &[f64], z: &[f64]) -> f64 {
+        packed::dot(theta, z) - self.shift
     }
 
     /// The examples of one model: losses and features.
@@ -127,7 +143,7 @@ impl Glm {
     fn objective(&self, model: usize, theta: &[f64]) -> f64 {
         let fit: f64 = Self::examples(&self.kept, self.dim, model)
             .map(|(c, z)| {
-                let u = packed::dot(theta, z);
+                let u = self.inner(theta, z);
                 self.link.potential(u) - c * u
             })
             .sum();
@@ -151,7 +167,7 @@ impl Glm {
                     *s = -self.ridge * t;
                 }
                 for (c, z) in Self::examples(&self.kept, dim, model) {
-                    let u = packed::dot(theta, z);
+                    let u = self.inner(theta, z);
                     packed::axpy(step, c - self.link.mean(u), z);
                     packed::rank_one(hessian, self.link.slope(u), z);
                 }
@@ -160,8 +176,7 @@ impl Glm {
                 if packed::cholesky(hessian, dim).is_none() {
                     break;
                 }
-                packed::solve_lower(hessian, step);
-                packed::solve_upper(hessian, step);
+                packed::solve(hessian, step);
                 let mut length = 1.0;
                 let mut next = f64::INFINITY;
                 for _ in 0..HALVINGS {
@@ -191,15 +206,14 @@ impl Glm {
     /// One Newton step on one example: H += sigma'(u) z z^T, theta += H^-1 z (c - sigma(u)).
     fn step(&mut self, model: usize, z: &[f64], loss: f64) {
         let (dim, size) = (self.dim, packed::size(self.dim));
-        let u = packed::dot(self.theta(model), z);
+        let u = self.inner(self.theta(model), z);
         packed::rank_one(&mut self.hessian[model * size..(model + 1) * size], self.link.slope(u), z);
         let (direction, rest) = self.scratch.split_at_mut(dim);
         let factor = &mut rest[2 * dim..];
         factor.copy_from_slice(&self.hessian[model * size..(model + 1) * size]);
         if packed::cholesky(factor, dim).is_some() {
             direction.copy_from_slice(z);
-            packed::solve_lower(factor, direction);
-            packed::solve_upper(factor, direction);
+            packed::solve(factor, direction);
             let theta = &mut self.theta[model * dim..(model + 1) * dim];
             packed::axpy(theta, loss - self.link.mean(u), direction);
         }
@@ -208,28 +222,23 @@ impl Glm {
 
 impl Regressor for Glm {
     fn predict(&self, model: usize, z: &[f64]) -> f64 {
-        self.link.mean(packed::dot(self.theta(model), z))
+        self.link.mean(self.inner(self.theta(model), z))
     }
 
     fn variance(&self, model: usize, z: &[f64]) -> f64 {
-        let size = packed::size(self.dim);
-        packed::quadratic(&self.inverse[model * size..(model + 1) * size], z).max(0.0)
+        self.spread.variance(model, z)
     }
 
-    fn log_det(&self, _model: usize) -> f64 {
-        0.0
+    fn log_det(&self, model: usize) -> f64 {
+        self.spread.log_det(model)
     }
 
     fn update(&mut self, model: usize, z: &[f64], loss: f64, _weight: f64) -> Result<(), BaseError> {
-        let (dim, size) = (self.dim, packed::size(self.dim));
-        let direction = &mut self.scratch[..dim];
-        let inverse = &mut self.inverse[model * size..(model + 1) * size];
-        packed::multiply(inverse, z, direction);
-        let variance = packed::dot(z, direction).max(0.0);
-        if !(variance.is_finite() && packed::dot(z, z).is_finite()) {
+        let dim = self.dim;
+        if !packed::dot(z, z).is_finite() {
             return Err(unusable(z));
         }
-        packed::rank_one(inverse, -1.0 / (1.0 + variance), direction);
+        self.spread.update(model, z, loss, 1.0)?;
         if self.kept.len() < KEPT * (dim + 2) {
             self.kept.extend_from_slice(&[model as f64, loss]);
             self.kept.extend_from_slice(z);
@@ -247,42 +256,35 @@ impl Regressor for Glm {
     }
 
     fn reset(&mut self) {
-        let size = packed::size(self.dim);
-        for model in 0..self.models {
-            packed::set_diagonal(&mut self.inverse[model * size..(model + 1) * size], 1.0 / self.ridge);
-            packed::set_diagonal(&mut self.hessian[model * size..(model + 1) * size], self.ridge);
-        }
+        self.spread.reset();
+        let size = packed::size(self.dim).max(1);
+        self.hessian.chunks_exact_mut(size).for_each(|m| packed::set_diagonal(m, self.ridge));
         self.theta.fill(0.0);
         self.kept.clear();
     }
 
     fn restore(&mut self, fresh: &Self) -> Result<(), SnapshotError> {
-        let shape = |g: &Self| (g.link, g.ridge, g.bound, g.dim, g.models);
-        if shape(self) != shape(fresh) {
-            return Err(SnapshotError::state("a regression of other parameters"));
-        }
+        let shape = |g: &Self| (g.link, g.shift, g.ridge, g.bound, g.dim);
+        ensure(shape(self) == shape(fresh), "a regression of other parameters")?;
+        self.spread.restore(&fresh.spread)?;
         check_numbers("parameters", &self.theta, fresh.theta.len())?;
-        check_numbers("inverses", &self.inverse, fresh.inverse.len())?;
         check_numbers("hessians", &self.hessian, fresh.hessian.len())?;
-        let width = self.dim + 2;
-        if self.kept.len() > KEPT * width || !self.kept.len().is_multiple_of(width) {
-            return Err(SnapshotError::state("examples that are cut"));
-        }
-        check_numbers("examples", &self.kept, self.kept.len())?;
-        let models = self.models as f64;
-        let sound =
-            |e: &[f64]| e[0] >= 0.0 && e[0] < models && e[0].fract() == 0.0 && (0.0..=1.0).contains(&e[1]);
-        if !self.kept.chunks_exact(width).all(sound) {
-            return Err(SnapshotError::state("examples that no losses can give"));
-        }
-        let size = packed::size(self.dim);
-        for model in 0..self.models {
-            if (0..self.dim).any(|i| self.inverse[model * size + packed::size(i) + i] <= 0.0) {
-                return Err(SnapshotError::state("a regression that is not positive definite"));
-            }
+        let (width, size) = (self.dim + 2, packed::size(self.dim));
+        let models = self.theta.len() / self.dim.max(1);
+        let learned =
+            (0..models).fold(0, |sum: usize, m| sum.saturating_add(self.spread.updates(m) as usize));
+        check_numbers("numbers of the examples", &self.kept, learned.min(KEPT) * width)?;
+        let sound = |e: &[f64]| {
+            (0.0..models as f64).contains(&e[0]) && e[0].fract() == 0.0 && (0.0..=1.0).contains(&e[1])
+        };
+        ensure(self.kept.chunks_exact(width).all(sound), "examples that no losses can give")?;
+        self.scratch = vec![0.0; 3 * self.dim + size];
+        for hessian in self.hessian.chunks_exact(size.max(1)) {
+            let factor = &mut self.scratch[3 * self.dim..];
+            factor.copy_from_slice(hessian);
+            ensure(packed::cholesky(factor, self.dim).is_some(), "a curvature that is not positive")?;
         }
         self.kept.reserve_exact(KEPT * width - self.kept.len());
-        self.scratch = vec![0.0; 3 * self.dim + size];
         Ok(())
     }
 }

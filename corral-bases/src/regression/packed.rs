@@ -5,9 +5,16 @@ pub(crate) fn size(dim: usize) -> usize {
     dim * (dim + 1) / 2
 }
 
-/// sum_i a_i b_i, in four lanes.
+/// A_ij.
+#[inline]
+pub(crate) fn entry(matrix: &[f64], i: usize, j: usize) -> f64 {
+    matrix[size(i.max(j)) + i.min(j)]
+}
+
+/// sum_i a_i b_i of vectors of one length, in four lanes.
 #[inline]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    debug_assert_eq!(a.len(), b.len());
     let mut lanes = [0.0; 4];
     let (a4, b4) = (a.chunks_exact(4), b.chunks_exact(4));
     let rest: f64 = a4.remainder().iter().zip(b4.remainder()).map(|(x, y)| x * y).sum();
@@ -65,30 +72,35 @@ pub(crate) fn rank_one(matrix: &mut [f64], factor: f64, x: &[f64]) {
 
 /// A = value I.
 pub(crate) fn set_diagonal(matrix: &mut [f64], value: f64) {
-    matrix.fill(0.0);
-    let (mut at, mut step) = (0, 2);
-    while let Some(cell) = matrix.get_mut(at) {
+    fill_diagonal(matrix, std::iter::repeat(value), 0.0);
+}
+
+/// Writes `diagonal` where it is, and `below` elsewhere.
+pub(crate) fn fill_diagonal(matrix: &mut [f64], diagonal: impl Iterator<Item = f64>, below: f64) {
+    matrix.fill(below);
+    for (i, value) in diagonal.enumerate() {
+        let Some(cell) = matrix.get_mut(size(i) + i) else { break };
         *cell = value;
-        at += step;
-        step += 1;
     }
 }
 
 /// The factor L of A = L L^T, in place. `None` where A is not positive definite (`matrix` is spoilt then).
 pub(crate) fn cholesky(matrix: &mut [f64], dim: usize) -> Option<()> {
+    // Written so that NaN fails.
+    factorise(matrix, dim, |pivot| (pivot > 0.0 && pivot.is_finite()).then(|| pivot.sqrt()))
+}
+
+/// As [`cholesky`], where `root` says what becomes of a pivot; below one that is 0 everything is 0.
+pub(crate) fn factorise(matrix: &mut [f64], dim: usize, root: impl Fn(f64) -> Option<f64>) -> Option<()> {
     for i in 0..dim {
         let (done, from_i) = matrix.split_at_mut(size(i));
         let row = &mut from_i[..=i];
         for j in 0..i {
             let other = &done[size(j)..size(j) + j + 1];
-            row[j] = (row[j] - dot(&row[..j], &other[..j])) / other[j];
+            let rest = row[j] - dot(&row[..j], &other[..j]);
+            row[j] = if other[j] > 0.0 { rest / other[j] } else { 0.0 };
         }
-        let pivot = row[i] - dot(&row[..i], &row[..i]);
-        // Written so that NaN fails.
-        if !(pivot > 0.0 && pivot.is_finite()) {
-            return None;
-        }
-        row[i] = pivot.sqrt();
+        row[i] = root(row[i] - dot(&row[..i], &row[..i]))?;
     }
     Some(())
 }
@@ -150,6 +162,27 @@ pub(crate) fn solve_upper(factor: &[f64], x: &mut [f64]) {
     }
 }
 
+/// x = A^-1 x, given the factor L of A.
+pub(crate) fn solve(factor: &[f64], x: &mut [f64]) {
+    solve_lower(factor, x);
+    solve_upper(factor, x);
+}
+
+/// out = L x.
+pub(crate) fn multiply_lower(factor: &[f64], x: &[f64], out: &mut [f64]) {
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = dot(&factor[size(i)..size(i) + i + 1], &x[..=i]);
+    }
+}
+
+/// x = L^T x.
+pub(crate) fn multiply_upper(factor: &[f64], x: &mut [f64]) {
+    for i in 0..x.len() {
+        // Row i of L^T has entries from i on alone, so that those above are still the old ones.
+        x[i] = (i..x.len()).map(|k| factor[size(k) + i] * x[k]).sum();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,7 +190,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn full(matrix: &[f64], dim: usize) -> DMatrix<f64> {
-        DMatrix::from_fn(dim, dim, |i, j| matrix[size(i.max(j)) + i.min(j)])
+        DMatrix::from_fn(dim, dim, |i, j| entry(matrix, i, j))
     }
 
     proptest! {
@@ -181,8 +214,12 @@ mod tests {
             let mut factor = matrix.clone();
             prop_assert!(cholesky(&mut factor, dim).is_some());
             let mut solved = x.as_slice().to_vec();
-            solve_lower(&factor, &mut solved);
-            solve_upper(&factor, &mut solved);
+            solve(&factor, &mut solved);
+            // L L^T of the solution, and A times it.
+            let mut back = solved.clone();
+            multiply_upper(&factor, &mut back);
+            multiply_lower(&factor, &back, &mut out);
+            prop_assert!((DVector::from_vec(out.clone()) - x).amax() < 1e-9);
             prop_assert!((&dense * DVector::from_vec(solved) - x).amax() < 1e-9);
             let (mut updated, mut afresh) = (factor.clone(), matrix.clone());
             update_factor(&mut updated, x.clone().as_mut_slice());
@@ -200,5 +237,8 @@ mod tests {
     fn what_is_not_positive_has_no_factor() {
         assert!(cholesky(&mut [1.0, 2.0, 1.0], 2).is_none());
         assert!(cholesky(&mut [f64::NAN], 1).is_none());
+        let mut known = [4.0, 12.0, 37.0, -16.0, -43.0, 98.0];
+        assert!(cholesky(&mut known, 3).is_some());
+        assert_eq!(known, [2.0, 6.0, 1.0, -8.0, 5.0, 3.0]);
     }
 }

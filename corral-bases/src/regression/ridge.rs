@@ -1,38 +1,10 @@
-//! Ridge regression, one model or one per action, updated one example at a time.
+//! Ridge regression, one model or several of the same size, updated one example at a time.
 
-use super::packed;
-use super::regressor::{Regressor, unusable};
+use super::{Regressor, packed, unusable};
 use crate::prelude::*;
 
-corral_core::params! {
-    /// Parameters of the regression that linear bases share.
-    pub struct RidgeParams {
-        /// The strength lambda of the ridge.
-        ridge: f64 = 1.0, SIZE;
-        /// What is predicted before anything was learned: m(x) = centre + theta x.
-        centre: f64 = 0.5, Bounds::FINITE;
-        /// One parameter vector for all actions, or one for each.
-        parameters: Parameters = Parameters::Auto;
-        /// Whether examples count by their importance weight; else each counts once.
-        weighted: bool = false;
-    }
-}
-
-words! {
-    /// Which parameter vectors a linear model has.
-    pub enum Parameters {
-        /// Shared where actions have features, else disjoint.
-        #[default]
-        Auto,
-        /// One vector, over the features of the actions.
-        Shared,
-        /// One vector per action, over the shared features (over the action's own where there are none).
-        Disjoint,
-    }
-}
-
-/// After how many updates of a model its inverse is computed afresh.
-const REFRESH: u32 = 256;
+/// After how many updates of a model its inverse is computed afresh, so that rounding does not add up.
+const REFRESH: u64 = 256;
 
 /// V = lambda I + sum w z z^T, theta = V^-1 sum w (y - centre) z, for each of several models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,27 +22,27 @@ pub struct Ridge {
     theta: Vec<f64>,
     /// ln det(V/lambda) of each model.
     log_det: Vec<f64>,
-    /// Updates of each model since its inverse was computed afresh.
-    age: Vec<u32>,
+    /// Updates of each model.
+    updates: Vec<u64>,
     /// dim numbers, then a packed matrix.
     #[serde(skip)]
     scratch: Vec<f64>,
 }
 
 impl Ridge {
-    /// `models` models of `dim` features.
-    pub fn new(params: &RidgeParams, models: usize, dim: usize) -> Self {
+    /// `models` models of `dim` features, that predict `centre` before anything was learned.
+    pub fn new(ridge: f64, centre: f64, models: usize, dim: usize) -> Self {
         let size = packed::size(dim);
         let mut ridge = Self {
-            ridge: params.ridge,
-            centre: params.centre,
+            ridge,
+            centre,
             dim,
             inverse: vec![0.0; models * size],
             gram: vec![0.0; models * size],
             moment: vec![0.0; models * dim],
             theta: vec![0.0; models * dim],
             log_det: vec![0.0; models],
-            age: vec![0; models],
+            updates: vec![0; models],
             scratch: vec![0.0; dim + size],
         };
         ridge.reset();
@@ -82,15 +54,37 @@ impl Ridge {
         &self.theta[model * self.dim..(model + 1) * self.dim]
     }
 
-    fn inverse(&self, model: usize) -> &[f64] {
+    /// sum w (y - centre) z of a model.
+    pub(crate) fn moment(&self, model: usize) -> &[f64] {
+        &self.moment[model * self.dim..(model + 1) * self.dim]
+    }
+
+    /// V^-1 of a model, packed.
+    pub(crate) fn inverse(&self, model: usize) -> &[f64] {
         let size = packed::size(self.dim);
         &self.inverse[model * size..(model + 1) * size]
     }
 
+    /// V of a model, packed.
+    pub(crate) fn gram(&self, model: usize) -> &[f64] {
+        let size = packed::size(self.dim);
+        &self.gram[model * size..(model + 1) * size]
+    }
+
+    /// How many examples a model has learned.
+    pub(crate) fn updates(&self, model: usize) -> u64 {
+        self.updates[model]
+    }
+
+    /// |theta - that of the first model|_V^2.
+    pub(crate) fn distance_squared(&self, theta: &[f64]) -> f64 {
+        let off: Vec<f64> = theta.iter().zip(self.theta(0)).map(|(a, b)| a - b).collect();
+        packed::quadratic(self.gram(0), &off).max(0.0)
+    }
+
     /// L of V = L L^T of a model, into `factor`. `None` where rounding made V indefinite.
     pub(crate) fn factor(&self, model: usize, factor: &mut [f64]) -> Option<()> {
-        let size = packed::size(self.dim);
-        factor.copy_from_slice(&self.gram[model * size..(model + 1) * size]);
+        factor.copy_from_slice(self.gram(model));
         packed::cholesky(factor, self.dim)
     }
 
@@ -106,7 +100,6 @@ impl Ridge {
                 (&self.moment[model * dim..], &mut self.theta[model * dim..(model + 1) * dim]);
             packed::multiply(inverse, &moment[..dim], theta);
         }
-        self.age[model] = 0;
     }
 }
 
@@ -142,49 +135,44 @@ impl Regressor for Ridge {
         packed::rank_one(&mut self.gram[model * size..(model + 1) * size], weight, z);
         packed::axpy(&mut self.moment[model * dim..(model + 1) * dim], weight * (loss - self.centre), z);
         self.log_det[model] += (weight * variance).ln_1p();
-        self.age[model] += 1;
-        if self.age[model] >= REFRESH {
+        self.updates[model] = self.updates[model].saturating_add(1);
+        if self.updates[model].is_multiple_of(REFRESH) {
             self.refresh(model);
         }
         Ok(())
     }
 
     fn reset(&mut self) {
-        let size = packed::size(self.dim);
-        for model in 0..self.age.len() {
-            packed::set_diagonal(&mut self.inverse[model * size..(model + 1) * size], 1.0 / self.ridge);
-            packed::set_diagonal(&mut self.gram[model * size..(model + 1) * size], self.ridge);
-        }
+        let size = packed::size(self.dim).max(1);
+        self.inverse.chunks_exact_mut(size).for_each(|m| packed::set_diagonal(m, 1.0 / self.ridge));
+        self.gram.chunks_exact_mut(size).for_each(|m| packed::set_diagonal(m, self.ridge));
         self.moment.fill(0.0);
         self.theta.fill(0.0);
         self.log_det.fill(0.0);
-        self.age.fill(0);
+        self.updates.fill(0);
     }
 
     fn restore(&mut self, fresh: &Self) -> Result<(), SnapshotError> {
-        if (self.ridge, self.centre, self.dim) != (fresh.ridge, fresh.centre, fresh.dim) {
-            return Err(SnapshotError::state("a regression of other parameters"));
-        }
+        let shape = |r: &Self| (r.ridge, r.centre, r.dim, r.updates.len());
+        ensure(shape(self) == shape(fresh), "a regression of other parameters")?;
         check_numbers("inverses", &self.inverse, fresh.inverse.len())?;
         check_numbers("gram matrices", &self.gram, fresh.gram.len())?;
         check_numbers("moments", &self.moment, fresh.moment.len())?;
         check_numbers("parameters", &self.theta, fresh.theta.len())?;
         check_numbers("determinants", &self.log_det, fresh.log_det.len())?;
-        if self.age.len() != fresh.age.len() || self.age.iter().any(|a| *a >= REFRESH) {
-            return Err(SnapshotError::state("models of an impossible age"));
-        }
         let size = packed::size(self.dim);
-        let floor = self.ridge * (1.0 - 1e-9);
-        for model in 0..self.age.len() {
-            for i in 0..self.dim {
-                let at = model * size + packed::size(i) + i;
-                ensure(
-                    self.inverse[at] > 0.0 && self.gram[at] >= floor,
-                    "a regression that is not positive definite",
-                )?;
-            }
-        }
         self.scratch = vec![0.0; self.dim + size];
+        let (floor, mut factor) = (self.ridge * (1.0 - 1e-9), vec![0.0; size]);
+        for model in 0..self.updates.len() {
+            let (inverse, gram) = (self.inverse(model), self.gram(model));
+            let sound = |i: usize| inverse[packed::size(i) + i] > 0.0 && gram[packed::size(i) + i] >= floor;
+            ensure(
+                (0..self.dim).all(sound)
+                    && self.log_det[model] >= -1e-6
+                    && self.factor(model, &mut factor).is_some(),
+                "a regression that is not positive definite",
+            )?;
+        }
         Ok(())
     }
 }
@@ -200,8 +188,7 @@ mod tests {
     fn it_is_the_regression_of_all_its_examples() {
         // 1,000 updates over two models, so that both inverses are computed afresh on the way.
         let dim = 6;
-        let params = RidgeParams { ridge: 0.5, centre: 0.3, ..RidgeParams::default() };
-        let mut ridge = Ridge::new(&params, 2, dim);
+        let mut ridge = Ridge::new(0.5, 0.3, 2, dim);
         let mut rng = Pcg64Dxsm::seed_from_u64(3);
         let mut gram = [DMatrix::identity(dim, dim) * 0.5, DMatrix::identity(dim, dim) * 0.5];
         let mut moment = [DVector::zeros(dim), DVector::zeros(dim)];
@@ -221,12 +208,17 @@ mod tests {
             assert!((ridge.variance(model, z.as_slice()) - (z.transpose() * &inverse * &z)[0]).abs() < 1e-11);
             let log_det = gram[model].determinant().ln() - dim as f64 * 0.5f64.ln();
             assert!((ridge.log_det(model) - log_det).abs() < 1e-8);
+            if model == 0 {
+                let off = DVector::from_fn(dim, |i, _| 0.1 * i as f64);
+                let distance = (off.transpose() * &gram[model] * &off)[0];
+                assert!((ridge.distance_squared((&theta + &off).as_slice()) - distance).abs() < 1e-8);
+            }
         }
     }
 
     #[test]
     fn features_that_are_not_finite_change_nothing() {
-        let mut ridge = Ridge::new(&RidgeParams::default(), 1, 2);
+        let mut ridge = Ridge::new(1.0, 0.5, 1, 2);
         let before = ridge.inverse.clone();
         for bad in [f64::NAN, f64::INFINITY, 1e200] {
             assert!(matches!(

@@ -18,9 +18,9 @@ use search::{Dense, Examples, Search, Sparse};
 
 use super::class::{Erm, ErmOracle};
 use super::data::{Costs, Reads, Sites};
-use super::seeded::Seeded;
 use super::workspace::Workspace;
 use crate::common::Setting;
+use crate::seeded::Seeded;
 use corral_core::params::{Bounds, Params};
 
 words! {
@@ -125,11 +125,6 @@ impl TreeClass {
         Ok(class)
     }
 
-    /// What its policies read of a context.
-    pub fn reads(&self) -> Reads {
-        self.reads
-    }
-
     fn run(&self, examples: &impl Examples, bins: &Bins) -> Result<Erm, BaseError> {
         let mut order: Vec<u32> = (0..examples.len() as u32).collect();
         let mut search = Search::new(examples, bins, self.reads.actions, self.params.min_examples);
@@ -149,6 +144,10 @@ impl TreeClass {
 }
 
 impl ErmOracle for TreeClass {
+    fn reads(&self) -> Reads {
+        self.reads
+    }
+
     /// Greedy: O(depth n d) and O(bins d K) per node. Exact: O(m^(depth-1) n d) for m thresholds.
     fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
         work.bins.update(sites, self.params.bins, self.fixed.as_deref());
