@@ -23,11 +23,6 @@ impl Run {
     pub fn regret(&self) -> f64 {
         self.paid - self.best
     }
-
-    /// What it paid beyond `alone`, a learner that had the world of the same seed for itself.
-    pub fn regret_against(&self, alone: &Self) -> f64 {
-        self.paid - alone.paid
-    }
 }
 
 /// Why a run stopped.

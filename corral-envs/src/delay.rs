@@ -1,7 +1,6 @@
 //! Feedback that comes late, in another order, or never: outside the environment, for the runner to use.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
@@ -114,40 +113,13 @@ impl Delay {
 /// Feedback on its way, delivered in order of arrival; of equal arrivals the one that was sent first.
 #[derive(Debug, Clone)]
 pub struct Mailbox<T> {
-    heap: BinaryHeap<Letter<T>>,
+    letters: BTreeMap<(Arrival, u64), T>,
     sent: u64,
-}
-
-#[derive(Debug, Clone)]
-struct Letter<T> {
-    key: (Arrival, u64),
-    content: T,
-}
-
-impl<T> PartialEq for Letter<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl<T> Eq for Letter<T> {}
-
-impl<T> PartialOrd for Letter<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Letter<T> {
-    // Reversed: the heap's greatest is the first to arrive.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key)
-    }
 }
 
 impl<T> Default for Mailbox<T> {
     fn default() -> Self {
-        Self { heap: BinaryHeap::new(), sent: 0 }
+        Self { letters: BTreeMap::new(), sent: 0 }
     }
 }
 
@@ -159,23 +131,24 @@ impl<T> Mailbox<T> {
 
     /// Sends `content`, to arrive at `arrival`.
     pub fn send(&mut self, arrival: Arrival, content: T) {
-        self.heap.push(Letter { key: (arrival, self.sent), content });
+        self.letters.insert((arrival, self.sent), content);
         self.sent += 1;
     }
 
     /// The next one that has arrived by the end of `round`.
     pub fn receive(&mut self, round: u64) -> Option<T> {
-        (self.heap.peek()?.key.0.round <= round).then(|| self.heap.pop())?.map(|letter| letter.content)
+        let first = self.letters.first_entry()?;
+        (first.key().0.round <= round).then(|| first.remove())
     }
 
     /// How many are on their way.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.letters.len()
     }
 
     /// Whether none is on its way.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.letters.is_empty()
     }
 }
 

@@ -4,7 +4,7 @@ use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{Rng, params};
 use serde::{Deserialize, Serialize};
 
-use crate::arms::{Deterministic, Stationary};
+use crate::arms::deterministic;
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
 
@@ -33,8 +33,7 @@ params! {
 impl Builds for HardnessParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let (losses, which) = self.draw(ask.rng);
-        let law = Deterministic { losses: losses.to_vec() };
-        ask.game(Stationary::new(law).with_facts(vec![("environment", f64::from(which))]))
+        ask.game(deterministic(losses.to_vec()).with_fact("environment", f64::from(which)))
     }
 }
 

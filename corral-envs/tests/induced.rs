@@ -2,7 +2,7 @@
 
 use corral_core::registry::Kind;
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
-use corral_envs::induced::{Announce, Constant, Listed, Recorded, SCHEDULES, Schedule, Substitute};
+use corral_envs::induced::{Announce, Listed, SCHEDULES, Schedule, Substitute};
 use corral_envs::{EnvError, Environment, Induced, World, build, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -71,7 +71,8 @@ fn the_estimate_is_unbiased_and_its_second_moment_at_most_the_range() {
 #[test]
 fn a_seen_round_carries_one_over_p() {
     let World::Arms(world) = plain() else { unreachable!() };
-    let mut world = Induced::new(world, Constant(4.0), Substitute::Own, Announce::Known, ROUNDS).unwrap();
+    let mut world =
+        Induced::new(world, Schedule::constant(4.0), Substitute::Own, Announce::Known, ROUNDS).unwrap();
     let mut rng = Pcg64Dxsm::seed_from_u64(3);
     for _ in 0..100 {
         world.next(&mut rng).unwrap();
@@ -85,39 +86,30 @@ fn a_seen_round_carries_one_over_p() {
 /// Probabilities of every schedule at given rounds, from their definitions.
 #[test]
 fn schedules_are_as_defined() {
-    use corral_envs::induced::{Bursts, Decay, Half, Moment, Staircase, Starve, StarveWhat};
-    let at = |schedule: &mut dyn Schedule, round: u64, good: Option<bool>| {
+    use corral_envs::induced::Moment;
+    let at = |schedule: &Schedule, round: u64, good: Option<bool>| {
         schedule.probability(Moment { round, horizon: 600, good })
     };
-    assert_eq!(at(&mut Constant(8.0), 17, None), 0.125);
-    assert_eq!(at(&mut Decay(16.0), 0, None), 1.0);
-    assert!((at(&mut Decay(16.0), 300, None) - 0.25).abs() < 1e-15);
-    assert_eq!(at(&mut Half(8.0), 299, None), 0.125);
-    assert_eq!(at(&mut Half(8.0), 300, None), 1.0);
+    assert_eq!(at(&Schedule::constant(8.0), 17, None), 0.125);
+    assert_eq!(at(&Schedule::decay(16.0), 0, None), 1.0);
+    assert!((at(&Schedule::decay(16.0), 300, None) - 0.25).abs() < 1e-15);
+    assert_eq!(at(&Schedule::half(8.0), 299, None), 0.125);
+    assert_eq!(at(&Schedule::half(8.0), 300, None), 1.0);
     // p = 1/2..1/64 in six steps, as in the reference figures.
-    let stairs: Vec<f64> = (0..6).map(|k| 1.0 / at(&mut Staircase(64.0), 100 * k, None)).collect();
+    let stairs: Vec<f64> = (0..6).map(|k| 1.0 / at(&Schedule::staircase(64.0), 100 * k, None)).collect();
     assert_eq!(stairs, [2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
-    assert_eq!(at(&mut Staircase(64.0), 99, None), 0.5);
-    assert_eq!(at(&mut Staircase(1.0), 300, None), 1.0);
-    assert_eq!(1.0 / at(&mut Staircase(5.0), 599, None), 5.0);
-    let mut good = Starve { range: 8.0, what: StarveWhat::Good };
-    assert_eq!(
-        [at(&mut good, 0, None), at(&mut good, 1, Some(true)), at(&mut good, 1, Some(false))],
-        [1.0, 0.125, 1.0]
-    );
-    let mut bad = Starve { range: 8.0, what: StarveWhat::Bad };
-    assert_eq!(
-        [at(&mut bad, 0, None), at(&mut bad, 1, Some(true)), at(&mut bad, 1, Some(false))],
-        [1.0, 1.0, 0.125]
-    );
-    let mut bursts = Bursts { range: 8.0, period: 10, length: 2 };
-    assert_eq!(
-        (8..13).map(|t| at(&mut bursts, t, None)).collect::<Vec<_>>(),
-        [0.125, 0.125, 1.0, 1.0, 0.125]
-    );
-    let mut recorded = Recorded::new(vec![0.5, 0.1]).unwrap();
-    assert_eq!((0..3).map(|t| at(&mut recorded, t, None)).collect::<Vec<_>>(), [0.5, 0.1, 0.1]);
-    assert_eq!(recorded.range(), 10.0);
+    assert_eq!(at(&Schedule::staircase(64.0), 99, None), 0.5);
+    assert_eq!(at(&Schedule::staircase(1.0), 300, None), 1.0);
+    assert_eq!(1.0 / at(&Schedule::staircase(5.0), 599, None), 5.0);
+    let good = Schedule::starve(8.0, true);
+    assert_eq!([at(&good, 0, None), at(&good, 1, Some(true)), at(&good, 1, Some(false))], [1.0, 0.125, 1.0]);
+    let bad = Schedule::starve(8.0, false);
+    assert_eq!([at(&bad, 0, None), at(&bad, 1, Some(true)), at(&bad, 1, Some(false))], [1.0, 1.0, 0.125]);
+    let bursts = Schedule::bursts(8.0, 10, 2);
+    assert_eq!((8..13).map(|t| at(&bursts, t, None)).collect::<Vec<_>>(), [0.125, 0.125, 1.0, 1.0, 0.125]);
+    let recorded = Schedule::recorded(vec![0.5, 0.1]).unwrap();
+    assert_eq!((0..3).map(|t| at(&recorded, t, None)).collect::<Vec<_>>(), [0.5, 0.1, 0.1]);
+    assert_eq!(recorded.range, 10.0);
 }
 
 /// In E' "starve-good" starves the round after an optimal proposal, and no other.
@@ -193,7 +185,8 @@ fn the_history_of_the_environment_holds_the_substitutes() {
     let proposals = [1u32, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0];
     for substitute in [Substitute::Own, Substitute::Last, Substitute::First, Substitute::Worst] {
         let witness = Witness(Vec::new(), Context::plain(3));
-        let mut world = Induced::new(witness, Constant(3.0), substitute, Announce::Known, 16).unwrap();
+        let mut world =
+            Induced::new(witness, Schedule::constant(3.0), substitute, Announce::Known, 16).unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(2);
         let mut expected: Vec<u32> = Vec::new();
         for (t, proposal) in proposals.iter().enumerate() {

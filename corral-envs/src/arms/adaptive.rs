@@ -1,13 +1,13 @@
-//! Environments that answer what was played. Each sees past decisions only: `means` of a round is computed before its
-//! decision exists, and `played` comes after.
+//! Environments that answer what was played. Each sees past decisions only: the means of a round are computed before its
+//! decision exists.
 
 use corral_core::params;
 use corral_core::params::Bounds;
 use corral_core::registry::{Entry, Kind, Row};
 
-use super::{Moving, Noise, Path, SEVERAL_ARMS, given};
+use super::{Moving, Noise, Past, SEVERAL_ARMS, given};
 use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
+use crate::{EnvError, World};
 
 params! {
     /// Parameters of [`AntiGreedy`].
@@ -24,7 +24,11 @@ pub(crate) const WINDOW: Bounds = Bounds::between(1.0, 16_777_216.0);
 
 impl Builds for AntiGreedyParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        ask.game(Moving::new(AntiGreedy::new(self.arms, self.window), Noise::None))
+        let mut answer = AntiGreedy::new(self.arms, self.window);
+        ask.game(Moving::new(self.arms, Noise::None, move |past, means| {
+            past.last.into_iter().for_each(|arm| answer.played(arm));
+            answer.means(means);
+        }))
     }
 }
 
@@ -44,14 +48,9 @@ impl AntiGreedy {
     pub(crate) fn new(arms: usize, window: usize) -> Self {
         Self { counts: vec![0; arms], recent: Vec::with_capacity(window), window, at: 0 }
     }
-}
 
-impl Path for AntiGreedy {
-    fn arms(&self) -> usize {
-        self.counts.len()
-    }
-
-    fn means(&mut self, _round: u64, _draw: Draw, means: &mut [f64]) {
+    /// Writes the mean losses.
+    pub(crate) fn means(&self, means: &mut [f64]) {
         means.fill(0.0);
         let mut most = (0, 0);
         for (i, count) in self.counts.iter().enumerate() {
@@ -64,7 +63,8 @@ impl Path for AntiGreedy {
         }
     }
 
-    fn played(&mut self, arm: usize) {
+    /// Counts a play.
+    pub(crate) fn played(&mut self, arm: usize) {
         self.counts[arm] += 1;
         if self.recent.len() < self.window {
             self.recent.push(arm as u32);
@@ -77,7 +77,8 @@ impl Path for AntiGreedy {
 }
 
 params! {
-    /// Parameters of [`AntiCumulative`].
+    /// Parameters of arms that cost what they were played: mean_i = exp((n_i - max n)/temperature), n_i the plays of arm i so
+    /// far, which is proportional to the softmax of the counts, and 1 for the arm that was played most.
     pub struct AntiCumulativeParams {
         /// The number of arms.
         arms: usize, SEVERAL_ARMS;
@@ -90,38 +91,22 @@ params! {
 
 impl Builds for AntiCumulativeParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        let path = AntiCumulative { counts: vec![0; self.arms], temperature: self.temperature };
-        ask.game(Moving::new(path, self.noise))
-    }
-}
-
-/// mean_i = exp((n_i - max n)/temperature), n_i the plays of arm i so far: proportional to the softmax of the counts,
-/// and 1 for the arm that was played most.
-#[derive(Debug, Clone)]
-pub struct AntiCumulative {
-    counts: Vec<u64>,
-    temperature: f64,
-}
-
-impl Path for AntiCumulative {
-    fn arms(&self) -> usize {
-        self.counts.len()
-    }
-
-    fn means(&mut self, _round: u64, _draw: Draw, means: &mut [f64]) {
-        let most = self.counts.iter().copied().max().unwrap_or(0);
-        for (mean, count) in means.iter_mut().zip(&self.counts) {
-            *mean = libm::exp(-((most - count) as f64) / self.temperature);
-        }
-    }
-
-    fn played(&mut self, arm: usize) {
-        self.counts[arm] += 1;
+        ask.game(Moving::new(self.arms, self.noise, move |past, means| {
+            let most = past.plays.iter().copied().max().unwrap_or(0);
+            for (mean, count) in means.iter_mut().zip(past.plays) {
+                *mean = libm::exp(-((most - count) as f64) / self.temperature);
+            }
+        }))
     }
 }
 
 params! {
-    /// Parameters of [`SlowStarter`].
+    /// Parameters of arms that learn: arm i has mean loss `before[i]` in its own first `plays` plays, and `after[i]` from then
+    /// on. A stand-in for a base that is bad until it has learned; with bases `fixed` on the arms, a master faces the slow
+    /// starter.
+    ///
+    /// The best in hindsight is the arm that is best had it been played in every round: never having left A costs
+    /// 0.5 T, B alone costs 0.7 * 1000 + 0.3 (T - 1000).
     pub struct SlowStarterParams {
         /// Mean LOSS per arm in its first plays.
         before: Vec<f64> = vec![0.5, 0.7], Bounds::UNIT;
@@ -138,8 +123,19 @@ impl Builds for SlowStarterParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
-        let (counts, noise) = (vec![0; self.before.len()], self.noise);
-        ask.game(Moving::new(SlowStarter { params: self, counts }, noise))
+        let Self { before, after, plays, noise } = self;
+        let (arms, first, then) = (before.len(), before.clone(), after.clone());
+        let path = move |past: &Past<'_>, means: &mut [f64]| {
+            for (i, mean) in means.iter_mut().enumerate() {
+                *mean = if past.plays[i] < plays { first[i] } else { then[i] };
+            }
+        };
+        let alone = move |rounds: u64| {
+            let slow = rounds.min(plays);
+            let alone = |i: usize| before[i] * slow as f64 + after[i] * (rounds - slow) as f64;
+            (0..before.len()).map(alone).reduce(f64::min)
+        };
+        ask.game(Moving::new(arms, noise, path).alone(alone))
     }
 }
 
@@ -150,42 +146,6 @@ pub(super) fn same_arms(before: &[f64], after: &[f64]) -> Result<(), corral_core
     }
     let found = format!("{} means after {} before", after.len(), before.len());
     Err(corral_core::ParamError::new("after", found, "as many as before"))
-}
-
-/// Arms that learn: arm i has mean loss `before[i]` in its own first `plays` plays, and `after[i]` from then on. A
-/// stand-in for a base that is bad until it has learned; with bases `fixed` on the arms, a master faces the slow
-/// starter.
-///
-/// The best in hindsight is the arm that is best had it been played in every round: never having left A costs
-/// 0.5 T, B alone costs 0.7 * 1000 + 0.3 (T - 1000).
-#[derive(Debug, Clone)]
-pub struct SlowStarter {
-    params: SlowStarterParams,
-    counts: Vec<u64>,
-}
-
-impl Path for SlowStarter {
-    fn arms(&self) -> usize {
-        self.counts.len()
-    }
-
-    fn means(&mut self, _round: u64, _draw: Draw, means: &mut [f64]) {
-        let SlowStarterParams { before, after, plays, .. } = &self.params;
-        for (i, mean) in means.iter_mut().enumerate() {
-            *mean = if self.counts[i] < *plays { before[i] } else { after[i] };
-        }
-    }
-
-    fn played(&mut self, arm: usize) {
-        self.counts[arm] += 1;
-    }
-
-    fn best_alone(&self, rounds: u64) -> Option<f64> {
-        let SlowStarterParams { before, after, plays, .. } = &self.params;
-        let slow = rounds.min(*plays);
-        let alone = |i: usize| before[i] * slow as f64 + after[i] * (rounds - slow) as f64;
-        (0..before.len()).map(alone).reduce(f64::min)
-    }
 }
 
 const ADAPTIVE: Entry = Entry {

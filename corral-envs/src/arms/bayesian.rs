@@ -4,10 +4,10 @@ use corral_core::params;
 use corral_core::prior::{Noise, Prior};
 use corral_core::registry::{Entry, Kind, Row};
 
-use super::stochastic::Bernoulli;
-use super::{ARMS, Gaussian, GaussianParams, Law, Stationary};
+use super::ARMS;
+use super::stochastic::{bernoulli, gaussian};
 use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
+use crate::{EnvError, World};
 
 params! {
     /// Parameters of a Bayesian bandit.
@@ -37,49 +37,15 @@ impl Builds for BayesianParams {
             },
             _ => None,
         };
-        let law = match variance {
-            Some(v) => {
-                Drawn::Gaussian(Gaussian::new(GaussianParams { means, sd: libm::sqrt(v), clip: self.clip }))
-            }
-            None => {
-                corral_core::params::Bounds::UNIT.check("means", &means)?;
-                Drawn::Bernoulli(Bernoulli { means, scale: 1.0, offset: 0.0 })
-            }
-        };
         // H(q): exact where the prior allows it, else from 10000 draws.
         let entropy = self.prior.entropy(self.arms, 10_000, ask.rng);
-        ask.game(Stationary::new(law).with_facts(vec![("entropy of the best arm", entropy)]))
-    }
-}
-
-/// The laws that a prior led to.
-#[derive(Debug, Clone)]
-pub enum Drawn {
-    /// Losses are 0 or 1.
-    Bernoulli(Bernoulli),
-    /// Losses are normal.
-    Gaussian(Gaussian),
-}
-
-impl Law for Drawn {
-    fn arms(&self) -> usize {
-        match self {
-            Self::Bernoulli(law) => law.arms(),
-            Self::Gaussian(law) => law.arms(),
-        }
-    }
-
-    fn mean(&self, arm: usize) -> f64 {
-        match self {
-            Self::Bernoulli(law) => law.mean(arm),
-            Self::Gaussian(law) => law.mean(arm),
-        }
-    }
-
-    fn loss(&self, arm: usize, draw: Draw) -> f64 {
-        match self {
-            Self::Bernoulli(law) => law.loss(arm, draw),
-            Self::Gaussian(law) => law.loss(arm, draw),
+        let named = "entropy of the best arm";
+        match variance {
+            Some(v) => ask.game(gaussian(means, libm::sqrt(v), self.clip).with_fact(named, entropy)),
+            None => {
+                corral_core::params::Bounds::UNIT.check("means", &means)?;
+                ask.game(bernoulli(means, 1.0, 0.0).with_fact(named, entropy))
+            }
         }
     }
 }

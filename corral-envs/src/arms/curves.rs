@@ -1,17 +1,19 @@
 //! Arms that are learners: an arm's loss is its learning curve at the number of times it was played.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use corral_core::params;
 use corral_core::registry::{Entry, Kind, Row, Unknown};
 
-use super::{Moving, Noise, Path};
+use super::{Moving, Noise, Past};
 use crate::data::{File, Texts, at, resolve};
 use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
+use crate::{EnvError, World};
 
 params! {
-    /// Parameters of [`LearningCurves`].
+    /// Parameters of arms that are learners: arm i costs curve_i(n) in its play after n others. The best in hindsight is the
+    /// learner that is best had it been followed in every round.
     pub struct LearningCurvesParams {
         /// A CSV with the columns set, learner, size and loss, here or in the folder that `CORRAL_DATA` names.
         file: String;
@@ -25,13 +27,24 @@ params! {
 impl Builds for LearningCurvesParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let noise = self.noise;
-        ask.game(Moving::new(self.read()?, noise))
+        let curves = Arc::new(self.read()?);
+        let (arms, all) = (curves.len(), Arc::clone(&curves));
+        let alone = move |rounds: u64| {
+            let alone = |curve: &Curve| (0..rounds).map(|plays| curve.at(plays)).sum();
+            all.iter().map(alone).reduce(f64::min)
+        };
+        let path = move |past: &Past<'_>, means: &mut [f64]| {
+            for ((mean, curve), plays) in means.iter_mut().zip(curves.iter()).zip(past.plays) {
+                *mean = curve.at(*plays);
+            }
+        };
+        ask.game(Moving::new(arms, noise, path).alone(alone))
     }
 }
 
 impl LearningCurvesParams {
     /// Reads the curves of one set; learners are numbered in the order of their names.
-    fn read(self) -> Result<LearningCurves, EnvError> {
+    fn read(self) -> Result<Vec<Curve>, EnvError> {
         let path = resolve(&self.file);
         let mut rows = Texts::open(&File::csv(path.clone()), ["set", "learner", "size", "loss"])?;
         let mut sets: BTreeMap<String, BTreeMap<String, BTreeMap<u64, f64>>> = BTreeMap::new();
@@ -70,7 +83,7 @@ impl LearningCurvesParams {
         let curve = |anchors: &BTreeMap<u64, f64>| {
             Curve(anchors.iter().map(|(size, loss)| (libm::log(*size as f64), *loss)).collect())
         };
-        Ok(LearningCurves { counts: vec![0; learners.len()], curves: learners.values().map(curve).collect() })
+        Ok(learners.values().map(curve).collect())
     }
 }
 
@@ -89,35 +102,6 @@ impl Curve {
             (Some((_, loss)), None) | (None, Some((_, loss))) => loss,
             (None, None) => f64::NAN,
         }
-    }
-}
-
-/// Arm i costs curve_i(n) in its play after n others. The best in hindsight is the learner that is best had it been
-/// followed in every round.
-#[derive(Debug, Clone)]
-pub struct LearningCurves {
-    curves: Vec<Curve>,
-    counts: Vec<u64>,
-}
-
-impl Path for LearningCurves {
-    fn arms(&self) -> usize {
-        self.curves.len()
-    }
-
-    fn means(&mut self, _round: u64, _draw: Draw, means: &mut [f64]) {
-        for ((mean, curve), plays) in means.iter_mut().zip(&self.curves).zip(&self.counts) {
-            *mean = curve.at(*plays);
-        }
-    }
-
-    fn played(&mut self, arm: usize) {
-        self.counts[arm] += 1;
-    }
-
-    fn best_alone(&self, rounds: u64) -> Option<f64> {
-        let alone = |curve: &Curve| (0..rounds).map(|plays| curve.at(plays)).sum();
-        self.curves.iter().map(alone).reduce(f64::min)
     }
 }
 

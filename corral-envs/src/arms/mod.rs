@@ -12,23 +12,21 @@ mod stochastic;
 use corral_core::ParamError;
 use corral_core::params::Bounds;
 
-pub use adaptive::{
-    AntiCumulative, AntiCumulativeParams, AntiGreedy, AntiGreedyParams, SlowStarter, SlowStarterParams,
-};
-pub use bayesian::{BayesianParams, Drawn};
-pub use curves::{LearningCurves, LearningCurvesParams};
-pub use moving::{Moving, Noise, Path};
-pub use oblivious::{
-    Alternating, AlternatingParams, ChangeParams, Constrained, ConstrainedParams, Drift, DriftParams,
-    FtlKiller, Switching, SwitchingParams,
-};
+use moving::{Moving, Past};
+use stationary::Stationary;
+
+pub use adaptive::{AntiCumulativeParams, AntiGreedyParams, SlowStarterParams};
+pub use bayesian::BayesianParams;
+pub use curves::LearningCurvesParams;
+pub use moving::Noise;
+pub use oblivious::{AlternatingParams, ChangeParams, ConstrainedParams, DriftParams, SwitchingParams};
 pub use replay::{Replay, ReplayParams};
-pub use stationary::{Law, Stationary};
 pub use stochastic::{
-    Bernoulli, BernoulliParams, Beta, BetaParams, Deterministic, DeterministicParams, Exp3HardParams,
-    GapParams, Gaussian, GaussianParams, HeavyTailed, HeavyTailedParams, clipped_mean,
+    BernoulliParams, BetaParams, DeterministicParams, Exp3HardParams, GapParams, GaussianParams,
+    HeavyTailedParams, clipped_mean,
 };
 
+pub(crate) use adaptive::AntiGreedy;
 pub(crate) use adaptive::ROWS as ADAPTIVE;
 pub(crate) use adaptive::WINDOW;
 pub(crate) use bayesian::ROWS as BAYESIAN;
@@ -36,6 +34,7 @@ pub(crate) use curves::ROWS as CURVES;
 pub(crate) use oblivious::ROWS as OBLIVIOUS;
 pub(crate) use replay::ROWS as REPLAY;
 pub(crate) use stochastic::ROWS as STOCHASTIC;
+pub(crate) use stochastic::deterministic;
 
 /// How many arms there may be.
 pub(crate) const ARMS: Bounds = Bounds::between(1.0, MOST_ARMS);

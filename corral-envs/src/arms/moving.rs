@@ -6,25 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::bandit::{Game, Round, coin};
 use crate::{ArmSums, Draw, EnvError};
 
-/// How the mean losses of K arms move.
-///
-/// # What an implementation owes
-/// `means` sees the past only: `played` is called after the round, never before its means are fixed.
-pub trait Path: Send {
-    /// The number of arms.
-    fn arms(&self) -> usize;
-
-    /// Writes the mean losses of round `round` (counted from 0).
-    fn means(&mut self, round: u64, draw: Draw, means: &mut [f64]);
-
-    /// Puts the decision of the round that ends into the history.
-    fn played(&mut self, _arm: usize) {}
-
-    /// The cumulative mean loss of the best arm had it been played always, where that is not the smallest sum of the
-    /// arms' mean losses: paths that depend on an arm's own plays.
-    fn best_alone(&self, _rounds: u64) -> Option<f64> {
-        None
-    }
+/// What was before a round.
+pub struct Past<'a> {
+    /// How many rounds were.
+    pub rounds: u64,
+    /// How often each arm was played.
+    pub plays: &'a [u64],
+    /// The arm of the last round.
+    pub last: Option<usize>,
 }
 
 /// How a loss follows its mean.
@@ -50,30 +39,42 @@ impl Noise {
     }
 }
 
-/// A bandit whose mean losses move along a [`Path`].
-#[derive(Debug, Clone)]
+/// The cumulative mean loss of the best arm had it been played in all of so many rounds.
+type Alone = Box<dyn Fn(u64) -> Option<f64> + Send>;
+
+/// A bandit whose mean losses move: `path` writes those of a round, and sees the past only.
 pub struct Moving<P> {
     path: P,
     noise: Noise,
     sums: ArmSums,
+    plays: Vec<u64>,
+    last: Option<usize>,
+    alone: Option<Alone>,
 }
 
-impl<P: Path> Moving<P> {
-    /// The bandit that moves along `path`.
-    pub fn new(path: P, noise: Noise) -> Self {
-        Self { sums: ArmSums::new(path.arms()), path, noise }
+impl<P: FnMut(&Past<'_>, &mut [f64]) + Send> Moving<P> {
+    /// The bandit whose `arms` arms move along `path`.
+    pub fn new(arms: usize, noise: Noise, path: P) -> Self {
+        Self { path, noise, sums: ArmSums::new(arms), plays: vec![0; arms], last: None, alone: None }
+    }
+
+    /// The same, where an arm's losses depend on its own plays: the best arm is then not the one with the smallest sum of
+    /// mean losses.
+    pub fn alone(self, best: impl Fn(u64) -> Option<f64> + Send + 'static) -> Self {
+        Self { alone: Some(Box::new(best)), ..self }
     }
 }
 
-impl<P: Path> Game for Moving<P> {
+impl<P: FnMut(&Past<'_>, &mut [f64]) + Send> Game for Moving<P> {
     const SUMS_LEAST: bool = false;
 
     fn setup(&self) -> Setup {
-        Setup::arms(self.path.arms(), None)
+        Setup::arms(self.plays.len(), None)
     }
 
     fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
-        self.path.means(round.number, round.draw, round.means);
+        let past = Past { rounds: round.number, plays: &self.plays, last: self.last };
+        (self.path)(&past, round.means);
         self.sums.add(round.means);
         Ok(())
     }
@@ -83,10 +84,11 @@ impl<P: Path> Game for Moving<P> {
     }
 
     fn played(&mut self, arm: usize, _context: &Context) {
-        self.path.played(arm);
+        self.plays[arm] += 1;
+        self.last = Some(arm);
     }
 
     fn best(&self, rounds: u64, _least: f64) -> f64 {
-        self.path.best_alone(rounds).unwrap_or_else(|| self.sums.best())
+        self.alone.as_ref().and_then(|best| best(rounds)).unwrap_or_else(|| self.sums.best())
     }
 }

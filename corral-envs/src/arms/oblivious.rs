@@ -5,12 +5,12 @@ use corral_core::registry::{Entry, Kind, Row};
 use corral_core::{ParamError, params};
 
 use super::adaptive::same_arms;
-use super::{ARMS, Moving, Noise, Path, SEVERAL_ARMS, given};
+use super::{ARMS, Moving, Noise, Past, SEVERAL_ARMS, given};
 use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
+use crate::{EnvError, World};
 
 params! {
-    /// Parameters of [`Switching`].
+    /// Parameters of arms that change all at once.
     pub struct SwitchingParams {
         /// Mean LOSS per arm, one list per phase.
         means: Vec<Vec<f64>>, Bounds::UNIT;
@@ -42,28 +42,18 @@ impl Builds for SwitchingParams {
         if let Some(i) = at.windows(2).position(|w| w[0] > w[1]) {
             return Err(ParamError::new("at", format!("{} after {}", at[i + 1], at[i]), "in order").into());
         }
-        ask.game(Moving::new(Switching { means: self.means, at, phase: 0 }, self.noise))
+        ask.game(Moving::new(arms, self.noise, switching(self.means, at)))
     }
 }
 
 /// Mean losses that are constant but for given rounds, in which all of them change.
-#[derive(Debug, Clone)]
-pub struct Switching {
-    means: Vec<Vec<f64>>,
-    at: Vec<u64>,
-    phase: usize,
-}
-
-impl Path for Switching {
-    fn arms(&self) -> usize {
-        self.means[0].len()
-    }
-
-    fn means(&mut self, round: u64, _draw: Draw, means: &mut [f64]) {
-        while self.at.get(self.phase).is_some_and(|at| *at <= round) {
-            self.phase += 1;
+fn switching(phases: Vec<Vec<f64>>, at: Vec<u64>) -> impl FnMut(&Past<'_>, &mut [f64]) + Send {
+    let mut phase = 0;
+    move |past: &Past<'_>, means: &mut [f64]| {
+        while at.get(phase).is_some_and(|at| *at <= past.rounds) {
+            phase += 1;
         }
-        means.copy_from_slice(&self.means[self.phase]);
+        means.copy_from_slice(&phases[phase]);
     }
 }
 
@@ -86,12 +76,13 @@ impl Builds for ChangeParams {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
         let at = vec![(self.at * ask.rounds as f64) as u64];
-        ask.game(Moving::new(Switching { means: vec![self.before, self.after], at, phase: 0 }, self.noise))
+        let arms = self.before.len();
+        ask.game(Moving::new(arms, self.noise, switching(vec![self.before, self.after], at)))
     }
 }
 
 params! {
-    /// Parameters of [`Drift`].
+    /// Parameters of drifting arms: mean_i(t) = 1/2 + A sin(2 pi (t/P + i/K)).
     pub struct DriftParams {
         /// The number of arms.
         arms: usize, ARMS;
@@ -107,35 +98,20 @@ params! {
 impl Builds for DriftParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let period = self.period.unwrap_or(ask.rounds.max(1) as f64);
-        ask.game(Moving::new(Drift { arms: self.arms, amplitude: self.amplitude, period }, self.noise))
-    }
-}
-
-/// mean_i(t) = 1/2 + A sin(2 pi (t/P + i/K)).
-#[derive(Debug, Clone)]
-pub struct Drift {
-    arms: usize,
-    amplitude: f64,
-    period: f64,
-}
-
-impl Path for Drift {
-    fn arms(&self) -> usize {
-        self.arms
-    }
-
-    fn means(&mut self, round: u64, _draw: Draw, means: &mut [f64]) {
-        let time = round as f64 / self.period;
-        for (i, mean) in means.iter_mut().enumerate() {
-            let phase = time + i as f64 / self.arms as f64;
-            let swing = self.amplitude * libm::sin(std::f64::consts::TAU * (phase - libm::floor(phase)));
-            *mean = (0.5 + swing).clamp(0.0, 1.0);
-        }
+        let Self { arms, amplitude, noise, .. } = self;
+        ask.game(Moving::new(arms, noise, move |past, means| {
+            let time = past.rounds as f64 / period;
+            for (i, mean) in means.iter_mut().enumerate() {
+                let phase = time + i as f64 / arms as f64;
+                let swing = amplitude * libm::sin(std::f64::consts::TAU * (phase - libm::floor(phase)));
+                *mean = (0.5 + swing).clamp(0.0, 1.0);
+            }
+        }))
     }
 }
 
 params! {
-    /// Parameters of [`Alternating`] and [`FtlKiller`].
+    /// Parameters of the two sequences that punish followers.
     pub struct AlternatingParams {
         /// The number of arms.
         arms: usize = 2, SEVERAL_ARMS;
@@ -145,50 +121,33 @@ params! {
 impl Builds for AlternatingParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         match ask.name {
-            "ftl-killer" => ask.game(Moving::new(FtlKiller(self.arms), Noise::None)),
-            _ => ask.game(Moving::new(Alternating(self.arms), Noise::None)),
+            "ftl-killer" => ask.game(Moving::new(self.arms, Noise::None, ftl_killer)),
+            _ => ask.game(Moving::new(self.arms, Noise::None, alternating)),
         }
     }
 }
 
 /// Arm i costs (t + i) mod 2 in round t: it punishes whoever follows the last loss.
-#[derive(Debug, Clone)]
-pub struct Alternating(usize);
-
-impl Path for Alternating {
-    fn arms(&self) -> usize {
-        self.0
-    }
-
-    fn means(&mut self, round: u64, _draw: Draw, means: &mut [f64]) {
-        for (i, mean) in means.iter_mut().enumerate() {
-            *mean = ((round + i as u64) % 2) as f64;
-        }
+fn alternating(past: &Past<'_>, means: &mut [f64]) {
+    for (i, mean) in means.iter_mut().enumerate() {
+        *mean = ((past.rounds + i as u64) % 2) as f64;
     }
 }
 
 /// The sequence that makes the follower of the leader lose every round: (1/2, 0), then (0, 1) and (1, 0) in turn; arms
 /// beyond the second always cost 1.
-#[derive(Debug, Clone)]
-pub struct FtlKiller(usize);
-
-impl Path for FtlKiller {
-    fn arms(&self) -> usize {
-        self.0
-    }
-
-    fn means(&mut self, round: u64, _draw: Draw, means: &mut [f64]) {
-        means.fill(1.0);
-        (means[0], means[1]) = match round {
-            0 => (0.5, 0.0),
-            t if t % 2 == 1 => (0.0, 1.0),
-            _ => (1.0, 0.0),
-        };
-    }
+fn ftl_killer(past: &Past<'_>, means: &mut [f64]) {
+    means.fill(1.0);
+    (means[0], means[1]) = match past.rounds {
+        0 => (0.5, 0.0),
+        t if t % 2 == 1 => (0.0, 1.0),
+        _ => (1.0, 0.0),
+    };
 }
 
 params! {
-    /// Parameters of [`Constrained`].
+    /// Parameters of a stochastic world with adversarial swings: the gap between the best arm and the others never changes,
+    /// but all means swing between (0, gap) and (1 - gap, 1) in phases that grow by a factor of 1.6.
     pub struct ConstrainedParams {
         /// The number of arms.
         arms: usize, ARMS;
@@ -210,39 +169,18 @@ impl Builds for ConstrainedParams {
         if best >= arms {
             return Err(ParamError::new("best", best, "an arm").into());
         }
-        let path = Constrained { arms, gap, growth, best, length: 1.0, end: 1.0, high: false };
-        ask.game(Moving::new(path, noise))
-    }
-}
-
-/// Stochastic with adversarial swings: the gap between the best arm and the others never changes, but all means swing
-/// between (0, gap) and (1 - gap, 1) in phases that grow by a factor of 1.6.
-#[derive(Debug, Clone)]
-pub struct Constrained {
-    arms: usize,
-    gap: f64,
-    growth: f64,
-    best: usize,
-    // Length and end of the present phase, and whether its means are the high ones.
-    length: f64,
-    end: f64,
-    high: bool,
-}
-
-impl Path for Constrained {
-    fn arms(&self) -> usize {
-        self.arms
-    }
-
-    fn means(&mut self, round: u64, _draw: Draw, means: &mut [f64]) {
-        while round as f64 >= self.end {
-            self.length *= self.growth;
-            self.end += self.length;
-            self.high = !self.high;
-        }
-        let best = if self.high { 1.0 - self.gap } else { 0.0 };
-        means.fill(best + self.gap);
-        means[self.best] = best;
+        // Length and end of the present phase, and whether its means are the high ones.
+        let (mut length, mut end, mut high) = (1.0, 1.0, false);
+        ask.game(Moving::new(arms, noise, move |past, means| {
+            while past.rounds as f64 >= end {
+                length *= growth;
+                end += length;
+                high = !high;
+            }
+            let least = if high { 1.0 - gap } else { 0.0 };
+            means.fill(least + gap);
+            means[best] = least;
+        }))
     }
 }
 

@@ -5,53 +5,44 @@ use corral_core::{LossDomain, Setup};
 use crate::bandit::{Game, Round};
 use crate::{Draw, EnvError};
 
-/// The laws of K arms.
-pub trait Law: Send {
-    /// The number of arms.
-    fn arms(&self) -> usize;
-
-    /// The mean loss of an arm below `arms`.
-    fn mean(&self, arm: usize) -> f64;
-
-    /// The loss of an arm below `arms` in the round of `draw`.
-    fn loss(&self, arm: usize, draw: Draw) -> f64;
-
-    /// Where the losses lie.
-    fn losses(&self) -> LossDomain {
-        LossDomain::Unit
-    }
-}
-
-/// A stochastic multi-armed bandit: the paper's "stochastic environment" of its multi-armed example.
-#[derive(Debug, Clone)]
+/// A stochastic multi-armed bandit: the paper's "stochastic environment" of its multi-armed example. `law` is the loss of an
+/// arm in the round of a draw.
 pub struct Stationary<L> {
     law: L,
+    means: Vec<f64>,
     least: f64,
+    losses: LossDomain,
     facts: Vec<(&'static str, f64)>,
 }
 
-impl<L: Law> Stationary<L> {
-    /// The bandit with these laws.
-    pub fn new(law: L) -> Self {
-        let least = (0..law.arms()).map(|a| law.mean(a)).fold(f64::INFINITY, f64::min);
-        Self { law, least, facts: Vec::new() }
+impl<L: Fn(usize, Draw) -> f64 + Send> Stationary<L> {
+    /// The bandit whose arms have these mean losses, with losses in [0, 1].
+    pub fn new(means: Vec<f64>, law: L) -> Self {
+        let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+        Self { law, means, least, losses: LossDomain::Unit, facts: Vec::new() }
     }
 
-    /// The same, with numbers that a report should show.
-    pub fn with_facts(self, facts: Vec<(&'static str, f64)>) -> Self {
-        Self { facts, ..self }
+    /// The same, with losses anywhere unless `unit`.
+    pub fn within(self, unit: bool) -> Self {
+        Self { losses: if unit { LossDomain::Unit } else { LossDomain::Real }, ..self }
+    }
+
+    /// The same, with a number that a report should show.
+    pub fn with_fact(mut self, name: &'static str, value: f64) -> Self {
+        self.facts.push((name, value));
+        self
     }
 }
 
-impl<L: Law> Game for Stationary<L> {
+impl<L: Fn(usize, Draw) -> f64 + Send> Game for Stationary<L> {
     const SUMS_LEAST: bool = false;
 
     fn setup(&self) -> Setup {
-        Setup { losses: self.law.losses(), ..Setup::arms(self.law.arms(), None) }
+        Setup { losses: self.losses, ..Setup::arms(self.means.len(), None) }
     }
 
     fn first(&self, means: &mut [f64]) {
-        means.iter_mut().enumerate().for_each(|(arm, mean)| *mean = self.law.mean(arm));
+        means.copy_from_slice(&self.means);
     }
 
     fn next(&mut self, _round: Round<'_>) -> Result<(), EnvError> {
@@ -59,7 +50,7 @@ impl<L: Law> Game for Stationary<L> {
     }
 
     fn loss(&self, arm: usize, _mean: f64, draw: Draw) -> f64 {
-        self.law.loss(arm, draw)
+        (self.law)(arm, draw)
     }
 
     fn best(&self, rounds: u64, _least: f64) -> f64 {

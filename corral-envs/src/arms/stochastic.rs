@@ -2,10 +2,10 @@
 
 use corral_core::params::Bounds;
 use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{LossDomain, ParamError, params};
+use corral_core::{ParamError, params};
 use rand_distr::Distribution;
 
-use super::{ARMS, Law, Stationary, given};
+use super::{ARMS, Stationary, given};
 use crate::bandit::coin;
 use crate::world::{Ask, Build, Builds, row};
 use crate::{Draw, EnvError, World};
@@ -14,7 +14,7 @@ use crate::{Draw, EnvError, World};
 const STOCHASTIC: Entry = Entry { kind: Kind::Arms, fits: "stochastic", cost: "O(1)", ..Entry::EMPTY };
 
 params! {
-    /// Parameters of [`Bernoulli`].
+    /// Parameters of Bernoulli arms.
     pub struct BernoulliParams {
         /// The probability of LOSS 1, per arm.
         means: Vec<f64>, Bounds::UNIT;
@@ -28,41 +28,23 @@ params! {
 impl Builds for BernoulliParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("means", &self.means)?;
-        let Self { means, scale, offset } = self;
-        ask.game(Stationary::new(Bernoulli { means, scale, offset }))
+        ask.game(bernoulli(self.means, self.scale, self.offset))
     }
 }
 
 /// Arms that cost 1 (times a scale, plus an offset) with a fixed probability, else 0.
-#[derive(Debug, Clone)]
-pub struct Bernoulli {
-    pub(super) means: Vec<f64>,
-    pub(super) scale: f64,
-    pub(super) offset: f64,
-}
-
-impl Law for Bernoulli {
-    fn arms(&self) -> usize {
-        self.means.len()
-    }
-
-    fn mean(&self, arm: usize) -> f64 {
-        self.offset + self.scale * self.means[arm]
-    }
-
-    #[inline]
-    fn loss(&self, arm: usize, draw: Draw) -> f64 {
-        self.offset + self.scale * coin(self.means[arm], draw, arm as u64)
-    }
-
-    fn losses(&self) -> LossDomain {
-        let unit = self.offset >= 0.0 && self.offset + self.scale <= 1.0;
-        if unit { LossDomain::Unit } else { LossDomain::Real }
-    }
+pub(super) fn bernoulli(
+    chances: Vec<f64>,
+    scale: f64,
+    offset: f64,
+) -> Stationary<impl Fn(usize, Draw) -> f64 + Send> {
+    let means = chances.iter().map(|p| offset + scale * p).collect();
+    let law = move |arm: usize, draw: Draw| offset + scale * coin(chances[arm], draw, arm as u64);
+    Stationary::new(means, law).within(offset >= 0.0 && offset + scale <= 1.0)
 }
 
 params! {
-    /// Parameters of [`Gaussian`].
+    /// Parameters of normal arms.
     pub struct GaussianParams {
         /// Mean LOSS per arm, before clipping.
         means: Vec<f64>, Bounds::FINITE;
@@ -77,7 +59,7 @@ params! {
 impl Builds for GaussianParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("means", &self.means)?;
-        ask.game(Stationary::new(Gaussian::new(self)))
+        ask.game(gaussian(self.means, self.sd, self.clip))
     }
 }
 
@@ -90,42 +72,24 @@ pub fn clipped_mean(mean: f64, sd: f64) -> f64 {
     (mean * (below(b) - below(a)) + sd * (density(a) - density(b)) + below(-b)).clamp(0.0, 1.0)
 }
 
-/// Arms with normal losses: clipped to [0, 1], which moves their means (`mean` is the one after clipping), or, for
-/// published experiments that do so, not clipped. Losses of the latter may lie outside [0, 1].
-#[derive(Debug, Clone)]
-pub struct Gaussian {
-    params: GaussianParams,
-    expected: Vec<f64>,
-}
-
-impl Gaussian {
-    pub(super) fn new(params: GaussianParams) -> Self {
-        let expected = |mean: &f64| if params.clip { clipped_mean(*mean, params.sd) } else { *mean };
-        Self { expected: params.means.iter().map(expected).collect(), params }
-    }
-}
-
-impl Law for Gaussian {
-    fn arms(&self) -> usize {
-        self.expected.len()
-    }
-
-    fn mean(&self, arm: usize) -> f64 {
-        self.expected[arm]
-    }
-
-    fn loss(&self, arm: usize, draw: Draw) -> f64 {
-        let loss = self.params.means[arm] + self.params.sd * draw.normal(arm as u64);
-        if self.params.clip { loss.clamp(0.0, 1.0) } else { loss }
-    }
-
-    fn losses(&self) -> LossDomain {
-        if self.params.clip { LossDomain::Unit } else { LossDomain::Real }
-    }
+/// Arms with normal losses: clipped to [0, 1], which moves their means, or, for published experiments that do so, not
+/// clipped. Losses of the latter may lie outside [0, 1].
+pub(super) fn gaussian(
+    centres: Vec<f64>,
+    sd: f64,
+    clip: bool,
+) -> Stationary<impl Fn(usize, Draw) -> f64 + Send> {
+    let mean = |centre: &f64| if clip { clipped_mean(*centre, sd) } else { *centre };
+    let means = centres.iter().map(mean).collect();
+    let law = move |arm: usize, draw: Draw| {
+        let loss = centres[arm] + sd * draw.normal(arm as u64);
+        if clip { loss.clamp(0.0, 1.0) } else { loss }
+    };
+    Stationary::new(means, law).within(clip)
 }
 
 params! {
-    /// Parameters of [`Beta`].
+    /// Parameters of arms whose losses have a Beta law.
     pub struct BetaParams {
         /// First parameter per arm; the mean LOSS is a / (a + b).
         a: Vec<f64>, Bounds::POSITIVE;
@@ -148,33 +112,15 @@ impl Builds for BetaParams {
             );
         }
         let means = self.a.iter().zip(&self.b).map(|(a, b)| a / (a + b)).collect();
-        ask.game(Stationary::new(Beta { laws, means }))
-    }
-}
-
-/// Arms whose losses have a Beta law.
-#[derive(Debug, Clone)]
-pub struct Beta {
-    laws: Vec<rand_distr::Beta<f64>>,
-    means: Vec<f64>,
-}
-
-impl Law for Beta {
-    fn arms(&self) -> usize {
-        self.means.len()
-    }
-
-    fn mean(&self, arm: usize) -> f64 {
-        self.means[arm]
-    }
-
-    fn loss(&self, arm: usize, draw: Draw) -> f64 {
-        self.laws[arm].sample(&mut draw.stream(arm as u64)).clamp(0.0, 1.0)
+        let law =
+            move |arm: usize, draw: Draw| laws[arm].sample(&mut draw.stream(arm as u64)).clamp(0.0, 1.0);
+        ask.game(Stationary::new(means, law))
     }
 }
 
 params! {
-    /// Parameters of [`HeavyTailed`].
+    /// Parameters of arms with losses min(1, X), where P(X > x) = (1 + x/s)^-a: most are small, and now and then one costs all
+    /// there is.
     pub struct HeavyTailedParams {
         /// The scale of the LOSS per arm: half of the losses are below about the scale.
         scales: Vec<f64>, Bounds::POSITIVE;
@@ -192,35 +138,16 @@ impl Builds for HeavyTailedParams {
             a => s / (a - 1.0) * -libm::expm1((1.0 - a) * libm::log1p(1.0 / s)),
         };
         let means = self.scales.iter().map(mean).collect();
-        ask.game(Stationary::new(HeavyTailed { means, params: self }))
-    }
-}
-
-/// Arms with losses min(1, X), where P(X > x) = (1 + x/s)^-a: most are small, and now and then one costs all there is.
-#[derive(Debug, Clone)]
-pub struct HeavyTailed {
-    params: HeavyTailedParams,
-    means: Vec<f64>,
-}
-
-impl Law for HeavyTailed {
-    fn arms(&self) -> usize {
-        self.means.len()
-    }
-
-    fn mean(&self, arm: usize) -> f64 {
-        self.means[arm]
-    }
-
-    fn loss(&self, arm: usize, draw: Draw) -> f64 {
-        // 1 - u is in (0, 1].
-        let tail = 1.0 - draw.uniform(arm as u64);
-        (self.params.scales[arm] * (libm::pow(tail, -1.0 / self.params.exponent) - 1.0)).min(1.0)
+        ask.game(Stationary::new(means, move |arm, draw| {
+            // 1 - u is in (0, 1].
+            let tail = 1.0 - draw.uniform(arm as u64);
+            (self.scales[arm] * (libm::pow(tail, -1.0 / self.exponent) - 1.0)).min(1.0)
+        }))
     }
 }
 
 params! {
-    /// Parameters of [`Deterministic`].
+    /// Parameters of arms that always cost the same.
     pub struct DeterministicParams {
         /// The loss per arm.
         losses: Vec<f64>, Bounds::UNIT;
@@ -230,28 +157,13 @@ params! {
 impl Builds for DeterministicParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("losses", &self.losses)?;
-        ask.game(Stationary::new(Deterministic { losses: self.losses }))
+        ask.game(deterministic(self.losses))
     }
 }
 
 /// Arms that always cost the same.
-#[derive(Debug, Clone)]
-pub struct Deterministic {
-    pub(crate) losses: Vec<f64>,
-}
-
-impl Law for Deterministic {
-    fn arms(&self) -> usize {
-        self.losses.len()
-    }
-
-    fn mean(&self, arm: usize) -> f64 {
-        self.losses[arm]
-    }
-
-    fn loss(&self, arm: usize, _draw: Draw) -> f64 {
-        self.losses[arm]
-    }
+pub(crate) fn deterministic(losses: Vec<f64>) -> Stationary<impl Fn(usize, Draw) -> f64 + Send> {
+    Stationary::new(losses.clone(), move |arm, _| losses[arm])
 }
 
 params! {
@@ -272,7 +184,7 @@ params! {
 
 impl GapParams {
     /// The world, for a run of `rounds` rounds.
-    fn world(self, rounds: u64) -> Result<Stationary<Bernoulli>, ParamError> {
+    fn world(self, rounds: u64) -> Result<Stationary<impl Fn(usize, Draw) -> f64 + Send>, ParamError> {
         let gap = match (self.gap, self.scale) {
             (Some(gap), None) => gap,
             (None, Some(scale)) => {
@@ -287,7 +199,7 @@ impl GapParams {
         }
         let mut means = vec![0.5; self.arms];
         means[best] = 0.5 - gap;
-        Ok(Stationary::new(Bernoulli { means, scale: 1.0, offset: 0.0 }).with_facts(vec![("gap", gap)]))
+        Ok(bernoulli(means, 1.0, 0.0).with_fact("gap", gap))
     }
 }
 

@@ -8,7 +8,7 @@ use corral_core::{Context, ContextSampler, Policy, Setup, memory, params};
 use serde::{Deserialize, Serialize};
 
 use super::tabular::{CELLS, Cells, random_tables};
-use crate::arms::{AntiGreedy, Path, WINDOW};
+use crate::arms::{AntiGreedy, WINDOW};
 use crate::bandit::{Game, Round};
 use crate::regret::CellSums;
 use crate::world::{Ask, Build, Builds, row};
@@ -93,7 +93,7 @@ impl Game for Contrary {
             Order::Uniform => round.draw.uniform(0),
         });
         self.cells.write(self.cell, round.context);
-        self.answers[self.cell].means(round.number, round.draw, round.means);
+        self.answers[self.cell].means(round.means);
         self.sums.add(self.cell, round.means);
         Ok(())
     }

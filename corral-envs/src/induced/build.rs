@@ -4,10 +4,7 @@ use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
 use corral_core::{ParamError, params};
 
-use super::{
-    Announce, Bursts, Constant, Decay, Half, Induced, Recorded, Schedule, Staircase, Starve, StarveWhat,
-    Substitute,
-};
+use super::{Announce, Induced, Schedule, Substitute};
 use crate::data::{matrix, resolve};
 use crate::world::{Make, named};
 use crate::{BuildError, EnvError, World};
@@ -28,7 +25,7 @@ pub const SCHEDULES: Registry<Make<Around>> = Registry::new(
 );
 
 /// A schedule, what E plays unseen, and what the learner is told of the range.
-pub type Around = (Box<dyn Schedule>, Substitute, Announce);
+pub type Around = (Schedule, Substitute, Announce);
 
 const fn row<P: Schedules>(name: &'static str, summary: &'static str) -> Row<Make<Around>> {
     let source = "the paper's definition of E'";
@@ -61,14 +58,13 @@ params! {
 impl Schedules for RangeParams {
     fn schedule(self, name: &str) -> Result<Around, EnvError> {
         let Self { range, substitute, announce } = self;
-        let starve = |what| Box::new(Starve { range, what });
-        let schedule: Box<dyn Schedule> = match name {
-            "decay" => Box::new(Decay(range)),
-            "half" => Box::new(Half(range)),
-            "staircase" => Box::new(Staircase(range)),
-            "starve-good" => starve(StarveWhat::Good),
-            "starve-bad" => starve(StarveWhat::Bad),
-            _ => Box::new(Constant(range)),
+        let schedule = match name {
+            "decay" => Schedule::decay(range),
+            "half" => Schedule::half(range),
+            "staircase" => Schedule::staircase(range),
+            "starve-good" => Schedule::starve(range, true),
+            "starve-bad" => Schedule::starve(range, false),
+            _ => Schedule::constant(range),
         };
         let usual = if name == "staircase" { Announce::Doubling } else { Announce::default() };
         Ok((schedule, substitute, announce.unwrap_or(usual)))
@@ -76,7 +72,7 @@ impl Schedules for RangeParams {
 }
 
 params! {
-    /// Parameters of [`Bursts`].
+    /// Parameters of [`Schedule::bursts`].
     pub struct BurstsParams {
         /// rho, the largest 1/p.
         range: f64, Bounds::at_least(1.0);
@@ -97,12 +93,12 @@ impl Schedules for BurstsParams {
         if length > period {
             return Err(ParamError::new("length", length, format!("at most the period, {period}")).into());
         }
-        Ok((Box::new(Bursts { range, period, length }), self.substitute, self.announce))
+        Ok((Schedule::bursts(range, period, length), self.substitute, self.announce))
     }
 }
 
 params! {
-    /// Parameters of [`Recorded`].
+    /// Parameters of [`Schedule::recorded`].
     pub struct RecordedParams {
         /// p per round; when they are over the last one stays.
         probabilities: Vec<f64> = Vec::new();
@@ -127,7 +123,7 @@ impl Schedules for RecordedParams {
                 matrix(&resolve(&self.file), "probability in (0, 1]", probability)?.concat()
             }
         };
-        Ok((Box::new(Recorded::new(probabilities)?), self.substitute, self.announce))
+        Ok((Schedule::recorded(probabilities)?, self.substitute, self.announce))
     }
 }
 

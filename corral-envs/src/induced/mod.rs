@@ -13,9 +13,7 @@ use corral_core::{Arm, Context, Decision, Feedback, Observation, Point, Rng, Set
 use serde::{Deserialize, Serialize};
 
 pub use build::{Around, BurstsParams, RangeParams, RecordedParams, SCHEDULES, induce};
-pub use schedule::{
-    Bursts, Constant, Decay, Half, Moment, Recorded, Schedule, Staircase, Starve, StarveWhat,
-};
+pub use schedule::{Moment, Schedule};
 
 use crate::{EnvError, Environment};
 
@@ -75,14 +73,13 @@ pub enum Announce {
     Blind,
 }
 
-/// E' around the environment E, with the probabilities of a schedule S, for decisions D.
+/// E' around the environment E, with the probabilities of a schedule, for decisions D.
 ///
 /// `loss` is f'_t, and exceeds 1; `mean_loss` and `best_so_far` are those of E, whose expectations they share. A round
 /// draws what E draws, and one number.
-#[derive(Debug, Clone)]
-pub struct Induced<E, S, D> {
+pub struct Induced<E, D> {
     world: E,
-    schedule: S,
+    schedule: Schedule,
     substitute: Substitute,
     announce: Announce,
     horizon: u64,
@@ -99,14 +96,14 @@ pub struct Induced<E, S, D> {
     space: Space,
 }
 
-impl<E, S: Schedule, D> Induced<E, S, D> {
+impl<E, D> Induced<E, D> {
     /// E' around `world`, for a run of `horizon` rounds.
     ///
     /// # Errors
     /// The schedule's range is not a number of at least 1.
     pub fn new<X: ?Sized>(
         world: E,
-        mut schedule: S,
+        schedule: Schedule,
         substitute: Substitute,
         announce: Announce,
         horizon: u64,
@@ -114,7 +111,7 @@ impl<E, S: Schedule, D> Induced<E, S, D> {
     where
         E: Environment<X, D>,
     {
-        let range = schedule.range();
+        let range = schedule.range;
         if !(1.0..f64::INFINITY).contains(&range) {
             return Err(corral_core::ParamError::new("range", range, "finite and at least 1").into());
         }
@@ -158,7 +155,7 @@ impl<E, S: Schedule, D> Induced<E, S, D> {
         if need > self.range {
             self.range = match self.announce {
                 Announce::Known | Announce::Exact => need,
-                Announce::Doubling => (2.0 * need).min(self.schedule.range()),
+                Announce::Doubling => (2.0 * need).min(self.schedule.range),
                 Announce::Blind => self.range,
             };
         }
@@ -170,9 +167,7 @@ impl<E, S: Schedule, D> Induced<E, S, D> {
     }
 }
 
-impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>, S: Schedule> Environment<X, D>
-    for Induced<E, S, D>
-{
+impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X, D> for Induced<E, D> {
     fn setup(&self) -> Setup {
         self.world.setup()
     }
@@ -204,7 +199,7 @@ impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>, S: Schedule> E
             return Err(EnvError::Decision(decision.describe()));
         }
         let mut good = None;
-        if self.schedule.watches() {
+        if self.schedule.watches {
             let mean = self.world.mean_loss(decision);
             // Optimal where that can be told; else no worse than the proposals so far.
             let bar = D::extremes(&self.world)

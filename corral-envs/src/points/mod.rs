@@ -14,10 +14,10 @@ use corral_core::{Context, Feedback, LossDomain, Point, Rng, Set, Setup, Space};
 
 pub use adversarial::{AdversarialLinear, AdversarialLinearParams};
 pub use convex::{AdversarialConvex, AdversarialConvexParams, Shape};
-pub use normal::{NormalLinear, NormalLinearParams};
+pub use normal::NormalLinearParams;
 pub use reference::{ReferenceBallParams, ReferenceLoss, ReferenceSimplex, ReferenceSimplexParams};
 pub use sets::{Named, SetSpec};
-pub use stochastic::{Glm, GlmParams, Link, StochasticLinear, StochasticLinearParams, Structure};
+pub use stochastic::{GlmParams, Link, Projected, StochasticLinearParams, Structure};
 
 use crate::{Draw, EnvError, Environment, World};
 

@@ -2,14 +2,14 @@
 
 use corral_core::params::Bounds;
 use corral_core::registry::{Entry, Row};
-use corral_core::{LossDomain, ParamError, Set, params};
+use corral_core::{LossDomain, ParamError, params};
 
-use super::{Named, POINTS, PointLoss, PointWorld, SetSpec, dot};
+use super::{Named, POINTS, PointWorld, Projected, SetSpec};
 use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
+use crate::{EnvError, World};
 
 params! {
-    /// Parameters of [`NormalLinear`].
+    /// Parameters of rewards <theta, x> + N(offset, sd^2): the loss is 1 - reward, which may lie outside [0, 1].
     pub struct NormalLinearParams {
         /// The set of decisions.
         set: SetSpec = SetSpec::Named(Named::UnitSphere);
@@ -53,43 +53,16 @@ impl Builds for NormalLinearParams {
         }
         // The loss is 1 - reward: its linear part is -theta.
         let direction: Vec<f64> = theta.iter().map(|w| -w).collect();
-        let least = 1.0 - self.offset + set.linear_min(&direction, &mut vec![0.0; dim])?;
-        let losses = NormalLinear { direction, offset: self.offset, sd: self.sd, noise: 0.0, least };
+        let (offset, sd) = (self.offset, self.sd);
+        let losses = Projected::new(
+            &set,
+            direction,
+            LossDomain::Real,
+            move |draw| sd * draw.normal(0),
+            move |u| 1.0 - offset + u,
+            |mean, noise| mean - noise,
+        )?;
         Ok(PointWorld::new(set, losses, ask.rounds).boxed())
-    }
-}
-
-/// The reward of a point x is <theta, x> + N(offset, sd^2), and the loss 1 - reward, which may lie outside [0, 1]. The
-/// best point is computed, not listed.
-#[derive(Debug, Clone)]
-pub struct NormalLinear {
-    // -theta.
-    direction: Vec<f64>,
-    offset: f64,
-    sd: f64,
-    noise: f64,
-    least: f64,
-}
-
-impl PointLoss for NormalLinear {
-    fn losses(&self) -> LossDomain {
-        LossDomain::Real
-    }
-
-    fn next(&mut self, _round: u64, draw: Draw) {
-        self.noise = self.sd * draw.normal(0);
-    }
-
-    fn loss(&self, x: &[f64]) -> f64 {
-        self.mean(x) - self.noise
-    }
-
-    fn mean(&self, x: &[f64]) -> f64 {
-        1.0 - self.offset + dot(&self.direction, x)
-    }
-
-    fn best(&self, _set: &Set, rounds: f64) -> f64 {
-        rounds * self.least
     }
 }
 

@@ -2,7 +2,7 @@
 
 use corral_core::params::Bounds;
 use corral_core::registry::{Entry, Row};
-use corral_core::{ParamError, Rng, Set, params};
+use corral_core::{LossDomain, ParamError, Rng, Set, params};
 use serde::{Deserialize, Serialize};
 
 use super::{POINTS, PointLoss, PointWorld, SetSpec, dot};
@@ -23,7 +23,8 @@ pub enum Structure {
 }
 
 params! {
-    /// Parameters of [`StochasticLinear`].
+    /// Parameters of f_t(x) = 1/2 + <c*, x>/(2N) + xi_t with xi_t uniform in [-noise, noise] and |c*| = 1 - 2 noise: never
+    /// clipped (docs/bases.md#worlds-for-tests).
     pub struct StochasticLinearParams {
         /// The set of decisions.
         set: SetSpec = SetSpec::default();
@@ -55,15 +56,22 @@ impl StochasticLinearParams {
     ///
     /// # Errors
     /// The set cannot be built, the parameter does not fit it, or the noise is not in [0, 1/2).
-    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<StochasticLinear>, EnvError> {
+    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<Projected>, EnvError> {
         let set = self.set.build(self.dim, self.points, rng)?;
         let mut parameter = hidden(&self, set.dim(), rng)?;
         // |c*| = 1 - 2 noise: the loss 1/2 + <c*, x>/(2N) + xi stays in [0, 1], so that nothing is clipped.
         let scale = 0.5 * (1.0 - 2.0 * self.noise) / set.norm_bound().max(f64::MIN_POSITIVE);
         parameter.iter_mut().for_each(|v| *v *= scale);
-        let mut at = vec![0.0; set.dim()];
-        let least = 0.5 + set.linear_min(&parameter, &mut at)?;
-        let losses = StochasticLinear { parameter, noise: self.noise, xi: 0.0, least };
+        let noise = self.noise;
+        let xi = move |draw: Draw| noise * (2.0 * draw.uniform(0) - 1.0);
+        let losses = Projected::new(
+            &set,
+            parameter,
+            LossDomain::Unit,
+            xi,
+            |u| 0.5 + u,
+            |mean, xi| (mean + xi).clamp(0.0, 1.0),
+        )?;
         Ok(PointWorld::new(set, losses, rounds))
     }
 }
@@ -116,34 +124,58 @@ fn hidden(params: &StochasticLinearParams, dim: usize, rng: &mut dyn Rng) -> Res
     Ok(c)
 }
 
-/// f_t(x) = 1/2 + <c*, x>/(2N) + xi_t with xi_t uniform in [-noise, noise] and |c*| = 1 - 2 noise: never
-/// clipped (docs/bases.md#worlds-for-tests).
-#[derive(Debug, Clone)]
-pub struct StochasticLinear {
+/// The mean loss of a linear part, the number that a round draws, and the loss of a mean and that number.
+type Mean = Box<dyn Fn(f64) -> f64 + Send>;
+type Noise = Box<dyn Fn(Draw) -> f64 + Send>;
+type Noisy = Box<dyn Fn(f64, f64) -> f64 + Send>;
+
+/// Losses of the linear part <c*, x> of a point and one number of each round. The mean grows with the linear part, so that the
+/// best point minimises that: it is computed, not listed.
+pub struct Projected {
     parameter: Vec<f64>,
-    noise: f64,
-    xi: f64,
     least: f64,
+    losses: LossDomain,
+    drawn: f64,
+    noise: Noise,
+    mean: Mean,
+    loss: Noisy,
 }
 
-impl StochasticLinear {
-    /// c*/(2N): the mean loss is 1/2 + <parameter, x>.
+impl Projected {
+    pub(super) fn new(
+        set: &Set,
+        parameter: Vec<f64>,
+        losses: LossDomain,
+        noise: impl Fn(Draw) -> f64 + Send + 'static,
+        mean: impl Fn(f64) -> f64 + Send + 'static,
+        loss: impl Fn(f64, f64) -> f64 + Send + 'static,
+    ) -> Result<Self, EnvError> {
+        let least = mean(set.linear_min(&parameter, &mut vec![0.0; set.dim()])?);
+        let (noise, mean, loss) = (Box::new(noise), Box::new(mean), Box::new(loss));
+        Ok(Self { parameter, least, losses, drawn: 0.0, noise, mean, loss })
+    }
+
+    /// c*, in the units of the linear part.
     pub fn parameter(&self) -> &[f64] {
         &self.parameter
     }
 }
 
-impl PointLoss for StochasticLinear {
+impl PointLoss for Projected {
+    fn losses(&self) -> LossDomain {
+        self.losses
+    }
+
     fn next(&mut self, _round: u64, draw: Draw) {
-        self.xi = self.noise * (2.0 * draw.uniform(0) - 1.0);
+        self.drawn = (self.noise)(draw);
     }
 
     fn loss(&self, x: &[f64]) -> f64 {
-        (0.5 + dot(&self.parameter, x) + self.xi).clamp(0.0, 1.0)
+        (self.loss)(self.mean(x), self.drawn)
     }
 
     fn mean(&self, x: &[f64]) -> f64 {
-        0.5 + dot(&self.parameter, x)
+        (self.mean)(dot(&self.parameter, x))
     }
 
     fn best(&self, _set: &Set, rounds: f64) -> f64 {
@@ -173,7 +205,7 @@ impl Link {
 }
 
 params! {
-    /// Parameters of [`Glm`].
+    /// Parameters of a loss of 1 with probability sigma(<c*, x>), else 0.
     pub struct GlmParams {
         /// The set of decisions.
         set: SetSpec = SetSpec::default();
@@ -201,45 +233,22 @@ impl GlmParams {
     ///
     /// # Errors
     /// The set cannot be built, the parameter does not fit it, or the scale is not positive.
-    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<Glm>, EnvError> {
+    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<Projected>, EnvError> {
         let set = self.set.build(self.dim, self.points, rng)?;
         let structure = StochasticLinearParams { parameter: self.parameter, ..Default::default() };
         let mut parameter = hidden(&structure, set.dim(), rng)?;
         let length = self.scale / set.norm_bound().max(f64::MIN_POSITIVE);
         parameter.iter_mut().for_each(|v| *v *= length);
-        let mut at = vec![0.0; set.dim()];
-        let least = self.link.mean(set.linear_min(&parameter, &mut at)?, self.scale);
-        let losses = Glm { parameter, link: self.link, scale: self.scale, uniform: 0.0, least };
+        let (link, scale) = (self.link, self.scale);
+        let losses = Projected::new(
+            &set,
+            parameter,
+            LossDomain::Unit,
+            |draw| draw.uniform(0),
+            move |u| link.mean(u, scale),
+            |mean, uniform| f64::from(uniform < mean),
+        )?;
         Ok(PointWorld::new(set, losses, rounds))
-    }
-}
-
-/// A loss of 1 with probability sigma(<c*, x>), else 0.
-#[derive(Debug, Clone)]
-pub struct Glm {
-    parameter: Vec<f64>,
-    link: Link,
-    scale: f64,
-    uniform: f64,
-    least: f64,
-}
-
-impl PointLoss for Glm {
-    fn next(&mut self, _round: u64, draw: Draw) {
-        self.uniform = draw.uniform(0);
-    }
-
-    fn loss(&self, x: &[f64]) -> f64 {
-        f64::from(self.uniform < self.mean(x))
-    }
-
-    fn mean(&self, x: &[f64]) -> f64 {
-        self.link.mean(dot(&self.parameter, x), self.scale)
-    }
-
-    fn best(&self, _set: &Set, rounds: f64) -> f64 {
-        // sigma is increasing: the best point minimises the linear part.
-        rounds * self.least
     }
 }
 
