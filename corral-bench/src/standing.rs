@@ -221,7 +221,7 @@ fn p_value(p: f64) -> String {
         "0.000".to_owned()
     } else if p > 0.995 {
         "1".to_owned()
-    } else if p < 0.01 {
+    } else if p < 0.1 {
         format!("{p:.3}")
     } else {
         format!("{p:.2}")

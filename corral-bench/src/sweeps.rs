@@ -2,31 +2,22 @@
 
 use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
 use crate::figures::style_of;
-use crate::spec::Spec;
+use crate::spec::{Spec, value_text};
 use crate::summary::Row;
 
 /// A value of a swept key.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
-    Number(f64),
-    Word(String),
+pub(crate) struct Value {
+    /// As it stands in labels.
+    pub text: String,
+    /// Where it is one.
+    pub number: Option<f64>,
 }
 
 impl Value {
     pub fn of(value: &toml::Value) -> Self {
-        match value {
-            toml::Value::Integer(n) => Self::Number(*n as f64),
-            toml::Value::Float(x) => Self::Number(*x),
-            toml::Value::String(word) => Self::Word(word.clone()),
-            other => Self::Word(other.to_string()),
-        }
-    }
-
-    pub fn word(&self) -> String {
-        match self {
-            Self::Number(x) => x.to_string(),
-            Self::Word(word) => word.clone(),
-        }
+        let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
+        Self { text: value_text(value), number }
     }
 }
 
@@ -60,7 +51,7 @@ impl Observation<'_> {
 
 fn rest((name, keys): &(String, Vec<(String, Value)>), axes: &[&str]) -> String {
     let others = keys.iter().filter(|(key, _)| !axes.contains(&key.as_str()));
-    others.fold(name.clone(), |text, (key, value)| format!("{text} {key}={}", value.word()))
+    others.fold(name.clone(), |text, (key, value)| format!("{text} {key}={}", value.text))
 }
 
 /// A chart for every swept key, by its name; and one more for two keys, `first+second`. Horizons are a key like any other.
@@ -78,8 +69,8 @@ pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, 
     keys.retain(|(_, values)| values.len() > 1);
     for (_, values) in &mut keys {
         // Numbers in their order, words in that of the spec.
-        values.sort_by(|a, b| match (a, b) {
-            (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
+        values.sort_by(|a, b| match (a.number, b.number) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
             _ => std::cmp::Ordering::Equal,
         });
     }
@@ -101,7 +92,8 @@ fn observation<'a>(spec: &Spec, row: &'a Row) -> Option<Observation<'a>> {
     };
     let mut world = own(setting.of_environment);
     if spec.rounds.len() > 1 {
-        world.push((ROUNDS.to_owned(), Value::Number(row.rounds as f64)));
+        let value = Value { text: row.rounds.to_string(), number: Some(row.rounds as f64) };
+        world.push((ROUNDS.to_owned(), value));
     }
     Some(Observation {
         row,
@@ -120,22 +112,26 @@ fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
     out
 }
 
+fn names(values: &[Value]) -> Scale {
+    Scale::Names(values.iter().map(|v| v.text.clone()).collect())
+}
+
 /// Regret against one key: a panel for each environment, a line for each learner that has it. Of the others those that
 /// nothing was swept in are shown, level.
 fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut Palette) -> Chart {
-    let numbers: Option<Vec<f64>> =
-        values.iter().map(|v| if let Value::Number(x) = v { Some(*x) } else { None }).collect();
+    let numbers: Option<Vec<f64>> = values.iter().map(|v| v.number).collect();
     let scale = match &numbers {
         Some(x) if x[0] > 0.0 && x[x.len() - 1] >= 10.0 * x[0] => Scale::Log,
         Some(_) => Scale::Linear,
-        None => Scale::Names(values.iter().map(Value::word).collect()),
+        None => names(values),
     };
-    let place = |value: &Value| match (value, &scale) {
-        (Value::Number(x), Scale::Linear | Scale::Log) => *x,
+    let place = |value: &Value| match (value.number, &scale) {
+        (Some(x), Scale::Linear | Scale::Log) => x,
         _ => values.iter().position(|v| v == value).unwrap_or(0) as f64,
     };
     let ends = [place(&values[0]), place(&values[values.len() - 1])];
-    let log = key == ROUNDS && seen.iter().all(|o| o.row.regret.mean > 0.0);
+    // A power of the horizon is a straight line where both axes are logarithmic.
+    let log = key == ROUNDS && scale == Scale::Log && seen.iter().all(|o| o.row.regret.mean > 0.0);
     let shown: Vec<&Observation<'_>> =
         seen.iter().filter(|o| o.value(key).is_some() || o.learner.1.is_empty()).collect();
     let panels = distinct(shown.iter().map(|o| o.world(&[key]))).into_iter().map(|environment| {
@@ -206,12 +202,11 @@ fn tiles(first: &(String, Vec<Value>), second: &(String, Vec<Value>), seen: &[Ob
             Panel { name: panel, series: vec![series] }
         })
         .collect();
-    let names = |axis: &(String, Vec<Value>)| Scale::Names(axis.1.iter().map(Value::word).collect());
     Chart {
         title: format!("Regret by {} and {}", axes[0], axes[1]),
         caption: "Mean over seeds; darker is more.".to_owned(),
-        x: Axis::new(axes[0], names(first)),
-        y: Axis::new(axes[1], names(second)),
+        x: Axis::new(axes[0], names(&first.1)),
+        y: Axis::new(axes[1], names(&second.1)),
         panels,
         context: Vec::new(),
     }

@@ -291,3 +291,27 @@ fn the_page_of_results_leads_to_every_experiment() {
         }
     }
 }
+
+/// `corral export DIR | head`: a reader that has gone is no failure.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    use std::process::{Command, Stdio};
+    let dir = folder();
+    for form in ["csv", "json"] {
+        let mut reader = Command::new("true").stdin(Stdio::piped()).spawn().unwrap();
+        let pipe = reader.stdin.take().unwrap();
+        reader.wait().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_corral"))
+            .args(["export", "o", "--what", "curves", "--to", form])
+            .current_dir(dir.path())
+            .stdout(pipe)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        succeeded(&output);
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{form}");
+    }
+}

@@ -11,6 +11,8 @@ pub struct Span {
     pub hi: f64,
     /// How it maps.
     pub scale: Scale,
+    /// The distance of its ticks, where it was rounded to them.
+    pub step: Option<f64>,
 }
 
 impl Span {
@@ -29,7 +31,20 @@ impl Span {
             Scale::Linear => (lo - 0.5, hi + 0.5),
             Scale::Log => two_powers(lo, hi),
         };
-        Some(Self { lo, hi, scale: scale.clone() })
+        Some(Self { lo, hi, scale: scale.clone(), step: None })
+    }
+
+    /// The same, with ticks at its ends, where a linear axis grows by less than a fifth for that.
+    pub fn rounded(mut self, most: usize) -> Self {
+        if self.scale == Scale::Linear {
+            let (long, step) = (self.hi - self.lo, step((self.hi - self.lo) / most as f64));
+            let (below, above) =
+                ((self.lo / step + 1e-9).floor() * step, (self.hi / step - 1e-9).ceil() * step);
+            self.lo = if self.lo - below < 0.2 * long { below } else { self.lo };
+            self.hi = if above - self.hi < 0.2 * long { above } else { self.hi };
+            self.step = Some(step);
+        }
+        self
     }
 
     /// The share of the axis at which `v` is, in [0, 1].
@@ -47,8 +62,9 @@ impl Span {
         match &self.scale {
             Scale::Names(names) => names.iter().enumerate().map(|(i, n)| (i as f64, n.clone())).collect(),
             Scale::Linear => {
-                let step = step((self.hi - self.lo) / most as f64);
-                let (first, last) = ((self.lo / step).ceil() as i64, (self.hi / step + 1e-9).floor() as i64);
+                let step = self.step.unwrap_or_else(|| step((self.hi - self.lo) / most as f64));
+                let (first, last) =
+                    ((self.lo / step - 1e-9).ceil() as i64, (self.hi / step + 1e-9).floor() as i64);
                 let largest = self.lo.abs().max(self.hi.abs());
                 (first..=last).map(|k| k as f64 * step).map(|v| (v, linear_label(v, step, largest))).collect()
             }
@@ -187,6 +203,25 @@ mod tests {
             let span = span(Scale::Log, &[lo, hi]);
             assert!(span.lo <= lo && span.hi >= hi && span.ticks(6).len() >= 2, "{lo} to {hi}: {span:?}");
         }
+    }
+
+    #[test]
+    fn a_rounded_axis_begins_and_ends_at_ticks() {
+        for (values, most, ends, ticks) in [
+            (&[0.0, 0.99][..], 5, (0.0, 1.0), (0.0, 1.0)),
+            (&[0.0, 145.0], 3, (0.0, 150.0), (0.0, 150.0)),
+            (&[-20.0, 145.0], 3, (-20.0, 145.0), (0.0, 100.0)),
+            (&[0.0, 150.0], 5, (0.0, 150.0), (0.0, 150.0)),
+            // Half of the axis would be empty.
+            (&[0.0, 202.0], 3, (0.0, 202.0), (0.0, 200.0)),
+        ] {
+            let span = span(Scale::Linear, values).rounded(most);
+            assert_eq!((span.lo, span.hi), ends, "{values:?}");
+            let found = span.ticks(most);
+            assert_eq!((found[0].0, found[found.len() - 1].0), ticks, "{values:?}");
+        }
+        let log = span(Scale::Log, &[2.0, 700.0]);
+        assert_eq!(log.clone().rounded(5).hi, log.hi);
     }
 
     #[test]

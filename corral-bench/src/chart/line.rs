@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_a_line_passes_is_left_out_and_a_corner_is_not() {
-        let span = |hi| Span { lo: 0.0, hi, scale: Scale::Linear };
+        let span = |hi| Span { lo: 0.0, hi, scale: Scale::Linear, step: None };
         let frame =
             Frame { x: span(100.0), y: span(100.0), left: 0.0, top: 0.0, width: 100.0, height: 100.0 };
         let at = |x: f64, y: f64, wide: f64| Point { x, y, low: y - wide, high: y + wide };

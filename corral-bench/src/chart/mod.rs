@@ -147,6 +147,11 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// Whether it is a map.
+    pub fn tiled(&self) -> bool {
+        self.series().any(|s| s.mark == Mark::Tile)
+    }
+
     /// Every series, those of the context once.
     pub fn series(&self) -> impl Iterator<Item = &Series> + Clone {
         self.context.iter().chain(self.panels.iter().flat_map(|p| &p.series))

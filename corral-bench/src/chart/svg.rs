@@ -12,7 +12,8 @@ struct Look {
     width: f64,
     height: f64,
     font: f64,
-    ticks: usize,
+    /// About how many ticks are along, and up.
+    ticks: (usize, usize),
     /// Points nearer than this to the last one are not drawn.
     nearest: f64,
     /// Whether the axes' names stand in the drawing.
@@ -20,9 +21,11 @@ struct Look {
 }
 
 /// A chart of its own: on a phone it is drawn at least at this size, so that its text has 12 pixels.
-const WHOLE: Look = Look { width: 320.0, height: 216.0, font: 12.0, ticks: 5, nearest: 2.5, names: true };
+const WHOLE: Look =
+    Look { width: 320.0, height: 216.0, font: 12.0, ticks: (5, 5), nearest: 2.5, names: true };
 /// One of several panels; two fit beside each other on a phone.
-const SMALL: Look = Look { width: 160.0, height: 104.0, font: 12.0, ticks: 2, nearest: 5.0, names: false };
+const SMALL: Look =
+    Look { width: 160.0, height: 104.0, font: 12.0, ticks: (2, 3), nearest: 5.0, names: false };
 /// The width of a character, in heights; digits of wide fonts have 0.64.
 const CHARACTER: f64 = 0.64;
 
@@ -40,7 +43,7 @@ pub fn page(chart: &Chart, id: &str) -> Option<Markup> {
             }
         });
     }
-    let tiles = chart.series().any(|s| s.mark == Mark::Tile);
+    let tiles = chart.tiled();
     // A map has names on both axes, and a number in each tile.
     let look = if tiles { Look { names: false, ..WHOLE } } else { SMALL };
     let look = Look { height: height(chart, &look), ..look };
@@ -84,17 +87,25 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
         Columns::One => (3.3, 2, 2.1),
         Columns::Two => (6.9, 4, 2.6),
     };
+    // A map has a number in each tile, and takes twice the room.
+    let across = if chart.tiled() { across / 2 } else { across };
     let (width, font) = (inches * 96.0, 10.5);
     let one = chart.panels.len() == 1;
     let across = if one { 1 } else { across.min(chart.panels.len()) };
     let down = chart.panels.len().div_ceil(across);
     let name = if one { 0.0 } else { font * 1.5 };
-    let whole =
-        Look { width: width / across as f64, height: tall * 96.0, font, ticks: 5, nearest: 2.0, names: one };
+    let whole = Look {
+        width: width / across as f64,
+        height: tall * 96.0,
+        font,
+        ticks: (5, 5),
+        nearest: 2.0,
+        names: one,
+    };
     let look = match one {
         true => Look { height: height(chart, &whole), ..whole },
         false => {
-            let small = Look { height: 104.0, ticks: 3, ..whole };
+            let small = Look { height: 104.0, ticks: (3, 3), ..whole };
             Look { height: height(chart, &small), ..small }
         }
     };
@@ -210,13 +221,19 @@ fn height(chart: &Chart, look: &Look) -> f64 {
 }
 
 fn frame(look: &Look, x: Span, y: Span) -> Frame {
+    // Where the axis up has names, it is the other one that has the values.
+    let (x, y) = if matches!(y.scale, Scale::Names(_)) {
+        (x.rounded(look.ticks.0), y)
+    } else {
+        (x, y.rounded(look.ticks.1))
+    };
     let wide = |text: &str| text.chars().count() as f64 * look.font * CHARACTER;
     let widest = |ticks: Vec<(f64, String)>| ticks.iter().map(|t| wide(&t.1)).fold(0.0, f64::max);
     // Names may take half of the width, and are cut there.
-    let left = (widest(y.ticks(look.ticks)) + 8.0).min(look.width / 2.0);
-    let right = (widest(x.ticks(look.ticks)) / 2.0).clamp(4.0, 20.0);
+    let left = (widest(y.ticks(look.ticks.1)) + 8.0).min(look.width / 2.0);
+    let right = (widest(x.ticks(look.ticks.0)) / 2.0).clamp(4.0, 20.0);
     let top = if look.names { look.font * 1.9 } else { look.font * 0.6 };
-    let bottom = look.font * if look.names { 2.9 } else { 1.5 };
+    let bottom = look.font * if look.names { 2.9 } else { 1.7 };
     Frame { x, y, left, top, width: look.width - left - right, height: look.height - top - bottom }
 }
 
@@ -243,14 +260,18 @@ fn backdrop(chart: &Chart, frame: &Frame, look: &Look) -> Markup {
     let (bottom, right) = (frame.top + frame.height, frame.left + frame.width);
     let mut grid = String::new();
     let (mut along, mut up) = (Vec::new(), Vec::new());
-    for (v, label) in frame.y.ticks(look.ticks) {
+    for (v, label) in frame.y.ticks(look.ticks.1) {
         if let Some((_, py)) = frame.at(frame.x.lo, v) {
             grid += &format!("M{} {}H{}", short(frame.left), short(py), short(right));
             up.push((py, fitting(&label, frame.left - 6.0, look.font)));
         }
     }
-    // Names of an axis along are thinned until they fit beside each other.
-    let ticks = frame.x.ticks(look.ticks);
+    // Names of an axis along are cut, and values and names that are many are thinned, until they fit beside each other.
+    let mut ticks = frame.x.ticks(look.ticks.0);
+    let room = frame.width / ticks.len() as f64 - 6.0;
+    if matches!(frame.x.scale, Scale::Names(_)) && room >= 6.0 * look.font * CHARACTER {
+        ticks.iter_mut().for_each(|t| t.1 = cut(&t.1, (room / (look.font * CHARACTER)) as usize));
+    }
     let wide =
         ticks.iter().map(|t| t.1.chars().count()).max().unwrap_or(0) as f64 * look.font * CHARACTER + 6.0;
     let every = ((wide * ticks.len() as f64 / frame.width).ceil() as usize).max(1);
@@ -277,13 +298,13 @@ fn backdrop(chart: &Chart, frame: &Frame, look: &Look) -> Markup {
         minor(&mut axis);
     }
     html! {
-        path class="grid" d=(grid) {}
+        @if !chart.tiled() { path class="grid" d=(grid) {} }
         path class="axis" fill="none" d=(axis) {}
         @for (py, label) in up {
             text class="tick" x=(short(frame.left - 5.0)) y=(short(py + look.font * 0.35)) text-anchor="end" { (label) }
         }
         @for (px, label) in along {
-            text class="tick" x=(short(px)) y=(short(bottom + look.font * 1.15)) text-anchor="middle" { (label) }
+            text class="tick" x=(short(px)) y=(short(bottom + look.font * 1.3)) text-anchor="middle" { (label) }
         }
     }
 }
@@ -305,7 +326,11 @@ fn shared_start<'a>(mut names: impl Iterator<Item = &'a str>) -> usize {
 
 /// A name, cut where it does not fit.
 fn fitting(name: &str, room: f64, font: f64) -> String {
-    let most = (room / (font * 0.56)).max(3.0) as usize;
+    cut(name, (room / (font * 0.56)).max(3.0) as usize)
+}
+
+/// A name of at most so many characters.
+fn cut(name: &str, most: usize) -> String {
     match name.chars().count() > most {
         true => name.chars().take(most - 1).chain(['…']).collect(),
         false => name.to_owned(),

@@ -186,7 +186,7 @@ impl Export<'_> {
             .chain(self.spec.learners.iter().flat_map(|l| &l.swept))
             .filter(|s| s.key == key || s.name == key)
             .map(|s| sweeps::Value::of(&s.value));
-        let numbers = values.all(|v| matches!(v, sweeps::Value::Number(_)));
+        let numbers = values.all(|v| v.number.is_some());
         if numbers { Kind::Real } else { Kind::Text }
     }
 
@@ -195,7 +195,8 @@ impl Export<'_> {
         let setting = self.spec.setting(&cell.environment, &cell.learner);
         let value = |key: &str| {
             let value = sweeps::Value::of(setting.as_ref()?.value(key)?);
-            Some(if self.kind(key) == Kind::Text { sweeps::Value::Word(value.word()) } else { value })
+            let number = value.number.filter(|_| self.kind(key) == Kind::Real);
+            Some(sweeps::Value { number, ..value })
         };
         self.spec.swept().into_iter().map(value).collect()
     }
@@ -219,8 +220,7 @@ impl Export<'_> {
             let swept: Vec<Value<'_>> = swept
                 .iter()
                 .map(|value| match value {
-                    Some(sweeps::Value::Number(x)) => Value::Real(*x),
-                    Some(sweeps::Value::Word(word)) => Value::Text(word),
+                    Some(value) => value.number.map_or(Value::Text(&value.text), Value::Real),
                     None => Value::Nothing,
                 })
                 .collect();
@@ -302,7 +302,12 @@ impl Export<'_> {
 
     fn csv(&self, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(self.columns(what).iter().map(|c| &c.0))?;
+        // The writer's own error: a closed pipe must be told from others.
+        let failed = |e: csv::Error| match e.into_kind() {
+            csv::ErrorKind::Io(e) => e,
+            other => io::Error::other(format!("{other:?}")),
+        };
+        csv.write_record(self.columns(what).iter().map(|c| &c.0)).map_err(failed)?;
         self.rows(what, &mut |row| {
             let words = row.iter().map(|v| match v {
                 Value::Text(text) => (*text).to_owned(),
@@ -311,7 +316,7 @@ impl Export<'_> {
                 Value::Flag(yes) => yes.to_string(),
                 Value::Nothing => String::new(),
             });
-            Ok(csv.write_record(words)?)
+            csv.write_record(words).map_err(failed)
         })?;
         csv.flush()
     }

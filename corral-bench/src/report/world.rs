@@ -50,7 +50,7 @@ pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[Row]) -> Option<Markup> {
     (!drawn.is_empty()).then(|| {
         html! {
             (legend(names.iter().map(|(name, class)| (name.as_str(), class.as_str()))))
-            div class=[charts.iter().all(|c| c.1.panels.len() == 1).then_some("charts")] { @for chart in &drawn { (chart) } }
+            div class=(if charts.iter().all(|c| c.1.panels.len() == 1) { "charts" } else { "stacked" }) { @for chart in &drawn { (chart) } }
         }
     })
 }
