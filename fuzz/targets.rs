@@ -228,10 +228,7 @@ pub fn results(bytes: &[u8]) {
 }
 
 fn read(dir: &Path) {
-    if let Ok(manifest) = store::read_manifest(dir)
-        && let Ok(spec) = store::spec_of(&manifest, dir)
-        && let Ok(cells) = store::read_cells(dir)
-    {
+    if let Ok(store::Results { spec, cells, .. }) = store::read(dir) {
         assert!(cells.iter().all(|cell| cell.cell < spec.cells()), "a record of no cell");
         let _ = store::results_csv(&cells);
     }

@@ -8,21 +8,32 @@ use crate::spec::{BandSpec, LearnerSpec, Spec};
 
 /// Notes on a spec.
 pub fn warnings(spec: &Spec) -> Vec<String> {
-    let mut notes = Vec::new();
+    let (mut feeding, mut notes) = (Vec::new(), Vec::new());
     for learner in &spec.learners {
         if let LearnerSpec::Band(band) = &learner.learner {
-            band_warnings(&learner.label, band, &mut notes);
+            band_warnings(&learner.label, band, &mut feeding, &mut notes);
         }
+    }
+    feeding.dedup();
+    if let [first, others @ ..] = feeding.as_slice() {
+        let (more, feed) = match others.len() {
+            0 => (String::new(), "feeds"),
+            more => (format!(" and {more} more"), "feed"),
+        };
+        notes.insert(
+            0,
+            format!(
+                "{first:?}{more} {feed} everyone: bases no longer run in their own induced environment, so the paper's \
+                 theorem does not cover that"
+            ),
+        );
     }
     notes
 }
 
-fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
+fn band_warnings<'a>(label: &'a str, band: &BandSpec, feeding: &mut Vec<&'a str>, notes: &mut Vec<String>) {
     if feeds_everyone(band) {
-        notes.push(format!(
-            "{label:?} feeds everyone: bases no longer run in their own induced environment, so the paper's theorem \
-             does not cover it"
-        ));
+        feeding.push(label);
     }
     let mut seen = HashMap::new();
     for base in &band.bases {
@@ -39,7 +50,7 @@ fn band_warnings(label: &str, band: &BandSpec, notes: &mut Vec<String>) {
     }
     for base in &band.bases {
         if let LearnerSpec::Band(inner) = base {
-            band_warnings(label, inner, notes);
+            band_warnings(label, inner, feeding, notes);
         }
     }
 }

@@ -359,15 +359,7 @@ mod tests {
     use super::*;
 
     fn exp3(ranges: &[f64]) -> Stability {
-        let base = BaseSpec {
-            label: "exp3".to_owned(),
-            name: "exp3".to_owned(),
-            params: toml::Table::new(),
-            isolate: false,
-            smoothed: false,
-            rescaled: false,
-            place: crate::spec::Place::Line(1),
-        };
+        let base = BaseSpec::named("exp3", crate::spec::Place::Line(1));
         let (world, claimed, ranges) = (World::Arms, Some(0.5), ranges.to_vec());
         Stability { base, world, claimed, rounds: 10_000, seeds: 4, ranges }
     }

@@ -56,6 +56,32 @@ fn a_changed_record_is_named_and_computed_again() {
 }
 
 #[test]
+fn a_folder_without_results_is_said_to_be_one() {
+    let dir = folder_with(SPEC);
+    succeeded(&run(&dir, &["--out", "all/o"]));
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    let about: [(&str, &[&str]); 4] = [
+        ("empty", &["empty: not a folder of results", "no manifest.json", "corral run SPEC --out DIR"]),
+        ("none", &["none: there is no such folder of results"]),
+        ("spec.toml", &["spec.toml: a file, and not a folder of results"]),
+        ("all", &["all: not a folder of results, but these in it are: all/o"]),
+    ];
+    for (folder, says) in about {
+        for args in [
+            &["report", folder][..],
+            &["export", folder, "--out", "t.csv"],
+            &["plot", folder, "--kind", "regret", "--out", "f.svg"],
+            &["merge", folder, "--out", "joined"],
+        ] {
+            refused(&corral(dir.path(), args), 2, says);
+        }
+    }
+    for file in ["t.csv", "f.svg", "f.vl.json", "joined", "empty/report.html"] {
+        assert!(!dir.path().join(file).exists(), "{file} was written");
+    }
+}
+
+#[test]
 fn a_folder_has_one_writer() {
     let dir = folder_with(SPEC);
     succeeded(&run(&dir, &["--out", "o"]));
@@ -83,16 +109,12 @@ fn sizes_are_multiplied_with_checks() {
     }
 }
 
-/// Waits for the first record of a run in `o/`.
+/// Waits for the first record of a run in `o/`, however long that takes: a run that ends without one is the failure.
 fn first_record(dir: &Path, child: &mut Child) {
-    for _ in 0..6_000 {
-        if fs::metadata(dir.join("o/cells.partial.jsonl")).is_ok_and(|m| m.len() > 0) {
-            return;
-        }
+    while !fs::metadata(dir.join("o/cells.partial.jsonl")).is_ok_and(|m| m.len() > 0) {
         assert!(child.try_wait().unwrap().is_none(), "it ended");
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("no record after half a minute");
 }
 
 fn signal(name: &str, child: &Child) {

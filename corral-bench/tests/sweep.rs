@@ -278,6 +278,14 @@ fn what_is_wrong_with_a_sweep_is_named_with_its_line() {
             &["line 18", "5000 x 2000 variants"],
         ),
         (
+            "learner.1.base.scale = { from = 0.1, to = 1.0, points = 5000 }\nenvironment.0.gap = { from = 0.1, to = 0.2, points = 2000 }",
+            &["line 19", "more than 1000000 combinations"],
+        ),
+        (
+            "learner.1.base.scale = { from = 0.1, to = 1.0, steps = 3 }",
+            &["line 18", "\"steps\"", "a range has from, to, points and scale"],
+        ),
+        (
             "zip = true\nlearner.1.base.scale = [1.0, 2.0]\nenvironment.0.gap = [0.1]",
             &["zip pairs values", "has 1", "has 2"],
         ),

@@ -7,7 +7,7 @@ use crate::claims::{Held, hold};
 use crate::overall::Overall;
 use crate::run::CellRecord;
 use crate::spec::Spec;
-use crate::store;
+use crate::store::{self, Results};
 use crate::summary::{Row, rows};
 
 /// The spec of a folder, its cells, and what follows from them.
@@ -20,11 +20,7 @@ pub struct Folder {
 impl Folder {
     /// Reads `dir`, which must be finished unless `partial`.
     pub fn read(dir: &Path, partial: bool) -> Result<Self, Failure> {
-        if !dir.is_dir() {
-            return Err(Failure::usage(format!("{}: there is no such folder of results", dir.display())));
-        }
-        let manifest = store::read_manifest(dir).map_err(Failure::usage)?;
-        let cells = store::read_cells(dir).map_err(Failure::usage)?;
+        let Results { manifest, spec, cells } = store::read(dir).map_err(Failure::usage)?;
         let (done, all) = (cells.len() as u64, manifest.cells);
         if done < all && !partial {
             return Err(Failure::usage(format!(
@@ -35,8 +31,6 @@ impl Folder {
         if cells.is_empty() {
             return Err(Failure::usage(format!("{}: no cell has ended yet", dir.display())));
         }
-        let spec =
-            Spec::parse(&manifest.spec).map_err(|e| Failure::usage(format!("{}: {e}", dir.display())))?;
         let rows = rows(&spec, &cells, &|_, _, _| None);
         Ok(Self { spec, cells, rows })
     }

@@ -247,7 +247,7 @@ impl Cli {
     /// What to say on stderr, and the exit code.
     pub fn execute(self) -> Result<(), Failure> {
         match self.command {
-            None => run::run(run::RunArgs::quickstart()),
+            None => Self::parse_from(["corral", "run"]).execute(),
             Some(Command::Run(args)) => run::run(args),
             Some(Command::List(args)) => list::list(args),
             Some(Command::Show { name }) => list::show(&name),

@@ -10,8 +10,8 @@ use corral_envs::data::Table;
 
 use super::progress::Reporter;
 use super::{
-    Failure, Format, PluginDir, Trust, emit, exponents, parse_bytes, parse_pair, parse_shard, print,
-    read_text, say, sweep, table,
+    Failure, Format, PluginDir, emit, exponents, parse_bytes, parse_pair, parse_shard, print, read_text, say,
+    sweep, table,
 };
 use crate::claims::{Held, hold};
 use crate::experiments;
@@ -21,7 +21,7 @@ use crate::run::{
     CellRecord, Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
 };
 use crate::spec::{Source, Spec, SpecError, StabilitySpec};
-use crate::store::{self, Shard, results_csv};
+use crate::store::{self, Results, Shard, results_csv};
 use crate::summary::{Row, rows};
 
 /// Arguments of `corral run`.
@@ -80,33 +80,6 @@ pub enum Emit {
     Slurm,
     /// GNU parallel.
     Parallel,
-}
-
-impl RunArgs {
-    /// What `corral` does with no arguments.
-    pub fn quickstart() -> Self {
-        Self {
-            spec: "quickstart".to_owned(),
-            check: false,
-            fast: false,
-            rounds: None,
-            seeds: None,
-            set: Vec::new(),
-            jobs: None,
-            memory: None,
-            shard: None,
-            out: None,
-            plugins: PluginDir {
-                plugins: std::env::var_os("CORRAL_PLUGINS").map(PathBuf::from),
-                trust: Trust::default(),
-                allow_digests: None,
-            },
-            format: Format::Table,
-            quiet: false,
-            emit: None,
-            parts: 16,
-        }
-    }
 }
 
 impl RunArgs {
@@ -379,8 +352,6 @@ pub struct MergeArgs {
 /// # Errors
 /// See [`Failure`].
 pub fn merge(args: MergeArgs) -> Result<(), Failure> {
-    let cells = store::merge(&args.dirs, &args.out).map_err(Failure::usage)?;
-    let manifest = store::read_manifest(&args.out).map_err(Failure::usage)?;
-    let spec = store::spec_of(&manifest, &args.out).map_err(Failure::usage)?;
+    let Results { spec, cells, .. } = store::merge(&args.dirs, &args.out).map_err(Failure::usage)?;
     answer(&spec, &cells, &Timings::default(), &args.out, args.format, false)
 }

@@ -52,13 +52,8 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
     let world = World::of_kind(&kind);
     let what = Stability {
         base: BaseSpec {
-            label: args.base.clone(),
-            name: args.base.clone(),
             params: params(&args.set)?,
-            isolate: false,
-            smoothed: false,
-            rescaled: false,
-            place: Place::Argument(args.base.as_str().into()),
+            ..BaseSpec::named(&args.base, Place::Argument(args.base.as_str().into()))
         },
         world,
         claimed,

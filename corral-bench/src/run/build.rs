@@ -1,40 +1,18 @@
 //! From a spec to a world and its learners.
 
-use std::fmt;
-
 use corral_bases::{Rescaled, Smoothed};
 use corral_core::masters::{self, MasterSetup, PracticalRule, RegretBound, Rule};
-use corral_core::registry;
+use corral_core::registry::BuildError;
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
 
 use super::plugins::Plugins;
-use crate::spec::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, Place};
+use crate::spec::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, Place, SpecError};
 use crate::streams::stream;
 
-/// What of a spec could not be built, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuildError {
-    /// Where in the spec.
-    pub place: Place,
-    /// What is wrong.
-    pub why: String,
-    /// Whether it is a name or a key that nobody knows.
-    pub unknown: bool,
-}
-
-impl BuildError {
-    fn at(place: &Place) -> impl Fn(&dyn fmt::Display) -> Self {
-        move |why| Self { place: place.clone(), why: why.to_string(), unknown: false }
-    }
-
-    /// What a registry said.
-    fn registered(place: &Place) -> impl Fn(registry::BuildError) -> Self {
-        move |e| {
-            let unknown = matches!(e, registry::BuildError::Unknown(_));
-            Self { unknown, ..Self::at(place)(&e) }
-        }
-    }
+/// What a registry said, at `place`.
+fn registered(place: &Place) -> impl Fn(BuildError) -> SpecError {
+    move |e| SpecError { unknown: matches!(e, BuildError::Unknown(_)), ..SpecError::at(place, e) }
 }
 
 /// A learner that is ready to run.
@@ -52,13 +30,12 @@ pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
 ///
 /// # Errors
 /// Names the place in the spec.
-pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, BuildError> {
-    let at = BuildError::at(&spec.place);
+pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, SpecError> {
     let world = corral_envs::build(&spec.name, &spec.params, rounds, &mut stream(seed, "world"))
-        .map_err(|e| at(&e))?;
+        .map_err(|e| SpecError::at(&spec.place, e))?;
     match &spec.induced {
         Some(around) => {
-            corral_envs::induce(world, &around.params, rounds).map_err(|e| BuildError::at(&around.place)(&e))
+            corral_envs::induce(world, &around.params, rounds).map_err(|e| SpecError::at(&around.place, e))
         }
         None => Ok(world),
     }
@@ -68,7 +45,7 @@ pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, Bu
 ///
 /// # Errors
 /// Names the place in the spec.
-pub fn probe(world: &World, spec: &LearnerSpec, rounds: u64, plugins: &Plugins) -> Result<(), BuildError> {
+pub fn probe(world: &World, spec: &LearnerSpec, rounds: u64, plugins: &Plugins) -> Result<(), SpecError> {
     match world {
         World::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds), plugins).map(drop),
         World::Points(env) => runner::<Point>(spec, &told(&**env, rounds), plugins).map(drop),
@@ -91,7 +68,7 @@ pub fn runner<D: Decision>(
     spec: &LearnerSpec,
     setup: &Setup,
     plugins: &Plugins,
-) -> Result<Runner<D>, BuildError> {
+) -> Result<Runner<D>, SpecError> {
     match spec {
         LearnerSpec::Base(spec) => base(spec, setup, plugins).map(Runner::Alone),
         LearnerSpec::Band(spec) => band(spec, setup, plugins).map(|band| Runner::Band(Box::new(band))),
@@ -106,7 +83,7 @@ pub fn member<D: Decision>(
     spec: &LearnerSpec,
     setup: &Setup,
     plugins: &Plugins,
-) -> Result<Box<dyn Base<Context, D>>, BuildError> {
+) -> Result<Box<dyn Base<Context, D>>, SpecError> {
     match spec {
         LearnerSpec::Base(spec) => base(spec, setup, plugins),
         LearnerSpec::Band(spec) => Ok(Box::new(band(spec, setup, plugins)?)),
@@ -125,13 +102,13 @@ fn base<D: Decision>(
     spec: &BaseSpec,
     setup: &Setup,
     plugins: &Plugins,
-) -> Result<Box<dyn Base<Context, D>>, BuildError> {
+) -> Result<Box<dyn Base<Context, D>>, SpecError> {
     if (spec.smoothed || spec.rescaled) && setup.losses == LossDomain::Real {
         let how = if spec.smoothed { "smoothed" } else { "rescaled" };
         let why = format!("base {:?} is {how}, which needs losses in [0, 1]", spec.name);
-        return Err(BuildError::at(&spec.place)(&why));
+        return Err(SpecError::at(&spec.place, why));
     }
-    let one = || -> Result<Box<dyn Base<Context, D>>, BuildError> {
+    let one = || -> Result<Box<dyn Base<Context, D>>, SpecError> {
         let base = plain_base(spec, setup, plugins)?;
         Ok(if spec.rescaled { Box::new(Rescaled::new(base)) } else { base })
     };
@@ -142,25 +119,24 @@ fn plain_base<D: Decision>(
     spec: &BaseSpec,
     setup: &Setup,
     plugins: &Plugins,
-) -> Result<Box<dyn Base<Context, D>>, BuildError> {
-    let at = BuildError::at(&spec.place);
+) -> Result<Box<dyn Base<Context, D>>, SpecError> {
+    let at = |why: String| SpecError::at(&spec.place, why);
     let learner = if spec.name.contains('/') {
         if setup.losses == LossDomain::Real {
-            return Err(at(&format!("base {:?} needs losses in [0, 1]: plugins take no others", spec.name)));
+            return Err(at(format!("base {:?} needs losses in [0, 1]: plugins take no others", spec.name)));
         }
-        plugins.build(spec, setup).map_err(BuildError::registered(&spec.place))?
+        plugins.build(spec, setup).map_err(registered(&spec.place))?
     } else if spec.isolate {
-        return Err(at(&format!("base {:?} is built in: only plugins can be isolated", spec.name)));
+        return Err(at(format!("base {:?} is built in: only plugins can be isolated", spec.name)));
     } else {
-        corral_bases::build(&spec.name, &spec.params, setup).map_err(BuildError::registered(&spec.place))?
+        corral_bases::build(&spec.name, &spec.params, setup).map_err(registered(&spec.place))?
     };
     D::pick(learner).ok_or_else(|| {
-        at(&format!("base {:?} does not decide on {}, as this environment needs", spec.name, D::KIND))
+        at(format!("base {:?} does not decide on {}, as this environment needs", spec.name, D::KIND))
     })
 }
 
-fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, BuildError> {
-    let at = BuildError::at(&spec.place);
+fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, SpecError> {
     let practical = spec.master == PracticalRule::ENTRY.name;
     let preset = if practical { EnsembleParams::practical(D::KIND) } else { EnsembleParams::default() };
     // The practical band needs no horizon; whoever in it can do without one is not told.
@@ -181,8 +157,7 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
         }
     }
     let told = MasterSetup::new(bases.len(), setup.horizon).with_bounds(bounds).with_losses(setup.losses);
-    let master = masters::build(&spec.master, spec.params.clone(), &told)
-        .map_err(BuildError::registered(&spec.place))?;
+    let master = masters::build(&spec.master, spec.params.clone(), &told).map_err(registered(&spec.place))?;
     let params = EnsembleParams {
         credit: spec.credit.unwrap_or(preset.credit),
         feed: spec.feed.unwrap_or(preset.feed),
@@ -191,6 +166,6 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
         horizon: setup.horizon,
         ..preset
     };
-    let ensemble = Ensemble::with_params(master, bases, params).map_err(|e| at(&e))?;
+    let ensemble = Ensemble::with_params(master, bases, params).map_err(|e| SpecError::at(&spec.place, e))?;
     Ok(ensemble.with_setup(setup))
 }

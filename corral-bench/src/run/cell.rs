@@ -5,7 +5,7 @@ use corral_envs::{Delay, EnvError, Environment, Mailbox, World};
 use rand_pcg::Pcg64Dxsm;
 
 use super::Plugins;
-use super::build::{self, Band, BuildError, Runner};
+use super::build::{self, Band, Runner};
 use crate::record::{BandRecord, CellRecord, CellSpec, LISTED_BASES, TRACED_SEEDS, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;
@@ -46,7 +46,7 @@ pub fn run_cell(
     let ended = match build::world(environment, cell.rounds, cell.seed) {
         Ok(World::Arms(mut env)) => run.in_world(&mut *env, spec, plugins),
         Ok(World::Points(mut env)) => run.in_world(&mut *env, spec, plugins),
-        Err(e) => Err(e.into()),
+        Err(e) => Err(End::Failed(e.why)),
     };
     match ended {
         Err(End::Stopped) => return None,
@@ -67,14 +67,6 @@ impl<E: std::error::Error> From<E> for End {
         Self::Failed(e.to_string())
     }
 }
-
-impl std::fmt::Display for BuildError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for BuildError {}
 
 struct Run<'a> {
     cell: &'a CellSpec,
@@ -159,7 +151,7 @@ impl Run<'_> {
         let learner = &spec.learners[self.cell.learner].learner;
         let setup = build::told(env, self.cell.rounds);
         let delay = environment.delay.as_ref().map(|d| corral_envs::delay(&d.params)).transpose()?;
-        match build::runner::<D>(learner, &setup, plugins)? {
+        match build::runner::<D>(learner, &setup, plugins).map_err(|e| End::Failed(e.why))? {
             Runner::Alone(mut base) => {
                 self.play(env, &mut Alone { base: &mut *base, spare: Vec::new() }, delay.as_ref())
             }

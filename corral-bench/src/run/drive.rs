@@ -11,7 +11,7 @@ use corral_envs::data::Table;
 
 use super::cell::run_cell;
 use super::estimate::estimate;
-use super::{BuildError, CellRecord, CellSpec, Plugins, build};
+use super::{CellRecord, CellSpec, Plugins, build};
 use crate::spec::{Spec, SpecError, Swept};
 use crate::store::{Manifest, Shard, Store, StoreError};
 
@@ -121,11 +121,11 @@ pub fn check_telling(
 }
 
 /// The error, at the sweep that brought the key it is about, if one did.
-fn blamed(error: BuildError, swept: &[Swept]) -> SpecError {
+fn blamed(error: SpecError, swept: &[Swept]) -> SpecError {
     let about = |s: &&Swept| s.key.rsplit('.').next().is_some_and(|key| error.why.contains(key));
     match swept.iter().find(about) {
         Some(s) => SpecError::at(&s.place, error.why),
-        None => error.into(),
+        None => error,
     }
 }
 
@@ -142,12 +142,6 @@ impl Resources {
     /// Of one cell, when as many run as may.
     pub fn memory_of_a_cell(self) -> u64 {
         self.memory / self.jobs.max(1) as u64
-    }
-}
-
-impl From<BuildError> for SpecError {
-    fn from(e: BuildError) -> Self {
-        Self { place: Some(e.place), why: e.why }
     }
 }
 

@@ -7,7 +7,7 @@ mod estimate;
 mod plugins;
 
 pub use crate::record::{AuditRecord, BandRecord, CellRecord, CellSpec, checkpoints};
-pub use build::{BuildError, bound, member};
+pub use build::{bound, member};
 pub use cell::run_cell;
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};

@@ -66,7 +66,7 @@ impl Table {
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|e| SpecError {
             place: e.span().map(|s| lines.at(s.start)),
-            why: e.message().to_owned(),
+            ..SpecError::whole(e.message())
         })?;
         Ok(lines.table(table.get_ref(), Place::Line(1), "the spec"))
     }

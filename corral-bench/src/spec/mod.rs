@@ -192,6 +192,14 @@ pub struct BaseSpec {
     pub place: Place,
 }
 
+impl BaseSpec {
+    /// The base of this name, as it is without any keys.
+    pub fn named(name: &str, place: Place) -> Self {
+        let (label, name, params) = (name.to_owned(), name.to_owned(), toml::Table::new());
+        Self { label, name, params, isolate: false, smoothed: false, rescaled: false, place }
+    }
+}
+
 /// A master over a band of learners.
 #[derive(Debug, Clone)]
 pub struct BandSpec {
@@ -363,17 +371,19 @@ pub struct SpecError {
     pub place: Option<Place>,
     /// What is wrong.
     pub why: String,
+    /// Whether it is a name or a key that nobody knows.
+    pub unknown: bool,
 }
 
 impl SpecError {
     /// `why` at `place`.
     pub fn at(place: &Place, why: impl fmt::Display) -> Self {
-        Self { place: Some(place.clone()), why: why.to_string() }
+        Self { place: Some(place.clone()), ..Self::whole(why) }
     }
 
     /// `why`, about the spec as a whole.
     pub fn whole(why: impl fmt::Display) -> Self {
-        Self { place: None, why: why.to_string() }
+        Self { place: None, why: why.to_string(), unknown: false }
     }
 }
 

@@ -104,7 +104,7 @@ fn runs(
                         environments.len(),
                         learners.len()
                     );
-                    return Err(SpecError::whole(why));
+                    return Err(SpecError { place: sweep.place(), ..SpecError::whole(why) });
                 }
                 total = t.checked_mul(seeds).and_then(|n| n.checked_add(total)).ok_or_else(|| {
                     SpecError::whole(format!(

@@ -106,6 +106,11 @@ impl Sweep {
         self.axes.iter().find(|a| a.path == ["rounds"]).map(|a| a.values.as_slice())
     }
 
+    /// Where its first key stands.
+    pub fn place(&self) -> Option<Place> {
+        self.axes.first().map(|axis| axis.place.clone())
+    }
+
     /// Whether horizons are zipped with other keys.
     pub fn zips_rounds(&self) -> bool {
         self.zipped && self.rounds().is_some()
@@ -270,7 +275,10 @@ fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>,
 
 /// `points` values from `from` to `to`, evenly in logarithm, or evenly; whole numbers where both ends are.
 fn range(table: &Table, key: &str) -> Result<Vec<Node>, SpecError> {
-    table.only(&["from", "to", "points", "scale"])?;
+    table.only(&["from", "to", "points", "scale"]).map_err(|mut e| {
+        e.why += ": a range has from, to, points and scale";
+        e
+    })?;
     let end = |name: &str| -> Result<(f64, bool), SpecError> {
         let Some(node) = table.get(name) else {
             return Err(SpecError::at(&table.place, format!("the range of {key} has no {name}")));

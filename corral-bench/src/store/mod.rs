@@ -18,6 +18,7 @@ pub use done::Done;
 use seal::Seal;
 
 const FORMAT: u32 = 2;
+const MANIFEST: &str = "manifest.json";
 const WHOLE_FILE: &str = "cells.jsonl";
 const LOG_FILE: &str = "cells.partial.jsonl";
 
@@ -132,7 +133,15 @@ pub enum StoreError {
         /// The other.
         second: PathBuf,
     },
-    /// It is not a results folder, or a damaged one.
+    /// It is not a results folder.
+    #[error("{}: {why}", dir.display())]
+    NotResults {
+        /// What was named.
+        dir: PathBuf,
+        /// What it is.
+        why: String,
+    },
+    /// It is a damaged one.
     #[error("{}: {why}", path.display())]
     Damaged {
         /// The file.
@@ -168,7 +177,7 @@ impl<'a> Store<'a> {
     pub fn open(dir: &Path, manifest: Manifest, spec: &'a Spec) -> Result<Self, StoreError> {
         fs::create_dir_all(dir).map_err(at(dir))?;
         let lock = lock(dir)?;
-        let path = dir.join("manifest.json");
+        let path = dir.join(MANIFEST);
         if path.exists() {
             let found = read_manifest(dir)?;
             if found != manifest {
@@ -300,12 +309,36 @@ pub fn results_csv(cells: &[CellRecord]) -> Vec<u8> {
     out.into_inner().unwrap_or_default()
 }
 
+/// Why a folder without a manifest is no results folder, and which one near it is.
+fn not_results(dir: &Path) -> StoreError {
+    let why = if !dir.exists() {
+        "there is no such folder of results".to_owned()
+    } else if !dir.is_dir() {
+        "a file, and not a folder of results".to_owned()
+    } else {
+        let folders = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut inside: Vec<String> = folders
+            .filter(|folder| folder.join(MANIFEST).is_file())
+            .map(|folder| folder.display().to_string())
+            .collect();
+        inside.sort();
+        inside.truncate(5);
+        match inside.as_slice() {
+            [] => format!(
+                "not a folder of results: it has no {MANIFEST}; `corral run SPEC --out DIR` writes one"
+            ),
+            inside => format!("not a folder of results, but these in it are: {}", inside.join(", ")),
+        }
+    };
+    StoreError::NotResults { dir: dir.to_owned(), why }
+}
+
 /// Reads a folder's manifest.
-///
-/// # Errors
-/// There is none, or it is not one.
-pub fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
-    let path = dir.join("manifest.json");
+fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
+    let path = dir.join(MANIFEST);
+    if !path.exists() {
+        return Err(not_results(dir));
+    }
     let text = io::read_to_string(open_regular(&path)?).map_err(at(&path))?;
     let manifest: Manifest = serde_json::from_str(&text)
         .map_err(|e| StoreError::Damaged { path: path.clone(), why: e.to_string() })?;
@@ -362,21 +395,25 @@ fn open_regular(path: &Path) -> Result<File, StoreError> {
     File::open(path).map_err(at(path))
 }
 
-/// The spec that the results of a folder are of.
-///
-/// # Errors
-/// The manifest has none that can be read.
-pub fn spec_of(manifest: &Manifest, dir: &Path) -> Result<Spec, StoreError> {
-    Spec::parse(&manifest.spec)
-        .map_err(|e| StoreError::Damaged { path: dir.join("manifest.json"), why: format!("its spec, {e}") })
+/// What a results folder holds.
+#[derive(Debug, Clone)]
+pub struct Results {
+    /// Of which run.
+    pub manifest: Manifest,
+    /// The spec of that run.
+    pub spec: Spec,
+    /// The cells that are there, sorted.
+    pub cells: Vec<CellRecord>,
 }
 
-/// Reads the cells of a folder, finished or not, sorted; a last line that was cut short is left out.
+/// Reads a folder, finished or not; a last line that was cut short is left out.
 ///
 /// # Errors
-/// A file cannot be read, or a record was changed after it was written.
-pub fn read_cells(dir: &Path) -> Result<Vec<CellRecord>, StoreError> {
-    let spec = spec_of(&read_manifest(dir)?, dir)?;
+/// It is no results folder, a file cannot be read, or a record was changed after it was written.
+pub fn read(dir: &Path) -> Result<Results, StoreError> {
+    let manifest = read_manifest(dir)?;
+    let spec = Spec::parse(&manifest.spec)
+        .map_err(|e| StoreError::Damaged { path: dir.join(MANIFEST), why: format!("its spec, {e}") })?;
     let mut cells: Vec<CellRecord> = Vec::new();
     read_lines(dir, &Seal::of(&spec), &spec, &mut |line| match line {
         Line::Record { record, .. } => {
@@ -390,30 +427,30 @@ pub fn read_cells(dir: &Path) -> Result<Vec<CellRecord>, StoreError> {
     })?;
     cells.sort_by_key(|c| c.cell);
     cells.dedup_by_key(|c| c.cell);
-    Ok(cells)
+    Ok(Results { manifest, spec, cells })
 }
 
 /// Joins the folders of shards of one spec into `out`.
 ///
 /// # Errors
 /// They are not of one spec, they contradict each other, a cell is missing, or `out` cannot be written.
-pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Vec<CellRecord>, StoreError> {
-    let joined = Some(out.to_owned()).filter(|dir| dir.join("manifest.json").exists() && !dirs.contains(dir));
-    let mut whole: Option<Manifest> = None;
+pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Results, StoreError> {
+    let joined = Some(out.to_owned()).filter(|dir| dir.join(MANIFEST).exists() && !dirs.contains(dir));
+    let mut whole: Option<(Manifest, Spec)> = None;
     let mut cells: Vec<(CellRecord, &Path)> = Vec::new();
     for dir in dirs.iter().chain(&joined) {
-        let mut manifest = read_manifest(dir)?;
-        manifest.shard = Shard::WHOLE;
+        let mut part = read(dir)?;
+        part.manifest.shard = Shard::WHOLE;
         match &whole {
-            Some(first) if *first != manifest => {
-                return Err(StoreError::Other { dir: dir.clone(), why: difference(&manifest, first) });
+            Some((first, _)) if *first != part.manifest => {
+                return Err(StoreError::Other { dir: dir.clone(), why: difference(&part.manifest, first) });
             }
             Some(_) => {}
-            None => whole = Some(manifest),
+            None => whole = Some((part.manifest, part.spec)),
         }
-        cells.extend(read_cells(dir)?.into_iter().map(|cell| (cell, dir.as_path())));
+        cells.extend(part.cells.into_iter().map(|cell| (cell, dir.as_path())));
     }
-    let Some(manifest) = whole else {
+    let Some((manifest, spec)) = whole else {
         return Err(StoreError::Damaged {
             path: out.to_owned(),
             why: "there is nothing to merge".to_owned(),
@@ -434,7 +471,6 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Vec<CellRecord>, StoreError
     cells.iter().for_each(|c| {
         done.insert(c.cell);
     });
-    let spec = spec_of(&manifest, out)?;
     if let Some(first) = done.missing(manifest.cells).next() {
         let cell = CellSpec::of(&spec, first);
         let (world, learner) =
@@ -446,8 +482,8 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Vec<CellRecord>, StoreError
         );
         return Err(StoreError::Damaged { path: out.to_owned(), why });
     }
-    Store::open(out, manifest, &spec)?.write_final(&cells)?;
-    Ok(cells)
+    Store::open(out, manifest.clone(), &spec)?.write_final(&cells)?;
+    Ok(Results { manifest, spec, cells })
 }
 
 fn difference(found: &Manifest, wanted: &Manifest) -> String {
@@ -528,7 +564,7 @@ mod tests {
         let second = shard(dir.path(), &spec, 2, &[records[1].clone(), records[1].clone()]);
         fs::remove_file(second.join(LOG_FILE)).unwrap();
         let second = shard(dir.path(), &spec, 2, &records);
-        assert_eq!(merge(&[first, second], &out).unwrap(), records);
+        assert_eq!(merge(&[first, second], &out).unwrap().cells, records);
     }
 
     /// A forger who knows the digest still cannot hand the report figures of another shape.
