@@ -16,8 +16,8 @@ const HORIZON: u64 = 1_000_000;
 const REASONS: &[(&str, &str)] = &[
     (
         "trim",
-        "baselines give every base an estimate, so that a step is a search of some three passes, where Corral's loss is \
-         in one place and is solved in two",
+        "baselines give every base an estimate: passes for sums and bounds beside a search of two evaluations, where \
+         Corral's loss is in one place",
     ),
     ("eta-grid", "five rates: five steps of Corral, and a hedge"),
 ];

@@ -134,10 +134,10 @@ impl Sink for Taker<'_> {
     }
 
     #[inline(always)]
-    fn take_two(&mut self, a: f64, b: f64) {
-        let floor = &self.floor[0];
-        let mixed = [self.keep * a + floor[0], self.keep * b + floor[1]];
-        self.mixed[0][..2].copy_from_slice(&mixed);
+    fn take_two(&mut self, at: usize, p: f64, other: f64) {
+        let (floor, mixed) = (&self.floor[0], &mut self.mixed[0]);
+        let (i, j) = (at & 1, at & 1 ^ 1);
+        (mixed[i], mixed[j]) = (self.keep * p + floor[i], self.keep * other + floor[j]);
     }
 }
 

@@ -244,6 +244,10 @@ fn beyond_its_horizon_rates_fall_and_nobody_is_restarted() {
             let mut copy = Corral::new(params.clone()).unwrap();
             copy.load(&corral.save()).unwrap();
             assert_eq!(copy.probabilities(), corral.probabilities());
+            let mut ahead = corral.clone();
+            play(&mut copy, 250, &mut rng.clone());
+            play(&mut ahead, 250, &mut rng.clone());
+            assert_eq!(copy.save(), ahead.save(), "round {round}");
         }
         assert!(
             corral.probabilities()[0] > 0.4,

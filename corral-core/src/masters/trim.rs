@@ -30,6 +30,8 @@
 //! a cliff that nobody can set without knowing the bases, and it did not help with ten bases. On problems held out from
 //! tuning TRIM was comparable to Corral with 10 to 30/sqrt(T), and behind UCB.
 
+use std::array;
+
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled, all};
@@ -119,10 +121,9 @@ const LANES: usize = 4;
 /// `out`. Infinite w count as the floor.
 fn evaluate(w: &[f64], l: &[f64], eta: f64, lambda: f64, floor: f64, out: &mut [f64]) -> (f64, f64, f64) {
     let (mut sum, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
-    let mut add = |j: usize, w: f64, l: f64| {
-        let p = 1.0 / (w + eta * (l - lambda));
+    let mut add = |j: usize, p: f64| {
+        let p = if p > floor { p } else { floor };
         let kept = if p > floor { p } else { 0.0 };
-        let p = p.max(floor);
         sum[j] += p;
         slope[j] += kept * kept;
         curve[j] += kept * kept * kept;
@@ -132,12 +133,11 @@ fn evaluate(w: &[f64], l: &[f64], eta: f64, lambda: f64, floor: f64, out: &mut [
     let (whole_l, rest_l) = l.as_chunks::<LANES>();
     let (whole_p, rest_p) = out.as_chunks_mut::<LANES>();
     for ((w, l), p) in whole.iter().zip(whole_l).zip(whole_p) {
-        for j in 0..LANES {
-            p[j] = add(j, w[j], l[j]);
-        }
+        let q: [f64; LANES] = array::from_fn(|j| 1.0 / (w[j] + eta * (l[j] - lambda)));
+        *p = array::from_fn(|j| add(j, q[j]));
     }
     for ((w, l), p) in rest.iter().zip(rest_l).zip(rest_p) {
-        *p = add(0, *w, *l);
+        *p = add(0, 1.0 / (w + eta * (l - lambda)));
     }
     let total = |x: [f64; LANES]| (x[0] + x[2]) + (x[1] + x[3]);
     (total(sum), eta * total(slope), eta * eta * total(curve))
@@ -185,8 +185,7 @@ impl TrimRule {
         };
         // [min l, min(mu, min_j(l_j + (w_j - 1)/eta))], the sum being at most 1 on the left and at least 1 on the right.
         let unit = 1.0 / eta;
-        let mut low = lanes::least(estimates, estimates, |l, _| l);
-        let cap = lanes::least(w, estimates, |w, l| l + (w - 1.0) * unit);
+        let (mut low, cap) = lanes::two_least(w, estimates, |_, l| l, |w, l| l + (w - 1.0) * unit);
         let mut high = centre.min(cap).max(low);
         let mut lambda = if start > low && start < high { start } else { high };
         let (mut best, mut residual, mut last) = (lambda, f64::INFINITY, lambda);
@@ -222,10 +221,11 @@ impl TrimRule {
             evaluate(w, estimates, eta, best, floor, shown);
         }
         for (((next, p), w), l) in next.iter_mut().zip(shown).zip(w).zip(&*estimates) {
-            let inverse = w + eta * (l - best);
+            let (inverse, shown) = (w + eta * (l - best), *p);
             let present = inverse < f64::INFINITY;
-            *next = if present { inverse.min(ceiling) } else { inverse };
-            *p = if present { *p } else { 0.0 };
+            let clipped = if inverse > ceiling { ceiling } else { inverse };
+            *next = if present { clipped } else { inverse };
+            *p = if present { shown } else { 0.0 };
         }
         Ok(())
     }
@@ -281,8 +281,8 @@ impl Rule for TrimRule {
         let Credited { loss, roster, .. } = round;
         // l_i = m_i + (f - m_i) w_i, with w_i = 1{i=k}/pbar_k
         let overall = if self.total.1 > 0.0 { self.total.0 / self.total.1 } else { 0.0 };
-        for ((l, m), n) in self.estimates.iter_mut().zip(&self.means).zip(&self.plays) {
-            *l = if *n > 0.0 { *m } else { overall };
+        for ((l, &m), &n) in self.estimates.iter_mut().zip(&self.means).zip(&self.plays) {
+            *l = if n > 0.0 { m } else { overall };
         }
         let mut seen = false;
         round.each(|i, weight| {
@@ -294,10 +294,11 @@ impl Rule for TrimRule {
         }
         // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2;  p is 0 for who is not there
         let (plain, estimates) = (&self.plain, &self.estimates);
-        let bottom = lanes::sum(plain, plain, |p, _| p * p);
-        let centre = lanes::sum(plain, estimates, |p, l| p * p * l) / bottom;
-        let moment = lanes::sum(plain, estimates, |p, l| (p * (l - centre)) * (p * (l - centre)));
-        let cubes = lanes::sum(plain, estimates, |p, l| p * (p * (l - centre)) * (p * (l - centre)));
+        let (bottom, top) = lanes::two_sums(plain, estimates, |p, _| p * p, |p, l| p * p * l);
+        let centre = top / bottom;
+        let off = |p: f64, l: f64| p * (l - centre);
+        let square = |p: f64, l: f64| off(p, l) * off(p, l);
+        let (moment, cubes) = lanes::two_sums(plain, estimates, square, |p, l| p * off(p, l) * off(p, l));
         // a sqrt(M ln T/Q), with Q before this round is added
         let rounds = self.horizon.unwrap_or(self.round) as f64;
         let rate = self.scale * (roster.bases() as f64 * rounds.ln().max(1.0) / self.moment).sqrt();

@@ -25,17 +25,17 @@ pub(crate) fn blocks(values: impl ExactSizeIterator<Item = f64>, pad: f64) -> Ve
 pub(crate) trait Sink {
     fn take(&mut self, block: usize, p: &Block);
 
-    /// As [`take`](Self::take), of the only two.
-    #[inline(always)]
-    fn take_two(&mut self, a: f64, b: f64) {
-        self.take(0, &[a, b, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-    }
+    /// As [`take`](Self::take), of the only two: `p` is that of `at`.
+    fn take_two(&mut self, at: usize, p: f64, other: f64);
 }
 
 /// Nobody.
 impl Sink for () {
     #[inline(always)]
     fn take(&mut self, _: usize, _: &Block) {}
+
+    #[inline(always)]
+    fn take_two(&mut self, _: usize, _: f64, _: f64) {}
 }
 
 /// F = sum 1/(w - eta lambda), its derivative F' and half its second derivative.

@@ -417,28 +417,27 @@ impl LogBarrier {
     #[inline]
     fn step_two(&mut self, index: usize, loss: f64, sink: &mut impl Sink) -> OmdInfo {
         let ([w0, w1, ..], [a, b, ..]) = (self.inverse[0], self.rates[0]);
-        let k = (b * w0 - a * w1) + a * b * [loss, -loss][index & 1];
+        // Either of two bases may be the charged one, and the smaller one: signs and places are computed, not branched on.
+        let k = (b * w0 - a * w1) + a * b * [1.0, -1.0][index & 1] * loss;
         let middle = k + (a - b);
         let root = (middle * middle + 4.0 * a * b).sqrt();
         // p_0 <= 1/2 where K >= 2 (b - a). By symmetry p_1 has -K for K, and a for b.
-        let first = middle + (a - b) >= 0.0;
-        let (key, top) = if first { (k, b) } else { (-k, a) };
+        let first = middle + (a - b);
+        let (at, other) = (usize::from(first < 0.0), usize::from(first >= 0.0));
+        let (key, top) = (k * [1.0, -1.0][at], self.rates[0][other]);
         let s = key + (a + b);
         // Where s < 0, s + r would cancel: the same root is (s - r)/(2K).
         let (top, bottom) = if s >= 0.0 { (2.0 * top, s + root) } else { (root - s, -2.0 * key) };
         let small = top / bottom;
         let large = 1.0 - small;
         let (w_small, w_large) = (bottom / top, 1.0 / large);
-        let (p, w) =
-            if first { ([small, large], [w_small, w_large]) } else { ([large, small], [w_large, w_small]) };
         // w' = w + eta (l - lambda), read backwards where w is small
-        let one = usize::from(first);
-        let pushed = if one == index { loss } else { 0.0 };
-        let lambda = ([w0, w1][one] - w_large) / [a, b][one] + pushed;
+        let pushed = if other == index { loss } else { 0.0 };
+        let lambda = (self.inverse[0][other] - w_large) / self.rates[0][other] + pushed;
         let lambda = lambda.max(loss.min(0.0)).min(loss.max(0.0));
-        self.inverse[0][..2].copy_from_slice(&w);
-        self.p[0][..2].copy_from_slice(&p);
-        sink.take_two(p[0], p[1]);
+        (self.inverse[0][at], self.inverse[0][other]) = (w_small, w_large);
+        (self.p[0][at], self.p[0][other]) = (small, large);
+        sink.take_two(at, small, large);
         OmdInfo { lambda, residual: (small + large) - 1.0, iterations: 0 }
     }
 
