@@ -128,34 +128,8 @@ pub fn named(what: &str, value: &Bound<'_, PyAny>) -> Answer<(String, toml::Tabl
 
 /// Anything that serialises, as Python's dictionaries, lists, texts and numbers.
 pub fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> Answer<Bound<'py, PyAny>> {
-    json(py, &serde_json::to_value(value).map_err(Error::value)?)
-}
-
-fn json<'py>(py: Python<'py>, value: &serde_json::Value) -> Answer<Bound<'py, PyAny>> {
-    use serde_json::Value;
-    Ok(match value {
-        Value::Null => py.None().into_bound(py),
-        Value::Bool(yes) => PyBool::new(py, *yes).to_owned().into_any(),
-        Value::Number(n) => match n.as_i64() {
-            Some(whole) => whole.into_pyobject(py).map_err(PyErr::from)?.into_any(),
-            None => PyFloat::new(py, n.as_f64().unwrap_or(f64::NAN)).into_any(),
-        },
-        Value::String(text) => PyString::new(py, text).into_any(),
-        Value::Array(items) => {
-            let list = PyList::empty(py);
-            for item in items {
-                list.append(json(py, item)?)?;
-            }
-            list.into_any()
-        }
-        Value::Object(map) => {
-            let dict = PyDict::new(py);
-            for (key, item) in map {
-                dict.set_item(key, json(py, item)?)?;
-            }
-            dict.into_any()
-        }
-    })
+    let text = serde_json::to_string(value).map_err(Error::value)?;
+    Ok(py.import("json")?.call_method1("loads", (text,))?)
 }
 
 /// The context of a round, and the names of its actions where the round has its own. `names` are those of the band.

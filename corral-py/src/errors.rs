@@ -72,30 +72,6 @@ impl From<Error> for PyErr {
     }
 }
 
-impl From<PyErr> for Error {
-    fn from(error: PyErr) -> Self {
-        Self::Python(error)
-    }
-}
-
-impl From<CastError<'_, '_>> for Error {
-    fn from(error: CastError<'_, '_>) -> Self {
-        Self::Python(error.into())
-    }
-}
-
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        Self::Python(error.into())
-    }
-}
-
-impl From<Unknown> for Error {
-    fn from(error: Unknown) -> Self {
-        Self::Key(error.to_string())
-    }
-}
-
 impl From<BuildError> for Error {
     fn from(error: BuildError) -> Self {
         match error {
@@ -118,12 +94,6 @@ impl From<EnsembleError> for Error {
     }
 }
 
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
-        Self::Python(PyOSError::new_err(error.to_string()))
-    }
-}
-
 impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
         match error {
@@ -133,13 +103,23 @@ impl From<RunError> for Error {
     }
 }
 
-macro_rules! values {
-    ($($error:ty),*) => {$(
+macro_rules! from {
+    ($($error:ty => $make:expr;)*) => {$(
         impl From<$error> for Error {
             fn from(error: $error) -> Self {
-                Self::value(error)
+                $make(error)
             }
         }
     )*};
 }
-values!(SnapshotError, ParamError, EnvError, SpecError);
+from! {
+    PyErr => Error::Python;
+    CastError<'_, '_> => |e: CastError<'_, '_>| Error::Python(e.into());
+    std::io::Error => |e: std::io::Error| Error::Python(e.into());
+    StoreError => |e: StoreError| Error::Python(PyOSError::new_err(e.to_string()));
+    Unknown => |e: Unknown| Error::Key(e.to_string());
+    SnapshotError => Error::value;
+    ParamError => Error::value;
+    EnvError => Error::value;
+    SpecError => Error::value;
+}

@@ -24,39 +24,24 @@ pub enum Flying {
     Point(Ticket<Point>),
 }
 
-macro_rules! members {
-    ($members:expr, $own:ident => $answer:expr) => {
-        match $members {
-            Members::Arms($own) => $answer,
-            Members::Points($own) => $answer,
+/// Methods of either kind that are those of the kind itself.
+macro_rules! forward {
+    ($me:ident, $one:ident, $other:ident: $([$($own:tt)+] $name:ident($($arg:ident: $kind:ty),*) -> $answer:ty;)*) => {$(
+        pub fn $name($($own)+ $(, $arg: $kind)*) -> $answer {
+            match $me {
+                Self::$one(own) => own.$name($($arg),*),
+                Self::$other(own) => own.$name($($arg),*),
+            }
         }
-    };
-}
-
-macro_rules! flying {
-    ($flying:expr, $own:ident => $answer:expr) => {
-        match $flying {
-            Flying::Arm($own) => $answer,
-            Flying::Point($own) => $answer,
-        }
-    };
+    )*};
 }
 
 impl Flying {
-    pub fn id(&self) -> TicketId {
-        flying!(self, t => t.id())
-    }
-
-    pub fn base(&self) -> usize {
-        flying!(self, t => t.base())
-    }
-
-    pub fn probability(&self) -> f64 {
-        flying!(self, t => t.probability())
-    }
-
-    pub fn propensity(&self) -> Option<f64> {
-        flying!(self, t => t.propensity())
+    forward! { self, Arm, Point:
+        [&self] id() -> TicketId;
+        [&self] base() -> usize;
+        [&self] probability() -> f64;
+        [&self] propensity() -> Option<f64>;
     }
 
     /// What Python plays: a point, or the number of an action.
@@ -76,6 +61,20 @@ fn not_learned<D>(refused: Refused<D>, kind: fn(Ticket<D>) -> Flying) -> NotLear
 }
 
 impl Members {
+    forward! { self, Arms, Points:
+        [&mut self] retire(base: usize) -> Result<(), EnsembleError>;
+        [&mut self] reinstate(base: usize, share: f64) -> Result<(), EnsembleError>;
+        [&self] save() -> Vec<u8>;
+        [&mut self] load(state: &[u8]) -> Result<(), EnsembleError>;
+        [&self] id() -> u64;
+        [&self] has_learned(id: TicketId) -> bool;
+        [&self] len() -> usize;
+        [&self] rounds() -> u64;
+        [&self] probabilities() -> &[f64];
+        [&self] benched() -> &[Benched];
+        [&self] metrics() -> Metrics;
+    }
+
     pub fn choose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Flying, EnsembleError> {
         match self {
             Self::Arms(own) => own.choose(x, rng).map(Flying::Arm),
@@ -107,51 +106,10 @@ impl Members {
         }
     }
 
-    pub fn retire(&mut self, base: usize) -> Result<(), EnsembleError> {
-        members!(self, own => own.retire(base))
-    }
-
-    pub fn reinstate(&mut self, base: usize, share: f64) -> Result<(), EnsembleError> {
-        members!(self, own => own.reinstate(base, share))
-    }
-
-    pub fn save(&self) -> Vec<u8> {
-        members!(self, own => own.save())
-    }
-
-    pub fn load(&mut self, state: &[u8]) -> Result<(), EnsembleError> {
-        members!(self, own => own.load(state))
-    }
-
-    pub fn id(&self) -> u64 {
-        members!(self, own => own.id())
-    }
-
-    pub fn has_learned(&self, id: TicketId) -> bool {
-        members!(self, own => own.has_learned(id))
-    }
-
-    pub fn len(&self) -> usize {
-        members!(self, own => own.len())
-    }
-
-    pub fn rounds(&self) -> u64 {
-        members!(self, own => own.rounds())
-    }
-
-    pub fn probabilities(&self) -> &[f64] {
-        members!(self, own => own.probabilities())
-    }
-
-    pub fn benched(&self) -> &[Benched] {
-        members!(self, own => own.benched())
-    }
-
     pub fn tallies(&self) -> Vec<&Tally> {
-        members!(self, own => own.tallies().collect())
-    }
-
-    pub fn metrics(&self) -> Metrics {
-        members!(self, own => own.metrics())
+        match self {
+            Self::Arms(own) => own.tallies().collect(),
+            Self::Points(own) => own.tallies().collect(),
+        }
     }
 }

@@ -5,7 +5,7 @@ use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Se
 use corral_envs::{EnvError, Environment, World as Worlds};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use rand_pcg::Pcg64Dxsm;
 
 use crate::band::Band;
@@ -119,14 +119,14 @@ pub fn play<'py>(
         }
         Ok(made)
     })?;
-    let columns = PyDict::new(py);
     let paid = played.iter().zip(losses.chunks_exact(actions)).map(|((arm, _), losses)| losses[*arm]);
-    columns.set_item("action", PyArray1::from_iter(py, played.iter().map(|(arm, _)| *arm as i64)))?;
-    columns.set_item("loss", PyArray1::from_iter(py, paid))?;
-    columns.set_item("base", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.base as i64)))?;
-    columns
-        .set_item("propensity", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.propensity)))?;
-    Ok(columns)
+    let columns = [
+        ("action", PyArray1::from_iter(py, played.iter().map(|(arm, _)| *arm as i64)).into_any()),
+        ("loss", PyArray1::from_iter(py, paid).into_any()),
+        ("base", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.base as i64)).into_any()),
+        ("propensity", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.propensity)).into_any()),
+    ];
+    Ok(columns.into_py_dict(py)?)
 }
 
 /// See `Band.simulate`.

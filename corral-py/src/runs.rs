@@ -285,29 +285,28 @@ impl Outcome {
     /// One row for each learner in each environment, as columns: regret and loss with their standard errors over seeds, and
     /// how the regret compares with that of the best base alone.
     fn table<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
         let texts =
             |of: fn(&Row) -> &str| Column::Text(self.rows.iter().map(|r| Some(of(r).to_owned())).collect());
         let counts = |of: fn(&Row) -> u64| Column::Count(self.rows.iter().map(|r| Some(of(r))).collect());
         let reals = |of: &dyn Fn(&Row) -> f64| Column::Real(self.rows.iter().map(of).collect());
-        dict.set_item("environment", texts(|r| &r.environment).array(py)?)?;
-        dict.set_item("learner", texts(|r| &r.label).array(py)?)?;
-        dict.set_item("alone", Column::Flag(self.rows.iter().map(|r| r.alone).collect()).array(py)?)?;
-        dict.set_item("rounds", counts(|r| r.rounds).array(py)?)?;
-        dict.set_item("seeds", counts(|r| r.seeds).array(py)?)?;
+        let dict = PyDict::new(py);
+        let put = |name: &str, column: Column| Ok::<_, Error>(dict.set_item(name, column.array(py)?)?);
+        put("environment", texts(|r| &r.environment))?;
+        put("learner", texts(|r| &r.label))?;
+        put("alone", Column::Flag(self.rows.iter().map(|r| r.alone).collect()))?;
+        put("rounds", counts(|r| r.rounds))?;
+        put("seeds", counts(|r| r.seeds))?;
         type Of = fn(&Row) -> Figure;
         for (name, of) in [("regret", (|r| r.regret) as Of), ("loss", |r| r.loss)] {
-            dict.set_item(name, reals(&|r| of(r).mean).array(py)?)?;
-            dict.set_item(format!("{name}_se"), reals(&|r| of(r).se).array(py)?)?;
-            dict.set_item(format!("{name}_min"), reals(&|r| of(r).min).array(py)?)?;
-            dict.set_item(format!("{name}_max"), reals(&|r| of(r).max).array(py)?)?;
+            put(name, reals(&|r| of(r).mean))?;
+            put(&format!("{name}_se"), reals(&|r| of(r).se))?;
+            put(&format!("{name}_min"), reals(&|r| of(r).min))?;
+            put(&format!("{name}_max"), reals(&|r| of(r).max))?;
         }
-        let ratio = reals(&|r| r.ratio_to_best_base.unwrap_or(f64::NAN));
-        dict.set_item("ratio_to_best_base", ratio.array(py)?)?;
-        let speed = reals(&|r| r.rounds_per_second.unwrap_or(f64::NAN));
-        dict.set_item("rounds_per_second", speed.array(py)?)?;
-        dict.set_item("failed", counts(|r| r.failed.len() as u64).array(py)?)?;
-        dict.set_item("benched", counts(|r| r.benched.len() as u64).array(py)?)?;
+        put("ratio_to_best_base", reals(&|r| r.ratio_to_best_base.unwrap_or(f64::NAN)))?;
+        put("rounds_per_second", reals(&|r| r.rounds_per_second.unwrap_or(f64::NAN)))?;
+        put("failed", counts(|r| r.failed.len() as u64))?;
+        put("benched", counts(|r| r.benched.len() as u64))?;
         Ok(dict)
     }
 

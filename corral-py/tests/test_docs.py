@@ -1,6 +1,7 @@
 """What the documentation shows runs, and the stubs say what is there."""
 
 import doctest
+import importlib
 import importlib.util
 import inspect
 import pathlib
@@ -45,6 +46,18 @@ def test_every_docstring_is_there_and_its_example_runs(name, text):
     assert text, name
     test = doctest.DocTestParser().get_doctest(text, {"__name__": "__main__"}, name, None, 0)
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+ADAPTERS = {"coba": "coba", "gymnasium": "gymnasium", "litellm": "litellm", "river": "river", "sklearn": "sklearn", "vw": "vowpalwabbit"}
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_the_docstrings_of_adapters_are_there_and_their_examples_run(name):
+    pytest.importorskip(ADAPTERS[name], reason=f"{ADAPTERS[name]} is not installed: the docstrings of its adapter are NOT run")
+    module = importlib.import_module(f"corral.adapters.{name}")
+    assert doctest.testmod(module).failed == 0
+    for public in module.__all__:
+        assert getattr(module, public).__doc__
 
 
 DOCS = [EXAMPLES.parent / "README.md", EXAMPLES.parent.parent / "README.md", EXAMPLES.parent.parent / "docs" / "python.md"]

@@ -16,6 +16,10 @@ class BandLearner(Learner):
     """A band as a coba learner. It is built at the first context: `keys` are those of `corral.Band` without its shape.
 
     Contexts are None, numbers, categories or sequences of them. The number of actions must stay what it was at first.
+
+    >>> learner = BandLearner(["ucb1", "exp3"], seed=1)
+    >>> action, probability, kept = learner.predict(None, ["left", "right"])
+    >>> learner.learn(None, action, 1.0, probability, **kept)
     """
 
     def __init__(self, bases: Sequence[Any], *, label: str = "corral", **keys: Any) -> None:

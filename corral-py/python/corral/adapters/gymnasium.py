@@ -23,6 +23,11 @@ class CorralEnv(gymnasium.Env):
     Where a round offers fewer actions, `info["action_mask"]` says which, and another one plays the last of them. Where points
     are played, actions are arrays, and the nearest point of the world's set is played. A loss that a log does not show is
     a reward of 0, and `info["seen"]` is False.
+
+    >>> env = CorralEnv({"name": "bernoulli", "means": [0.9, 0.1]}, rounds=3)
+    >>> x, info = env.reset(seed=1)
+    >>> [env.step(1)[3] for _ in range(3)]
+    [False, False, True]
     """
 
     metadata: dict[str, Any] = {"render_modes": []}

@@ -47,7 +47,11 @@ class _Follows:
 
 
 class BandPolicy(_Follows, Policy):
-    """A band as a policy without contexts. `keys` are those of `corral.Band` without its shape."""
+    """A band as a policy without contexts. `keys` are those of `corral.Band` without its shape.
+
+    >>> policy = BandPolicy(["ucb1", "exp3"], seed=1)
+    >>> policy.update(policy.pull(["left", "right"]), 1.0)
+    """
 
     def __init__(self, bases: Sequence[Any], reward_obj: Any = None, burn_in: int = 0, **keys: Any) -> None:
         Policy.__init__(self, reward_obj=reward_obj, burn_in=burn_in)
@@ -63,7 +67,11 @@ class BandPolicy(_Follows, Policy):
 
 
 class BandContextualPolicy(_Follows, ContextualPolicy):
-    """A band as a policy over contexts: dictionaries with the same keys every time."""
+    """A band as a policy over contexts: dictionaries with the same keys every time.
+
+    >>> policy, x = BandContextualPolicy(["linucb", "exp3"], seed=1), {"age": 0.3}
+    >>> policy.update(policy.pull(["left", "right"], context=x), x, 1.0)
+    """
 
     def __init__(self, bases: Sequence[Any], reward_obj: Any = None, burn_in: int = 0, **keys: Any) -> None:
         ContextualPolicy.__init__(self, reward_obj=reward_obj, burn_in=burn_in)

@@ -16,7 +16,12 @@ __all__ = ["BandClassifier"]
 
 
 class BandClassifier(ClassifierMixin, BaseEstimator):
-    """Classification played as a bandit: the band sees a row, names a class, and learns only whether it was right."""
+    """Classification played as a bandit: the band sees a row, names a class, and learns only whether it was right.
+
+    >>> model = BandClassifier(["epsilon-greedy"]).fit([[0.0], [1.0]] * 100, ["no", "yes"] * 100)
+    >>> model.predict([[0.0], [1.0]]).shape
+    (2,)
+    """
 
     def __init__(self, bases: Sequence[Any] = ("linucb", "squarecb", "epsilon-greedy"), preset: str = "practical", seed: int | None = 0):
         self.bases = bases
