@@ -74,7 +74,8 @@ const KEPT: usize = 512;
 const STEPS: usize = 8;
 const HALVINGS: usize = 20;
 
-/// Maximal quasi-likelihood with a ridge, |theta| <= bound, for each of several models: E[c] = sigma(theta z - shift).
+/// Maximal quasi-likelihood with a ridge, |theta| <= bound, for each of several models: the mean loss is
+/// sigma(theta z - shift).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Glm {
     link: Link,
