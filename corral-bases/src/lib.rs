@@ -67,6 +67,7 @@ mod seeded;
 mod winner;
 
 pub mod arms;
+pub mod candidate;
 pub mod common;
 pub mod hardness;
 pub mod linear;
@@ -78,6 +79,7 @@ pub mod rescaled;
 pub mod smoothed;
 
 pub use built::{BaseParams, Build, Make};
+pub use candidate::Candidate;
 pub use corral_core::Learner;
 pub use corral_core::registry::BuildError;
 pub use registry::{REGISTRY, build, entries, regret_bound};

@@ -5,11 +5,13 @@ use corral_core::registry::{BuildError, Entry, Registry};
 use corral_core::{Learner, Setup};
 
 use crate::built::Build;
-use crate::{arms, hardness, linear, points, policies};
+use crate::{arms, candidate, hardness, linear, points, policies};
 
 /// What can be built.
-pub const REGISTRY: Registry<Build> =
-    Registry::new("base", &[arms::ROWS, linear::ROWS, policies::ROWS, points::ROWS, hardness::ROWS]);
+pub const REGISTRY: Registry<Build> = Registry::new(
+    "base",
+    &[arms::ROWS, candidate::ROWS, linear::ROWS, policies::ROWS, points::ROWS, hardness::ROWS],
+);
 
 /// What is said of everything that can be built.
 pub fn entries() -> impl Iterator<Item = &'static Entry> + Clone {

@@ -16,8 +16,8 @@ use rand_pcg::Pcg64Dxsm;
 /// than that of its proposal. A base of the registry that is not here fails the test.
 fn declared(name: &str) -> (OnRange, bool) {
     let on_range = match name {
-        "exp3" | "tsallis-inf" | "scrible" | "scrible-arms" | "bgd" | "exp4" | "epoch-greedy" | "iltcb"
-        | "bistro" => OnRange::Restart,
+        "exp3" | "tsallis-inf" | "candidate" | "scrible" | "scrible-arms" | "bgd" | "exp4"
+        | "epoch-greedy" | "iltcb" | "bistro" => OnRange::Restart,
         "epsilon-greedy" | "squarecb" => OnRange::Retune,
         "ucb1" | "ucb-v" | "kl-ucb" | "moss" | "thompson" | "fixed" | "random" | "hardness-first"
         | "hardness-second" | "greedy" | "linucb" | "lints" | "glm-ucb" | "regcb" | "nlms" | "oful"

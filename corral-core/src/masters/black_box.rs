@@ -87,15 +87,21 @@ impl BlackBoxRule {
     /// q_2 of the next round.
     fn other(&self, roster: &Roster) -> f64 {
         let t = (self.round + 1) as f64;
-        let c1 = self.stability(roster);
-        let eta = 1.0 / ((t * self.outer).sqrt() + 8.0 * c1.sqrt());
-        let d = eta * (self.lead + (c1 * self.stretch).sqrt());
-        let s = (1.0 + 0.25 * d * d + (1.0 + d * d).sqrt()).sqrt();
-        // The smaller of the two has all its digits.
-        let small = (s + 0.5 * d.abs()).powi(-2);
-        let leader = if d < 0.0 { small } else { 1.0 - small };
-        (1.0 - 0.5 / (t * t)) * leader + 0.25 / (t * t)
+        share_beside_candidate(t, self.outer, self.stability(roster), self.lead, self.stretch)
     }
+}
+
+/// q_2, the probability of not playing the candidate in round `t` of an epoch: beside an algorithm that is stable with the constant
+/// `c1` (c_1), for losses of weights up to `outer`, where Z_1 - Z_2 is `lead` and the sum of 1/q_2 so far `stretch`. The
+/// formulas stand at the top of this file.
+pub fn share_beside_candidate(t: f64, outer: f64, c1: f64, lead: f64, stretch: f64) -> f64 {
+    let eta = 1.0 / ((t * outer).sqrt() + 8.0 * c1.sqrt());
+    let d = eta * (lead + (c1 * stretch).sqrt());
+    let s = (1.0 + 0.25 * d * d + (1.0 + d * d).sqrt()).sqrt();
+    // The smaller of the two has all its digits.
+    let small = (s + 0.5 * d.abs()).powi(-2);
+    let leader = if d < 0.0 { small } else { 1.0 - small };
+    (1.0 - 0.5 / (t * t)) * leader + 0.25 / (t * t)
 }
 
 impl Rule for BlackBoxRule {

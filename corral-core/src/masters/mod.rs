@@ -50,7 +50,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 pub use arbe::{Arbe, ArbeParams, ArbeRule};
 pub use as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
-pub use black_box::{BlackBox, BlackBoxParams, BlackBoxRule};
+pub use black_box::{BlackBox, BlackBoxParams, BlackBoxRule, share_beside_candidate};
 pub use bound::RegretBound;
 pub use corral_spec::CorralSpec;
 pub use d3rb::{BalanceDraw, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
