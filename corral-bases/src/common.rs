@@ -202,6 +202,14 @@ impl Clock {
         self.rounds = self.rounds.saturating_add(1);
     }
 
+    /// After the last round that was told, the game is taken to be twice as long: a rate for T rounds that is kept for ever has
+    /// linear regret. `true`: the horizon has changed.
+    #[inline]
+    pub fn outlast(&mut self) -> bool {
+        let outlasted = self.horizon.filter(|horizon| self.rounds >= *horizon);
+        outlasted.inspect(|horizon| self.horizon = Some(horizon.max(&1).saturating_mul(2))).is_some()
+    }
+
     /// The horizon as formulas use it, at least 2 (docs/bases.md#what-all-bases-share), where it is known.
     pub fn tuned(&self) -> Option<f64> {
         self.horizon.map(|horizon| horizon.max(2) as f64)

@@ -192,6 +192,27 @@ mod tests {
     }
 
     #[test]
+    fn beyond_its_horizon_the_rate_is_that_of_twice_as_long_a_game() {
+        let mut base = base(Exp3Params::default(), 3, 10);
+        let mut rng = Pcg64Dxsm::seed_from_u64(2);
+        for played in 0..=100u64 {
+            let told = match played {
+                0..10 => 10.0,
+                10..20 => 20.0,
+                20..40 => 40.0,
+                40..80 => 80.0,
+                _ => 160.0,
+            };
+            assert_eq!(base.state.rate, (2.0 * 3f64.ln() / (3.0 * told)).sqrt(), "after {played} rounds");
+            let mut other = base.clone();
+            Base::<(), Arm>::load(&mut other, &Base::<(), Arm>::save(&base)).unwrap();
+            assert_eq!(other.state.rate, base.state.rate);
+            let made = base.propose(&(), &mut rng).unwrap();
+            base.learn(&(), &made, Feedback::plain(0.5)).unwrap();
+        }
+    }
+
+    #[test]
     fn the_estimate_is_unbiased_seen_or_not() {
         // Mean of s c/q_a over 200,000 draws at p = 1 and p = 1/8, against the true losses. Four standard errors per
         // arm: false alarms below 2 * 3 * 6.4e-5 = 4e-4.

@@ -129,7 +129,11 @@ impl<R: ArmRule> ArmBase<R> {
 
     fn tick(&mut self) -> Result<(), BaseError> {
         self.clock.tick();
+        let outlasted = self.clock.outlast();
         let now = self.now();
+        if outlasted {
+            self.rule.tune(&mut self.state, &now);
+        }
         self.rule.ticked(&mut self.state, &now)
     }
 }
