@@ -1,5 +1,4 @@
-//! A band behind HTTP that survives `kill -9`: every ticket and every reward is appended to a file before it is answered, and
-//! the file is played again at the start.
+//! A band behind HTTP that survives `kill -9`: what happens is appended to a file first, which is played again at the start.
 //!
 //! `cargo run -- tickets.jsonl 127.0.0.1:8080`, then POST /choose, POST /reward, GET /metrics.
 
