@@ -7,7 +7,7 @@ function flush(   line, v, all) {
   if (all > 0) {
     line = ""
     for (v = 1; v <= 4; v++) if (count[order[v]]) line = line (line == "" ? "" : ", ") order[v] (all > 1 ? " " count[order[v]] : "")
-    print "- **" line "**" (all > 1 ? " of " all : "") (unlikely ? " (not expected to show at this length)" : "") ": " claim
+    print "- **" line "**" (all > 1 ? " of " all : "") (unlikely ? " (not expected)" : "") ": " claim
   }
   claim = ""; unlikely = 0
   for (v in count) delete count[v]

@@ -49,7 +49,7 @@ Regret is pseudo-regret against the best fixed decision, mean over seeds with it
 spec of each experiment (`corral-bench/experiments`). Figures but the speed are the same on every run. A claim **holds** when its
 whole 95% bootstrap interval is on the claimed side, **FAILS** when all of it is on the other side, and is **undecided** otherwise
 ([claims](docs/claims.md)); a published mean **agrees** within three combined standard errors. Worlds, lengths and bounds were
-fixed after pilot runs, and so was the mark "not expected to show at this length": a verdict describes these runs, it is not a blind test.
+fixed after pilot runs, and so was the mark "not expected" (to show at this length): a verdict describes these runs, it is not a blind test.
 HEAD
   for name in $all; do
     [ ! -f "docs/results/$name.md" ] || awk -v name="$name" -f corral-bench/experiments/index.awk "docs/results/$name.md"
