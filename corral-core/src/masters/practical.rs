@@ -42,8 +42,8 @@ crate::params! {
     pub struct PracticalParams {
         /// How the rate falls.
         rate: Fall = Fall::Adaptive;
-        /// The factor of the rate: 2 for the adaptive one, 30 is eager for the falling one.
-        scale: f64 = 2.0, Bounds::POSITIVE;
+        /// The factor of the rate: 1.4, about sqrt(2), minimises M ln t/eta + eta Q/2 for the adaptive one; 30 is eager for the falling one.
+        scale: f64 = 1.4, Bounds::POSITIVE;
         /// The largest rate.
         cap: f64 = 2.0, Bounds::POSITIVE;
         /// The floor phi under every probability, in units of 1/(M sqrt(t + t0)): 0 suits a world that stands still, 1
