@@ -116,7 +116,8 @@ impl CorralSpec {
         Ok(Box::new(Ruled::<ClippedRule>::new(params, &setup)?))
     }
 
-    /// The step of Algorithm 2 with the rate c/sqrt(t + 256), where the run's is c/sqrt(T): nobody is restarted.
+    /// The step of Algorithm 2 with the rate c/sqrt(t + 256), where the run's is c/sqrt(T): nobody is restarted. With the floor of the
+    /// preset for practice in place of mixing, so that who was driven out while the rate was high comes back in time.
     fn without_horizon(&self, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
         let scale = match self.rate.unwrap_or_default() {
             Rate::Balanced => 1.0,
@@ -135,7 +136,6 @@ impl CorralSpec {
         let params = PracticalParams {
             rate: Fall::Falling,
             scale,
-            floor: 0.0,
             baseline: self.baseline,
             memory: f64::MAX, // the mean of all losses, as with T known
             ..Default::default()
