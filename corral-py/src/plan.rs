@@ -95,6 +95,7 @@ impl Plan {
             credit: word::<Crediting>(&mut keys, "credit")?.unwrap_or(preset.credit),
             feed: word::<Feed>(&mut keys, "feed")?.unwrap_or(preset.feed),
             cut: word::<f64>(&mut keys, "cut")?.or(preset.cut),
+            guard: word::<bool>(&mut keys, "guard")?.unwrap_or(preset.guard),
             horizon: style.horizon,
             propensities: if style.propensities { Propensities::Decision } else { Propensities::None },
             ..preset

@@ -45,6 +45,7 @@ pub fn spec_schema() -> Value {
         "credit": { "enum": ["chosen", "same-decision", "likelihood"], "description": "How the master credits a loss." },
         "feed": { "enum": ["weighted", "raw", "everyone"], "description": "What the bases learn." },
         "cut": { "type": "number", "minimum": 1, "description": "Weights above this are cut before bases learn." },
+        "guard": { "type": "boolean", "description": "Whether arms that nobody looks at are played now and then: under likelihood credit, where there are no contexts." },
     });
     let world_keys = json!({
         "label": { "type": "string", "description": "Its name in reports." },

@@ -162,6 +162,7 @@ fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Resul
         credit: spec.credit.unwrap_or(preset.credit),
         feed: spec.feed.unwrap_or(preset.feed),
         cut: spec.cut.or(preset.cut),
+        guard: spec.guard.unwrap_or(preset.guard),
         losses: setup.losses,
         horizon: setup.horizon,
         ..preset

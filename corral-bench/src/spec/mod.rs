@@ -213,6 +213,8 @@ pub struct BandSpec {
     pub feed: Option<Feed>,
     /// Where weights are cut; none: as its preset does.
     pub cut: Option<f64>,
+    /// Whether arms that nobody looks at are played now and then; none: as its preset does.
+    pub guard: Option<bool>,
     /// The band.
     pub bases: Vec<LearnerSpec>,
     /// How many of each there are, side by side.

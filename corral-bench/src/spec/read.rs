@@ -388,7 +388,8 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
         other => Err(node.wrong("cut", "a number of at least 1", other)),
     });
     let cut = cut.transpose()?;
-    let params = m.params(&["name", "credit", "feed", "cut"]);
+    let guard = m.flag("guard")?;
+    let params = m.params(&["name", "credit", "feed", "cut", "guard"]);
     let master = required_name(m, "master")?;
     // The paper's preset is the paper's algorithm.
     let master = if master == "paper" { String::from("corral") } else { master };
@@ -405,7 +406,7 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
             _ => return Err(SpecError::at(&node.place, "copies must be \"log-rounds\", or from 1 to 1024")),
         },
     };
-    Ok(BandSpec { master, params, credit, feed, cut, bases, copies, place: node.place.clone() })
+    Ok(BandSpec { master, params, credit, feed, cut, guard, bases, copies, place: node.place.clone() })
 }
 
 /// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.
