@@ -36,6 +36,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("compare/large-bands"),
     built_in!("compare/large-bands-features"),
     built_in!("compare/small-gaps"),
+    built_in!("compare/best-of-both"),
     built_in!("compare/horizon"),
     built_in!("compare/copies"),
     built_in!("compare/worlds"),
