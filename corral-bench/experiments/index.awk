@@ -18,7 +18,7 @@ BEGIN { split("holds FAILS undecided unmeasured", order, " ") }
 /^```$/ { flush(); inside = 0; next }
 !inside { next }
 /^\$ corral run/ { at = NR; command = substr($0, 3); next }
-NR == at + 2 && NF { print "`" command "`: " $0 "\n"; next }
+NR == at + 2 && NF { sub(/ \([^()]*\)$/, ""); print "`" command "`: " $0 "\n"; next } # a remark at the end stands on the page
 /^  (holds|FAILS|undecided|unmeasured) / { if (claim == "") claim = before; count[$1]++; next }
 /^  not expected to show here/ { unlikely = 1; next }
 /^regret beside published means/ { n = split($0, part, ": "); split(part[n], of, " "); print "- **agrees " of[1] "** of " of[3] ": regret beside published means, within three combined standard errors"; next }
@@ -26,5 +26,5 @@ NR == at + 2 && NF { print "`" command "`: " $0 "\n"; next }
 stable && $NF ~ /^(holds|FAILS|undecided|unmeasured)$/ { count[$NF]++; claim = "the measured stability exponent is at most the one of the table, base by base"; next }
 /^masters by mean rank/ { ranked = NR + 2; next }
 ranked && NR > ranked && NR <= ranked + 3 { split($0, part, /  +/); ranks = ranks (ranks == "" ? "" : ", ") part[1] " (" part[2] ")"; if (NR == ranked + 3) print "- lowest mean ranks: " ranks }
-/^- all [0-9]+ worlds/ { print $0 }
+/^- all [0-9]+ worlds/ { sub(/;.*/, "."); print }
 { flush(); before = $0 }
