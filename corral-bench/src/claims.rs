@@ -3,14 +3,12 @@
 //! The interval is a 95% percentile bootstrap over seeds, which are resampled jointly, so that learners of one seed,
 //! who faced the same world, stay together. A claim whose bound lies inside the interval is neither held nor refuted.
 
-use rand::RngExt;
 use serde::Serialize;
 
 use crate::curves::slope;
 use crate::run::{AuditRecord, CellRecord};
 use crate::spec::{ClaimSpec, LearnerSpec, Measure, Spec};
-use crate::streams::stream;
-use crate::summary::{Figure, percentile_95};
+use crate::summary::{Figure, bootstrap_95, by_seed};
 
 const RESAMPLES: usize = 1000;
 const ALL_WORLDS: &str = "all worlds";
@@ -118,7 +116,11 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     // Up to the horizon that the claim is about, the last one where it says nothing.
     let upto = claim.rounds.and_then(|t| spec.rounds.iter().position(|r| *r == t)).map(|i| i + 1);
     let horizons = &spec.rounds[..upto.unwrap_or(spec.rounds.len())];
-    let table = |label: &str| regrets(horizons, spec.seeds, environment, label, cells);
+    // Regret per horizon and seed.
+    let table = |label: &str| -> Vec<Vec<Option<f64>>> {
+        let at = |rounds: &u64| by_seed(spec, cells, (*rounds, environment, label), |c| c.regret);
+        horizons.iter().map(at).collect()
+    };
     let (mine, theirs) = (table(learner), claim.than.as_deref().map(table));
     let horizons: Vec<f64> = horizons.iter().map(|t| *t as f64).collect();
     let worlds = losses(spec, claim, learner, cells);
@@ -155,16 +157,12 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let seeds = spec.seeds as usize;
     let all: Vec<usize> = (0..seeds).collect();
     let measured = value(&all).unwrap_or(f64::NAN);
-    let mut rng = stream(0, "claims");
-    let drawn = (0..RESAMPLES)
-        .filter_map(|_| value(&(0..seeds).map(|_| rng.random_range(0..seeds)).collect::<Vec<_>>()))
-        .collect();
-    let (low, high) = percentile_95(drawn);
+    let (low, high) = bootstrap_95("claims", RESAMPLES, seeds, value);
     let below = claim.at_most.is_none_or(|b| high <= b);
     let above = claim.at_least.is_none_or(|b| low >= b);
     let refuted = claim.at_most.is_some_and(|b| low > b) || claim.at_least.is_some_and(|b| high < b);
     let published = claim.published.map(|(mean, error)| {
-        let own_error = standard_error(&by_seed(&mine, theirs.as_deref()));
+        let own_error = standard_error(&at_last(&mine, theirs.as_deref()));
         let error = error.unwrap_or(own_error);
         let z = (measured - mean) / own_error.hypot(error);
         Published { rounds: horizons.last().map_or(0, |t| *t as u64), mean, error, own_error, z }
@@ -260,14 +258,7 @@ fn losses(spec: &Spec, claim: &ClaimSpec, learner: &str, cells: &[CellRecord]) -
     }
     let rounds = claim.rounds.or(spec.rounds.iter().max().copied()).unwrap_or(0);
     let by_seed = |world: &str, label: &str| {
-        let mut table = vec![None; spec.seeds as usize];
-        let here = |c: &&CellRecord| c.rounds == rounds && c.environment == world && c.learner == label;
-        for cell in cells.iter().filter(here).filter(|c| c.failed.is_none()) {
-            if let Some(slot) = table.get_mut(cell.seed as usize) {
-                *slot = Some(cell.loss / cell.seen.max(1) as f64);
-            }
-        }
-        table
+        by_seed(spec, cells, (rounds, world, label), |c| c.loss / c.seen.max(1) as f64)
     };
     let named = |label: &String| claim.environments.is_empty() || claim.environments.contains(label);
     let worlds = spec.environments.iter().filter(|e| named(&e.label));
@@ -282,44 +273,11 @@ fn losses(spec: &Spec, claim: &ClaimSpec, learner: &str, cells: &[CellRecord]) -
 
 /// The learner's mean loss over the picked seeds, less the least mean of a base alone.
 fn gap(world: &Losses, pick: &[usize]) -> Option<f64> {
-    let mean = |by_seed: &[Option<f64>]| -> Option<f64> {
-        let values: Option<Vec<f64>> = pick.iter().map(|s| by_seed[*s]).collect();
-        values.map(|v| v.iter().sum::<f64>() / v.len() as f64)
-    };
-    let alone = world.alone.iter().map(|b| mean(b)).collect::<Option<Vec<f64>>>()?;
-    Some(mean(&world.own)? - alone.into_iter().min_by(f64::total_cmp)?)
-}
-
-/// Regret per horizon and seed; `None` where the cell is missing or failed.
-fn regrets(
-    horizons: &[u64],
-    seeds: u64,
-    environment: &str,
-    learner: &str,
-    cells: &[CellRecord],
-) -> Vec<Vec<Option<f64>>> {
-    horizons
-        .iter()
-        .map(|rounds| {
-            let mut by_seed = vec![None; seeds as usize];
-            let here = cells.iter().filter(|c| {
-                c.rounds == *rounds
-                    && c.environment == environment
-                    && c.learner == learner
-                    && c.failed.is_none()
-            });
-            for cell in here {
-                if let Some(slot) = by_seed.get_mut(cell.seed as usize) {
-                    *slot = Some(cell.regret);
-                }
-            }
-            by_seed
-        })
-        .collect()
+    Some(mean(&world.own, pick)? - mean_at(&world.alone, pick)?.into_iter().min_by(f64::total_cmp)?)
 }
 
 /// The regret at the last horizon of each seed, or how much it is above the other's of that seed.
-fn by_seed(mine: &[Vec<Option<f64>>], theirs: Option<&[Vec<Option<f64>>]>) -> Vec<Option<f64>> {
+fn at_last(mine: &[Vec<Option<f64>>], theirs: Option<&[Vec<Option<f64>>]>) -> Vec<Option<f64>> {
     let own = mine.last().map_or(&[][..], Vec::as_slice);
     match theirs.and_then(<[_]>::last) {
         None => own.to_vec(),
@@ -336,15 +294,15 @@ fn standard_error(by_seed: &[Option<f64>]) -> f64 {
     }
 }
 
-/// The mean per horizon over the picked seeds.
+/// The mean over the picked seeds.
+fn mean(by_seed: &[Option<f64>], pick: &[usize]) -> Option<f64> {
+    let values: Option<Vec<f64>> = pick.iter().map(|s| by_seed[*s]).collect();
+    values.map(|v| v.iter().sum::<f64>() / v.len() as f64)
+}
+
+/// The mean of each list over the picked seeds.
 fn mean_at(table: &[Vec<Option<f64>>], pick: &[usize]) -> Option<Vec<f64>> {
-    table
-        .iter()
-        .map(|by_seed| {
-            let values: Option<Vec<f64>> = pick.iter().map(|s| by_seed[*s]).collect();
-            values.map(|v| v.iter().sum::<f64>() / v.len() as f64)
-        })
-        .collect()
+    table.iter().map(|by_seed| mean(by_seed, pick)).collect()
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! Curves over seeds: means, bands, and the growth exponent with its interval.
 
 use crate::run::{CellRecord, checkpoints};
-use crate::streams::stream;
-use crate::summary::{percentile_95, student_95};
-use rand::RngExt;
+use crate::summary::{bootstrap_95, student_95};
 
 /// Regret over time, averaged over seeds.
 pub struct Curve {
@@ -46,8 +44,7 @@ pub fn regret(cells: &[&CellRecord]) -> Option<Curve> {
 fn slope_interval(rounds: &[u64], curves: &[&[f64]]) -> Option<(f64, f64, f64)> {
     let last = *rounds.last()?;
     let late: Vec<usize> = (0..rounds.len()).filter(|k| rounds[*k] >= last / 8 && rounds[*k] > 1).collect();
-    let fit = |pick: &mut dyn FnMut(usize) -> usize| -> Option<f64> {
-        let chosen: Vec<usize> = (0..curves.len()).map(pick).collect();
+    let fit = |chosen: &[usize]| -> Option<f64> {
         let mut points = Vec::with_capacity(late.len());
         for &k in &late {
             let mean = chosen.iter().map(|i| curves[*i][k]).sum::<f64>() / curves.len() as f64;
@@ -58,13 +55,11 @@ fn slope_interval(rounds: &[u64], curves: &[&[f64]]) -> Option<(f64, f64, f64)> 
         }
         slope(&points)
     };
-    let centre = fit(&mut |i| i)?;
+    let centre = fit(&(0..curves.len()).collect::<Vec<_>>())?;
     if curves.len() < 2 {
         return Some((centre, f64::NAN, f64::NAN));
     }
-    let mut rng = stream(0, "bootstrap");
-    let slopes = (0..RESAMPLES).filter_map(|_| fit(&mut |_| rng.random_range(0..curves.len()))).collect();
-    let (low, high) = percentile_95(slopes);
+    let (low, high) = bootstrap_95("bootstrap", RESAMPLES, curves.len(), fit);
     Some((centre, low, high))
 }
 

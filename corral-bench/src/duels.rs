@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::spec::Spec;
-use crate::summary::Row;
+use crate::summary::{Row, distinct};
 
 /// The 95% quantile of the normal distribution.
 const ONE_SIDED_95: f64 = 1.644_853_6;
@@ -41,12 +41,7 @@ pub fn duels(spec: &Spec, rows: &[Row]) -> Vec<Duels> {
     let sets: Vec<&str> =
         spec.environments.iter().filter(|e| e.name == "dataset").map(|e| e.label.as_str()).collect();
     let rounds = spec.rounds.iter().max();
-    let mut labels: Vec<&str> = Vec::new();
-    for learner in &spec.learners {
-        if !labels.contains(&learner.label.as_str()) {
-            labels.push(&learner.label);
-        }
-    }
+    let labels = distinct(spec.learners.iter().map(|l| l.label.as_str()));
     if sets.is_empty() || labels.len() < 2 {
         return Vec::new();
     }

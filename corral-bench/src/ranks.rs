@@ -4,13 +4,11 @@
 //! care by how much, so that no world outweighs the others. The interval of a mean rank is a 95% percentile bootstrap
 //! over seeds, resampled jointly in every world: it is about these worlds only.
 
-use rand::RngExt;
 use serde::Serialize;
 
 use crate::run::CellRecord;
 use crate::spec::{LearnerSpec, Spec};
-use crate::streams::stream;
-use crate::summary::{Row, percentile_95};
+use crate::summary::{Row, by_seed, distinct, percentile_95, resampled};
 
 const RESAMPLES: usize = 500;
 
@@ -38,12 +36,8 @@ pub struct Rank {
 
 /// The ranks of the masters at the longest horizon, best first; empty with fewer than three masters or worlds.
 pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
-    let mut labels: Vec<&str> = Vec::new();
-    for learner in spec.learners.iter().filter(|l| matches!(l.learner, LearnerSpec::Band(_))) {
-        if !labels.contains(&learner.label.as_str()) {
-            labels.push(&learner.label);
-        }
-    }
+    let masters = spec.learners.iter().filter(|l| matches!(l.learner, LearnerSpec::Band(_)));
+    let labels = distinct(masters.map(|l| l.label.as_str()));
     let Some(&rounds) = spec.rounds.iter().max() else { return Vec::new() };
     // Regret by world, master and seed.
     let worlds: Vec<Vec<Vec<f64>>> =
@@ -54,20 +48,11 @@ pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
     let seeds = spec.seeds as usize;
     let all: Vec<usize> = (0..seeds).collect();
     let measured = table(&worlds, &all);
-    let mut rng = stream(0, "ranks");
-    let drawn: Vec<Vec<f64>> = (0..RESAMPLES)
-        .map(|_| {
-            let pick: Vec<usize> = (0..seeds).map(|_| rng.random_range(0..seeds)).collect();
-            let ranks = table(&worlds, &pick);
-            (0..labels.len()).map(|m| mean(ranks.iter().map(|r| r[m]))).collect()
-        })
-        .collect();
-    let mut bands: Vec<&str> = Vec::new();
-    for band in spec.environments.iter().filter_map(|e| e.band.as_deref()) {
-        if !bands.contains(&band) {
-            bands.push(band);
-        }
-    }
+    let drawn: Vec<Vec<f64>> = resampled("ranks", RESAMPLES, seeds, |pick| {
+        let ranks = table(&worlds, pick);
+        (0..labels.len()).map(|m| mean(ranks.iter().map(|r| r[m]))).collect()
+    });
+    let bands = distinct(spec.environments.iter().filter_map(|e| e.band.as_deref()));
     let mut found: Vec<Rank> = labels
         .iter()
         .enumerate()
@@ -98,7 +83,7 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// The regrets of the masters in a world, by seed; `None` where a cell is missing or failed.
+/// The regrets of the masters in a world, by seed; `None` where a cell is missing, failed or without bound.
 fn regrets(
     spec: &Spec,
     cells: &[CellRecord],
@@ -106,16 +91,8 @@ fn regrets(
     rounds: u64,
     world: &str,
 ) -> Option<Vec<Vec<f64>>> {
-    let mut table = vec![vec![f64::NAN; spec.seeds as usize]; labels.len()];
-    let here = cells.iter().filter(|c| c.rounds == rounds && c.environment == world && c.failed.is_none());
-    for cell in here {
-        if let Some(m) = labels.iter().position(|l| *l == cell.learner)
-            && let Some(slot) = table[m].get_mut(cell.seed as usize)
-        {
-            *slot = cell.regret;
-        }
-    }
-    table.iter().flatten().all(|r| r.is_finite()).then_some(table)
+    let of = |label: &&str| by_seed(spec, cells, (rounds, world, label), |c| c.regret);
+    labels.iter().map(|l| of(l).into_iter().map(|r| r.filter(|r| r.is_finite())).collect()).collect()
 }
 
 /// The rank of every master in every world, by its mean over the picked seeds.

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use corral_core::memory;
 use corral_core::registry::Unknown;
-use rand::RngExt;
 use rayon::prelude::*;
 use serde::Serialize;
 use toml::Value;
@@ -18,8 +17,7 @@ use crate::claims::{Held, Verdict};
 use crate::curves::slope;
 use crate::run::{CellRecord, CellSpec, Plugins, run_cell};
 use crate::spec::{BaseSpec, Spec, SpecError};
-use crate::streams::stream;
-use crate::summary::{Figure, percentile_95};
+use crate::summary::{Figure, bootstrap_95};
 
 const RESAMPLES: usize = 500;
 
@@ -346,11 +344,7 @@ fn fit(ranges: &[f64], regret: &[Vec<Vec<f64>>], useful: &[bool]) -> Option<Fit>
         slope(&points?)
     };
     let alpha = slope_of(&(0..seeds).collect::<Vec<_>>()).filter(|a| a.is_finite())?;
-    let mut rng = stream(0, "bootstrap");
-    let slopes = (0..RESAMPLES)
-        .filter_map(|_| slope_of(&(0..seeds).map(|_| rng.random_range(0..seeds)).collect::<Vec<_>>()))
-        .collect();
-    let (low, high) = percentile_95(slopes);
+    let (low, high) = bootstrap_95("bootstrap", RESAMPLES, seeds, slope_of);
     Some(Fit { alpha, low, high, points: useful.iter().filter(|u| **u).count() })
 }
 

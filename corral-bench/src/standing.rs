@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::run::CellRecord;
 use crate::spec::Spec;
-use crate::summary::{Row, number};
+use crate::summary::{Row, by_seed, number};
 
 /// Two learners differ when their corrected p-value is below this.
 const LEVEL: f64 = 0.05;
@@ -66,7 +66,8 @@ impl Standing {
         for &rounds in &spec.rounds {
             for world in &spec.environments {
                 let players = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| {
-                    (l.label.clone(), by_seed(spec, cells, rounds, &world.label, &l.label, |c| c.regret))
+                    let own = by_seed(spec, cells, (rounds, &world.label, &l.label), |c| c.regret);
+                    (l.label.clone(), own)
                 });
                 let speed = |label: &str| {
                     let here =
@@ -237,24 +238,6 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-fn by_seed(
-    spec: &Spec,
-    cells: &[CellRecord],
-    rounds: u64,
-    world: &str,
-    label: &str,
-    of: impl Fn(&CellRecord) -> f64,
-) -> Vec<Option<f64>> {
-    let mut values = vec![None; spec.seeds as usize];
-    let here = |c: &&CellRecord| c.rounds == rounds && c.environment == world && c.learner == label;
-    for cell in cells.iter().filter(here).filter(|c| c.failed.is_none()) {
-        if let Some(slot) = values.get_mut(cell.seed as usize) {
-            *slot = Some(of(cell));
-        }
-    }
-    values
-}
-
 /// Learners that were run in every environment, by their loss per round averaged over the environments.
 fn over_all_worlds(spec: &Spec, cells: &[CellRecord]) -> Option<Standing> {
     let rounds = *spec.rounds.iter().max()?;
@@ -272,7 +255,7 @@ fn over_all_worlds(spec: &Spec, cells: &[CellRecord]) -> Option<Standing> {
         let mut mean = vec![Some(0.0); spec.seeds as usize];
         for world in worlds {
             let loss = |c: &CellRecord| c.loss / c.seen.max(1) as f64 / worlds.len() as f64;
-            let here = by_seed(spec, cells, rounds, &world.label, &learner.label, loss);
+            let here = by_seed(spec, cells, (rounds, &world.label, &learner.label), loss);
             mean = mean.into_iter().zip(here).map(|(a, b)| Some(a? + b?)).collect();
         }
         players.push((learner.label.clone(), mean));

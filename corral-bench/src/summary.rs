@@ -1,9 +1,11 @@
 //! From cells to a table: means, intervals, and the ratio to the best base alone.
 
+use rand::RngExt;
 use serde::Serialize;
 
 use crate::run::CellRecord;
 use crate::spec::{LearnerSpec, Spec};
+use crate::streams::stream;
 
 /// Mean, spread and extremes of one figure over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -79,6 +81,51 @@ pub fn percentile_95(mut drawn: Vec<f64>) -> (f64, f64) {
     let at =
         |q: f64| drawn.get(((drawn.len() as f64 - 1.0) * q).round() as usize).copied().unwrap_or(f64::NAN);
     (at(0.025), at(0.975))
+}
+
+/// What `of` gives for `count` resamples of the seeds, with replacement: each is a list of seeds.
+pub fn resampled<T>(name: &str, count: usize, seeds: usize, mut of: impl FnMut(&[usize]) -> T) -> Vec<T> {
+    let mut rng = stream(0, name);
+    let mut pick = || (0..seeds).map(|_| rng.random_range(0..seeds)).collect::<Vec<_>>();
+    (0..count).map(|_| of(&pick())).collect()
+}
+
+/// The interval of a percentile bootstrap over seeds; resamples of which `of` has nothing to say are left out.
+pub fn bootstrap_95(
+    name: &str,
+    count: usize,
+    seeds: usize,
+    of: impl FnMut(&[usize]) -> Option<f64>,
+) -> (f64, f64) {
+    percentile_95(resampled(name, count, seeds, of).into_iter().flatten().collect())
+}
+
+/// Each item once, where it was first.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut out = Vec::new();
+    for item in items {
+        if !out.contains(&item) {
+            out.push(item);
+        }
+    }
+    out
+}
+
+/// A figure of a learner in one world at one horizon, by seed; `None` where its cell is missing or failed.
+pub fn by_seed(
+    spec: &Spec,
+    cells: &[CellRecord],
+    (rounds, world, label): (u64, &str, &str),
+    of: impl Fn(&CellRecord) -> f64,
+) -> Vec<Option<f64>> {
+    let mut values = vec![None; spec.seeds as usize];
+    let here = |c: &&CellRecord| c.rounds == rounds && c.environment == world && c.learner == label;
+    for cell in cells.iter().filter(here).filter(|c| c.failed.is_none()) {
+        if let Some(slot) = values.get_mut(cell.seed as usize) {
+            *slot = Some(of(cell));
+        }
+    }
+    values
 }
 
 /// One learner in one environment at one horizon, over all seeds.

@@ -3,7 +3,7 @@
 use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
 use crate::figures::style_of;
 use crate::spec::{Spec, value_text};
-use crate::summary::Row;
+use crate::summary::{Row, distinct};
 
 /// A value of a swept key.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,16 +100,6 @@ fn observation<'a>(spec: &Spec, row: &'a Row) -> Option<Observation<'a>> {
         environment: (setting.environment.to_owned(), world),
         learner: (setting.learner.to_owned(), own(setting.of_learner)),
     })
-}
-
-fn distinct(words: impl Iterator<Item = String>) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    words.for_each(|w| {
-        if !out.contains(&w) {
-            out.push(w);
-        }
-    });
-    out
 }
 
 fn names(values: &[Value]) -> Scale {

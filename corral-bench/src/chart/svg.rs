@@ -71,11 +71,11 @@ pub fn page(chart: &Chart, id: &str) -> Option<Markup> {
 }
 
 /// How wide a figure for paper is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Columns {
-    /// One column of a two-column page: 3.3 inches.
+    /// One column of a two-column page: 3.3 inches
     One,
-    /// The whole width: 6.9 inches.
+    /// The whole width: 6.9 inches
     Two,
 }
 

@@ -146,11 +146,7 @@ fn many(entries: &[Listed], format: Format) -> String {
                 })
                 .collect();
             let header = ["name", "kind", "alpha", "status", "what it is"];
-            if format == Format::Csv {
-                csv(&header, &rows)
-            } else {
-                within(&header, "lllll", &rows, page_width())
-            }
+            rendered(&header, &rows, format)
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct PlotArgs {
     key: Option<String>,
     /// As wide as one column of a page (3.3 in), or as both (6.9 in)
     #[arg(long, value_enum, default_value = "one")]
-    width: Width,
+    width: Columns,
     /// Scale of the axes of a chart of regret
     #[arg(long, value_enum, default_value = "linear")]
     scale: AxisScale,
@@ -63,14 +63,6 @@ enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Width {
-    /// 3.3 inches
-    One,
-    /// 6.9 inches
-    Two,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum AxisScale {
     /// Equal steps
     Linear,
@@ -87,8 +79,7 @@ pub fn plot(args: PlotArgs) -> Result<(), Failure> {
     let folder = Folder::read(&args.dir, args.partial)?;
     let refuse = |why: String| Failure::usage(format!("{}: {why}", args.dir.display()));
     let chart = chart(&args, &folder).map_err(refuse)?;
-    let columns = if args.width == Width::One { Columns::One } else { Columns::Two };
-    let svg = svg::paper(&chart, columns).ok_or_else(|| refuse("there is nothing to draw".to_owned()))?;
+    let svg = svg::paper(&chart, args.width).ok_or_else(|| refuse("there is nothing to draw".to_owned()))?;
     let bytes = form.render(svg, args.fonts).map_err(Failure::usage)?;
     let beside = args.out.with_extension("vl.json");
     let vega = format!("{:#}\n", vega::vega(&chart));
@@ -124,14 +115,17 @@ fn sweep(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
 }
 
 fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
+    let none = "there are no ranks: they need three masters and three worlds, all finished";
+    match args.kind {
+        Kind::Ranks => figures::ranks(&folder.overall().ranks).ok_or_else(|| none.to_owned()),
+        Kind::Sweep => sweep(args, folder),
+        Kind::Regret | Kind::Probabilities => in_world(args, folder),
+    }
+}
+
+/// A chart of one environment at one horizon.
+fn in_world(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
     let mut palette = Palette::default();
-    if args.kind == Kind::Ranks {
-        let none = "there are no ranks: they need three masters and three worlds, all finished";
-        return figures::ranks(&folder.overall().ranks).ok_or_else(|| none.to_owned());
-    }
-    if args.kind == Kind::Sweep {
-        return sweep(args, folder);
-    }
     let spec = &folder.spec;
     let environments: Vec<&str> = spec.environments.iter().map(|e| e.label.as_str()).collect();
     let environment = match (&args.environment, environments.as_slice()) {
@@ -162,20 +156,13 @@ fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
     if !args.learners.is_empty() {
         world.keep(|label| args.learners.iter().any(|l| l == label));
     }
-    match args.kind {
-        Kind::Regret => {
-            let scale = if args.scale == AxisScale::Log { Scale::Log } else { Scale::Linear };
-            Ok(figures::regret(&world, &scale, &mut palette))
-        }
-        Kind::Probabilities => {
-            let masters = world.rows.iter().map(|r| r.label.as_str());
-            let masters: Vec<&str> = masters.filter(|label| !world.bands(label).is_empty()).collect();
-            match masters.as_slice() {
-                [] => Err(format!("no master over bases in {environment}")),
-                masters => Ok(figures::probabilities(&world, masters, &mut palette)),
-            }
-        }
-        // Both are drawn over all worlds, above.
-        Kind::Sweep | Kind::Ranks => Err("there is nothing to draw".to_owned()),
+    if args.kind == Kind::Regret {
+        let scale = if args.scale == AxisScale::Log { Scale::Log } else { Scale::Linear };
+        return Ok(figures::regret(&world, &scale, &mut palette));
+    }
+    let masters = world.rows.iter().map(|r| r.label.as_str());
+    match masters.filter(|label| !world.bands(label).is_empty()).collect::<Vec<_>>().as_slice() {
+        [] => Err(format!("no master over bases in {environment}")),
+        masters => Ok(figures::probabilities(&world, masters, &mut palette)),
     }
 }
