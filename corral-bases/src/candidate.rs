@@ -48,7 +48,6 @@ base! {
     cost: "that of the base",
     kind: Kind::Arms,
     status: Status::Experimental,
-    ..Entry::EMPTY
 }
 
 /// The rows of the registry.
