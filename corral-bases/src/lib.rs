@@ -33,6 +33,7 @@
 //! | `thompson` | Thompson 1933, On the likelihood that one unknown probability exceeds another | O(sqrt(T K H(q))) when the prior is true | 1/2 | Bayesian stochastic arms | O(K); correlated O(K^3) per loss, finite families O(hypotheses) | paper |
 //! | `fixed` | a constant | that of the arm | 0 | any | O(1) | standard |
 //! | `random` | a constant | that of uniform play | 0 | any | O(1) | standard |
+//! | `candidate` | Dann, Wei, Zimmert 2023, A blackbox approach to best of both worlds in bandits and beyond | that of the base, and c^2 ln T/gap where one arm is best | 1/2 | arms, adversarial or stochastic | that of the base | experimental |
 //! | `epsilon-greedy` | Sutton, Barto 1998, Reinforcement learning: an introduction | O((K ln T)^(1/3) T^(2/3)) | 1/3 | stochastic arms; linear losses with contexts | O(K); with contexts O(K d) + O(d^2) per loss | standard |
 //! | `greedy` | Bastani, Bayati, Khosravi 2021, Mostly exploration-free algorithms for contextual bandits | none in general | - | linear losses with diverse contexts | O(K d) + O(d^2) per loss | standard |
 //! | `linucb` | Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation | O~(d sqrt T) | 1/2 | linear losses, any contexts | O(K d^2) | standard |

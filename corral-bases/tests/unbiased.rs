@@ -112,15 +112,21 @@ fn mean(
     sums.iter().map(|(s, q)| (s / n, ((q / n - (s / n).powi(2)) / n).sqrt())).collect()
 }
 
-/// s c/q for the arm; SCRiBLe: d s c A u, the gradient in the first K - 1 coordinates.
+/// s c/q for the arm; SCRiBLe: d s c A u, the gradient in the first K - 1 coordinates; a candidate: q is its share, or the other's share
+/// times the probability of the base beside it.
 fn estimate(name: &str, made: &Proposal<Arm>, feedback: Feedback) -> Vec<f64> {
     let memo = made.memo.numbers();
     if name == "scrible-arms" {
         return memo.iter().map(|v| 3.0 * feedback.estimate() * v).collect();
     }
+    let q = match (name, memo) {
+        ("candidate", [other, _]) => 1.0 - other,
+        ("candidate", [own, other, _]) => own * other,
+        _ => memo.first().copied().unwrap_or(1.0),
+    };
     let mut losses = vec![0.0; 4];
     if feedback.estimate() > 0.0 {
-        losses[made.decision.index()] = feedback.estimate() / memo[0];
+        losses[made.decision.index()] = feedback.estimate() / q;
     }
     losses
 }

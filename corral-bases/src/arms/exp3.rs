@@ -175,7 +175,8 @@ mod tests {
         let mut base = base(Exp3Params::default(), 3, 1000);
         let mut rng = Pcg64Dxsm::seed_from_u64(1);
         let mut losses = [0.0; 3];
-        for round in 0..1000 {
+        // After the last round the base takes the game to be longer.
+        for round in 0..999 {
             let made = base.propose(&(), &mut rng).unwrap();
             let loss = if made.decision == Arm(2) { 0.1 } else { f64::from(round % 2) };
             losses[made.decision.index()] += loss / made.memo.get(0).unwrap();

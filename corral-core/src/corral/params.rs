@@ -132,7 +132,8 @@ impl Step {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Horizon {
     /// T rounds. Rounds beyond are played with the same gamma and beta and with rates that fall as if twice as long a game had
-    /// been told, by bases that keep the rates of their last round; the theorem says nothing of them.
+    /// been told, by bases over arms that take the game to be twice as long too, and by others that keep the rates of their last
+    /// round; the theorem says nothing of them.
     Known(u64),
     /// Epochs of 64, 128, 256, ... rounds; everything starts over with each, the bases too. Where the regret of one
     /// epoch is of order sqrt(T), this costs a factor of sqrt(2)/(sqrt(2) - 1) = 3.41.
