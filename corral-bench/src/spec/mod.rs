@@ -139,6 +139,12 @@ pub struct Surrounding {
     pub place: Place,
 }
 
+impl Surrounding {
+    fn of(table: &located::Table) -> Self {
+        Self { params: table.params(&[]), place: table.place.clone() }
+    }
+}
+
 /// A learner and what the report calls it.
 #[derive(Debug, Clone)]
 pub struct NamedLearner {

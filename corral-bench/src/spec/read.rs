@@ -1,6 +1,5 @@
 //! From TOML to a [`Spec`].
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use corral_core::registry::Unknown;
@@ -132,13 +131,7 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
                 continue;
             };
             let table = &*node.named("environment")?;
-            let around = |key: &str| -> Result<Option<Surrounding>, SpecError> {
-                let node = table.get(key).or_else(|| variant.table.get(key));
-                let named = key == "delay";
-                let table = node.map(|n| if named { n.named(key) } else { n.table(key).map(Cow::Borrowed) });
-                let table = table.transpose()?;
-                Ok(table.map(|t| Surrounding { params: t.params(&[]), place: t.place.clone() }))
-            };
+            let around = |key: &str| table.get(key).or_else(|| variant.table.get(key));
             let name = required_name(table, "environment")?;
             let family = table.text("label")?.unwrap_or_else(|| name.clone());
             found.push(EnvironmentSpec {
@@ -150,8 +143,12 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
                     .get("band")
                     .map(|_| bands.find(table, "band").map(|(name, _)| name))
                     .transpose()?,
-                induced: around("induced")?,
-                delay: around("delay")?,
+                induced: around("induced")
+                    .map(|node| node.table("induced").map(Surrounding::of))
+                    .transpose()?,
+                delay: around("delay")
+                    .map(|node| node.named("delay").map(|t| Surrounding::of(&t)))
+                    .transpose()?,
                 place: table.place.clone(),
                 turn: variant.turn,
                 swept: variant.swept,
