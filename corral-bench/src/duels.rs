@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 
-use crate::spec::Spec;
-use crate::summary::{Row, distinct};
+use crate::spec::{Spec, distinct};
+use crate::summary::Row;
 
 /// The 95% quantile of the normal distribution.
 const ONE_SIDED_95: f64 = 1.644_853_6;

@@ -7,8 +7,8 @@
 use serde::Serialize;
 
 use crate::run::CellRecord;
-use crate::spec::{LearnerSpec, Spec};
-use crate::summary::{Row, by_seed, distinct, percentile_95, resampled};
+use crate::spec::{LearnerSpec, Spec, distinct};
+use crate::summary::{Row, by_seed, percentile_95, resampled};
 
 const RESAMPLES: usize = 500;
 

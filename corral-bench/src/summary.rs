@@ -100,17 +100,6 @@ pub fn bootstrap_95(
     percentile_95(resampled(name, count, seeds, of).into_iter().flatten().collect())
 }
 
-/// Each item once, where it was first.
-pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut out = Vec::new();
-    for item in items {
-        if !out.contains(&item) {
-            out.push(item);
-        }
-    }
-    out
-}
-
 /// A figure of a learner in one world at one horizon, by seed; `None` where its cell is missing or failed.
 pub fn by_seed(
     spec: &Spec,

@@ -2,8 +2,8 @@
 
 use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
 use crate::figures::style_of;
-use crate::spec::{Spec, value_text};
-use crate::summary::{Row, distinct};
+use crate::spec::{Spec, distinct, value_text};
+use crate::summary::Row;
 
 /// A value of a swept key.
 #[derive(Debug, Clone, PartialEq)]

@@ -130,6 +130,17 @@ impl<'a> Setting<'a> {
     }
 }
 
+/// Each item once, where it was first.
+pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut out = Vec::new();
+    for item in items {
+        if !out.contains(&item) {
+            out.push(item);
+        }
+    }
+    out
+}
+
 /// What is put around a world: E', or a delay.
 #[derive(Debug, Clone)]
 pub struct Surrounding {
@@ -348,14 +359,9 @@ impl Spec {
 
     /// The keys that were swept, by their names in charts and tables. The same parameter of two learners is one key.
     pub fn swept(&self) -> Vec<&str> {
-        let mut names = Vec::new();
         let learners = self.learners.iter().flat_map(|l| &l.swept);
-        for swept in self.environments.iter().flat_map(|e| &e.swept).chain(learners) {
-            if !names.contains(&self.named(swept)) {
-                names.push(self.named(swept));
-            }
-        }
-        names
+        let all = self.environments.iter().flat_map(|e| &e.swept).chain(learners);
+        distinct(all.map(|swept| self.named(swept)))
     }
 
     /// The name of a swept key; its whole path, where an environment and a learner have it both.

@@ -12,7 +12,7 @@ use super::located::{Node, Place, Table, Value};
 use super::sweep::{Sweep, grid};
 use super::{
     BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, RunSpec, Source, Spec, SpecError,
-    Surrounding,
+    Surrounding, distinct,
 };
 
 /// What a spec may say.
@@ -158,7 +158,7 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
     if found.is_empty() {
         return Err(SpecError::whole("environment is an empty list"));
     }
-    distinct("environment", found.iter().map(|e| (e.label.as_str(), &e.place)))?;
+    labelled_once("environment", found.iter().map(|e| (e.label.as_str(), &e.place)))?;
     Ok(found)
 }
 
@@ -222,12 +222,7 @@ fn learners(
     environments: &[EnvironmentSpec],
 ) -> Result<Vec<NamedLearner>, SpecError> {
     // The bands of the worlds, each once.
-    let mut worlds: Vec<&str> = Vec::new();
-    for band in environments.iter().filter_map(|e| e.band.as_deref()) {
-        if !worlds.contains(&band) {
-            worlds.push(band);
-        }
-    }
+    let worlds = distinct(environments.iter().filter_map(|e| e.band.as_deref()));
     let nodes = spec.get("learner").map(Node::one_or_many).unwrap_or_default();
     if nodes.is_empty() {
         return Err(SpecError::whole("there is no learner: add at least one [[learner]]"));
@@ -254,7 +249,7 @@ fn learners(
     }
     for environment in environments {
         let here = found.iter().filter(|(l, _)| l.plays_in(environment));
-        distinct("learner", here.map(|(l, place)| (l.label.as_str(), place)))?;
+        labelled_once("learner", here.map(|(l, place)| (l.label.as_str(), place)))?;
     }
     Ok(found.into_iter().map(|(l, _)| l).collect())
 }
@@ -443,7 +438,10 @@ pub(super) fn named<'a, T: Deserialize<'a>>(
     T::deserialize(name).map(Some).map_err(|e| SpecError::at(&node.place, e))
 }
 
-fn distinct<'a>(what: &str, labels: impl Iterator<Item = (&'a str, &'a Place)>) -> Result<(), SpecError> {
+fn labelled_once<'a>(
+    what: &str,
+    labels: impl Iterator<Item = (&'a str, &'a Place)>,
+) -> Result<(), SpecError> {
     let mut seen = HashSet::new();
     for (label, place) in labels {
         if !seen.insert(label) {
