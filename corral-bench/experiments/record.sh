@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes docs/results/NAME.md from the full presets, and RESULTS.md from all of those: every figure is printed by the command
 # above it.
-# Usage: corral-bench/experiments/record.sh [--seeds N] [NAME...]  (none: all experiments; CORRAL_DATA set: those on real data too)
+# Usage: corral-bench/experiments/record.sh [--seeds N|FIRST..END] [NAME...]  (none: all experiments; CORRAL_DATA set: those on real data too)
 #        corral-bench/experiments/record.sh --index                (RESULTS.md alone, from the pages that are there)
 # CORRAL=FILE takes that program and builds none.
 set -euo pipefail

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spec::Spec;
 
-/// How many seeds keep the traces of their band (probabilities, rates, ranges); all keep the regret curve.
+/// How many seeds of a run, from its first on, keep the traces of their band (probabilities, rates, ranges); all keep the regret curve.
 pub const TRACED_SEEDS: u64 = 8;
 
 /// A record has figures of so many bases. Of a larger band it has those that were followed most often, the others added
@@ -45,7 +45,8 @@ impl CellSpec {
     pub fn of(spec: &Spec, cell: u64) -> Self {
         let run = spec.runs[(cell / spec.seeds) as usize];
         let rounds = spec.rounds[run.horizon];
-        let (environment, learner, seed) = (run.environment, run.learner, cell % spec.seeds);
+        let (environment, learner, seed) =
+            (run.environment, run.learner, spec.first_seed + cell % spec.seeds);
         Self { cell, rounds, environment, learner, seed }
     }
 }

@@ -110,7 +110,8 @@ pub fn by_seed(
     let mut values = vec![None; spec.seeds as usize];
     let here = |c: &&CellRecord| c.rounds == rounds && c.environment == world && c.learner == label;
     for cell in cells.iter().filter(here).filter(|c| c.failed.is_none()) {
-        if let Some(slot) = values.get_mut(cell.seed as usize) {
+        let place = cell.seed.checked_sub(spec.first_seed);
+        if let Some(slot) = place.and_then(|i| values.get_mut(i as usize)) {
             *slot = Some(of(cell));
         }
     }

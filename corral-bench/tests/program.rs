@@ -147,6 +147,34 @@ fn json_has_one_object_with_the_promised_keys() {
     }
 }
 
+/// Seeds 4 and 5 by name are those of a run with six, whole or in parts; `cell` alone counts from the range's first seed.
+#[test]
+fn a_range_of_seeds_is_a_part_of_a_longer_run() {
+    let dir = folder_with(SPEC);
+    succeeded(&run(&dir, &["--out", "six"]));
+    let text = succeeded(&run(&dir, &["--seeds", "4..6", "--out", "two"]));
+    assert!(text.contains("1500 rounds, 2 seeds from 4 on"), "{text}");
+    let of = |folder: &str| -> Vec<String> {
+        let of_range = |r: &String| r.contains("\"seed\":4,") || r.contains("\"seed\":5,");
+        let all = records(&dir.path().join(folder)).into_iter().filter(of_range);
+        all.map(|r| r.split_once(',').unwrap().1.to_owned()).collect()
+    };
+    let two = of("two");
+    assert_eq!(two.len(), 12);
+    assert_eq!(two, of("six"));
+    for i in ["1/2", "2/2"] {
+        let part = format!("part-{}", &i[..1]);
+        let set = ["--set", "seeds=\"4..6\"", "--shard", i, "--out", &part];
+        succeeded(&run(&dir, &set));
+        succeeded(&run(&dir, &set));
+    }
+    succeeded(&corral(dir.path(), &["merge", "part-1", "part-2", "--out", "joined"]));
+    assert_eq!(of("joined"), two);
+    for range in ["4..4", "6..4", "4..", "..6", "4..=6", "a..b", "0", "six"] {
+        refused(&run(&dir, &["--seeds", range]), 2, &["seeds must be a whole number of at least 1", range]);
+    }
+}
+
 #[test]
 fn overrides_reach_the_spec() {
     let dir = folder_with(SPEC);

@@ -284,10 +284,13 @@ fn the_page_of_results_leads_to_every_experiment() {
         assert_eq!(recorded, index.contains(&format!("]({page})")), "{page}");
         if recorded {
             let text = fs::read_to_string(root.join(&page)).unwrap();
-            // As a whole, or with as many seeds as were run.
+            // As a whole, or with the seeds that were run, by number or as a range.
             let command = text.lines().find_map(|l| l.strip_prefix("$ corral run ")).unwrap();
             let seeds = command.strip_prefix(name).unwrap().strip_prefix(" --seeds ");
-            assert!(command == *name || seeds.is_some_and(|n| n.parse::<u64>().is_ok()), "{page}: {command}");
+            assert!(
+                command == *name || seeds.is_some_and(|s| s.split("..").all(|n| n.parse::<u64>().is_ok())),
+                "{page}: {command}"
+            );
         }
     }
 }

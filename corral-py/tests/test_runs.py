@@ -70,6 +70,15 @@ def test_cells_run_anywhere_give_the_same_result(result):
         corral.run_cell(SPEC, 9)
 
 
+def test_seeds_may_be_a_range(result):
+    last = corral.run({**SPEC, "seeds": "2..3"}).cells()
+    whole = result.cells()
+    assert last["seed"].tolist() == [2] * 3
+    assert (last["regret"] == whole["regret"][whole["seed"] == 2]).all()
+    with pytest.raises(ValueError, match="FIRST..END"):
+        corral.run({**SPEC, "seeds": "3..3"})
+
+
 def test_a_spec_is_a_file_a_text_or_a_name(result, tmp_path):
     text = """
         name = "two bases"

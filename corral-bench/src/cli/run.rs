@@ -39,9 +39,9 @@ pub struct RunArgs {
     /// Rounds to play, in place of the spec's
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Option<u64>,
-    /// Seeds, in place of the spec's
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
-    seeds: Option<u64>,
+    /// How many seeds, or which, as in 400..408 (400 to 407), in place of the spec's
+    #[arg(long, value_name = "N|FIRST..END")]
+    seeds: Option<String>,
     /// Override a key of the spec: environment.means=[0.1,0.2], learner.0.master.rate="fast"
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parse_pair)]
     set: Vec<(String, String)>,
@@ -101,7 +101,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let named = |e: SpecError| Failure::usage(format!("{}: {e}", args.spec));
     let mut pairs = args.set.clone();
     pairs.extend(args.rounds.map(|n| ("rounds".to_owned(), n.to_string())));
-    pairs.extend(args.seeds.map(|n| ("seeds".to_owned(), n.to_string())));
+    pairs.extend(args.seeds.iter().map(|s| ("seeds".to_owned(), s.clone())));
     let source = Source::parse(&text).and_then(|s| s.overridden(args.fast, &pairs)).map_err(named)?;
     if let Some(spec) = StabilitySpec::of(&source).map_err(named)? {
         return run_stability(&args, &spec);
@@ -250,6 +250,7 @@ fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Pa
         "name": spec.name,
         "rounds": rounds,
         "seeds": spec.seeds,
+        "first_seed": spec.first_seed,
         "learners": rows,
         "gaps": overall.gaps,
         "ranks": overall.ranks,

@@ -167,7 +167,8 @@ pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
                 continue;
             }
             let seeds = group.iter().map(|r| r.seeds).max().unwrap_or(0);
-            out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds\n", environment.label));
+            let from = spec.seeds_begin();
+            out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds{from}\n", environment.label));
             let lines: Vec<Vec<String>> = group
                 .iter()
                 .map(|r| {

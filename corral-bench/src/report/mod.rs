@@ -37,7 +37,7 @@ pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], overall: &Overall, 
         &spec.name,
         html! {
             @if let Some(asks) = &spec.asks { p { (asks) } }
-            p { (done) " of " (spec.cells()) " cells, " (spec.seeds) " seeds, corral " (env!("CARGO_PKG_VERSION")) }
+            p { (done) " of " (spec.cells()) " cells, " (spec.seeds) " seeds" (spec.seeds_begin()) ", corral " (env!("CARGO_PKG_VERSION")) }
             @if done < spec.cells() {
                 p class="note" { strong { "Unfinished. " } (spec.cells() - done) " cells are missing: learners may have different seeds, "
                     "and nothing here is final." }

@@ -25,6 +25,7 @@ pub fn run_cell(
     let learner = &spec.learners[cell.learner];
     let mut run = Run {
         cell,
+        traced: cell.cell % spec.seeds < TRACED_SEEDS,
         stop,
         advance,
         checkpoints: checkpoints(cell.rounds),
@@ -70,6 +71,8 @@ impl<E: std::error::Error> From<E> for End {
 
 struct Run<'a> {
     cell: &'a CellSpec,
+    /// Whether the traces of its band are kept.
+    traced: bool,
     stop: &'a dyn Fn() -> bool,
     advance: &'a dyn Fn(u64),
     checkpoints: Vec<u64>,
@@ -213,7 +216,7 @@ impl Run<'_> {
                     next_checkpoint += 1;
                     self.record.curve.push(mean_loss - env.best_so_far());
                     if let (Some(band), Some(record)) = (learner.band(), &mut self.record.band) {
-                        trail.mark(band, record, self.cell.seed < TRACED_SEEDS, t);
+                        trail.mark(band, record, self.traced, t);
                     }
                 }
                 if t % LOOK_UP == 0 {

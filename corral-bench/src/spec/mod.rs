@@ -29,8 +29,10 @@ pub struct Spec {
     pub asks: Option<String>,
     /// Horizons; each is run on its own.
     pub rounds: Vec<u64>,
-    /// Seeds 0 to `seeds` - 1.
+    /// How many seeds.
     pub seeds: u64,
+    /// The first of them; the others follow it.
+    pub first_seed: u64,
     /// The worlds.
     pub environments: Vec<EnvironmentSpec>,
     /// Who is run in each of them.
@@ -370,6 +372,11 @@ impl Spec {
         let of_world = self.environments.iter().any(|e| e.swept.iter().any(is));
         let of_learner = self.learners.iter().any(|l| l.swept.iter().any(is));
         if of_world && of_learner { &swept.key } else { &swept.name }
+    }
+
+    /// " from FIRST on" where the seeds do not begin with 0, to stand behind their number.
+    pub(crate) fn seeds_begin(&self) -> String {
+        if self.first_seed == 0 { String::new() } else { format!(" from {} on", self.first_seed) }
     }
 
     /// How many (horizon, environment, learner, seed) there are.

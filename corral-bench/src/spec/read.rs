@@ -54,8 +54,8 @@ pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
     if rounds.is_empty() {
         return Err(SpecError::whole("rounds is an empty list"));
     }
-    let seeds = match table.get("seeds") {
-        Some(node) => node.count("seeds", 1)?,
+    let (first_seed, seeds) = match table.get("seeds") {
+        Some(node) => seeds(node)?,
         None => return Err(SpecError::whole("seeds is missing: how many times to repeat each run")),
     };
     let bands = Bands::read(table)?;
@@ -69,12 +69,29 @@ pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
         asks: table.text("asks")?,
         rounds,
         seeds,
+        first_seed,
         environments,
         learners,
         runs,
         claims,
         text: source.text().to_owned(),
     })
+}
+
+/// The first seed and how many: of a count, from 0 on, or of a range "FIRST..END" without its end.
+fn seeds(node: &Node) -> Result<(u64, u64), SpecError> {
+    match &node.value {
+        Value::Scalar(toml::Value::String(text)) => text
+            .split_once("..")
+            .and_then(|(first, end)| Some((first.parse().ok()?, end.parse().ok()?)))
+            .filter(|(first, end): &(u64, u64)| first < end)
+            .map(|(first, end)| (first, end - first))
+            .ok_or_else(|| {
+                let must = "a whole number of at least 1, or a range FIRST..END with FIRST below END";
+                node.wrong("seeds", must, &node.value)
+            }),
+        _ => Ok((0, node.count("seeds", 1)?)),
+    }
 }
 
 /// The most combinations of horizon, environment and learner: the table of results has a row for each.
