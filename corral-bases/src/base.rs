@@ -1,51 +1,44 @@
 //! `base!` writes what the files of bases would repeat: the struct of parameters, the groups of parameters that several
-//! bases have, and the row of the registry.
+//! bases have, and what the registry reads of it.
 
-/// The base of a file: its type, whose sentence is its summary (or, `struct B from P`, the struct of the file), its own
-/// parameters, the groups of parameters that it has like others (before its own, and after them `with ..`), its regret
-/// bound (`sqrt_bound`: a factor of sqrt(T)) or what else [`BaseParams`] has of it, and what the registry says of it.
-///
-/// [`BaseParams`]: crate::BaseParams
+/// The base of a file: its name in the table of bases, its type (or, `B from P`, the struct of the file) and the sentence
+/// that is its summary, its regret bound (`sqrt_bound`: a factor of sqrt(T)) and what it needs, its own parameters, and
+/// the groups of parameters that it has like others (before its own, and after them `with ..`).
 macro_rules! base {
-    ($(#[doc = $doc:literal])+ pub type $base:ident = $frame:ident<$params:ident>; $($rest:tt)*) => {
+    ($(#[doc = $doc:literal])+ $name:literal: pub type $base:ident = $frame:ident<$params:ident>; $($rest:tt)*) => {
         $(#[doc = $doc])+
         pub type $base = $frame<$params>;
-        base! { @base $base $params [summary: concat!($($doc),+).trim_ascii_start(),] $($rest)* }
+        base! { $(#[doc = $doc])+ $name: $base from $params; $($rest)* }
     };
 
-    // A struct of the file's own.
-    (struct $base:ident from $params:ident; $($rest:tt)*) => {
-        base! { @base $base $params [] $($rest)* }
+    ($(#[doc = $doc:literal])+ $name:literal: $base:ident from $params:ident; $($rest:tt)*) => {
+        base! { @base [$params $base] [
+            const ENTRY: Entry =
+                $crate::table::entry($name, concat!($($doc),+).trim_ascii_start(), <$base as Make<$params>>::KIND);
+        ] $($rest)* }
     };
 
-    (@base $base:ident $params:ident [$($summary:tt)*] params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
-        sqrt_bound |$world:ident| $scale:expr; name: $($entry:tt)*
-    ) => {
-        base! { @base $base $params [$($summary)*] params $($before)? { $($fields)* } $(with $($group),+)?
-            bound |$world| RegretBound::new($scale, 0.5);
-            name: $($entry)*
-        }
+    (@base $names:tt $items:tt sqrt_bound |$world:ident| $scale:expr; $($rest:tt)*) => {
+        base! { @base $names $items bound |$world| RegretBound::new($scale, 0.5); $($rest)* }
     };
 
-    (@base $base:ident $params:ident [$($summary:tt)*] params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
-        bound |$world:ident| $bound:expr; name: $($entry:tt)*
-    ) => {
-        base! { @base $base $params [$($summary)*] params $($before)? { $($fields)* } $(with $($group),+)?
-            also {
-                fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-                    let $world = $crate::built::Size::new(setup);
-                    Some($bound)
-                }
-            }
-            name: $($entry)*
-        }
+    (@base $names:tt $items:tt bound |$world:ident| $bound:expr; $($rest:tt)*) => {
+        base! { @base $names $items bound |self, setup| {
+            let $world = $crate::built::Size::new(setup);
+            Some($bound)
+        }; $($rest)* }
     };
 
-    (@base $base:ident $params:ident [$($summary:tt)*] params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?
-        $(also { $($items:tt)* })? name: $($entry:tt)*
-    ) => {
-        base! { @group [$params $base] [] [const ENTRY: Entry = Entry { $($summary)* name: $($entry)* }; $($($items)*)?]
-            $($before)? { $($fields)* } $($($group)+)? }
+    (@base $names:tt [$($items:tt)*] bound |$me:ident, $setup:ident| $bound:expr; $($rest:tt)*) => {
+        base! { @base $names [$($items)* fn bound(&$me, $setup: &Setup) -> Option<RegretBound> { $bound }] $($rest)* }
+    };
+
+    (@base $names:tt [$($items:tt)*] needs |$me:ident, $setup:ident| $needs:expr; $($rest:tt)*) => {
+        base! { @base $names [$($items)* fn needs(&$me, $setup: &Setup) -> Option<&'static str> { $needs }] $($rest)* }
+    };
+
+    (@base $names:tt $items:tt params $($before:ident)? { $($fields:tt)* } $(with $($group:tt),+)?) => {
+        base! { @group $names [] $items $($before)? { $($fields)* } $($($group)+)? }
     };
 
     (@group $names:tt [$($done:tt)*] $items:tt { $($fields:tt)* } $($rest:tt)*) => {
@@ -100,7 +93,7 @@ macro_rules! base {
         base! { @group $names [$($done)*
             /// What a larger range does: keep (sound, for it is lazy), or restart (as in the theorem).
             range_change: RangeChange = RangeChange::Keep;
-        ] $items range(RangeChange::LAZY) $($rest)* }
+        ] $items [RangeChange::LAZY] $($rest)* }
     };
 
     // What a larger range does to a base whose rate depends on it.
@@ -108,7 +101,7 @@ macro_rules! base {
         base! { @group $names [$($done)*
             /// What a larger range does: restart (the paper), or retune the rate and keep the estimates.
             range_change: RangeChange = RangeChange::Restart;
-        ] $items range(RangeChange::TUNED) $($rest)* }
+        ] $items [RangeChange::TUNED] $($rest)* }
     };
 
     // What is true of a base without a parameter.
@@ -122,11 +115,6 @@ macro_rules! base {
     };
     (@group $names:tt $done:tt [$($items:tt)*] no_matrices $($rest:tt)*) => {
         base! { @group $names $done [$($items)* const MATRICES: bool = false;] $($rest)* }
-    };
-    (@group $names:tt $done:tt [$($items:tt)*] any_policies $($rest:tt)*) => {
-        base! { @group $names $done [$($items)*
-            fn needs(&self, setup: &Setup) -> Option<&'static str> { self.policies.needs(setup) }
-        ] $($rest)* }
     };
 
     // The confidence set of OFUL and its kin, and how its best point is searched.
@@ -163,17 +151,8 @@ macro_rules! base {
         ] $items only_restarts $($rest)* }
     };
 
-    // The same, where the parameter `range_change` has a sentence of its own.
-    (@group $names:tt $done:tt $items:tt range_lazy $($rest:tt)*) => {
-        base! { @group $names $done $items range(RangeChange::LAZY) $($rest)* }
-    };
-    (@group $names:tt $done:tt $items:tt range_tuned $($rest:tt)*) => {
-        base! { @group $names $done $items range(RangeChange::TUNED) $($rest)* }
-    };
-    (@group $names:tt $done:tt $items:tt range_any $($rest:tt)*) => {
-        base! { @group $names $done $items range(RangeChange::ANY) $($rest)* }
-    };
-    (@group $names:tt $done:tt [$($items:tt)*] range($changes:expr) $($rest:tt)*) => {
+    // What a larger range may do, where the parameter `range_change` has a sentence of its own.
+    (@group $names:tt $done:tt [$($items:tt)*] [$changes:expr] $($rest:tt)*) => {
         base! { @group $names $done [$($items)*
             const RANGE_CHANGES: &'static [RangeChange] = $changes;
             fn range_change(&self) -> RangeChange { self.range_change }

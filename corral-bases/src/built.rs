@@ -11,6 +11,9 @@ use crate::common::{RangeChange, Ties};
 
 /// A base that is made from the parameters `P`.
 pub trait Make<P>: Sized {
+    /// What it decides on.
+    const KIND: Kind;
+
     /// The base for the world of `setup`, with range 1; the parameters are within their bounds.
     ///
     /// # Errors

@@ -27,27 +27,15 @@ use crate::built::{self, Build};
 use crate::prelude::*;
 
 base! {
-    struct Candidate from CandidateParams;
+    /// A candidate arm beside a base over the others: log T/gap and sqrt(T) from any stable base.
+    "candidate": Candidate from CandidateParams;
+    bound |self, setup| inner_bound(&self.base, setup);
     params {
         /// The base over the other arms, by its name and with its defaults: any base over arms that has a regret bound.
         base: String = String::from("exp3");
         /// Multiplies c_1, the constant in which that base is stable.
         scale: f64 = 1.0, Bounds::POSITIVE;
     } with only_restarts
-    also {
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            inner_bound(&self.base, setup)
-        }
-    }
-    name: "candidate",
-    summary: "A candidate arm beside a base over the others: log T/gap and sqrt(T) from any stable base.",
-    source: "Dann, Wei, Zimmert 2023, A blackbox approach to best of both worlds in bandits and beyond",
-    alpha: Some(0.5),
-    regret: "that of the base, and c^2 ln T/gap where one arm is best",
-    fits: "arms, adversarial or stochastic",
-    cost: "that of the base",
-    kind: Kind::Arms,
-    status: Status::Experimental,
 }
 
 /// The rows of the registry.
@@ -91,7 +79,9 @@ struct State {
 }
 
 impl Make<CandidateParams> for Candidate {
-    fn make(params: CandidateParams, setup: &Setup) -> Result<Self, BaseError> {
+    const KIND: Kind = Kind::Arms;
+
+    fn make(params: CandidateParams, setup: &Setup) -> Result<Self> {
         let actions = arm_count(setup)?;
         let others = Setup::arms(actions.max(2) - 1, None);
         let refused = |e: &dyn std::fmt::Display| BaseError::Failed(format!("beside a candidate: {e}"));
@@ -138,14 +128,14 @@ impl Candidate {
         Arm::from(self.state.candidate)
     }
 
-    fn start(&mut self) -> Result<(), BaseError> {
+    fn start(&mut self) -> Result {
         let log = self.clock.tuned().map_or(1.0, |rounds| rounds.ln().max(1.0));
         self.state = State { before: self.stability.sqrt() * log, ..State::new(self.actions) };
         self.begin()
     }
 
     /// The base starts over beside the candidate of a new epoch.
-    fn begin(&mut self) -> Result<(), BaseError> {
+    fn begin(&mut self) -> Result {
         self.state.range = 2.0 * self.clock.range / self.other();
         let order = Order::StartOver { range: self.state.range, remaining: None };
         self.base.as_mut().map_or(Ok(()), |base| base.obey(order))
@@ -158,7 +148,7 @@ impl Candidate {
     }
 
     /// How many other arms a round offers, and q_2 among what it offers.
-    fn split<X: Observation + ?Sized>(&self, x: &X) -> Result<(usize, f64), BaseError> {
+    fn split<X: Observation + ?Sized>(&self, x: &X) -> Result<(usize, f64)> {
         let offered = x.offered().unwrap_or(self.actions);
         if !(1..=self.actions).contains(&offered) {
             return Err(BaseError::Context { what: "actions", found: offered, expected: self.actions });
@@ -184,7 +174,7 @@ impl Candidate {
 }
 
 impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
-    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let (others, share) = self.split(x)?;
         let drawn = uniform(rng);
         match &mut self.base {
@@ -198,7 +188,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
         }
     }
 
-    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         let arm = check_arm(made.decision, self.actions)?;
         let feedback = feedback.check(self.clock.range)?;
         let [own @ .., share, epoch] = made.memo.numbers() else {
@@ -252,7 +242,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
         Abilities::OWN
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         if self.clock.obey(order, RangeChange::Restart)? {
             self.start()?;
         }
@@ -264,7 +254,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
         seal(CandidateParams::ENTRY.name, &self.params, &(&self.clock, &self.state, base))
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         let (clock, state, base): (Clock, State, Option<Vec<u8>>) =
             reopen(CandidateParams::ENTRY.name, &self.params, state)?;
         clock.valid()?;
@@ -288,7 +278,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
 
 impl Candidate {
     /// A round goes by without the base.
-    fn pass_on(&mut self, others: &Context) -> Result<(), BaseError> {
+    fn pass_on(&mut self, others: &Context) -> Result {
         match &mut self.base {
             Some(base) if others.actions() > 0 => base.pass(others),
             _ => Ok(()),
@@ -296,7 +286,7 @@ impl Candidate {
     }
 
     /// After a round: a new candidate where another arm was played most, a wider range where q_2 has fallen.
-    fn turn(&mut self) -> Result<(), BaseError> {
+    fn turn(&mut self) -> Result {
         let State { round, before, candidate, epoch, .. } = self.state;
         if round as f64 >= 2.0 * before {
             let most = |(arm, plays): &(usize, &u64)| *arm != candidate && 2 * **plays >= round;

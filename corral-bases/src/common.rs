@@ -4,9 +4,12 @@ use std::fmt;
 
 use corral_core::params::{Bounded, Bounds};
 use corral_core::snapshot::{self, SnapshotError};
-use corral_core::{Arm, BaseError, Memo, Order, ParamError, Rng, Setup, uniform};
+use corral_core::{Arm, BaseError, Feedback, Memo, Order, ParamError, Rng, Setup, uniform};
 use serde::de::{self, DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What is asked of a base: an answer, or why there is none.
+pub type Result<T = (), E = BaseError> = std::result::Result<T, E>;
 
 /// What a base does when the range of its feedback grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,7 +187,7 @@ impl Clock {
     ///
     /// # Errors
     /// The range is not a number of at least 1.
-    pub fn obey(&mut self, order: Order, change: RangeChange) -> Result<bool, BaseError> {
+    pub fn obey(&mut self, order: Order, change: RangeChange) -> Result<bool> {
         let (range, remaining) = (order.check()?.range(), order.remaining());
         let wider = range > self.range;
         let forget = order.starts_over() || (wider && change == RangeChange::Restart);
@@ -242,7 +245,7 @@ pub fn arm_count(setup: &Setup) -> Result<usize, ParamError> {
 /// # Errors
 /// None, or more than there are.
 #[inline]
-pub fn check_offered(offered: Option<usize>, actions: usize) -> Result<usize, BaseError> {
+pub fn check_offered(offered: Option<usize>, actions: usize) -> Result<usize> {
     let found = offered.unwrap_or(actions);
     if (1..=actions).contains(&found) {
         return Ok(found);
@@ -255,22 +258,40 @@ pub fn check_offered(offered: Option<usize>, actions: usize) -> Result<usize, Ba
 /// # Errors
 /// It is no decision of a base over `actions` arms.
 #[inline]
-pub fn check_arm(arm: Arm, actions: usize) -> Result<usize, BaseError> {
+pub fn check_arm(arm: Arm, actions: usize) -> Result<usize> {
     let index = arm.index();
     if index < actions { Ok(index) } else { Err(BaseError::Proposal(format!("arm {index} of {actions}"))) }
 }
 
-/// The probability that a proposal's memo begins with, in (0, 1].
-///
-/// # Errors
-/// There is none.
-pub fn probability(memo: &Memo) -> Result<f64, BaseError> {
-    match memo.get(0) {
-        // A little above 1 by rounding is 1.
-        Some(q) if q > 0.0 && q <= 1.0 + 1e-9 => Ok(q),
-        Some(q) => Err(BaseError::Proposal(format!("its memo has the probability {q}"))),
-        None => Err(BaseError::Proposal(String::from("its memo has no probability"))),
+/// What came of a proposal of an arm.
+#[derive(Debug, Clone, Copy)]
+pub struct Played<'a> {
+    /// The arm.
+    pub arm: usize,
+    /// What the base wanted back.
+    pub memo: &'a Memo,
+    /// What it cost.
+    pub feedback: Feedback,
+}
+
+impl Played<'_> {
+    /// The probability that the memo begins with, in (0, 1].
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn probability(&self) -> Result<f64> {
+        match self.memo.get(0) {
+            // A little above 1 by rounding is 1.
+            Some(q) if q > 0.0 && q <= 1.0 + 1e-9 => Ok(q),
+            Some(q) => Err(BaseError::Proposal(format!("its memo has the probability {q}"))),
+            None => Err(BaseError::Proposal(String::from("its memo has no probability"))),
+        }
     }
+}
+
+/// The least of `numbers`.
+pub(crate) fn least(numbers: &[f64]) -> f64 {
+    numbers.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 /// The version of the snapshots of bases.
@@ -285,7 +306,7 @@ pub fn seal<P: Serialize, S: Serialize>(algorithm: &str, params: &P, state: &S) 
 ///
 /// # Errors
 /// The snapshot is damaged, of another algorithm or of other parameters.
-pub fn reopen<P, S>(algorithm: &str, params: &P, bytes: &[u8]) -> Result<S, BaseError>
+pub fn reopen<P, S>(algorithm: &str, params: &P, bytes: &[u8]) -> Result<S>
 where
     P: DeserializeOwned + PartialEq,
     S: DeserializeOwned,

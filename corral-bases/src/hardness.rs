@@ -41,111 +41,67 @@ impl Verdict {
             Self::Nonsense
         }
     }
-}
-
-/// What both have in common; `first` is the first of the two arms.
-impl Verdict {
-    /// The two arms, as far as they are offered: the last that is stands for one that is not.
+    /// The two arms from `first` on, as far as they are offered: the last that is stands for one that is not.
     fn pair(first: usize, now: &Now) -> [usize; 2] {
         [first, first + 1].map(|arm| arm.min(now.offered - 1))
     }
 
-    /// The arm that is certain, and whether it is the first round's; `None`: one of the two at random.
-    fn certain(self, first: usize, now: &Now) -> Option<(usize, bool)> {
-        let [one, other] = Self::pair(first, now);
+    /// The arm that is certain, with a mark where it is the first round's and will be judged; `None`: one of the two at
+    /// random.
+    fn certain(self, [one, other]: [usize; 2], now: &Now) -> Option<(usize, Memo)> {
         match self {
-            Self::Unknown if now.clock.rounds == 0 => Some((one, true)),
-            Self::First => Some((one, false)),
-            Self::Second => Some((other, false)),
+            Self::Unknown if now.clock.rounds == 0 => Some((one, Memo::one(1.0))),
+            Self::First => Some((one, Memo::empty())),
+            Self::Second => Some((other, Memo::empty())),
             Self::Unknown | Self::Nonsense => None,
         }
-    }
-
-    fn propose(self, first: usize, now: &Now, rng: &mut dyn Rng) -> Proposal<Arm> {
-        match self.certain(first, now) {
-            // The memo marks the proposal that will be judged.
-            Some((arm, true)) => Proposal::with_memo(Arm::from(arm), Memo::one(1.0)),
-            Some((arm, false)) => Proposal::new(Arm::from(arm)),
-            None => Proposal::new(Arm::from(Self::pair(first, now)[usize::from(uniform(rng) < 0.5)])),
-        }
-    }
-
-    fn likelihood(self, first: usize, now: &Now, arm: usize) -> (f64, Memo) {
-        match self.certain(first, now) {
-            Some((sure, true)) => (f64::from(arm == sure), Memo::one(1.0)),
-            Some((sure, false)) => (f64::from(arm == sure), Memo::empty()),
-            None => (Self::pair(first, now).map(|a| 0.5 * f64::from(a == arm)).iter().sum(), Memo::empty()),
-        }
-    }
-
-    fn learn(
-        &mut self,
-        first: usize,
-        now: &Now,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        if !Self::pair(first, now).contains(&arm) {
-            let why = format!("arm {arm} of a base for arms {first} and {}", first + 1);
-            return Err(BaseError::Proposal(why));
-        }
-        if memo.get(0) == Some(1.0) && feedback.observed().is_some() {
-            *self = Self::of(feedback.estimate());
-        }
-        Ok(())
     }
 }
 
 macro_rules! hardness {
-    ($(#[doc = $doc:literal])+ $base:ident, $params:ident, $name:literal, $first:literal) => {
+    ($(#[doc = $doc:literal])+ $name:literal: $base:ident, $params:ident, $first:literal) => {
         base! {
             $(#[doc = $doc])+
-            pub type $base = ArmBase<$params>;
+            $name: pub type $base = ArmBase<$params>;
             params {}
-            name: $name,
-            source: "Agarwal, Luo, Neyshabur, Schapire 2017, hardness theorem",
-            regret: "constant alone in its environment, linear under importance weighting",
-            fits: "the environment \"hardness\"",
-            cost: "O(1)",
-            kind: Kind::Arms,
-            status: Status::Paper,
-            ..Entry::EMPTY
         }
 
         impl ArmRule for $params {
             type State = Verdict;
             const HORIZON: bool = false;
 
-            fn fresh(&self, now: &Now) -> Result<Verdict, BaseError> {
+            fn fresh(&self, now: &Now) -> Result<Verdict> {
                 match now.actions {
                     4 => Ok(Verdict::Unknown),
                     found => Err(ParamError::new("the number of actions", found, "4").into()),
                 }
             }
 
-            fn propose(
-                &self,
-                verdict: &mut Verdict,
-                now: &Now,
-                rng: &mut dyn Rng,
-            ) -> Result<Proposal<Arm>, BaseError> {
-                Ok(verdict.propose($first, now, rng))
+            fn propose(&self, verdict: &mut Verdict, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
+                let pair = Verdict::pair($first, now);
+                let random = || (pair[usize::from(uniform(rng) < 0.5)], Memo::empty());
+                let (arm, memo) = verdict.certain(pair, now).unwrap_or_else(random);
+                Ok(Proposal::with_memo(Arm::from(arm), memo))
             }
 
             fn likelihood(&self, verdict: &Verdict, now: &Now, arm: usize) -> Option<(f64, Memo)> {
-                Some(verdict.likelihood($first, now, arm))
+                let pair = Verdict::pair($first, now);
+                Some(match verdict.certain(pair, now) {
+                    Some((sure, memo)) => (f64::from(arm == sure), memo),
+                    None => (pair.map(|a| 0.5 * f64::from(a == arm)).iter().sum(), Memo::empty()),
+                })
             }
 
-            fn learn(
-                &self,
-                verdict: &mut Verdict,
-                now: &Now,
-                arm: usize,
-                memo: &Memo,
-                feedback: Feedback,
-            ) -> Result<(), BaseError> {
-                verdict.learn($first, now, arm, memo, feedback)
+            fn learn(&self, verdict: &mut Verdict, now: &Now, played: Played<'_>) -> Result {
+                let Played { arm, memo, feedback } = played;
+                if !Verdict::pair($first, now).contains(&arm) {
+                    let why = format!("arm {arm} of a base for arms {} and {}", $first, $first + 1);
+                    return Err(BaseError::Proposal(why));
+                }
+                if memo.get(0) == Some(1.0) && feedback.observed().is_some() {
+                    *verdict = Verdict::of(feedback.estimate());
+                }
+                Ok(())
             }
 
             /// In the first round a pass is the observation "none of the four".
@@ -163,11 +119,11 @@ macro_rules! hardness {
 
 hardness! {
     /// The hardness theorem's base for arms 0 and 1.
-    HardnessFirst, HardnessFirstParams, "hardness-first", 0
+    "hardness-first": HardnessFirst, HardnessFirstParams, 0
 }
 hardness! {
     /// The hardness theorem's base for arms 2 and 3.
-    HardnessSecond, HardnessSecondParams, "hardness-second", 2
+    "hardness-second": HardnessSecond, HardnessSecondParams, 2
 }
 
 #[cfg(test)]

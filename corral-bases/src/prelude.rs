@@ -2,7 +2,7 @@
 
 pub(crate) use corral_core::masters::RegretBound;
 pub(crate) use corral_core::params::{Bounds, Params};
-pub(crate) use corral_core::registry::{Entry, Kind, Status};
+pub(crate) use corral_core::registry::{Entry, Kind};
 pub(crate) use corral_core::{
     Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Point, Proposal, Rng, Set,
     Setup, SnapshotError, sample_index, uniform,
@@ -11,6 +11,6 @@ pub(crate) use serde::{Deserialize, Serialize};
 
 pub(crate) use crate::built::{BaseParams, Make, bound_horizon};
 pub(crate) use crate::common::{
-    CONFIDENCE, Clock, FACTOR, OFFSET, RangeChange, SIZE, Setting, Ties, arm_count, check_arm, check_numbers,
-    check_offered, ensure, probability, reopen, seal, uniform_arm,
+    CONFIDENCE, Clock, FACTOR, OFFSET, Played, RangeChange, Result, SIZE, Setting, Ties, arm_count,
+    check_arm, check_numbers, check_offered, ensure, least, reopen, seal, uniform_arm,
 };

@@ -50,7 +50,7 @@ impl<B> Smoothed<B> {
 }
 
 /// Which step the proposal is, what was drawn for the slot, and the memo of the base itself.
-fn read(memo: &Memo) -> Result<(bool, f64, Memo), BaseError> {
+fn read(memo: &Memo) -> Result<(bool, f64, Memo)> {
     match memo.numbers() {
         [own @ .., drawn, step] if *step == FIRST && (0.0..=1.0).contains(drawn) => {
             Ok((false, *drawn, Memo::from(own)))
@@ -61,7 +61,7 @@ fn read(memo: &Memo) -> Result<(bool, f64, Memo), BaseError> {
 }
 
 impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
-    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>> {
         let (mut made, drawn, step) = if self.second {
             (self.past.propose(x, rng)?, 1.0, SECOND)
         } else {
@@ -73,7 +73,7 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         Ok(made)
     }
 
-    fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result {
         let (second, drawn, memo) = read(&made.memo)?;
         let seen = feedback.weight() > 0.0;
         if second {
@@ -94,7 +94,7 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         Ok(())
     }
 
-    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+    fn pass(&mut self, x: &X) -> Result {
         self.base.pass(x)
     }
 
@@ -110,7 +110,7 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         Abilities { learns_from_others: false, ..self.base.abilities() }
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         self.base.obey(order)?;
         self.past.obey(order)?;
         (self.steps, self.second) = (0, false);
@@ -121,7 +121,7 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         snapshot::seal("smoothed", 1, &(self.steps, self.second, self.base.save(), self.past.save()))
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         let (steps, second, base, past): (u64, bool, Vec<u8>, Vec<u8>) =
             snapshot::open("smoothed", 1, state)?;
         if second && steps == 0 {

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 
 base! {
     /// Exponential weights on importance-weighted losses.
-    pub type Exp3 = ArmBase<Exp3Params>;
+    "exp3": pub type Exp3 = ArmBase<Exp3Params>;
+    sqrt_bound |world| (2.0 * world.k * world.k.max(2.0).ln()).sqrt();
     params {
         /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln K/(K T)), or sqrt(ln K/(K t))
         /// where T is not known.
@@ -17,12 +18,6 @@ base! {
         /// Implicit exploration: half the rate is added to the probability in the estimate.
         ix: bool = false;
     } with restarts
-    sqrt_bound |world| (2.0 * world.k * world.k.max(2.0).ln()).sqrt();
-    name: "exp3",
-    source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
-    regret: "sqrt(2 K T ln K)",
-    fits: "adversarial arms",
-    ..super::ARMS
 }
 
 /// What [`Exp3`] has learned.
@@ -51,13 +46,9 @@ impl Exp3State {
         if offered == self.weights.len() || kept.iter().sum::<f64>() >= SMALLEST {
             return Cow::Borrowed(kept);
         }
-        let low = lowest(&self.losses[..offered]);
+        let low = least(&self.losses[..offered]);
         self.losses[..offered].iter().map(|l| (-self.rate * (l - low)).exp()).collect()
     }
-}
-
-fn lowest(losses: &[f64]) -> f64 {
-    losses.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
 impl Exp3Params {
@@ -70,7 +61,7 @@ impl Exp3Params {
 impl ArmRule for Exp3Params {
     type State = Exp3State;
 
-    fn fresh(&self, now: &Now) -> Result<Exp3State, BaseError> {
+    fn fresh(&self, now: &Now) -> Result<Exp3State> {
         Ok(Exp3State { losses: vec![0.0; now.actions], shift: 0.0, weights: Vec::new(), rate: 0.0 })
     }
 
@@ -91,12 +82,7 @@ impl ArmRule for Exp3Params {
         }
     }
 
-    fn propose(
-        &self,
-        state: &mut Exp3State,
-        now: &Now,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&self, state: &mut Exp3State, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let weights = state.offered(now.offered);
         let total = weights.iter().sum();
         let arm = sample_index(&weights, total, rng)
@@ -110,31 +96,24 @@ impl ArmRule for Exp3Params {
         Some((q, Memo::one(q)))
     }
 
-    fn learn(
-        &self,
-        state: &mut Exp3State,
-        now: &Now,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        let estimate = feedback.estimate();
+    fn learn(&self, state: &mut Exp3State, now: &Now, played: Played<'_>) -> Result {
+        let estimate = played.feedback.estimate();
         if estimate > 0.0 {
-            let probability = probability(memo)?;
+            let probability = played.probability()?;
             // L_a += s c/q_a; IX: s c/(q_a + eta/2)
             let bias = if self.ix { 0.5 * state.rate } else { 0.0 };
-            let loss = &mut state.losses[arm];
+            let loss = &mut state.losses[played.arm];
             *loss = (*loss + estimate / (probability + bias)).min(LARGEST);
-            state.weights[arm] = (-state.rate * (*loss - state.shift)).exp();
+            state.weights[played.arm] = (-state.rate * (*loss - state.shift)).exp();
             if state.weights.iter().sum::<f64>() < SMALLEST {
-                state.shift = lowest(&state.losses);
+                state.shift = least(&state.losses);
                 self.tune(state, now);
             }
         }
         Ok(())
     }
 
-    fn ticked(&self, state: &mut Exp3State, now: &Now) -> Result<(), BaseError> {
+    fn ticked(&self, state: &mut Exp3State, now: &Now) -> Result {
         if self.is_anytime(&now.clock) {
             self.tune(state, now);
         }

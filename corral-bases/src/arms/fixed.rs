@@ -4,25 +4,12 @@ use super::prelude::*;
 
 base! {
     /// Always the same arm.
-    pub type Fixed = ArmBase<FixedParams>;
+    "fixed": pub type Fixed = ArmBase<FixedParams>;
     params {
         /// The arm, counted from 0; in a round that does not offer it, the last one that is offered.
         arm: usize = 0;
     } with real_losses
-    name: "fixed",
-    regret: "that of the arm",
-    ..CONSTANT
 }
-
-/// What is said of bases that do not learn.
-pub(super) const CONSTANT: Entry = Entry {
-    source: "a constant",
-    alpha: Some(0.0),
-    fits: "any",
-    cost: "O(1)",
-    kind: Kind::Arms,
-    ..Entry::EMPTY
-};
 
 impl FixedParams {
     fn arm(&self, now: &Now) -> usize {
@@ -34,22 +21,18 @@ impl ArmRule for FixedParams {
     type State = ();
     const HORIZON: bool = false;
 
-    fn fresh(&self, now: &Now) -> Result<(), BaseError> {
+    fn fresh(&self, now: &Now) -> Result {
         if self.arm < now.actions {
             return Ok(());
         }
         Err(ParamError::new("arm", self.arm, "below the number of actions").into())
     }
 
-    fn propose(&self, _: &mut (), now: &Now, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&self, _: &mut (), now: &Now, _: &mut dyn Rng) -> Result<Proposal<Arm>> {
         Ok(Proposal::new(Arm::from(self.arm(now))))
     }
 
     fn likelihood(&self, _: &(), now: &Now, arm: usize) -> Option<(f64, Memo)> {
         Some((f64::from(arm == self.arm(now)), Memo::empty()))
-    }
-
-    fn learn(&self, _: &mut (), _: &Now, _: usize, _: &Memo, _: Feedback) -> Result<(), BaseError> {
-        Ok(())
     }
 }

@@ -37,7 +37,7 @@ pub trait ArmRule: BaseParams {
     ///
     /// # Errors
     /// The rule is not defined for so many arms.
-    fn fresh(&self, now: &Now) -> Result<Self::State, BaseError>;
+    fn fresh(&self, now: &Now) -> Result<Self::State>;
 
     /// Sets what follows from state, horizon and range: after the state was made or read, and when the range changed.
     fn tune(&self, _state: &mut Self::State, _now: &Now) {}
@@ -46,12 +46,7 @@ pub trait ArmRule: BaseParams {
     ///
     /// # Errors
     /// The state cannot produce one.
-    fn propose(
-        &self,
-        state: &mut Self::State,
-        now: &Now,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError>;
+    fn propose(&self, state: &mut Self::State, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>>;
 
     /// The probability of proposing the offered arm `arm`, and the memo of that proposal.
     fn likelihood(&self, state: &Self::State, now: &Now, arm: usize) -> Option<(f64, Memo)>;
@@ -60,14 +55,9 @@ pub trait ArmRule: BaseParams {
     ///
     /// # Errors
     /// The memo is not of this base.
-    fn learn(
-        &self,
-        state: &mut Self::State,
-        now: &Now,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError>;
+    fn learn(&self, _state: &mut Self::State, _now: &Now, _played: Played<'_>) -> Result {
+        Ok(())
+    }
 
     /// A round goes by without it; called where the abilities say that it heeds that.
     fn pass(&self, _state: &mut Self::State, _now: &Now) {}
@@ -76,7 +66,7 @@ pub trait ArmRule: BaseParams {
     ///
     /// # Errors
     /// The arithmetic failed.
-    fn ticked(&self, _state: &mut Self::State, _now: &Now) -> Result<(), BaseError> {
+    fn ticked(&self, _state: &mut Self::State, _now: &Now) -> Result {
         Ok(())
     }
 
@@ -105,7 +95,9 @@ pub struct ArmBase<R: ArmRule> {
 }
 
 impl<R: ArmRule> Make<R> for ArmBase<R> {
-    fn make(rule: R, setup: &Setup) -> Result<Self, BaseError> {
+    const KIND: Kind = Kind::Arms;
+
+    fn make(rule: R, setup: &Setup) -> Result<Self> {
         let actions = arm_count(setup)?;
         let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
         let clock = told::<R>(Clock::new(setup));
@@ -123,11 +115,11 @@ impl<R: ArmRule> ArmBase<R> {
     }
 
     #[inline]
-    fn at<X: Observation + ?Sized>(&self, x: &X) -> Result<Now, BaseError> {
+    fn at<X: Observation + ?Sized>(&self, x: &X) -> Result<Now> {
         Ok(Now { offered: check_offered(x.offered(), self.actions)?, ..self.now() })
     }
 
-    fn tick(&mut self) -> Result<(), BaseError> {
+    fn tick(&mut self) -> Result {
         self.clock.tick();
         let outlasted = self.clock.outlast();
         let now = self.now();
@@ -144,20 +136,20 @@ fn told<R: ArmRule>(clock: Clock) -> Clock {
 }
 
 impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
-    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let now = self.at(x)?;
         self.rule.propose(&mut self.state, &now, rng)
     }
 
-    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         let now = self.at(x)?;
         let feedback = feedback.check_in(self.losses, self.clock.range)?;
         let arm = check_arm(made.decision, now.offered)?;
-        self.rule.learn(&mut self.state, &now, arm, &made.memo, feedback)?;
+        self.rule.learn(&mut self.state, &now, Played { arm, memo: &made.memo, feedback })?;
         self.tick()
     }
 
-    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+    fn pass(&mut self, x: &X) -> Result {
         let now = self.at(x)?;
         if self.rule.abilities(&self.clock).heeds_passes {
             self.rule.pass(&mut self.state, &now);
@@ -185,7 +177,7 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         self.rule.abilities(&self.clock)
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         let mut clock = self.clock;
         let forget = clock.obey(order, self.rule.range_change())?;
         let now = Now { clock: told::<R>(clock), ..self.now() };
@@ -201,7 +193,7 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         seal(R::NAME, &self.rule, &(&self.clock, &self.state))
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         let (clock, mut state): (Clock, R::State) = reopen(R::NAME, &self.rule, state)?;
         clock.valid()?;
         let now = Now { clock, ..self.now() };

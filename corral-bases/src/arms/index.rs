@@ -159,7 +159,7 @@ fn add(rule: &impl Index, state: &mut IndexState, now: &Now, arm: usize, loss: f
 impl<R: Index> ArmRule for R {
     type State = IndexState;
 
-    fn fresh(&self, now: &Now) -> Result<IndexState, BaseError> {
+    fn fresh(&self, now: &Now) -> Result<IndexState> {
         let tallies = vec![ArmStats::default(); now.actions];
         Ok(IndexState { seen: 0.0, tallies, indices: Vec::new() })
     }
@@ -168,12 +168,7 @@ impl<R: Index> ArmRule for R {
         refresh(self, state, now);
     }
 
-    fn propose(
-        &self,
-        state: &mut IndexState,
-        now: &Now,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&self, state: &mut IndexState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         if state.seen < self.random_start() as f64 {
             return Ok(Proposal::new(Arm::from(uniform_arm(now.offered, rng))));
         }
@@ -189,18 +184,11 @@ impl<R: Index> ArmRule for R {
         Some((probability, Memo::empty()))
     }
 
-    fn learn(
-        &self,
-        state: &mut IndexState,
-        now: &Now,
-        arm: usize,
-        _: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
+    fn learn(&self, state: &mut IndexState, now: &Now, played: Played<'_>) -> Result {
         if self.counts_estimates() {
-            add(self, state, now, arm, feedback.estimate());
-        } else if let Some(loss) = feedback.observed() {
-            add(self, state, now, arm, loss);
+            add(self, state, now, played.arm, played.feedback.estimate());
+        } else if let Some(loss) = played.feedback.observed() {
+            add(self, state, now, played.arm, loss);
         }
         Ok(())
     }

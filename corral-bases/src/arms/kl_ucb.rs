@@ -7,19 +7,14 @@ use super::prelude::*;
 
 base! {
     /// The arm with the lowest confidence bound by the relative entropy of Bernoulli losses.
-    pub type KlUcb = IndexBase<KlUcbParams>;
+    "kl-ucb": pub type KlUcb = IndexBase<KlUcbParams>;
+    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
     params {
         /// Multiplies the threshold ln T.
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// The threshold is ln T + c ln ln T; 3 in theory, 0 in practice.
         c: f64 = 0.0, Bounds::NON_NEGATIVE;
     } with lowest_ties, lazy
-    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
-    name: "kl-ucb",
-    source: "Garivier, Cappe 2011, The KL-UCB algorithm for bounded stochastic bandits and beyond",
-    regret: "O(sqrt(K T ln T))",
-    cost: "O(K), one root per loss",
-    ..super::ARMS
 }
 
 impl Index for KlUcbParams {

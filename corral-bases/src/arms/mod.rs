@@ -32,7 +32,7 @@
 //! All of them are [`ArmBase`] with a rule: the frame keeps the clock, the range and the snapshots, the rule
 //! ([`ArmRule`], and [`Index`] for rules that give every arm a number) is the algorithm.
 
-use corral_core::registry::{Entry, Kind, Row};
+use corral_core::registry::Row;
 
 use crate::built::{Build, arms};
 
@@ -62,10 +62,6 @@ pub use thompson::{Thompson, ThompsonParams, ThompsonState};
 pub use tsallis::{Tsallis, TsallisParams, TsallisState};
 pub use ucb_v::{Mode, UcbV, UcbVParams};
 pub use ucb1::{Ucb1, Ucb1Params, Width};
-
-/// What is said of most of them.
-const ARMS: Entry =
-    Entry { alpha: Some(0.5), fits: "stochastic arms", cost: "O(K)", kind: Kind::Arms, ..Entry::EMPTY };
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] = &[

@@ -7,16 +7,12 @@ use super::prelude::*;
 
 base! {
     /// Confidence bounds that shrink with an arm's share of the horizon: minimax optimal.
-    pub type Moss = IndexBase<MossParams>;
+    "moss": pub type Moss = IndexBase<MossParams>;
+    sqrt_bound |world| world.k.sqrt();
     params {
         /// Multiplies the width sqrt(2 max(0, ln(T/(K n)))/n).
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
     } with lowest_ties, lazy
-    sqrt_bound |world| world.k.sqrt();
-    name: "moss",
-    source: "Audibert, Bubeck 2009, Minimax policies for adversarial and stochastic bandits",
-    regret: "O(sqrt(K T))",
-    ..super::ARMS
 }
 
 impl Index for MossParams {

@@ -14,7 +14,9 @@ use crate::winner::Winner;
 
 base! {
     /// Plays the best arm of a mean vector drawn from the posterior.
-    pub type Thompson = ArmBase<ThompsonParams>;
+    "thompson": pub type Thompson = ArmBase<ThompsonParams>;
+    // sqrt(T K H(q)), H(q) <= ln K
+    sqrt_bound |world| (world.k * world.k.max(2.0).ln()).sqrt();
     params {
         /// The prior family: beta, gaussian, correlated, finite, particles or one-good-arm; lists of one number
         /// stand for all arms.
@@ -24,16 +26,7 @@ base! {
         fractional: bool = false;
         /// What a larger range does: keep the posterior, or restart from the prior (as in the theorem).
         range_change: RangeChange = RangeChange::Keep;
-    } with range_lazy
-    // sqrt(T K H(q)), H(q) <= ln K
-    sqrt_bound |world| (world.k * world.k.max(2.0).ln()).sqrt();
-    name: "thompson",
-    source: "Thompson 1933, On the likelihood that one unknown probability exceeds another",
-    regret: "O(sqrt(T K H(q))) when the prior is true",
-    fits: "Bayesian stochastic arms",
-    cost: "O(K); correlated O(K^3) per loss, finite families O(hypotheses)",
-    status: Status::Paper,
-    ..super::ARMS
+    } with [RangeChange::LAZY]
 }
 
 /// What [`Thompson`] has learned.
@@ -51,19 +44,14 @@ impl ArmRule for ThompsonParams {
     type State = ThompsonState;
     const HORIZON: bool = false;
 
-    fn fresh(&self, now: &Now) -> Result<ThompsonState, BaseError> {
+    fn fresh(&self, now: &Now) -> Result<ThompsonState> {
         let posterior = Posterior::new(&self.prior, now.actions)?;
         Ok(ThompsonState { posterior, best: RefCell::default(), winner: RefCell::default() })
     }
 
     /// The memo is a number uniform in [0, 1), drawn before the loss is known: a loss c counts as a whole one when it
     /// is below c.
-    fn propose(
-        &self,
-        state: &mut ThompsonState,
-        now: &Now,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&self, state: &mut ThompsonState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let arm = Arm::from(state.posterior.sample_best(now.offered, rng));
         if state.posterior.is_redrawn() {
             state.best.get_mut().clear();
@@ -83,21 +71,14 @@ impl ArmRule for ThompsonParams {
         Some((best[arm], Memo::empty()))
     }
 
-    fn learn(
-        &self,
-        state: &mut ThompsonState,
-        _: &Now,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        if let Some(loss) = feedback.observed() {
+    fn learn(&self, state: &mut ThompsonState, _: &Now, played: Played<'_>) -> Result {
+        if let Some(loss) = played.feedback.observed() {
             // Decisions of others come without a memo, and count fractionally.
-            let counted = match memo.get(0) {
+            let counted = match played.memo.get(0) {
                 Some(u) if loss > 0.0 && loss < 1.0 => f64::from(u < loss),
                 _ => loss,
             };
-            state.posterior.learn(arm, counted);
+            state.posterior.learn(played.arm, counted);
             state.best.get_mut().clear();
         }
         Ok(())

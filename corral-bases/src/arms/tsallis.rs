@@ -9,18 +9,12 @@ use super::prelude::*;
 base! {
     /// Follow the leader regularised by the Tsallis entropy of power 1/2, for stochastic and adversarial losses
     /// alike.
-    pub type Tsallis = ArmBase<TsallisParams>;
+    "tsallis-inf": pub type Tsallis = ArmBase<TsallisParams>;
+    sqrt_bound |world| 4.0 * world.k.sqrt();
     params {
         /// Estimates relative to a loss of 1/2 for likely arms, with twice the rate.
         reduced_variance: bool = false;
     } with restarts
-    sqrt_bound |world| 4.0 * world.k.sqrt();
-    name: "tsallis-inf",
-    source: "Zimmert, Seldin 2019, An optimal algorithm for stochastic and adversarial bandits",
-    regret: "4 sqrt(K T); O(sum ln T/gap) when stochastic",
-    fits: "stochastic and adversarial arms",
-    cost: "O(K), about 3 passes",
-    ..super::ARMS
 }
 
 /// What [`Tsallis`] has learned.
@@ -52,7 +46,7 @@ struct Root {
 impl Root {
     /// Finds the gap g = min L - z with sum_i 4/(eta (L_i - min L + g))^2 = 1, by Newton inside a bracket from `start`.
     fn find(losses: &[f64], rate: f64, start: f64) -> Self {
-        let low = losses.iter().copied().fold(f64::INFINITY, f64::min);
+        let low = least(losses);
         // min L - 2 sqrt(K)/eta <= z <= min L - 2/eta
         let (mut near, mut far) = (2.0 / rate, 2.0 * (losses.len() as f64).sqrt() / rate);
         let mut gap = start.clamp(near, far);
@@ -119,7 +113,7 @@ impl ArmRule for TsallisParams {
     /// The rate is that of the round.
     const HORIZON: bool = false;
 
-    fn fresh(&self, now: &Now) -> Result<TsallisState, BaseError> {
+    fn fresh(&self, now: &Now) -> Result<TsallisState> {
         Ok(TsallisState { losses: vec![0.0; now.actions], gap: 0.0, weights: Vec::new() })
     }
 
@@ -127,12 +121,7 @@ impl ArmRule for TsallisParams {
         state.weights.resize(now.actions, 0.0);
     }
 
-    fn propose(
-        &self,
-        state: &mut TsallisState,
-        now: &Now,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&self, state: &mut TsallisState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let root = self.solve(state, now);
         let weights = &mut state.weights[..now.offered];
         for (weight, loss) in weights.iter_mut().zip(&state.losses) {
@@ -149,18 +138,12 @@ impl ArmRule for TsallisParams {
         Some((memo.get(0)?, memo))
     }
 
-    fn learn(
-        &self,
-        state: &mut TsallisState,
-        now: &Now,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
+    fn learn(&self, state: &mut TsallisState, now: &Now, played: Played<'_>) -> Result {
+        let (arm, feedback) = (played.arm, played.feedback);
         if feedback.observed().is_none() {
             return Ok(());
         }
-        let q = probability(memo)?;
+        let q = played.probability()?;
         let mut add = |arm: usize, estimate: f64| {
             let loss = &mut state.losses[arm];
             *loss = (*loss + estimate).clamp(-LARGEST, LARGEST);
@@ -172,7 +155,7 @@ impl ArmRule for TsallisParams {
         }
         // 1{a = i}(s c - s B_i)/q_i + s B_i, B_i = 1/2 where q_i >= eta_t^2
         let half = 0.5 * feedback.weight();
-        let words = memo.numbers().get(1..).unwrap_or_default();
+        let words = played.memo.numbers().get(1..).unwrap_or_default();
         if words.len() != now.actions.div_ceil(32) {
             return Err(BaseError::Proposal(String::from("its memo has no baseline")));
         }

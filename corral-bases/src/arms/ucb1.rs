@@ -19,7 +19,8 @@ words! {
 
 base! {
     /// The arm with the lowest confidence bound by Hoeffding's inequality.
-    pub type Ucb1 = IndexBase<Ucb1Params>;
+    "ucb1": pub type Ucb1 = IndexBase<Ucb1Params>;
+    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
     params {
         /// Multiplies the width.
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
@@ -27,11 +28,6 @@ base! {
         /// + 1)/0.1)/(n + 1e-10)) after two random arms, as in published model-selection experiments.
         width: Width = Width::Hoeffding;
     } with lowest_ties, lazy, real_losses
-    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
-    name: "ucb1",
-    source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
-    regret: "O(sqrt(K T ln T))",
-    ..super::ARMS
 }
 
 impl Index for Ucb1Params {

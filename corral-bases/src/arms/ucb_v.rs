@@ -21,18 +21,14 @@ words! {
 
 base! {
     /// Confidence bounds by the empirical variance.
-    pub type UcbV = IndexBase<UcbVParams>;
+    "ucb-v": pub type UcbV = IndexBase<UcbVParams>;
+    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
     params {
         /// Multiplies the width sqrt(2 v ln T/n) + 3 b ln T/n.
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// lazy: observed losses, b = 1; range: loss * weight of every round, b = range.
         mode: Mode = Mode::Lazy;
     } with lazy
-    sqrt_bound |world| (world.k * world.t.ln()).sqrt();
-    name: "ucb-v",
-    source: "Audibert, Munos, Szepesvari 2009, Exploration-exploitation tradeoff using variance estimates",
-    regret: "O(sqrt(K T ln T))",
-    ..super::ARMS
 }
 
 impl Index for UcbVParams {

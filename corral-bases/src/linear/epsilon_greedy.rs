@@ -26,7 +26,8 @@ pub(crate) const ROW: Row<Build> = row::<EpsilonGreedyParams>(|table, setup| {
 
 base! {
     /// A random action with probability epsilon, else the one with the lowest predicted loss.
-    pub type LinearEpsilonGreedy = Linear<EpsilonGreedyParams>;
+    "epsilon-greedy": pub type LinearEpsilonGreedy = Linear<EpsilonGreedyParams>;
+    bound |world| RegretBound { scale: (world.k * world.t.ln()).cbrt(), exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 };
     params {
         /// The probability of a random action; auto: min(1, (range K ln T/T)^(1/3)), the round standing for T
         /// where it is not known.
@@ -34,15 +35,7 @@ base! {
     } with random_ties, {
         /// What a larger range does: retune epsilon and keep what was learned, keep both, or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Retune;
-    }, range_any, ridge
-    bound |world| RegretBound { scale: (world.k * world.t.ln()).cbrt(), exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 };
-    name: "epsilon-greedy",
-    source: "Sutton, Barto 1998, Reinforcement learning: an introduction",
-    regret: "O((K ln T)^(1/3) T^(2/3))",
-    alpha: Some(1.0 / 3.0),
-    fits: "stochastic arms; linear losses with contexts",
-    cost: "O(K); with contexts O(K d) + O(d^2) per loss",
-    ..super::LINEAR
+    }, [RangeChange::ANY], ridge
 }
 
 impl EpsilonGreedyParams {

@@ -207,11 +207,7 @@ impl<B> Featurize<B> {
     ///
     /// # Errors
     /// The representation cannot be built for this world, or what `build` says.
-    pub fn new(
-        features: &Features,
-        setup: &Setup,
-        build: impl FnOnce(&Setup) -> Result<B, BaseError>,
-    ) -> Result<Self, BaseError> {
+    pub fn new(features: &Features, setup: &Setup, build: impl FnOnce(&Setup) -> Result<B>) -> Result<Self> {
         let shape = setup.context;
         let cells = match (features, shape.cells) {
             (Features::OneHot, Some(cells)) => cells,
@@ -233,7 +229,7 @@ impl<B> Featurize<B> {
         Ok(Self { base, shared, rows, cells, scratch: RefCell::new(Context::default()) })
     }
 
-    fn see(&self, x: &Context, seen: &mut Context) -> Result<(), BaseError> {
+    fn see(&self, x: &Context, seen: &mut Context) -> Result {
         if x.features().len() != self.shared.input {
             let (found, expected) = (x.features().len(), self.shared.input);
             return Err(BaseError::Context { what: "features", found, expected });
@@ -266,15 +262,15 @@ impl<B> Featurize<B> {
 }
 
 impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         self.see(x, &mut self.scratch.borrow_mut())?;
         self.base.propose(self.scratch.get_mut(), rng)
     }
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         self.see(x, &mut self.scratch.borrow_mut())?;
         self.base.learn(self.scratch.get_mut(), made, feedback)
     }
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+    fn pass(&mut self, x: &Context) -> Result {
         self.see(x, &mut self.scratch.borrow_mut())?;
         self.base.pass(self.scratch.get_mut())
     }
@@ -293,13 +289,13 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
     fn share(&mut self, commons: &mut Commons) {
         self.base.share(commons);
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         self.base.obey(order)
     }
     fn save(&self) -> Vec<u8> {
         self.base.save()
     }
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         self.base.load(state)
     }
 }

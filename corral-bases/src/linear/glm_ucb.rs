@@ -9,7 +9,8 @@ use crate::regression::{Glm, Link};
 
 base! {
     /// The action with the lowest confidence bound of a generalised linear regression.
-    pub type GlmUcb = Linear<GlmUcbParams>;
+    "glm-ucb": pub type GlmUcb = Linear<GlmUcbParams>;
+    sqrt_bound |world| world.d * world.t.ln();
     params {
         /// logistic, exponential, probit or identity.
         link: Link = Link::Logistic;
@@ -25,14 +26,6 @@ base! {
         /// have features.
         parameters: Parameters = Parameters::Auto;
     } with random_ties, lazy, features
-    sqrt_bound |world| world.d * world.t.ln();
-    name: "glm-ucb",
-    source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
-    regret: "O~(d sqrt T k/c)",
-    fits: "generalised linear losses, any contexts",
-    cost: "O(K d^2) + a fit of at most 512 examples, then O(d^3) per loss",
-    status: Status::FromMemory,
-    ..super::LINEAR
 }
 
 impl Regression for GlmUcbParams {

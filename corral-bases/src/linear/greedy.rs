@@ -7,15 +7,8 @@ use super::prelude::*;
 
 base! {
     /// The action with the lowest predicted loss.
-    pub type Greedy = Linear<GreedyParams>;
+    "greedy": pub type Greedy = Linear<GreedyParams>;
     params {} with random_ties, lazy, ridge, real_losses
-    name: "greedy",
-    source: "Bastani, Bayati, Khosravi 2021, Mostly exploration-free algorithms for contextual bandits",
-    regret: "none in general",
-    alpha: None,
-    fits: "linear losses with diverse contexts",
-    cost: "O(K d) + O(d^2) per loss",
-    ..super::LINEAR
 }
 
 impl Choice for GreedyParams {

@@ -46,7 +46,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// The layout for the world of `setup`; `matrices`: models have a matrix per parameter vector.
-    pub(crate) fn new(parameters: Parameters, setup: &Setup, matrices: bool) -> Result<Self, BaseError> {
+    pub(crate) fn new(parameters: Parameters, setup: &Setup, matrices: bool) -> Result<Self> {
         let actions = arm_count(setup)?;
         let (features, row_features) = (setup.context.features, setup.context.row_features);
         let shared = match parameters {
@@ -87,7 +87,7 @@ impl Layout {
     /// How many actions this round has, when the context is of the shape that was announced: the first ones, where it
     /// offers fewer than were announced.
     #[inline]
-    pub(crate) fn check(&self, x: &Context) -> Result<usize, BaseError> {
+    pub(crate) fn check(&self, x: &Context) -> Result<usize> {
         let found = if self.rows { x.row_dim() } else { x.features().len() };
         if found != self.dim {
             return Err(BaseError::Context { what: "features", found, expected: self.dim });

@@ -151,7 +151,7 @@ pub(crate) struct State<P: Regression> {
 }
 
 impl<P: Regression> State<P> {
-    pub(crate) fn new(params: P, setup: &Setup) -> Result<Self, BaseError> {
+    pub(crate) fn new(params: P, setup: &Setup) -> Result<Self> {
         params.check_model()?;
         let layout = Layout::new(params.parameters(), setup, P::MATRICES)?;
         let held = Held::new(params.model(layout.models(), layout.dim), layout.actions);
@@ -164,7 +164,7 @@ impl<P: Regression> State<P> {
         x: &'a Context,
         arm: Arm,
         feedback: Feedback,
-    ) -> Result<Option<(&'a [f64], f64)>, BaseError> {
+    ) -> Result<Option<(&'a [f64], f64)>> {
         let feedback = feedback.check_in(self.losses, self.clock.range)?;
         let action = check_arm(arm, self.layout.check(x)?)?;
         let mut learned = None;
@@ -184,7 +184,7 @@ impl<P: Regression> State<P> {
     }
 
     /// `true`: everything is forgotten.
-    pub(crate) fn obey(&mut self, order: Order) -> Result<bool, BaseError> {
+    pub(crate) fn obey(&mut self, order: Order) -> Result<bool> {
         let mut clock = self.clock;
         let forget = clock.obey(order, self.params.range_change())?;
         if forget {
@@ -208,7 +208,7 @@ impl<P: Regression> State<P> {
         &mut self,
         bytes: &[u8],
         sound: impl FnOnce(&T) -> Result<(), SnapshotError>,
-    ) -> Result<T, BaseError> {
+    ) -> Result<T> {
         let (layout, clock, seen, mut model, beside): (Layout, Clock, u64, P::Model, T) =
             reopen(P::ENTRY.name, &self.params, bytes)?;
         sound(&beside)?;
@@ -232,7 +232,9 @@ pub struct Linear<C: Choice> {
 }
 
 impl<C: Choice> Make<C> for Linear<C> {
-    fn make(params: C, setup: &Setup) -> Result<Self, BaseError> {
+    const KIND: Kind = Kind::Contextual;
+
+    fn make(params: C, setup: &Setup) -> Result<Self> {
         let state = State::new(params, setup)?;
         let weights = RefCell::new(vec![0.0; state.layout.actions]);
         Ok(Self { state, weights })
@@ -241,7 +243,7 @@ impl<C: Choice> Make<C> for Linear<C> {
 
 impl<C: Choice> Linear<C> {
     /// Fills the weights of the actions of `x`; how many actions there are.
-    fn weigh(&self, x: &Context, weights: &mut [f64]) -> Result<usize, BaseError> {
+    fn weigh(&self, x: &Context, weights: &mut [f64]) -> Result<usize> {
         let State { params, layout, clock, held, .. } = &self.state;
         held.look(layout, x, params.needs_widths(), |sight, actions| {
             let view = View {
@@ -266,7 +268,7 @@ impl<C: Choice> Linear<C> {
 }
 
 impl<C: Choice> Base<Context, Arm> for Linear<C> {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let mut weights = self.weights.borrow_mut();
         let actions = self.weigh(x, &mut weights)?;
         let arm = sample_index(&weights[..actions], 1.0, rng)
@@ -274,11 +276,11 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         Ok(Proposal::new(Arm::from(arm)))
     }
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         self.state.learn(x, made.decision, feedback).map(drop)
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+    fn pass(&mut self, x: &Context) -> Result {
         self.state.layout.check(x)?;
         if self.counts_passes() {
             self.state.clock.tick();
@@ -305,7 +307,7 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         self.state.share(commons);
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         self.state.obey(order).map(drop)
     }
 
@@ -313,7 +315,7 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         self.state.save(&())
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         self.state.load(state, |()| Ok(()))
     }
 }

@@ -25,7 +25,9 @@ words! {
 }
 
 base! {
-    struct LinTs from LinTsParams;
+    /// Plays the best action of a parameter vector drawn around a ridge regression.
+    "lints": LinTs from LinTsParams;
+    sqrt_bound |world| world.d * world.d.sqrt() * world.t.ln();
     params {
         /// Standard deviation of the draw in units of the width ||z||_{V^-1}; auto: sqrt(d ln T)/2, as in
         /// theory.
@@ -34,13 +36,6 @@ base! {
         /// where every action has its own parameters.
         draw: Draw = Draw::Joint;
     } with lazy, ridge, real_losses
-    sqrt_bound |world| world.d * world.d.sqrt() * world.t.ln();
-    name: "lints",
-    summary: "Plays the best action of a parameter vector drawn around a ridge regression.",
-    source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
-    regret: "O~(d^(3/2) sqrt T)",
-    cost: "O(K d^2); shared O(K d) + O(d^2) per loss",
-    ..super::LINEAR
 }
 
 /// Thompson sampling with linear losses.
@@ -65,7 +60,7 @@ struct Factor {
 const REFRESH: u32 = 256;
 
 impl Factor {
-    fn of(&mut self, model: &Ridge, dim: usize) -> Result<&[f64], BaseError> {
+    fn of(&mut self, model: &Ridge, dim: usize) -> Result<&[f64]> {
         if self.lower.is_empty() {
             self.lower.resize(packed::size(dim), 0.0);
             if model.factor(0, &mut self.lower).is_none() {
@@ -102,7 +97,9 @@ struct Odds {
 }
 
 impl Make<LinTsParams> for LinTs {
-    fn make(params: LinTsParams, setup: &Setup) -> Result<Self, BaseError> {
+    const KIND: Kind = Kind::Contextual;
+
+    fn make(params: LinTsParams, setup: &Setup) -> Result<Self> {
         let state = State::new(params, setup)?;
         let drawn = vec![0.0; state.layout.dim];
         Ok(Self { state, factor: RefCell::default(), drawn, odds: RefCell::default() })
@@ -123,7 +120,7 @@ impl LinTs {
     }
 
     /// theta~ = theta + v L^-T g, g ~ N(0, I), V = L L^T
-    fn draw_shared(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
+    fn draw_shared(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize> {
         let actions = self.state.layout.check(x)?;
         let scale = self.scale();
         let Self { state, factor, drawn, .. } = self;
@@ -151,7 +148,7 @@ impl LinTs {
     }
 
     /// argmin m_a + v s_a N(0, 1)   docs/data.md#regression-learners
-    fn draw_each(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize, BaseError> {
+    fn draw_each(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize> {
         let scale = self.scale();
         self.state.held.look(&self.state.layout, x, true, |sight, actions| {
             let (mut low, mut best) = (f64::INFINITY, 0);
@@ -167,7 +164,7 @@ impl LinTs {
     }
 
     /// Fills the probabilities of the actions of `x`.
-    fn weigh(&self, x: &Context, odds: &mut Odds) -> Result<(), BaseError> {
+    fn weigh(&self, x: &Context, odds: &mut Odds) -> Result {
         let actions = self.state.layout.check(x)?;
         let (scale, seen, features) =
             (self.scale(), self.state.held.seen(), self.state.layout.all_features(x));
@@ -214,12 +211,12 @@ impl LinTs {
 }
 
 impl Base<Context, Arm> for LinTs {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let arm = if self.is_joint() { self.draw_shared(x, rng)? } else { self.draw_each(x, rng)? };
         Ok(Proposal::new(Arm::from(arm)))
     }
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         let learned = self.state.learn(x, made.decision, feedback)?;
         if let Some((z, weight)) = learned.filter(|_| self.is_joint()) {
             self.drawn.iter_mut().zip(z).for_each(|(d, z)| *d = weight.sqrt() * z);
@@ -248,7 +245,7 @@ impl Base<Context, Arm> for LinTs {
         self.state.share(commons);
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         if self.state.obey(order)? {
             self.forget();
         }
@@ -259,7 +256,7 @@ impl Base<Context, Arm> for LinTs {
         self.state.save(&*self.factor.borrow())
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         let size = if self.is_joint() { packed::size(self.state.layout.dim) } else { 0 };
         let sound = |factor: &Factor| match factor.lower.len() {
             0 => Ok(()),

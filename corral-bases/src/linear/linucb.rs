@@ -8,7 +8,9 @@ use super::prelude::*;
 
 base! {
     /// The action with the lowest confidence bound of a ridge regression.
-    pub type LinUcb = Linear<LinUcbParams>;
+    "linucb": pub type LinUcb = Linear<LinUcbParams>;
+    // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
+    sqrt_bound |world| world.d * world.t.ln();
     params {
         /// The width is alpha ||z||_{V^-1}; auto: sqrt(2 ln(1/delta) + ln det(V/lambda))/2 + sqrt(lambda)
         /// bound, delta = 1/T.
@@ -18,13 +20,6 @@ base! {
         /// A bound on the norm of the true parameter, for alpha = auto.
         bound: f64 = 1.0, Bounds::NON_NEGATIVE;
     } with random_ties, lazy, ridge, real_losses
-    // O~(d sqrt T): beta sqrt(d T ln T) with beta about sqrt(d ln T)
-    sqrt_bound |world| world.d * world.t.ln();
-    name: "linucb",
-    source: "Li, Chu, Langford, Schapire 2010, A contextual-bandit approach to personalized news article recommendation",
-    regret: "O~(d sqrt T)",
-    cost: "O(K d^2)",
-    ..super::LINEAR
 }
 
 impl Choice for LinUcbParams {

@@ -35,7 +35,7 @@
 //! # Ok::<(), corral_core::BaseError>(())
 //! ```
 
-use corral_core::registry::{BuildError, Entry, Kind, Row};
+use corral_core::registry::{BuildError, Row};
 use corral_core::{Arm, Base, Context, Learner, Setup};
 
 use crate::built::{Build, build, read_for, row};
@@ -69,10 +69,6 @@ pub use nlms::{Lms, Nlms, NlmsParams};
 pub use plain_greedy::PlainEpsilonGreedy;
 pub use regcb::{RegCb, RegCbParams};
 pub use squarecb::{Forecast, SquareCb, SquareCbParams};
-
-/// What is said of most of them.
-const LINEAR: Entry =
-    Entry { alpha: Some(0.5), fits: "linear losses, any contexts", kind: Kind::Contextual, ..Entry::EMPTY };
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] = &[

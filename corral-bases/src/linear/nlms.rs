@@ -8,7 +8,7 @@ use crate::regression::packed::{axpy, dot};
 
 base! {
     /// Greedy on a linear tracker with a constant step, for losses that drift.
-    pub type Nlms = Linear<NlmsParams>;
+    "nlms": pub type Nlms = Linear<NlmsParams>;
     params {
         /// The step, in (0, 2).
         rate: f64 = 0.3, Bounds { low: 0.0, high: 2.0, above: true, below: true };
@@ -20,13 +20,6 @@ base! {
         /// Whether the step grows with the importance weight, up to 1.
         weighted: bool = false;
     } with random_ties, lazy, features, no_matrices
-    name: "nlms",
-    source: "Nagumo, Noda 1967, A learning method for system identification",
-    regret: "none in general",
-    alpha: None,
-    fits: "linear losses that drift",
-    cost: "O(K d)",
-    ..super::LINEAR
 }
 
 impl Regression for NlmsParams {
@@ -74,7 +67,7 @@ impl Regressor for Lms {
     }
 
     /// theta += mu e x/(|x|^2 + 0.001), mu w up to 1 with weights   docs/data.md#regression-learners
-    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError> {
+    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result {
         let error = loss - self.predict(model, z);
         let square = dot(z, z);
         if !(error.is_finite() && square.is_finite()) {

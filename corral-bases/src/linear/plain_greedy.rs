@@ -24,16 +24,11 @@ impl ArmRule for EpsilonGreedyParams {
     type State = Vec<ArmStats>;
     const NAME: &'static str = "epsilon-greedy arms";
 
-    fn fresh(&self, now: &Now) -> Result<Vec<ArmStats>, BaseError> {
+    fn fresh(&self, now: &Now) -> Result<Vec<ArmStats>> {
         Ok(vec![ArmStats::default(); now.actions])
     }
 
-    fn propose(
-        &self,
-        tallies: &mut Vec<ArmStats>,
-        now: &Now,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&self, tallies: &mut Vec<ArmStats>, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         if uniform(rng) < self.epsilon(now) {
             return Ok(Proposal::new(Arm::from(uniform_arm(now.offered, rng))));
         }
@@ -45,16 +40,9 @@ impl ArmRule for EpsilonGreedyParams {
         Some((epsilon / now.offered as f64 + (1.0 - epsilon) * greedy, Memo::empty()))
     }
 
-    fn learn(
-        &self,
-        tallies: &mut Vec<ArmStats>,
-        _: &Now,
-        arm: usize,
-        _: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        if let Some(loss) = feedback.observed() {
-            tallies[arm].add(loss);
+    fn learn(&self, tallies: &mut Vec<ArmStats>, _: &Now, played: Played<'_>) -> Result {
+        if let Some(loss) = played.feedback.observed() {
+            tallies[played.arm].add(loss);
         }
         Ok(())
     }

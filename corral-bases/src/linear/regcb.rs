@@ -9,18 +9,12 @@ use super::prelude::*;
 
 base! {
     /// The action with the lowest loss that a well-fitting linear regressor predicts.
-    pub type RegCb = Linear<RegCbParams>;
+    "regcb": pub type RegCb = Linear<RegCbParams>;
+    sqrt_bound |world| world.d * world.t.ln();
     params {
         /// How well a regressor must fit: the width is sqrt(c ln(K n + 1)) ||z||_{V^-1} after n - 1 updates.
         c: f64 = 0.003, Bounds::NON_NEGATIVE;
     } with random_ties, lazy, ridge
-    sqrt_bound |world| world.d * world.t.ln();
-    name: "regcb",
-    source: "Foster, Agarwal, Dudik, Luo, Schapire 2018, Practical contextual bandits with regression oracles",
-    regret: "O~(d sqrt T) for linear classes",
-    fits: "linear losses",
-    cost: "O(K d^2)",
-    ..super::LINEAR
 }
 
 impl Choice for RegCbParams {

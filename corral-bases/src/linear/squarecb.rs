@@ -19,7 +19,8 @@ words! {
 
 base! {
     /// Probabilities that fall with the inverse of the predicted gap.
-    pub type SquareCb = Linear<SquareCbParams>;
+    "squarecb": pub type SquareCb = Linear<SquareCbParams>;
+    sqrt_bound |world| (world.k * world.d * (1.0 + world.t / world.d).ln()).sqrt();
     params {
         /// How greedy it is: a number g stands for g sqrt(n) after n - 1 updates; auto: 2 sqrt(2 K T/RegSq);
         /// both divided by sqrt(range).
@@ -30,13 +31,7 @@ base! {
     } with random_ties, {
         /// What a larger range does: retune gamma and keep the regression, keep both, or restart (as in the theorem).
         range_change: RangeChange = RangeChange::Retune;
-    }, range_any, ridge
-    sqrt_bound |world| (world.k * world.d * (1.0 + world.t / world.d).ln()).sqrt();
-    name: "squarecb",
-    source: "Foster, Rakhlin 2020, Beyond UCB: optimal and efficient contextual bandits with regression oracles",
-    regret: "O(sqrt(K T RegSq)), RegSq = d ln(1 + T/d)",
-    cost: "O(K d) + O(d^2) per loss",
-    ..super::LINEAR
+    }, [RangeChange::ANY], ridge
 }
 
 impl Choice for SquareCbParams {
@@ -66,7 +61,7 @@ impl Choice for SquareCbParams {
             };
             *weight = mean.clamp(0.0, 1.0);
         }
-        let low = weights.iter().copied().fold(f64::INFINITY, f64::min);
+        let low = least(weights);
         let count = weights.iter().filter(|w| **w == low).count() as f64;
         let first = weights.iter().position(|w| *w == low).unwrap_or(0);
         // p_a = 1/(A + gamma (y_a - y_b)), and what is left on the best

@@ -9,7 +9,17 @@ use super::{AffineMap, Shrunk};
 
 base! {
     /// Gradient descent with one-point estimates of the gradient.
-    pub type Bgd = PointBase<BgdParams>;
+    "bgd": pub type Bgd = PointBase<BgdParams>;
+    bound |self, setup| {
+        let set = point_set(setup).ok()?;
+        let (d, r, outer) = (set.affine_dim() as f64, set.inner_radius(), set.outer_radius());
+        // L = 1/r
+        (r > 0.0).then(|| RegretBound {
+            scale: 2.0 * (3.0 * outer * d * 2.0 / r).sqrt(),
+            exponent: 0.75,
+            alpha: 0.25,
+        })
+    };
     params {
         /// L, the Lipschitz constant of the losses; auto: 1/r.
         lipschitz: Setting = Setting::Auto, Bounds::POSITIVE;
@@ -25,26 +35,6 @@ base! {
         /// The map's offset; empty: zero.
         offset: Vec<f64> = Vec::new();
     } with no_matrices, only_restarts
-    also {
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            let set = point_set(setup).ok()?;
-            let (d, r, outer) = (set.affine_dim() as f64, set.inner_radius(), set.outer_radius());
-            // L = 1/r
-            (r > 0.0).then(|| RegretBound {
-                scale: 2.0 * (3.0 * outer * d * 2.0 / r).sqrt(),
-                exponent: 0.75,
-                alpha: 0.25,
-            })
-        }
-    }
-    name: "bgd",
-    source: "Flaxman, Kalai, McMahan 2005, Online convex optimization in the bandit setting",
-    regret: "2 sqrt(3 R d (L + 1/r)) T^{3/4}",
-    alpha: Some(0.25),
-    fits: "adversarial convex Lipschitz losses on a convex set",
-    cost: "O(d) and a projection",
-    status: Status::Paper,
-    ..super::POINTS
 }
 
 /// The ground of [`Bgd`], and its rates.
@@ -61,7 +51,7 @@ pub struct BgdWork {
 
 impl BgdParams {
     /// The map of the parameters, where there is one.
-    fn map(&self, dim: usize) -> Result<Option<AffineMap>, BaseError> {
+    fn map(&self, dim: usize) -> Result<Option<AffineMap>> {
         if !self.matrix.is_empty() {
             let zero = vec![0.0; dim];
             let offset = if self.offset.is_empty() { &zero } else { &self.offset };
@@ -100,7 +90,7 @@ impl PointRule for BgdParams {
     type Work = BgdWork;
     const LAZY: bool = false;
 
-    fn work(&self, set: &Set) -> Result<BgdWork, BaseError> {
+    fn work(&self, set: &Set) -> Result<BgdWork> {
         if !set.is_convex() {
             return Err(SetError::Unsupported { what: "gradient descent", kind: set.kind() }.into());
         }
@@ -125,7 +115,7 @@ impl PointRule for BgdParams {
         work.ground.centre().to_vec()
     }
 
-    fn tune(base: &mut Bgd) -> Result<(), BaseError> {
+    fn tune(base: &mut Bgd) -> Result {
         let PointBase { rule, set, clock, work, .. } = base;
         let (rounds, range) = (horizon_or_doubling(clock), clock.range);
         let (d, r, outer) = (set.affine_dim() as f64, work.ground.inner_radius(), work.ground.outer_radius());
@@ -148,12 +138,7 @@ impl PointRule for BgdParams {
         Ok(())
     }
 
-    fn propose(
-        base: &mut Bgd,
-        rng: &mut dyn Rng,
-        theta: &mut [f64],
-        memo: &mut Memo,
-    ) -> Result<(), BaseError> {
+    fn propose(base: &mut Bgd, rng: &mut dyn Rng, theta: &mut [f64], memo: &mut Memo) -> Result {
         base.turn(rng);
         let BgdWork { map, delta, u, scratch, .. } = &mut base.work;
         // theta = y + delta u   docs/bases.md#bgd
@@ -171,7 +156,7 @@ impl PointRule for BgdParams {
         Ok(())
     }
 
-    fn absorb(base: &mut Bgd, memo: &[f64], feedback: Feedback) -> Result<(), BaseError> {
+    fn absorb(base: &mut Bgd, memo: &[f64], feedback: Feedback) -> Result {
         let direction = check_direction(memo, base.state.len())?;
         let estimate = feedback.estimate();
         if estimate > 0.0 {
@@ -185,7 +170,7 @@ impl PointRule for BgdParams {
         Ok(())
     }
 
-    fn ticked(base: &mut Bgd) -> Result<(), BaseError> {
+    fn ticked(base: &mut Bgd) -> Result {
         if doubled(&base.clock) {
             Self::tune(base)?;
             base.work.ground.project(&mut base.state)?;
@@ -194,7 +179,7 @@ impl PointRule for BgdParams {
     }
 
     /// A valid y is its own projection, but for rounding.
-    fn restore(base: &Bgd, y: &mut Vec<f64>, clock: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &Bgd, y: &mut Vec<f64>, clock: &Clock) -> Result {
         check_numbers("coordinates", y, base.set.dim())?;
         let mut next = base.clone();
         next.clock = *clock;

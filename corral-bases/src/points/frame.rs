@@ -25,7 +25,7 @@ pub trait PointRule: BaseParams {
     ///
     /// # Errors
     /// The rule is not defined there.
-    fn work(&self, set: &Set) -> Result<Self::Work, BaseError>;
+    fn work(&self, set: &Set) -> Result<Self::Work>;
 
     /// What is known before the first round.
     fn fresh(&self, set: &Set, work: &Self::Work) -> Self::State;
@@ -34,7 +34,7 @@ pub trait PointRule: BaseParams {
     ///
     /// # Errors
     /// The arithmetic failed.
-    fn tune(_base: &mut PointBase<Self>) -> Result<(), BaseError> {
+    fn tune(_base: &mut PointBase<Self>) -> Result {
         Ok(())
     }
 
@@ -42,12 +42,7 @@ pub trait PointRule: BaseParams {
     ///
     /// # Errors
     /// The state cannot produce one.
-    fn propose(
-        base: &mut PointBase<Self>,
-        _rng: &mut dyn Rng,
-        out: &mut [f64],
-        _memo: &mut Memo,
-    ) -> Result<(), BaseError> {
+    fn propose(base: &mut PointBase<Self>, _rng: &mut dyn Rng, out: &mut [f64], _memo: &mut Memo) -> Result {
         let nothing = || BaseError::Failed(String::from("it is not sure of a decision, and draws none"));
         out.copy_from_slice(Self::sure(base).ok_or_else(nothing)?);
         Ok(())
@@ -62,7 +57,7 @@ pub trait PointRule: BaseParams {
     ///
     /// # Errors
     /// The arithmetic failed.
-    fn learn(_base: &mut PointBase<Self>, _x: &[f64], _loss: f64) -> Result<(), BaseError> {
+    fn learn(_base: &mut PointBase<Self>, _x: &[f64], _loss: f64) -> Result {
         Ok(())
     }
 
@@ -70,7 +65,7 @@ pub trait PointRule: BaseParams {
     ///
     /// # Errors
     /// The arithmetic failed.
-    fn absorb(_base: &mut PointBase<Self>, _memo: &[f64], _feedback: Feedback) -> Result<(), BaseError> {
+    fn absorb(_base: &mut PointBase<Self>, _memo: &[f64], _feedback: Feedback) -> Result {
         Ok(())
     }
 
@@ -78,7 +73,7 @@ pub trait PointRule: BaseParams {
     ///
     /// # Errors
     /// The arithmetic failed.
-    fn ticked(_base: &mut PointBase<Self>) -> Result<(), BaseError> {
+    fn ticked(_base: &mut PointBase<Self>) -> Result {
         Ok(())
     }
 
@@ -86,7 +81,7 @@ pub trait PointRule: BaseParams {
     ///
     /// # Errors
     /// No rounds lead to it.
-    fn restore(base: &PointBase<Self>, state: &mut Self::State, clock: &Clock) -> Result<(), BaseError>;
+    fn restore(base: &PointBase<Self>, state: &mut Self::State, clock: &Clock) -> Result;
 }
 
 /// A base over points that decides by the rule `R`.
@@ -102,7 +97,7 @@ pub struct PointBase<R: PointRule> {
 
 impl<R: PointRule> PointBase<R> {
     /// The base over `set`.
-    pub(super) fn over(rule: R, set: Set, setup: &Setup) -> Result<Self, BaseError> {
+    pub(super) fn over(rule: R, set: Set, setup: &Setup) -> Result<Self> {
         let work = rule.work(&set)?;
         let state = rule.fresh(&set, &work);
         let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
@@ -112,7 +107,7 @@ impl<R: PointRule> PointBase<R> {
     }
 
     /// Draws a decision into `made`.
-    pub(super) fn draw(&mut self, rng: &mut dyn Rng, made: &mut Proposal<Point>) -> Result<(), BaseError> {
+    pub(super) fn draw(&mut self, rng: &mut dyn Rng, made: &mut Proposal<Point>) -> Result {
         made.memo.clear();
         let out = resize(&mut made.decision, self.set.dim());
         R::propose(self, rng, out, &mut made.memo)?;
@@ -121,40 +116,37 @@ impl<R: PointRule> PointBase<R> {
     }
 
     /// Learns from the memo of its own proposal, and lets the round go by.
-    pub(super) fn take(&mut self, memo: &Memo, feedback: Feedback) -> Result<(), BaseError> {
+    pub(super) fn take(&mut self, memo: &Memo, feedback: Feedback) -> Result {
         R::absorb(self, memo.numbers(), feedback.check(self.clock.range)?)?;
         self.tick()
     }
 
-    pub(super) fn tick(&mut self) -> Result<(), BaseError> {
+    pub(super) fn tick(&mut self) -> Result {
         self.clock.tick();
         R::ticked(self)
     }
 }
 
 impl<R: PointRule> Make<R> for PointBase<R> {
-    fn make(rule: R, setup: &Setup) -> Result<Self, BaseError> {
+    const KIND: Kind = Kind::Points;
+
+    fn make(rule: R, setup: &Setup) -> Result<Self> {
         Self::over(rule, point_set(setup)?.clone(), setup)
     }
 }
 
 impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
-    fn propose(&mut self, _: &X, rng: &mut dyn Rng) -> Result<Proposal<Point>, BaseError> {
+    fn propose(&mut self, _: &X, rng: &mut dyn Rng) -> Result<Proposal<Point>> {
         let mut made = Proposal::default();
         self.draw(rng, &mut made)?;
         Ok(made)
     }
 
-    fn propose_into(
-        &mut self,
-        _: &X,
-        rng: &mut dyn Rng,
-        made: &mut Proposal<Point>,
-    ) -> Result<(), BaseError> {
+    fn propose_into(&mut self, _: &X, rng: &mut dyn Rng, made: &mut Proposal<Point>) -> Result {
         self.draw(rng, made)
     }
 
-    fn learn(&mut self, _: &X, made: &Proposal<Point>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, _: &X, made: &Proposal<Point>, feedback: Feedback) -> Result {
         if !R::LAZY {
             return self.take(&made.memo, feedback);
         }
@@ -170,7 +162,7 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
         self.tick()
     }
 
-    fn pass(&mut self, _: &X) -> Result<(), BaseError> {
+    fn pass(&mut self, _: &X) -> Result {
         self.tick()
     }
 
@@ -189,7 +181,7 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
         Abilities { heeds_passes: true, learns_from_others: R::LAZY }
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         if self.clock.obey(order, self.rule.range_change())? {
             self.state = self.rule.fresh(&self.set, &self.work);
             R::tune(self)?;
@@ -201,7 +193,7 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
         seal(R::ENTRY.name, &self.rule, &(&self.set, &self.clock, &self.state))
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         let (set, clock, mut state): (Set, Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
         clock.valid()?;
         if set != self.set {
@@ -226,7 +218,7 @@ pub(super) fn doubled(clock: &Clock) -> bool {
 }
 
 /// The direction that a memo holds: `dim` finite numbers.
-pub(super) fn check_direction(memo: &[f64], dim: usize) -> Result<&[f64], BaseError> {
+pub(super) fn check_direction(memo: &[f64], dim: usize) -> Result<&[f64]> {
     if memo.len() == dim && memo.iter().all(|v| v.is_finite()) {
         return Ok(memo);
     }

@@ -8,7 +8,8 @@ use crate::regression::{Glm, Link};
 
 base! {
     /// Optimism through a link function, fitted by maximum likelihood.
-    pub type GlmOful = PointBase<GlmOfulParams>;
+    "glm-oful": pub type GlmOful = PointBase<GlmOfulParams>;
+    sqrt_bound |world| world.d * world.t.ln();
     params {
         /// logistic, exponential: e^(u - bound), probit or identity.
         link: Link = Link::Logistic;
@@ -21,13 +22,6 @@ base! {
         /// On polytopes and boxes: vertices (exact), relaxed (an l1 ball), or auto.
         search: Search = Search::Auto;
     }
-    sqrt_bound |world| world.d * world.t.ln();
-    name: "glm-oful",
-    source: "Filippi, Cappe, Garivier, Szepesvari 2010, Parametric bandits: the generalized linear case",
-    regret: "O~(d sqrt(T) k/c)",
-    fits: "stochastic generalised linear losses on a set of points",
-    cost: "O(n d^2) for the first 512 updates, then O(d^2), and the search of the set",
-    ..super::POINTS
 }
 
 /// What [`GlmOful`] plays.
@@ -51,7 +45,7 @@ impl PointRule for GlmOfulParams {
     type State = Glm;
     type Work = GlmWork;
 
-    fn work(&self, set: &Set) -> Result<GlmWork, BaseError> {
+    fn work(&self, set: &Set) -> Result<GlmWork> {
         Ok(GlmWork { optimist: Optimist::new(set, self.search)?, decision: vec![0.0; set.dim()] })
     }
 
@@ -60,7 +54,7 @@ impl PointRule for GlmOfulParams {
         Glm::new(self.link, self.lambda, norm, 1, set.dim()).shifted(self.shift())
     }
 
-    fn tune(base: &mut GlmOful) -> Result<(), BaseError> {
+    fn tune(base: &mut GlmOful) -> Result {
         let spread = base.state.spread();
         let (d, n) = (base.set.dim() as f64, spread.updates(0) as f64);
         // The width (2 k/c) sqrt(d ln t) of GLM-UCB on the loss (docs/bases.md#linear-bases) is (2/c) sqrt(d ln t) on
@@ -75,11 +69,11 @@ impl PointRule for GlmOfulParams {
         Some(&base.work.decision)
     }
 
-    fn learn(base: &mut GlmOful, x: &[f64], loss: f64) -> Result<(), BaseError> {
+    fn learn(base: &mut GlmOful, x: &[f64], loss: f64) -> Result {
         base.state.update(0, x, loss, 1.0)
     }
 
-    fn restore(base: &GlmOful, state: &mut Glm, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &GlmOful, state: &mut Glm, _: &Clock) -> Result {
         Ok(state.restore(&base.state)?)
     }
 }

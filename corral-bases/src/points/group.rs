@@ -8,18 +8,11 @@ use crate::regression::packed;
 
 base! {
     /// Group lasso on explored points finds the relevant groups; optimism on them.
-    pub type GroupSparse = PointBase<GroupSparseParams>;
+    "group-sparse": pub type GroupSparse = PointBase<GroupSparseParams>;
     params {
         /// Size of a group of neighbouring coordinates.
         group: usize = 2, Bounds::at_least(1.0);
     } with restricted
-    name: "group-sparse",
-    source: "Johnson, Sivakumar, Banerjee 2016, Structured stochastic linear bandits",
-    regret: "O~(s sqrt T)",
-    fits: "stochastic linear losses on the ball with few relevant groups of coordinates",
-    cost: "O(d^2), O(s^3) on s coordinates, and a group lasso at every doubling",
-    status: Status::FromMemory,
-    ..super::POINTS
 }
 
 /// What [`GroupSparse`] has learned.
@@ -95,7 +88,7 @@ impl PointRule for GroupSparseParams {
     /// The optimistic point.
     type Work = Vec<f64>;
 
-    fn work(&self, set: &Set) -> Result<Vec<f64>, BaseError> {
+    fn work(&self, set: &Set) -> Result<Vec<f64>> {
         let decision = restricted::unit_ball(set, Self::ENTRY.name)?;
         if decision.len().is_multiple_of(self.group) {
             return Ok(decision);
@@ -108,7 +101,7 @@ impl PointRule for GroupSparseParams {
         GroupState { ridge: Ridge::new(1.0, 0.0, 1, dim), lasso: vec![0.0; dim], support: Vec::new() }
     }
 
-    fn tune(base: &mut GroupSparse) -> Result<(), BaseError> {
+    fn tune(base: &mut GroupSparse) -> Result {
         let (updates, dim) = (base.state.ridge.updates(0), base.set.dim());
         if updates == 0 {
             return Ok(());
@@ -126,12 +119,7 @@ impl PointRule for GroupSparseParams {
         restricted::choose(&base.state.ridge, support, width, &mut base.work)
     }
 
-    fn propose(
-        base: &mut GroupSparse,
-        rng: &mut dyn Rng,
-        out: &mut [f64],
-        _: &mut Memo,
-    ) -> Result<(), BaseError> {
+    fn propose(base: &mut GroupSparse, rng: &mut dyn Rng, out: &mut [f64], _: &mut Memo) -> Result {
         let n = base.state.ridge.updates(0);
         // Forced exploration, then with probability n^{-1/2}; one number is drawn either way.
         let draw = uniform(rng);
@@ -143,7 +131,7 @@ impl PointRule for GroupSparseParams {
         Ok(())
     }
 
-    fn learn(base: &mut GroupSparse, x: &[f64], loss: f64) -> Result<(), BaseError> {
+    fn learn(base: &mut GroupSparse, x: &[f64], loss: f64) -> Result {
         base.state.ridge.update(0, x, loss - base.rule.offset, 1.0)?;
         // Every doubling of the updates.
         if base.state.ridge.updates(0).is_power_of_two() {
@@ -152,7 +140,7 @@ impl PointRule for GroupSparseParams {
         Ok(())
     }
 
-    fn restore(base: &GroupSparse, state: &mut GroupState, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &GroupSparse, state: &mut GroupState, _: &Clock) -> Result {
         let dim = base.set.dim();
         state.ridge.restore(&base.state.ridge)?;
         check_numbers("estimates", &state.lasso, dim)?;

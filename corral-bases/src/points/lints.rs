@@ -12,7 +12,8 @@ use crate::regression::{Factored, packed};
 
 base! {
     /// Plays the best point of a parameter vector drawn around a ridge regression.
-    pub type LinTsPoints = PointBase<LinTsPointsParams>;
+    "lints-points": pub type LinTsPoints = PointBase<LinTsPointsParams>;
+    sqrt_bound |world| world.d * world.d.sqrt() * world.t.ln();
     params {
         /// Standard deviation of the draw in units of the width ||x||_{V^-1}; auto: sqrt(d ln T)/2, as in theory.
         scale: Setting = Setting::Auto, Bounds::NON_NEGATIVE;
@@ -24,13 +25,6 @@ base! {
         /// on a hypercube.
         coordinates: usize = 0;
     } with real_losses
-    sqrt_bound |world| world.d * world.d.sqrt() * world.t.ln();
-    name: "lints-points",
-    source: "Agrawal, Goyal 2013, Thompson sampling for contextual bandits with linear payoffs",
-    regret: "O~(d^(3/2) sqrt T)",
-    fits: "stochastic linear losses on any set, also outside [0, 1]",
-    cost: "O(d^2), and a linear minimum over the set",
-    ..super::POINTS
 }
 
 impl LinTsPointsParams {
@@ -46,7 +40,7 @@ impl PointRule for LinTsPointsParams {
     /// The drawn parameter, as long as a point.
     type Work = Vec<f64>;
 
-    fn work(&self, set: &Set) -> Result<Vec<f64>, BaseError> {
+    fn work(&self, set: &Set) -> Result<Vec<f64>> {
         let (seen, dim) = (self.seen(set), set.dim());
         let in_part = matches!(set, Set::Ball { .. } | Set::Sphere { .. } | Set::Hypercube { .. });
         if seen == dim || (seen < dim && in_part) {
@@ -60,12 +54,7 @@ impl PointRule for LinTsPointsParams {
         Factored::new(self.seen(set), self.lambda)
     }
 
-    fn propose(
-        base: &mut LinTsPoints,
-        mut rng: &mut dyn Rng,
-        out: &mut [f64],
-        _: &mut Memo,
-    ) -> Result<(), BaseError> {
+    fn propose(base: &mut LinTsPoints, mut rng: &mut dyn Rng, out: &mut [f64], _: &mut Memo) -> Result {
         let PointBase { rule, set, clock, state: regression, work: direction, .. } = base;
         let dim = regression.moment().len();
         let (seen, others) = direction.split_at_mut(dim);
@@ -103,7 +92,7 @@ impl PointRule for LinTsPointsParams {
         Ok(())
     }
 
-    fn learn(base: &mut LinTsPoints, x: &[f64], loss: f64) -> Result<(), BaseError> {
+    fn learn(base: &mut LinTsPoints, x: &[f64], loss: f64) -> Result {
         let dim = base.state.moment().len();
         let seen = &mut base.work[..dim];
         seen.copy_from_slice(&x[..dim]);
@@ -111,7 +100,7 @@ impl PointRule for LinTsPointsParams {
         Ok(())
     }
 
-    fn restore(base: &LinTsPoints, state: &mut Factored, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &LinTsPoints, state: &mut Factored, _: &Clock) -> Result {
         Ok(state.valid(base.state.moment().len())?)
     }
 }

@@ -27,7 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use corral_core::registry::{Entry, Kind, Row};
+use corral_core::registry::Row;
 use corral_core::{Point, Rng, Set, Setup, Space};
 use rand_distr::{Distribution, StandardNormal};
 
@@ -68,9 +68,6 @@ pub use scrible::{
 pub use shrink::Shrunk;
 pub use sl_ucb::{SlUcb, SlUcbParams, SlUcbState};
 pub use sparse::{SparseOful, SparseOfulParams, SparseState, SparseWork};
-
-/// What is said of most of them.
-const POINTS: Entry = Entry { alpha: Some(0.5), kind: Kind::Points, ..Entry::EMPTY };
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] = &[

@@ -7,23 +7,17 @@ use super::prelude::*;
 
 base! {
     /// The best point for the most favourable parameter of a confidence ellipsoid.
-    pub type Oful = PointBase<OfulParams>;
-    params {
-        /// Weight of the regularisation.
-        lambda: f64 = 1.0, SIZE;
-    } with optimist
+    "oful": pub type Oful = PointBase<OfulParams>;
     sqrt_bound |world| {
         // sqrt(T W), W = 8 beta^2 d ln(1 + T/(d lambda))                   docs/stability.md#lazy-bases
         let log = (1.0 + world.t / world.d).ln();
         let beta = 0.5 * (2.0 * world.t.ln() + world.d * log).sqrt() + 0.5;
         (8.0 * beta * beta * world.d * log).sqrt()
     };
-    name: "oful",
-    source: "Abbasi-Yadkori, Pal, Szepesvari 2011, Improved algorithms for linear stochastic bandits",
-    regret: "O~(d sqrt T)",
-    fits: "stochastic linear losses on a finite set, ball, box, simplex or polytope",
-    cost: "O(A d^2) over A points or vertices, O(d^3) on the ball",
-    ..super::POINTS
+    params {
+        /// Weight of the regularisation.
+        lambda: f64 = 1.0, SIZE;
+    } with optimist
 }
 
 /// The longest parameter with |<x, theta>| <= 1/2 over the set: 1/(2r) where a ball of radius r around the origin fits,
@@ -69,7 +63,7 @@ impl PointRule for OfulParams {
     type State = Ridge;
     type Work = OfulWork;
 
-    fn work(&self, set: &Set) -> Result<OfulWork, BaseError> {
+    fn work(&self, set: &Set) -> Result<OfulWork> {
         let norm = self.norm.or(|| parameter_norm(set));
         Ok(OfulWork { norm, optimist: Optimist::new(set, self.search)?, decision: vec![0.0; set.dim()] })
     }
@@ -78,7 +72,7 @@ impl PointRule for OfulParams {
         Ridge::new(self.lambda, 0.0, 1, set.dim())
     }
 
-    fn tune(base: &mut Oful) -> Result<(), BaseError> {
+    fn tune(base: &mut Oful) -> Result {
         let ellipsoid = Ellipsoid::around(&base.state, base.radius());
         base.work.optimist.choose(ellipsoid, &mut base.work.decision).map(drop)
     }
@@ -87,11 +81,11 @@ impl PointRule for OfulParams {
         Some(&base.work.decision)
     }
 
-    fn learn(base: &mut Oful, x: &[f64], loss: f64) -> Result<(), BaseError> {
+    fn learn(base: &mut Oful, x: &[f64], loss: f64) -> Result {
         base.state.update(0, x, loss - base.rule.offset, 1.0)
     }
 
-    fn restore(base: &Oful, state: &mut Ridge, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &Oful, state: &mut Ridge, _: &Clock) -> Result {
         Ok(state.restore(&base.state)?)
     }
 }

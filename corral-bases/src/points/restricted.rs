@@ -20,12 +20,7 @@ pub(crate) struct Width {
 ///
 /// # Errors
 /// The regression is not positive definite.
-pub(crate) fn choose(
-    ridge: &Ridge,
-    support: &[usize],
-    width: Width,
-    out: &mut [f64],
-) -> Result<(), BaseError> {
+pub(crate) fn choose(ridge: &Ridge, support: &[usize], width: Width, out: &mut [f64]) -> Result {
     let k = support.len();
     let entry = |i: usize, j: usize| packed::entry(ridge.gram(0), support[i], support[j]);
     let gram: Vec<f64> = (0..k).flat_map(|i| (0..=i).map(move |j| entry(i, j))).collect();
@@ -48,7 +43,7 @@ pub(crate) fn choose(
 }
 
 /// Room for a point of `set`, which must be the unit ball.
-pub(crate) fn unit_ball(set: &Set, what: &'static str) -> Result<Vec<f64>, BaseError> {
+pub(crate) fn unit_ball(set: &Set, what: &'static str) -> Result<Vec<f64>> {
     match set {
         Set::Ball { dim } => Ok(vec![0.0; *dim]),
         other => Err(SetError::Unsupported { what, kind: other.kind() }.into()),

@@ -25,37 +25,16 @@ words! {
 
 base! {
     /// Barrier-regularised leader that explores on the Dikin ellipsoid.
-    pub type Scrible = PointBase<ScribleParams>;
+    "scrible": pub type Scrible = PointBase<ScribleParams>;
+    bound |self, setup| bound_over(point_set(setup).ok()?, setup);
     params scrible {} with no_matrices, only_restarts
-    also {
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            bound_over(point_set(setup).ok()?, setup)
-        }
-    }
-    name: "scrible",
-    source: "Abernethy, Hazan, Rakhlin 2012, Interior-point methods for full-information and bandit online learning",
-    regret: "2 d sqrt(2 nu T ln T)",
-    fits: "adversarial linear losses on a convex set",
-    cost: "O(d) on ball, box and simplex, O(m d^2 + d^3) on polytopes",
-    status: Status::Paper,
-    ..super::POINTS
 }
 
 base! {
-    struct ScribleArms from ScribleArmsParams;
+    /// SCRiBLe on the simplex over the arms; a vertex is drawn from its point.
+    "scrible-arms": ScribleArms from ScribleArmsParams;
+    bound |self, setup| bound_over(&Set::simplex(setup.actions()).ok()?, setup);
     params scrible {}
-    also {
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            bound_over(&Set::simplex(setup.actions()).ok()?, setup)
-        }
-    }
-    name: "scrible-arms",
-    summary: "SCRiBLe on the simplex over the arms; a vertex is drawn from its point.",
-    regret: "2 (K-1) sqrt(2 K T ln T)",
-    fits: "adversarial arms",
-    cost: "O(K)",
-    kind: Kind::Arms,
-    ..ScribleParams::ENTRY
 }
 
 /// 2 d sqrt(2 nu T ln T).
@@ -98,7 +77,7 @@ impl Scrible {
     }
 
     /// Moves the leader to where the force drives it.
-    fn follow(&mut self) -> Result<(), BaseError> {
+    fn follow(&mut self) -> Result {
         let ScribleWork { leader, rate, .. } = &mut self.work;
         leader.follow(&self.state.force, *rate).map_err(|e| BaseError::Failed(e.to_string()))?;
         self.keep_point();
@@ -117,7 +96,7 @@ impl PointRule for ScribleParams {
     type Work = ScribleWork;
     const LAZY: bool = false;
 
-    fn work(&self, set: &Set) -> Result<ScribleWork, BaseError> {
+    fn work(&self, set: &Set) -> Result<ScribleWork> {
         let leader = Leader::new(set)?;
         let sphere = match self.direction {
             Direction::Auto => matches!(set, Set::Ball { .. }),
@@ -133,7 +112,7 @@ impl PointRule for ScribleParams {
         ScribleState { force: vec![0.0; work.leader.dim()], point: Vec::new() }
     }
 
-    fn tune(base: &mut Scrible) -> Result<(), BaseError> {
+    fn tune(base: &mut Scrible) -> Result {
         base.set_rate();
         if !base.state.point.is_empty() {
             return Ok(base.work.leader.resume(&base.state.point)?);
@@ -146,12 +125,7 @@ impl PointRule for ScribleParams {
         Ok(())
     }
 
-    fn propose(
-        base: &mut Scrible,
-        rng: &mut dyn Rng,
-        y: &mut [f64],
-        memo: &mut Memo,
-    ) -> Result<(), BaseError> {
+    fn propose(base: &mut Scrible, rng: &mut dyn Rng, y: &mut [f64], memo: &mut Memo) -> Result {
         let ScribleWork { leader, sphere, u, stretched, .. } = &mut base.work;
         if *sphere {
             fill_sphere(u, rng);
@@ -170,7 +144,7 @@ impl PointRule for ScribleParams {
         Ok(())
     }
 
-    fn absorb(base: &mut Scrible, memo: &[f64], feedback: Feedback) -> Result<(), BaseError> {
+    fn absorb(base: &mut Scrible, memo: &[f64], feedback: Feedback) -> Result {
         let dim = base.work.leader.dim();
         let direction = check_direction(memo, dim)?;
         let mut estimate = feedback.estimate();
@@ -189,7 +163,7 @@ impl PointRule for ScribleParams {
         Ok(())
     }
 
-    fn ticked(base: &mut Scrible) -> Result<(), BaseError> {
+    fn ticked(base: &mut Scrible) -> Result {
         if doubled(&base.clock) {
             base.set_rate();
             base.follow()?;
@@ -197,7 +171,7 @@ impl PointRule for ScribleParams {
         Ok(())
     }
 
-    fn restore(base: &Scrible, state: &mut ScribleState, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &Scrible, state: &mut ScribleState, _: &Clock) -> Result {
         let (dim, held) = (base.work.leader.dim(), base.state.point.len());
         check_numbers("sums of gradients", &state.force, dim)?;
         Ok(check_numbers("coordinates of the leader", &state.point, held)?)
@@ -214,7 +188,9 @@ pub struct ScribleArms {
 }
 
 impl Make<ScribleArmsParams> for ScribleArms {
-    fn make(params: ScribleArmsParams, setup: &Setup) -> Result<Self, BaseError> {
+    const KIND: Kind = Kind::Arms;
+
+    fn make(params: ScribleArmsParams, setup: &Setup) -> Result<Self> {
         let ScribleArmsParams { rate, centered, direction } = params;
         let set = Set::simplex(arm_count(setup)?)?;
         let inner = PointBase::over(ScribleParams { rate, centered, direction }, set, setup)?;
@@ -223,13 +199,13 @@ impl Make<ScribleArmsParams> for ScribleArms {
 }
 
 impl ScribleArms {
-    fn offered<X: Observation + ?Sized>(&self, x: &X) -> Result<usize, BaseError> {
+    fn offered<X: Observation + ?Sized>(&self, x: &X) -> Result<usize> {
         check_offered(x.offered(), self.inner.set.dim())
     }
 }
 
 impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
-    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let offered = self.offered(x)?;
         self.inner.draw(rng, &mut self.mixed)?;
         let y = self.mixed.decision.coordinates();
@@ -239,12 +215,12 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         Ok(Proposal::with_memo(Arm::from(arm), self.mixed.memo.clone()))
     }
 
-    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         check_arm(made.decision, self.offered(x)?)?;
         self.inner.take(&made.memo, feedback)
     }
 
-    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+    fn pass(&mut self, x: &X) -> Result {
         self.offered(x)?;
         self.inner.tick()
     }
@@ -270,7 +246,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         Some((probability, memo))
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         Base::<X, Point>::obey(&mut self.inner, order)
     }
 
@@ -278,7 +254,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         seal(ScribleArmsParams::ENTRY.name, &self.inner.rule, &Base::<X, Point>::save(&self.inner))
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         let state: Vec<u8> = reopen(ScribleArmsParams::ENTRY.name, &self.inner.rule, state)?;
         Base::<X, Point>::load(&mut self.inner, &state)
     }

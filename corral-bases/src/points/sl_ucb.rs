@@ -9,15 +9,8 @@ use super::prelude::*;
 
 base! {
     /// Random signs until the relevant coordinates are found, then optimism on them.
-    pub type SlUcb = PointBase<SlUcbParams>;
+    "sl-ucb": pub type SlUcb = PointBase<SlUcbParams>;
     params {} with restricted
-    name: "sl-ucb",
-    source: "Carpentier, Munos 2012, Bandit theory meets compressed sensing for high-dimensional stochastic linear bandit",
-    regret: "O~(s sqrt T)",
-    fits: "stochastic linear losses on the ball with few relevant coordinates",
-    cost: "O(d^2), and O(s^3) on s coordinates",
-    status: Status::FromMemory,
-    ..super::POINTS
 }
 
 /// What [`SlUcb`] has learned.
@@ -61,7 +54,7 @@ impl PointRule for SlUcbParams {
     /// The optimistic point, once the coordinates are found.
     type Work = Vec<f64>;
 
-    fn work(&self, set: &Set) -> Result<Vec<f64>, BaseError> {
+    fn work(&self, set: &Set) -> Result<Vec<f64>> {
         restricted::unit_ball(set, Self::ENTRY.name)
     }
 
@@ -70,7 +63,7 @@ impl PointRule for SlUcbParams {
         SlUcbState { ridge: Ridge::new(1.0, 0.0, 1, dim), signs: vec![0.0; dim], explored: 0, support }
     }
 
-    fn tune(base: &mut SlUcb) -> Result<(), BaseError> {
+    fn tune(base: &mut SlUcb) -> Result {
         if base.state.support.is_empty() {
             return Ok(());
         }
@@ -80,7 +73,7 @@ impl PointRule for SlUcbParams {
         restricted::choose(&base.state.ridge, &base.state.support, width, &mut base.work)
     }
 
-    fn propose(base: &mut SlUcb, rng: &mut dyn Rng, out: &mut [f64], _: &mut Memo) -> Result<(), BaseError> {
+    fn propose(base: &mut SlUcb, rng: &mut dyn Rng, out: &mut [f64], _: &mut Memo) -> Result {
         if let Some(sure) = Self::sure(base) {
             out.copy_from_slice(sure);
             return Ok(());
@@ -100,7 +93,7 @@ impl PointRule for SlUcbParams {
         (!base.state.support.is_empty()).then_some(&base.work)
     }
 
-    fn learn(base: &mut SlUcb, x: &[f64], loss: f64) -> Result<(), BaseError> {
+    fn learn(base: &mut SlUcb, x: &[f64], loss: f64) -> Result {
         let y = loss - base.rule.offset;
         base.state.ridge.update(0, x, y, 1.0)?;
         if base.state.support.is_empty() {
@@ -111,7 +104,7 @@ impl PointRule for SlUcbParams {
         Ok(())
     }
 
-    fn restore(base: &SlUcb, state: &mut SlUcbState, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &SlUcb, state: &mut SlUcbState, _: &Clock) -> Result {
         let dim = base.set.dim();
         state.ridge.restore(&base.state.ridge)?;
         check_numbers("sums", &state.signs, dim)?;

@@ -11,18 +11,12 @@ const SUPPORTS: usize = 5000;
 
 base! {
     /// Optimism with confidence sets from an exact mixture over sparse supports.
-    pub type SparseOful = PointBase<SparseOfulParams>;
+    "sparse-oful": pub type SparseOful = PointBase<SparseOfulParams>;
+    sqrt_bound |world| (8.0 * world.d * (1.0 + world.t / world.d).ln() * world.t.ln()).sqrt();
     params {
         /// s: at most this many coordinates count; at most 5000 supports.
         sparsity: usize = 1, Bounds::at_least(1.0);
     } with optimist
-    sqrt_bound |world| (8.0 * world.d * (1.0 + world.t / world.d).ln() * world.t.ln()).sqrt();
-    name: "sparse-oful",
-    source: "Abbasi-Yadkori, Pal, Szepesvari 2012, Online-to-confidence-set conversions and application to sparse stochastic bandits",
-    regret: "O~(sqrt(s d T))",
-    fits: "stochastic linear losses with few relevant coordinates",
-    cost: "O(N s^2 + d^2) with N supports, and the search of the set",
-    ..super::POINTS
 }
 
 /// All sets of 1 to `most` of `dim` coordinates, where there are at most 5000.
@@ -108,7 +102,7 @@ impl PointRule for SparseOfulParams {
     type State = SparseState;
     type Work = SparseWork;
 
-    fn work(&self, set: &Set) -> Result<SparseWork, BaseError> {
+    fn work(&self, set: &Set) -> Result<SparseWork> {
         let wrong = |must| ParamError::new("sparsity", self.sparsity, must);
         if self.sparsity > set.dim() {
             return Err(wrong("at least 1 and at most the dimension").into());
@@ -131,7 +125,7 @@ impl PointRule for SparseOfulParams {
         SparseState { ridge, squares: 0.0, experts, log_weights }
     }
 
-    fn tune(base: &mut SparseOful) -> Result<(), BaseError> {
+    fn tune(base: &mut SparseOful) -> Result {
         let ellipsoid = Ellipsoid::around(&base.state.ridge, base.rule.scale * base.radius_squared().sqrt());
         base.work.optimist.choose(ellipsoid, &mut base.work.decision).map(drop)
     }
@@ -140,7 +134,7 @@ impl PointRule for SparseOfulParams {
         Some(&base.work.decision)
     }
 
-    fn learn(base: &mut SparseOful, x: &[f64], loss: f64) -> Result<(), BaseError> {
+    fn learn(base: &mut SparseOful, x: &[f64], loss: f64) -> Result {
         let (clip, y, state) = (base.rule.clip(), loss - base.rule.offset, &mut base.state);
         // Exponential weights for the square loss, exp-concave at 1/(8 Y^2).
         let rate = 1.0 / (8.0 * clip * clip);
@@ -172,7 +166,7 @@ impl PointRule for SparseOfulParams {
         Ok(())
     }
 
-    fn restore(base: &SparseOful, state: &mut SparseState, _: &Clock) -> Result<(), BaseError> {
+    fn restore(base: &SparseOful, state: &mut SparseState, _: &Clock) -> Result {
         state.ridge.restore(&base.state.ridge)?;
         let sound =
             state.experts.len() == base.state.experts.len() && (0.0..f64::INFINITY).contains(&state.squares);

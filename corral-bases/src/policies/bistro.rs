@@ -28,7 +28,22 @@ words! {
 
 base! {
     /// Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).
-    pub type Bistro = PolicyBase<BistroParams>;
+    "bistro": pub type Bistro = PolicyBase<BistroParams>;
+    needs |self, setup| {
+        if setup.horizon.is_none() {
+            return Some("a known horizon");
+        }
+        let sees = setup.policies.is_some() || setup.context.features > 0 || setup.context.cells.is_some();
+        if sees && setup.sampler.is_none() {
+            return Some("a context sampler: an environment with i.i.d. contexts");
+        }
+        self.policies.needs(setup)
+    };
+    bound |self, setup| {
+        // 3.78 (K T)^(2/3) (ln N)^(1/3)
+        let scale = 3.78 * (setup.actions() as f64).powf(2.0 / 3.0) * self.policies.ln_size(setup)?.cbrt();
+        Some(RegretBound { scale, exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 })
+    };
     params policies {
         /// Which minimiser q*: the leader's action, its share phi and the rest uniform, or water-filling; all
         /// have the same value.
@@ -36,31 +51,6 @@ base! {
         /// Multiplies the hallucinated losses: 2 in theory, less in practice.
         kappa: f64 = 2.0, Bounds::NON_NEGATIVE;
     } with only_restarts
-    also {
-        fn needs(&self, setup: &Setup) -> Option<&'static str> {
-            if setup.horizon.is_none() {
-                return Some("a known horizon");
-            }
-            let sees = setup.policies.is_some() || setup.context.features > 0 || setup.context.cells.is_some();
-            if sees && setup.sampler.is_none() {
-                return Some("a context sampler: an environment with i.i.d. contexts");
-            }
-            self.policies.needs(setup)
-        }
-
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            // 3.78 (K T)^(2/3) (ln N)^(1/3)
-            let scale = 3.78 * (setup.actions() as f64).powf(2.0 / 3.0) * self.policies.ln_size(setup)?.cbrt();
-            Some(RegretBound { scale, exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 })
-        }
-    }
-    name: "bistro",
-    source: "Syrgkanis, Luo, Krishnamurthy, Schapire 2016, Improved regret bounds for oracle-based adversarial contextual bandits",
-    regret: "3.78 (K T)^(2/3) (ln N)^(1/3)",
-    alpha: Some(1.0 / 3.0),
-    fits: "contexts i.i.d. from a known distribution, adversarial losses, any class with an oracle",
-    cost: "1 oracle call (leader), 2 (uniform) or K + 1 (water-fill) on O(T K/(L rho)) examples",
-    ..super::POLICIES
 }
 
 /// Contexts that a future may have, on average: beyond this a round takes seconds.
@@ -120,7 +110,7 @@ pub struct BistroWork {
 impl Bistro {
     /// Adds a hallucinated future to the estimates: for every round to come Z = B with probability K/B, a context, and
     /// signs per action; A(pi) gets kappa eps[pi(x)] Z.
-    fn hallucinate(&mut self, rng: &mut dyn Rng) -> Result<(), BaseError> {
+    fn hallucinate(&mut self, rng: &mut dyn Rng) -> Result {
         let (k, state, work) = (self.actions(), &mut self.state, &mut self.work);
         let horizon = self.clock.horizon.unwrap_or(0);
         let to_come = horizon.saturating_sub(self.clock.rounds + 1);
@@ -155,7 +145,7 @@ impl Bistro {
     }
 
     /// q* at the site of the round, for the past and future at hand.
-    fn minimise(&mut self, site: usize, round: Round<'_>) -> Result<(), BaseError> {
+    fn minimise(&mut self, site: usize, round: Round<'_>) -> Result {
         let k = self.actions();
         let BistroWork { size, future, oracle, shares, q, .. } = &mut self.work;
         let (shares, q) = (&mut shares[..round.offered], &mut q[..round.offered]);
@@ -214,7 +204,7 @@ impl PolicyRule for BistroParams {
         true
     }
 
-    fn work(&self, class: &PolicyClass, setup: &Setup) -> Result<BistroWork, BaseError> {
+    fn work(&self, class: &PolicyClass, setup: &Setup) -> Result<BistroWork> {
         let actions = class.reads().actions;
         Ok(BistroWork {
             size: Size::default(),
@@ -227,18 +217,18 @@ impl PolicyRule for BistroParams {
         })
     }
 
-    fn fresh(&self, class: &PolicyClass, _: &BistroWork) -> Result<BistroState, BaseError> {
+    fn fresh(&self, class: &PolicyClass, _: &BistroWork) -> Result<BistroState> {
         let reads = class.reads();
         Ok(BistroState { sites: Sites::new(reads), past: Costs::new(reads.actions) })
     }
 
-    fn tune(base: &mut Bistro) -> Result<(), BaseError> {
+    fn tune(base: &mut Bistro) -> Result {
         base.work.size = Size::new(&base.clock, &base.class)?;
         base.work.oracle.clear();
         Ok(())
     }
 
-    fn propose(base: &mut Bistro, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(base: &mut Bistro, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let stored = base.state.sites.len();
         let site = base.state.sites.enter(round.x)?;
         let drawn = base.hallucinate(rng).and_then(|()| base.minimise(site, round));
@@ -260,22 +250,16 @@ impl PolicyRule for BistroParams {
         None
     }
 
-    fn learn(
-        base: &mut Bistro,
-        round: Round<'_>,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        let (k, size, estimate) = (base.actions(), base.work.size, feedback.estimate());
+    fn learn(base: &mut Bistro, round: Round<'_>, played: Played<'_>) -> Result {
+        let (k, size, estimate) = (base.actions(), base.work.size, played.feedback.estimate());
         if estimate > 0.0 {
-            let coin = memo.get(1).filter(|u| (0.0..1.0).contains(u));
+            let coin = played.memo.get(1).filter(|u| (0.0..1.0).contains(u));
             let coin = coin.ok_or_else(|| BaseError::Proposal(String::from("its memo has no coin")))?;
             // X ~ Bernoulli(s c/(B q_a)), at most 1 since q_a >= 1/L; chat = B e_a where X = 1
-            if coin < estimate / (size.estimate * probability(memo)?) {
+            if coin < estimate / (size.estimate * played.probability()?) {
                 let site = base.state.sites.enter(round.x)?;
                 let row = &mut base.state.past.block(&base.state.sites)[site * k..(site + 1) * k];
-                row[round.played_as(arm, k)].iter_mut().for_each(|cost| *cost += size.estimate);
+                row[round.played_as(played.arm, k)].iter_mut().for_each(|cost| *cost += size.estimate);
             }
         }
         Ok(())

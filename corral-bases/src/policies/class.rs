@@ -25,7 +25,7 @@ pub trait ErmOracle {
     ///
     /// # Errors
     /// A policy of the class is not defined at a site.
-    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError>;
+    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm>;
 
     /// ln N, at least ln 2, or what stands in for it where the class is not finite; tuning formulas use this.
     fn ln_size(&self, horizon: f64) -> f64;
@@ -40,7 +40,7 @@ pub trait ErmOracle {
     ///
     /// # Errors
     /// The parameters of the sub-class cannot be used.
-    fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError>;
+    fn enumerate(&self) -> Result<Vec<Arc<Policy>>>;
 }
 
 /// What an oracle found.
@@ -98,7 +98,7 @@ impl Policies {
     ///
     /// # Errors
     /// The world has not what the class needs, or a parameter cannot be used.
-    pub fn class(&self, setup: &Setup) -> Result<PolicyClass, BaseError> {
+    pub fn class(&self, setup: &Setup) -> Result<PolicyClass> {
         let actions = setup.actions();
         if actions == 0 || actions > 1 << 16 {
             return Err(ParamError::new(
@@ -178,7 +178,7 @@ impl ErmOracle for PolicyClass {
         self.oracle().reads()
     }
 
-    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
+    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm> {
         self.oracle().minimise(sites, costs, work)
     }
 
@@ -194,7 +194,7 @@ impl ErmOracle for PolicyClass {
         self.oracle().is_incremental()
     }
 
-    fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError> {
+    fn enumerate(&self) -> Result<Vec<Arc<Policy>>> {
         self.oracle().enumerate()
     }
 }

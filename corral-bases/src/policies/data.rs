@@ -23,7 +23,7 @@ impl Reads {
     /// # Errors
     /// Names what is missing, or the feature that is not finite.
     #[inline]
-    pub fn check(&self, x: &Context) -> Result<usize, BaseError> {
+    pub fn check(&self, x: &Context) -> Result<usize> {
         let fits = |what, found, expected| {
             if found == expected { Ok(()) } else { Err(BaseError::Context { what, found, expected }) }
         };
@@ -93,7 +93,7 @@ impl Sites {
     ///
     /// # Errors
     /// The context does not have what is read.
-    pub fn enter(&mut self, x: &Context) -> Result<usize, BaseError> {
+    pub fn enter(&mut self, x: &Context) -> Result<usize> {
         self.reads.check(x)?;
         if self.reads.is_tabular() {
             return Ok(if self.reads.cells.is_some() { x.cell().unwrap_or(0) } else { 0 });
@@ -140,7 +140,7 @@ impl Sites {
     ///
     /// # Errors
     /// The policy is not defined at a site, or takes an action that there is not.
-    pub fn profile(&self, policy: &Policy, actions: &mut Vec<u16>) -> Result<(), BaseError> {
+    pub fn profile(&self, policy: &Policy, actions: &mut Vec<u16>) -> Result {
         actions.clear();
         for site in 0..self.len {
             match self.act(policy, site) {

@@ -25,7 +25,19 @@ words! {
 
 base! {
     /// Explores uniformly, then follows the cheapest policy.
-    pub type EpochGreedy = PolicyBase<EpochGreedyParams>;
+    "epoch-greedy": pub type EpochGreedy = PolicyBase<EpochGreedyParams>;
+    needs |self, setup| {
+        if self.needs_horizon() && setup.horizon.is_none() {
+            return Some("a known horizon, or variant = \"epochs\"");
+        }
+        self.policies.needs(setup)
+    };
+    bound |self, setup| {
+        // T^(2/3) sqrt(K ln(T N)), the paper's T0
+        let ln = bound_horizon(setup).ln() + self.policies.ln_size(setup)?;
+        let scale = (setup.actions() as f64 * ln).sqrt();
+        Some(RegretBound { scale, exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 })
+    };
     params policies {
         /// Explore first (the paper; needs the horizon), or in epochs of one exploration each.
         variant: EpochGreedyVariant = EpochGreedyVariant::First;
@@ -33,29 +45,7 @@ base! {
         scale: f64 = 1.0, Bounds::POSITIVE;
         /// What a larger range does: restart (the paper), or retune the schedule and keep the examples.
         range_change: RangeChange = RangeChange::Restart;
-    } with range_tuned
-    also {
-        fn needs(&self, setup: &Setup) -> Option<&'static str> {
-            if self.needs_horizon() && setup.horizon.is_none() {
-                return Some("a known horizon, or variant = \"epochs\"");
-            }
-            self.policies.needs(setup)
-        }
-
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            // T^(2/3) sqrt(K ln(T N)), the paper's T0
-            let ln = bound_horizon(setup).ln() + self.policies.ln_size(setup)?;
-            let scale = (setup.actions() as f64 * ln).sqrt();
-            Some(RegretBound { scale, exponent: 2.0 / 3.0, alpha: 1.0 / 3.0 })
-        }
-    }
-    name: "epoch-greedy",
-    source: "Langford, Zhang 2008, The epoch-greedy algorithm for contextual multi-armed bandits",
-    regret: "O(T^(2/3) sqrt(K ln(T N)))",
-    alpha: Some(1.0 / 3.0),
-    fits: "stochastic contexts and losses, any class with an oracle",
-    cost: "O(1), and the oracle once (first) or per epoch",
-    ..super::POLICIES
+    } with [RangeChange::TUNED]
 }
 
 /// What [`EpochGreedy`] has learned.
@@ -111,7 +101,7 @@ impl EpochGreedy {
         self.state.policy.as_deref()
     }
 
-    fn solve(&mut self) -> Result<(), BaseError> {
+    fn solve(&mut self) -> Result {
         let found = self.class.minimise(&self.state.sites, &self.state.costs, &mut self.work)?;
         self.state.policy = Some(found.policy);
         Ok(())
@@ -131,26 +121,22 @@ impl PolicyRule for EpochGreedyParams {
         self.variant == EpochGreedyVariant::First
     }
 
-    fn work(&self, _: &PolicyClass, _: &Setup) -> Result<Workspace, BaseError> {
+    fn work(&self, _: &PolicyClass, _: &Setup) -> Result<Workspace> {
         Ok(Workspace::default())
     }
 
-    fn fresh(&self, class: &PolicyClass, _: &Workspace) -> Result<EpochGreedyState, BaseError> {
+    fn fresh(&self, class: &PolicyClass, _: &Workspace) -> Result<EpochGreedyState> {
         let reads = class.reads();
         let (sites, costs) = (Sites::new(reads), Costs::new(reads.actions));
         Ok(EpochGreedyState { sites, costs, policy: None, explored: 0, left: 0, solve_at: 1 })
     }
 
-    fn tune(base: &mut EpochGreedy) -> Result<(), BaseError> {
+    fn tune(base: &mut EpochGreedy) -> Result {
         base.work.clear();
         Ok(())
     }
 
-    fn propose(
-        base: &mut EpochGreedy,
-        round: Round<'_>,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(base: &mut EpochGreedy, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         // One draw whatever the phase, so that runs stay coupled.
         let (k, draw) = (round.offered, uniform(rng));
         if base.explores() {
@@ -170,20 +156,14 @@ impl PolicyRule for EpochGreedyParams {
         Some((q, memo(q, explores)))
     }
 
-    fn learn(
-        base: &mut EpochGreedy,
-        round: Round<'_>,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        let explored = memo.get(1) == Some(1.0);
+    fn learn(base: &mut EpochGreedy, round: Round<'_>, played: Played<'_>) -> Result {
+        let explored = played.memo.get(1) == Some(1.0);
         let late = base.rule.needs_horizon() && base.state.policy.is_some();
-        if let Some(loss) = feedback.observed().filter(|_| explored && !late) {
+        if let Some(loss) = played.feedback.observed().filter(|_| explored && !late) {
             // c'' = s c/q with q = 1/K
-            let weight = feedback.weight() / probability(memo)?;
+            let weight = played.feedback.weight() / played.probability()?;
             if loss > 0.0 || base.class.learns_from_zeros() {
-                let actions = round.played_as(arm, base.actions());
+                let actions = round.played_as(played.arm, base.actions());
                 let EpochGreedyState { sites, costs, .. } = &mut base.state;
                 let site = sites.enter(round.x)?;
                 actions.for_each(|action| costs.observe(sites, site, action, weight, loss));
@@ -192,7 +172,7 @@ impl PolicyRule for EpochGreedyParams {
         Ok(())
     }
 
-    fn ticked(base: &mut EpochGreedy) -> Result<(), BaseError> {
+    fn ticked(base: &mut EpochGreedy) -> Result {
         match base.rule.variant {
             EpochGreedyVariant::First => {
                 if base.state.policy.is_none() {

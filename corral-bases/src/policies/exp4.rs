@@ -13,26 +13,19 @@ use std::ops::Range;
 
 base! {
     /// Exponential weights over policies, on importance-weighted losses.
-    pub type Exp4 = PolicyBase<Exp4Params>;
+    "exp4": pub type Exp4 = PolicyBase<Exp4Params>;
+    bound |self, setup| {
+        // sqrt(2 K T ln N) over the policies that it enumerates
+        let policies = self.policies.class(setup).ok()?.enumerate().ok()?;
+        let ln_size = (policies.len().max(2) as f64).ln();
+        Some(RegretBound::new((2.0 * setup.actions() as f64 * ln_size).sqrt(), 0.5))
+    };
+    needs |self, setup| self.policies.needs(setup);
     params policies {
         /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln N/(K T)), with T doubling where it
         /// is not known.
         rate: Setting = Setting::Auto, Bounds::POSITIVE;
-    } with restarts, any_policies
-    also {
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            // sqrt(2 K T ln N) over the policies that it enumerates
-            let policies = self.policies.class(setup).ok()?.enumerate().ok()?;
-            let ln_size = (policies.len().max(2) as f64).ln();
-            Some(RegretBound::new((2.0 * setup.actions() as f64 * ln_size).sqrt(), 0.5))
-        }
-    }
-    name: "exp4",
-    source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
-    regret: "sqrt(2 K T ln N)",
-    fits: "any contexts and losses, finitely many policies",
-    cost: "O(N)",
-    ..super::POLICIES
+    } with restarts
 }
 
 /// What [`Exp4`] has learned.
@@ -75,7 +68,7 @@ const DEEPEST: f64 = 200.0;
 impl Exp4State {
     /// Computes all weights from L.
     fn refresh(&mut self, rate: f64) {
-        self.shift = self.losses.iter().copied().fold(f64::INFINITY, f64::min);
+        self.shift = least(&self.losses);
         self.depth = 0.0;
         for (w, l) in self.weights.iter_mut().zip(&self.losses) {
             *w = (-rate * (*l - self.shift)).exp();
@@ -85,7 +78,7 @@ impl Exp4State {
 
 impl Exp4Work {
     /// The actions of all policies at `x`, appended; whether or not they are offered.
-    fn act_all(&mut self, x: &Context) -> Result<(), BaseError> {
+    fn act_all(&mut self, x: &Context) -> Result {
         for policy in &self.policies {
             let action =
                 policy.act(x).filter(|a| *a < self.sums.len()).ok_or_else(undefined::<Exp4Params>)?;
@@ -95,7 +88,7 @@ impl Exp4Work {
     }
 
     /// Where the actions of all policies are.
-    fn actions_at(&mut self, class: &PolicyClass, x: &Context) -> Result<Range<usize>, BaseError> {
+    fn actions_at(&mut self, class: &PolicyClass, x: &Context) -> Result<Range<usize>> {
         let n = self.policies.len();
         if self.tabulated {
             let cell = if class.reads().cells.is_some() { x.cell().unwrap_or(0) } else { 0 };
@@ -141,7 +134,7 @@ impl PolicyRule for Exp4Params {
     type State = Exp4State;
     type Work = Exp4Work;
 
-    fn work(&self, class: &PolicyClass, _: &Setup) -> Result<Exp4Work, BaseError> {
+    fn work(&self, class: &PolicyClass, _: &Setup) -> Result<Exp4Work> {
         let (reads, policies) = (class.reads(), class.enumerate()?);
         let cells = reads.cells.unwrap_or(1);
         let tabulated = reads.is_tabular() && cells.saturating_mul(policies.len()) <= TABULATED;
@@ -157,12 +150,12 @@ impl PolicyRule for Exp4Params {
         Ok(work)
     }
 
-    fn fresh(&self, _: &PolicyClass, work: &Exp4Work) -> Result<Exp4State, BaseError> {
+    fn fresh(&self, _: &PolicyClass, work: &Exp4Work) -> Result<Exp4State> {
         let n = work.policies.len();
         Ok(Exp4State { losses: vec![0.0; n], weights: vec![1.0; n], shift: 0.0, depth: 0.0, doublings: 1 })
     }
 
-    fn tune(base: &mut Exp4) -> Result<(), BaseError> {
+    fn tune(base: &mut Exp4) -> Result {
         let k = base.actions() as f64;
         let horizon = base.clock.tuned().unwrap_or_else(|| 2f64.powi(base.state.doublings as i32));
         let ln_size = (base.work.policies.len().max(2) as f64).ln();
@@ -173,13 +166,13 @@ impl PolicyRule for Exp4Params {
     }
 
     /// Keeps the estimates (docs/stability.md#rates-that-follow-the-range).
-    fn retune(base: &mut Exp4) -> Result<(), BaseError> {
+    fn retune(base: &mut Exp4) -> Result {
         Self::tune(base)?;
         base.state.refresh(base.work.rate);
         Ok(())
     }
 
-    fn propose(base: &mut Exp4, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(base: &mut Exp4, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let row = base.work.actions_at(&base.class, round.x)?;
         sum_by_action(&base.state.weights, &base.work.actions[row], &mut base.work.sums);
         let (sums, missing) = base.work.sums.split_at_mut(round.offered);
@@ -202,22 +195,16 @@ impl PolicyRule for Exp4Params {
         Some((q, Memo::one(q)))
     }
 
-    fn learn(
-        base: &mut Exp4,
-        round: Round<'_>,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
-        let estimate = feedback.estimate();
+    fn learn(base: &mut Exp4, round: Round<'_>, played: Played<'_>) -> Result {
+        let estimate = played.feedback.estimate();
         if estimate > 0.0 {
             // e = s c/q_a; L_theta += e for every theta with theta(x) = a
-            let (loss, last) = (estimate / probability(memo)?, round.offered - 1);
+            let (loss, last) = (estimate / played.probability()?, round.offered - 1);
             let row = base.work.actions_at(&base.class, round.x)?;
             let factor = (-base.work.rate * loss).exp();
             let Exp4State { losses, weights, depth, .. } = &mut base.state;
             for ((l, w), a) in losses.iter_mut().zip(weights).zip(&base.work.actions[row]) {
-                let agreed = usize::from(*a).min(last) == arm;
+                let agreed = usize::from(*a).min(last) == played.arm;
                 *l = (*l + if agreed { loss } else { 0.0 }).min(LARGEST);
                 *w *= if agreed { factor } else { 1.0 };
             }
@@ -229,7 +216,7 @@ impl PolicyRule for Exp4Params {
         Ok(())
     }
 
-    fn ticked(base: &mut Exp4) -> Result<(), BaseError> {
+    fn ticked(base: &mut Exp4) -> Result {
         let ends = 1u64.checked_shl(base.state.doublings).unwrap_or(u64::MAX);
         if base.clock.horizon.is_none() && base.clock.rounds >= ends {
             base.state.doublings += 1;

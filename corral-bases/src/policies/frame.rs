@@ -56,19 +56,19 @@ pub trait PolicyRule: BaseParams + OverPolicies {
     ///
     /// # Errors
     /// The class cannot be used.
-    fn work(&self, class: &PolicyClass, setup: &Setup) -> Result<Self::Work, BaseError>;
+    fn work(&self, class: &PolicyClass, setup: &Setup) -> Result<Self::Work>;
 
     /// What is known before the first round.
     ///
     /// # Errors
     /// The class cannot be used.
-    fn fresh(&self, class: &PolicyClass, work: &Self::Work) -> Result<Self::State, BaseError>;
+    fn fresh(&self, class: &PolicyClass, work: &Self::Work) -> Result<Self::State>;
 
     /// The state was made or read: sets the work for it.
     ///
     /// # Errors
     /// What the clock says cannot be used.
-    fn tune(_base: &mut PolicyBase<Self>) -> Result<(), BaseError> {
+    fn tune(_base: &mut PolicyBase<Self>) -> Result {
         Ok(())
     }
 
@@ -76,7 +76,7 @@ pub trait PolicyRule: BaseParams + OverPolicies {
     ///
     /// # Errors
     /// What the clock says cannot be used.
-    fn retune(_base: &mut PolicyBase<Self>) -> Result<(), BaseError> {
+    fn retune(_base: &mut PolicyBase<Self>) -> Result {
         Ok(())
     }
 
@@ -84,11 +84,7 @@ pub trait PolicyRule: BaseParams + OverPolicies {
     ///
     /// # Errors
     /// The state cannot produce one.
-    fn propose(
-        base: &mut PolicyBase<Self>,
-        round: Round<'_>,
-        rng: &mut dyn Rng,
-    ) -> Result<Proposal<Arm>, BaseError>;
+    fn propose(base: &mut PolicyBase<Self>, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>>;
 
     /// The probability of proposing `arm`, and the memo of that proposal.
     fn likelihood(base: &PolicyBase<Self>, round: Round<'_>, arm: usize) -> Option<(f64, Memo)>;
@@ -97,19 +93,13 @@ pub trait PolicyRule: BaseParams + OverPolicies {
     ///
     /// # Errors
     /// The memo is not of this base.
-    fn learn(
-        base: &mut PolicyBase<Self>,
-        round: Round<'_>,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError>;
+    fn learn(base: &mut PolicyBase<Self>, round: Round<'_>, played: Played<'_>) -> Result;
 
     /// A round goes by without it.
     ///
     /// # Errors
     /// The arithmetic failed.
-    fn pass(_base: &mut PolicyBase<Self>, _round: Round<'_>) -> Result<(), BaseError> {
+    fn pass(_base: &mut PolicyBase<Self>, _round: Round<'_>) -> Result {
         Ok(())
     }
 
@@ -117,7 +107,7 @@ pub trait PolicyRule: BaseParams + OverPolicies {
     ///
     /// # Errors
     /// The oracle failed.
-    fn ticked(_base: &mut PolicyBase<Self>) -> Result<(), BaseError> {
+    fn ticked(_base: &mut PolicyBase<Self>) -> Result {
         Ok(())
     }
 
@@ -144,17 +134,17 @@ impl<R: PolicyRule> PolicyBase<R> {
         self.class.reads().actions
     }
 
-    fn round<'a>(&self, x: &'a Context) -> Result<Round<'a>, BaseError> {
+    fn round<'a>(&self, x: &'a Context) -> Result<Round<'a>> {
         Ok(Round { x, offered: self.class.reads().check(x)? })
     }
 
-    fn tick(&mut self) -> Result<(), BaseError> {
+    fn tick(&mut self) -> Result {
         self.clock.tick();
         R::ticked(self)
     }
 
     /// Goes on from `state`; where that cannot be, nothing changed.
-    fn begin(&mut self, clock: Clock, state: R::State) -> Result<(), BaseError> {
+    fn begin(&mut self, clock: Clock, state: R::State) -> Result {
         let before = (self.clock, std::mem::replace(&mut self.state, state));
         self.clock = clock;
         R::tune(self).inspect_err(|_| (self.clock, self.state) = before)
@@ -162,7 +152,9 @@ impl<R: PolicyRule> PolicyBase<R> {
 }
 
 impl<R: PolicyRule> Make<R> for PolicyBase<R> {
-    fn make(rule: R, setup: &Setup) -> Result<Self, BaseError> {
+    const KIND: Kind = Kind::Contextual;
+
+    fn make(rule: R, setup: &Setup) -> Result<Self> {
         let class = rule.policies().class(setup)?;
         let work = rule.work(&class, setup)?;
         let state = rule.fresh(&class, &work)?;
@@ -178,20 +170,20 @@ pub(super) fn undefined<R: BaseParams>() -> BaseError {
 }
 
 impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let round = self.round(x)?;
         R::propose(self, round, rng)
     }
 
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         let feedback = feedback.check(self.clock.range)?;
         let round = self.round(x)?;
         let arm = check_arm(made.decision, round.offered)?;
-        R::learn(self, round, arm, &made.memo, feedback)?;
+        R::learn(self, round, Played { arm, memo: &made.memo, feedback })?;
         self.tick()
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+    fn pass(&mut self, x: &Context) -> Result {
         let round = self.round(x)?;
         R::pass(self, round)?;
         self.tick()
@@ -202,7 +194,7 @@ impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
     }
 
     /// Restarts with the rounds that are left, or keeps what was learned and goes on with the rounds that are left.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn obey(&mut self, order: Order) -> Result {
         let mut clock = self.clock;
         if clock.obey(order, self.rule.range_change())? {
             if self.rule.needs_horizon() && clock.horizon.is_none() {
@@ -223,7 +215,7 @@ impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
         seal(R::ENTRY.name, &self.rule, &(&self.clock, &self.state))
     }
 
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+    fn load(&mut self, state: &[u8]) -> Result {
         let (clock, mut state): (Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
         clock.valid()?;
         if self.rule.needs_horizon() && clock.horizon.is_none() {

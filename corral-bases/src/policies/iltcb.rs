@@ -26,7 +26,12 @@ words! {
 
 base! {
     /// Plays few policies of low regret and low variance, found by coordinate descent with an oracle.
-    pub type Iltcb = PolicyBase<IltcbParams>;
+    "iltcb": pub type Iltcb = PolicyBase<IltcbParams>;
+    bound |self, setup| {
+        // sqrt(K T ln N), constants and logarithms dropped
+        Some(RegretBound::new((setup.actions() as f64 * self.policies.ln_size(setup)?).sqrt(), 0.5))
+    };
+    needs |self, setup| self.policies.needs(setup);
     params policies {
         /// Constants: theory (psi 100, mu as in the paper) or practical (psi 1, mu a tenth of it).
         preset: IltcbPreset = IltcbPreset::Practical;
@@ -41,19 +46,7 @@ base! {
         delta: f64 = 0.05, Bounds::INSIDE_UNIT;
         /// Whether (OP) starts from the last solution instead of from nothing.
         warm_start: bool = false;
-    } with only_restarts, any_policies
-    also {
-        fn bound(&self, setup: &Setup) -> Option<RegretBound> {
-            // sqrt(K T ln N), constants and logarithms dropped
-            Some(RegretBound::new((setup.actions() as f64 * self.policies.ln_size(setup)?).sqrt(), 0.5))
-        }
-    }
-    name: "iltcb",
-    source: "Agarwal, Hsu, Kale, Langford, Li, Schapire 2014, Taming the monster",
-    regret: "O~(sqrt(K T ln N))",
-    fits: "stochastic contexts and losses, any class with an oracle",
-    cost: "O(support); (OP) at rounds 1, 2, 4, 8, ..",
-    ..super::POLICIES
+    } with only_restarts
 }
 
 /// Steps that one (OP) may take: only an oracle that approximates can need so many.
@@ -112,7 +105,7 @@ impl Iltcb {
     }
 
     /// Adds a round to the history.
-    fn record(&mut self, round: Round<'_>, seen: Option<Seen>) -> Result<(), BaseError> {
+    fn record(&mut self, round: Round<'_>, seen: Option<Seen>) -> Result {
         let (k, v, state) = (self.actions(), &mut self.work.estimates, &mut self.state);
         v.fill(0.0);
         state.estimator.add(round.x, seen, v)?;
@@ -128,7 +121,7 @@ impl Iltcb {
     }
 
     /// The end of an epoch: the leader, and Q as a solution of (OP).
-    fn optimise(&mut self) -> Result<(), BaseError> {
+    fn optimise(&mut self) -> Result {
         let rounds = self.clock.rounds;
         let mu = self.smoothing(rounds);
         let state = &self.state;
@@ -160,7 +153,7 @@ impl Iltcb {
 
 impl IltcbState {
     /// Qtilde^mu(.|x) into `to`: the weight that is left over goes to the leader, and every action gets mu.
-    fn distribution_at(&self, round: Round<'_>, to: &mut [f64]) -> Result<(), BaseError> {
+    fn distribution_at(&self, round: Round<'_>, to: &mut [f64]) -> Result {
         to.fill(0.0);
         let mut left = 1.0;
         for (policy, weight) in &self.support {
@@ -178,14 +171,14 @@ impl PolicyRule for IltcbParams {
     type State = IltcbState;
     type Work = IltcbWork;
 
-    fn work(&self, class: &PolicyClass, _: &Setup) -> Result<IltcbWork, BaseError> {
+    fn work(&self, class: &PolicyClass, _: &Setup) -> Result<IltcbWork> {
         let zeros = || vec![0.0; class.reads().actions];
         let (oracle, info) = (Workspace::default(), OpInfo::default());
         Ok(IltcbWork { oracle, probabilities: zeros(), estimates: zeros(), info })
     }
 
     /// Q_0 = 0, mu_0 = 1/(2K), tau_1 = 1; the leader is what the oracle answers when nothing costs anything.
-    fn fresh(&self, class: &PolicyClass, _: &IltcbWork) -> Result<IltcbState, BaseError> {
+    fn fresh(&self, class: &PolicyClass, _: &IltcbWork) -> Result<IltcbState> {
         let reads = class.reads();
         let (sites, losses) = (Sites::new(reads), Costs::new(reads.actions));
         let leader = class.minimise(&sites, &losses, &mut Workspace::default())?.policy;
@@ -194,13 +187,13 @@ impl PolicyRule for IltcbParams {
         Ok(IltcbState { sites, counts, losses, estimator, support: Vec::new(), leader, mu, ends: 1 })
     }
 
-    fn tune(base: &mut Iltcb) -> Result<(), BaseError> {
+    fn tune(base: &mut Iltcb) -> Result {
         base.work.oracle.clear();
         base.work.info = OpInfo::default();
         Ok(())
     }
 
-    fn propose(base: &mut Iltcb, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+    fn propose(base: &mut Iltcb, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let q = &mut base.work.probabilities[..round.offered];
         base.state.distribution_at(round, q)?;
         let arm = sample_index(q, q.iter().sum(), rng)
@@ -222,28 +215,20 @@ impl PolicyRule for IltcbParams {
         Some((q, Memo::one(q)))
     }
 
-    fn learn(
-        base: &mut Iltcb,
-        round: Round<'_>,
-        arm: usize,
-        memo: &Memo,
-        feedback: Feedback,
-    ) -> Result<(), BaseError> {
+    fn learn(base: &mut Iltcb, round: Round<'_>, played: Played<'_>) -> Result {
         // c'' = s c/Q(a)
-        let seen = match feedback.observed() {
-            Some(loss) => {
-                Some(Seen { arm, loss, weight: feedback.weight(), probability: probability(memo)? })
-            }
-            None => None,
+        let Played { arm, feedback, .. } = played;
+        let seen = |loss| -> Result<Seen> {
+            Ok(Seen { arm, loss, weight: feedback.weight(), probability: played.probability()? })
         };
-        base.record(round, seen)
+        base.record(round, feedback.observed().map(seen).transpose()?)
     }
 
-    fn pass(base: &mut Iltcb, round: Round<'_>) -> Result<(), BaseError> {
+    fn pass(base: &mut Iltcb, round: Round<'_>) -> Result {
         base.record(round, None)
     }
 
-    fn ticked(base: &mut Iltcb) -> Result<(), BaseError> {
+    fn ticked(base: &mut Iltcb) -> Result {
         if base.clock.rounds >= base.state.ends { base.optimise() } else { Ok(()) }
     }
 

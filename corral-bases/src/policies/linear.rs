@@ -43,7 +43,7 @@ impl LinearClass {
     ///
     /// # Errors
     /// A parameter is out of bounds, or there are no features.
-    pub fn new(params: &LinearParams, setup: &Setup) -> Result<Self, BaseError> {
+    pub fn new(params: &LinearParams, setup: &Setup) -> Result<Self> {
         params.check()?;
         let features = setup.context.features;
         if !(1..=1 << 12).contains(&features) {
@@ -58,7 +58,7 @@ impl LinearClass {
     }
 
     /// The policy that takes the action of least predicted cost, given one row (weights, intercept) per action.
-    fn policy(&self, rows: &[f64]) -> Result<Policy, BaseError> {
+    fn policy(&self, rows: &[f64]) -> Result<Policy> {
         let d = self.dim();
         let mut weights = Vec::with_capacity(self.reads.actions * d);
         let mut intercepts = Vec::with_capacity(self.reads.actions);
@@ -96,7 +96,7 @@ impl ErmOracle for LinearClass {
     }
 
     /// Single entries: O(d^2) per new entry, then O(K d^2). A dense block: O(d^2) per new site, then O(n d K).
-    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm, BaseError> {
+    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm> {
         let (n, k) = (self.dim() + 1, self.reads.actions);
         let regressions = &mut work.regressions;
         let dense = !costs.dense().is_empty();
@@ -153,7 +153,7 @@ impl ErmOracle for LinearClass {
     }
 
     /// A stated sub-class: the constant policies, and random ones with weights uniform in [-1, 1].
-    fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError> {
+    fn enumerate(&self) -> Result<Vec<Arc<Policy>>> {
         let (d, k) = (self.dim(), self.reads.actions);
         let numbers = self.params.sample as u128 * (d as u128 + 1) * k as u128;
         memory::claim("sample", self.params.sample, numbers)?;

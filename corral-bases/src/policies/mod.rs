@@ -67,13 +67,9 @@ pub use op::OpInfo;
 pub use trees::{TreeClass, TreeParams, TreeSearch};
 pub use workspace::Workspace;
 
-use corral_core::registry::{Entry, Kind, Row, Status};
+use corral_core::registry::Row;
 
 use crate::built::{Build, arms};
-
-/// What is said of most of them.
-const POLICIES: Entry =
-    Entry { alpha: Some(0.5), kind: Kind::Contextual, status: Status::Paper, ..Entry::EMPTY };
 
 /// The rows of the registry.
 pub(crate) const ROWS: &[Row<Build>] =

@@ -234,7 +234,7 @@ impl Regressor for Glm {
         self.spread.log_det(model)
     }
 
-    fn update(&mut self, model: usize, z: &[f64], loss: f64, _weight: f64) -> Result<(), BaseError> {
+    fn update(&mut self, model: usize, z: &[f64], loss: f64, _weight: f64) -> Result {
         let dim = self.dim;
         if !packed::dot(z, z).is_finite() {
             return Err(unusable(z));

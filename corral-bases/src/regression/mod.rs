@@ -44,7 +44,7 @@ pub trait Regressor: fmt::Debug + Serialize + DeserializeOwned + PartialEq + Clo
     ///
     /// # Errors
     /// A feature is not finite, or so large that the model would not be. Nothing changed then.
-    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError>;
+    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result;
 
     /// Forgets everything.
     fn reset(&mut self);

@@ -119,7 +119,7 @@ impl Regressor for Ridge {
     }
 
     /// u = V^-1 z, q = z u, k = w/(1 + w q): theta += k e u, V^-1 -= k u u^T.   docs/data.md#regression-learners
-    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError> {
+    fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result {
         let (dim, size) = (self.dim, packed::size(self.dim));
         let error = loss - self.predict(model, z);
         let direction = &mut self.scratch[..dim];
