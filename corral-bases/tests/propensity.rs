@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{arms, plain, points, worlds};
-use corral_bases::{Learner, build, entries};
+use common::{arms, coin, over_points, plain, points, round, worlds};
+use corral_bases::entries;
 use corral_core::{
     Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Horizon, Propensities, Set, Setup,
     uniform,
@@ -48,18 +48,24 @@ fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
             let (mut sum, mut square) = (0.0, 0.0);
             for _ in 0..rounds {
                 let x = context(setup, &mut rng);
-                let ticket = band.choose(&x, &mut rng).unwrap();
-                let arm = ticket.decision.index();
-                let Some(propensity) = ticket.propensity() else {
-                    // It plays what it makes of a future that it draws, and has no likelihood: it is named.
-                    assert_eq!((entry.name, ticket.without_likelihood()), ("bistro", Some(0)));
+                let mut known = true;
+                round(&mut band, &x, &mut rng, |ticket, rng| {
+                    let Some(propensity) = ticket.propensity() else {
+                        // It plays what it makes of a future that it draws, and has no likelihood: it is named.
+                        assert_eq!((entry.name, ticket.without_likelihood()), ("bistro", Some(0)));
+                        known = false;
+                        return 0.0;
+                    };
+                    let loss = coin(mean_loss(&x, ticket.decision.index()), rng);
+                    // 1/4 loss/propensity estimates the mean loss of the four actions.
+                    let truth = (0..4).map(|a| 0.25 * mean_loss(&x, a)).sum::<f64>();
+                    let off = 0.25 * loss / propensity - truth;
+                    (sum, square) = (sum + off, square + off * off);
+                    loss
+                });
+                if !known {
                     break;
-                };
-                let loss = f64::from(u8::from(uniform(&mut rng) < mean_loss(&x, arm)));
-                // 1/4 loss/propensity estimates the mean loss of the four actions.
-                let off = 0.25 * loss / propensity - (0..4).map(|a| 0.25 * mean_loss(&x, a)).sum::<f64>();
-                (sum, square) = (sum + off, square + off * off);
-                band.learn(&x, ticket, loss).unwrap();
+                }
             }
             let (n, name) = (f64::from(rounds), entry.name);
             let (mean, error) = (sum / n, (square / n).sqrt() / n.sqrt());
@@ -73,10 +79,6 @@ fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
 #[test]
 fn where_decisions_are_points_of_a_continuum_the_base_to_blame_is_named() {
     let setup = points(Set::Ball { dim: 3 }, Some(100));
-    let make = |name: &str| match build(name, &toml::Table::new(), &setup) {
-        Ok(Learner::Points(base)) => base,
-        _ => panic!("{name} decides on points"),
-    };
     let params = EnsembleParams { propensities: Propensities::Decision, ..EnsembleParams::default() };
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
     // A base that draws from a continuum has a density and no probability.
@@ -84,7 +86,9 @@ fn where_decisions_are_points_of_a_continuum_the_base_to_blame_is_named() {
         [(["oful", "scrible"], Some(1)), (["bgd", "oful"], Some(0)), (["oful", "glm-oful"], None)]
     {
         let master = Corral::new(CorralParams::new(2, Horizon::Known(100))).unwrap();
-        let mut band = Ensemble::with_params(master, names.map(make).into(), params).unwrap();
+        let mut band =
+            Ensemble::with_params(master, names.map(|name| over_points(name, &setup)).into(), params)
+                .unwrap();
         let ticket = band.choose(&Context::plain(0), &mut rng).unwrap();
         assert_eq!((ticket.propensity().is_none(), ticket.without_likelihood()), (blamed.is_some(), blamed));
     }

@@ -1,5 +1,8 @@
 //! Under `everyone`, bases with the same regression keep it once: nothing else may change, to the last bit.
 
+mod common;
+
+use common::choose;
 use corral_core::{
     Abilities, Arm, Base, BaseError, Commons, Context, ContextShape, Corral, CorralParams, Crediting,
     Ensemble, EnsembleParams, Feed, Feedback, Horizon, Memo, Order, Proposal, Rng, Setup, Ticket, uniform,
@@ -104,11 +107,12 @@ impl Play {
     fn go(&mut self, rounds: u64) {
         for _ in 0..rounds {
             let x = context(&mut self.world);
-            let ticket = self.band.choose(&x, &mut self.learner).unwrap();
-            self.trail.push((ticket.base(), ticket.decision.index()));
-            let best = if x.features()[0] > 0.1 { 0 } else { 1 + usize::from(x.features()[1] > 0.0) };
-            let miss = f64::from(u8::from(ticket.decision.index() != best));
-            let loss = if uniform(&mut self.world) < 0.1 { 1.0 - miss } else { miss };
+            let (ticket, loss) = choose(&mut self.band, &x, &mut self.learner, |ticket, _| {
+                self.trail.push((ticket.base(), ticket.decision.index()));
+                let best = if x.features()[0] > 0.1 { 0 } else { 1 + usize::from(x.features()[1] > 0.0) };
+                let miss = f64::from(u8::from(ticket.decision.index() != best));
+                if uniform(&mut self.world) < 0.1 { 1.0 - miss } else { miss }
+            });
             self.flying.push((x, ticket, loss));
             while self.flying.len() > 7 || (!self.flying.is_empty() && uniform(&mut self.world) < 0.4) {
                 let at = (uniform(&mut self.world) * self.flying.len() as f64) as usize;

@@ -11,8 +11,8 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::{arms, plain, points, worlds};
-use corral_bases::{Learner, build, entries};
+use common::{arms, over_points, plain, points, round, worlds};
+use corral_bases::{build, entries};
 use corral_core::{
     Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams,
     Feed, Feedback, Horizon, Memo, Order, Proposal, Rng, Set, Setup,
@@ -75,9 +75,7 @@ fn band(
     let master = Corral::new(CorralParams::new(3, Horizon::Known(500))).unwrap();
     let mut band = Ensemble::with_params(master, bases, params).unwrap();
     for _ in 0..60 {
-        let ticket = band.choose(x, rng).unwrap();
-        let loss = LOSSES[ticket.decision.index()];
-        band.learn(x, ticket, loss).unwrap();
+        round(&mut band, x, rng, |ticket, _| LOSSES[ticket.decision.index()]);
     }
     assert!(band.benched().is_empty(), "{:?}", band.benched());
     (band, told)
@@ -96,9 +94,7 @@ fn mean(
     let mut sums: Vec<(f64, f64)> = Vec::new();
     for _ in 0..draws {
         told.lock().unwrap().clear();
-        let ticket = band.choose(x, rng).unwrap();
-        let loss = LOSSES[ticket.decision.index()];
-        band.learn(x, ticket, loss).unwrap();
+        round(band, x, rng, |ticket, _| LOSSES[ticket.decision.index()]);
         for (made, feedback) in &*told.lock().unwrap() {
             let estimate = of(made, *feedback);
             sums.resize(estimate.len(), (0.0, 0.0));
@@ -214,20 +210,16 @@ fn over_points_the_weights_have_mean_one() {
     let x = Context::plain(0);
     for name in ["scrible", "bgd"] {
         for credit in CREDITS {
-            let make = |name: &str| match build(name, &toml::Table::new(), &setup) {
-                Ok(Learner::Points(base)) => base,
-                _ => panic!("{name} decides on points"),
-            };
             let told = Told::default();
-            let probe = Box::new(Probe { base: make(name), told: Arc::clone(&told) });
+            let probe = Box::new(Probe { base: over_points(name, &setup), told: Arc::clone(&told) });
             let master = Corral::new(CorralParams::new(2, Horizon::Known(500))).unwrap();
             let params = EnsembleParams { credit, ..EnsembleParams::default() };
-            let mut band = Ensemble::with_params(master, vec![probe, make("oful")], params).unwrap();
+            let mut band =
+                Ensemble::with_params(master, vec![probe, over_points("oful", &setup)], params).unwrap();
             let (state, mut rng) = (band.save(), Pcg64Dxsm::seed_from_u64(3));
             let (mut sum, mut square) = (0.0, 0.0);
             for _ in 0..4_000 {
-                let ticket = band.choose(&x, &mut rng).unwrap();
-                band.learn(&x, ticket, 0.5).unwrap();
+                round(&mut band, &x, &mut rng, |_, _| 0.5);
                 let weight: f64 = told.lock().unwrap().drain(..).map(|(_, told)| told.weight()).sum();
                 (sum, square) = (sum + weight, square + weight * weight);
                 band.load(&state).unwrap();

@@ -1,9 +1,11 @@
 //! What a round costs around the master and the bases.
 
+mod common;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use corral_core::snapshot::{open, seal};
+use common::Cheap;
 use corral_core::{
     Abilities, Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Credit, Crediting,
     Ensemble, EnsembleParams, Feed, Feedback, Horizon, Master, Memo, Order, Proposal, Rng, Setup, uniform,
@@ -12,34 +14,6 @@ use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
-/// The cheapest base there is: always the same arm.
-struct Cheap(u32);
-
-impl Base<(), Arm> for Cheap {
-    fn propose(&mut self, _x: &(), _rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        Ok(Proposal::with_memo(Arm(self.0), Memo::one(1.0)))
-    }
-    fn learn(&mut self, _x: &(), _made: &Proposal<Arm>, _feedback: Feedback) -> Result<(), BaseError> {
-        Ok(())
-    }
-    fn abilities(&self) -> Abilities {
-        Abilities::OWN
-    }
-    fn likelihood(&self, _x: &(), arm: &Arm) -> Option<(f64, Memo)> {
-        Some((f64::from(u8::from(arm.0 == self.0)), Memo::one(1.0)))
-    }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
-        Ok(())
-    }
-    fn save(&self) -> Vec<u8> {
-        seal("cheap", 1, &self.0)
-    }
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.0 = open("cheap", 1, state)?;
-        Ok(())
-    }
-}
-
 type Band = Ensemble<(), Arm, Corral>;
 
 fn corral(bases: usize) -> Corral {
@@ -47,9 +21,8 @@ fn corral(bases: usize) -> Corral {
 }
 
 fn band(bases: usize, credit: Crediting, feed: Feed) -> Band {
-    let cheap = (0..bases).map(|i| Box::new(Cheap(i as u32 % 4)) as Box<dyn Base<(), Arm>>).collect();
     let params = EnsembleParams { credit, feed, ..EnsembleParams::default() };
-    Band::with_params(corral(bases), cheap, params).expect("the bases are good")
+    Band::with_params(corral(bases), Cheap::bases(bases), params).expect("the bases are good")
 }
 
 /// One round of the ensemble: choose, and learn a loss of 1.

@@ -1,32 +1,18 @@
 //! What a round costs as the number of bases grows: the dense step, the flat step, and the floor of one pass.
 
+mod common;
+
 use std::hint::black_box;
 use std::time::Instant;
 
-use corral_core::{
-    Abilities, Arm, Base, BaseError, Corral, CorralParams, Credit, Ensemble, Feedback, Horizon, Master,
-    Order, Proposal, Rate, Rng, Step, uniform,
-};
+use common::{Cheap, floor};
+use corral_core::{Arm, Corral, CorralParams, Credit, Ensemble, Horizon, Master, Rate, Step, uniform};
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
 const SIZES: [usize; 8] = [2, 8, 32, 128, 1 << 10, 1 << 14, 1 << 17, 1 << 20];
 const HORIZON: u64 = 1_000_000;
-
-/// One pass: sum_i 1/(w_i - eta_i lambda), in four sums.
-fn floor(w: &[f64], rates: &[f64], lambda: f64) -> f64 {
-    let mut sums = [0.0; 4];
-    let (w, w_rest) = w.as_chunks::<4>();
-    let (rates, rates_rest) = rates.as_chunks::<4>();
-    for (w, e) in w.iter().zip(rates) {
-        for j in 0..4 {
-            sums[j] += 1.0 / (w[j] - e[j] * lambda);
-        }
-    }
-    let rest: f64 = w_rest.iter().zip(rates_rest).map(|(w, e)| 1.0 / (w - e * lambda)).sum();
-    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
-}
 
 struct Game {
     corral: Corral,
@@ -74,36 +60,12 @@ fn rounds(c: &mut Criterion) {
     }
 }
 
-/// The cheapest base there is: always the same arm.
-struct Cheap(u32);
-
-impl Base<(), Arm> for Cheap {
-    fn propose(&mut self, _x: &(), _rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        Ok(Proposal::new(Arm(self.0)))
-    }
-    fn learn(&mut self, _x: &(), _made: &Proposal<Arm>, _feedback: Feedback) -> Result<(), BaseError> {
-        Ok(())
-    }
-    fn abilities(&self) -> Abilities {
-        Abilities::OWN
-    }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
-        Ok(())
-    }
-    fn save(&self) -> Vec<u8> {
-        Vec::new()
-    }
-    fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
-        Ok(())
-    }
-}
-
 type Band = Ensemble<(), Arm, Corral>;
 
 fn band(bases: usize) -> Band {
-    let cheap = (0..bases).map(|i| Box::new(Cheap(i as u32 % 4)) as Box<dyn Base<(), Arm>>).collect();
     let params = CorralParams::new(bases, Horizon::Known(HORIZON));
-    Band::new(Corral::new(params).expect("the parameters are good"), cheap).expect("the bases are good")
+    Band::new(Corral::new(params).expect("the parameters are good"), Cheap::bases(bases))
+        .expect("the bases are good")
 }
 
 fn band_round(band: &mut Band, rng: &mut Pcg64Dxsm) {

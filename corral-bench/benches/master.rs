@@ -1,28 +1,17 @@
 //! What a round of the master costs, beside the floor: one pass computing sum_i 1/(w_i - eta_i lambda).
 
+mod common;
+
 use std::hint::black_box;
 use std::time::Instant;
 
+use common::floor;
 use corral_core::{Corral, CorralParams, Credit, Horizon, Master, Rate};
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
 const SIZES: [usize; 5] = [2, 8, 32, 128, 1024];
-
-/// The floor, as fast as it can be written: four sums, which the compiler turns into vector code.
-fn floor(w: &[f64], rates: &[f64], lambda: f64) -> f64 {
-    let mut sums = [0.0; 4];
-    let (w, w_rest) = w.as_chunks::<4>();
-    let (rates, rates_rest) = rates.as_chunks::<4>();
-    for (w, e) in w.iter().zip(rates) {
-        for j in 0..4 {
-            sums[j] += 1.0 / (w[j] - e[j] * lambda);
-        }
-    }
-    let rest: f64 = w_rest.iter().zip(rates_rest).map(|(w, e)| 1.0 / (w - e * lambda)).sum();
-    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
-}
 
 /// The floor, written plainly: one sum.
 fn plain_floor(w: &[f64], rates: &[f64], lambda: f64) -> f64 {

@@ -1,8 +1,8 @@
 //! Specs that nobody would write: every registered name with every parameter at the values where readers of numbers go
 //! wrong. Checking one answers, without a panic, and within the memory that it may take.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
+#[path = "../../corral-core/tests/counting/mod.rs"]
+mod counting;
 
 use corral_bench::run::{Plugins, check};
 use corral_bench::spec::Spec;
@@ -16,39 +16,7 @@ const SPECS: u64 = 2_000;
 /// What a pair of a world and a learner may claim.
 const ALLOWED: u64 = 100_000_000;
 /// What the whole process may hold: claims are estimates from below, and tests run side by side.
-const HELD: usize = 1_500_000_000;
-
-/// The system's allocator, which knows how much is held and how much was at most.
-struct Held {
-    now: AtomicUsize,
-    most: AtomicUsize,
-}
-
-impl Held {
-    fn add(&self, bytes: usize) {
-        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.most.fetch_max(now, Ordering::Relaxed);
-    }
-}
-
-// SAFETY: every call is handed to the system's allocator as it is.
-unsafe impl GlobalAlloc for Held {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        self.add(layout.size());
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        self.add(layout.size());
-        unsafe { System.alloc_zeroed(layout) }
-    }
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        self.now.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static HELD_NOW: Held = Held { now: AtomicUsize::new(0), most: AtomicUsize::new(0) };
+const HELD: u64 = 1_500_000_000;
 
 /// Values at which readers of numbers and texts go wrong.
 fn nasty(rng: &mut Pcg64Dxsm) -> Value {
@@ -183,13 +151,13 @@ fn two_thousand_generated_specs_are_answered() {
     let (mut good, mut refused) = (0, 0);
     for seed in 0..SPECS {
         let text = toml::to_string(&spec(&mut Pcg64Dxsm::seed_from_u64(seed))).unwrap();
-        HELD_NOW.most.store(HELD_NOW.now.load(Ordering::Relaxed), Ordering::Relaxed);
+        counting::most();
         let answer = std::panic::catch_unwind(|| {
             Spec::parse(&text)
                 .and_then(|spec| check(&spec, &Plugins::none(), ALLOWED))
                 .map_err(|e| e.to_string())
         });
-        let held = HELD_NOW.most.load(Ordering::Relaxed);
+        let held = counting::most();
         assert!(held < HELD, "spec {seed} took {held} bytes:\n{text}");
         match answer {
             Ok(Ok(())) => good += 1,

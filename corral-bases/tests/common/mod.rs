@@ -1,11 +1,14 @@
-//! Worlds that between them fit every base, and what a base costs in a world of `corral-envs`.
+//! Worlds that between them fit every base, the rounds of a band of them, and what a base costs in a world of `corral-envs`.
 
 #![allow(dead_code)]
 
 use std::sync::Arc;
 
 use corral_bases::{Learner, build};
-use corral_core::{Arm, Base, Context, ContextSampler, Policy, Rng, Set, Setup, Space, uniform};
+use corral_core::{
+    Arm, Base, Context, ContextSampler, Corral, Decision, Ensemble, Outcome, Point, Policy, Rng, Set, Setup,
+    Space, Ticket, uniform,
+};
 use corral_envs::{World, alone, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -88,6 +91,42 @@ pub fn arms(name: &str, setup: &Setup) -> Option<Box<dyn Base<Context, Arm>>> {
         Ok(Learner::Arms(base)) => Some(base),
         _ => None,
     }
+}
+
+/// The base `name` over points with its defaults.
+pub fn over_points(name: &str, setup: &Setup) -> Box<dyn Base<Context, Point>> {
+    match build(name, &toml::Table::new(), setup) {
+        Ok(Learner::Points(base)) => base,
+        _ => panic!("{name} does not decide on points"),
+    }
+}
+
+/// The first half of a round: `band` chooses in `x`, and `loss` says what that costs.
+pub fn choose<D: Decision>(
+    band: &mut Ensemble<Context, D, Corral>,
+    x: &Context,
+    rng: &mut Pcg64Dxsm,
+    loss: impl FnOnce(&Ticket<D>, &mut Pcg64Dxsm) -> f64,
+) -> (Ticket<D>, f64) {
+    let ticket = band.choose(x, rng).unwrap();
+    let loss = loss(&ticket, rng);
+    (ticket, loss)
+}
+
+/// A round: what [`choose`] says is learned at once.
+pub fn round<D: Decision>(
+    band: &mut Ensemble<Context, D, Corral>,
+    x: &Context,
+    rng: &mut Pcg64Dxsm,
+    loss: impl FnOnce(&Ticket<D>, &mut Pcg64Dxsm) -> f64,
+) -> Outcome {
+    let (ticket, loss) = choose(band, x, rng, loss);
+    band.learn(x, ticket, loss).unwrap()
+}
+
+/// 1 with probability `mean`, else 0.
+pub fn coin(mean: f64, rng: &mut Pcg64Dxsm) -> f64 {
+    f64::from(u8::from(uniform(rng) < mean))
 }
 
 /// A world of `corral-envs`, and where there is a schedule the E' around it.

@@ -1,15 +1,20 @@
-//! An allocator that counts what each thread asks for. The one of the workspace: tests of other crates include this file.
+//! An allocator that counts what each thread asks for, and what the process holds. The one of the workspace: tests of other crates include this file.
 
 #![allow(dead_code, unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
     static BYTES: Cell<u64> = const { Cell::new(0) };
     static FREED: Cell<u64> = const { Cell::new(0) };
 }
+
+/// What all threads hold, and held at most.
+static HELD: AtomicU64 = AtomicU64::new(0);
+static MOST: AtomicU64 = AtomicU64::new(0);
 
 struct Counting;
 
@@ -19,13 +24,17 @@ unsafe impl GlobalAlloc for Counting {
         count(layout.size());
         unsafe { System.alloc(layout) }
     }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size());
+        unsafe { System.alloc_zeroed(layout) }
+    }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
+        free(layout.size());
         unsafe { System.dealloc(at, layout) }
     }
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
-        let _ = FREED.try_with(|f| f.set(f.get() + layout.size() as u64));
+        free(layout.size());
         unsafe { System.realloc(at, layout, size) }
     }
 }
@@ -36,6 +45,13 @@ static ALLOCATOR: Counting = Counting;
 fn count(bytes: usize) {
     let _ = CALLS.try_with(|c| c.set(c.get() + 1));
     let _ = BYTES.try_with(|b| b.set(b.get() + bytes as u64));
+    let held = HELD.fetch_add(bytes as u64, Relaxed) + bytes as u64;
+    MOST.fetch_max(held, Relaxed);
+}
+
+fn free(bytes: usize) {
+    let _ = FREED.try_with(|f| f.set(f.get() + bytes as u64));
+    HELD.fetch_sub(bytes as u64, Relaxed);
 }
 
 /// Allocations of this thread so far.
@@ -46,6 +62,11 @@ pub fn calls() -> u64 {
 /// Bytes that this thread holds.
 pub fn held() -> u64 {
     BYTES.get() - FREED.get()
+}
+
+/// Bytes that the process held at most since the last call.
+pub fn most() -> u64 {
+    MOST.swap(HELD.load(Relaxed), Relaxed)
 }
 
 /// Calls and bytes that `work` allocates on this thread.
