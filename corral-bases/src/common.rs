@@ -318,13 +318,7 @@ where
     Ok(state)
 }
 
-/// Refuses a state that was read back and is not `sound`: says what it `has`.
-///
-/// # Errors
-/// It is not sound.
-pub fn ensure(sound: bool, has: impl fmt::Display) -> Result<(), SnapshotError> {
-    if sound { Ok(()) } else { Err(SnapshotError::state(has)) }
-}
+pub use corral_core::snapshot::ensure;
 
 /// Checks a list of numbers that was read back: `len` of them, all finite.
 ///

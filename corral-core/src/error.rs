@@ -50,11 +50,7 @@ impl ParamError {
     /// # Errors
     /// The value is zero, negative, infinite or NaN.
     pub fn positive(name: &'static str, value: f64) -> Result<f64, Self> {
-        if value > 0.0 && value < f64::INFINITY {
-            Ok(value)
-        } else {
-            Err(Self::new(name, value, "positive and finite"))
-        }
+        require(value > 0.0 && value < f64::INFINITY, name, value, "positive and finite").map(|()| value)
     }
 
     /// Passes `value` on when it lies in [0, 1]. Written so that NaN fails.
@@ -62,8 +58,21 @@ impl ParamError {
     /// # Errors
     /// The value is outside [0, 1] or NaN.
     pub fn unit(name: &'static str, value: f64) -> Result<f64, Self> {
-        if (0.0..=1.0).contains(&value) { Ok(value) } else { Err(Self::new(name, value, "in [0, 1]")) }
+        require((0.0..=1.0).contains(&value), name, value, "in [0, 1]").map(|()| value)
     }
+}
+
+/// Refuses `value` unless it `holds` what it must.
+///
+/// # Errors
+/// [`ParamError::new`] of the same words.
+pub fn require(
+    holds: bool,
+    name: impl Into<Cow<'static, str>>,
+    value: impl Display,
+    must: impl Into<Cow<'static, str>>,
+) -> Result<(), ParamError> {
+    if holds { Ok(()) } else { Err(ParamError::new(name, value, must)) }
 }
 
 /// Why a base could not do what it was asked.

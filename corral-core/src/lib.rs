@@ -78,6 +78,7 @@ pub mod registry;
 pub mod set;
 pub mod snapshot;
 pub mod text;
+pub mod vectors;
 
 pub use base::{Abilities, Base, Benched, Duty, Feedback, Proposal};
 pub use commons::Commons;
@@ -88,7 +89,7 @@ pub use ensemble::{
     BaseMetrics, Crediting, Ensemble, EnsembleError, EnsembleParams, Feed, Metrics, Observation, Outcome,
     Propensities, Refused, Tally,
 };
-pub use error::{BaseError, ParamError};
+pub use error::{BaseError, ParamError, require};
 pub use master::{Credit, Master, MasterError, Telemetry};
 pub use memo::Memo;
 pub use order::Order;

@@ -3,6 +3,7 @@
 use rand_core::Rng;
 
 use crate::audit::Audit;
+use crate::omd::OmdError;
 use crate::{Order, ParamError, SnapshotError, sample_index};
 
 /// A master: a distribution over bases, moved by the losses of the decisions that were played. A state machine over
@@ -247,6 +248,15 @@ pub enum MasterError {
     /// A snapshot that cannot be used.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+}
+
+impl From<OmdError> for MasterError {
+    fn from(error: OmdError) -> Self {
+        match error {
+            OmdError::Residual { residual, iterations } => Self::Step { residual, iterations },
+            _ => Self::Step { residual: f64::NAN, iterations: 0 },
+        }
+    }
 }
 
 /// A master and its parameters in one line.

@@ -119,7 +119,7 @@ impl Bounds {
     ///
     /// # Errors
     /// Names the first one that is not.
-    pub fn check(&self, name: &'static str, value: &impl Bounded) -> Result<(), ParamError> {
+    pub fn check(&self, name: &'static str, value: &(impl Bounded + ?Sized)) -> Result<(), ParamError> {
         let mut wrong = None;
         value.numbers(&mut |number| {
             if wrong.is_none() && !self.contain(number) {
@@ -162,16 +162,45 @@ impl<T: Bounded> Bounded for Option<T> {
     }
 }
 
-impl<T: Bounded> Bounded for Vec<T> {
+impl<T: Bounded> Bounded for [T] {
     fn numbers(&self, see: &mut dyn FnMut(f64)) {
         self.iter().for_each(|value| value.numbers(see));
     }
 }
 
+impl<T: Bounded> Bounded for Vec<T> {
+    fn numbers(&self, see: &mut dyn FnMut(f64)) {
+        self.as_slice().numbers(see);
+    }
+}
+
 /// Writes a struct of parameters: one line a parameter, `name: type = default, bounds;`. Without a default the parameter
-/// must be given; the bounds may be left out. Every field is public. See [`params`](mod@crate::params).
+/// must be given; the bounds may be left out. Every field is public. Enums behind it are parameters that are one of several words,
+/// written as in `kebab-case`. See [`params`](mod@crate::params).
 #[macro_export]
 macro_rules! params {
+    ($( $(#[$meta:meta])* pub enum $word:ident { $($variants:tt)* } )+) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize)]
+        #[cfg_attr(feature = "describe", derive(::schemars::JsonSchema))]
+        #[serde(rename_all = "kebab-case")]
+        pub enum $word { $($variants)* }
+    )+};
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident {
+            $( $(#[$field_meta:meta])* $field:ident : $type:ty $(= $default:expr)? $(, $bounds:expr)? ; )*
+        }
+        $($words:tt)+
+    ) => {
+        $crate::params! {
+            $(#[$meta])*
+            pub struct $name {
+                $( $(#[$field_meta])* $field : $type $(= $default)? $(, $bounds)? ; )*
+            }
+        }
+        $crate::params! { $($words)+ }
+    };
     (
         $(#[$meta:meta])*
         pub struct $name:ident {

@@ -10,8 +10,10 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::ParamError;
+use crate::params::Bounds;
 use crate::sample::{beta, normal, sample_index};
+use crate::vectors::{self, dot};
+use crate::{ParamError, require};
 
 /// A distribution over vectors of mean losses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -99,30 +101,27 @@ impl Prior {
     /// # Errors
     /// Names the first number that cannot be used.
     pub fn check(&self, arms: usize) -> Result<(), ParamError> {
-        if arms == 0 {
-            return Err(ParamError::new("the number of arms of the prior", arms, "at least 1"));
-        }
+        require(arms != 0, "the number of arms of the prior", arms, "at least 1")?;
         match self {
             Self::Beta { a, b } => {
-                numbers("prior.beta.a", a, arms, true)?;
-                numbers("prior.beta.b", b, arms, true)
+                numbers("prior.beta.a", a, arms, Bounds::POSITIVE)?;
+                numbers("prior.beta.b", b, arms, Bounds::POSITIVE)
             }
             Self::Gaussian { mean, variance, noise } => {
-                numbers("prior.gaussian.mean", mean, arms, false)?;
-                numbers("prior.gaussian.variance", variance, arms, true)?;
-                ParamError::positive("prior.gaussian.noise", *noise).map(|_| ())
+                numbers("prior.gaussian.mean", mean, arms, Bounds::FINITE)?;
+                numbers("prior.gaussian.variance", variance, arms, Bounds::POSITIVE)?;
+                Bounds::POSITIVE.check("prior.gaussian.noise", noise)
             }
             Self::Correlated { mean, covariance, noise } => {
-                numbers("prior.correlated.mean", mean, arms, false)?;
+                numbers("prior.correlated.mean", mean, arms, Bounds::FINITE)?;
                 ParamError::positive("prior.correlated.noise", *noise)?;
                 rows("prior.correlated.covariance", covariance, arms)?;
-                if covariance.len() != arms {
-                    return Err(ParamError::new(
-                        "the number of rows of prior.correlated.covariance",
-                        covariance.len(),
-                        "the number of arms",
-                    ));
-                }
+                require(
+                    covariance.len() == arms,
+                    "the number of rows of prior.correlated.covariance",
+                    covariance.len(),
+                    "the number of arms",
+                )?;
                 for (i, row) in covariance.iter().enumerate() {
                     for (j, v) in row.iter().enumerate().take(i) {
                         if (v - covariance[j][i]).abs() > 1e-12 * (row[i].abs() + covariance[j][j].abs()) {
@@ -143,11 +142,7 @@ impl Prior {
             }
             Self::OneGoodArm { probabilities, gap } => {
                 masses("prior.one-good-arm.probabilities", probabilities, arms)?;
-                if *gap > 0.0 && *gap <= 0.5 {
-                    Ok(())
-                } else {
-                    Err(ParamError::new("prior.one-good-arm.gap", gap, "in (0, 1/2]"))
-                }
+                require(*gap > 0.0 && *gap <= 0.5, "prior.one-good-arm.gap", gap, "in (0, 1/2]")
             }
         }
     }
@@ -170,10 +165,7 @@ impl Prior {
                 let normals: Vec<f64> = means.iter().map(|_| normal(rng)).collect();
                 let factor = cholesky(covariance).unwrap_or_default();
                 for (i, out) in means.iter_mut().enumerate() {
-                    // mu = m + L g, Sigma = L L^T
-                    *out = factor.get(i).map_or(f64::NAN, |row| {
-                        at(mean, i) + row.iter().zip(&normals).map(|(l, g)| l * g).sum::<f64>()
-                    });
+                    *out = factor.get(row(i)).map_or(f64::NAN, |row| at(mean, i) + dot(row, &normals));
                 }
             }
             Self::Finite { weights, means: rows, .. } => {
@@ -257,44 +249,37 @@ pub fn entropy(q: &[f64]) -> f64 {
     q.iter().filter(|q| **q > 0.0).map(|q| -q * q.ln()).sum()
 }
 
-/// The lower triangular L with L L^T = `matrix`, row by row (row i has i + 1 numbers).
+/// The lower triangular L with L L^T = `matrix`, row after row (row i has i + 1 numbers).
 ///
 /// # Errors
 /// The matrix is not positive semi-definite: names the pivot. Zero pivots (within 1e-12 of the trace) are allowed.
-pub fn cholesky(matrix: &[Vec<f64>]) -> Result<Vec<Vec<f64>>, ParamError> {
+pub fn cholesky(matrix: &[Vec<f64>]) -> Result<Vec<f64>, ParamError> {
     if let Some(row) = matrix.iter().find(|row| row.len() != matrix.len()) {
         return Err(ParamError::new("the length of a covariance's row", row.len(), "the number of rows"));
     }
-    let trace: f64 = matrix.iter().enumerate().map(|(i, row)| row[i].abs()).sum();
-    let slack = 1e-12 * trace;
-    let mut factor: Vec<Vec<f64>> = Vec::with_capacity(matrix.len());
-    for (i, row) in matrix.iter().enumerate() {
-        let mut line = vec![0.0; i + 1];
-        for j in 0..=i {
-            let done: f64 =
-                if j < i { dot(&line[..j], &factor[j][..j]) } else { dot(&line[..j], &line[..j]) };
-            let rest = row[j] - done;
-            if j < i {
-                let pivot = factor[j][j];
-                line[j] = if pivot > 0.0 { rest / pivot } else { 0.0 };
-                if pivot == 0.0 && rest.abs() > slack.sqrt() * row[i].abs().sqrt() {
-                    return Err(ParamError::new("the covariance's pivot", rest, "that of a positive matrix"));
-                }
-            } else if rest > slack {
-                line[i] = rest.sqrt();
-            } else if rest >= -slack {
-                line[i] = 0.0;
-            } else {
-                return Err(ParamError::new("the covariance's pivot", rest, "that of a positive matrix"));
+    let slack = 1e-12 * matrix.iter().enumerate().map(|(i, row)| row[i].abs()).sum::<f64>();
+    let refuse = |rest: f64| ParamError::new("the covariance's pivot", rest, "that of a positive matrix");
+    let mut factor: Vec<f64> = matrix.iter().zip(1..).flat_map(|(row, n)| row[..n].to_vec()).collect();
+    vectors::factorise(&mut factor, matrix.len(), dot, |rest| match rest {
+        _ if rest > slack => Ok(rest.sqrt()),
+        _ if rest >= -slack => Ok(0.0),
+        _ => Err(refuse(rest)),
+    })?;
+    // Below a pivot of 0 nothing may be left.
+    for j in (0..matrix.len()).filter(|j| factor[row(*j)][*j] == 0.0) {
+        for (i, line) in matrix.iter().enumerate().skip(j + 1) {
+            let rest = line[j] - dot(&factor[row(i)][..j], &factor[row(j)][..j]);
+            if rest.abs() > slack.sqrt() * line[i].abs().sqrt() {
+                return Err(refuse(rest));
             }
         }
-        factor.push(line);
     }
     Ok(factor)
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// Where row `i` of a lower triangle stands.
+fn row(i: usize) -> std::ops::Range<usize> {
+    vectors::triangle(i)..vectors::triangle(i + 1)
 }
 
 fn best(means: &[f64]) -> usize {
@@ -314,51 +299,26 @@ fn copy_row(row: Option<&Vec<f64>>, out: &mut [f64]) {
     }
 }
 
-/// `list` has one number, or `len`; all finite, and positive where `positive`.
-fn numbers(name: &'static str, list: &[f64], len: usize, positive: bool) -> Result<(), ParamError> {
-    if list.len() != 1 && list.len() != len {
-        return Err(ParamError::new(
-            name,
-            format_args!("of length {}", list.len()),
-            "one number, or one per arm",
-        ));
-    }
-    match list.iter().find(|v| !v.is_finite() || (positive && **v <= 0.0)) {
-        Some(v) if positive => Err(ParamError::new(name, v, "positive and finite")),
-        Some(v) => Err(ParamError::new(name, v, "finite")),
-        None => Ok(()),
-    }
+/// `list` has one number, or `len`, all within `bounds`.
+fn numbers(name: &'static str, list: &[f64], len: usize, bounds: Bounds) -> Result<(), ParamError> {
+    let found = format_args!("of length {}", list.len());
+    require(list.len() == 1 || list.len() == len, name, found, "one number, or one for each")?;
+    bounds.check(name, list)
 }
 
 /// `list` has one number, or `len`; none negative, not all zero.
 fn masses(name: &'static str, list: &[f64], len: usize) -> Result<(), ParamError> {
-    if list.len() != 1 && list.len() != len {
-        return Err(ParamError::new(
-            name,
-            format_args!("of length {}", list.len()),
-            "one number, or one for each",
-        ));
-    }
-    if let Some(v) = list.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
-        return Err(ParamError::new(name, v, "non-negative and finite"));
-    }
-    ParamError::positive(name, list.iter().sum()).map(|_| ())
+    numbers(name, list, len, Bounds::NON_NEGATIVE)?;
+    Bounds::POSITIVE.check(name, &list.iter().sum::<f64>())
 }
 
 /// At least one row, each of `arms` finite numbers.
 fn rows(name: &'static str, rows: &[Vec<f64>], arms: usize) -> Result<(), ParamError> {
-    if rows.is_empty() {
-        return Err(ParamError::new(name, "empty", "at least one row"));
-    }
+    require(!rows.is_empty(), name, "empty", "at least one row")?;
     for row in rows {
-        if row.len() != arms {
-            return Err(ParamError::new(
-                name,
-                format_args!("a row of length {}", row.len()),
-                "one number per arm",
-            ));
-        }
-        numbers(name, row, arms, false)?;
+        let found = format_args!("a row of length {}", row.len());
+        require(row.len() == arms, name, found, "one number per arm")?;
+        Bounds::FINITE.check(name, row)?;
     }
     Ok(())
 }
@@ -366,8 +326,8 @@ fn rows(name: &'static str, rows: &[Vec<f64>], arms: usize) -> Result<(), ParamE
 /// Means that the noise can have.
 fn hypotheses(name: &'static str, means: &[Vec<f64>], noise: Noise) -> Result<(), ParamError> {
     match noise {
-        Noise::Gaussian(variance) => ParamError::positive("the prior's noise", variance).map(|_| ()),
-        Noise::Bernoulli => means.iter().flatten().try_for_each(|m| ParamError::unit(name, *m).map(|_| ())),
+        Noise::Gaussian(variance) => Bounds::POSITIVE.check("the prior's noise", &variance),
+        Noise::Bernoulli => Bounds::UNIT.check(name, means),
     }
 }
 

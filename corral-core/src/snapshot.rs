@@ -75,6 +75,14 @@ impl SnapshotError {
     }
 }
 
+/// Refuses a state that was read and is not `sound`: says what it `has`.
+///
+/// # Errors
+/// It is not sound.
+pub fn ensure(sound: bool, has: impl fmt::Display) -> Result<(), SnapshotError> {
+    if sound { Ok(()) } else { Err(SnapshotError::state(has)) }
+}
+
 /// FNV-1a, 64 bits: a check against accidents, not against enemies.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
@@ -88,14 +96,18 @@ pub(crate) fn checksum(bytes: &[u8]) -> u64 {
 pub fn seal<T: Serialize + ?Sized>(algorithm: &str, version: u16, state: &T) -> Vec<u8> {
     let name = &algorithm.as_bytes()[..algorithm.len().min(255)];
     let payload = postcard::to_stdvec(state).unwrap_or_default();
-    let mut out = Vec::with_capacity(payload.len() + name.len() + 24);
-    out.extend_from_slice(&MAGIC);
-    out.push(FORMAT);
-    out.push(name.len() as u8);
-    out.extend_from_slice(name);
+    let mut head = Vec::with_capacity(payload.len() + name.len() + 24);
+    head.extend_from_slice(&MAGIC);
+    head.extend_from_slice(&[FORMAT, name.len() as u8]);
+    head.extend_from_slice(name);
+    frame(head, version, &payload)
+}
+
+/// What follows the head: version, length, payload and checksum.
+fn frame(mut out: Vec<u8>, version: u16, payload: &[u8]) -> Vec<u8> {
     out.extend_from_slice(&version.to_le_bytes());
     out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-    out.extend_from_slice(&payload);
+    out.extend_from_slice(payload);
     let sum = checksum(&out);
     out.extend_from_slice(&sum.to_le_bytes());
     out
@@ -114,13 +126,7 @@ pub(crate) fn reframe(bytes: &[u8], change: impl FnOnce(&mut u16, &mut Vec<u8>))
     let mut version = u16::from_le_bytes([bytes[head], bytes[head + 1]]);
     let mut payload = bytes[head + 10..end].to_vec();
     change(&mut version, &mut payload);
-    let mut out = bytes[..head].to_vec();
-    out.extend_from_slice(&version.to_le_bytes());
-    out.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-    out.extend_from_slice(&payload);
-    let sum = checksum(&out);
-    out.extend_from_slice(&sum.to_le_bytes());
-    Some(out)
+    Some(frame(bytes[..head].to_vec(), version, &payload))
 }
 
 /// Reads back what [`seal`] wrote. The caller still owes the checks that a constructor would make.
@@ -166,11 +172,8 @@ pub fn open<T: DeserializeOwned>(algorithm: &str, version: u16, bytes: &[u8]) ->
             expected: version,
         });
     }
-    let (state, rest) =
-        postcard::take_from_bytes(&bytes[body..end]).map_err(|e| SnapshotError::State(e.to_string()))?;
-    if !rest.is_empty() {
-        return Err(SnapshotError::State(format!("{} bytes are left over", rest.len())));
-    }
+    let (state, rest) = postcard::take_from_bytes(&bytes[body..end]).map_err(SnapshotError::state)?;
+    ensure(rest.is_empty(), format_args!("{} bytes are left over", rest.len()))?;
     Ok(state)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
-use corral_core::{ParamError, Rng, params};
+use corral_core::{ParamError, Rng, params, require};
 
 use crate::world::{Make, named};
 use crate::{BuildError, Draw};
@@ -46,9 +46,7 @@ impl Delay {
     /// # Errors
     /// The mean is negative or not finite.
     pub fn geometric(mean: f64) -> Result<Self, ParamError> {
-        if !(0.0..f64::INFINITY).contains(&mean) {
-            return Err(ParamError::new("mean", mean, "finite and not negative"));
-        }
+        require((0.0..f64::INFINITY).contains(&mean), "mean", mean, "finite and not negative")?;
         Ok(Self { kind: Kind::Geometric(mean / (1.0 + mean)), lost: 0.0 })
     }
 
@@ -67,9 +65,7 @@ impl Delay {
     /// # Errors
     /// The block is empty.
     pub fn reordered(block: u64) -> Result<Self, ParamError> {
-        if block == 0 {
-            return Err(ParamError::new("block", block, "at least 1"));
-        }
+        require(block != 0, "block", block, "at least 1")?;
         Ok(Self { kind: Kind::Reordered(block), lost: 0.0 })
     }
 

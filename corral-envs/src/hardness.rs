@@ -1,26 +1,7 @@
 //! The pair of environments of the hardness theorem. Its two bases are `hardness-first` and `hardness-second`.
 
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{Rng, params};
-use serde::{Deserialize, Serialize};
-
 use crate::arms::deterministic;
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
-
-/// Which of the two environments.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Which {
-    /// E_1: arms 0 and 1 are the better ones.
-    First,
-    /// E_2: arms 2 and 3 are.
-    Second,
-    /// One of the two, with equal probability.
-    #[default]
-    Random,
-}
+use crate::prelude::*;
 
 params! {
     /// Parameters of the hardness environment.
@@ -28,9 +9,30 @@ params! {
         /// Which of the two.
         which: Which = Which::Random;
     }
+
+    /// Which of the two environments.
+    pub enum Which {
+        /// E_1: arms 0 and 1 are the better ones.
+        First,
+        /// E_2: arms 2 and 3 are.
+        Second,
+        /// One of the two, with equal probability.
+        #[default]
+        Random,
+    }
 }
 
 impl Builds for HardnessParams {
+    const ENTRY: Entry = Entry {
+        name: "hardness",
+        summary: "the hardness theorem's pair: four arms with fixed losses 0.1 to 0.4; run with its two bases",
+        source: "the paper, hardness theorem",
+        fits: "stochastic; no master over hardness-first and hardness-second has less than linear regret",
+        cost: "O(1)",
+        kind: Kind::Arms,
+        ..Entry::EMPTY
+    };
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let (losses, which) = self.draw(ask.rng);
         ask.game(deterministic(losses.to_vec()).with_fact("environment", f64::from(which)))
@@ -56,18 +58,7 @@ impl HardnessParams {
     }
 }
 
-pub(crate) const ROWS: &[Row<Build>] = &[row::<HardnessParams>(
-    Entry {
-        name: "hardness",
-        summary: "the hardness theorem's pair: four arms with fixed losses 0.1 to 0.4; run with its two bases",
-        source: "the paper, hardness theorem",
-        fits: "stochastic; no master over hardness-first and hardness-second has less than linear regret",
-        cost: "O(1)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
-    },
-    "",
-)];
+crate::world::rows![HardnessParams];
 
 #[cfg(test)]
 mod tests {

@@ -36,6 +36,7 @@ mod bandit;
 mod delay;
 mod draw;
 mod environment;
+mod prelude;
 mod registry;
 mod regret;
 mod rescaled;

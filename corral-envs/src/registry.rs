@@ -1,6 +1,6 @@
 //! Environments by name.
 //!
-//! Each module with environments exports its rows; a new module adds one line to [`REGISTRY`].
+//! Each folder lists its worlds; a new one adds its parameters to that list.
 
 use corral_core::registry::{BuildError, Entry, Registry};
 use corral_core::{Rng, Scale};
@@ -8,35 +8,11 @@ use serde::Deserialize;
 
 use crate::rescaled::Rescaled;
 use crate::world::{Ask, Build, WHAT, World};
+use crate::{arms, contextual, data, hardness, points};
 
 /// What can be built.
-pub const REGISTRY: Registry<Build> = Registry::new(
-    WHAT,
-    &[
-        crate::arms::STOCHASTIC,
-        crate::arms::BAYESIAN,
-        crate::arms::OBLIVIOUS,
-        crate::arms::REPLAY,
-        crate::arms::ADAPTIVE,
-        crate::arms::CURVES,
-        crate::contextual::TABULAR,
-        crate::contextual::REFERENCE,
-        crate::contextual::TREE,
-        crate::contextual::LINEAR,
-        crate::contextual::SPHERE,
-        crate::contextual::REPRESENTATIONS,
-        crate::contextual::ADVICE,
-        crate::contextual::CONTRARY,
-        crate::data::DATASET,
-        crate::data::LOGGED,
-        crate::hardness::ROWS,
-        crate::points::ADVERSARIAL,
-        crate::points::CONVEX,
-        crate::points::STOCHASTIC,
-        crate::points::NORMAL,
-        crate::points::REFERENCE,
-    ],
-);
+pub const REGISTRY: Registry<Build> =
+    Registry::new(WHAT, &[arms::ROWS, contextual::ROWS, data::ROWS, hardness::ROWS, points::ROWS]);
 
 /// What is said of every environment.
 pub fn entries() -> impl Iterator<Item = &'static Entry> + Clone {

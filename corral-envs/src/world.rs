@@ -69,14 +69,30 @@ impl Ask<'_> {
 
 /// Parameters of an environment.
 pub(crate) trait Builds: Params {
+    /// What is said of the environment.
+    const ENTRY: Entry;
+    /// Keys, as TOML, that build it.
+    const EXAMPLE: &'static str = "";
+
     /// The world that they describe.
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError>;
 }
 
-/// The row of the environment with the parameters `P`, and keys, as TOML, that build it.
-pub(crate) const fn row<P: Builds>(entry: Entry, example: &'static str) -> Row<Build> {
+/// The row of the environment with the parameters `P` that `entry` describes and `example` builds.
+pub(crate) const fn row<P: Builds>((entry, example): (Entry, &'static str)) -> Row<Build> {
     Row::of::<P>(entry, Build { example, make: make::<P> })
 }
+
+/// The rows of parameters; `Params(ANOTHER)` is another entry, with its example, of the same parameters.
+macro_rules! rows {
+    (@of $params:ident) => { (<$params as crate::world::Builds>::ENTRY, <$params as crate::world::Builds>::EXAMPLE) };
+    (@of $params:ident $other:ident) => { $other };
+    ($($params:ident $(($other:ident))?),* $(,)?) => {
+        pub(crate) const ROWS: &[corral_core::registry::Row<crate::world::Build>] =
+            &[$( crate::world::row::<$params>(crate::world::rows!(@of $params $($other)?)) ),*];
+    };
+}
+pub(crate) use rows;
 
 fn make<P: Builds>(params: &toml::Table, ask: Ask<'_>) -> Result<World, BuildError> {
     let name = ask.name;

@@ -1,6 +1,7 @@
 //! Contextual environments: each against its definition, and input that is refused.
 
 use corral_core::policy::Policy;
+use corral_core::vectors::dot;
 use corral_core::{Arm, Context};
 use corral_envs::contextual::{TreeParams, reference_class};
 use corral_envs::{Bandit, Environment, World, build};
@@ -222,10 +223,6 @@ fn the_ladder_separates_depths() {
         shallow > 0.36 && shallow + 0.05 < middle && middle + 0.05 < deep && deep == 1.0,
         "{shallow} {middle} {deep}"
     );
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Every link: rows of norm at most 1, means as the link says, from the parameters that the world was drawn with.

@@ -1,9 +1,7 @@
 //! Kernels on symmetric matrices stored as their lower triangle, row after row: row i has i + 1 numbers.
 
-/// How many numbers a symmetric matrix of `dim` rows takes.
-pub(crate) fn size(dim: usize) -> usize {
-    dim * (dim + 1) / 2
-}
+use corral_core::vectors;
+pub(crate) use corral_core::vectors::triangle as size;
 
 /// A_ij.
 #[inline]
@@ -92,17 +90,7 @@ pub(crate) fn cholesky(matrix: &mut [f64], dim: usize) -> Option<()> {
 
 /// As [`cholesky`], where `root` says what becomes of a pivot; below one that is 0 everything is 0.
 pub(crate) fn factorise(matrix: &mut [f64], dim: usize, root: impl Fn(f64) -> Option<f64>) -> Option<()> {
-    for i in 0..dim {
-        let (done, from_i) = matrix.split_at_mut(size(i));
-        let row = &mut from_i[..=i];
-        for j in 0..i {
-            let other = &done[size(j)..size(j) + j + 1];
-            let rest = row[j] - dot(&row[..j], &other[..j]);
-            row[j] = if other[j] > 0.0 { rest / other[j] } else { 0.0 };
-        }
-        row[i] = root(row[i] - dot(&row[..i], &row[..i]))?;
-    }
-    Some(())
+    vectors::factorise(matrix, dim, dot, |pivot| root(pivot).ok_or(())).ok()
 }
 
 /// The factor of A + x x^T from that of A, in place: O(d^2) (Gill, Golub, Murray, Saunders 1974). `x` is spoilt.

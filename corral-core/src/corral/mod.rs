@@ -30,7 +30,7 @@ pub use params::{CorralParams, Horizon, Rate, Step};
 use self::engine::{Engine, Lazy};
 use self::state::State;
 use crate::audit::{Audit, Auditor, Round};
-use crate::omd::{Losses, OmdError};
+use crate::omd::Losses;
 use crate::{Credit, LossDomain, Master, MasterError, Order, ParamError, Telemetry, memory};
 
 /// Length of the first epoch when the horizon is unknown.
@@ -297,21 +297,15 @@ impl Corral {
     #[inline]
     fn descend(&mut self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
         let loss = loss * self.epoch.fall();
-        let step = match credit {
-            Credit::Chosen { base, weight } => self.engine.step_one(base, loss * weight),
+        match credit {
+            Credit::Chosen { base, weight } => self.engine.step_one(base, loss * weight)?,
             Credit::Shared(weights) => {
                 self.estimates.clear();
                 self.estimates.extend(weights.iter().map(|weight| loss * weight));
-                self.engine.step_all(&self.estimates)
+                self.engine.step_all(&self.estimates)?
             }
         };
-        match step {
-            Ok(_) => Ok(()),
-            Err(OmdError::Residual { residual, iterations }) => {
-                Err(MasterError::Step { residual, iterations })
-            }
-            Err(_) => Err(MasterError::Step { residual: f64::NAN, iterations: 0 }),
-        }
+        Ok(())
     }
 
     /// Line "if 1/pbar_{t+1,i} > rho_{t,i}".

@@ -7,54 +7,47 @@ use serde::{Deserialize, Serialize};
 use crate::registry::Kind;
 use crate::{LossDomain, Scale};
 
-/// How the master credits a loss: base i's loss is estimated by `loss * weight_i`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Crediting {
-    /// Algorithm 1: 1/pbar_i for the base that was followed, 0 for the others. Asks one base a round.
-    #[default]
-    Chosen,
-    /// The remark after Algorithm 1: 1/sum of pbar_j over the bases that proposed the same decision, for each of them.
-    /// Asks every base.
-    SameDecision,
-    /// pi_i(theta)/sum_j pbar_j pi_j(theta), with pi_i(theta) the probability with which base i proposes theta: lowest
-    /// variance. A base that has no likelihood counts by the decision that it draws.
-    Likelihood,
-}
+crate::params! {
+    /// How the master credits a loss: base i's loss is estimated by `loss * weight_i`.
+    pub enum Crediting {
+        /// Algorithm 1: 1/pbar_i for the base that was followed, 0 for the others. Asks one base a round.
+        #[default]
+        Chosen,
+        /// The remark after Algorithm 1: 1/sum of pbar_j over the bases that proposed the same decision, for each of them.
+        /// Asks every base.
+        SameDecision,
+        /// pi_i(theta)/sum_j pbar_j pi_j(theta), with pi_i(theta) the probability with which base i proposes theta: lowest
+        /// variance. A base that has no likelihood counts by the decision that it draws.
+        Likelihood,
+    }
 
-/// What the bases learn.
-///
-/// Where the credit rule is not `chosen`, a base is told losses of decisions that others drew. A base that divides by its
-/// own probability of the decision (it does not [learn from others](crate::Abilities::learns_from_others)) is then fed
-/// with the credit rule's weight under every feed: with weight 1 its estimates would be biased by Q/pi_i, and all of its
-/// mass would end on one arm.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Feed {
-    /// The loss with the weight of the credit rule: inside the theorem.
-    #[default]
-    Weighted,
-    /// The observed loss with weight 1, where the credit rule gives a weight: for stochastic bases.
-    Raw,
-    /// As `Raw`, and every base that learns from others sees every round, whoever proposed: outside the theorem. Bases
-    /// that then have the same model of the loss keep it once ([`Base::share`](crate::Base::share)).
-    Everyone,
-}
+    /// What the bases learn.
+    ///
+    /// Where the credit rule is not `chosen`, a base is told losses of decisions that others drew. A base that divides by its
+    /// own probability of the decision (it does not [learn from others](crate::Abilities::learns_from_others)) is then fed
+    /// with the credit rule's weight under every feed: with weight 1 its estimates would be biased by Q/pi_i, and all of its
+    /// mass would end on one arm.
+    pub enum Feed {
+        /// The loss with the weight of the credit rule: inside the theorem.
+        #[default]
+        Weighted,
+        /// The observed loss with weight 1, where the credit rule gives a weight: for stochastic bases.
+        Raw,
+        /// As `Raw`, and every base that learns from others sees every round, whoever proposed: outside the theorem. Bases
+        /// that then have the same model of the loss keep it once ([`Base::share`](crate::Base::share)).
+        Everyone,
+    }
 
-/// Which probabilities a ticket carries beside that of its base. What is not asked for costs nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Propensities {
-    /// None, but where the credit rule computes it anyway.
-    #[default]
-    None,
-    /// That of the decision: [`Ticket::propensity`](crate::Ticket::propensity).
-    Decision,
-    /// That of the decision, and each base's own: [`Ticket::likelihoods`](crate::Ticket::likelihoods).
-    EveryBase,
+    /// Which probabilities a ticket carries beside that of its base. What is not asked for costs nothing.
+    pub enum Propensities {
+        /// None, but where the credit rule computes it anyway.
+        #[default]
+        None,
+        /// That of the decision: [`Ticket::propensity`](crate::Ticket::propensity).
+        Decision,
+        /// That of the decision, and each base's own: [`Ticket::likelihoods`](crate::Ticket::likelihoods).
+        EveryBase,
+    }
 }
 
 /// How an ensemble is put together; the default is the paper's.

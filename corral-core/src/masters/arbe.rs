@@ -21,13 +21,7 @@
 //! second phase are ours. The paper finds a gap between single policies; here a base stands for a policy, because a
 //! master does not see what a base plays. Nobody is started over when others are dropped.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, RegretBound, Roster};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Arbe`].

@@ -10,31 +10,7 @@
 //!
 //! Guarantees: none. The paper's theorem is about the paper's algorithm.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, all};
-use super::{MasterSetup, Roster};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, Rate, SnapshotError};
-
-/// Whose rules to follow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CorralProgram {
-    /// The paper's.
-    #[default]
-    Paper,
-    /// Those of pacchiano/modelselection.
-    AsModelselection,
-    /// Those of VowpalWabbit/coba.
-    AsCoba,
-    /// Those of SMPyBandits.
-    AsSmpybandits,
-    /// Those of a C++ header for smoothed bases.
-    AsAdversarialMasterH,
-}
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of Corral by the rules of a public program.
@@ -43,6 +19,21 @@ crate::params! {
         rules: CorralProgram = CorralProgram::Paper;
         /// The learning rate; unset: the program's own default.
         rate: Option<f64> = None, Bounds::POSITIVE;
+    }
+
+    /// Whose rules to follow.
+    pub enum CorralProgram {
+        /// The paper's.
+        #[default]
+        Paper,
+        /// Those of pacchiano/modelselection.
+        AsModelselection,
+        /// Those of VowpalWabbit/coba.
+        AsCoba,
+        /// Those of SMPyBandits.
+        AsSmpybandits,
+        /// Those of a C++ header for smoothed bases.
+        AsAdversarialMasterH,
     }
 }
 
@@ -236,9 +227,7 @@ impl Rule for AsPublishedRule {
     };
 
     fn new(params: &AsPublishedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        if params.rules == CorralProgram::Paper {
-            return Err(ParamError::new("rules", "paper", "those of a public program"));
-        }
+        require(params.rules != CorralProgram::Paper, "rules", "paper", "those of a public program")?;
         let bases = setup.bases;
         let (gamma, grow) = match setup.horizon {
             Some(rounds) => {

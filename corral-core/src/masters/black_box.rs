@@ -22,13 +22,7 @@
 //! the actions of the paper are bases here: a master cannot see which policy a base played, so that it cannot make a
 //! policy its candidate.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, Roster};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`BlackBox`].
@@ -207,9 +201,7 @@ impl Rule for BlackBoxRule {
         if !(sensible(state.before) && sensible(state.stretch) && state.lead.is_finite()) {
             return Err(SnapshotError::state("its epoch is none"));
         }
-        if !(0.0..=1.0).contains(&state.share) {
-            return Err(SnapshotError::state(format!("a share of {}", state.share)));
-        }
+        ensure((0.0..=1.0).contains(&state.share), format_args!("a share of {}", state.share))?;
         Ok(())
     }
 }

@@ -11,13 +11,7 @@
 //! regret bound holds with high probability. **Experimental**: after memory of the paper, whose bound is for its own
 //! bandit algorithm; for bases it is not stated there.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, all};
-use super::{MasterSetup, Roster};
-use crate::omd::{LogBarrier, Losses, OmdError};
-use crate::registry::{Entry, Status};
-use crate::{Credit, MasterError, ParamError, Rate, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of the clipped Corral.
@@ -93,9 +87,7 @@ impl Rule for ClippedRule {
     };
 
     fn new(params: &ClippedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        let Some(horizon) = setup.horizon else {
-            return Err(ParamError::new("horizon", "not known", "known where p is clipped"));
-        };
+        let horizon = setup.known_horizon("known where p is clipped")?;
         let bases = setup.bases;
         let rate = params.rate.value(bases, horizon) / setup.range.sqrt();
         let barrier = LogBarrier::new(&vec![bases as f64; bases], &vec![rate; bases])
@@ -127,10 +119,7 @@ impl Rule for ClippedRule {
             _ => Losses::Dense(&self.estimates),
         };
         if last.is_some() {
-            self.barrier.step(losses).map_err(|e| match e {
-                OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
-                _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
-            })?;
+            self.barrier.step(losses)?;
         }
         let ceiling = 1.0 / self.floor;
         if self.barrier.inverse().iter().any(|w| *w > ceiling * (1.0 + 1e-12) && w.is_finite()) {

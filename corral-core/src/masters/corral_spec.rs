@@ -1,14 +1,12 @@
 //! Corral in the registry: the paper's algorithm, and its presets after public programs.
 
-use serde::Deserializer;
-
 use super::as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
 use super::clipped::{ClippedParams, ClippedRule};
 use super::practical::{Fall, Practical, PracticalParams};
-use super::{MasterSetup, Ruled};
+use super::{Listed, MasterSetup, Ruled};
 use crate::params::Bounds;
-use crate::registry::{BuildError, Entry, Status, read};
-use crate::{Corral, CorralParams, Horizon, Master, ParamError, Rate, Step};
+use crate::registry::{Entry, Status};
+use crate::{CorralParams, Horizon, Master, ParamError, Rate, Step, require};
 
 crate::params! {
     /// What a spec says of Corral: everything but the number of bases, and the horizon where it is that of the run.
@@ -35,16 +33,25 @@ crate::params! {
     }
 }
 
-pub(super) const ENTRY: Entry = Entry {
-    name: "corral",
-    summary: "mirror descent with the log barrier, and rates that grow where probabilities fall",
-    source: "Agarwal, Luo, Neyshabur, Schapire 2017, Corralling a Band of Bandit Algorithms",
-    regret: "M ln T/eta + T eta - E[rho]/(40 eta ln T): the best base run alone, if bases are stable",
-    fits: "feed weighted (the theorem) or raw (stochastic bases); any losses",
-    cost: "O(M) up to 256 bases; independent of M from there on",
-    status: Status::Paper,
-    ..Entry::EMPTY
-};
+impl Listed for CorralSpec {
+    type Params = Self;
+
+    const ENTRY: Entry = Entry {
+        name: "corral",
+        summary: "mirror descent with the log barrier, and rates that grow where probabilities fall",
+        source: "Agarwal, Luo, Neyshabur, Schapire 2017, Corralling a Band of Bandit Algorithms",
+        regret: "M ln T/eta + T eta - E[rho]/(40 eta ln T): the best base run alone, if bases are stable",
+        fits: "feed weighted (the theorem) or raw (stochastic bases); any losses",
+        cost: "O(M) up to 256 bases; independent of M from there on",
+        status: Status::Paper,
+        ..Entry::EMPTY
+    };
+
+    fn build(spec: Self, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
+        setup.check()?;
+        spec.master(setup)
+    }
+}
 
 impl CorralSpec {
     /// The master of this spec over the bases of `setup`.
@@ -64,31 +71,21 @@ impl CorralSpec {
             return self.without_horizon(setup);
         }
         if self.rules == CorralProgram::Paper {
-            let mut corral = Corral::new(CorralParams {
+            let params = CorralParams {
                 rate: self.rate.unwrap_or_default(),
                 prior: self.prior.clone(),
                 baseline: self.baseline,
-                losses: setup.losses,
                 step: self.step,
                 ..CorralParams::new(setup.bases, horizon)
-            })?;
-            if setup.range > 1.0 {
-                corral
-                    .start_over(setup.range, setup.horizon)
-                    .map_err(|_| ParamError::new("range", setup.range, "finite and at least 1"))?;
-            }
+            };
+            let mut corral = setup.corral(params, setup.horizon)?;
             if self.audit && setup.bases > 0 {
                 corral.start_audit(0).map_err(|_| ParamError::new("audit", true, "asked before a run"))?;
             }
             return Ok(Box::new(corral));
         }
-        if self.prior.is_some() || self.baseline || self.audit || self.step != Step::Auto {
-            return Err(ParamError::new(
-                "rules",
-                "a public program's",
-                "the paper's where prior, baseline, audit or step is set",
-            ));
-        }
+        let must = "the paper's where prior, baseline, audit or step is set";
+        require(self.is_plain(), "rules", "a public program's", must)?;
         let rounds = match horizon {
             Horizon::Known(rounds) => Some(rounds),
             Horizon::Restart | Horizon::Unknown => None,
@@ -98,16 +95,18 @@ impl CorralSpec {
         let setup = MasterSetup { horizon: rounds, ..setup.clone() };
         Ok(Box::new(Ruled::<AsPublishedRule>::new(params, &setup)?))
     }
-}
 
-impl CorralSpec {
+    /// Nothing is asked that the paper's program alone has.
+    fn is_plain(&self) -> bool {
+        self.prior.is_none() && !self.baseline && !self.audit && self.step == Step::Auto
+    }
+
     /// Over the clipped simplex.
     fn clipped(&self, horizon: Horizon, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
-        let others = self.prior.is_some() || self.baseline || self.audit || self.step != Step::Auto;
         let Horizon::Known(rounds) = horizon else {
             return Err(ParamError::choice("clipped", "needs a number of rounds: the floor is 1/(T M)"));
         };
-        if others || self.rules != CorralProgram::Paper {
+        if !self.is_plain() || self.rules != CorralProgram::Paper {
             let why = "goes with no prior, baseline, audit, step or rules of another program";
             return Err(ParamError::choice("clipped", why));
         }
@@ -142,12 +141,4 @@ impl CorralSpec {
         };
         Ok(Box::new(Practical::new(params, setup)?))
     }
-}
-
-pub(super) fn build<'de, D: Deserializer<'de>>(
-    params: D,
-    setup: &MasterSetup,
-) -> Result<Box<dyn Master>, BuildError> {
-    let spec: CorralSpec = read("master", ENTRY.name, params)?;
-    setup.check().and_then(|()| spec.master(setup)).map_err(|e| BuildError::refused("master", ENTRY.name, e))
 }

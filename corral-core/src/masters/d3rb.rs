@@ -26,26 +26,7 @@
 //! the best base: no candidate bound is needed. Nothing is guaranteed for other losses: it is deterministic, and its
 //! regret is linear against losses that depend on its choice.
 
-use serde::{Deserialize, Serialize};
-
-use super::earned::{Earned, follow, iterated_width};
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, Roster, Rulebook};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
-
-/// How [`D3rb`] and [`Ed2rb`] choose a base.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum BalanceDraw {
-    /// The least potential phi_i.
-    #[default]
-    Least,
-    /// With probability ~ 1/d_i^2.
-    Stochastic,
-}
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`D3rb`] and [`Ed2rb`].
@@ -61,6 +42,15 @@ crate::params! {
         rules: Rulebook = Rulebook::Paper;
         /// How a base is chosen: least (the least potential), or stochastic (with probability ~ 1/d^2).
         draw: BalanceDraw = BalanceDraw::Least;
+    }
+
+    /// How [`D3rb`] and [`Ed2rb`] choose a base.
+    pub enum BalanceDraw {
+        /// The least potential phi_i.
+        #[default]
+        Least,
+        /// With probability ~ 1/d_i^2.
+        Stochastic,
     }
 }
 

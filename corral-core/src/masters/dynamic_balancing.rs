@@ -14,14 +14,7 @@
 //! break them. Deterministic, so its regret is linear against losses that depend on its choice. From memory, constants
 //! too.
 
-use serde::{Deserialize, Serialize};
-
-use super::earned::{Earned, follow, iterated_width};
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, RegretBound, Roster};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`DynamicBalancing`].

@@ -52,7 +52,7 @@ impl ExponentialWeights {
     pub(super) fn favour(&mut self, roster: &Roster, bonus: f64, current: &[f64]) {
         let unit = self.rate * bonus;
         // Without mixing p may underflow, and the bonus with it is capped.
-        let least = lanes::least(current, current, |p, _| p).max(LEAST);
+        let least = lanes::least(current, current, |p, _| [p])[0].max(LEAST);
         if roster.left() != roster.bases() || !(unit <= SMALL * least) || self.age >= OLD {
             for i in roster.iter() {
                 self.sums[i] -= bonus / current[i].max(LEAST);
@@ -138,7 +138,7 @@ impl ExponentialWeights {
 
     fn total(&self, roster: &Roster) -> f64 {
         if roster.left() == roster.bases() {
-            lanes::sum(&self.weights, &self.weights, |w, _| w)
+            lanes::sums(&self.weights, &self.weights, |w, _| [w])[0]
         } else {
             roster.iter().map(|i| self.weights[i]).sum()
         }

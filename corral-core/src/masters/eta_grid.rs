@@ -14,15 +14,8 @@
 //! the bases live under p. In simulations it came near the best fixed rate on stationary problems; it inherits the
 //! starvation of slow starters, because the hedge is as short-sighted as its best member.
 
-use serde::{Deserialize, Serialize};
-
-use super::entropy::ExponentialWeights;
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, Roster};
-use crate::omd::{LogBarrier, Losses};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{Credit, MasterError, ParamError, SnapshotError, memory};
+use super::prelude::*;
+use crate::memory;
 
 crate::params! {
     /// Parameters of [`EtaGrid`].
@@ -77,13 +70,9 @@ impl Rule for EtaGridRule {
     };
 
     fn new(params: &EtaGridParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        let Some(horizon) = setup.horizon else {
-            return Err(ParamError::new("horizon", "not known", "known"));
-        };
+        let horizon = setup.known_horizon("known")?;
         let (bases, copies, rounds) = (setup.bases, params.rates.len(), horizon as f64);
-        if copies == 0 {
-            return Err(ParamError::new("rates", "[]", "at least one rate"));
-        }
+        require(copies != 0, "rates", "[]", "at least one rate")?;
         memory::claim("rates", format_args!("of length {copies}"), 8 * copies as u128 * bases as u128)?;
         // Losses whose own weights reach rho have second moments up to rho.
         let unit = 1.0 / (rounds * setup.range).sqrt();

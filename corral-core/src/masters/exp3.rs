@@ -20,14 +20,7 @@
 //! exponentially, so a base that learns from weighted losses can be starved or drowned ("EXP3 induces probabilities
 //! that are exponentially small"). Constants from memory.
 
-use serde::{Deserialize, Serialize};
-
-use super::entropy::ExponentialWeights;
-use super::rule::{Credited, Rule, Ruled};
-use super::{MasterSetup, Roster, Rulebook};
-use crate::params::Bounds;
-use crate::registry::Entry;
-use crate::{MasterError, ParamError, Rate, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Exp3`].

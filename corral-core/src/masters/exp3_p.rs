@@ -12,14 +12,7 @@
 //! It needs T, or all three constants. Under delay the bonus b/pbar_i uses the distribution in force when the loss arrives,
 //! which the theorem does not cover. From memory.
 
-use serde::{Deserialize, Serialize};
-
-use super::entropy::ExponentialWeights;
-use super::rule::{Credited, Rule, Ruled};
-use super::{MasterSetup, Roster};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Exp3P`].
@@ -66,10 +59,8 @@ impl Rule for Exp3PRule {
 
     fn new(params: &Exp3PParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases as f64;
-        let horizon = || match setup.horizon {
-            Some(rounds) => Ok(rounds as f64),
-            None => Err(ParamError::new("horizon", "not known", "known, or rate, bonus and mixing given")),
-        };
+        let horizon =
+            || setup.known_horizon("known, or rate, bonus and mixing given").map(|rounds| rounds as f64);
         // Gains whose own weights reach rho have second moments up to rho: T M becomes T M rho.
         let rate = match params.rate {
             Some(rate) => rate,

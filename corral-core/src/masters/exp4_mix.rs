@@ -15,14 +15,7 @@
 //! It is logarithmic in M where decisions are shared; it is not sqrt(T), and it needs T and the bases' bounds. The
 //! bounds are from memory.
 
-use serde::{Deserialize, Serialize};
-
-use super::entropy::ExponentialWeights;
-use super::rule::{Credited, Rule, Ruled};
-use super::{MasterSetup, RegretBound, Roster};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Exp4Mix`].
@@ -65,10 +58,7 @@ impl Rule for Exp4MixRule {
 
     fn new(params: &Exp4MixParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases as f64;
-        let horizon = || match setup.horizon {
-            Some(rounds) => Ok(rounds as f64),
-            None => Err(ParamError::new("horizon", "not known", "known, or rate and mixing given")),
-        };
+        let horizon = || setup.known_horizon("known, or rate and mixing given").map(|rounds| rounds as f64);
         let shared = match params.actions {
             Some(actions) => bases.min(actions as f64),
             None => bases,

@@ -3,13 +3,7 @@
 //! pbar = e_i for ever; when base i is retired, the lowest index that is left. Expects any feed; the weight is 1.
 //! Guarantees the regret of that base and nothing else.
 
-use serde::{Deserialize, Serialize};
-
-use super::earned::follow;
-use super::rule::{Credited, Rule, Ruled};
-use super::{MasterSetup, Roster};
-use crate::registry::Entry;
-use crate::{MasterError, ParamError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Fixed`].

@@ -16,13 +16,7 @@
 //! every i at once, where each R_i is known. It needs T. **Experimental**: the rule is from memory; rho_1 = 2M and the order
 //! of the loop are ours, and where losses themselves carry weights up to rho, T and rho_i are multiplied by rho.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, Ruled, all};
-use super::tsallis::Tsallis;
-use super::{MasterSetup, RegretBound, Roster};
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Hedged`].
@@ -74,9 +68,7 @@ impl Rule for HedgedRule {
     };
 
     fn new(params: &HedgedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        let Some(horizon) = setup.horizon else {
-            return Err(ParamError::new("horizon", "not known", "known"));
-        };
+        let horizon = setup.known_horizon("known")?;
         let bounds = setup.bounds_or(params.bounds.as_deref())?;
         let rounds = horizon as f64;
         Ok(Self {

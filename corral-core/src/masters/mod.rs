@@ -35,6 +35,7 @@ mod fixed;
 mod hedged;
 mod lanes;
 mod practical;
+mod prelude;
 mod rbbe;
 mod regret_balancing;
 mod roster;
@@ -72,20 +73,20 @@ pub use two_step::{TwoStep, TwoStepParams};
 pub use ucb::{Ucb, UcbParams, UcbRule};
 pub use uniform::{Uniform, UniformParams, UniformRule};
 
-use crate::registry::{BuildError, Registry, Row};
-use crate::{LossDomain, Master, ParamError, memory};
+use crate::params::Params;
+use crate::registry::{BuildError, Entry, Registry, Row};
+use crate::{Corral, CorralParams, LossDomain, Master, ParamError, memory, require};
 
-/// Whose rules a master follows: its paper's, or those of the program behind published figures, so that these can be
-/// reproduced (github.com/pacchiano/modelselection, of Pacchiano, Dann, Gentile 2024). Never the latter by default.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Rulebook {
-    /// The paper's formulas.
-    #[default]
-    Paper,
-    /// The published program's.
-    PublishedCode,
+crate::params! {
+    /// Whose rules a master follows: its paper's, or those of the program behind published figures, so that these can be
+    /// reproduced (github.com/pacchiano/modelselection, of Pacchiano, Dann, Gentile 2024). Never the latter by default.
+    pub enum Rulebook {
+        /// The paper's formulas.
+        #[default]
+        Paper,
+        /// The published program's.
+        PublishedCode,
+    }
 }
 
 /// What a master is told before the first round.
@@ -121,44 +122,64 @@ impl MasterSetup {
     }
 
     fn check(&self) -> Result<(), ParamError> {
-        if self.bases == 0 {
-            return Err(ParamError::new("bases", self.bases, "at least 1"));
-        }
-        if self.horizon == Some(0) {
-            return Err(ParamError::new("horizon", 0, "at least 1"));
-        }
+        require(self.bases != 0, "bases", self.bases, "at least 1")?;
+        require(self.horizon != Some(0), "horizon", 0, "at least 1")?;
         if !(self.bounds.is_empty() || self.bounds.len() == self.bases) {
             return Err(ParamError::new("bounds", self.bounds.len(), "as many as there are bases"));
         }
-        if !(1.0..f64::INFINITY).contains(&self.range) {
-            return Err(ParamError::new("range", self.range, "finite and at least 1"));
-        }
+        require((1.0..f64::INFINITY).contains(&self.range), "range", self.range, "finite and at least 1")?;
         memory::claim("the number of bases", self.bases, 8 * self.bases as u128)
+    }
+
+    /// The horizon, for masters that cannot do without.
+    fn known_horizon(&self, must: &'static str) -> Result<u64, ParamError> {
+        self.horizon.ok_or_else(|| ParamError::new("horizon", "not known", must))
+    }
+
+    /// Corral over these bases, for losses with these weights and `rounds` rounds.
+    fn corral(&self, params: CorralParams, rounds: Option<u64>) -> Result<Corral, ParamError> {
+        let mut corral = Corral::new(CorralParams { losses: self.losses, ..params })?;
+        if self.range > 1.0 {
+            corral
+                .start_over(self.range, rounds)
+                .map_err(|_| ParamError::new("range", self.range, "finite and at least 1"))?;
+        }
+        Ok(corral)
     }
 
     /// The bound of each base: of the parameters, else of the setup, else sqrt(n).
     fn bounds_or(&self, given: Option<&[RegretBound]>) -> Result<Vec<RegretBound>, ParamError> {
-        let bounds: Vec<RegretBound> = match given {
-            Some(given) if given.len() != self.bases => {
-                return Err(ParamError::new("bounds", given.len(), "as many as there are bases"));
-            }
-            Some(given) => given.to_vec(),
-            None => {
-                (0..self.bases).map(|i| self.bounds.get(i).copied().flatten().unwrap_or_default()).collect()
-            }
-        };
+        let known = |i: usize| self.bounds.get(i).copied().flatten().unwrap_or_default();
+        let bounds = given.map_or_else(|| (0..self.bases).map(known).collect(), <[_]>::to_vec);
+        require(bounds.len() == self.bases, "bounds", bounds.len(), "as many as there are bases")?;
         bounds.into_iter().map(RegretBound::check).collect()
+    }
+}
+
+/// What a spec can name.
+trait Listed {
+    type Params: Params;
+
+    const ENTRY: Entry;
+
+    fn build(params: Self::Params, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError>;
+}
+
+impl<R: Rule + 'static> Listed for Ruled<R> {
+    type Params = R::Params;
+
+    const ENTRY: Entry = R::ENTRY;
+
+    fn build(params: R::Params, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
+        Ok(Box::new(Self::new(params, setup)?))
     }
 }
 
 /// Masters by name: each is listed once.
 macro_rules! masters {
-    ($($rule:ty),* $(,)?) => {
-        const ROWS: &[Row<()>] = &[
-            Row::of::<CorralSpec>(corral_spec::ENTRY, ()),
-            Row::of::<TwoStepParams>(two_step::ENTRY, ()),
-            $( Row::of::<<$rule as Rule>::Params>(<$rule as Rule>::ENTRY, ()), )*
-        ];
+    ($($master:ty),* $(,)?) => {
+        const ROWS: &[Row<()>] =
+            &[$( Row::of::<<$master as Listed>::Params>(<$master as Listed>::ENTRY, ()), )*];
 
         /// Builds the master `name` with the keys of `params`, a map (a TOML table, say) that holds nothing but the
         /// master's own keys.
@@ -170,19 +191,9 @@ macro_rules! masters {
             params: D,
             setup: &MasterSetup,
         ) -> Result<Box<dyn Master>, BuildError> {
-            if name == corral_spec::ENTRY.name {
-                return corral_spec::build(params, setup);
-            }
-            if name == two_step::ENTRY.name {
-                return two_step::build(params, setup);
-            }
-            $( if name == <$rule as Rule>::ENTRY.name {
-                let params = REGISTRY.read::<<$rule as Rule>::Params, D>(name, params)?;
-                let built = Ruled::<$rule>::new(params, setup);
-                return match built {
-                    Ok(master) => Ok(Box::new(master)),
-                    Err(e) => Err(BuildError::refused("master", name, e)),
-                };
+            let refuse = |why: ParamError| BuildError::refused("master", name, why);
+            $( if name == <$master as Listed>::ENTRY.name {
+                return <$master as Listed>::build(REGISTRY.read(name, params)?, setup).map_err(refuse);
             } )*
             Err(REGISTRY.find(name).err().unwrap_or_else(|| BuildError::refused("master", name, "cannot be built")))
         }
@@ -190,24 +201,26 @@ macro_rules! masters {
 }
 
 masters!(
-    PracticalRule,
-    Exp3Rule,
-    Exp3PRule,
-    Exp4MixRule,
-    UcbRule,
-    RegretBalancingRule,
-    RbbeRule,
-    DynamicBalancingRule,
-    D3rbRule,
-    Ed2rbRule,
-    HedgedRule,
-    ArbeRule,
-    BlackBoxRule,
-    TsallisInfRule,
-    EtaGridRule,
-    TrimRule,
-    UniformRule,
-    FixedRule,
+    CorralSpec,
+    TwoStep,
+    Practical,
+    Exp3,
+    Exp3P,
+    Exp4Mix,
+    Ucb,
+    RegretBalancing,
+    Rbbe,
+    DynamicBalancing,
+    D3rb,
+    Ed2rb,
+    Hedged,
+    Arbe,
+    BlackBox,
+    TsallisInf,
+    EtaGrid,
+    Trim,
+    Uniform,
+    Fixed,
 );
 
 /// What can be built.

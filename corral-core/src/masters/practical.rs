@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Credited, Rule, Ruled, all};
 use super::{MasterSetup, Roster};
-use crate::omd::{OmdError, OmdParams, settle};
+use crate::omd::{OmdParams, settle};
 use crate::params::Bounds;
 use crate::registry::{Entry, Status};
 use crate::{MasterError, ParamError, SnapshotError};
@@ -171,13 +171,7 @@ impl Rule for PracticalRule {
         for ((place, w), l) in self.places.iter_mut().zip(&self.inverse).zip(&self.estimates) {
             *place = fall * w + rate * l;
         }
-        settle(&mut self.places, &OmdParams::default()).map_err(|e| {
-            self.time -= 1.0;
-            match e {
-                OmdError::Residual { residual, iterations } => MasterError::Step { residual, iterations },
-                _ => MasterError::Step { residual: f64::NAN, iterations: 0 },
-            }
-        })?;
+        settle(&mut self.places, &OmdParams::default()).inspect_err(|_| self.time -= 1.0)?;
         self.inverse.copy_from_slice(&self.places);
         (self.spread, self.rate) = (spread, rate);
         // m is a mean of all losses at first, then m <- m + (f - m)/(memory + 1).

@@ -21,14 +21,7 @@
 //! best base whose bound holds (from memory). A base is dropped for good, so one that starts slowly beyond its
 //! candidate bound is lost; deterministic, so its regret is linear against losses that depend on its choice.
 
-use serde::{Deserialize, Serialize};
-
-use super::earned::{Earned, follow, iterated_width};
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, RegretBound, Roster, Rulebook};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Rbbe`].

@@ -13,13 +13,7 @@
 //! against losses that depend on its choice. The rule was read in a third party's program, the paper's text was not
 //! seen.
 
-use serde::{Deserialize, Serialize};
-
-use super::earned::{Earned, follow};
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, RegretBound, Roster};
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`RegretBalancing`].

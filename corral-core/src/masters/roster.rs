@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::snapshot::ensure;
 use crate::{Credit, LossDomain, MasterError, SnapshotError};
 
 /// Weights beyond this are refused: sums of their squares would leave the range of f64.
@@ -122,15 +123,11 @@ impl Roster {
 
     pub(super) fn validate(&self, bases: usize) -> Result<(), SnapshotError> {
         let left = self.present.iter().filter(|p| **p).count();
-        if self.present.len() != bases {
-            return Err(SnapshotError::state(format!("{} bases, not {bases}", self.present.len())));
-        }
-        if left != self.left || left == 0 {
-            return Err(SnapshotError::state(format!(
-                "{left} bases are left, but {} were counted",
-                self.left
-            )));
-        }
+        ensure(self.present.len() == bases, format_args!("{} bases, not {bases}", self.present.len()))?;
+        ensure(
+            left == self.left && left != 0,
+            format_args!("{left} bases are left, but {} were counted", self.left),
+        )?;
         Ok(())
     }
 }

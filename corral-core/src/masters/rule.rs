@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::{MasterSetup, Roster};
 use crate::master::{check_share, described};
 use crate::params::Params;
+use crate::snapshot::ensure;
 use crate::{
     Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry, registry::Entry,
-    snapshot,
+    require, snapshot,
 };
 
 /// How losses become a distribution over bases: what distinguishes one master from the next. [`Ruled`] makes a
@@ -147,13 +148,12 @@ impl<R: Rule> Ruled<R> {
     pub fn new(params: R::Params, setup: &MasterSetup) -> Result<Self, ParamError> {
         setup.check()?;
         params.check()?;
-        if setup.losses == LossDomain::Real && !R::takes_real_losses(&params) {
-            return Err(ParamError::new(
-                "losses",
-                "unbounded",
-                "in [0, 1]: this master is not defined elsewhere",
-            ));
-        }
+        require(
+            setup.losses != LossDomain::Real || R::takes_real_losses(&params),
+            "losses",
+            "unbounded",
+            "in [0, 1]: this master is not defined elsewhere",
+        )?;
         let mut rule = R::new(&params, setup)?;
         let roster = Roster::new(setup.bases);
         let mut probabilities = vec![0.0; setup.bases];
@@ -274,15 +274,11 @@ impl<R: Rule> Master for Ruled<R> {
 
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
         let mut read: State<R> = snapshot::open(R::ENTRY.name, VERSION, state)?;
-        if read.params != self.params {
-            return Err(SnapshotError::state("its parameters are others than this master's").into());
-        }
+        ensure(read.params == self.params, "its parameters are others than this master's")?;
         let mut setup = MasterSetup { bases, ..self.setup.clone() };
         setup.bounds.truncate(bases);
         let band = |s: &MasterSetup| (s.bases, s.bounds.clone(), s.losses);
-        if band(&read.setup) != band(&setup) {
-            return Err(SnapshotError::state("it is of another band of bases").into());
-        }
+        ensure(band(&read.setup) == band(&setup), "it is of another band of bases")?;
         let fresh = Self::new(read.params, &read.setup).map_err(SnapshotError::state)?;
         read.roster.validate(fresh.setup.bases)?;
         fresh.rule.admits(&read.rule)?;
@@ -308,9 +304,7 @@ fn distribution(p: &[f64], roster: &Roster) -> Result<(), SnapshotError> {
         }
     }
     let sum: f64 = p.iter().sum();
-    if !((sum - 1.0).abs() <= 1e-6) {
-        return Err(SnapshotError::state(format!("probabilities sum to {sum}")));
-    }
+    ensure((sum - 1.0).abs() <= 1e-6, format_args!("probabilities sum to {sum}"))?;
     Ok(())
 }
 
@@ -321,9 +315,7 @@ pub(super) fn all(
     bases: usize,
     good: impl Fn(f64) -> bool,
 ) -> Result<(), SnapshotError> {
-    if numbers.len() != bases {
-        return Err(SnapshotError::state(format!("{} {what} for {bases} bases", numbers.len())));
-    }
+    ensure(numbers.len() == bases, format_args!("{} {what} for {bases} bases", numbers.len()))?;
     match numbers.iter().position(|&x| !good(x)) {
         Some(i) => Err(SnapshotError::state(format!("{what} of base {i} is {}", numbers[i]))),
         None => Ok(()),

@@ -32,25 +32,7 @@
 
 use std::array;
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, Roster, lanes};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
-
-/// How the rate falls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Schedule {
-    /// eta = min(.34, a sqrt(M ln T/Q)), no proof.
-    #[default]
-    Continuous,
-    /// eta halves, and everything but the means starts over.
-    Halving,
-}
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Trim`].
@@ -63,6 +45,15 @@ crate::params! {
         patience: f64 = 0.0, Bounds::NON_NEGATIVE;
         /// The memory h of the running means, in plays.
         memory: f64 = 200.0, Bounds::at_least(1.0);
+    }
+
+    /// How the rate falls.
+    pub enum Schedule {
+        /// eta = min(.34, a sqrt(M ln T/Q)), no proof.
+        #[default]
+        Continuous,
+        /// eta halves, and everything but the means starts over.
+        Halving,
     }
 }
 
@@ -185,7 +176,7 @@ impl TrimRule {
         };
         // [min l, min(mu, min_j(l_j + (w_j - 1)/eta))], the sum being at most 1 on the left and at least 1 on the right.
         let unit = 1.0 / eta;
-        let (mut low, cap) = lanes::two_least(w, estimates, |_, l| l, |w, l| l + (w - 1.0) * unit);
+        let [mut low, cap] = lanes::least(w, estimates, |w, l| [l, l + (w - 1.0) * unit]);
         let mut high = centre.min(cap).max(low);
         let mut lambda = if start > low && start < high { start } else { high };
         let (mut best, mut residual, mut last) = (lambda, f64::INFINITY, lambda);
@@ -294,11 +285,12 @@ impl Rule for TrimRule {
         }
         // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2;  p is 0 for who is not there
         let (plain, estimates) = (&self.plain, &self.estimates);
-        let (bottom, top) = lanes::two_sums(plain, estimates, |p, _| p * p, |p, l| p * p * l);
+        let [bottom, top] = lanes::sums(plain, estimates, |p, l| [p * p, p * p * l]);
         let centre = top / bottom;
-        let off = |p: f64, l: f64| p * (l - centre);
-        let square = |p: f64, l: f64| off(p, l) * off(p, l);
-        let (moment, cubes) = lanes::two_sums(plain, estimates, square, |p, l| p * off(p, l) * off(p, l));
+        let [moment, cubes] = lanes::sums(plain, estimates, |p, l| {
+            let off = p * (l - centre);
+            [off * off, p * off * off]
+        });
         // a sqrt(M ln T/Q), with Q before this round is added
         let rounds = self.horizon.unwrap_or(self.round) as f64;
         let rate = self.scale * (roster.bases() as f64 * rounds.ln().max(1.0) / self.moment).sqrt();
@@ -318,8 +310,8 @@ impl Rule for TrimRule {
         self.rate = eta;
         self.moment = if restart { moment } else { self.moment + moment };
         // ref = min over n_j >= 2 of m_j
-        let reference =
-            lanes::least(&self.means, &self.plays, |m, n| if n >= 2.0 { m } else { f64::INFINITY });
+        let [reference] =
+            lanes::least(&self.means, &self.plays, |m, n| [if n >= 2.0 { m } else { f64::INFINITY }]);
         let Self { means, plays, spent, memory, total, .. } = self;
         round.each(|k, weight| {
             let share = weight.min(1.0);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::all;
 use super::{Roster, lanes};
 use crate::SnapshotError;
+use crate::snapshot::ensure;
 
 /// The sums, and the normaliser of the last distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,8 +21,6 @@ pub(super) struct Tsallis {
 const STEPS: usize = 100;
 /// |sum pbar - 1| that ends the search.
 const TOLERANCE: f64 = 1e-14;
-/// Independent sums, which the compiler turns into vector code.
-const LANES: usize = 4;
 /// Sums whose least is farther from 0 than this are moved back.
 const FAR: f64 = 1024.0;
 
@@ -32,28 +31,18 @@ impl Tsallis {
 
     /// sum_i 4/(eta (S_i - x))^2 and half its derivative by x.
     fn evaluate(&self, eta: f64, x: f64) -> (f64, f64) {
-        let (mut sum, mut slope) = ([0.0; LANES], [0.0; LANES]);
-        let mut add = |j: usize, s: f64| {
+        let [sum, slope] = lanes::sums(&self.sums, &self.sums, |s, _| {
             let z = 1.0 / (s - x);
-            sum[j] += z * z;
-            slope[j] += z * z * z;
-        };
-        let (whole, rest) = self.sums.as_chunks::<LANES>();
-        for s in whole {
-            for (j, s) in s.iter().enumerate() {
-                add(j, *s);
-            }
-        }
-        rest.iter().for_each(|s| add(0, *s));
-        let total = |x: [f64; LANES]| (x[0] + x[2]) + (x[1] + x[3]);
+            [z * z, z * z * z]
+        });
         let scale = 4.0 / (eta * eta);
-        (scale * total(sum), scale * total(slope))
+        (scale * sum, scale * slope)
     }
 
     /// x with sum pbar = 1, left of the least sum. F^(-1/2) is nearly linear in x: Newton on it, safeguarded by
     /// F(min S - 2/eta) >= 1 >= F(min S - 2 sqrt(M)/eta).
     fn solve(&mut self, roster: &Roster, eta: f64) -> f64 {
-        let mut least = lanes::least(&self.sums, &self.sums, |s, _| s);
+        let [mut least] = lanes::least(&self.sums, &self.sums, |s, _| [s]);
         if least.abs() > FAR {
             // Only differences matter: near 0 they have all their digits.
             self.sums.iter_mut().for_each(|s| *s -= least);
@@ -105,9 +94,7 @@ impl Tsallis {
 
     pub fn validate(&self, bases: usize) -> Result<(), SnapshotError> {
         all("estimates", &self.sums, bases, |s| s > f64::NEG_INFINITY)?;
-        if !self.normaliser.is_finite() {
-            return Err(SnapshotError::state(format!("its normaliser is {}", self.normaliser)));
-        }
+        ensure(self.normaliser.is_finite(), format_args!("its normaliser is {}", self.normaliser))?;
         Ok(())
     }
 }

@@ -15,26 +15,7 @@
 //! this regulariser of Arora, Marinov, Mohri 2021 is another algorithm.) Constants from memory. Under delay B_i uses
 //! the distribution in force when the loss arrives.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, Ruled};
-use super::tsallis::Tsallis;
-use super::{MasterSetup, Roster};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
-
-/// How losses are estimated.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Estimator {
-    /// f w_i
-    #[default]
-    ImportanceWeighted,
-    /// (f - B_i) w_i + B_i
-    ReducedVariance,
-}
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`TsallisInf`].
@@ -43,6 +24,15 @@ crate::params! {
         estimator: Estimator = Estimator::ImportanceWeighted;
         /// A factor on eta_t = 2/sqrt(t) (4/sqrt(t) with reduced variance).
         scale: f64 = 1.0, Bounds::between(1e-9, 1e9);
+    }
+
+    /// How losses are estimated.
+    pub enum Estimator {
+        /// f w_i
+        #[default]
+        ImportanceWeighted,
+        /// (f - B_i) w_i + B_i
+        ReducedVariance,
     }
 }
 

@@ -16,10 +16,9 @@
 //! say who is followed: it is learned at once, as a pair of its own. What comes late, of another base than the one
 //! whose second step is due or with the weight of a first step, is checked and dropped: pairs need losses without delay. **Experimental**: from memory.
 
-use serde::Deserializer;
-
-use super::{MasterSetup, Roster};
-use crate::registry::{BuildError, Entry, Status, read};
+use super::{Listed, MasterSetup, Roster};
+use crate::registry::{Entry, Status};
+use crate::snapshot::ensure;
 use crate::{
     Corral, CorralParams, Credit, Horizon, LossDomain, Master, MasterError, Order, ParamError, Rate,
     SnapshotError, Telemetry, snapshot,
@@ -32,17 +31,6 @@ crate::params! {
         rate: Rate = Rate::Balanced;
     }
 }
-
-pub(super) const ENTRY: Entry = Entry {
-    name: "two-step",
-    summary: "Corral over pairs of rounds: a base plays twice, and is judged by the second loss",
-    source: "Pacchiano, Phan, Abbasi-Yadkori, Rao, Zimmert, Lattimore, Szepesvari 2020, Model selection in contextual stochastic bandit problems",
-    regret: "about sqrt(M T) + M^(1-a) T^a c for smoothed bases with regret c n^a with high probability, a and c known",
-    fits: "feed raw; smoothed bases; stochastic losses, no delay",
-    cost: "half of Corral's",
-    status: Status::Experimental,
-    ..Entry::EMPTY
-};
 
 /// Corral over pairs of rounds.
 pub struct TwoStep {
@@ -66,6 +54,25 @@ fn pairs(rounds: u64) -> u64 {
     rounds.div_ceil(2)
 }
 
+impl Listed for TwoStep {
+    type Params = TwoStepParams;
+
+    const ENTRY: Entry = Entry {
+        name: "two-step",
+        summary: "Corral over pairs of rounds: a base plays twice, and is judged by the second loss",
+        source: "Pacchiano, Phan, Abbasi-Yadkori, Rao, Zimmert, Lattimore, Szepesvari 2020, Model selection in contextual stochastic bandit problems",
+        regret: "about sqrt(M T) + M^(1-a) T^a c for smoothed bases with regret c n^a with high probability, a and c known",
+        fits: "feed raw; smoothed bases; stochastic losses, no delay",
+        cost: "half of Corral's",
+        status: Status::Experimental,
+        ..Entry::EMPTY
+    };
+
+    fn build(params: TwoStepParams, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
+        Ok(Box::new(Self::new(params, setup)?))
+    }
+}
+
 impl TwoStep {
     /// A master over the bases of `setup`.
     ///
@@ -73,19 +80,10 @@ impl TwoStep {
     /// A parameter that Corral is not defined for.
     pub fn new(params: TwoStepParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         setup.check()?;
-        let Some(rounds) = setup.horizon else {
-            return Err(ParamError::new("horizon", "not known", "known"));
-        };
-        let mut inner = Corral::new(CorralParams {
-            rate: params.rate,
-            losses: setup.losses,
-            ..CorralParams::new(setup.bases, Horizon::Known(pairs(rounds)))
-        })?;
-        if setup.range > 1.0 {
-            inner
-                .start_over(setup.range, Some(pairs(rounds)))
-                .map_err(|_| ParamError::new("range", setup.range, "finite and at least 1"))?;
-        }
+        let rounds = pairs(setup.known_horizon("known")?);
+        let params =
+            CorralParams { rate: params.rate, ..CorralParams::new(setup.bases, Horizon::Known(rounds)) };
+        let inner = setup.corral(params, Some(rounds))?;
         let (roster, point) = (Roster::new(setup.bases), vec![0.0; setup.bases]);
         Ok(Self { inner, roster, losses: setup.losses, outer: setup.range, second: None, point })
     }
@@ -179,35 +177,24 @@ impl Master for TwoStep {
     }
 
     fn describe(&self) -> String {
-        format!("{} over {}", ENTRY.name, self.inner.describe())
+        format!("{} over {}", Self::ENTRY.name, self.inner.describe())
     }
 
     fn save(&self) -> Vec<u8> {
-        snapshot::seal(ENTRY.name, VERSION, &(self.second, self.outer, &self.roster, self.inner.save()))
+        snapshot::seal(Self::ENTRY.name, VERSION, &(self.second, self.outer, &self.roster, self.inner.save()))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
         let (second, outer, roster, inner): (Option<usize>, f64, Roster, Vec<u8>) =
-            snapshot::open(ENTRY.name, VERSION, state)?;
+            snapshot::open(Self::ENTRY.name, VERSION, state)?;
         roster.validate(self.roster.bases())?;
         if second.is_some_and(|base| base >= roster.bases() || !roster.has(base)) {
             return Err(SnapshotError::state(format!("the second step of base {second:?} is due")).into());
         }
-        if !(1.0..f64::INFINITY).contains(&outer) {
-            return Err(SnapshotError::state(format!("weights up to {outer} from outside")).into());
-        }
+        ensure((1.0..f64::INFINITY).contains(&outer), format_args!("weights up to {outer} from outside"))?;
         self.inner.load(&inner)?;
         (self.roster, self.outer) = (roster, outer);
         self.turn(second);
         Ok(())
     }
-}
-
-pub(super) fn build<'de, D: Deserializer<'de>>(
-    params: D,
-    setup: &MasterSetup,
-) -> Result<Box<dyn Master>, BuildError> {
-    let params: TwoStepParams = read("master", ENTRY.name, params)?;
-    let built = TwoStep::new(params, setup);
-    built.map(|m| Box::new(m) as Box<dyn Master>).map_err(|e| BuildError::refused("master", ENTRY.name, e))
 }

@@ -19,14 +19,7 @@
 //! guarantees nothing for a base that starts slowly, and its regret is linear against losses that depend on its
 //! choice (it is deterministic).
 
-use serde::{Deserialize, Serialize};
-
-use super::earned::{Earned, follow};
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, Roster, Rulebook};
-use crate::params::Bounds;
-use crate::registry::Entry;
-use crate::{MasterError, ParamError, SnapshotError};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Ucb`].

@@ -3,11 +3,7 @@
 //! pbar_i = 1/M for ever. Expects any feed; the weights are M. Guarantees that every base gets a 1/M share of the
 //! rounds, and nothing else: the regret is the mean of the bases'.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, Ruled};
-use super::{MasterSetup, Roster};
-use crate::{MasterError, ParamError, registry::Entry};
+use super::prelude::*;
 
 crate::params! {
     /// Parameters of [`Uniform`]: none.

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ParamError;
+use crate::{ParamError, require};
 
 /// theta(x) = argmax_a b_a + <W_a, x>, ties to the lowest action. Equal when all weights are equal to the last bit,
 /// where -0 counts as 0.
@@ -30,9 +30,7 @@ impl Linear {
             return Err(ParamError::new("weights", weights.len(), "one row of features per action"));
         }
         for w in intercepts.iter_mut().chain(&mut weights) {
-            if !w.is_finite() {
-                return Err(ParamError::new("weights", *w, "finite"));
-            }
+            require(w.is_finite(), "weights", *w, "finite")?;
             *w += 0.0; // -0 becomes 0
         }
         Ok(Self { features, intercepts, weights })

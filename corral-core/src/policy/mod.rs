@@ -19,7 +19,7 @@ pub use tree::{MAX_DEPTH, Node, Tree};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, ContextShape, ParamError};
+use crate::{Context, ContextShape, ParamError, require};
 
 /// A map from contexts to actions. `Eq` and `Hash` are those of a canonical form: tables by their entries, trees
 /// pruned, linear policies by the bits of their weights.
@@ -52,42 +52,27 @@ impl Policy {
     /// # Errors
     /// Names what does not fit.
     pub fn check(&self, shape: &ContextShape, actions: usize) -> Result<(), ParamError> {
-        let largest = match self {
+        let (fits, found, must, largest) = match self {
             Self::Table(table) => {
-                if shape.cells != Some(table.len()) {
-                    return Err(ParamError::new(
-                        "policies",
-                        table.len(),
-                        "tables with one action per context cell",
-                    ));
-                }
-                table.iter().map(|a| usize::from(*a) + 1).max().unwrap_or(0)
+                let largest = table.iter().map(|a| usize::from(*a) + 1).max().unwrap_or(0);
+                (
+                    shape.cells == Some(table.len()),
+                    table.len(),
+                    "tables with one action per context cell",
+                    largest,
+                )
             }
             Self::Tree(tree) => {
-                if tree.features() > shape.features {
-                    return Err(ParamError::new(
-                        "policies",
-                        tree.features(),
-                        "trees over the context's features",
-                    ));
-                }
-                tree.actions()
+                let found = tree.features();
+                (found <= shape.features, found, "trees over the context's features", tree.actions())
             }
             Self::Linear(linear) => {
-                if linear.features() != shape.features {
-                    return Err(ParamError::new(
-                        "policies",
-                        linear.features(),
-                        "linear in exactly the context's features",
-                    ));
-                }
-                linear.actions()
+                let found = linear.features();
+                (found == shape.features, found, "linear in exactly the context's features", linear.actions())
             }
         };
-        if largest > actions {
-            return Err(ParamError::new("policies", largest - 1, "policies whose actions exist"));
-        }
-        Ok(())
+        require(fits, "policies", found, must)?;
+        require(largest <= actions, "policies", largest.saturating_sub(1), "policies whose actions exist")
     }
 }
 

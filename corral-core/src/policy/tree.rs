@@ -3,7 +3,7 @@
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::{ParamError, uniform};
+use crate::{ParamError, require, uniform};
 
 /// The deepest tree that is accepted.
 pub const MAX_DEPTH: usize = 64;
@@ -60,18 +60,15 @@ impl Tree {
     /// # Errors
     /// The nodes are not one whole tree, a threshold is not finite, or the tree is deeper than [`MAX_DEPTH`].
     pub fn from_nodes(nodes: &[Node]) -> Result<Self, ParamError> {
-        if nodes.len() > LEAF as usize {
-            return Err(ParamError::new("tree", nodes.len(), "of fewer than 2^32 nodes"));
-        }
+        require(nodes.len() <= LEAF as usize, "tree", nodes.len(), "of fewer than 2^32 nodes")?;
         let mut builder = Builder { nodes, at: 0, path: Vec::new(), out: Vec::with_capacity(nodes.len()) };
         builder.subtree(0)?;
-        if builder.at != nodes.len() {
-            return Err(ParamError::new(
-                "tree",
-                nodes.len() - builder.at,
-                "one whole tree, with no node left over",
-            ));
-        }
+        require(
+            builder.at == nodes.len(),
+            "tree",
+            nodes.len() - builder.at,
+            "one whole tree, with no node left over",
+        )?;
         Ok(Self(builder.out))
     }
 
@@ -147,12 +144,8 @@ impl Tree {
         (low, high): (f64, f64),
         rng: &mut dyn Rng,
     ) -> Result<Self, ParamError> {
-        if depth > 20 {
-            return Err(ParamError::new("depth", depth, "at most 20 to be drawn at random"));
-        }
-        if actions == 0 || actions > 1 << 16 {
-            return Err(ParamError::new("actions", actions, "between 1 and 65536"));
-        }
+        require(depth <= 20, "depth", depth, "at most 20 to be drawn at random")?;
+        require(actions != 0 && actions <= 1 << 16, "actions", actions, "between 1 and 65536")?;
         if !(low < high && (high - low).is_finite()) {
             return Err(ParamError::new("interval", format!("[{low}, {high}]"), "finite and not empty"));
         }
@@ -225,15 +218,9 @@ impl Builder<'_> {
                 Ok(())
             }
             Node::Split(feature, threshold) => {
-                if depth >= MAX_DEPTH {
-                    return Err(ParamError::new("depth", depth + 1, "at most 64"));
-                }
-                if !threshold.is_finite() {
-                    return Err(ParamError::new("threshold", threshold, "finite"));
-                }
-                if feature == LEAF {
-                    return Err(ParamError::new("feature", feature, "below 2^32 - 1"));
-                }
+                require(depth < MAX_DEPTH, "depth", depth + 1, "at most 64")?;
+                require(threshold.is_finite(), "threshold", threshold, "finite")?;
+                require(feature != LEAF, "feature", feature, "below 2^32 - 1")?;
                 self.split(feature, threshold + 0.0, depth)
             }
         }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SetError, dot, error};
+use super::{SetError, error};
+use crate::vectors::{distance, dot};
 
 /// Finitely many points of R^d, in the order in which they were given. Not convex: its projection is the nearest
 /// point.
@@ -66,7 +67,7 @@ impl Finite {
                 *c += v / points.len() as f64;
             }
         }
-        let outer_radius = flat.chunks_exact(dim).map(|p| super::distance(p, &centre)).fold(0.0, f64::max);
+        let outer_radius = flat.chunks_exact(dim).map(|p| distance(p, &centre)).fold(0.0, f64::max);
         Ok(Self { dim, points: flat, centre, outer_radius })
     }
 
@@ -107,7 +108,7 @@ impl Finite {
 
     /// The index of the nearest point; the lowest where several are.
     pub fn nearest(&self, point: &[f64]) -> usize {
-        first_minimum(self.iter().map(|p| super::distance(p, point)))
+        first_minimum(self.iter().map(|p| distance(p, point)))
     }
 
     pub(super) fn centre(&self) -> &[f64] {

@@ -20,6 +20,7 @@ mod polytope;
 #[cfg(test)]
 mod tests;
 
+use crate::vectors::dot;
 pub use error::SetError;
 pub use finite::Finite;
 pub use polytope::Polytope;
@@ -459,13 +460,4 @@ fn project_simplex(point: &mut [f64]) {
         threshold = next;
     }
     point.iter_mut().for_each(|v| *v = (*v - threshold).max(0.0));
-}
-
-/// <a, b>.
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }

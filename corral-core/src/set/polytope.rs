@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::lp::{self, Outcome};
-use super::{SetError, distance, dot, error};
+use super::{SetError, error};
+use crate::vectors::{distance, dot};
 
 /// Vertices are listed for the outer radius when no more than this many choices of d rows have to be looked at.
 const VERTEX_CHOICES: usize = 20_000;

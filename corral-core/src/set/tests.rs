@@ -3,6 +3,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 
 use super::*;
+use crate::vectors::distance;
 
 fn triangle() -> Set {
     Set::polytope(&[vec![1.0, 0.0], vec![0.0, 1.0], vec![-1.0, -1.0]], &[1.0, 1.0, 1.0]).expect("bounded")

@@ -1,13 +1,8 @@
 //! Environments that answer what was played. Each sees past decisions only: the means of a round are computed before its
 //! decision exists.
 
-use corral_core::params;
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-
 use super::{Moving, Noise, Past, SEVERAL_ARMS, given};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{EnvError, World};
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`AntiGreedy`].
@@ -23,6 +18,13 @@ params! {
 pub(crate) const WINDOW: Bounds = Bounds::between(1.0, 16_777_216.0);
 
 impl Builds for AntiGreedyParams {
+    const ENTRY: Entry = Entry {
+        name: "anti-greedy",
+        summary: "loss 1 for the arm that was played most in the last rounds, 0 for the others",
+        ..ADAPTIVE
+    };
+    const EXAMPLE: &'static str = "arms = 3\nwindow = 5";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let mut answer = AntiGreedy::new(self.arms, self.window);
         ask.game(Moving::new(self.arms, Noise::None, move |past, means| {
@@ -90,6 +92,13 @@ params! {
 }
 
 impl Builds for AntiCumulativeParams {
+    const ENTRY: Entry = Entry {
+        name: "anti-cumulative",
+        summary: "mean losses proportional to the softmax of how often the arms were played",
+        ..ADAPTIVE
+    };
+    const EXAMPLE: &'static str = "arms = 3";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         ask.game(Moving::new(self.arms, self.noise, move |past, means| {
             let most = past.plays.iter().copied().max().unwrap_or(0);
@@ -120,6 +129,15 @@ params! {
 }
 
 impl Builds for SlowStarterParams {
+    const ENTRY: Entry = Entry {
+        name: "slow-starter",
+        summary: "an arm that becomes the best after 1000 plays of its own; for masters over fixed bases",
+        source: "stress scenario: A costs 0.5; B costs 0.7 until 1000 own plays, then 0.3",
+        fits: "reacts to an arm's own plays; regret against the best arm played in every round",
+        ..ADAPTIVE
+    };
+    const EXAMPLE: &'static str = "plays = 100";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
@@ -155,32 +173,3 @@ const ADAPTIVE: Entry = Entry {
     cost: "O(K)",
     ..Entry::EMPTY
 };
-
-pub(crate) const ROWS: &[Row<Build>] = &[
-    row::<AntiGreedyParams>(
-        Entry {
-            name: "anti-greedy",
-            summary: "loss 1 for the arm that was played most in the last rounds, 0 for the others",
-            ..ADAPTIVE
-        },
-        "arms = 3\nwindow = 5",
-    ),
-    row::<AntiCumulativeParams>(
-        Entry {
-            name: "anti-cumulative",
-            summary: "mean losses proportional to the softmax of how often the arms were played",
-            ..ADAPTIVE
-        },
-        "arms = 3",
-    ),
-    row::<SlowStarterParams>(
-        Entry {
-            name: "slow-starter",
-            summary: "an arm that becomes the best after 1000 plays of its own; for masters over fixed bases",
-            source: "stress scenario: A costs 0.5; B costs 0.7 until 1000 own plays, then 0.3",
-            fits: "reacts to an arm's own plays; regret against the best arm played in every round",
-            ..ADAPTIVE
-        },
-        "plays = 100",
-    ),
-];

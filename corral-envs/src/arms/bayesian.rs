@@ -1,13 +1,10 @@
 //! A bandit drawn from a prior: the same object that Thompson sampling starts from.
 
-use corral_core::params;
+use crate::prelude::*;
 use corral_core::prior::{Noise, Prior};
-use corral_core::registry::{Entry, Kind, Row};
 
 use super::ARMS;
 use super::stochastic::{bernoulli, gaussian};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{EnvError, World};
 
 params! {
     /// Parameters of a Bayesian bandit.
@@ -23,6 +20,17 @@ params! {
 }
 
 impl Builds for BayesianParams {
+    const ENTRY: Entry = Entry {
+        name: "bayesian",
+        summary: "arms whose mean losses are drawn from a prior before the first round",
+        source: "the paper's Thompson sampling corollary; reports H(q), the entropy of which arm is best",
+        fits: "Bayesian",
+        cost: "O(1)",
+        kind: Kind::Arms,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "arms = 4\nprior = { one-good-arm = { probabilities = [1.0], gap = 0.2 } }";
+
     /// Draws the world: losses follow the prior's likelihood around the drawn means. Means of Bernoulli losses that a
     /// finite family puts outside [0, 1] are refused.
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
@@ -49,16 +57,3 @@ impl Builds for BayesianParams {
         }
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<BayesianParams>(
-    Entry {
-        name: "bayesian",
-        summary: "arms whose mean losses are drawn from a prior before the first round",
-        source: "the paper's Thompson sampling corollary; reports H(q), the entropy of which arm is best",
-        fits: "Bayesian",
-        cost: "O(1)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
-    },
-    "arms = 4\nprior = { one-good-arm = { probabilities = [1.0], gap = 0.2 } }",
-)];

@@ -1,15 +1,12 @@
 //! Arms that are learners: an arm's loss is its learning curve at the number of times it was played.
 
+use crate::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use corral_core::params;
-use corral_core::registry::{Entry, Kind, Row, Unknown};
+use corral_core::registry::Unknown;
 
 use super::{Moving, Noise, Past};
 use crate::data::{File, Texts, at, resolve};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{EnvError, World};
 
 params! {
     /// Parameters of arms that are learners: arm i costs curve_i(n) in its play after n others. The best in hindsight is the
@@ -25,6 +22,17 @@ params! {
 }
 
 impl Builds for LearningCurvesParams {
+    const ENTRY: Entry = Entry {
+        name: "learning-curves",
+        summary: "arms that are learners: an arm costs its learning curve at the number of times it was played",
+        source: "learning curves as in LCDB (Mohr, Viering, Loog, van Rijn 2022); for masters over fixed bases",
+        fits: "reacts to an arm's own plays; regret against the best arm played in every round",
+        cost: "O(K log anchors)",
+        kind: Kind::Arms,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "file = 'tests/data/curves.csv'\nset = '44'";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let noise = self.noise;
         let curves = Arc::new(self.read()?);
@@ -104,16 +112,3 @@ impl Curve {
         }
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<LearningCurvesParams>(
-    Entry {
-        name: "learning-curves",
-        summary: "arms that are learners: an arm costs its learning curve at the number of times it was played",
-        source: "learning curves as in LCDB (Mohr, Viering, Loog, van Rijn 2022); for masters over fixed bases",
-        fits: "reacts to an arm's own plays; regret against the best arm played in every round",
-        cost: "O(K log anchors)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
-    },
-    "file = 'tests/data/curves.csv'\nset = '44'",
-)];

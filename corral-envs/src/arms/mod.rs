@@ -13,6 +13,7 @@ use corral_core::ParamError;
 use corral_core::params::Bounds;
 
 use moving::{Moving, Past};
+use oblivious::FTL_KILLER;
 use stationary::Stationary;
 
 pub use adaptive::{AntiCumulativeParams, AntiGreedyParams, SlowStarterParams};
@@ -27,14 +28,30 @@ pub use stochastic::{
 };
 
 pub(crate) use adaptive::AntiGreedy;
-pub(crate) use adaptive::ROWS as ADAPTIVE;
 pub(crate) use adaptive::WINDOW;
-pub(crate) use bayesian::ROWS as BAYESIAN;
-pub(crate) use curves::ROWS as CURVES;
-pub(crate) use oblivious::ROWS as OBLIVIOUS;
-pub(crate) use replay::ROWS as REPLAY;
-pub(crate) use stochastic::ROWS as STOCHASTIC;
 pub(crate) use stochastic::deterministic;
+
+crate::world::rows![
+    BernoulliParams,
+    GaussianParams,
+    BetaParams,
+    HeavyTailedParams,
+    DeterministicParams,
+    GapParams,
+    Exp3HardParams,
+    BayesianParams,
+    SwitchingParams,
+    DriftParams,
+    AlternatingParams,
+    AlternatingParams(FTL_KILLER),
+    ConstrainedParams,
+    ChangeParams,
+    ReplayParams,
+    AntiGreedyParams,
+    AntiCumulativeParams,
+    SlowStarterParams,
+    LearningCurvesParams,
+];
 
 /// How many arms there may be.
 pub(crate) const ARMS: Bounds = Bounds::between(1.0, MOST_ARMS);

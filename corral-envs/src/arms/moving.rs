@@ -1,10 +1,6 @@
 //! Arms whose mean losses move: by the clock, or with what was played.
 
-use corral_core::{Context, Setup};
-use serde::{Deserialize, Serialize};
-
-use crate::bandit::{Game, Round, coin};
-use crate::{ArmSums, Draw, EnvError};
+use crate::prelude::*;
 
 /// What was before a round.
 pub struct Past<'a> {
@@ -16,16 +12,15 @@ pub struct Past<'a> {
     pub last: Option<usize>,
 }
 
-/// How a loss follows its mean.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Noise {
-    /// The loss is 1 with the mean's probability, else 0.
-    #[default]
-    Bernoulli,
-    /// The loss is the mean.
-    None,
+params! {
+    /// How a loss follows its mean.
+    pub enum Noise {
+        /// The loss is 1 with the mean's probability, else 0.
+        #[default]
+        Bernoulli,
+        /// The loss is the mean.
+        None,
+    }
 }
 
 impl Noise {

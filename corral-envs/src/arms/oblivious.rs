@@ -1,13 +1,8 @@
 //! Adversaries that fixed their losses before the first round.
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{ParamError, params};
-
 use super::adaptive::same_arms;
 use super::{ARMS, Moving, Noise, Past, SEVERAL_ARMS, given};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{EnvError, World};
+use crate::prelude::*;
 
 params! {
     /// Parameters of arms that change all at once.
@@ -22,6 +17,13 @@ params! {
 }
 
 impl Builds for SwitchingParams {
+    const ENTRY: Entry = Entry {
+        name: "switching",
+        summary: "mean losses that change all at once in given rounds",
+        ..OBLIVIOUS
+    };
+    const EXAMPLE: &'static str = "means = [[0.2, 0.5, 0.5], [0.5, 0.5, 0.2]]";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Some(first) = self.means.first() else {
             return Err(ParamError::choice("means", "give at least one phase").into());
@@ -72,6 +74,13 @@ params! {
 }
 
 impl Builds for ChangeParams {
+    const ENTRY: Entry = Entry {
+        name: "change",
+        summary: "one change of the mean losses: a good arm turns bad; for masters over fixed bases",
+        source: "stress scenario: A costs 0.3 for the first half, then 0.9; B costs 0.5",
+        ..OBLIVIOUS
+    };
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
@@ -96,6 +105,10 @@ params! {
 }
 
 impl Builds for DriftParams {
+    const ENTRY: Entry =
+        Entry { name: "drift", summary: "mean losses 1/2 + A sin(2 pi (t/P + i/K))", ..OBLIVIOUS };
+    const EXAMPLE: &'static str = "arms = 3\nperiod = 200";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let period = self.period.unwrap_or(ask.rounds.max(1) as f64);
         let Self { arms, amplitude, noise, .. } = self;
@@ -118,7 +131,20 @@ params! {
     }
 }
 
+pub(super) const FTL_KILLER: (Entry, &str) = (
+    Entry {
+        name: "ftl-killer",
+        summary: "losses (1/2, 0), then (0, 1) and (1, 0) in turn, 1 for other arms: who follows the leader loses every round",
+        source: "Cesa-Bianchi, Lugosi 2006, Prediction, Learning, and Games",
+        ..OBLIVIOUS
+    },
+    "",
+);
+
 impl Builds for AlternatingParams {
+    const ENTRY: Entry =
+        Entry { name: "alternating", summary: "arm i costs (t + i) mod 2 in round t", ..OBLIVIOUS };
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         match ask.name {
             "ftl-killer" => ask.game(Moving::new(self.arms, Noise::None, ftl_killer)),
@@ -163,12 +189,19 @@ params! {
 }
 
 impl Builds for ConstrainedParams {
+    const ENTRY: Entry = Entry {
+        name: "stochastically-constrained",
+        summary: "a fixed gap, while all means swing between low and high in phases that grow by 1.6",
+        source: "Zimmert, Seldin 2021, Tsallis-INF",
+        fits: "stochastically constrained adversary",
+        ..OBLIVIOUS
+    };
+    const EXAMPLE: &'static str = "arms = 4";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Self { arms, gap, growth, best, noise } = self;
         let best = best.unwrap_or(arms - 1);
-        if best >= arms {
-            return Err(ParamError::new("best", best, "an arm").into());
-        }
+        require(best < arms, "best", best, "an arm")?;
         // Length and end of the present phase, and whether its means are the high ones.
         let (mut length, mut end, mut high) = (1.0, 1.0, false);
         ask.game(Moving::new(arms, noise, move |past, means| {
@@ -191,50 +224,3 @@ const OBLIVIOUS: Entry = Entry {
     cost: "O(K)",
     ..Entry::EMPTY
 };
-
-pub(crate) const ROWS: &[Row<Build>] = &[
-    row::<SwitchingParams>(
-        Entry {
-            name: "switching",
-            summary: "mean losses that change all at once in given rounds",
-            ..OBLIVIOUS
-        },
-        "means = [[0.2, 0.5, 0.5], [0.5, 0.5, 0.2]]",
-    ),
-    row::<DriftParams>(
-        Entry { name: "drift", summary: "mean losses 1/2 + A sin(2 pi (t/P + i/K))", ..OBLIVIOUS },
-        "arms = 3\nperiod = 200",
-    ),
-    row::<AlternatingParams>(
-        Entry { name: "alternating", summary: "arm i costs (t + i) mod 2 in round t", ..OBLIVIOUS },
-        "",
-    ),
-    row::<AlternatingParams>(
-        Entry {
-            name: "ftl-killer",
-            summary: "losses (1/2, 0), then (0, 1) and (1, 0) in turn, 1 for other arms: who follows the leader loses every round",
-            source: "Cesa-Bianchi, Lugosi 2006, Prediction, Learning, and Games",
-            ..OBLIVIOUS
-        },
-        "",
-    ),
-    row::<ConstrainedParams>(
-        Entry {
-            name: "stochastically-constrained",
-            summary: "a fixed gap, while all means swing between low and high in phases that grow by 1.6",
-            source: "Zimmert, Seldin 2021, Tsallis-INF",
-            fits: "stochastically constrained adversary",
-            ..OBLIVIOUS
-        },
-        "arms = 4",
-    ),
-    row::<ChangeParams>(
-        Entry {
-            name: "change",
-            summary: "one change of the mean losses: a good arm turns bad; for masters over fixed bases",
-            source: "stress scenario: A costs 0.3 for the first half, then 0.9; B costs 0.5",
-            ..OBLIVIOUS
-        },
-        "",
-    ),
-];

@@ -1,13 +1,7 @@
 //! A loss matrix played back: one row per round, one column per arm.
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{ParamError, Rng, Setup, params};
-
-use crate::bandit::{Game, Round};
 use crate::data::{matrix, resolve};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{ArmSums, Draw, EnvError, World};
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`Replay`].
@@ -22,6 +16,17 @@ params! {
 }
 
 impl Builds for ReplayParams {
+    const ENTRY: Entry = Entry {
+        name: "replay",
+        summary: "a loss matrix played back, one row per round, one column per arm",
+        source: "the paper's multi-armed example, oblivious adversary",
+        fits: "oblivious adversary",
+        cost: "O(K)",
+        kind: Kind::Arms,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let rows = match (self.file.is_empty(), self.losses.is_empty()) {
             (true, _) => self.losses,
@@ -83,16 +88,3 @@ impl Game for Replay {
         self.sums.best()
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<ReplayParams>(
-    Entry {
-        name: "replay",
-        summary: "a loss matrix played back, one row per round, one column per arm",
-        source: "the paper's multi-armed example, oblivious adversary",
-        fits: "oblivious adversary",
-        cost: "O(K)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
-    },
-    "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true",
-)];

@@ -1,9 +1,6 @@
 //! Arms whose losses are independent draws from laws that never change.
 
-use corral_core::{LossDomain, Setup};
-
-use crate::bandit::{Game, Round};
-use crate::{Draw, EnvError};
+use crate::prelude::*;
 
 /// A stochastic multi-armed bandit: the paper's "stochastic environment" of its multi-armed example. `law` is the loss of an
 /// arm in the round of a draw.

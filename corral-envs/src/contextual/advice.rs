@@ -1,16 +1,7 @@
 //! Expert advice without structure: every expert recommends at random, one of them is a little better.
 
-use std::sync::Arc;
-
-use corral_core::params::Bounds;
+use crate::prelude::*;
 use corral_core::policy::Tree;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{ContextShape, ParamError, Policy, Setup, memory, params};
-
-use crate::bandit::{Game, Round};
-use crate::regret::ArmSums;
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
 
 params! {
     /// Parameters of [`Advice`].
@@ -25,6 +16,16 @@ params! {
 }
 
 impl Builds for AdviceParams {
+    const ENTRY: Entry = Entry {
+        name: "expert-advice",
+        summary: "every expert recommends at random each round, and one of them is better by sqrt(K ln N / T)/4",
+        source: "the paper's contextual example, adversarial contexts and losses; the hard instance of EXP4",
+        fits: "oblivious adversary; offers the experts as its policy class",
+        cost: "O(N)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         memory::claim("experts", self.experts, self.experts as u128 * (4 * self.arms as u128 + 4))?;
         let (k, n) = (self.arms as f64, self.experts as f64);
@@ -100,16 +101,3 @@ impl Game for Advice {
         vec![("gap", self.gap)]
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<AdviceParams>(
-    Entry {
-        name: "expert-advice",
-        summary: "every expert recommends at random each round, and one of them is better by sqrt(K ln N / T)/4",
-        source: "the paper's contextual example, adversarial contexts and losses; the hard instance of EXP4",
-        fits: "oblivious adversary; offers the experts as its policy class",
-        cost: "O(N)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "",
-)];

@@ -1,30 +1,8 @@
 //! An adversary that answers what was played, context by context.
 
-use std::sync::Arc;
-
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{Context, ContextSampler, Policy, Setup, memory, params};
-use serde::{Deserialize, Serialize};
-
 use super::tabular::{CELLS, Cells, random_tables};
 use crate::arms::{AntiGreedy, WINDOW};
-use crate::bandit::{Game, Round};
-use crate::regret::CellSums;
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
-
-/// In which order contexts come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// Adversarial: one after the other, each for an equal part of the run.
-    #[default]
-    Sorted,
-    /// i.i.d., all with the same probability.
-    Uniform,
-}
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`Contrary`].
@@ -42,9 +20,29 @@ params! {
         /// Whether contexts also carry their index as one-hot features, for bases that want features.
         one_hot: bool = false;
     }
+
+    /// In which order contexts come.
+    pub enum Order {
+        /// Adversarial: one after the other, each for an equal part of the run.
+        #[default]
+        Sorted,
+        /// i.i.d., all with the same probability.
+        Uniform,
+    }
 }
 
 impl Builds for ContraryParams {
+    const ENTRY: Entry = Entry {
+        name: "contrary",
+        summary: "in each context the action that was played most in it costs 1, the others 0",
+        source: "the paper's contextual example, adversarial contexts and losses, adaptive adversary",
+        fits: "adaptive adversary; regret against its policy class, for the losses that were realised",
+        cost: "O(K)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "contexts = 3\nwindow = 5\norder = \"uniform\"";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let class = random_tables(self.contexts, self.arms, self.policies, ask.rng)?;
         memory::claim("window", self.window, self.contexts as u128 * self.window as u128 / 2)?;
@@ -110,16 +108,3 @@ impl Game for Contrary {
         self.sums.best()
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<ContraryParams>(
-    Entry {
-        name: "contrary",
-        summary: "in each context the action that was played most in it costs 1, the others 0",
-        source: "the paper's contextual example, adversarial contexts and losses, adaptive adversary",
-        fits: "adaptive adversary; regret against its policy class, for the losses that were realised",
-        cost: "O(K)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "contexts = 3\nwindow = 5\norder = \"uniform\"",
-)];

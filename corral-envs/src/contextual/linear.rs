@@ -1,32 +1,10 @@
 //! Losses that are linear, or generalised linear, in features; contexts i.i.d. or adversarial.
 
-use std::sync::Arc;
-
-use corral_core::params::Bounds;
+use crate::prelude::*;
 use corral_core::policy::Linear;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
-use serde::{Deserialize, Serialize};
 
-use super::sequence::{Contexts, Features, HALF, Sequence, dot, unit_vector};
+use super::sequence::{Contexts, Features, HALF, Sequence, unit_vector};
 use crate::arms::Noise;
-use crate::bandit::{Game, Round};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, Stream, World};
-
-/// The link sigma of `E[loss] = sigma(<theta, z>)`. With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Link {
-    /// sigma(u) = u, theta = (1, w)/sqrt(2): the mean is (1 + <w, v>)/2.
-    #[default]
-    Identity,
-    /// sigma(u) = 1/(1 + e^-u), theta = sqrt(2) scale (0, w): u is scale <w, v>.
-    Logistic,
-    /// sigma(u) = e^u on u <= 0, theta = -scale (1, w)/sqrt(2): u is -scale (1 + <w, v>)/2.
-    Exponential,
-}
 
 impl Link {
     /// sigma(u), cut to [0, 1] against rounding.
@@ -74,9 +52,31 @@ params! {
         /// With shared features: the number of linear policies offered to bases, the optimal one last; 0: none.
         policies: usize = 0, Bounds::between(0.0, 65_536.0);
     }
+
+    /// The link sigma of `E[loss] = sigma(<theta, z>)`. With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
+    pub enum Link {
+        /// sigma(u) = u, theta = (1, w)/sqrt(2): the mean is (1 + <w, v>)/2.
+        #[default]
+        Identity,
+        /// sigma(u) = 1/(1 + e^-u), theta = sqrt(2) scale (0, w): u is scale <w, v>.
+        Logistic,
+        /// sigma(u) = e^u on u <= 0, theta = -scale (1, w)/sqrt(2): u is -scale (1 + <w, v>)/2.
+        Exponential,
+    }
 }
 
 impl Builds for LinearParams {
+    const ENTRY: Entry = Entry {
+        name: "linear",
+        summary: "mean losses that are linear (or logistic, or exponential) in features of the actions or of the context",
+        source: "the paper's contextual example, E[c] = W x; Li et al. 2010, Chu et al. 2011, Filippi et al. 2010",
+        fits: "i.i.d. or adversarial contexts, stochastic losses; offers its contexts' law where they are i.i.d.",
+        cost: "O(K d)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "fewest = 4";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let world = self.draw(ask.rounds, ask.rng)?;
         ask.game(world)
@@ -191,16 +191,3 @@ impl Game for LinearWorld {
         self.sequence.played(context.row(arm));
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<LinearParams>(
-    Entry {
-        name: "linear",
-        summary: "mean losses that are linear (or logistic, or exponential) in features of the actions or of the context",
-        source: "the paper's contextual example, E[c] = W x; Li et al. 2010, Chu et al. 2011, Filippi et al. 2010",
-        fits: "i.i.d. or adversarial contexts, stochastic losses; offers its contexts' law where they are i.i.d.",
-        cost: "O(K d)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "fewest = 4",
-)];

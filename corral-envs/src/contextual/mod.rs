@@ -20,11 +20,16 @@ pub use sphere::{Sphere, SphereParams};
 pub use tabular::{PlantedParams, Tabular, TabularLosses};
 pub use tree::{TreeParams, TreeWorld};
 
-pub(crate) use advice::ROWS as ADVICE;
-pub(crate) use contrary::ROWS as CONTRARY;
-pub(crate) use linear::ROWS as LINEAR;
-pub(crate) use reference::ROWS as REFERENCE;
-pub(crate) use representations::ROWS as REPRESENTATIONS;
-pub(crate) use sphere::ROWS as SPHERE;
-pub(crate) use tabular::ROWS as TABULAR;
-pub(crate) use tree::ROWS as TREE;
+use tabular::HYBRID;
+
+crate::world::rows![
+    PlantedParams,
+    PlantedParams(HYBRID),
+    ReferenceParams,
+    TreeParams,
+    LinearParams,
+    SphereParams,
+    RepresentationsParams,
+    AdviceParams,
+    ContraryParams,
+];

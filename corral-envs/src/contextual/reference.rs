@@ -1,15 +1,8 @@
 //! The contextual instance of the reference figures: 8 contexts, 3 actions, 64 policies, gap 0.3.
 
-use std::sync::Arc;
-
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{Policy, params};
-use serde::{Deserialize, Serialize};
-
 use super::tabular::Cells;
 use super::{Tabular, TabularLosses};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{EnvError, World};
+use crate::prelude::*;
 
 /// One policy per word: digit s is the action in context s.
 const TABLE: &str = "\
@@ -34,20 +27,28 @@ params! {
         /// Whether the planted policy changes at T/3.
         variant: Variant = Variant::Stochastic;
     }
-}
 
-/// Which of the two instances.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Variant {
-    /// The same policy is planted throughout, and losses are drawn.
-    Stochastic,
-    /// The planted policy changes at T/3, and losses are their means.
-    Hybrid,
+    /// Which of the two instances.
+    pub enum Variant {
+        /// The same policy is planted throughout, and losses are drawn.
+        #[default]
+        Stochastic,
+        /// The planted policy changes at T/3, and losses are their means.
+        Hybrid,
+    }
 }
 
 impl Builds for ReferenceParams {
+    const ENTRY: Entry = Entry {
+        name: "reference-contextual",
+        summary: "the contextual instance of the reference figures: 8 contexts, 3 actions, 64 policies, gap 0.3",
+        source: "reference figures",
+        fits: "stochastic, or i.i.d. contexts with an oblivious adversary; offers its policy class and its contexts' law",
+        cost: "O(K)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let (losses, planted) = match self.variant {
             Variant::Stochastic => (TabularLosses::Stochastic, [0, 0]),
@@ -57,16 +58,3 @@ impl Builds for ReferenceParams {
         ask.game(Tabular::new(cells, reference_class(), planted, 0.3, losses, ask.rounds)?)
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<ReferenceParams>(
-    Entry {
-        name: "reference-contextual",
-        summary: "the contextual instance of the reference figures: 8 contexts, 3 actions, 64 policies, gap 0.3",
-        source: "reference figures",
-        fits: "stochastic, or i.i.d. contexts with an oblivious adversary; offers its policy class and its contexts' law",
-        cost: "O(K)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "",
-)];

@@ -1,15 +1,7 @@
 //! Contexts that carry several representations of the actions, of which one makes the loss linear.
 
-use std::sync::Arc;
-
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Rng, Setup, memory, params};
-
-use super::sequence::{HALF, dot, unit_vector};
-use crate::bandit::{Game, Round};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, Stream, World};
+use super::sequence::{HALF, unit_vector};
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`Representations`].
@@ -26,11 +18,19 @@ params! {
 }
 
 impl Builds for RepresentationsParams {
+    const ENTRY: Entry = Entry {
+        name: "representations",
+        summary: "action rows that carry several feature maps, of which one makes the loss linear",
+        source: "the paper's applications: different ways to represent the contexts",
+        fits: "stochastic; offers its contexts' law",
+        cost: "O(K d maps)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let fitting = self.fitting.unwrap_or(self.maps - 1);
-        if fitting >= self.maps {
-            return Err(ParamError::new("fitting", fitting, "one of the maps").into());
-        }
+        require(fitting < self.maps, "fitting", fitting, "one of the maps")?;
         memory::claim("maps", self.maps, (self.maps as u128) * (self.dim as u128 + 1) * (self.arms as u128))?;
         let w = unit_vector(self.dim, &mut Draw::new(ask.rng).stream(0));
         let theta = std::iter::once(HALF).chain(w.into_iter().map(|w| HALF * w)).collect();
@@ -122,16 +122,3 @@ impl Game for Representations {
         vec![("fitting representation", self.maps.fitting as f64)]
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<RepresentationsParams>(
-    Entry {
-        name: "representations",
-        summary: "action rows that carry several feature maps, of which one makes the loss linear",
-        source: "the paper's applications: different ways to represent the contexts",
-        fits: "stochastic; offers its contexts' law",
-        cost: "O(K d maps)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "",
-)];

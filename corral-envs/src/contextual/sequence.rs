@@ -1,35 +1,31 @@
 //! Sequences of contexts with features, i.i.d. or adversarial.
 
-use corral_core::{Context, ContextSampler, ParamError, Rng, memory};
-use serde::{Deserialize, Serialize};
-
 use super::LinearParams;
-use crate::{Draw, Stream};
+use crate::prelude::*;
 
 /// 1/sqrt(2): rows are (1, v)/sqrt(2) with |v| <= 1, so that they have norm at most 1 and an intercept.
 pub(super) const HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// How the vectors v of the contexts come about.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Contexts {
-    /// i.i.d. normal with variance 1/d, cut to the unit ball.
-    #[default]
-    Gaussian,
-    /// i.i.d. uniform in the cube [-1, 1]^d / sqrt(d).
-    Cube,
-    /// Adversarial: unit vectors whose first coordinate sweeps from -1 to 1 over the run.
-    Sorted,
-    /// Drifting: normal around a centre that goes once around a circle of radius 0.7 over the run.
-    Drifting,
-    /// Adversarial: the same few contexts in turn.
-    Cyclic,
-    /// Adversarial: one context for ever longer, then another: the k-th lasts 2^k rounds.
-    Hide,
-    /// Adversarial, answering the past: i.i.d. normal, less their part along the mean of the rows played so far, so
-    /// that past rounds tell as little as possible.
-    Evasive,
+params! {
+    /// How the vectors v of the contexts come about.
+    pub enum Contexts {
+        /// i.i.d. normal with variance 1/d, cut to the unit ball.
+        #[default]
+        Gaussian,
+        /// i.i.d. uniform in the cube [-1, 1]^d / sqrt(d).
+        Cube,
+        /// Adversarial: unit vectors whose first coordinate sweeps from -1 to 1 over the run.
+        Sorted,
+        /// Drifting: normal around a centre that goes once around a circle of radius 0.7 over the run.
+        Drifting,
+        /// Adversarial: the same few contexts in turn.
+        Cyclic,
+        /// Adversarial: one context for ever longer, then another: the k-th lasts 2^k rounds.
+        Hide,
+        /// Adversarial, answering the past: i.i.d. normal, less their part along the mean of the rows played so far, so
+        /// that past rounds tell as little as possible.
+        Evasive,
+    }
 }
 
 impl Contexts {
@@ -39,16 +35,15 @@ impl Contexts {
     }
 }
 
-/// Where the features are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Features {
-    /// One row per action; the number of actions may change from round to round.
-    #[default]
-    Rows,
-    /// Shared by all actions.
-    Shared,
+params! {
+    /// Where the features are.
+    pub enum Features {
+        /// One row per action; the number of actions may change from round to round.
+        #[default]
+        Rows,
+        /// Shared by all actions.
+        Shared,
+    }
 }
 
 /// A sequence of contexts.
@@ -75,9 +70,7 @@ impl Sequence {
     pub fn new(params: &LinearParams, horizon: u64, stream: &mut Stream) -> Result<Self, ParamError> {
         let LinearParams { contexts, features, dim, arms, pool, .. } = *params;
         let fewest = params.fewest.unwrap_or(arms);
-        if !(1..=arms).contains(&fewest) {
-            return Err(ParamError::new("fewest", fewest, "in 1..=arms"));
-        }
+        require((1..=arms).contains(&fewest), "fewest", fewest, "in 1..=arms")?;
         memory::claim("dim", dim, (dim as u128 + 1) * arms as u128 * (pool as u128 + 2))?;
         if features == Features::Shared && fewest != arms {
             return Err(ParamError::new("fewest", fewest, "the number of arms where features are shared"));
@@ -195,11 +188,6 @@ pub(super) fn unit_vector(dim: usize, stream: &mut Stream) -> Vec<f64> {
         v[0] = 1.0;
     }
     v
-}
-
-#[inline]
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 fn norm(v: &[f64]) -> f64 {

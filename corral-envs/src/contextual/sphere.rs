@@ -1,16 +1,10 @@
 //! Rewards that are linear in features on a sphere, with normal noise, not clipped: the contextual worlds of published
 //! model-selection experiments.
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{ContextShape, LossDomain, Setup, memory, params};
+use crate::prelude::*;
 use rand_distr::{Distribution, StandardNormal};
 
-use super::sequence::dot;
 use crate::arms::{ARMS, given};
-use crate::bandit::{Game, Round};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
 
 params! {
     /// Parameters of [`Sphere`].
@@ -30,6 +24,17 @@ params! {
 }
 
 impl Builds for SphereParams {
+    const ENTRY: Entry = Entry {
+        name: "sphere",
+        summary: "rewards linear in features that are uniform on a sphere, with normal noise; losses are not clipped",
+        source: "experiments 4 and 6 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
+        fits: "i.i.d. contexts, stochastic losses that may lie outside [0, 1]: for the learners that take them",
+        cost: "O(K d)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "theta = [0.0, 1.0, 2.0]\narms = 4";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("theta", &self.theta)?;
         memory::claim("arms", self.arms, self.arms as u128 * (self.theta.len() as u128 + 1))?;
@@ -82,19 +87,6 @@ impl Game for Sphere {
         }
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<SphereParams>(
-    Entry {
-        name: "sphere",
-        summary: "rewards linear in features that are uniform on a sphere, with normal noise; losses are not clipped",
-        source: "experiments 4 and 6 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
-        fits: "i.i.d. contexts, stochastic losses that may lie outside [0, 1]: for the learners that take them",
-        cost: "O(K d)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "theta = [0.0, 1.0, 2.0]\narms = 4",
-)];
 
 #[cfg(test)]
 mod tests {

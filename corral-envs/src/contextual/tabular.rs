@@ -1,15 +1,6 @@
 //! Finitely many contexts, a finite class of policies, and one of them planted.
 
-use std::sync::Arc;
-
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
-
-use crate::bandit::{Game, Round, coin};
-use crate::regret::CellSums;
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
+use crate::prelude::*;
 
 /// How the losses of a [`Tabular`] world follow its planted policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +33,30 @@ params! {
 /// How many contexts or policies there may be: 2^20.
 pub(super) const CELLS: Bounds = Bounds::between(1.0, 1_048_576.0);
 
+pub(super) const HYBRID: (Entry, &str) = (
+    Entry {
+        name: "hybrid",
+        summary: "finitely many i.i.d. contexts; adversarial losses: the planted policy changes at T/3",
+        source: "the paper's contextual example, i.i.d. contexts and adversarial losses",
+        fits: "i.i.d. contexts, oblivious adversary; offers its policy class and its contexts' law",
+        cost: "O(K)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    },
+    "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
+);
+
 impl Builds for PlantedParams {
+    const ENTRY: Entry = Entry {
+        name: "planted",
+        summary: "finitely many contexts; the action of a planted policy costs less by the gap",
+        source: "the paper's contextual example, stochastic contexts and losses",
+        fits: "stochastic; offers its policy class and its contexts' law",
+        cost: "O(K)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let losses = match ask.name {
             "hybrid" => TabularLosses::Hybrid,
@@ -218,30 +232,3 @@ impl Game for Tabular {
         self.sums.best()
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[
-    row::<PlantedParams>(
-        Entry {
-            name: "planted",
-            summary: "finitely many contexts; the action of a planted policy costs less by the gap",
-            source: "the paper's contextual example, stochastic contexts and losses",
-            fits: "stochastic; offers its policy class and its contexts' law",
-            cost: "O(K)",
-            kind: Kind::Contextual,
-            ..Entry::EMPTY
-        },
-        "",
-    ),
-    row::<PlantedParams>(
-        Entry {
-            name: "hybrid",
-            summary: "finitely many i.i.d. contexts; adversarial losses: the planted policy changes at T/3",
-            source: "the paper's contextual example, i.i.d. contexts and adversarial losses",
-            fits: "i.i.d. contexts, oblivious adversary; offers its policy class and its contexts' law",
-            cost: "O(K)",
-            kind: Kind::Contextual,
-            ..Entry::EMPTY
-        },
-        "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
-    ),
-];

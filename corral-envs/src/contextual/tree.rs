@@ -1,15 +1,7 @@
 //! Contexts uniform in a cube, and a planted decision tree of a given depth.
 
-use std::sync::Arc;
-
-use corral_core::params::Bounds;
+use crate::prelude::*;
 use corral_core::policy::{Node, Tree};
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{Context, ContextSampler, ContextShape, ParamError, Policy, Rng, Setup, memory, params};
-
-use crate::bandit::{Game, Round};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, Stream, World};
 
 params! {
     /// Parameters of [`TreeWorld`].
@@ -34,6 +26,17 @@ params! {
 }
 
 impl Builds for TreeParams {
+    const ENTRY: Entry = Entry {
+        name: "planted-tree",
+        summary: "contexts uniform in a cube; the action of a planted tree costs less by the gap",
+        source: "the paper's contextual applications: classes of trees of different depth",
+        fits: "stochastic; offers its contexts' law, and a policy class where one is asked for",
+        cost: "O(d + depth)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "depth = 8\npolicies = 5";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let world = self.draw(ask.rng)?;
         ask.game(world)
@@ -178,16 +181,3 @@ impl Game for TreeWorld {
         rounds as f64 * (0.5 - self.gap)
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<TreeParams>(
-    Entry {
-        name: "planted-tree",
-        summary: "contexts uniform in a cube; the action of a planted tree costs less by the gap",
-        source: "the paper's contextual applications: classes of trees of different depth",
-        fits: "stochastic; offers its contexts' law, and a policy class where one is asked for",
-        cost: "O(d + depth)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "depth = 8\npolicies = 5",
-)];

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
+use corral_core::params;
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 
@@ -18,24 +19,23 @@ pub const MOST_BYTES: usize = 64 << 20;
 /// Values from which medians and bins are found: exact for files of so many rows, else of a sample of them.
 const MOST_VALUES: usize = 65_536;
 
-/// What becomes of a missing cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Missing {
-    /// It is refused.
-    #[default]
-    Error,
-    /// The column's mean takes its place; of categories the most frequent one.
-    Mean,
-    /// The column's median takes its place; of categories the most frequent one.
-    Median,
-    /// It is a category of its own; in a column of numbers as `indicator`.
-    Category,
-    /// As `mean`, and one more feature is 1 where the cell is missing.
-    Indicator,
-    /// The row is passed over.
-    DropRow,
+params! {
+    /// What becomes of a missing cell.
+    pub enum Missing {
+        /// It is refused.
+        #[default]
+        Error,
+        /// The column's mean takes its place; of categories the most frequent one.
+        Mean,
+        /// The column's median takes its place; of categories the most frequent one.
+        Median,
+        /// It is a category of its own; in a column of numbers as `indicator`.
+        Category,
+        /// As `mean`, and one more feature is 1 where the cell is missing.
+        Indicator,
+        /// The row is passed over.
+        DropRow,
+    }
 }
 
 /// A choice for every column, or one per column, where `"*"` is for those that are not named.

@@ -1,18 +1,12 @@
 //! A supervised data set as a bandit: what a row costs is hidden, and an action shows its own loss.
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Kind, Row};
-use corral_core::{ContextShape, ParamError, Rng, Setup, params};
-
 use super::columns::{Missing, PerColumn};
 use super::encode::{Encoding, MOST_FEATURES, Scaling, Schema, Wishes};
 use super::rows::{File, Format, Rows, Source};
 use super::source::resolve;
 use super::target::Target;
-use crate::bandit::{Game, Round};
+use crate::prelude::*;
 use crate::table::Table;
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
 
 params! {
     /// Parameters of [`DataSet`].
@@ -55,6 +49,17 @@ params! {
 }
 
 impl Builds for DataSetParams {
+    const ENTRY: Entry = Entry {
+        name: "dataset",
+        summary: "a supervised data set as a bandit: an action costs 0 if it is the row's class, else 1; or its distance from a number, or what a column says",
+        source: "CSV, ARFF, libsvm or Vowpal Wabbit text, also gzip",
+        fits: "contexts and losses as they come",
+        cost: "O(cells)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "file = 'tests/data/small.csv'\nrepeat = true";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         ask.game(self.open()?)
     }
@@ -138,16 +143,3 @@ impl Game for DataSet {
         Some(&self.schema.table)
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<DataSetParams>(
-    Entry {
-        name: "dataset",
-        summary: "a supervised data set as a bandit: an action costs 0 if it is the row's class, else 1; or its distance from a number, or what a column says",
-        source: "CSV, ARFF, libsvm or Vowpal Wabbit text, also gzip",
-        fits: "contexts and losses as they come",
-        cost: "O(cells)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
-    },
-    "file = 'tests/data/small.csv'\nrepeat = true",
-)];

@@ -3,8 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use corral_core::ParamError;
-use serde::{Deserialize, Serialize};
+use corral_core::{ParamError, params, require};
 
 use super::cells::missing;
 use super::columns::{MOST_BYTES, Missing, Moments, PerColumn, Seen, inverse};
@@ -23,33 +22,29 @@ pub const MOST_FEATURES: usize = 1 << 20;
 /// Products of features are cut here, so that one odd row does not outweigh all others.
 const LARGEST_PRODUCT: f64 = 5.0;
 
-/// How categories become numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Encoding {
-    /// One feature per category.
-    #[default]
-    OneHot,
-    /// A fixed number of buckets with signs.
-    Hashed,
-}
+params! {
+    /// How categories become numbers.
+    pub enum Encoding {
+        /// One feature per category.
+        #[default]
+        OneHot,
+        /// A fixed number of buckets with signs.
+        Hashed,
+    }
 
-/// How numbers are scaled.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Scaling {
-    /// Less the mean, divided by the standard deviation, both of the whole file.
-    #[default]
-    Standard,
-    /// To [0, 1], by the smallest and the largest number of the whole file.
-    Range,
-    /// Less the mean, divided by the standard deviation, both of the rows so far (this one included): no row tells of
-    /// a later one.
-    Running,
-    /// As they stand.
-    None,
+    /// How numbers are scaled.
+    pub enum Scaling {
+        /// Less the mean, divided by the standard deviation, both of the whole file.
+        #[default]
+        Standard,
+        /// To [0, 1], by the smallest and the largest number of the whole file.
+        Range,
+        /// Less the mean, divided by the standard deviation, both of the rows so far (this one included): no row tells of
+        /// a later one.
+        Running,
+        /// As they stand.
+        None,
+    }
 }
 
 /// What a user may say about columns.
@@ -127,9 +122,7 @@ enum Scale {
 impl Schema {
     /// Reads the whole file once: every row is checked, so that nothing is half-loaded.
     pub fn learn(path: &Path, rows: &mut Rows, wishes: &Wishes) -> Result<Self, EnvError> {
-        if wishes.bins == 1 {
-            return Err(ParamError::new("bins", 1, "0, or at least 2").into());
-        }
+        require(wishes.bins != 1, "bins", 1, "0, or at least 2")?;
         let policies: Vec<Missing> = rows.columns.iter().map(|c| wishes.missing.of(c)).collect();
         if wishes.scaling == Scaling::Running && policies.contains(&Missing::Median) {
             let must = "another than median where scaling is running: the median is that of the whole file";

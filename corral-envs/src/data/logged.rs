@@ -1,33 +1,17 @@
 //! Logged bandit feedback with propensities, replayed by rejection.
 
+use crate::prelude::*;
 use std::path::Path;
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry as Described, Kind, Row as Listed};
-use corral_core::{Arm, Context, ContextShape, Feedback, Rng, Setup, Space, params, uniform};
-use serde::{Deserialize, Serialize};
+use corral_core::{Feedback, Space, uniform};
 
 use super::cells::finite;
 use super::columns::{Missing, PerColumn};
 use super::encode::{Encoding, MOST_FEATURES, Scaling, Schema, Wishes};
 use super::rows::{File, Row, Rows, Source};
 use super::source::{at, resolve};
+use crate::Environment;
 use crate::table::Table;
-use crate::world::{Ask, Build, Builds, row};
-use crate::{EnvError, Environment, World};
-
-/// What becomes of a logged round.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Replay {
-    /// A round counts if the learner decides as the log did, and then with probability least propensity / propensity:
-    /// the rounds that count are those of a run of the learner itself (Li, Chu, Langford, Wang 2011).
-    #[default]
-    Rejection,
-    /// A round on which learner and log agree carries the weight 1/propensity: E' with the log's propensities.
-    Weighted,
-}
 
 params! {
     /// Parameters of [`Logged`].
@@ -53,6 +37,16 @@ params! {
         /// Begin again at the end of the file.
         repeat: bool = false;
     }
+
+    /// What becomes of a logged round.
+    pub enum Replay {
+        /// A round counts if the learner decides as the log did, and then with probability least propensity / propensity:
+        /// the rounds that count are those of a run of the learner itself (Li, Chu, Langford, Wang 2011).
+        #[default]
+        Rejection,
+        /// A round on which learner and log agree carries the weight 1/propensity: E' with the log's propensities.
+        Weighted,
+    }
 }
 
 /// Logged bandit feedback. Its mean losses are estimates: the self-normalised, propensity-weighted mean of each
@@ -66,7 +60,7 @@ pub struct Logged {
     least: f64,
     estimates: Vec<f64>,
     context: Context,
-    now: Entry,
+    now: Record,
     accepted: bool,
     round: u64,
 }
@@ -79,7 +73,7 @@ struct Columns {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Entry {
+struct Record {
     action: usize,
     loss: f64,
     propensity: f64,
@@ -94,7 +88,7 @@ impl Columns {
         })
     }
 
-    fn read(&self, path: &Path, row: &Row) -> Result<Entry, EnvError> {
+    fn read(&self, path: &Path, row: &Row) -> Result<Record, EnvError> {
         let number = |column: usize| {
             let text = String::from_utf8_lossy(&row.cells[column]);
             finite(&text).map_err(|why| at(path, Some(row.line), why))
@@ -113,11 +107,22 @@ impl Columns {
         if !(propensity > 0.0 && propensity <= 1.0) {
             return Err(refuse("propensity", propensity, "in (0, 1]"));
         }
-        Ok(Entry { action: action as usize, loss: 1.0 - reward, propensity })
+        Ok(Record { action: action as usize, loss: 1.0 - reward, propensity })
     }
 }
 
 impl Builds for LoggedParams {
+    const ENTRY: Entry = Entry {
+        name: "logged",
+        summary: "logged bandit feedback with propensities, replayed by rejection or by weights",
+        source: "Li, Chu, Langford, Wang 2011, Unbiased offline evaluation of contextual-bandit-based news article recommendation algorithms",
+        fits: "a log of another policy; mean losses are estimates",
+        cost: "O(cells)",
+        kind: Kind::Contextual,
+        ..Entry::EMPTY
+    };
+    const EXAMPLE: &'static str = "file = 'tests/data/logged.csv'\naction = 'action'\nreward = 'reward'\npropensity = 'propensity'\nrepeat = true";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         Ok(World::Arms(Box::new(self.open(ask.rounds)?)))
     }
@@ -174,7 +179,7 @@ impl LoggedParams {
             least,
             estimates,
             context,
-            now: Entry::default(),
+            now: Record::default(),
             accepted: false,
             round: 0,
         })
@@ -240,16 +245,3 @@ impl Environment<Context, Arm> for Logged {
         Some(&self.schema.table)
     }
 }
-
-pub(crate) const ROWS: &[Listed<Build>] = &[row::<LoggedParams>(
-    Described {
-        name: "logged",
-        summary: "logged bandit feedback with propensities, replayed by rejection or by weights",
-        source: "Li, Chu, Langford, Wang 2011, Unbiased offline evaluation of contextual-bandit-based news article recommendation algorithms",
-        fits: "a log of another policy; mean losses are estimates",
-        cost: "O(cells)",
-        kind: Kind::Contextual,
-        ..Described::EMPTY
-    },
-    "file = 'tests/data/logged.csv'\naction = 'action'\nreward = 'reward'\npropensity = 'propensity'\nrepeat = true",
-)];

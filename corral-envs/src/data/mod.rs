@@ -23,5 +23,4 @@ pub(crate) use rows::{File, Texts};
 pub use source::{DATA_FOLDER, LONGEST_LINE};
 pub(crate) use source::{at, matrix, resolve};
 
-pub(crate) use dataset::ROWS as DATASET;
-pub(crate) use logged::ROWS as LOGGED;
+crate::world::rows![DataSetParams, LoggedParams];

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use corral_core::params;
 use csv::ByteRecord;
-use serde::{Deserialize, Serialize};
 
 use super::arff::Arff;
 use super::cells::finite;
@@ -14,22 +14,21 @@ use crate::EnvError;
 /// More columns than this are a mistake.
 const MOST_COLUMNS: usize = 65_536;
 
-/// How a file is written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// By the file's name: .arff, .libsvm or .svm, .vw, and CSV for all others; .gz behind it does not matter.
-    #[default]
-    Auto,
-    /// Cells with commas (or another separator) between, and a header line.
-    Csv,
-    /// WEKA's attribute-relation format, dense or sparse.
-    Arff,
-    /// `label index:value ...`
-    Libsvm,
-    /// Vowpal Wabbit's `label |namespace feature:value ...`
-    Vw,
+params! {
+    /// How a file is written.
+    pub enum Format {
+        /// By the file's name: .arff, .libsvm or .svm, .vw, and CSV for all others; .gz behind it does not matter.
+        #[default]
+        Auto,
+        /// Cells with commas (or another separator) between, and a header line.
+        Csv,
+        /// WEKA's attribute-relation format, dense or sparse.
+        Arff,
+        /// `label index:value ...`
+        Libsvm,
+        /// Vowpal Wabbit's `label |namespace feature:value ...`
+        Vw,
+    }
 }
 
 impl Format {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use corral_core::ParamError;
+use corral_core::{ParamError, require};
 
 use super::cells::{finite, missing, number};
 use super::columns::Seen;
@@ -63,9 +63,7 @@ impl Losses {
             Target::Absent => Self::Absent,
             Target::Class { column, .. } => Self::Class { column: last(column)?, classes: HashMap::new() },
             Target::Levels { column, levels } => {
-                if *levels == 1 {
-                    return Err(ParamError::new("levels", 1, "0, or at least 2").into());
-                }
+                require(*levels != 1, "levels", 1, "0, or at least 2")?;
                 let Some(column) = last(column)? else {
                     return Err(ParamError::new("levels", *levels, "0 in a format without columns").into());
                 };

@@ -2,7 +2,7 @@
 
 use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
-use corral_core::{ParamError, params};
+use corral_core::{ParamError, params, require};
 
 use super::{Announce, Induced, Schedule, Substitute};
 use crate::data::{matrix, resolve};
@@ -90,9 +90,7 @@ params! {
 impl Schedules for BurstsParams {
     fn schedule(self, _: &str) -> Result<Around, EnvError> {
         let Self { range, period, length, .. } = self;
-        if length > period {
-            return Err(ParamError::new("length", length, format!("at most the period, {period}")).into());
-        }
+        require(length <= period, "length", length, format!("at most the period, {period}"))?;
         Ok((Schedule::bursts(range, period, length), self.substitute, self.announce))
     }
 }

@@ -9,8 +9,9 @@
 mod build;
 mod schedule;
 
-use corral_core::{Arm, Context, Decision, Feedback, Observation, Point, Rng, Setup, Space, uniform};
-use serde::{Deserialize, Serialize};
+use corral_core::{
+    Arm, Context, Decision, Feedback, Observation, Point, Rng, Setup, Space, params, require, uniform,
+};
 
 pub use build::{Around, BurstsParams, RangeParams, RecordedParams, SCHEDULES, induce};
 pub use schedule::{Moment, Schedule};
@@ -40,37 +41,33 @@ impl Listed<Context> for Arm {
     }
 }
 
-/// What E plays in a round that the learner does not see.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Substitute {
-    /// What it played in the round before (in the first round, or where that is no longer admitted: what the learner
-    /// proposed).
-    #[default]
-    Last,
-    /// What the learner proposed, unseen.
-    Own,
-    /// What the learner proposed first.
-    First,
-    /// The decision with the largest mean loss, where decisions can be listed (else what the learner proposed).
-    Worst,
-}
+params! {
+    /// What E plays in a round that the learner does not see.
+    pub enum Substitute {
+        /// What it played in the round before (in the first round, or where that is no longer admitted: what the learner
+        /// proposed).
+        #[default]
+        Last,
+        /// What the learner proposed, unseen.
+        Own,
+        /// What the learner proposed first.
+        First,
+        /// The decision with the largest mean loss, where decisions can be listed (else what the learner proposed).
+        Worst,
+    }
 
-/// What the learner is told of the range.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Announce {
-    /// The range of the whole schedule, before the first round: weak stability.
-    #[default]
-    Known,
-    /// As Corral does: when 1/p exceeds the range it becomes 2/p, but not more than the schedule's.
-    Doubling,
-    /// 1/p whenever that exceeds the range.
-    Exact,
-    /// Nothing: the range stays 1, and a base must find out by itself.
-    Blind,
+    /// What the learner is told of the range.
+    pub enum Announce {
+        /// The range of the whole schedule, before the first round: weak stability.
+        #[default]
+        Known,
+        /// As Corral does: when 1/p exceeds the range it becomes 2/p, but not more than the schedule's.
+        Doubling,
+        /// 1/p whenever that exceeds the range.
+        Exact,
+        /// Nothing: the range stays 1, and a base must find out by itself.
+        Blind,
+    }
 }
 
 /// E' around the environment E, with the probabilities of a schedule, for decisions D.
@@ -112,9 +109,7 @@ impl<E, D> Induced<E, D> {
         E: Environment<X, D>,
     {
         let range = schedule.range;
-        if !(1.0..f64::INFINITY).contains(&range) {
-            return Err(corral_core::ParamError::new("range", range, "finite and at least 1").into());
-        }
+        require((1.0..f64::INFINITY).contains(&range), "range", range, "finite and at least 1")?;
         let probability = schedule.probability(Moment { round: 0, horizon, good: None });
         let space = world.setup().space;
         let mut induced = Self {

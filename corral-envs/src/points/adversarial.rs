@@ -1,12 +1,7 @@
 //! Linear losses that an oblivious adversary chooses.
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Row};
-use corral_core::{ParamError, Rng, Set, params};
-
-use super::{POINTS, PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
+use super::{POINTS, PointLoss, PointWorld, SetSpec, fill_sphere, misleads};
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`AdversarialLinear`].
@@ -27,6 +22,15 @@ params! {
 }
 
 impl Builds for AdversarialLinearParams {
+    const ENTRY: Entry = Entry {
+        name: "adversarial-linear",
+        summary: "linear losses on a set of points, chosen by an oblivious adversary",
+        source: "Abernethy, Hazan, Rakhlin 2012; the paper's convex-bandit example",
+        fits: "adversarial linear",
+        ..POINTS
+    };
+    const EXAMPLE: &'static str = "set = \"box\"\ndim = 3\nvariant = 1";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
@@ -39,9 +43,7 @@ impl AdversarialLinearParams {
     /// The set cannot be built, the variant is none, or gap and noise are negative or sum to more than 1.
     pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialLinear>, EnvError> {
         check_variant(self.variant)?;
-        if self.gap + self.noise > 1.0 {
-            return Err(ParamError::new("gap + noise", self.gap + self.noise, "at most 1").into());
-        }
+        require(self.gap + self.noise <= 1.0, "gap + noise", self.gap + self.noise, "at most 1")?;
         let set = self.set.build(self.dim, self.points, rng)?;
         let dim = set.dim();
         let losses = AdversarialLinear {
@@ -102,14 +104,3 @@ impl PointLoss for AdversarialLinear {
         0.5 * rounds + set.linear_min(&sum, &mut at).unwrap_or(f64::NAN)
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<AdversarialLinearParams>(
-    Entry {
-        name: "adversarial-linear",
-        summary: "linear losses on a set of points, chosen by an oblivious adversary",
-        source: "Abernethy, Hazan, Rakhlin 2012; the paper's convex-bandit example",
-        fits: "adversarial linear",
-        ..POINTS
-    },
-    "set = \"box\"\ndim = 3\nvariant = 1",
-)];

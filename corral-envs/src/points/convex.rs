@@ -1,29 +1,13 @@
 //! Convex Lipschitz losses that an oblivious adversary chooses.
 
+use crate::prelude::*;
 use std::f64::consts::PI;
 
-use corral_core::registry::{Entry, Row};
 use corral_core::set::SetError;
-use corral_core::{Rng, Set, params};
-use serde::{Deserialize, Serialize};
+use corral_core::vectors::distance;
 
 use super::adversarial::check_variant;
-use super::{POINTS, PointLoss, PointWorld, SetSpec, dot, fill_sphere, misleads};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
-
-/// How the loss grows with the distance from the target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Shape {
-    /// The Euclidean norm.
-    Norm,
-    /// Quadratic near the target, then linear (Huber).
-    Huber,
-    /// The largest coordinate: a maximum of 2d affine functions.
-    MaxAffine,
-}
+use super::{POINTS, PointLoss, PointWorld, SetSpec, fill_sphere, misleads};
 
 params! {
     /// Parameters of [`AdversarialConvex`].
@@ -37,9 +21,29 @@ params! {
         /// How the loss grows.
         shape: Shape = Shape::Norm;
     }
+
+    /// How the loss grows with the distance from the target.
+    pub enum Shape {
+        /// The Euclidean norm.
+        #[default]
+        Norm,
+        /// Quadratic near the target, then linear (Huber).
+        Huber,
+        /// The largest coordinate: a maximum of 2d affine functions.
+        MaxAffine,
+    }
 }
 
 impl Builds for AdversarialConvexParams {
+    const ENTRY: Entry = Entry {
+        name: "adversarial-convex",
+        summary: "convex Lipschitz losses on a convex set, chosen by an oblivious adversary",
+        source: "Flaxman, Kalai, McMahan 2005; the paper's convex-bandit example",
+        fits: "adversarial convex",
+        ..POINTS
+    };
+    const EXAMPLE: &'static str = "set = \"simplex\"\ndim = 3\nshape = \"huber\"";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
@@ -162,10 +166,6 @@ fn sphere_nodes(dim: usize) -> Vec<(f64, f64)> {
     nodes
 }
 
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
-}
-
 fn largest(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
@@ -228,14 +228,3 @@ fn golden_section(f: impl Fn(f64) -> f64, end: f64) -> f64 {
     }
     f(0.0).min(f(end)).min(f(0.5 * (low + high)))
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<AdversarialConvexParams>(
-    Entry {
-        name: "adversarial-convex",
-        summary: "convex Lipschitz losses on a convex set, chosen by an oblivious adversary",
-        source: "Flaxman, Kalai, McMahan 2005; the paper's convex-bandit example",
-        fits: "adversarial convex",
-        ..POINTS
-    },
-    "set = \"simplex\"\ndim = 3\nshape = \"huber\"",
-)];

@@ -10,6 +10,7 @@ mod stochastic;
 mod tests;
 
 use corral_core::registry::{Entry, Kind};
+use corral_core::vectors::dot;
 use corral_core::{Context, Feedback, LossDomain, Point, Rng, Set, Setup, Space};
 
 pub use adversarial::{AdversarialLinear, AdversarialLinearParams};
@@ -24,11 +25,15 @@ use crate::{Draw, EnvError, Environment, World};
 /// What is said of a world of points.
 const POINTS: Entry = Entry { kind: Kind::Points, cost: "O(d)", ..Entry::EMPTY };
 
-pub(crate) use adversarial::ROWS as ADVERSARIAL;
-pub(crate) use convex::ROWS as CONVEX;
-pub(crate) use normal::ROWS as NORMAL;
-pub(crate) use reference::ROWS as REFERENCE;
-pub(crate) use stochastic::ROWS as STOCHASTIC;
+crate::world::rows![
+    AdversarialLinearParams,
+    AdversarialConvexParams,
+    StochasticLinearParams,
+    GlmParams,
+    NormalLinearParams,
+    ReferenceBallParams,
+    ReferenceSimplexParams,
+];
 
 /// The loss functions f_1, f_2, ... of a world of points. Points that come in have the set's dimension.
 pub trait PointLoss: Send {
@@ -122,11 +127,6 @@ impl<L: PointLoss> Environment<Context, Point> for PointWorld<L> {
     fn best_so_far(&self) -> f64 {
         self.losses.best(&self.set, self.rounds as f64)
     }
-}
-
-/// <a, b>.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// Fills `u` with a direction uniform on the unit sphere.

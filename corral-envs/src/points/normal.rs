@@ -1,12 +1,7 @@
 //! Linear rewards with normal noise, not clipped: the point worlds of published model-selection experiments.
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Row};
-use corral_core::{LossDomain, ParamError, params};
-
 use super::{Named, POINTS, PointWorld, Projected, SetSpec};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{EnvError, World};
+use crate::prelude::*;
 
 params! {
     /// Parameters of rewards <theta, x> + N(offset, sd^2): the loss is 1 - reward, which may lie outside [0, 1].
@@ -31,6 +26,15 @@ params! {
 }
 
 impl Builds for NormalLinearParams {
+    const ENTRY: Entry = Entry {
+        name: "normal-linear",
+        summary: "linear rewards with normal noise on the unit sphere, the hypercube or another set; losses are not clipped",
+        source: "experiments 10, 12 and 16 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
+        fits: "stochastic linear losses that may lie outside [0, 1]: for the learners that take them",
+        ..POINTS
+    };
+    const EXAMPLE: &'static str = "set = \"hypercube\"\ndim = 10";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let set = self.set.build(self.dim, self.points, ask.rng)?;
         let dim = set.dim();
@@ -65,14 +69,3 @@ impl Builds for NormalLinearParams {
         Ok(PointWorld::new(set, losses, ask.rounds).boxed())
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[row::<NormalLinearParams>(
-    Entry {
-        name: "normal-linear",
-        summary: "linear rewards with normal noise on the unit sphere, the hypercube or another set; losses are not clipped",
-        source: "experiments 10, 12 and 16 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
-        fits: "stochastic linear losses that may lie outside [0, 1]: for the learners that take them",
-        ..POINTS
-    },
-    "set = \"hypercube\"\ndim = 10",
-)];

@@ -1,25 +1,11 @@
 //! The instances over points on which reference regrets are published, by name.
 
-use corral_core::registry::{Entry, Row};
-use corral_core::{Set, memory, params};
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
+use corral_core::vectors;
 
 use super::adversarial::{AdversarialLinearParams, check_variant};
 use super::convex::AdversarialConvexParams;
 use super::{POINTS, PointLoss, PointWorld, misleads};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
-
-/// Which loss the reference ball has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum ReferenceLoss {
-    /// f(x) = 1/2 + <x, c_t>/2.
-    Linear,
-    /// f(x) = |x - z_t|/2.
-    Lipschitz,
-}
 
 params! {
     /// Parameters of the reference ball: the unit ball with the linear losses of `adversarial-linear` at gap and noise
@@ -32,9 +18,27 @@ params! {
         /// 0: stays; 1: points the other way in the first third.
         variant: u8 = 0;
     }
+
+    /// Which loss the reference ball has.
+    pub enum ReferenceLoss {
+        /// f(x) = 1/2 + <x, c_t>/2.
+        #[default]
+        Linear,
+        /// f(x) = |x - z_t|/2.
+        Lipschitz,
+    }
 }
 
 impl Builds for ReferenceBallParams {
+    const ENTRY: Entry = Entry {
+        name: "reference-ball",
+        summary: "the unit ball with the linear or Lipschitz losses of the reference regrets",
+        source: "reference instances for SCRiBLe and BGD",
+        fits: "adversarial linear or convex",
+        ..POINTS
+    };
+    const EXAMPLE: &'static str = "loss = \"lipschitz\"\ndim = 2\nvariant = 0";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Self { loss, dim, variant } = self;
         match loss {
@@ -59,6 +63,16 @@ params! {
 }
 
 impl Builds for ReferenceSimplexParams {
+    const ENTRY: Entry = Entry {
+        name: "reference-simplex",
+        summary: "the simplex with the Bernoulli losses of the reference regrets",
+        source: "reference instance for SCRiBLe on the simplex",
+        fits: "adversarial linear",
+        cost: "O(K)",
+        ..POINTS
+    };
+    const EXAMPLE: &'static str = "arms = 3";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         check_variant(self.variant)?;
         memory::claim("arms", self.arms, self.arms as u128 * 4)?;
@@ -102,7 +116,7 @@ impl PointLoss for ReferenceSimplex {
     }
 
     fn loss(&self, x: &[f64]) -> f64 {
-        super::dot(&self.costs, x).clamp(0.0, 1.0)
+        vectors::dot(&self.costs, x).clamp(0.0, 1.0)
     }
 
     fn mean(&self, x: &[f64]) -> f64 {
@@ -113,27 +127,3 @@ impl PointLoss for ReferenceSimplex {
         0.5 * (self.ahead + self.behind) - GAP * self.ahead.max(self.behind)
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[
-    row::<ReferenceBallParams>(
-        Entry {
-            name: "reference-ball",
-            summary: "the unit ball with the linear or Lipschitz losses of the reference regrets",
-            source: "reference instances for SCRiBLe and BGD",
-            fits: "adversarial linear or convex",
-            ..POINTS
-        },
-        "loss = \"lipschitz\"\ndim = 2\nvariant = 0",
-    ),
-    row::<ReferenceSimplexParams>(
-        Entry {
-            name: "reference-simplex",
-            summary: "the simplex with the Bernoulli losses of the reference regrets",
-            source: "reference instance for SCRiBLe on the simplex",
-            fits: "adversarial linear",
-            cost: "O(K)",
-            ..POINTS
-        },
-        "arms = 3",
-    ),
-];

@@ -1,11 +1,9 @@
 //! The set of decisions as a spec names it.
 
+use crate::prelude::*;
 use corral_core::set::SetError;
-use corral_core::{ParamError, Rng, Set, memory};
-use serde::{Deserialize, Serialize};
 
 use super::fill_sphere;
-use crate::{Draw, EnvError};
 
 /// A set of decisions: a word, of which `dim` and `points` say the size, or one written out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,27 +33,27 @@ impl Default for SetSpec {
     }
 }
 
-/// The sets that have a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Named {
-    /// The unit ball.
-    Ball,
-    /// The cube [-1, 1]^dim.
-    Box,
-    /// The probability simplex with `dim` vertices.
-    Simplex,
-    /// The polytope sum |x_i| <= 1, of 2^dim rows.
-    CrossPolytope,
-    /// The unit sphere.
-    UnitSphere,
-    /// The corners {-1, 1}^dim / sqrt(dim).
-    Hypercube,
-    /// `points` points drawn uniformly from the unit sphere.
-    Sphere,
-    /// `points` different corners of the cube [-1, 1]^dim, drawn uniformly; 0: all of them.
-    Corners,
+params! {
+    /// The sets that have a name.
+    pub enum Named {
+        /// The unit ball.
+        #[default]
+        Ball,
+        /// The cube [-1, 1]^dim.
+        Box,
+        /// The probability simplex with `dim` vertices.
+        Simplex,
+        /// The polytope sum |x_i| <= 1, of 2^dim rows.
+        CrossPolytope,
+        /// The unit sphere.
+        UnitSphere,
+        /// The corners {-1, 1}^dim / sqrt(dim).
+        Hypercube,
+        /// `points` points drawn uniformly from the unit sphere.
+        Sphere,
+        /// `points` different corners of the cube [-1, 1]^dim, drawn uniformly; 0: all of them.
+        Corners,
+    }
 }
 
 /// Finite sets have no more points than this.
@@ -75,12 +73,8 @@ impl SetSpec {
             }
             Self::Named(kind) => *kind,
         };
-        if dim > 1_000_000 {
-            return Err(ParamError::new("dim", dim, "at most 1000000").into());
-        }
-        if points > MOST_POINTS {
-            return Err(ParamError::new("points", points, "at most 65536").into());
-        }
+        require(dim <= 1_000_000, "dim", dim, "at most 1000000")?;
+        require(points <= MOST_POINTS, "points", points, "at most 65536")?;
         memory::claim("dim", dim, dim as u128 * 4)?;
         Ok(match kind {
             Named::Ball => Set::ball(dim)?,
@@ -90,9 +84,7 @@ impl SetSpec {
             Named::UnitSphere => Set::sphere(dim)?,
             Named::Hypercube => Set::hypercube(dim)?,
             Named::Sphere => {
-                if points == 0 {
-                    return Err(ParamError::new("points", points, "at least 1 on the sphere").into());
-                }
+                require(points != 0, "points", points, "at least 1 on the sphere")?;
                 if dim == 0 {
                     return Err(SetError::ZeroDimension.into());
                 }
@@ -112,9 +104,7 @@ impl SetSpec {
 }
 
 fn cross_polytope(dim: usize) -> Result<Set, EnvError> {
-    if dim > 8 {
-        return Err(ParamError::new("dim", dim, "at most 8 for a cross-polytope").into());
-    }
+    require(dim <= 8, "dim", dim, "at most 8 for a cross-polytope")?;
     let rows: Vec<Vec<f64>> = (0..1u32 << dim)
         .map(|mask| (0..dim).map(|j| if mask >> j & 1 == 1 { 1.0 } else { -1.0 }).collect())
         .collect();
@@ -125,9 +115,7 @@ fn cross_polytope(dim: usize) -> Result<Set, EnvError> {
 fn corners(dim: usize, points: usize, rng: &mut dyn Rng) -> Result<Set, EnvError> {
     let corner =
         |mask: usize| -> Vec<f64> { (0..dim).map(|j| if mask >> j & 1 == 1 { 1.0 } else { -1.0 }).collect() };
-    if dim > 30 {
-        return Err(ParamError::new("dim", dim, "at most 30 for the corners of a cube").into());
-    }
+    require(dim <= 30, "dim", dim, "at most 30 for the corners of a cube")?;
     let all = 1usize << dim;
     if points == 0 || points == all {
         if all > MOST_POINTS {
@@ -136,9 +124,7 @@ fn corners(dim: usize, points: usize, rng: &mut dyn Rng) -> Result<Set, EnvError
         let every: Vec<Vec<f64>> = (0..all).map(corner).collect();
         return Ok(Set::finite(&every)?);
     }
-    if points > all {
-        return Err(ParamError::new("points", points, "at most 2^dim corners").into());
-    }
+    require(points <= all, "points", points, "at most 2^dim corners")?;
     // Floyd's sampling: `points` different numbers below 2^dim.
     let mut stream = Draw::new(rng).stream(0);
     let mut chosen = std::collections::BTreeSet::new();

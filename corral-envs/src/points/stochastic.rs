@@ -1,26 +1,7 @@
 //! Stochastic losses of a hidden linear parameter: plain, structured, and through a link.
 
-use corral_core::params::Bounds;
-use corral_core::registry::{Entry, Row};
-use corral_core::{LossDomain, ParamError, Rng, Set, params};
-use serde::{Deserialize, Serialize};
-
-use super::{POINTS, PointLoss, PointWorld, SetSpec, dot};
-use crate::world::{Ask, Build, Builds, row};
-use crate::{Draw, EnvError, World};
-
-/// The structure of the hidden parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Structure {
-    /// Every coordinate counts.
-    Dense,
-    /// `support` coordinates count.
-    Sparse,
-    /// `support` groups of `group` neighbouring coordinates count.
-    GroupSparse,
-}
+use super::{POINTS, PointLoss, PointWorld, SetSpec};
+use crate::prelude::*;
 
 params! {
     /// Parameters of f_t(x) = 1/2 + <c*, x>/(2N) + xi_t with xi_t uniform in [-noise, noise] and |c*| = 1 - 2 noise: never
@@ -43,9 +24,29 @@ params! {
         /// Noise is uniform in [-noise, noise].
         noise: f64 = 0.1, Bounds { low: 0.0, high: 0.5, above: false, below: true };
     }
+
+    /// The structure of the hidden parameter.
+    pub enum Structure {
+        /// Every coordinate counts.
+        #[default]
+        Dense,
+        /// `support` coordinates count.
+        Sparse,
+        /// `support` groups of `group` neighbouring coordinates count.
+        GroupSparse,
+    }
 }
 
 impl Builds for StochasticLinearParams {
+    const ENTRY: Entry = Entry {
+        name: "stochastic-linear",
+        summary: "stochastic linear losses on a set of points, with a dense, sparse or group-sparse parameter",
+        source: "the paper's other examples: stochastic linear bandits",
+        fits: "stochastic linear",
+        ..POINTS
+    };
+    const EXAMPLE: &'static str = "dim = 6\nstructure = \"sparse\"\nsupport = 2";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
@@ -111,11 +112,7 @@ fn hidden(params: &StochasticLinearParams, dim: usize, rng: &mut dyn Rng) -> Res
             }
         }
     }
-    if c.len() != dim {
-        return Err(
-            ParamError::new("parameter", format!("{} numbers", c.len()), "as long as the dimension").into()
-        );
-    }
+    require(c.len() == dim, "parameter", format_args!("{} numbers", c.len()), "as long as the dimension")?;
     let norm = dot(&c, &c).sqrt();
     if !(norm > 0.0 && norm.is_finite()) {
         return Err(ParamError::new("parameter", format!("of length {norm}"), "finite and not zero").into());
@@ -183,17 +180,6 @@ impl PointLoss for Projected {
     }
 }
 
-/// A link function sigma: the mean loss is sigma(<c*, x>).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Link {
-    /// 1/(1 + e^-u).
-    Logistic,
-    /// e^(u - scale), which is at most 1 where u <= scale.
-    Exponential,
-}
-
 impl Link {
     /// sigma(u).
     pub fn mean(self, u: f64, scale: f64) -> f64 {
@@ -220,9 +206,27 @@ params! {
         /// The parameter itself, scaled to its length; empty: drawn.
         parameter: Vec<f64> = Vec::new(), Bounds::FINITE;
     }
+
+    /// A link function sigma: the mean loss is sigma(<c*, x>).
+    pub enum Link {
+        /// 1/(1 + e^-u).
+        #[default]
+        Logistic,
+        /// e^(u - scale), which is at most 1 where u <= scale.
+        Exponential,
+    }
 }
 
 impl Builds for GlmParams {
+    const ENTRY: Entry = Entry {
+        name: "glm-points",
+        summary: "losses 0 and 1 whose mean is a link function of a linear one",
+        source: "Filippi, Cappe, Garivier, Szepesvari 2010; the paper's other examples",
+        fits: "stochastic generalised linear",
+        ..POINTS
+    };
+    const EXAMPLE: &'static str = "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3";
+
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
@@ -251,26 +255,3 @@ impl GlmParams {
         Ok(PointWorld::new(set, losses, rounds))
     }
 }
-
-pub(crate) const ROWS: &[Row<Build>] = &[
-    row::<StochasticLinearParams>(
-        Entry {
-            name: "stochastic-linear",
-            summary: "stochastic linear losses on a set of points, with a dense, sparse or group-sparse parameter",
-            source: "the paper's other examples: stochastic linear bandits",
-            fits: "stochastic linear",
-            ..POINTS
-        },
-        "dim = 6\nstructure = \"sparse\"\nsupport = 2",
-    ),
-    row::<GlmParams>(
-        Entry {
-            name: "glm-points",
-            summary: "losses 0 and 1 whose mean is a link function of a linear one",
-            source: "Filippi, Cappe, Garivier, Szepesvari 2010; the paper's other examples",
-            fits: "stochastic generalised linear",
-            ..POINTS
-        },
-        "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3",
-    ),
-];
