@@ -24,9 +24,9 @@ pub use foreign::ForeignBase;
 #[cfg(target_os = "linux")]
 pub use isolated::IsolatedBase;
 pub use isolated::{Isolation, isolated_main};
-pub use loader::{About, BaseInfo, Door, Library, load_dir, load_file};
+pub use loader::{About, Door, Library, load_dir, load_file};
 pub use plugins::{Listing, Plugins};
 pub use policy::{Policy, RunIn};
 pub use preflight::{Preflight, preflight, preflight_bytes};
 pub use scaffold::{ScaffoldError, scaffold};
-pub use table::{Table, TableError};
+pub use table::{BaseInfo, Table, TableError};

@@ -314,7 +314,7 @@ fn a_table_is_read_before_it_is_believed() {
     let read = |change: &dyn Fn(&mut CorralBaseV1)| unsafe {
         let mut table = good;
         change(&mut table);
-        Table::read(&table).map(|t| t.name).map_err(|e| e.to_string())
+        Table::read(&table).map(|t| t.base.name).map_err(|e| e.to_string())
     };
     assert_eq!(read(&|_| {}).unwrap(), "it");
     assert!(read(&|t| t.magic ^= 1).unwrap_err().contains("instead of the magic number"));

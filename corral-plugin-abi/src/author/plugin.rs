@@ -2,6 +2,7 @@
 
 use corral_core::registry::Kind;
 use corral_core::{Arm, Base, BaseError, Context, Decision, Point, Setup};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::abi;
@@ -87,7 +88,7 @@ pub trait Plugin: Base<Context, Self::Decision> + Sized + 'static {
 }
 
 /// What crosses the boundary as a decision: [`Arm`] or [`Point`], and nothing else.
-pub trait Crosses: sealed::Sealed + Decision {
+pub trait Crosses: sealed::Sealed + Decision + Serialize + DeserializeOwned {
     #[doc(hidden)]
     fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError>;
     #[doc(hidden)]

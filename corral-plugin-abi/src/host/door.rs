@@ -55,8 +55,8 @@ unsafe fn open_inside(library: OwnedFd, door: Door) -> Result<Opened, LoadError>
         return Err(LoadError::Empty);
     }
     for (i, table) in opened.tables.iter().enumerate() {
-        if opened.tables[..i].iter().any(|other| other.name == table.name) {
-            return Err(LoadError::SameName(table.name.clone()));
+        if opened.tables[..i].iter().any(|other| other.base.name == table.base.name) {
+            return Err(LoadError::SameName(table.base.name.clone()));
         }
     }
     Ok(opened)

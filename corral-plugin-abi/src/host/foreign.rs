@@ -73,7 +73,7 @@ unsafe impl<D: Send> Send for ForeignBase<D> {}
 
 /// The algorithm's name in a snapshot's frame: another base or version of the plugin is refused by it.
 pub(super) fn snapshot_label(table: &Table) -> String {
-    format!("plugin base {} version {}", table.name, table.version)
+    format!("plugin base {} version {}", table.base.name, table.base.version)
 }
 
 impl<D: Crosses> ForeignBase<D> {
@@ -86,11 +86,11 @@ impl<D: Crosses> ForeignBase<D> {
             Space::Arms(_) => Kind::Arms,
             Space::Points(_) => Kind::Points,
         };
-        let kind = table.kind;
+        let kind = table.base.kind;
         if (kind == Kind::Points) != points::<D>() || world != D::KIND {
             return Err(BaseError::Failed(format!(
                 "{}: a base for {kind} in a world of {world}",
-                table.name
+                table.base.name
             )));
         }
         let (set, dim, set_text) = match &setup.space {
@@ -124,7 +124,7 @@ impl<D: Crosses> ForeignBase<D> {
         // SAFETY: a checked table; everything lives during the call.
         room.call("create", |error| unsafe { (table.calls.create)(&told, params, &mut instance, error) })?;
         if instance.is_null() {
-            return Err(BaseError::Failed(format!("{}: create gave no instance", table.name)));
+            return Err(BaseError::Failed(format!("{}: create gave no instance", table.base.name)));
         }
         Ok(Self {
             table,
@@ -178,11 +178,18 @@ impl<D: Crosses> ForeignBase<D> {
     }
 
     fn wrong(&self, why: String) -> BaseError {
-        BaseError::Failed(format!("{}: {why}", self.table.name))
+        BaseError::Failed(format!("{}: {why}", self.table.base.name))
     }
 }
 
 impl Room {
+    /// Where a proposal is written: its coordinates to `point`, its memo here.
+    #[inline]
+    fn proposal(&mut self, point: *mut f64, dim: usize) -> CorralProposal {
+        let (memo, memo_capacity) = (self.memo.as_mut_ptr(), self.memo.len());
+        CorralProposal { arm: u32::MAX, reserved: 0, point, dim, memo, memo_capacity, memo_len: 0 }
+    }
+
     /// Calls an entry, and reads its status and the text that was lent to it.
     #[inline]
     fn call(&mut self, entry: &str, call: impl FnOnce(&mut CorralText) -> i32) -> Result<(), BaseError> {
@@ -210,7 +217,7 @@ impl Room {
     /// large ends with the text, as in C.
     #[cold]
     fn failure(&mut self, entry: &str, status: i32, len: usize) -> BaseError {
-        let name = &self.table.name;
+        let name = &self.table.base.name;
         if status == CORRAL_OK {
             let why = "the generator was used after the call that it was lent to, or by another thread";
             return BaseError::Failed(format!("{name}: {entry}: {why}"));
@@ -339,15 +346,7 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         self.sound()?;
         let room = self.room.get_mut();
         let lender = room.lender;
-        let mut out = CorralProposal {
-            arm: u32::MAX,
-            reserved: 0,
-            point: made.decision.room(self.dim),
-            dim: self.dim,
-            memo: room.memo.as_mut_ptr(),
-            memo_capacity: room.memo.len(),
-            memo_len: 0,
-        };
+        let mut out = room.proposal(made.decision.room(self.dim), self.dim);
         let propose = self.table.calls.propose;
         // SAFETY: a checked table and our instance; everything lives during the call.
         room.call("propose", |error| {
@@ -386,15 +385,7 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
             return None;
         }
         let room = &mut *self.room.borrow_mut();
-        let mut out = CorralProposal {
-            arm: 0,
-            reserved: 0,
-            point: std::ptr::null_mut(),
-            dim: 0,
-            memo: room.memo.as_mut_ptr(),
-            memo_capacity: room.memo.len(),
-            memo_len: 0,
-        };
+        let mut out = room.proposal(std::ptr::null_mut(), 0);
         let mut probability = f64::NAN;
         let asked = decision(asked, &[]);
         // SAFETY: a checked table and our instance; everything lives during the call.

@@ -18,6 +18,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::loader::Door;
+use super::sealed::Sealed;
+
 #[cfg(target_os = "linux")]
 pub use base::IsolatedBase;
 #[cfg(target_os = "linux")]
@@ -43,6 +46,15 @@ pub struct Isolation {
     pub program: Option<PathBuf>,
     /// What the program is told first: an interpreter, the script that calls [`isolated_main`].
     pub arguments: Vec<OsString>,
+}
+
+/// A library that is opened in a process of its own.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is opened there"))]
+pub(super) struct Image<'a> {
+    pub(super) bytes: &'a Sealed,
+    pub(super) door: Door,
+    pub(super) isolation: &'a Isolation,
 }
 
 impl Default for Isolation {
@@ -73,38 +85,24 @@ pub(super) use elsewhere::{build, describe, examine};
 mod elsewhere {
     use corral_core::{BaseError, Learner, Setup};
 
-    use super::Isolation;
+    use super::Image;
     use crate::host::check::Verdict;
     use crate::host::error::LoadError;
-    use crate::host::loader::{About, Door};
-    use crate::host::sealed::Sealed;
+    use crate::host::loader::About;
 
     fn refused() -> BaseError {
         BaseError::Failed(LoadError::Platform.to_string())
     }
 
-    pub(in crate::host) fn describe(_: &Sealed, _: Door, _: &Isolation) -> Result<About, LoadError> {
+    pub(in crate::host) fn describe(_: Image<'_>) -> Result<About, LoadError> {
         Err(LoadError::Platform)
     }
 
-    pub(in crate::host) fn build(
-        _: &Sealed,
-        _: Door,
-        _: &str,
-        _: &str,
-        _: &Setup,
-        _: &Isolation,
-    ) -> Result<Learner, BaseError> {
+    pub(in crate::host) fn build(_: Image<'_>, _: &str, _: &str, _: &Setup) -> Result<Learner, BaseError> {
         Err(refused())
     }
 
-    pub(in crate::host) fn examine(
-        _: &Sealed,
-        _: Door,
-        _: &str,
-        _: &str,
-        _: &Isolation,
-    ) -> Result<Verdict, BaseError> {
+    pub(in crate::host) fn examine(_: Image<'_>, _: &str, _: &str) -> Result<Verdict, BaseError> {
         Err(refused())
     }
 }

@@ -6,7 +6,6 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use corral_core::registry::Kind;
 use corral_core::text::visible;
 use corral_core::{BaseError, Learner, Setup};
 use serde::{Deserialize, Serialize};
@@ -14,11 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::check::{self, Verdict};
 use super::error::{LoadError, Refused};
 use super::foreign::here;
-use super::isolated::{self, Isolation};
+use super::isolated::{self, Image, Isolation};
 use super::policy::{Policy, RunIn};
 use super::preflight::{open, preflight_bytes, read};
 use super::sealed::Sealed;
-use super::table::Table;
+use super::table::{BaseInfo, Table};
 
 /// Through which entry a library hands out its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,33 +26,6 @@ pub enum Door {
     Rust,
     /// `corral_plugin_v1`.
     C,
-}
-
-/// What a catalogue says of a base.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BaseInfo {
-    /// Its name within the library.
-    pub name: String,
-    /// One sentence.
-    pub description: String,
-    /// Version of the plugin.
-    pub version: String,
-    /// What it decides on and looks at.
-    pub kind: Kind,
-    /// The stability exponent, where one is known.
-    pub alpha: Option<f64>,
-}
-
-impl BaseInfo {
-    pub(super) fn of(table: &Table) -> Self {
-        Self {
-            name: table.name.clone(),
-            description: table.description.clone(),
-            version: table.version.clone(),
-            kind: table.kind,
-            alpha: table.alpha,
-        }
-    }
 }
 
 /// What a library says of itself.
@@ -67,7 +39,7 @@ pub struct About {
 
 impl About {
     pub(super) fn of(interface: Option<String>, tables: &[Arc<Table>]) -> Self {
-        Self { interface, bases: tables.iter().map(|t| BaseInfo::of(t)).collect() }
+        Self { interface, bases: tables.iter().map(|t| t.base.clone()).collect() }
     }
 }
 
@@ -106,9 +78,7 @@ impl Library {
     /// Why it cannot be used.
     pub fn about(&self) -> Result<&About, &LoadError> {
         let look = || match self.run_in {
-            RunIn::Children | RunIn::ChildrenUnlessUsed => {
-                isolated::describe(&self.bytes, self.door, &self.isolation)
-            }
+            RunIn::Children | RunIn::ChildrenUnlessUsed => isolated::describe(self.image(&self.isolation)),
             RunIn::ThisProcess => {
                 let (interface, tables) = self.tables().map_err(Clone::clone)?;
                 Ok(About::of(interface.clone(), tables))
@@ -144,10 +114,10 @@ impl Library {
     pub fn build(&self, base: &str, params: &str, setup: &Setup) -> Result<Learner, BaseError> {
         self.has(base)?;
         if self.run_in == RunIn::Children {
-            return isolated::build(&self.bytes, self.door, base, params, setup, &self.isolation);
+            return self.build_isolated(base, params, setup, &self.isolation);
         }
         let tables = self.tables().map_err(|why| self.unusable(why))?;
-        let table = tables.1.iter().find(|t| t.name == base).cloned();
+        let table = tables.1.iter().find(|t| t.base.name == base).cloned();
         let table = table.ok_or_else(|| self.unknown(base))?;
         here(table, params, setup)
     }
@@ -164,7 +134,7 @@ impl Library {
         isolation: &Isolation,
     ) -> Result<Learner, BaseError> {
         self.has(base)?;
-        isolated::build(&self.bytes, self.door, base, params, setup, isolation)
+        isolated::build(self.image(isolation), base, params, setup)
     }
 
     /// Examines `base`, built from TOML text, by the laws of `corral_core::contract`, where the policy says.
@@ -178,8 +148,12 @@ impl Library {
                 let build = |setup: &Setup| self.build(base, params, setup);
                 Ok(check::examine(base, about.kind, &build))
             }
-            _ => isolated::examine(&self.bytes, self.door, base, params, &self.isolation),
+            _ => isolated::examine(self.image(&self.isolation), base, params),
         }
+    }
+
+    fn image<'a>(&'a self, isolation: &'a Isolation) -> Image<'a> {
+        Image { bytes: &self.bytes, door: self.door, isolation }
     }
 
     fn has(&self, base: &str) -> Result<&BaseInfo, BaseError> {

@@ -10,8 +10,9 @@ use corral_core::{Learner, Setup};
 use serde::Serialize;
 
 use super::error::Refused;
-use super::loader::{BaseInfo, Library, Seen, stem, trusted_folder};
+use super::loader::{Library, Seen, stem, trusted_folder};
 use super::policy::Policy;
+use super::table::BaseInfo;
 
 /// The plugins of a program: bases by the key `file-stem/base`.
 #[derive(Debug, Default)]

@@ -45,10 +45,10 @@ pub enum TableError {
     Alpha(String),
 }
 
-/// A checked copy of a [`CorralBaseV1`]: functions are there, texts are text. Entries that an older plugin does not
-/// have are `None`.
-pub struct Table {
-    /// Name of the base within its library.
+/// What a catalogue says of a base.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BaseInfo {
+    /// Its name within the library.
     pub name: String,
     /// One sentence.
     pub description: String,
@@ -58,8 +58,13 @@ pub struct Table {
     pub kind: Kind,
     /// The stability exponent, where one is known.
     pub alpha: Option<f64>,
-    /// `abi_minor` of the plugin.
-    pub abi_minor: u32,
+}
+
+/// A checked copy of a [`CorralBaseV1`]: functions are there, texts are text. Entries that an older plugin does not
+/// have are `None`.
+pub struct Table {
+    /// What it says of itself.
+    pub base: BaseInfo,
     pub(super) calls: CorralBaseV1,
     /// The generators that its bases are lent.
     pub(super) lenders: Lenders,
@@ -67,7 +72,7 @@ pub struct Table {
 
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Table").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Table").field("name", &self.base.name).finish_non_exhaustive()
     }
 }
 
@@ -134,16 +139,8 @@ impl Table {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
             return Err(TableError::Text("name".into()));
         }
-        Ok(Self {
-            name,
-            description,
-            version,
-            kind,
-            alpha,
-            abi_minor: calls.abi_minor,
-            calls,
-            lenders: Lenders::default(),
-        })
+        let base = BaseInfo { name, description, version, kind, alpha };
+        Ok(Self { base, calls, lenders: Lenders::default() })
     }
 
     /// What the plugin answers to `extension(id)`; null where it knows nothing of it.

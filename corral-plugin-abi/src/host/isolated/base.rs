@@ -1,37 +1,31 @@
 //! The host: a base whose every call is a message, with a time limit.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
-use corral_core::snapshot::seal;
 use corral_core::{
     Abilities, Arm, Base, BaseError, Context, Feedback, Learner, Memo, Order, Point, Proposal, Rng, Setup,
     Space,
 };
 
-use super::Isolation;
 use super::home::{Home, Limit};
-use super::wire::{Pen, tag};
+use super::wire::{Answer, Call, Opening};
+use super::{Image, Isolation};
 use crate::author::Crosses;
 use crate::host::foreign::{SNAPSHOT_MOST, check_decision, check_memo, check_probability, memo_room};
-use crate::host::loader::Door;
-use crate::host::sealed::Sealed;
 
-/// Starts a process for a base of the world's kind of decisions, and builds it there.
+/// Builds the base `name` of a library in a process of its own.
 pub(in crate::host) fn build(
-    bytes: &Sealed,
-    door: Door,
+    image: Image<'_>,
     name: &str,
     params: &str,
     setup: &Setup,
-    isolation: &Isolation,
 ) -> Result<Learner, BaseError> {
     Ok(match setup.space {
-        Space::Arms(_) => {
-            Learner::Arms(Box::new(IsolatedBase::<Arm>::build(bytes, door, name, params, setup, isolation)?))
+        Space::Arms(_) => Learner::Arms(Box::new(IsolatedBase::<Arm>::build(image, name, params, setup)?)),
+        Space::Points(_) => {
+            Learner::Points(Box::new(IsolatedBase::<Point>::build(image, name, params, setup)?))
         }
-        Space::Points(_) => Learner::Points(Box::new(IsolatedBase::<Point>::build(
-            bytes, door, name, params, setup, isolation,
-        )?)),
     })
 }
 
@@ -44,33 +38,27 @@ pub struct IsolatedBase<D> {
     isolation: Isolation,
     /// A failure that could not be reported when it happened.
     fault: RefCell<Option<BaseError>>,
-    memo: Vec<f64>,
-    point: Vec<f64>,
     decision: std::marker::PhantomData<fn() -> D>,
 }
 
 impl<D: Crosses> IsolatedBase<D> {
-    fn build(
-        bytes: &Sealed,
-        door: Door,
-        name: &str,
-        params: &str,
-        setup: &Setup,
-        isolation: &Isolation,
-    ) -> Result<Self, BaseError> {
-        let (mut home, _) = Home::open(bytes, door, isolation).map_err(|e| failed(name, &e.to_string()))?;
-        let world = (name, params, &setup.space, &setup.context, setup.horizon);
-        home.ask(tag::BUILD, 0, |pen| pen.rest(&seal("build", 1, &world)))
-            .map_err(|why| failed(name, &why))?;
-        home.limit(Limit::call(isolation));
+    fn build(image: Image<'_>, name: &str, params: &str, setup: &Setup) -> Result<Self, BaseError> {
+        let (mut home, _) = Home::open(image).map_err(|e| failed(name, &e.to_string()))?;
+        let world = Opening::Build {
+            base: name.to_owned(),
+            params: params.to_owned(),
+            space: setup.space.clone(),
+            context: setup.context,
+            horizon: setup.horizon,
+        };
+        home.ask::<D>(&world, 0, None).map_err(|why| failed(name, &why))?;
+        home.limit(Limit::call(image.isolation));
         Ok(Self {
             home: RefCell::new(home),
             name: name.to_owned(),
             space: setup.space.clone(),
-            isolation: isolation.clone(),
+            isolation: image.isolation.clone(),
             fault: RefCell::new(None),
-            memo: Vec::new(),
-            point: Vec::new(),
             decision: std::marker::PhantomData,
         })
     }
@@ -90,10 +78,24 @@ impl<D: Crosses> IsolatedBase<D> {
         self.fault.borrow().clone().map_or(Ok(()), Err)
     }
 
-    /// A request whose answer has nothing in it.
-    fn tell(&mut self, tag: u8, fill: impl FnOnce(&mut Pen<'_>)) -> Result<(), BaseError> {
+    /// A call whose answer has nothing in it.
+    fn tell(&mut self, call: &Call<'_, D>) -> Result<(), BaseError> {
         self.sound()?;
-        self.home.get_mut().ask(tag, 0, fill).map(|_| ()).map_err(|why| failed(&self.name, &why))
+        self.home.get_mut().ask::<D>(call, 0, None).map(drop).map_err(|why| failed(&self.name, &why))
+    }
+
+    /// The probability and the memo of `asked`, where the base knows them.
+    fn probability(&self, x: &Context, asked: &D) -> Result<Option<(f64, Memo)>, BaseError> {
+        let call = Call::Likelihood(Cow::Borrowed(x), Cow::Borrowed(asked));
+        let told = self.home.borrow_mut().ask::<D>(&call, self.most(), None);
+        match told.map_err(|why| failed(&self.name, &why))? {
+            Answer::Likelihood(None) => Ok(None),
+            Answer::Likelihood(Some((probability, memo))) => {
+                check_memo(memo.numbers())?;
+                Ok(Some((check_probability(probability)?, memo)))
+            }
+            _ => Err(other(&self.name)),
+        }
     }
 }
 
@@ -105,88 +107,46 @@ fn failed(name: &str, why: &str) -> BaseError {
 }
 
 #[cold]
-fn short(name: &str) -> BaseError {
-    BaseError::Failed(format!("{name}: an answer that is too short"))
-}
-
-fn send_decision<D: Crosses>(pen: &mut Pen<'_>, decision: &D, memo: &[f64]) {
-    let (arm, point) = decision.given();
-    pen.u32(arm);
-    pen.numbers(point);
-    pen.numbers(memo);
+fn other(name: &str) -> BaseError {
+    BaseError::Failed(format!("{name}: an answer to something else"))
 }
 
 impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
-        let mut made = Proposal::new(D::default());
-        self.propose_into(x, rng, &mut made)?;
-        Ok(made)
-    }
-
-    fn propose_into(
-        &mut self,
-        x: &Context,
-        rng: &mut dyn Rng,
-        made: &mut Proposal<D>,
-    ) -> Result<(), BaseError> {
         self.sound()?;
         let most = self.most();
-        let told = self.home.get_mut().ask_with(tag::PROPOSE, most, |pen| pen.context(x), Some(rng));
-        let mut answer = told.map_err(|why| failed(&self.name, &why))?.ok_or_else(|| short(&self.name))?;
-        let arm = answer.u32().ok_or_else(|| short(&self.name))?;
-        answer.numbers(&mut self.point).ok_or_else(|| short(&self.name))?;
-        answer.numbers(&mut self.memo).ok_or_else(|| short(&self.name))?;
-        made.decision.take(arm, &self.point);
+        let told = self.home.get_mut().ask::<D>(&Call::<D>::Propose(Cow::Borrowed(x)), most, Some(rng));
+        let Answer::Proposed(made) = told.map_err(|why| failed(&self.name, &why))? else {
+            return Err(other(&self.name));
+        };
         check_decision(&made.decision, &self.space, x)?;
-        if self.memo.len() > memo_room(&self.space) {
-            return Err(BaseError::Proposal(format!("a memo of {} numbers", self.memo.len())));
+        if made.memo.numbers().len() > memo_room(&self.space) {
+            return Err(BaseError::Proposal(format!("a memo of {} numbers", made.memo.numbers().len())));
         }
-        check_memo(&self.memo)?;
-        made.memo.set(&self.memo);
-        Ok(())
+        check_memo(made.memo.numbers())?;
+        Ok(made)
     }
 
     fn learn(&mut self, x: &Context, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         let feedback = feedback.check(f64::MAX)?;
-        self.tell(tag::LEARN, |pen| {
-            pen.context(x);
-            send_decision(pen, &made.decision, made.memo.numbers());
-            pen.f64(feedback.observed().unwrap_or(0.0));
-            pen.f64(feedback.weight());
-        })
+        self.tell(&Call::Learn(Cow::Borrowed(x), Cow::Borrowed(made), feedback))
     }
 
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.tell(tag::PASS, |pen| pen.context(x))
+        self.tell(&Call::Pass(Cow::Borrowed(x)))
     }
 
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
         self.sound().ok()?;
-        let mut home = self.home.borrow_mut();
-        let told = home.ask(tag::LIKELIHOOD, self.most(), |pen| {
-            pen.context(x);
-            send_decision(pen, asked, &[]);
-        });
-        let answer = told.map_err(|why| failed(&self.name, &why)).and_then(|answer| {
-            let Some(mut answer) = answer else { return Ok(None) };
-            let probability = check_probability(answer.f64().ok_or_else(|| short(&self.name))?)?;
-            let mut memo = Vec::new();
-            answer.numbers(&mut memo).ok_or_else(|| short(&self.name))?;
-            check_memo(&memo)?;
-            Ok(Some((probability, Memo::from(&memo[..]))))
-        });
-        answer.unwrap_or_else(|fault| {
+        self.probability(x, asked).unwrap_or_else(|fault| {
             *self.fault.borrow_mut() = Some(fault);
             None
         })
     }
 
     fn abilities(&self) -> Abilities {
-        match self.home.borrow_mut().ask(tag::ABILITIES, 64, |_| {}) {
-            Ok(Some(answer)) => match answer.rest() {
-                [heeds, learns] => Abilities { heeds_passes: *heeds != 0, learns_from_others: *learns == 1 },
-                _ => Abilities::default(),
-            },
+        match self.home.borrow_mut().ask::<D>(&Call::<D>::Abilities, 64, None) {
+            Ok(Answer::Abilities(abilities)) => abilities,
             // Whoever cannot answer is found out at the next call that can fail.
             _ => Abilities::default(),
         }
@@ -195,23 +155,19 @@ impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         let order = order.check()?;
         *self.fault.get_mut() = None;
-        let tag = if order.starts_over() { tag::START_OVER } else { tag::WIDEN };
         if order.starts_over() {
             // The base is built again: that may take as long as it did at first.
             self.home.get_mut().limit(Limit::start(&self.isolation));
         }
-        let told = self.tell(tag, |pen| {
-            pen.f64(order.range());
-            pen.u64(order.remaining().unwrap_or(u64::MAX));
-        });
+        let told = self.tell(&Call::Obey(order));
         self.home.get_mut().limit(Limit::call(&self.isolation));
         told
     }
 
     fn save(&self) -> Vec<u8> {
-        match self.home.borrow_mut().ask(tag::SAVE, SNAPSHOT_MOST + 4096, |_| {}) {
-            Ok(Some(answer)) => answer.rest().to_vec(),
-            Ok(None) => Vec::new(),
+        match self.home.borrow_mut().ask::<D>(&Call::<D>::Save, SNAPSHOT_MOST + 4096, None) {
+            Ok(Answer::Saved(state)) => state,
+            Ok(_) => Vec::new(),
             Err(why) => {
                 *self.fault.borrow_mut() = Some(failed(&self.name, &why));
                 Vec::new()
@@ -220,6 +176,6 @@ impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.tell(tag::LOAD, |pen| pen.rest(state))
+        self.tell(&Call::Load(Cow::Borrowed(state)))
     }
 }

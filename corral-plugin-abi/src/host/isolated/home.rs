@@ -7,24 +7,25 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use corral_core::snapshot::{open, seal};
 use corral_core::text::visible;
-use corral_core::{BaseError, Rng};
+use corral_core::{Arm, BaseError, Rng};
 use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use serde::Serialize;
 
-use super::wire::{Pen, Reader, SLICE, Wire, tag};
-use super::{ARGUMENT, Isolation};
+use super::wire::{Answer, Draw, Opening, SLICE, Wire};
+use super::{ARGUMENT, Image, Isolation};
+use crate::author::Crosses;
 use crate::host::check::Verdict;
 use crate::host::error::LoadError;
 use crate::host::foreign::ERROR_ROOM;
-use crate::host::loader::{About, Door};
-use crate::host::sealed::Sealed;
+use crate::host::loader::About;
 
 /// Set in children: a program that does not call `isolated_main` would start itself without end.
 const CHILD: &str = "CORRAL_ISOLATED_CHILD";
 /// Bytes that a description or a verdict may have: 256 bases with texts of 4 KiB.
 const MOST_TEXT: usize = 1 << 21;
+const OTHER: &str = "its answer is one to something else";
 
 /// How long a call may take.
 #[derive(Debug, Clone, Copy)]
@@ -150,20 +151,15 @@ fn has_ended(pid: Pid) -> bool {
 
 impl Home {
     /// Starts a child and has it open the library.
-    pub(super) fn open(
-        bytes: &Sealed,
-        door: Door,
-        isolation: &Isolation,
-    ) -> Result<(Self, About), LoadError> {
-        let mut home = Self::start(bytes, isolation).map_err(LoadError::Child)?;
-        let told = home.ask(tag::OPEN, MOST_TEXT, |pen| pen.u32(u32::from(door == Door::Rust)));
-        let told = told.map_err(LoadError::Child)?.map(|answer| answer.rest().to_vec()).unwrap_or_default();
-        let about: Result<About, LoadError> =
-            open("about", 1, &told).map_err(|e| LoadError::Child(format!("its answer is {e}")))?;
-        about.map(|about| (home, about))
+    pub(super) fn open(image: Image<'_>) -> Result<(Self, About), LoadError> {
+        let mut home = Self::start(image).map_err(LoadError::Child)?;
+        match home.ask::<Arm>(&Opening::Open(image.door), MOST_TEXT, None).map_err(LoadError::Child)? {
+            Answer::About(about) => about.map(|about| (home, about)),
+            _ => Err(LoadError::Child(OTHER.into())),
+        }
     }
 
-    fn start(bytes: &Sealed, isolation: &Isolation) -> Result<Self, String> {
+    fn start(Image { bytes, isolation, .. }: Image<'_>) -> Result<Self, String> {
         let failed = |e: io::Error| format!("it cannot be started: {e}");
         if std::env::var_os(CHILD).is_some() {
             return Err("this process is a child itself; `main` must call `isolated_main` first".into());
@@ -194,8 +190,8 @@ impl Home {
         let output = Output { pipe, last: Vec::new() };
         let mut home = Self { child, wire, limit, output, dead: None, broken_off: false };
         let mut watch = Watch::new(home.pid(), limit, &mut home.output);
-        match home.wire.receive(16, &mut || watch.look()) {
-            Ok((tag::HELLO, _)) => Ok(home),
+        match home.wire.receive::<Answer<()>>(16, &mut || watch.look()) {
+            Ok(Answer::Hello) => Ok(home),
             Ok(_) => Err("it did not say hello: does its `main` call `isolated_main` first?".into()),
             Err(e) => {
                 let why = home.end_after(&e);
@@ -220,24 +216,13 @@ impl Home {
         self.limit = limit;
     }
 
-    /// A request without draws, whose answer has at most `most` bytes; `None` is the answer that there is none.
-    pub(super) fn ask(
+    /// What the child says to `request`, in at most `most` bytes; meanwhile it may draw from `rng`.
+    pub(super) fn ask<D: Crosses>(
         &mut self,
-        tag: u8,
+        request: &impl Serialize,
         most: usize,
-        fill: impl FnOnce(&mut Pen<'_>),
-    ) -> Result<Option<Reader<'_>>, String> {
-        self.ask_with(tag, most, fill, None)
-    }
-
-    /// A request during which the child may draw from `rng`.
-    pub(super) fn ask_with(
-        &mut self,
-        tag: u8,
-        most: usize,
-        fill: impl FnOnce(&mut Pen<'_>),
         mut rng: Option<&mut dyn Rng>,
-    ) -> Result<Option<Reader<'_>>, String> {
+    ) -> Result<Answer<D>, String> {
         if let Some(dead) = &self.dead {
             return Err(dead.clone());
         }
@@ -248,45 +233,33 @@ impl Home {
         let mut look = || watch.look();
         // An error's text has room as well.
         let most = most.max(4 * ERROR_ROOM);
-        let mut sent = self.wire.send(tag, fill, &mut look);
+        let mut sent = self.wire.send(request, &mut look);
         let answer = loop {
             let received = match sent {
                 Ok(()) => self.wire.receive(most, &mut look),
                 Err(e) => Err(e),
             };
             sent = match received {
-                Ok((tag @ (tag::OK | tag::NONE | tag::FAILED), _)) => break Ok(tag),
                 // A plugin that draws for ever is as late as one that computes for ever.
-                Ok((asked, mut payload)) => {
-                    let bytes = payload.u32().unwrap_or(0).min(1 << 16) as usize;
-                    look().and_then(|()| match (asked, &mut rng) {
-                        (tag::DRAW_U32, Some(rng)) => {
-                            let drawn = rng.next_u32();
-                            self.wire.send(tag::OK, |pen| pen.u32(drawn), &mut look)
-                        }
-                        (tag::DRAW_U64, Some(rng)) => {
-                            let drawn = rng.next_u64();
-                            self.wire.send(tag::OK, |pen| pen.u64(drawn), &mut look)
-                        }
-                        (tag::DRAW_BYTES, Some(rng)) => {
-                            let mut drawn = vec![0; bytes];
-                            rng.fill_bytes(&mut drawn);
-                            self.wire.send(tag::OK, |pen| pen.rest(&drawn), &mut look)
-                        }
-                        _ => Err(io::Error::other(format!("a message of the unknown kind {asked}"))),
-                    })
-                }
-                Err(e) => break Err(e),
+                Ok(Answer::Draw(draw)) => look().and_then(|()| match (draw, &mut rng) {
+                    (Draw::U32, Some(rng)) => self.wire.send(&rng.next_u32(), &mut look),
+                    (Draw::U64, Some(rng)) => self.wire.send(&rng.next_u64(), &mut look),
+                    (Draw::Bytes(count), Some(rng)) => {
+                        let mut drawn = vec![0; count.min(1 << 16) as usize];
+                        rng.fill_bytes(&mut drawn);
+                        self.wire.send(&drawn, &mut look)
+                    }
+                    (_, None) => Err(io::Error::other("it draws where nothing is drawn")),
+                }),
+                other => break other,
             };
         };
         match answer {
-            Ok(tag) => {
+            Ok(answer) => {
                 self.broken_off = false;
-                let payload = self.wire.last();
-                match tag {
-                    tag::OK => Ok(Some(payload)),
-                    tag::NONE => Ok(None),
-                    _ => Err(visible(&String::from_utf8_lossy(payload.rest())).into_owned()),
+                match answer {
+                    Answer::Failed(why) => Err(visible(&why).into_owned()),
+                    answer => Ok(answer),
                 }
             }
             Err(e) => Err(self.end_after(&e)),
@@ -360,28 +333,19 @@ fn signal_name(signal: i32) -> &'static str {
 }
 
 /// What a library says of itself, without opening it in this process.
-pub(in crate::host) fn describe(
-    bytes: &Sealed,
-    door: Door,
-    isolation: &Isolation,
-) -> Result<About, LoadError> {
-    Home::open(bytes, door, isolation).map(|(_, about)| about)
+pub(in crate::host) fn describe(image: Image<'_>) -> Result<About, LoadError> {
+    Home::open(image).map(|(_, about)| about)
 }
 
-/// What the laws say of a base, all of them in one child.
-pub(in crate::host) fn examine(
-    bytes: &Sealed,
-    door: Door,
-    base: &str,
-    params: &str,
-    isolation: &Isolation,
-) -> Result<Verdict, BaseError> {
+/// Holds a base to every law, in a process of its own.
+pub(in crate::host) fn examine(image: Image<'_>, base: &str, params: &str) -> Result<Verdict, BaseError> {
     let failed = |why: String| BaseError::Failed(format!("{base}: {why}"));
-    let (mut home, _) = Home::open(bytes, door, isolation).map_err(|e| failed(e.to_string()))?;
-    home.limit(Limit::examination(isolation));
-    let told = home.ask(tag::EXAMINE, MOST_TEXT, |pen| pen.rest(&seal("examine", 1, &(base, params))));
-    let told = told.map_err(failed)?.map(|answer| answer.rest().to_vec()).unwrap_or_default();
-    let mut verdict: Verdict = open("verdict", 1, &told).map_err(|e| failed(format!("its answer is {e}")))?;
+    let (mut home, _) = Home::open(image).map_err(|e| failed(e.to_string()))?;
+    home.limit(Limit::examination(image.isolation));
+    let asked = Opening::Examine { base: base.to_owned(), params: params.to_owned() };
+    let Answer::Verdict(mut verdict) = home.ask::<Arm>(&asked, MOST_TEXT, None).map_err(failed)? else {
+        return Err(failed(OTHER.into()));
+    };
     for (_, Ok(text) | Err(text)) in &mut verdict.laws {
         *text = visible(text).into_owned();
     }
