@@ -150,7 +150,12 @@ pub(crate) fn read_for<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Res
 
 /// The base of `params`, or why not, in the words of the registry.
 pub(crate) fn build<P: BaseParams>(params: P, setup: &Setup) -> Result<P::Base, BuildError> {
-    params.build(setup).map_err(|e| BuildError::refused(WHAT, P::ENTRY.name, e))
+    params.build(setup).map_err(refused::<P>)
+}
+
+/// What a base said when it could not be built.
+pub(crate) fn refused<P: BaseParams>(why: BaseError) -> BuildError {
+    BuildError::refused(WHAT, P::ENTRY.name, why)
 }
 
 /// The size of a world, as the formulas of regret bounds use it.

@@ -60,7 +60,7 @@ pub struct Candidate {
     base: Option<Box<dyn Base<Context, Arm>>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct State {
     candidate: usize,
     /// How many candidates there were before.
@@ -109,16 +109,7 @@ impl Make<CandidateParams> for Candidate {
 
 impl State {
     fn new(actions: usize) -> Self {
-        Self {
-            candidate: 0,
-            epoch: 0,
-            round: 0,
-            before: 0.0,
-            lead: 0.0,
-            stretch: 0.0,
-            plays: vec![0; actions],
-            range: 1.0,
-        }
+        Self { plays: vec![0; actions], range: 1.0, ..Self::default() }
     }
 }
 
@@ -149,10 +140,7 @@ impl Candidate {
 
     /// How many other arms a round offers, and q_2 among what it offers.
     fn split<X: Observation + ?Sized>(&self, x: &X) -> Result<(usize, f64)> {
-        let offered = x.offered().unwrap_or(self.actions);
-        if !(1..=self.actions).contains(&offered) {
-            return Err(BaseError::Context { what: "actions", found: offered, expected: self.actions });
-        }
+        let offered = check_offered(x.offered(), self.actions)?;
         Ok(match (self.state.candidate < offered, offered) {
             (true, 1) => (0, 0.0),
             (true, _) => (offered - 1, self.other()),

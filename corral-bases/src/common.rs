@@ -294,6 +294,18 @@ pub(crate) fn least(numbers: &[f64]) -> f64 {
     numbers.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
+/// Where the first of the lowest numbers is, and which it is.
+#[inline]
+pub(crate) fn lowest(numbers: impl Iterator<Item = f64>) -> (usize, f64) {
+    let mut best = (0, f64::INFINITY);
+    for (at, number) in numbers.enumerate() {
+        if number < best.1 {
+            best = (at, number);
+        }
+    }
+    best
+}
+
 /// The version of the snapshots of bases.
 const VERSION: u16 = 3;
 

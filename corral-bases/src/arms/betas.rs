@@ -3,7 +3,8 @@
 use corral_core::{Rng, uniform};
 use serde::{Deserialize, Serialize};
 
-use super::posterior::{lowest, standard_normal};
+use super::posterior::standard_normal;
+use crate::common::lowest;
 
 /// Beta(a, b) per arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -59,7 +60,7 @@ impl Betas {
     /// first i with v > (1 - 1/q_1) .. (1 - 1/q_i), which happens at i with probability 1/q_i given that it did not
     /// before. Written with the products of q - 1 and of q, without a division.
     pub fn sample_best(&self, offered: usize, rng: &mut dyn Rng) -> usize {
-        let likely = lowest(self.means[..offered].iter().copied());
+        let (likely, _) = lowest(self.means[..offered].iter().copied());
         let (mut best, mut level) = (likely, beta(self.a[likely], self.b[likely], rng));
         let mut v = 1.0 - uniform(rng);
         let (mut cleared, mut all) = (1.0, 1.0);
@@ -174,7 +175,7 @@ mod tests {
             for _ in 0..n {
                 fast[betas.sample_best(betas.a.len(), &mut rng)] += 1.0 / f64::from(n);
                 let draws = betas.a.iter().zip(&betas.b).map(|(a, b)| beta(*a, *b, &mut rng));
-                plain[lowest(draws)] += 1.0 / f64::from(n);
+                plain[lowest(draws).0] += 1.0 / f64::from(n);
             }
             for (p, q) in fast.iter().zip(&plain) {
                 let se = ((p * (1.0 - p) + q * (1.0 - q)) / f64::from(n)).sqrt();

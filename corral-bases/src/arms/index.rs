@@ -89,7 +89,7 @@ pub struct IndexState {
 
 /// The lowest number of a list, the first place that has it, and how many have it.
 #[inline]
-pub(crate) fn lowest(numbers: impl Iterator<Item = f64>) -> (f64, usize, usize) {
+pub(crate) fn all_lowest(numbers: impl Iterator<Item = f64>) -> (f64, usize, usize) {
     let (mut low, mut first, mut count) = (f64::INFINITY, 0, 0);
     for (at, number) in numbers.enumerate() {
         if number < low {
@@ -108,7 +108,7 @@ pub(crate) fn draw_lowest(
     numbers: impl Iterator<Item = f64> + Clone,
     rng: &mut dyn Rng,
 ) -> Proposal<Arm> {
-    let (low, first, count) = lowest(numbers.clone());
+    let (low, first, count) = all_lowest(numbers.clone());
     if count <= 1 || ties == Ties::Lowest {
         return Proposal::new(Arm::from(first));
     }
@@ -123,7 +123,7 @@ pub(crate) fn chance_of_lowest(
     numbers: impl Iterator<Item = f64> + Clone,
     arm: usize,
 ) -> Option<f64> {
-    let (low, first, count) = lowest(numbers.clone());
+    let (low, first, count) = all_lowest(numbers.clone());
     let number = numbers.into_iter().nth(arm)?;
     Some(match ties {
         Ties::Lowest => f64::from(arm == first),
@@ -195,7 +195,7 @@ impl<R: Index> ArmRule for R {
 
     /// The proposal would have been the lowest arm, and its estimate 0.
     fn pass(&self, state: &mut IndexState, now: &Now) {
-        let (_, arm, _) = lowest(state.indices[..now.offered].iter().copied());
+        let (arm, _) = lowest(state.indices[..now.offered].iter().copied());
         add(self, state, now, arm, 0.0);
     }
 

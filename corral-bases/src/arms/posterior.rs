@@ -57,7 +57,7 @@ impl Posterior {
         match self {
             Self::Beta(betas) => betas.sample_best(offered, rng),
             Self::Gaussian { mean, deviation, .. } => {
-                lowest(mean[..offered].iter().zip(&*deviation).map(|(m, d)| m + d * standard_normal(rng)))
+                lowest(mean[..offered].iter().zip(&*deviation).map(|(m, d)| m + d * standard_normal(rng))).0
             }
             Self::Correlated(joint) => joint.sample_best(offered, rng),
             Self::Finite(hypotheses) => hypotheses.sample_best(offered, rng),
@@ -235,10 +235,8 @@ impl Joint {
     fn sample_best(&mut self, offered: usize, rng: &mut dyn Rng) -> usize {
         let k = self.mean.len();
         self.scratch.iter_mut().for_each(|g| *g = standard_normal(rng));
-        lowest((0..offered).map(|i| {
-            let row = &self.factor[i * k..i * k + i + 1];
-            self.mean[i] + dot(row, &self.scratch[..=i])
-        }))
+        let drawn = |i: usize| self.mean[i] + dot(&self.factor[i * k..i * k + i + 1], &self.scratch[..=i]);
+        lowest((0..offered).map(drawn)).0
     }
 
     fn restore(&mut self, arms: usize) -> Result<(), SnapshotError> {
@@ -316,7 +314,7 @@ impl Hypotheses {
         let arms = self.arms();
         self.weights.resize(self.log_weights.len(), 0.0);
         self.best.clear();
-        self.best.extend(self.means.chunks_exact(arms).map(|row| lowest(row.iter().copied()) as u32));
+        self.best.extend(self.means.chunks_exact(arms).map(|row| lowest(row.iter().copied()).0 as u32));
         self.scratch.resize(self.means.len(), 0.0);
         self.normalise();
     }
@@ -353,7 +351,7 @@ impl Hypotheses {
         if offered == arms {
             return self.best[h] as usize;
         }
-        lowest(self.means[h * arms..][..offered].iter().copied())
+        lowest(self.means[h * arms..][..offered].iter().copied()).0
     }
 
     fn sample_best(&mut self, offered: usize, rng: &mut dyn Rng) -> usize {
@@ -405,18 +403,6 @@ impl Hypotheses {
         self.prepare();
         Ok(())
     }
-}
-
-/// The first index of the lowest number.
-#[inline]
-pub(super) fn lowest(numbers: impl Iterator<Item = f64>) -> usize {
-    let (mut low, mut first) = (f64::INFINITY, 0);
-    for (i, number) in numbers.enumerate() {
-        if number < low {
-            (low, first) = (number, i);
-        }
-    }
-    first
 }
 
 #[inline]

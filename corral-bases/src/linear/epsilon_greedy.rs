@@ -5,11 +5,11 @@
 //! epsilon = min(1, (range K ln T/T)^{1/3}) (docs/stability.md#bases-that-explore-first).
 
 use corral_core::Learner;
-use corral_core::registry::{BuildError, Row};
+use corral_core::registry::Row;
 
 use super::PlainEpsilonGreedy;
 use super::prelude::*;
-use crate::built::{Build, read_for, row};
+use crate::built::{Build, read_for, refused, row};
 
 /// Over features where there are some, or where the base makes some; else over plain arms.
 pub(crate) const ROW: Row<Build> = row::<EpsilonGreedyParams>(|table, setup| {
@@ -18,10 +18,8 @@ pub(crate) const ROW: Row<Build> = row::<EpsilonGreedyParams>(|table, setup| {
     if has_features || params.features != Features::Raw {
         return super::build_over_features::<EpsilonGreedyParams>(table, setup);
     }
-    match params.build_as::<PlainEpsilonGreedy>(setup) {
-        Ok(base) => Ok(Learner::Arms(Box::new(base))),
-        Err(e) => Err(BuildError::refused("base", EpsilonGreedyParams::ENTRY.name, e)),
-    }
+    let base = params.build_as::<PlainEpsilonGreedy>(setup).map_err(refused::<EpsilonGreedyParams>)?;
+    Ok(Learner::Arms(Box::new(base)))
 });
 
 base! {

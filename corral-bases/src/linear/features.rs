@@ -1,11 +1,13 @@
 //! A base's own representation of the context.
 
 use std::cell::RefCell;
+use std::f64::consts::TAU;
 
 use corral_core::Commons;
 
 use crate::prelude::*;
 use crate::regression::dot;
+use crate::seeded::Seeded;
 
 /// How a base sees the context. What is said of x holds for the shared features, and for the features of each action
 /// where actions have some.
@@ -97,9 +99,11 @@ impl Map {
             Features::Fourier { dims, bandwidth, seed } => {
                 SIZE.check("features.fourier.bandwidth", bandwidth)?;
                 at_least_one("features.fourier.dims", *dims)?;
-                let mut draws = Splitmix(*seed);
-                table.extend((0..dims * input).map(|_| draws.normal() / bandwidth));
-                table.extend((0..*dims).map(|_| draws.unit() * std::f64::consts::TAU));
+                // The seed's first number is not used.
+                let mut draws = Seeded(*seed);
+                draws.next_u64();
+                table.extend((0..dims * input).map(|_| box_muller(&mut draws) / bandwidth));
+                table.extend((0..*dims).map(|_| uniform(&mut draws) * TAU));
             }
             Features::Hashed { dims, .. } => at_least_one("features.hashed.dims", *dims)?,
             Features::HashedPairs { dims, .. } => at_least_one("features.hashed-pairs.dims", *dims)?,
@@ -168,28 +172,15 @@ fn signed(hash: u64, value: f64) -> f64 {
     if hash & 1 == 0 { value } else { -value }
 }
 
-/// The finaliser of splitmix64.
+/// The hash of a number.
 fn mix(value: u64) -> u64 {
-    let z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    Seeded(value).next_u64()
 }
 
-/// Numbers that are a function of the seed: a representation is drawn once, and is no part of a run's randomness.
-struct Splitmix(u64);
-
-impl Splitmix {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        (mix(self.0) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
-    }
-
-    /// Box and Muller.
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-        radius * (self.unit() * std::f64::consts::TAU).cos()
-    }
+/// A standard normal number (Box and Muller). A representation is drawn once: it is no part of a run's randomness.
+fn box_muller(draws: &mut Seeded) -> f64 {
+    let radius = (-2.0 * (1.0 - uniform(draws)).ln()).sqrt();
+    radius * (uniform(draws) * TAU).cos()
 }
 
 /// A base that sees contexts through its own representation.

@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use super::features::Features;
 use super::held::Held;
 use super::layout::{Layout, Parameters};
+use crate::arms::index::all_lowest;
 use crate::prelude::*;
 use crate::regression::Regressor;
 
@@ -122,20 +123,12 @@ pub trait Choice: Regression {
 
 /// All weight on the actions with the lowest score: on the first, or evenly.
 pub(crate) fn put_on_lowest(ties: Ties, weights: &mut [f64], score: impl Fn(usize) -> f64) {
-    let (mut low, mut first, mut count) = (f64::INFINITY, 0, 0.0);
-    for (a, weight) in weights.iter_mut().enumerate() {
-        let s = score(a);
-        *weight = s;
-        if s < low {
-            (low, first, count) = (s, a, 1.0);
-        } else if s == low {
-            count += 1.0;
-        }
-    }
+    weights.iter_mut().enumerate().for_each(|(a, weight)| *weight = score(a));
+    let (low, first, count) = all_lowest(weights.iter().copied());
     for (a, weight) in weights.iter_mut().enumerate() {
         *weight = match ties {
             Ties::Lowest => f64::from(a == first),
-            Ties::Random => f64::from(*weight == low) / count,
+            Ties::Random => f64::from(*weight == low) / count as f64,
         };
     }
 }

@@ -151,15 +151,11 @@ impl LinTs {
     fn draw_each(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<usize> {
         let scale = self.scale();
         self.state.held.look(&self.state.layout, x, true, |sight, actions| {
-            let (mut low, mut best) = (f64::INFINITY, 0);
-            for a in 0..actions {
+            let mut drawn = |a: usize| {
                 let g: f64 = StandardNormal.sample(rng);
-                let score = sight.predictions[a] + scale * sight.widths[a] * g;
-                if score < low {
-                    (low, best) = (score, a);
-                }
-            }
-            best
+                sight.predictions[a] + scale * sight.widths[a] * g
+            };
+            lowest((0..actions).map(&mut drawn)).0
         })
     }
 

@@ -38,7 +38,7 @@
 use corral_core::registry::{BuildError, Row};
 use corral_core::{Arm, Base, Context, Learner, Setup};
 
-use crate::built::{Build, build, read_for, row};
+use crate::built::{Build, build, read_for, refused, row};
 pub use crate::regression::{Glm, Link, Regressor, Ridge};
 
 mod epsilon_greedy;
@@ -105,8 +105,6 @@ where
     if features == Features::Raw {
         return Ok(Learner::Arms(Box::new(build(params, setup)?)));
     }
-    match Featurize::new(&features, setup, |seen| params.build(seen)) {
-        Ok(base) => Ok(Learner::Arms(Box::new(base))),
-        Err(e) => Err(BuildError::refused("base", P::ENTRY.name, e)),
-    }
+    let base = Featurize::new(&features, setup, |seen| params.build(seen)).map_err(refused::<P>)?;
+    Ok(Learner::Arms(Box::new(base)))
 }

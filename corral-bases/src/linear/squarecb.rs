@@ -61,9 +61,8 @@ impl Choice for SquareCbParams {
             };
             *weight = mean.clamp(0.0, 1.0);
         }
-        let low = least(weights);
-        let count = weights.iter().filter(|w| **w == low).count() as f64;
-        let first = weights.iter().position(|w| *w == low).unwrap_or(0);
+        let (low, first, count) = all_lowest(weights.iter().copied());
+        let count = count as f64;
         // p_a = 1/(A + gamma (y_a - y_b)), and what is left on the best
         let mut left = 1.0;
         for weight in weights.iter_mut() {

@@ -6,6 +6,7 @@ use corral_core::{BaseError, Set};
 use nalgebra::{DMatrix, SymmetricEigen};
 use serde::{Deserialize, Serialize};
 
+use crate::common::lowest;
 use crate::regression::{Ridge, dot, packed};
 
 words! {
@@ -77,15 +78,11 @@ impl Optimist {
     pub(crate) fn choose(&self, e: Ellipsoid<'_>, out: &mut [f64]) -> Result<f64, BaseError> {
         match self {
             Self::List { dim, points } => {
-                let mut best = (f64::INFINITY, 0);
-                for (i, x) in points.chunks_exact(*dim).enumerate() {
-                    let value = dot(x, e.centre) - e.radius * packed::quadratic(e.inverse, x).max(0.0).sqrt();
-                    if value < best.0 {
-                        best = (value, i);
-                    }
-                }
-                out.copy_from_slice(&points[best.1 * dim..(best.1 + 1) * dim]);
-                Ok(best.0)
+                let value =
+                    |x: &[f64]| dot(x, e.centre) - e.radius * packed::quadratic(e.inverse, x).max(0.0).sqrt();
+                let (at, least) = lowest(points.chunks_exact(*dim).map(value));
+                out.copy_from_slice(&points[at * dim..(at + 1) * dim]);
+                Ok(least)
             }
             Self::Ball => {
                 let norm = longest(e, out);

@@ -278,6 +278,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_pcg::Pcg64Dxsm;
 
+    use super::super::class::ErmOracle;
     use super::super::data::Reads;
     use super::super::finite::FiniteClass;
     use super::super::oracle_tests::world;

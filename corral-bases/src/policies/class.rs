@@ -1,5 +1,6 @@
 //! Classes of policies, and the oracle that finds the cheapest policy of a class on a data set.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use corral_core::policy::{Policy, Tree};
@@ -29,9 +30,6 @@ pub trait ErmOracle {
 
     /// ln N, at least ln 2, or what stands in for it where the class is not finite; tuning formulas use this.
     fn ln_size(&self, horizon: f64) -> f64;
-
-    /// Whether answers are least over the whole class: what the theory of ERM-based bases assumes.
-    fn is_exact(&self) -> bool;
 
     /// Whether one more observation costs little: then there is no reason to save calls.
     fn is_incremental(&self) -> bool;
@@ -139,15 +137,20 @@ pub enum PolicyClass {
     Linear(LinearClass),
 }
 
-impl PolicyClass {
-    fn oracle(&self) -> &dyn ErmOracle {
+/// A class is its oracle.
+impl Deref for PolicyClass {
+    type Target = dyn ErmOracle;
+
+    fn deref(&self) -> &Self::Target {
         match self {
             Self::Finite(class) => class,
             Self::Trees(class) => class,
             Self::Linear(class) => class,
         }
     }
+}
 
+impl PolicyClass {
     /// Whether an observed loss of 0 changes what the oracle answers: true of regression.
     pub fn learns_from_zeros(&self) -> bool {
         matches!(self, Self::Linear(_))
@@ -170,31 +173,5 @@ impl PolicyClass {
             _ => false,
         };
         ensure(fits, "it holds a policy that is not of the class")
-    }
-}
-
-impl ErmOracle for PolicyClass {
-    fn reads(&self) -> Reads {
-        self.oracle().reads()
-    }
-
-    fn minimise(&self, sites: &Sites, costs: &Costs, work: &mut Workspace) -> Result<Erm> {
-        self.oracle().minimise(sites, costs, work)
-    }
-
-    fn ln_size(&self, horizon: f64) -> f64 {
-        self.oracle().ln_size(horizon)
-    }
-
-    fn is_exact(&self) -> bool {
-        self.oracle().is_exact()
-    }
-
-    fn is_incremental(&self) -> bool {
-        self.oracle().is_incremental()
-    }
-
-    fn enumerate(&self) -> Result<Vec<Arc<Policy>>> {
-        self.oracle().enumerate()
     }
 }

@@ -24,21 +24,18 @@ impl Reads {
     /// Names what is missing, or the feature that is not finite.
     #[inline]
     pub fn check(&self, x: &Context) -> Result<usize> {
-        let fits = |what, found, expected| {
-            if found == expected { Ok(()) } else { Err(BaseError::Context { what, found, expected }) }
-        };
         let offered = check_offered(Some(x.actions()), self.actions)?;
         if let Some(cells) = self.cells {
-            match x.cell() {
-                Some(cell) if cell < cells => {}
-                Some(cell) => {
-                    return Err(BaseError::Context { what: "cells", found: cell + 1, expected: cells });
-                }
-                None => return Err(BaseError::Context { what: "cells", found: 0, expected: cells }),
+            let found = x.cell().map_or(0, |cell| cell + 1);
+            if !(1..=cells).contains(&found) {
+                return Err(BaseError::Context { what: "cells", found, expected: cells });
             }
         }
-        if let Some(features) = self.features {
-            fits("features", x.features().len(), features)?;
+        if let Some(expected) = self.features {
+            let found = x.features().len();
+            if found != expected {
+                return Err(BaseError::Context { what: "features", found, expected });
+            }
             if let Some(index) = x.features().iter().position(|v| !v.is_finite()) {
                 return Err(BaseError::Feature { index, value: x.features()[index] });
             }

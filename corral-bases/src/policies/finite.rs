@@ -9,6 +9,7 @@ use corral_core::{BaseError, ParamError, Setup};
 use super::class::{Erm, ErmOracle};
 use super::data::{Costs, Reads, Sites};
 use super::workspace::Workspace;
+use crate::common::lowest;
 
 /// Finitely many policies, in the order in which they were given; ties go to the first.
 #[derive(Debug, Clone)]
@@ -102,21 +103,12 @@ impl ErmOracle for FiniteClass {
                 *total += row[usize::from(*action)];
             }
         }
-        let mut best = 0;
-        for (i, total) in work.totals.iter().enumerate() {
-            if *total < work.totals[best] {
-                best = i;
-            }
-        }
+        let (best, _) = lowest(work.totals.iter().copied());
         Ok(Erm { policy: Arc::clone(&self.policies[best]), value: work.totals[best], exact: true })
     }
 
     fn ln_size(&self, _horizon: f64) -> f64 {
         (self.len().max(2) as f64).ln()
-    }
-
-    fn is_exact(&self) -> bool {
-        true
     }
 
     fn is_incremental(&self) -> bool {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use corral_core::policy::Policy;
 use serde::de::DeserializeOwned;
 
-use super::class::{ErmOracle, Policies, PolicyClass};
+use super::class::{Policies, PolicyClass};
 use crate::prelude::*;
 
 /// What is seen in a round, and how many actions it offers: 0, 1, .. up to `offered`.

@@ -144,10 +144,6 @@ impl ErmOracle for LinearClass {
         self.params.ln_size.or(|| (numbers * horizon.max(2.0).ln()).max(2f64.ln()))
     }
 
-    fn is_exact(&self) -> bool {
-        false
-    }
-
     fn is_incremental(&self) -> bool {
         true
     }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use corral_core::BaseError;
 use corral_core::policy::Policy;
 
-use super::class::{ErmOracle, PolicyClass};
+use super::class::PolicyClass;
 use super::data::{Costs, Sites};
 use super::workspace::Workspace;
 
@@ -254,6 +254,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_pcg::Pcg64Dxsm;
 
+    use super::super::class::ErmOracle;
     use super::super::finite::FiniteClass;
     use super::super::oracle_tests::world;
     use super::*;

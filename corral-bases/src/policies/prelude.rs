@@ -4,7 +4,7 @@ pub(super) use std::sync::Arc;
 
 pub(super) use corral_core::policy::Policy;
 
-pub(super) use super::class::{ErmOracle, Policies, PolicyClass};
+pub(super) use super::class::{Policies, PolicyClass};
 pub(super) use super::data::{Costs, Sites};
 pub(super) use super::frame::{PolicyBase, PolicyRule, Round, undefined};
 pub(super) use super::workspace::Workspace;

@@ -86,24 +86,19 @@ impl TreeClass {
     /// A parameter is out of bounds, or there are no features.
     pub fn new(params: &TreeParams, setup: &Setup) -> Result<Self, BaseError> {
         params.check()?;
-        let within = |name, value: usize, low, high, must| {
-            if (low..=high).contains(&value) { Ok(()) } else { Err(ParamError::new(name, value, must)) }
-        };
-        let depths = if params.search == TreeSearch::Exact {
-            (3, "1 to 3 for an exact search")
-        } else {
-            (20, "1 to 20")
-        };
-        within("depth", params.depth, 1, depths.0, depths.1)?;
-        within("features", setup.context.features, 1, 1 << 20, "1 to 2^20 for trees")?;
+        if params.search == TreeSearch::Exact && params.depth > 3 {
+            return Err(ParamError::new("depth", params.depth, "1 to 3 for an exact search").into());
+        }
+        let dim = setup.context.features;
+        if !(1..=1 << 20).contains(&dim) {
+            return Err(ParamError::new("features", dim, "1 to 2^20 for trees").into());
+        }
         let [low, high] = params.interval;
         if !(low < high && (high - low).is_finite()) {
-            return Err(
-                ParamError::new("interval", format!("[{low}, {high}]"), "finite and not empty").into()
-            );
+            let interval = format!("[{low}, {high}]");
+            return Err(ParamError::new("interval", interval, "finite and not empty").into());
         }
-        let reads = Reads { actions: setup.actions(), cells: None, features: Some(setup.context.features) };
-        let dim = setup.context.features;
+        let reads = Reads { actions: setup.actions(), cells: None, features: Some(dim) };
         // The thresholds and the drawn values of every feature, and the costs of a node by threshold and action.
         let cells = dim as u128 * params.bins as u128;
         memory::claim("bins", params.bins, cells * (1 + setup.actions() as u128) + (dim * DRAWN) as u128)?;
@@ -169,10 +164,6 @@ impl ErmOracle for TreeClass {
             let (splits, actions) = (splits.max(1) as f64, self.reads.actions as f64);
             ((leaves - 1.0) * splits.ln() + leaves * actions.ln()).max(2f64.ln())
         })
-    }
-
-    fn is_exact(&self) -> bool {
-        self.params.search == TreeSearch::Exact
     }
 
     fn is_incremental(&self) -> bool {

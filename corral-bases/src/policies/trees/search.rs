@@ -6,6 +6,7 @@ use corral_core::policy::Node;
 
 use super::super::data::OneHot;
 use super::bins::Bins;
+use crate::common::lowest;
 
 /// The examples of a search, each at a site: what they cost per action.
 pub(crate) trait Examples {
@@ -109,13 +110,8 @@ impl Stump {
 }
 
 fn least(costs: impl Iterator<Item = f64>) -> (f64, u16) {
-    let mut best = (f64::INFINITY, 0);
-    for (a, c) in costs.enumerate() {
-        if c < best.0 {
-            best = (c, a as u16);
-        }
-    }
-    best
+    let (action, cost) = lowest(costs);
+    (cost, action as u16)
 }
 
 impl<'a, E: Examples> Search<'a, E> {
