@@ -32,28 +32,17 @@ impl<'a> World<'a> {
     /// The worlds of a spec that have cells, in its order.
     pub fn all(spec: &'a Spec, cells: &'a [CellRecord], rows: &'a [Row]) -> Vec<Self> {
         let mut worlds = Vec::new();
-        for &rounds in &spec.rounds {
-            for environment in &spec.environments {
-                let cells: Vec<&CellRecord> = cells
-                    .iter()
-                    .filter(|c| c.rounds == rounds && c.environment == environment.label)
-                    .collect();
-                let rows: Vec<&Row> = rows
-                    .iter()
-                    .filter(|r| r.rounds == rounds && r.environment == environment.label)
-                    .collect();
-                if rows.is_empty() {
-                    continue;
-                }
-                let mut world =
-                    Self { environment: &environment.label, rounds, cells, rows, curves: Vec::new() };
-                world.curves = world
-                    .rows
-                    .iter()
-                    .map(|r| curves::regret(&world.of(&r.label).collect::<Vec<_>>()))
-                    .collect();
-                worlds.push(world);
+        for (rounds, environment) in spec.worlds() {
+            let here = |t: u64, label: &str| t == rounds && label == environment.label;
+            let cells = cells.iter().filter(|c| here(c.rounds, &c.environment)).collect();
+            let rows: Vec<&Row> = rows.iter().filter(|r| here(r.rounds, &r.environment)).collect();
+            if rows.is_empty() {
+                continue;
             }
+            let mut world = Self { environment: &environment.label, rounds, cells, rows, curves: Vec::new() };
+            let curve = |r: &&Row| curves::regret(&world.of(&r.label).collect::<Vec<_>>());
+            world.curves = world.rows.iter().map(curve).collect();
+            worlds.push(world);
         }
         worlds
     }
@@ -109,22 +98,19 @@ pub fn regret(world: &World<'_>, scale: &Scale, palette: &mut Palette) -> Chart 
             Some((*row, points.iter().map(point).collect()))
         })
         .collect();
-    let mut chart = Chart {
-        title: "Regret".to_owned(),
-        caption: "Mean over seeds; the band is its 95% interval.".to_owned(),
-        x: time(scale.clone()),
-        y: Axis::new("pseudo-regret", scale.clone()),
-        panels: Vec::new(),
-        context: Vec::new(),
+    let (title, caption) = match scale {
+        Scale::Log => (
+            "Regret, both axes logarithmic",
+            "A power of t is a straight line; the table has its fitted exponent.",
+        ),
+        _ => ("Regret", "Mean over seeds; the band is its 95% interval."),
     };
-    if *scale == Scale::Log {
-        chart.title = "Regret, both axes logarithmic".to_owned();
-        chart.caption = "A power of t is a straight line; the table has its fitted exponent.".to_owned();
-    }
+    let axis = Axis::new("pseudo-regret", scale.clone());
+    let mut chart = Chart::new(title, caption, time(scale.clone()), axis, Vec::new());
     if !world.crowded() {
         let series =
             lines.into_iter().map(|(row, points)| Series::line(&row.label, style_of(row, palette), points));
-        chart.panels = vec![Panel { name: String::new(), series: series.collect() }];
+        chart.panels = vec![Panel::only(series.collect())];
         return chart;
     }
     let mean = |p: &Point| Point::new(p.x, p.y);
@@ -133,14 +119,11 @@ pub fn regret(world: &World<'_>, scale: &Scale, palette: &mut Palette) -> Chart 
         .map(|(row, points)| Series::line(&row.label, Style::Context, points.iter().map(mean).collect()))
         .collect();
     let left_out = lines.len().saturating_sub(PANELS);
-    chart.panels = lines
-        .into_iter()
-        .take(PANELS)
-        .map(|(row, points)| Panel {
-            name: row.label.clone(),
-            series: vec![Series::line(&row.label, Style::Ink, points)],
-        })
-        .collect();
+    let panel = |(row, points): (&Row, Vec<Point>)| {
+        let series = vec![Series::line(&row.label, Style::Ink, points)];
+        Panel { name: row.label.clone(), series }
+    };
+    chart.panels = lines.into_iter().take(PANELS).map(panel).collect();
     chart.caption += " Grey: the other learners.";
     if left_out > 0 {
         chart.caption += &format!(" {left_out} more are grey only; the table has them.");
@@ -193,24 +176,16 @@ pub fn probabilities(world: &World<'_>, labels: &[&str], palette: &mut Palette) 
             }
             if !others.is_empty() {
                 let sum = |row: &[f64]| others.iter().filter_map(|i| row.get(*i)).sum();
-                series.push(Series::line(
-                    &format!("the other {}", others.len()),
-                    palette.style("other bases"),
-                    points(&sum),
-                ));
+                let name = format!("the other {}", others.len());
+                series.push(Series::line(&name, palette.style("other bases"), points(&sum)));
             }
             let name = if labels.len() > 1 { (*label).to_owned() } else { String::new() };
             Panel { name, series }
         })
         .collect();
-    Chart {
-        title: "Probabilities".to_owned(),
-        caption: "The distribution that bases are drawn from, averaged over the traced seeds.".to_owned(),
-        x: time(Scale::Linear),
-        y: Axis::new("probability of each base", Scale::Linear),
-        panels,
-        context: Vec::new(),
-    }
+    let caption = "The distribution that bases are drawn from, averaged over the traced seeds.";
+    let axis = Axis::new("probability of each base", Scale::Linear);
+    Chart::new("Probabilities", caption, time(Scale::Linear), axis, panels)
 }
 
 fn mean_trace(bands: &[&BandRecord], of: impl Fn(&BandRecord) -> &Vec<Vec<f64>>) -> Vec<Vec<f64>> {
@@ -261,48 +236,23 @@ fn steps(
             let dots = changed
                 .filter_map(|(t, _)| points.iter().find(|p| p.x >= *t as f64).map(|p| (*t as f64, p.y)))
                 .collect();
-            Series { name: name.clone(), style: base_style(name, palette), mark: Mark::Steps, points, dots }
+            Series { mark: Mark::Steps, dots, ..Series::line(name, base_style(name, palette), points) }
         })
         .collect();
     let (lo, hi) = trace.iter().flatten().fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(*v), b.max(*v)));
-    Chart {
-        title: title.to_owned(),
-        caption: caption.to_owned(),
-        x: time(Scale::Linear),
-        y: Axis::new(axis, if hi >= 10.0 * lo { Scale::Log } else { Scale::Linear }),
-        panels: vec![Panel { name: String::new(), series }],
-        context: Vec::new(),
-    }
+    let axis = Axis::new(axis, if hi >= 10.0 * lo { Scale::Log } else { Scale::Linear });
+    Chart::new(title, caption, time(Scale::Linear), axis, vec![Panel::only(series)])
 }
 
 /// The mean ranks of masters with their intervals, best on top.
 pub fn ranks(ranks: &[Rank]) -> Option<Chart> {
     let first = ranks.first()?;
     let names: Vec<String> = ranks.iter().rev().map(|r| r.label.clone()).collect();
-    let points = ranks.iter().rev().enumerate().map(|(i, r)| Point {
-        x: r.mean,
-        y: i as f64,
-        low: r.low,
-        high: r.high,
-    });
-    Some(Chart {
-        title: "Masters by mean rank".to_owned(),
-        caption: format!(
-            "Mean rank of the regret over {} worlds with its 95% interval; 1 is best.",
-            first.worlds
-        ),
-        x: Axis::new("mean rank", Scale::Linear),
-        y: Axis::new("master", Scale::Names(names)),
-        panels: vec![Panel {
-            name: String::new(),
-            series: vec![Series {
-                name: "mean rank".to_owned(),
-                style: Style::Ink,
-                mark: Mark::Whisker,
-                points: points.collect(),
-                dots: Vec::new(),
-            }],
-        }],
-        context: Vec::new(),
-    })
+    let point = |(i, r): (usize, &Rank)| Point { x: r.mean, y: i as f64, low: r.low, high: r.high };
+    let points = ranks.iter().rev().enumerate().map(point).collect();
+    let series = Series { mark: Mark::Whisker, ..Series::line("mean rank", Style::Ink, points) };
+    let caption =
+        format!("Mean rank of the regret over {} worlds with its 95% interval; 1 is best.", first.worlds);
+    let (x, y) = (Axis::new("mean rank", Scale::Linear), Axis::new("master", Scale::Names(names)));
+    Some(Chart::new("Masters by mean rank", &caption, x, y, vec![Panel::only(vec![series])]))
 }

@@ -86,6 +86,11 @@ pub struct CellRecord {
 }
 
 impl CellRecord {
+    /// Rounds, environment and learner: what its seeds have in common.
+    pub fn setting(&self) -> (u64, &str, &str) {
+        (self.rounds, &self.environment, &self.learner)
+    }
+
     /// The bases that were benched, in words.
     pub fn benched(&self) -> impl Iterator<Item = String> + '_ {
         self.band.iter().flat_map(|band| {

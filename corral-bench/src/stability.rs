@@ -155,6 +155,16 @@ pub struct UnderSchedule {
     pub failed: Option<String>,
 }
 
+/// One base, measured.
+pub struct Measured {
+    /// The base, and how it was run.
+    pub what: Stability,
+    /// What came of it.
+    pub found: UnderSchedule,
+    /// What that says of the claim.
+    pub held: Held,
+}
+
 /// Kind and claimed alpha of a base, built in or of a plugin.
 ///
 /// # Errors

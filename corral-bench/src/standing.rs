@@ -58,24 +58,32 @@ pub enum Place {
     Behind,
 }
 
+impl Place {
+    /// As tables say it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Best => "best",
+            Self::Tied => "tied",
+            Self::Behind => "",
+        }
+    }
+}
+
 impl Standing {
     /// One for every world that has two learners, in the order of the spec; for several environments one more, over all of
     /// them at the longest horizon.
     pub fn all(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Self> {
         let mut found = Vec::new();
-        for &rounds in &spec.rounds {
-            for world in &spec.environments {
-                let players = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| {
-                    let own = by_seed(spec, cells, (rounds, &world.label, &l.label), |c| c.regret);
-                    (l.label.clone(), own)
-                });
-                let speed = |label: &str| {
-                    let here =
-                        |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == label;
-                    rows.iter().find(here).and_then(|r| r.rounds_per_second).map(|s| 1.0 / s)
-                };
-                found.extend(Self::of(&world.label, rounds, "regret", players.collect(), &speed));
-            }
+        for (rounds, world) in spec.worlds() {
+            let players = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| {
+                let own = by_seed(spec, cells, (rounds, &world.label, &l.label), |c| c.regret);
+                (l.label.clone(), own)
+            });
+            let speed = |label: &str| {
+                let here = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == label;
+                rows.iter().find(here).and_then(|r| r.rounds_per_second).map(|s| 1.0 / s)
+            };
+            found.extend(Self::of(&world.label, rounds, "regret", players.collect(), &speed));
         }
         found.extend(over_all_worlds(spec, cells));
         found
@@ -182,17 +190,14 @@ impl Standing {
     /// What a round costs in time: of the best, and of the quickest where that is another; empty where nothing was run.
     pub fn cost(&self) -> String {
         let best = &self.learners[0];
-        let cheapest =
-            self.learners.iter().filter(|l| l.seconds_per_round.is_some()).min_by(|a, b| {
-                a.seconds_per_round.unwrap_or(0.0).total_cmp(&b.seconds_per_round.unwrap_or(0.0))
-            });
-        match (best.seconds_per_round, cheapest) {
-            (Some(own), Some(least)) if least.label != best.label => format!(
+        let timed = self.learners.iter().filter_map(|l| Some((l, l.seconds_per_round?)));
+        match (best.seconds_per_round, timed.min_by(|a, b| a.1.total_cmp(&b.1))) {
+            (Some(own), Some((least, its))) if least.label != best.label => format!(
                 " A round of {} takes {}, of {}, the quickest, {}.",
                 best.label,
                 time(own),
                 least.label,
-                time(least.seconds_per_round.unwrap_or(0.0))
+                time(its)
             ),
             (Some(own), _) => format!(" A round of {} takes {}, the least of all.", best.label, time(own)),
             _ => String::new(),

@@ -104,12 +104,11 @@ pub fn bootstrap_95(
 pub fn by_seed(
     spec: &Spec,
     cells: &[CellRecord],
-    (rounds, world, label): (u64, &str, &str),
+    setting: (u64, &str, &str),
     of: impl Fn(&CellRecord) -> f64,
 ) -> Vec<Option<f64>> {
     let mut values = vec![None; spec.seeds as usize];
-    let here = |c: &&CellRecord| c.rounds == rounds && c.environment == world && c.learner == label;
-    for cell in cells.iter().filter(here).filter(|c| c.failed.is_none()) {
+    for cell in cells.iter().filter(|c| c.setting() == setting && c.failed.is_none()) {
         let place = cell.seed.checked_sub(spec.first_seed);
         if let Some(slot) = place.and_then(|i| values.get_mut(i as usize)) {
             *slot = Some(of(cell));
@@ -163,55 +162,46 @@ impl Row {
 /// The rows of a spec, in its order. `speed` gives rounds a second per (horizon, environment, learner).
 pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -> Option<f64>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for &rounds in &spec.rounds {
-        for environment in &spec.environments {
-            let from = rows.len();
-            for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
-                let group: Vec<&CellRecord> = cells
-                    .iter()
-                    .filter(|c| {
-                        c.rounds == rounds && c.environment == environment.label && c.learner == learner.label
-                    })
-                    .collect();
-                let ended: Vec<&&CellRecord> = group.iter().filter(|c| c.failed.is_none()).collect();
-                let regret: Vec<f64> = ended.iter().map(|c| c.regret).collect();
-                let loss: Vec<f64> = ended.iter().map(|c| c.loss / c.seen.max(1) as f64).collect();
-                let failed: Vec<String> = group
-                    .iter()
-                    .filter_map(|c| c.failed.as_ref().map(|w| format!("seed {}: {w}", c.seed)))
-                    .collect();
-                let benched = group.iter().flat_map(|c| c.benched()).collect();
-                if group.is_empty() {
-                    continue;
-                }
-                rows.push(Row {
-                    label: learner.label.clone(),
-                    environment: environment.label.clone(),
-                    rounds,
-                    seeds: ended.len() as u64,
-                    regret: Figure::of(&regret).unwrap_or(Figure::NOTHING),
-                    loss: Figure::of(&loss).unwrap_or(Figure::NOTHING),
-                    played: ended.iter().map(|c| c.seen).min().unwrap_or(0),
-                    alone: matches!(learner.learner, LearnerSpec::Base(_)),
-                    ratio_to_best_base: None,
-                    above_best_base: None,
-                    rounds_per_second: speed(rounds, &environment.label, &learner.label),
-                    failed,
-                    benched,
-                });
+    for (rounds, environment) in spec.worlds() {
+        let from = rows.len();
+        for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
+            let here = (rounds, environment.label.as_str(), learner.label.as_str());
+            let group: Vec<&CellRecord> = cells.iter().filter(|c| c.setting() == here).collect();
+            let ended: Vec<&&CellRecord> = group.iter().filter(|c| c.failed.is_none()).collect();
+            let regret: Vec<f64> = ended.iter().map(|c| c.regret).collect();
+            let loss: Vec<f64> = ended.iter().map(|c| c.loss / c.seen.max(1) as f64).collect();
+            let failed =
+                group.iter().filter_map(|c| c.failed.as_ref().map(|w| format!("seed {}: {w}", c.seed)));
+            if group.is_empty() {
+                continue;
             }
-            let best = rows[from..]
-                .iter()
-                .filter(|r| r.alone && r.regret.mean.is_finite())
-                .map(|r| r.regret.mean)
-                .fold(f64::INFINITY, f64::min);
-            if best.is_finite() {
-                // Nothing is so many times a regret that is rounding, or negative.
-                let ratio = best > 1e-9 * rounds as f64;
-                for row in &mut rows[from..] {
-                    row.ratio_to_best_base = ratio.then_some(row.regret.mean / best);
-                    row.above_best_base = Some(row.regret.mean - best);
-                }
+            rows.push(Row {
+                label: learner.label.clone(),
+                environment: environment.label.clone(),
+                rounds,
+                seeds: ended.len() as u64,
+                regret: Figure::of(&regret).unwrap_or(Figure::NOTHING),
+                loss: Figure::of(&loss).unwrap_or(Figure::NOTHING),
+                played: ended.iter().map(|c| c.seen).min().unwrap_or(0),
+                alone: matches!(learner.learner, LearnerSpec::Base(_)),
+                ratio_to_best_base: None,
+                above_best_base: None,
+                rounds_per_second: speed(rounds, &environment.label, &learner.label),
+                failed: failed.collect(),
+                benched: group.iter().flat_map(|c| c.benched()).collect(),
+            });
+        }
+        let best = rows[from..]
+            .iter()
+            .filter(|r| r.alone && r.regret.mean.is_finite())
+            .map(|r| r.regret.mean)
+            .fold(f64::INFINITY, f64::min);
+        if best.is_finite() {
+            // Nothing is so many times a regret that is rounding, or negative.
+            let ratio = best > 1e-9 * rounds as f64;
+            for row in &mut rows[from..] {
+                row.ratio_to_best_base = ratio.then_some(row.regret.mean / best);
+                row.above_best_base = Some(row.regret.mean - best);
             }
         }
     }

@@ -153,14 +153,9 @@ fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut 
     if let [one] = panels.as_mut_slice() {
         one.name.clear();
     }
-    Chart {
-        title: format!("Regret against {key}"),
-        caption: "Mean over seeds at the end of each run; the band is its 95% interval.".to_owned(),
-        x: Axis::new(key, scale),
-        y: Axis::new("pseudo-regret", if log { Scale::Log } else { Scale::Linear }),
-        panels,
-        context: Vec::new(),
-    }
+    let caption = "Mean over seeds at the end of each run; the band is its 95% interval.";
+    let axis = Axis::new("pseudo-regret", if log { Scale::Log } else { Scale::Linear });
+    Chart::new(&format!("Regret against {key}"), caption, Axis::new(key, scale), axis, panels)
 }
 
 /// Regret by two keys, as tiles: a panel for each learner and environment that have both.
@@ -176,28 +171,14 @@ fn tiles(first: &(String, Vec<Value>), second: &(String, Vec<Value>), seen: &[Ob
         .into_iter()
         .map(|panel| {
             let own = both.iter().filter(|o| name(o) == panel);
-            let points = own.map(|o| Point {
-                x: at(o, first),
-                y: at(o, second),
-                low: o.row.regret.mean,
-                high: o.row.regret.mean,
-            });
-            let series = Series {
-                name: panel.clone(),
-                style: Style::Ink,
-                mark: Mark::Tile,
-                points: points.collect(),
-                dots: Vec::new(),
-            };
+            let value = |o: &Observation<'_>| o.row.regret.mean;
+            let points =
+                own.map(|o| Point { x: at(o, first), y: at(o, second), low: value(o), high: value(o) });
+            let series = Series { mark: Mark::Tile, ..Series::line(&panel, Style::Ink, points.collect()) };
             Panel { name: panel, series: vec![series] }
         })
         .collect();
-    Chart {
-        title: format!("Regret by {} and {}", axes[0], axes[1]),
-        caption: "Mean over seeds; darker is more.".to_owned(),
-        x: Axis::new(axes[0], names(&first.1)),
-        y: Axis::new(axes[1], names(&second.1)),
-        panels,
-        context: Vec::new(),
-    }
+    let title = format!("Regret by {} and {}", axes[0], axes[1]);
+    let (x, y) = (Axis::new(axes[0], names(&first.1)), Axis::new(axes[1], names(&second.1)));
+    Chart::new(&title, "Mean over seeds; darker is more.", x, y, panels)
 }

@@ -123,3 +123,9 @@ from! {
     EnvError => Error::value;
     SpecError => Error::value;
 }
+
+/// Warns as Python warns its users.
+pub fn warn(py: Python<'_>, text: String) -> Answer<()> {
+    py.import("warnings")?.call_method1("warn", (text, py.get_type::<PyUserWarning>()))?;
+    Ok(())
+}

@@ -17,13 +17,12 @@ use corral_core::memory;
 use corral_core::params::describe::Field;
 use corral_core::registry::{Entry, Registry, Unknown};
 use numpy::PyArray1;
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde::Serialize;
 
 use crate::convert;
-use crate::errors::{Answer, Error};
+use crate::errors::{Answer, Error, warn};
 use crate::shelf::Shelf;
 
 /// How often progress is told.
@@ -123,7 +122,7 @@ pub fn run(
     let Ok(outcome) = outcome else { return Err(Error::Failed("a thread of the run panicked".into())) };
     let (cells, timings) = outcome?;
     for note in meter.notes.into_inner().unwrap_or_default() {
-        py.import("warnings")?.call_method1("warn", (note, py.get_type::<PyUserWarning>()))?;
+        warn(py, note)?;
     }
     let rows = rows(&spec, &cells, &|rounds, e, l| timings.speed(rounds, e, l));
     Ok(Outcome::of(spec, cells, rows))

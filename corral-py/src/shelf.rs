@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use corral_bench::run::Plugins;
 use corral_plugin_abi::host::{Isolation, Policy, RunIn};
-use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 
-use crate::errors::{Answer, Error};
+use crate::errors::{Answer, Error, warn};
 
 /// A folder of compiled plugins, as the program's `--plugins` takes it.
 #[derive(Default)]
@@ -37,8 +36,7 @@ impl Shelf {
         let policy = Policy { run_in: RunIn::ChildrenUnlessUsed, isolation, ..Policy::default() };
         let plugins = py.detach(|| Plugins::load(folder, false, policy));
         for why in plugins.refused() {
-            let text = format!("plugin refused: {why}");
-            py.import("warnings")?.call_method1("warn", (text, py.get_type::<PyUserWarning>()))?;
+            warn(py, format!("plugin refused: {why}"))?;
         }
         Ok(Self { folder: Some(folder.to_owned()), plugins })
     }

@@ -146,7 +146,19 @@ pub struct Chart {
     pub context: Vec<Series>,
 }
 
+impl Panel {
+    /// The only panel of a chart, which needs no name.
+    pub fn only(series: Vec<Series>) -> Self {
+        Self { name: String::new(), series }
+    }
+}
+
 impl Chart {
+    /// Panels without anything behind them.
+    pub fn new(title: &str, caption: &str, x: Axis, y: Axis, panels: Vec<Panel>) -> Self {
+        Self { title: title.to_owned(), caption: caption.to_owned(), x, y, panels, context: Vec::new() }
+    }
+
     /// Whether it is a map.
     pub fn tiled(&self) -> bool {
         self.series().any(|s| s.mark == Mark::Tile)

@@ -20,6 +20,15 @@ struct Look {
     names: bool,
 }
 
+impl Look {
+    /// As tall as the chart needs it: a row for each name along y.
+    fn fitting(self, chart: &Chart) -> Self {
+        let Scale::Names(names) = &chart.y.scale else { return self };
+        let height = (names.len() as f64 * self.font * 1.7 + self.font * 4.5).max(self.height / 2.0);
+        Self { height, ..self }
+    }
+}
+
 /// A chart of its own: on a phone it is drawn at least at this size, so that its text has 12 pixels.
 const WHOLE: Look =
     Look { width: 320.0, height: 216.0, font: 12.0, ticks: (5, 5), nearest: 2.5, names: true };
@@ -33,10 +42,10 @@ const CHARACTER: f64 = 0.64;
 pub fn page(chart: &Chart, id: &str) -> Option<Markup> {
     let (x, y) = Frame::spans(chart)?;
     if let [panel] = chart.panels.as_slice() {
-        let frame = frame(&Look { height: height(chart, &WHOLE), ..WHOLE }, x, y);
-        let (width, height) = (WHOLE.width, height(chart, &WHOLE));
+        let look = WHOLE.fitting(chart);
+        let frame = frame(&look, x, y);
         return Some(html! {
-            svg viewBox={ "0 0 " (width) " " (height) } role="img" aria-label=(chart.title) data-f=(data(&frame)) {
+            svg viewBox={ "0 0 " (look.width) " " (look.height) } role="img" aria-label=(chart.title) data-f=(data(&frame)) {
                 (backdrop(chart, &frame, &WHOLE))
                 (titles(chart, &frame, &WHOLE))
                 @for s in chart.context.iter().chain(&panel.series) { (series(&frame, s, WHOLE.nearest, None)) }
@@ -46,7 +55,7 @@ pub fn page(chart: &Chart, id: &str) -> Option<Markup> {
     let tiles = chart.tiled();
     // A map has names on both axes, and a number in each tile.
     let look = if tiles { Look { names: false, ..WHOLE } } else { SMALL };
-    let look = Look { height: height(chart, &look), ..look };
+    let look = look.fitting(chart);
     let frame = frame(&look, x, y);
     Some(html! {
         p class="axes" { "Up: " (chart.y.name()) ". Along: " (chart.x.name()) "." }
@@ -102,13 +111,8 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
         nearest: 2.0,
         names: one,
     };
-    let look = match one {
-        true => Look { height: height(chart, &whole), ..whole },
-        false => {
-            let small = Look { height: 104.0, ticks: (3, 3), ..whole };
-            Look { height: height(chart, &small), ..small }
-        }
-    };
+    let look = if one { whole } else { Look { height: 104.0, ticks: (3, 3), ..whole } };
+    let look = look.fitting(chart);
     let frame = frame(&look, x, y);
     // Panels share one line with the names of the axes, below all of them.
     let below = name + look.height;
@@ -209,15 +213,6 @@ fn legend(chart: &Chart, width: f64, font: f64) -> Option<(Markup, f64)> {
         }
     };
     Some((markup, y + font * 0.6))
-}
-
-fn height(chart: &Chart, look: &Look) -> f64 {
-    match &chart.y.scale {
-        Scale::Names(names) => {
-            (names.len() as f64 * look.font * 1.7 + look.font * 4.5).max(look.height / 2.0)
-        }
-        _ => look.height,
-    }
 }
 
 fn frame(look: &Look, x: Span, y: Span) -> Frame {

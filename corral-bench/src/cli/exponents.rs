@@ -6,21 +6,14 @@ use std::sync::atomic::AtomicBool;
 use super::Format;
 use super::progress::Reporter;
 use super::stability::{CURVE_HEADER, curve_row};
-use super::table::{self, aligned};
+use super::table::{aligned, csv as csv_text};
 use crate::claims::Held;
 use crate::report::stability as report;
 use crate::run::{Plugins, Resources, RunError, check, run as drive};
 use crate::spec::{SpecError, StabilityRow, StabilitySpec};
-use crate::stability::{Stability, UnderSchedule, World, kind_and_alpha};
+use crate::stability::{AtRange, Measured, Stability, World, kind_and_alpha};
 use crate::store::{Shard, write_whole};
 use crate::summary::number;
-
-/// One base, measured.
-struct Measured {
-    what: Stability,
-    found: UnderSchedule,
-    held: Held,
-}
 
 /// Builds every run once: is the spec well formed?
 ///
@@ -63,12 +56,8 @@ pub fn run(
         let held = what.hold(&found);
         all.push(Measured { what, found, held });
     }
-    let held: Vec<Held> = all.iter().map(|m| m.held.clone()).collect();
-    let measured: Vec<_> = all
-        .iter()
-        .map(|m| report::Measured { label: &m.held.learner, seeds: m.what.seeds, curve: &m.found.curve })
-        .collect();
-    let page = report::html(spec, &rows(spec, &all), &measured, &held);
+    let (header, rows) = table(spec, &all);
+    let page = report::html(spec, (&header, &rows), &all);
     write_whole(&dir.join("report.html"), page.as_bytes())?;
     Ok(match format {
         Format::Table => text(spec, &all),
@@ -96,9 +85,9 @@ fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
         out.push_str(&format!("{asks}\n"));
     }
     out.push('\n');
-    let table = rows(spec, all);
-    let header: Vec<&str> = table[0].iter().map(String::as_str).collect();
-    out.push_str(&aligned(&header, "lllrrrrrrrrl", &table[1..]));
+    let (header, rows) = table(spec, all);
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    out.push_str(&aligned(&header, "lllrrrrrrrrl", rows));
     for m in all {
         if let Some(why) = &m.held.unlikely {
             out.push_str(&format!("\n{}: {why}\n", m.held.learner));
@@ -114,7 +103,7 @@ fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
 }
 
 /// The table: its header, and a row for every base.
-fn rows(spec: &StabilitySpec, all: &[Measured]) -> Vec<Vec<String>> {
+fn table(spec: &StabilitySpec, all: &[Measured]) -> (Vec<String>, Vec<Vec<String>>) {
     let (first, last) = (spec.ranges[0], spec.ranges[spec.ranges.len() - 1]);
     let (at_first, at_last) = (format!("regret, rho {first}"), format!("rho {last}"));
     let header = [
@@ -135,22 +124,20 @@ fn rows(spec: &StabilitySpec, all: &[Measured]) -> Vec<Vec<String>> {
         row.push(m.held.verdict.to_string());
         row
     });
-    std::iter::once(header.map(str::to_owned).to_vec()).chain(rows).collect()
+    (header.map(str::to_owned).to_vec(), rows.collect())
 }
 
 fn json(spec: &StabilitySpec, all: &[Measured]) -> String {
-    let bases: Vec<_> = all
-        .iter()
-        .map(|m| {
-            serde_json::json!({
-                "label": m.what.base.label,
-                "world": m.what.world,
-                "rounds": m.what.rounds,
-                "claimed_alpha": m.what.claimed,
-                "measured": m.found,
-            })
+    let base = |m: &Measured| {
+        serde_json::json!({
+            "label": m.what.base.label,
+            "world": m.what.world,
+            "rounds": m.what.rounds,
+            "claimed_alpha": m.what.claimed,
+            "measured": m.found,
         })
-        .collect();
+    };
+    let bases: Vec<_> = all.iter().map(base).collect();
     let claims: Vec<&Held> = all.iter().map(|m| &m.held).collect();
     let object = serde_json::json!({
         "name": spec.name,
@@ -163,13 +150,10 @@ fn json(spec: &StabilitySpec, all: &[Measured]) -> String {
 }
 
 fn csv(all: &[Measured]) -> String {
-    let rows: Vec<Vec<String>> = all
-        .iter()
-        .flat_map(|m| m.found.curve.iter().map(move |p| (m, p)))
-        .map(|(m, p)| {
-            let of = [m.what.base.label.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
-            of.into_iter().chain(curve_row(p)).collect()
-        })
-        .collect();
-    table::csv(&[&["base", "world", "rounds"], CURVE_HEADER].concat(), &rows)
+    let row = |(m, p): (&Measured, &AtRange)| {
+        let of = [m.what.base.label.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
+        of.into_iter().chain(curve_row(p)).collect()
+    };
+    let points = all.iter().flat_map(|m| m.found.curve.iter().map(move |p| (m, p)));
+    csv_text(&[&["base", "world", "rounds"], CURVE_HEADER].concat(), points.map(row))
 }

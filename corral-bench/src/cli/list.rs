@@ -93,9 +93,7 @@ fn overview(format: Format) -> Result<(), Failure> {
         }
         Format::Csv => {
             let row = |kind: &str, name: &str| vec![kind.to_owned(), name.to_owned()];
-            let rows: Vec<_> =
-                all.iter().flat_map(|(kind, names)| names.iter().map(|n| row(kind, n))).collect();
-            csv(&["kind", "name"], &rows)
+            csv(&["kind", "name"], all.iter().flat_map(|(kind, names)| names.iter().map(|n| row(kind, n))))
         }
         Format::Table => {
             let width = page_width();
@@ -245,7 +243,7 @@ fn rendered(header: &[&str], rows: &[Vec<String>], format: Format) -> String {
             };
             format!("{:#}\n", serde_json::Value::Array(rows.iter().map(item).collect()))
         }
-        Format::Csv => csv(header, rows),
+        Format::Csv => csv(header, rows.iter().cloned()),
         Format::Table => within(header, &"l".repeat(header.len()), rows, page_width()),
     }
 }

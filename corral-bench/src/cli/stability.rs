@@ -81,8 +81,8 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
         ))?,
         Format::Csv => {
             let row = |m: &UnderSchedule, p| [m.schedule.clone()].into_iter().chain(curve_row(p)).collect();
-            let rows: Vec<_> = measured.iter().flat_map(|m| m.curve.iter().map(move |p| row(m, p))).collect();
-            print(&csv(&[&["schedule"], CURVE_HEADER].concat(), &rows))?;
+            let rows = measured.iter().flat_map(|m| m.curve.iter().map(move |p| row(m, p)));
+            print(&csv(&[&["schedule"], CURVE_HEADER].concat(), rows))?;
         }
         Format::Table => print(&text(&what, &measured))?,
     }
@@ -120,23 +120,19 @@ fn text(what: &Stability, measured: &[UnderSchedule]) -> String {
     let claim = what.claimed.map_or("none".to_owned(), |a| format!("{a:.2}"));
     for m in measured {
         out.push_str(&format!("\nschedule {}\n", m.schedule));
-        let rows: Vec<Vec<String>> = m
-            .curve
-            .iter()
-            .map(|p| {
-                vec![
-                    number(p.range),
-                    number(p.worst.mean),
-                    format!("± {}", number(p.worst.half_width(what.seeds))),
-                    number(p.gap),
-                    format!("{:.0}%", 100.0 * p.share),
-                    number(p.fixed.mean),
-                    if p.saturated { "saturated".to_owned() } else { String::new() },
-                ]
-            })
-            .collect();
+        let rows = m.curve.iter().map(|p| {
+            vec![
+                number(p.range),
+                number(p.worst.mean),
+                format!("± {}", number(p.worst.half_width(what.seeds))),
+                number(p.gap),
+                format!("{:.0}%", 100.0 * p.share),
+                number(p.fixed.mean),
+                if p.saturated { "saturated".to_owned() } else { String::new() },
+            ]
+        });
         let header = ["rho", "worst regret", "95%", "at gap", "of blind play", "at the largest gap", ""];
-        out.push_str(&aligned(&header, "rrrrrrl", &rows));
+        out.push_str(&aligned(&header, "rrrrrrl", rows));
         out.push_str(&format!("alpha, worst gap    {}\n", exponent(&m.worst)));
         out.push_str(&format!("alpha, largest gap  {}\n", exponent(&m.fixed)));
         out.push_str(&format!("alpha, claimed      {claim}\n"));

@@ -19,14 +19,11 @@ pub fn by_key(spec: &Spec, rows: &[Row]) -> String {
                 None => groups.push((value, setting.learner, row.regret.mean, 1)),
             }
         }
-        let lines: Vec<Vec<String>> = groups
-            .into_iter()
-            .map(|(value, learner, sum, n)| {
-                vec![value, learner.to_owned(), number(sum / f64::from(n)), n.to_string()]
-            })
-            .collect();
+        let lines = groups.into_iter().map(|(value, learner, sum, n)| {
+            vec![value, learner.to_owned(), number(sum / f64::from(n)), n.to_string()]
+        });
         out.push_str(&format!("\nby {key}\n"));
-        out.push_str(&aligned(&[key, "learner", "mean regret", "rows"], "rlrr", &lines));
+        out.push_str(&aligned(&[key, "learner", "mean regret", "rows"], "rlrr", lines));
     }
     out
 }

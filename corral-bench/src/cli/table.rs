@@ -12,7 +12,8 @@ use crate::standing::{Place, method, time};
 use crate::summary::{Gap, Row, number};
 
 /// A table with aligned columns; columns marked `'r'` in `align` are flushed right.
-pub fn aligned(header: &[&str], align: &str, rows: &[Vec<String>]) -> String {
+pub fn aligned(header: &[&str], align: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let rows: Vec<Vec<String>> = rows.into_iter().collect();
     let width = |s: &str| s.chars().count();
     let widths: Vec<usize> = header
         .iter()
@@ -75,7 +76,7 @@ pub fn within(header: &[&str], align: &str, rows: &[Vec<String>], width: usize) 
         lines
             .extend((0..tall).map(|k| cells.iter().map(|c| c.get(k).cloned().unwrap_or_default()).collect()));
     }
-    aligned(header, align, &lines)
+    aligned(header, align, lines)
 }
 
 /// How many characters fit beside each other: those of the terminal, or of `COLUMNS`, or 100.
@@ -89,11 +90,11 @@ pub fn page_width() -> usize {
 }
 
 /// The same table as CSV.
-pub fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
+pub fn csv(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut out = csv::Writer::from_writer(Vec::new());
     // Writing into a vector cannot fail.
     let _ = out.write_record(header);
-    rows.iter().for_each(|r| {
+    rows.into_iter().for_each(|r| {
         let _ = out.write_record(r);
     });
     String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
@@ -106,31 +107,26 @@ fn speed(rounds: f64) -> String {
 
 /// The columns of a data set.
 pub fn columns(table: &corral_envs::data::Table) -> String {
-    let lines: Vec<Vec<String>> = table
-        .columns
-        .iter()
-        .map(|c| {
-            vec![
-                c.name.clone(),
-                c.kind.to_owned(),
-                c.range.map_or("-".to_owned(), |(low, high)| format!("{} to {}", number(low), number(high))),
-                c.missing.to_string(),
-                c.categories.map_or("many".to_owned(), |n| n.to_string()),
-                c.features.to_string(),
-            ]
-        })
-        .collect();
-    let dropped = if table.dropped > 0 {
-        format!(", {} more passed over for missing cells", table.dropped)
-    } else {
-        String::new()
+    let lines = table.columns.iter().map(|c| {
+        vec![
+            c.name.clone(),
+            c.kind.to_owned(),
+            c.range.map_or("-".to_owned(), |(low, high)| format!("{} to {}", number(low), number(high))),
+            c.missing.to_string(),
+            c.categories.map_or("many".to_owned(), |n| n.to_string()),
+            c.features.to_string(),
+        ]
+    });
+    let dropped = match table.dropped {
+        0 => String::new(),
+        more => format!(", {more} more passed over for missing cells"),
     };
     let mut out = format!(
         "{}: {} rows{dropped}, {} actions, {} features\n",
         table.file, table.rows, table.actions, table.features
     );
     let header = ["column", "type", "range", "missing", "values", "features"];
-    out.push_str(&aligned(&header, "lllrrr", &lines));
+    out.push_str(&aligned(&header, "lllrrr", lines));
     table.warnings().iter().for_each(|w| out.push_str(&format!("warning: {w}\n")));
     out.push('\n');
     out
@@ -138,19 +134,16 @@ pub fn columns(table: &corral_envs::data::Table) -> String {
 
 /// What a round of every learner takes, as its first rounds did.
 pub fn costs(spec: &Spec, costs: &[(RunSpec, Option<f64>)]) -> String {
-    let rows: Vec<Vec<String>> = costs
-        .iter()
-        .map(|(run, seconds)| {
-            let rounds = spec.rounds[run.horizon] as f64;
-            vec![
-                spec.environments[run.environment].label.clone(),
-                spec.learners[run.learner].label.clone(),
-                seconds.map_or("-".to_owned(), time),
-                seconds.map_or("-".to_owned(), |s| in_words(Duration::from_secs_f64(s * rounds))),
-            ]
-        })
-        .collect();
-    aligned(&["environment", "learner", "a round", "a seed"], "llrr", &rows) + "\n"
+    let rows = costs.iter().map(|(run, seconds)| {
+        let rounds = spec.rounds[run.horizon] as f64;
+        vec![
+            spec.environments[run.environment].label.clone(),
+            spec.learners[run.learner].label.clone(),
+            seconds.map_or("-".to_owned(), time),
+            seconds.map_or("-".to_owned(), |s| in_words(Duration::from_secs_f64(s * rounds))),
+        ]
+    });
+    aligned(&["environment", "learner", "a round", "a seed"], "llrr", rows) + "\n"
 }
 
 /// The verdict of a run.
@@ -159,53 +152,38 @@ pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
     if let Some(asks) = &spec.asks {
         out.push_str(&format!("{asks}\n"));
     }
-    for &rounds in &spec.rounds {
-        for environment in &spec.environments {
-            let group: Vec<&Row> =
-                rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
-            if group.is_empty() {
-                continue;
-            }
-            let seeds = group.iter().map(|r| r.seeds).max().unwrap_or(0);
-            let from = spec.seeds_begin();
-            out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds{from}\n", environment.label));
-            let lines: Vec<Vec<String>> = group
-                .iter()
-                .map(|r| {
-                    vec![
-                        if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
-                        number(r.regret.mean),
-                        format!("± {}", number(r.regret.half_width(r.seeds))),
-                        number(r.regret.max),
-                        number(r.loss.mean),
-                        r.to_best_base().unwrap_or("-".to_owned()),
-                        match overall.place(r) {
-                            Some(Place::Best) => "best",
-                            Some(Place::Tied) => "tied",
-                            Some(Place::Behind) | None => "",
-                        }
-                        .to_owned(),
-                        r.rounds_per_second.map_or("-".to_owned(), speed),
-                        if r.failed.is_empty() {
-                            String::new()
-                        } else {
-                            format!("{} failed", r.failed.len())
-                        },
-                    ]
-                })
-                .collect();
-            let header =
-                ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
-            out.push_str(&aligned(&header, "lrrrrrlrl", &lines));
-            for row in &group {
-                if let Some(first) = row.benched.first() {
-                    let times =
-                        if row.benched.len() == 1 { "once" } else { &format!("{} times", row.benched.len()) };
-                    out.push_str(&format!(
-                        "{}: {times} a base was benched and the run continued with the others; {first}\n",
-                        row.label
-                    ));
-                }
+    for (rounds, environment) in spec.worlds() {
+        let group: Vec<&Row> =
+            rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
+        if group.is_empty() {
+            continue;
+        }
+        let seeds = group.iter().map(|r| r.seeds).max().unwrap_or(0);
+        let from = spec.seeds_begin();
+        out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds{from}\n", environment.label));
+        let lines = group.iter().map(|r| {
+            vec![
+                if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
+                number(r.regret.mean),
+                format!("± {}", number(r.regret.half_width(r.seeds))),
+                number(r.regret.max),
+                number(r.loss.mean),
+                r.to_best_base().unwrap_or("-".to_owned()),
+                overall.place(r).map_or("", Place::word).to_owned(),
+                r.rounds_per_second.map_or("-".to_owned(), speed),
+                if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
+            ]
+        });
+        let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
+        out.push_str(&aligned(&header, "lrrrrrlrl", lines));
+        for row in &group {
+            if let Some(first) = row.benched.first() {
+                let times =
+                    if row.benched.len() == 1 { "once" } else { &format!("{} times", row.benched.len()) };
+                out.push_str(&format!(
+                    "{}: {times} a base was benched and the run continued with the others; {first}\n",
+                    row.label
+                ));
             }
         }
     }
@@ -221,18 +199,13 @@ pub fn answer(overall: &Overall) -> String {
 
 /// How far each learner is from the best base of every world.
 pub fn gaps(gaps: &[Gap]) -> String {
-    if gaps.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<Vec<String>> = gaps
-        .iter()
-        .map(|g| {
-            vec![g.label.clone(), format!("{:.4}", g.mean), format!("{:.4}", g.worst), g.worst_in.clone()]
-        })
-        .collect();
+    let Some(first) = gaps.first() else { return String::new() };
+    let row = |g: &Gap| {
+        vec![g.label.clone(), format!("{:.4}", g.mean), format!("{:.4}", g.worst), g.worst_in.clone()]
+    };
     let header = ["learner", "mean gap", "worst gap", "in"];
-    format!("\nloss per round above the best base alone, over {} worlds\n", gaps[0].worlds)
-        + &aligned(&header, "lrrl", &rows)
+    format!("\nloss per round above the best base alone, over {} worlds\n", first.worlds)
+        + &aligned(&header, "lrrl", gaps.iter().map(row))
 }
 
 /// Wins and losses on data sets.
@@ -243,23 +216,19 @@ pub fn duels(duels: &[Duels]) -> String {
     let numbers: Vec<String> = (1..=duels.len()).map(|n| n.to_string()).collect();
     let mut header = vec!["", "learner", "wins", "losses", "best base"];
     header.extend(numbers.iter().map(String::as_str));
-    let rows: Vec<Vec<String>> = duels
-        .iter()
-        .enumerate()
-        .map(|(i, d)| {
-            let best = format!("{}-{}", d.wins_over_best, d.losses_to_best);
-            let mut row =
-                vec![numbers[i].clone(), d.label.clone(), d.wins.to_string(), d.losses.to_string(), best];
-            let net = d.net.iter().enumerate();
-            row.extend(net.map(|(j, n)| if i == j { "·".to_owned() } else { n.to_string() }));
-            row
-        })
-        .collect();
+    let rows = duels.iter().enumerate().map(|(i, d)| {
+        let best = format!("{}-{}", d.wins_over_best, d.losses_to_best);
+        let mut row =
+            vec![numbers[i].clone(), d.label.clone(), d.wins.to_string(), d.losses.to_string(), best];
+        let net = d.net.iter().enumerate();
+        row.extend(net.map(|(j, n)| if i == j { "·".to_owned() } else { n.to_string() }));
+        row
+    });
     let align: String = "rl".chars().chain("r".repeat(header.len() - 2).chars()).collect();
     String::from(
         "\nwins and losses at 0.05 by the bake-off's z-test, over data sets; against the best base of each set; wins less \
          losses against each learner\n",
-    ) + &aligned(&header, &align, &rows)
+    ) + &aligned(&header, &align, rows)
 }
 
 /// The masters, best first.
@@ -268,26 +237,23 @@ pub fn ranks(ranks: &[Rank]) -> String {
     let mut header = vec!["master", "mean rank", "95%", "near best"];
     header.extend(first.by_band.iter().map(|(band, _)| band.as_str()));
     header.push("cost");
-    let rows: Vec<Vec<String>> = ranks
-        .iter()
-        .map(|r| {
-            let mut row = vec![
-                r.label.clone(),
-                format!("{:.1}", r.mean),
-                format!("[{:.1}, {:.1}]", r.low, r.high),
-                format!("{} of {}", r.near_best, r.worlds),
-            ];
-            row.extend(r.by_band.iter().map(|(_, mean)| format!("{mean:.1}")));
-            row.push(r.cost.map_or("-".to_owned(), |cost| format!("{cost:.2}")));
-            row
-        })
-        .collect();
+    let rows = ranks.iter().map(|r| {
+        let mut row = vec![
+            r.label.clone(),
+            format!("{:.1}", r.mean),
+            format!("[{:.1}, {:.1}]", r.low, r.high),
+            format!("{} of {}", r.near_best, r.worlds),
+        ];
+        row.extend(r.by_band.iter().map(|(_, mean)| format!("{mean:.1}")));
+        row.push(r.cost.map_or("-".to_owned(), |cost| format!("{cost:.2}")));
+        row
+    });
     let align: String = "l".chars().chain("r".repeat(header.len() - 1).chars()).collect();
     let over = if first.by_band.is_empty() { "" } else { ", and over those of each band" };
     format!(
         "\nmasters by mean rank of their regret over {} worlds{over}; cost is time a round to the quickest master's\n",
         first.worlds
-    ) + &aligned(&header, &align, &rows)
+    ) + &aligned(&header, &align, rows)
 }
 
 /// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.
@@ -351,7 +317,7 @@ fn published(held: &[Held]) -> String {
     format!(
         "\nregret beside published means, ± one standard error: {agree} of {} within 3 combined ones\n",
         rows.len()
-    ) + &aligned(&header, "lrrrrll", &rows)
+    ) + &aligned(&header, "lrrrrll", rows)
         + &notes
 }
 
@@ -368,7 +334,7 @@ mod tests {
         assert_eq!(within(&["a", "b"], "ll", &rows, 1000), {
             let trimmed =
                 [vec!["name".to_owned(), "many words ".repeat(20).trim().to_owned()], rows[1].clone()];
-            aligned(&["a", "b"], "ll", &trimmed)
+            aligned(&["a", "b"], "ll", trimmed)
         });
         assert_eq!(wrapped("a longer-word b", 4), ["a", "long", "er-w", "ord", "b"]);
     }
@@ -376,6 +342,6 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["long".to_owned(), "22".to_owned()]];
-        assert_eq!(aligned(&["x", "n"], "lr", &rows), "x      n\n----  --\na      1\nlong  22\n");
+        assert_eq!(aligned(&["x", "n"], "lr", rows), "x      n\n----  --\na      1\nlong  22\n");
     }
 }

@@ -1,16 +1,16 @@
 //! Results as tidy tables: one row for one observation, one column for one variable. Columns and meaning are written
 //! down in `docs/results-format.md`.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::json;
 
 use crate::claims::Held;
 use crate::run::{CellRecord, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
-use crate::sweeps;
+use crate::{store, sweeps};
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -59,7 +59,8 @@ pub enum Kind {
 }
 
 /// One value of a row.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Value<'a> {
     /// Words.
     Text(&'a str),
@@ -328,20 +329,8 @@ impl Export<'_> {
         write!(out, "\"run\":{name},\"rows\":[")?;
         let mut first = true;
         self.rows(what, &mut |row| {
-            let object: serde_json::Map<String, serde_json::Value> = columns
-                .iter()
-                .zip(row)
-                .map(|((name, _), value)| {
-                    let value = match value {
-                        Value::Text(text) => json!(text),
-                        Value::Count(n) => json!(n),
-                        Value::Real(x) => json!(x),
-                        Value::Flag(yes) => json!(yes),
-                        Value::Nothing => serde_json::Value::Null,
-                    };
-                    (name.clone(), value)
-                })
-                .collect();
+            let object: serde_json::Map<String, serde_json::Value> =
+                columns.iter().zip(row).map(|((name, _), value)| (name.clone(), json!(value))).collect();
             out.write_all(if std::mem::take(&mut first) { b"\n" } else { b",\n" })?;
             serde_json::to_writer(&mut *out, &object)?;
             Ok(())
@@ -354,18 +343,7 @@ impl Export<'_> {
     /// # Errors
     /// As [`Export::write`]; what stood at `path` before is still there then.
     pub fn write_file(&self, what: What, form: Form, path: &Path) -> io::Result<()> {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(".tmp");
-        let temporary = path.with_file_name(name);
-        let write = || {
-            let mut file = BufWriter::new(File::create(&temporary)?);
-            self.write(what, form, &mut file)?;
-            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
-            fs::rename(&temporary, path)
-        };
-        write().inspect_err(|_| {
-            let _ = fs::remove_file(&temporary);
-        })
+        store::replace(path, |e| e, |out| self.write(what, form, out))
     }
 }
 

@@ -87,7 +87,7 @@ fn table(world: &World<'_>, overall: &Overall, styles: &[Option<String>]) -> Mar
                         Some((s, lo, hi)) => { (format!("{s:.2} [{lo:.2}, {hi:.2}]")) }
                         None => { "–" }
                     } }
-                    td { @match place { Some(Place::Best) => "best", Some(Place::Tied) => "tied", _ => "" } }
+                    td { (place.map_or("", Place::word)) }
                 }
             } }
         } }

@@ -26,6 +26,9 @@ pub enum Runner<D: 'static> {
 /// An ensemble with the kind of master that a spec names.
 pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
 
+/// A base, or what is wrong with its spec.
+type Built<D> = Result<Box<dyn Base<Context, D>>, SpecError>;
+
 /// Builds the world of `spec` for `rounds` rounds of `seed`.
 ///
 /// # Errors
@@ -79,11 +82,7 @@ pub fn runner<D: Decision>(
 ///
 /// # Errors
 /// Names the place in the spec.
-pub fn member<D: Decision>(
-    spec: &LearnerSpec,
-    setup: &Setup,
-    plugins: &Plugins,
-) -> Result<Box<dyn Base<Context, D>>, SpecError> {
+pub fn member<D: Decision>(spec: &LearnerSpec, setup: &Setup, plugins: &Plugins) -> Built<D> {
     match spec {
         LearnerSpec::Base(spec) => base(spec, setup, plugins),
         LearnerSpec::Band(spec) => Ok(Box::new(band(spec, setup, plugins)?)),
@@ -98,28 +97,20 @@ pub fn bound(spec: &LearnerSpec, setup: &Setup) -> Option<RegretBound> {
     }
 }
 
-fn base<D: Decision>(
-    spec: &BaseSpec,
-    setup: &Setup,
-    plugins: &Plugins,
-) -> Result<Box<dyn Base<Context, D>>, SpecError> {
+fn base<D: Decision>(spec: &BaseSpec, setup: &Setup, plugins: &Plugins) -> Built<D> {
     if (spec.smoothed || spec.rescaled) && setup.losses == LossDomain::Real {
         let how = if spec.smoothed { "smoothed" } else { "rescaled" };
         let why = format!("base {:?} is {how}, which needs losses in [0, 1]", spec.name);
         return Err(SpecError::at(&spec.place, why));
     }
-    let one = || -> Result<Box<dyn Base<Context, D>>, SpecError> {
+    let one = || -> Built<D> {
         let base = plain_base(spec, setup, plugins)?;
         Ok(if spec.rescaled { Box::new(Rescaled::new(base)) } else { base })
     };
     Ok(if spec.smoothed { Box::new(Smoothed::new(one()?, one()?)) } else { one()? })
 }
 
-fn plain_base<D: Decision>(
-    spec: &BaseSpec,
-    setup: &Setup,
-    plugins: &Plugins,
-) -> Result<Box<dyn Base<Context, D>>, SpecError> {
+fn plain_base<D: Decision>(spec: &BaseSpec, setup: &Setup, plugins: &Plugins) -> Built<D> {
     let at = |why: String| SpecError::at(&spec.place, why);
     let learner = if spec.name.contains('/') {
         if setup.losses == LossDomain::Real {

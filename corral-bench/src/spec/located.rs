@@ -7,7 +7,7 @@ use std::sync::Arc;
 use corral_core::registry::Unknown;
 use toml::de::{DeTable, DeValue};
 
-use super::SpecError;
+use super::{Result, SpecError};
 
 /// Where a part of a spec stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Table {
     ///
     /// # Errors
     /// It is not TOML.
-    pub fn parse(text: &str) -> Result<Self, SpecError> {
+    pub fn parse(text: &str) -> Result<Self> {
         let lines = Lines::of(text);
         let table = DeTable::parse(text).map_err(|e| SpecError {
             place: e.span().map(|s| lines.at(s.start)),
@@ -85,7 +85,7 @@ impl Table {
     ///
     /// # Errors
     /// Names the first unknown key.
-    pub fn only(&self, known: &[&str]) -> Result<(), SpecError> {
+    pub fn only(&self, known: &[&str]) -> Result {
         match self.entries.iter().find(|(k, ..)| !known.contains(&k.as_str())) {
             Some((key, place, _)) => {
                 let unknown = Unknown::new(format!("key of {}", self.called), key, known.iter().copied());
@@ -99,7 +99,7 @@ impl Table {
     ///
     /// # Errors
     /// It is not a string.
-    pub fn text(&self, key: &str) -> Result<Option<String>, SpecError> {
+    pub fn text(&self, key: &str) -> Result<Option<String>> {
         self.get(key).map(|node| node.text(key)).transpose()
     }
 
@@ -107,20 +107,45 @@ impl Table {
     ///
     /// # Errors
     /// It is not a boolean.
-    pub fn flag(&self, key: &str) -> Result<Option<bool>, SpecError> {
-        self.get(key)
-            .map(|node| match &node.value {
-                Value::Scalar(toml::Value::Boolean(b)) => Ok(*b),
-                other => Err(node.wrong(key, "true or false", other)),
-            })
-            .transpose()
+    pub fn flag(&self, key: &str) -> Result<Option<bool>> {
+        let read = |node: &Node| match node.value {
+            Value::Scalar(toml::Value::Boolean(b)) => Ok(b),
+            _ => Err(node.wrong(key, "true or false")),
+        };
+        self.get(key).map(read).transpose()
+    }
+
+    /// The whole number of at least `least` at `key`, if it is there.
+    ///
+    /// # Errors
+    /// It is not a number, or a smaller one.
+    pub fn count(&self, key: &str, least: u64) -> Result<Option<u64>> {
+        self.get(key).map(|node| node.count(key, least)).transpose()
+    }
+
+    /// The number at `key`, if it is there.
+    ///
+    /// # Errors
+    /// It is not a number that `fits`: one that `must` describes.
+    pub fn number(&self, key: &str, must: &str, fits: impl Fn(f64) -> bool) -> Result<Option<f64>> {
+        self.get(key).map(|node| node.number(key, must, fits)).transpose()
+    }
+
+    /// The elements of the array at `key`, or what is there as the only one.
+    pub fn list(&self, key: &str) -> &[Node] {
+        self.get(key).map(Node::one_or_many).unwrap_or_default()
+    }
+
+    /// The error that this table is wrong: `why`.
+    pub fn error(&self, why: impl fmt::Display) -> SpecError {
+        SpecError::at(&self.place, why)
     }
 
     /// The table at `key`, if it is there.
     ///
     /// # Errors
     /// It is not a table.
-    pub fn table(&self, key: &str) -> Result<Option<&Table>, SpecError> {
+    pub fn table(&self, key: &str) -> Result<Option<&Table>> {
         self.get(key).map(|node| node.table(key)).transpose()
     }
 
@@ -177,10 +202,10 @@ impl Node {
     ///
     /// # Errors
     /// It is not a string.
-    pub fn text(&self, key: &str) -> Result<String, SpecError> {
+    pub fn text(&self, key: &str) -> Result<String> {
         match &self.value {
             Value::Scalar(toml::Value::String(s)) => Ok(s.clone()),
-            other => Err(self.wrong(key, "a string", other)),
+            _ => Err(self.wrong(key, "a string")),
         }
     }
 
@@ -250,10 +275,10 @@ impl Node {
     ///
     /// # Errors
     /// It is something else.
-    pub fn table(&self, key: &str) -> Result<&Table, SpecError> {
+    pub fn table(&self, key: &str) -> Result<&Table> {
         match &self.value {
             Value::Table(table) => Ok(table),
-            other => Err(self.wrong(key, "a table", other)),
+            _ => Err(self.wrong(key, "a table")),
         }
     }
 
@@ -261,7 +286,7 @@ impl Node {
     ///
     /// # Errors
     /// It is something else.
-    pub fn named(&self, key: &str) -> Result<Cow<'_, Table>, SpecError> {
+    pub fn named(&self, key: &str) -> Result<Cow<'_, Table>> {
         match &self.value {
             Value::Table(table) => Ok(Cow::Borrowed(table)),
             Value::Scalar(toml::Value::String(_)) => Ok(Cow::Owned(Table {
@@ -269,7 +294,7 @@ impl Node {
                 called: key.to_owned(),
                 entries: vec![(String::from("name"), self.place.clone(), self.clone())],
             })),
-            other => Err(self.wrong(key, "a name or a table", other)),
+            _ => Err(self.wrong(key, "a name or a table")),
         }
     }
 
@@ -285,23 +310,41 @@ impl Node {
     ///
     /// # Errors
     /// It is not a number, or a smaller one.
-    pub fn count(&self, key: &str, least: u64) -> Result<u64, SpecError> {
+    pub fn count(&self, key: &str, least: u64) -> Result<u64> {
         match &self.value {
             Value::Scalar(toml::Value::Integer(n)) if u64::try_from(*n).is_ok_and(|n| n >= least) => {
                 Ok(*n as u64)
             }
-            other => Err(self.wrong(key, &format!("a whole number of at least {least}"), other)),
+            _ => Err(self.wrong(key, &format!("a whole number of at least {least}"))),
         }
     }
 
+    /// This node as a number.
+    ///
+    /// # Errors
+    /// It is not one that `fits`: that `must` describes.
+    pub fn number(&self, key: &str, must: &str, fits: impl Fn(f64) -> bool) -> Result<f64> {
+        let found = match self.value {
+            Value::Scalar(toml::Value::Float(x)) => Some(x),
+            Value::Scalar(toml::Value::Integer(n)) => Some(n as f64),
+            _ => None,
+        };
+        found.filter(|x| fits(*x)).ok_or_else(|| self.wrong(key, must))
+    }
+
+    /// The error that this node is wrong: `why`.
+    pub fn error(&self, why: impl fmt::Display) -> SpecError {
+        SpecError::at(&self.place, why)
+    }
+
     /// The error that this node is not what `key` must be.
-    pub fn wrong(&self, key: &str, must: &str, found: &Value) -> SpecError {
-        let found = match found {
+    pub fn wrong(&self, key: &str, must: &str) -> SpecError {
+        let found = match &self.value {
             Value::Scalar(v) => v.to_string(),
             Value::Array(_) => "an array".to_owned(),
             Value::Table(_) => "a table".to_owned(),
         };
-        SpecError::at(&self.place, format!("{key} must be {must}, but is {found}"))
+        self.error(format_args!("{key} must be {must}, but is {found}"))
     }
 
     /// Whether `text` stands here, alone or in a list.

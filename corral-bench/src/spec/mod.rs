@@ -335,7 +335,7 @@ impl Spec {
     ///
     /// # Errors
     /// Names the line and what is wrong there.
-    pub fn parse(text: &str) -> Result<Self, SpecError> {
+    pub fn parse(text: &str) -> Result<Self> {
         Self::of(&Source::parse(text)?)
     }
 
@@ -343,7 +343,7 @@ impl Spec {
     ///
     /// # Errors
     /// Names the line or the argument, and what is wrong there.
-    pub fn of(source: &Source) -> Result<Self, SpecError> {
+    pub fn of(source: &Source) -> Result<Self> {
         read::spec(source)
     }
 
@@ -379,6 +379,11 @@ impl Spec {
         if self.first_seed == 0 { String::new() } else { format!(" from {} on", self.first_seed) }
     }
 
+    /// Every horizon in every environment.
+    pub fn worlds(&self) -> impl Iterator<Item = (u64, &EnvironmentSpec)> {
+        self.rounds.iter().flat_map(|rounds| self.environments.iter().map(|world| (*rounds, world)))
+    }
+
     /// How many (horizon, environment, learner, seed) there are.
     pub fn cells(&self) -> u64 {
         self.runs.len() as u64 * self.seeds
@@ -395,6 +400,9 @@ pub struct SpecError {
     /// Whether it is a name or a key that nobody knows.
     pub unknown: bool,
 }
+
+/// What is read of a spec, or what is wrong with it.
+pub type Result<T = (), E = SpecError> = std::result::Result<T, E>;
 
 impl SpecError {
     /// `why` at `place`.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::SpecError;
 use super::located::{Node, Place, Table};
+use super::{Result, SpecError};
 
 /// The text of a spec, read as TOML, with what the command line says instead.
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ impl Source {
     ///
     /// # Errors
     /// It is not TOML.
-    pub fn parse(text: &str) -> Result<Self, SpecError> {
+    pub fn parse(text: &str) -> Result<Self> {
         Ok(Self { text: text.to_owned(), table: Table::parse(text)? })
     }
 
@@ -32,7 +32,7 @@ impl Source {
     ///
     /// # Errors
     /// A value that is not TOML, a path that leads nowhere.
-    pub fn overridden(mut self, fast: bool, pairs: &[(String, String)]) -> Result<Self, SpecError> {
+    pub fn overridden(mut self, fast: bool, pairs: &[(String, String)]) -> Result<Self> {
         if !fast && pairs.is_empty() {
             return Ok(self);
         }
@@ -56,7 +56,7 @@ impl Source {
 ///
 /// # Errors
 /// Neither.
-pub fn value_of(key: &str, value: &str) -> Result<toml::Value, SpecError> {
+pub fn value_of(key: &str, value: &str) -> Result<toml::Value> {
     let parsed: Option<toml::Table> =
         toml::from_str(&format!("v = {value}")).or_else(|_| toml::from_str(&format!("v = {value:?}"))).ok();
     parsed

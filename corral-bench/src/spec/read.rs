@@ -11,8 +11,8 @@ use super::claim::claims;
 use super::located::{Node, Place, Table, Value};
 use super::sweep::{Sweep, grid};
 use super::{
-    BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, RunSpec, Source, Spec, SpecError,
-    Surrounding, distinct,
+    BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, Result, RunSpec, Source, Spec,
+    SpecError, Surrounding, distinct,
 };
 
 /// What a spec may say.
@@ -34,7 +34,7 @@ pub(crate) const SPEC_KEYS: &[&str] = &[
 /// What a learner may say.
 pub(crate) const LEARNER_KEYS: &[&str] = &["label", "base", "master", "bases", "copies", "alone"];
 
-pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
+pub(super) fn spec(source: &Source) -> Result<Spec> {
     let table = &source.table;
     table.only(SPEC_KEYS)?;
     let sweep = Sweep::read(table)?;
@@ -47,7 +47,7 @@ pub(super) fn spec(source: &Source) -> Result<Spec, SpecError> {
     for node in horizons {
         let horizon = node.count("rounds", 1)?;
         if rounds.contains(&horizon) {
-            return Err(SpecError::at(&node.place, format!("rounds has {horizon} twice")));
+            return Err(node.error(format!("rounds has {horizon} twice")));
         }
         rounds.push(horizon);
     }
@@ -88,7 +88,7 @@ fn seeds(node: &Node) -> Result<(u64, u64), SpecError> {
             .map(|(first, end)| (first, end - first))
             .ok_or_else(|| {
                 let must = "a whole number of at least 1, or a range FIRST..END with FIRST below END";
-                node.wrong("seeds", must, &node.value)
+                node.wrong("seeds", must)
             }),
         _ => Ok((0, node.count("seeds", 1)?)),
     }
@@ -104,7 +104,7 @@ fn runs(
     seeds: u64,
     environments: &[EnvironmentSpec],
     learners: &[NamedLearner],
-) -> Result<Vec<RunSpec>, SpecError> {
+) -> Result<Vec<RunSpec>> {
     let mut runs = Vec::new();
     let mut total = 0u64;
     for (horizon, t) in rounds.iter().enumerate() {
@@ -134,7 +134,7 @@ fn runs(
     Ok(runs)
 }
 
-fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<EnvironmentSpec>, SpecError> {
+fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<EnvironmentSpec>> {
     let Some(node) = spec.get("environment") else {
         return Err(SpecError::whole(
             "environment is missing: a table with a name, or [[environment]] tables",
@@ -143,10 +143,7 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
     let mut found = Vec::new();
     for number in 0..node.one_or_many().len() {
         for variant in sweep.environments(spec, number)? {
-            let Some(node) = variant.table.get("environment").and_then(|n| n.one_or_many().get(number))
-            else {
-                continue;
-            };
+            let Some(node) = variant.table.list("environment").get(number) else { continue };
             let table = &*node.named("environment")?;
             let around = |key: &str| table.get(key).or_else(|| variant.table.get(key));
             let name = required_name(table, "environment")?;
@@ -183,12 +180,12 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
 struct Bands(Vec<(String, Vec<LearnerSpec>)>);
 
 impl Bands {
-    fn read(spec: &Table) -> Result<Self, SpecError> {
+    fn read(spec: &Table) -> Result<Self> {
         let (mut bands, none) = (Vec::new(), Self(Vec::new()));
         for (name, node) in spec.table("bands")?.map(Table::nodes).into_iter().flatten() {
             let bases = none.expand(node.one_or_many())?;
             if bases.is_empty() {
-                return Err(SpecError::at(&node.place, format!("the band {name:?} has no bases")));
+                return Err(node.error(format!("the band {name:?} has no bases")));
             }
             bands.push((name.to_owned(), bases));
         }
@@ -200,7 +197,7 @@ impl Bands {
     }
 
     /// The bases that a list stands for: tables, grids, names of bases, names of bands.
-    fn expand(&self, nodes: &[Node]) -> Result<Vec<LearnerSpec>, SpecError> {
+    fn expand(&self, nodes: &[Node]) -> Result<Vec<LearnerSpec>> {
         let mut bases = Vec::new();
         for node in nodes {
             if let Value::Scalar(toml::Value::String(name)) = &node.value
@@ -221,11 +218,11 @@ impl Bands {
     }
 
     /// The band that `key` names, and its members.
-    fn find(&self, table: &Table, key: &str) -> Result<(String, Vec<LearnerSpec>), SpecError> {
+    fn find(&self, table: &Table, key: &str) -> Result<(String, Vec<LearnerSpec>)> {
         let name = table.text(key)?.unwrap_or_default();
         let Some(band) = self.get(&name) else {
             let known = self.0.iter().map(|(n, _)| n.as_str());
-            return Err(SpecError::at(&table.place, Unknown::new("band", &name, known)));
+            return Err(table.error(Unknown::new("band", &name, known)));
         };
         let mut band = band.to_vec();
         number_repeated_labels(&mut band);
@@ -233,14 +230,10 @@ impl Bands {
     }
 }
 
-fn learners(
-    spec: &Table,
-    sweep: &Sweep,
-    environments: &[EnvironmentSpec],
-) -> Result<Vec<NamedLearner>, SpecError> {
+fn learners(spec: &Table, sweep: &Sweep, environments: &[EnvironmentSpec]) -> Result<Vec<NamedLearner>> {
     // The bands of the worlds, each once.
     let worlds = distinct(environments.iter().filter_map(|e| e.band.as_deref()));
-    let nodes = spec.get("learner").map(Node::one_or_many).unwrap_or_default();
+    let nodes = spec.list("learner");
     if nodes.is_empty() {
         return Err(SpecError::whole("there is no learner: add at least one [[learner]]"));
     }
@@ -254,8 +247,7 @@ fn learners(
                 || (table.get("master").is_some() && table.get("bases").is_none() && worlds.contains(&band))
         };
         for variant in sweep.learners(spec, number, over)? {
-            let nodes = variant.table.get("learner").map(Node::one_or_many).unwrap_or_default();
-            let table = nodes.get(number).unwrap_or(node).table("learner")?;
+            let table = variant.table.list("learner").get(number).unwrap_or(node).table("learner")?;
             let unbanded = environments.iter().any(|e| e.band.is_none());
             for (family, learner, band) in members(table, &Bands::read(&variant.table)?, &worlds, unbanded)? {
                 let (swept, turn) = (variant.swept.clone(), variant.turn);
@@ -278,16 +270,13 @@ fn members(
     bands: &Bands,
     worlds: &[&str],
     unbanded: bool,
-) -> Result<Vec<(String, LearnerSpec, Option<String>)>, SpecError> {
+) -> Result<Vec<(String, LearnerSpec, Option<String>)>> {
     table.only(LEARNER_KEYS)?;
     if table.get("alone").is_some() {
         if let Some(other) =
             ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
         {
-            return Err(SpecError::at(
-                &table.place,
-                format!("alone names a band, and cannot be given with {other}"),
-            ));
+            return Err(table.error(format!("alone names a band, and cannot be given with {other}")));
         }
         let (name, members) = bands.find(table, "alone")?;
         let band = (!worlds.is_empty()).then_some(name);
@@ -296,13 +285,13 @@ fn members(
             .map(|learner| (learner.label().to_owned(), learner, band.clone()))
             .collect());
     }
-    let labelled = |learner: LearnerSpec, band: Option<String>| -> Result<_, SpecError> {
+    let labelled = |learner: LearnerSpec, band: Option<String>| -> Result<_> {
         Ok((table.text("label")?.unwrap_or_else(|| learner.label().to_owned()), learner, band))
     };
     if table.get("master").is_some() && table.get("base").is_none() && table.get("bases").is_none() {
         if unbanded {
             let why = "a master needs bases: its own, or a band in every environment";
-            return Err(SpecError::at(&table.place, why));
+            return Err(table.error(why));
         }
         return worlds
             .iter()
@@ -318,7 +307,7 @@ fn members(
             for key in ["bases", "copies"] {
                 if let Some(node) = table.get(key) {
                     let why = format!("{key} needs a master; a learner with base has none");
-                    return Err(SpecError::at(&node.place, why));
+                    return Err(node.error(why));
                 }
             }
             learner(&*base.named("base")?, bands)?
@@ -329,7 +318,7 @@ fn members(
             return Err(SpecError::at(&master.place, why));
         }
         (None, None) => {
-            return Err(SpecError::at(&table.place, "a learner needs a base, or a master with bases"));
+            return Err(table.error("a learner needs a base, or a master with bases"));
         }
     };
     Ok(vec![labelled(learner, None)?])
@@ -340,30 +329,27 @@ impl LearnerSpec {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, SpecError> {
+    pub fn parse(text: &str) -> Result<Self> {
         learner(&Source::parse(text)?.table, &Bands(Vec::new()))
     }
 }
 
 /// One base, by its name or as a table.
-pub(super) fn one_base(node: &Node) -> Result<BaseSpec, SpecError> {
+pub(super) fn one_base(node: &Node) -> Result<BaseSpec> {
     let mut found = Bands(Vec::new()).expand(std::slice::from_ref(node))?;
     match found.pop() {
         Some(LearnerSpec::Base(base)) => Ok(base),
-        _ => Err(SpecError::at(&node.place, "this must be a base, not a master over bases")),
+        _ => Err(node.error("this must be a base, not a master over bases")),
     }
 }
 
 /// A base by name, or a nested band.
-fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
+fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec> {
     if table.get("master").is_some() {
         return Ok(LearnerSpec::Band(band(table, bands)?));
     }
     if let Some(grid) = table.get("grid") {
-        return Err(SpecError::at(
-            &grid.place,
-            "a grid stands for many bases: it belongs into a list of bases",
-        ));
+        return Err(grid.error("a grid stands for many bases: it belongs into a list of bases"));
     }
     let name = required_name(table, "base")?;
     Ok(LearnerSpec::Base(BaseSpec {
@@ -377,33 +363,27 @@ fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec, SpecError> {
     }))
 }
 
-fn band(table: &Table, bands: &Bands) -> Result<BandSpec, SpecError> {
-    let nodes = table.get("bases").map(Node::one_or_many).unwrap_or_default();
-    let mut bases = bands.expand(nodes)?;
+fn band(table: &Table, bands: &Bands) -> Result<BandSpec> {
+    let mut bases = bands.expand(table.list("bases"))?;
     number_repeated_labels(&mut bases);
     band_over(table, bases)
 }
 
-fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecError> {
+fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
     let Some(node) = table.get("master") else {
-        return Err(SpecError::at(&table.place, "a band needs a master"));
+        return Err(table.error("a band needs a master"));
     };
     let m = &*node.named("master")?;
     let credit = named(m, "credit", &["chosen", "same-decision", "likelihood"])?;
     let feed = named(m, "feed", &["weighted", "raw", "everyone"])?;
-    let cut = m.get("cut").map(|node| match &node.value {
-        Value::Scalar(toml::Value::Float(cut)) if *cut >= 1.0 => Ok(*cut),
-        Value::Scalar(toml::Value::Integer(cut)) if *cut >= 1 => Ok(*cut as f64),
-        other => Err(node.wrong("cut", "a number of at least 1", other)),
-    });
-    let cut = cut.transpose()?;
+    let cut = m.number("cut", "a number of at least 1", |cut| cut >= 1.0)?;
     let guard = m.flag("guard")?;
     let params = m.params(&["name", "credit", "feed", "cut", "guard"]);
     let master = required_name(m, "master")?;
     // The paper's preset is the paper's algorithm.
     let master = if master == "paper" { String::from("corral") } else { master };
     if bases.is_empty() {
-        return Err(SpecError::at(&table.place, "a master needs bases: at least one"));
+        return Err(table.error("a master needs bases: at least one"));
     }
     let copies = match table.get("copies") {
         None => Copies::Count(1),
@@ -412,7 +392,7 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec, SpecErr
         }
         Some(node) => match node.count("copies", 1) {
             Ok(copies @ 1..=1024) => Copies::Count(copies as usize),
-            _ => return Err(SpecError::at(&node.place, "copies must be \"log-rounds\", or from 1 to 1024")),
+            _ => return Err(node.error("copies must be \"log-rounds\", or from 1 to 1024")),
         },
     };
     Ok(BandSpec { master, params, credit, feed, cut, guard, bases, copies, place: node.place.clone() })
@@ -433,32 +413,25 @@ fn number_repeated_labels(bases: &mut [LearnerSpec]) {
     }
 }
 
-fn required_name(table: &Table, what: &str) -> Result<String, SpecError> {
+fn required_name(table: &Table, what: &str) -> Result<String> {
     match table.text("name")? {
         Some(name) => Ok(name),
-        None => Err(SpecError::at(&table.place, format!("the {what} has no name"))),
+        None => Err(table.error(format!("the {what} has no name"))),
     }
 }
 
 /// An enum of the core by its name in a spec file.
-pub(super) fn named<'a, T: Deserialize<'a>>(
-    table: &Table,
-    key: &str,
-    known: &[&str],
-) -> Result<Option<T>, SpecError> {
+pub(super) fn named<'a, T: Deserialize<'a>>(table: &Table, key: &str, known: &[&str]) -> Result<Option<T>> {
     let Some(node) = table.get(key) else { return Ok(None) };
     let text = table.text(key)?.unwrap_or_default();
     let Some(name) = known.iter().find(|k| **k == text) else {
-        return Err(SpecError::at(&node.place, Unknown::new(key, &text, known.iter().copied())));
+        return Err(node.error(Unknown::new(key, &text, known.iter().copied())));
     };
     let name: StrDeserializer<'_, ValueError> = (*name).into_deserializer();
-    T::deserialize(name).map(Some).map_err(|e| SpecError::at(&node.place, e))
+    T::deserialize(name).map(Some).map_err(|e| node.error(e))
 }
 
-fn labelled_once<'a>(
-    what: &str,
-    labels: impl Iterator<Item = (&'a str, &'a Place)>,
-) -> Result<(), SpecError> {
+fn labelled_once<'a>(what: &str, labels: impl Iterator<Item = (&'a str, &'a Place)>) -> Result {
     let mut seen = HashSet::new();
     for (label, place) in labels {
         if !seen.insert(label) {

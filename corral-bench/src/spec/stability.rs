@@ -1,8 +1,8 @@
 //! Specs that measure stability instead of regret: a list of bases, each under E' at several ranges.
 
-use super::located::{Node, Value};
+use super::located::Node;
 use super::read::one_base;
-use super::{BaseSpec, Source, SpecError};
+use super::{BaseSpec, Result, Source, SpecError};
 
 const KEYS: &[&str] = &["name", "asks", "rounds", "seeds", "ranges", "schedule", "stability", "fast"];
 
@@ -45,38 +45,33 @@ impl StabilitySpec {
     ///
     /// # Errors
     /// Names the place and what is wrong there.
-    pub fn of(source: &Source) -> Result<Option<Self>, SpecError> {
+    pub fn of(source: &Source) -> Result<Option<Self>> {
         let table = &source.table;
         let Some(rows) = table.get("stability") else { return Ok(None) };
         table.only(KEYS)?;
-        let count = |key: &str, least: u64, default: u64| {
-            table.get(key).map_or(Ok(default), |node| node.count(key, least))
+        let range = |node: &Node| {
+            node.number("ranges", "numbers of at least 1", |x| (1.0..f64::INFINITY).contains(&x))
         };
-        let ranges = match table.get("ranges") {
-            Some(node) => node.one_or_many().iter().map(range).collect::<Result<Vec<_>, _>>()?,
-            None => vec![1.0, 2.0, 4.0, 8.0, 16.0],
-        };
-        let schedules = match table.get("schedule") {
-            Some(node) => {
-                node.one_or_many().iter().map(|n| n.text("schedule")).collect::<Result<Vec<_>, _>>()?
-            }
-            None => vec!["constant".to_owned()],
-        };
-        let mut all = Vec::new();
-        for node in rows.one_or_many() {
-            all.extend(
-                schedules.iter().map(|s| row(node, s, schedules.len() > 1)).collect::<Result<Vec<_>, _>>()?,
-            );
+        let mut ranges = table.list("ranges").iter().map(range).collect::<Result<Vec<_>>>()?;
+        if table.get("ranges").is_none() {
+            ranges = vec![1.0, 2.0, 4.0, 8.0, 16.0];
         }
-        let rows = all;
+        let mut schedules =
+            table.list("schedule").iter().map(|n| n.text("schedule")).collect::<Result<Vec<_>>>()?;
+        if table.get("schedule").is_none() {
+            schedules = vec!["constant".to_owned()];
+        }
+        let each = rows.one_or_many().iter().flat_map(|node| schedules.iter().map(move |s| (node, s)));
+        let rows: Vec<StabilityRow> =
+            each.map(|(node, schedule)| row(node, schedule, schedules.len() > 1)).collect::<Result<_>>()?;
         if ranges.len() < 2 || rows.is_empty() {
             return Err(SpecError::whole("stability needs at least one base and two ranges"));
         }
         Ok(Some(Self {
             name: table.text("name")?.unwrap_or_else(|| "stability".to_owned()),
             asks: table.text("asks")?,
-            rounds: count("rounds", 2, 20_000)?,
-            seeds: count("seeds", 2, 20)?,
+            rounds: table.count("rounds", 2)?.unwrap_or(20_000),
+            seeds: table.count("seeds", 2)?.unwrap_or(20),
             ranges,
             rows,
             text: source.text().to_owned(),
@@ -84,28 +79,11 @@ impl StabilitySpec {
     }
 }
 
-fn range(node: &Node) -> Result<f64, SpecError> {
-    match &node.value {
-        Value::Scalar(toml::Value::Integer(n)) if *n >= 1 => Ok(*n as f64),
-        Value::Scalar(toml::Value::Float(x)) if *x >= 1.0 && x.is_finite() => Ok(*x),
-        other => Err(node.wrong("ranges", "numbers of at least 1", other)),
-    }
-}
-
-fn row(node: &Node, schedule: &str, named: bool) -> Result<StabilityRow, SpecError> {
+fn row(node: &Node, schedule: &str, named: bool) -> Result<StabilityRow> {
     let table = node.table("stability")?;
     table.only(&["base", "alpha", "rounds-times", "seeds-times"])?;
     let Some(base) = table.get("base") else {
-        return Err(SpecError::at(&table.place, "the base is missing: base = { name = \"exp3\" }"));
-    };
-    let number = |key: &str, most: f64, must: &str| -> Result<Option<f64>, SpecError> {
-        let Some(node) = table.get(key) else { return Ok(None) };
-        let found = match &node.value {
-            Value::Scalar(toml::Value::Float(x)) => *x,
-            Value::Scalar(toml::Value::Integer(n)) => *n as f64,
-            _ => f64::NAN,
-        };
-        if found > 0.0 && found <= most { Ok(Some(found)) } else { Err(node.wrong(key, must, &node.value)) }
+        return Err(table.error("the base is missing: base = { name = \"exp3\" }"));
     };
     let mut base = one_base(base)?;
     if named {
@@ -114,9 +92,11 @@ fn row(node: &Node, schedule: &str, named: bool) -> Result<StabilityRow, SpecErr
     Ok(StabilityRow {
         base,
         schedule: schedule.to_owned(),
-        alpha: number("alpha", 1.0, "in (0, 1]")?,
-        rounds_times: number("rounds-times", 1e6, "a positive number")?.unwrap_or(1.0),
-        seeds_times: table.get("seeds-times").map_or(Ok(1), |node| node.count("seeds-times", 1))?,
+        alpha: table.number("alpha", "in (0, 1]", |x| x > 0.0 && x <= 1.0)?,
+        rounds_times: table
+            .number("rounds-times", "a positive number", |x| x > 0.0 && x <= 1e6)?
+            .unwrap_or(1.0),
+        seeds_times: table.count("seeds-times", 1)?.unwrap_or(1),
     })
 }
 

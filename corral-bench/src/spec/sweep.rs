@@ -3,7 +3,7 @@
 use corral_core::registry::Unknown;
 
 use super::located::{Node, Place, Table, Value};
-use super::{SpecError, Swept};
+use super::{Result, SpecError, Swept};
 
 /// The most variants that a sweep makes of one learner or environment.
 const MOST_VARIANTS: usize = 10_000;
@@ -50,7 +50,7 @@ impl Variant {
 }
 
 impl Sweep {
-    pub fn read(spec: &Table) -> Result<Self, SpecError> {
+    pub fn read(spec: &Table) -> Result<Self> {
         let Some(table) = spec.table("sweep")? else { return Ok(Self::default()) };
         let mut sweep = Self::of(table)?;
         for axis in &mut sweep.axes {
@@ -60,7 +60,7 @@ impl Sweep {
     }
 
     /// The keys of `table` and their values.
-    fn of(table: &Table) -> Result<Self, SpecError> {
+    fn of(table: &Table) -> Result<Self> {
         let mut sweep = Self { axes: Vec::new(), zipped: table.flag("zip")?.unwrap_or(false) };
         for (key, node) in table.nodes().filter(|(key, _)| *key != "zip") {
             // A path may be written as one quoted key, too.
@@ -79,7 +79,7 @@ impl Sweep {
     }
 
     /// The keys at and below `node`.
-    fn collect(&mut self, node: &Node, path: &mut Vec<String>) -> Result<(), SpecError> {
+    fn collect(&mut self, node: &Node, path: &mut Vec<String>) -> Result {
         let key = path.join(".");
         let values = match &node.value {
             Value::Array(values) => values.clone(),
@@ -92,7 +92,7 @@ impl Sweep {
                 }
                 return Ok(());
             }
-            other => return Err(node.wrong(&key, "a list of values, or { from, to, points }", other)),
+            Value::Scalar(_) => return Err(node.wrong(&key, "a list of values, or { from, to, points }")),
         };
         if values.is_empty() {
             return Err(SpecError::at(&node.place, format!("{key} is swept over an empty list")));
@@ -117,7 +117,7 @@ impl Sweep {
     }
 
     /// The variants of the environment of this number.
-    pub fn environments(&self, spec: &Table, number: usize) -> Result<Vec<Variant>, SpecError> {
+    pub fn environments(&self, spec: &Table, number: usize) -> Result<Vec<Variant>> {
         let number = number.to_string();
         self.variants(spec, |path| match path {
             [root, at, ..] if root == "environment" => *at == number,
@@ -127,12 +127,7 @@ impl Sweep {
     }
 
     /// The variants of the learner of this number, which has bases of the bands of which `over` is true.
-    pub fn learners(
-        &self,
-        spec: &Table,
-        number: usize,
-        over: impl Fn(&str) -> bool,
-    ) -> Result<Vec<Variant>, SpecError> {
+    pub fn learners(&self, spec: &Table, number: usize, over: impl Fn(&str) -> bool) -> Result<Vec<Variant>> {
         let number = number.to_string();
         self.variants(spec, |path| match path {
             [root, at, ..] if root == "learner" => *at == number,
@@ -141,11 +136,7 @@ impl Sweep {
         })
     }
 
-    fn variants(
-        &self,
-        spec: &Table,
-        concerns: impl Fn(&[String]) -> bool,
-    ) -> Result<Vec<Variant>, SpecError> {
+    fn variants(&self, spec: &Table, concerns: impl Fn(&[String]) -> bool) -> Result<Vec<Variant>> {
         let axes: Vec<&Axis> = self.axes.iter().filter(|a| concerns(&a.path)).collect();
         let [first, ..] = axes.as_slice() else {
             return Ok(vec![Variant { table: spec.clone(), swept: Vec::new(), turn: None }]);
@@ -192,12 +183,8 @@ impl Sweep {
                         value: node.plain(),
                         place: axis.place.clone(),
                     });
-                    table.put(&path, node).map_err(|step| {
-                        SpecError::at(
-                            &axis.place,
-                            format!("there is no {step:?} on the path {}", path.join(".")),
-                        )
-                    })?;
+                    let lost = |step| format!("there is no {step:?} on the path {}", path.join("."));
+                    table.put(&path, node).map_err(|step| SpecError::at(&axis.place, lost(step)))?;
                 }
                 Ok(Variant { table, swept, turn: self.zipped.then_some(turn) })
             })
@@ -207,7 +194,7 @@ impl Sweep {
 
 /// The bases that the table of one base stands for, with what sets them apart: where it has a `grid`, a base for every
 /// combination of values. A list of grids is a grid of grids, each of which may be zipped.
-pub(super) fn grid(base: &Table) -> Result<Vec<(Table, String)>, SpecError> {
+pub(super) fn grid(base: &Table) -> Result<Vec<(Table, String)>> {
     let mut plain = base.clone();
     let Some(grid) = plain.remove("grid") else { return Ok(vec![(plain, String::new())]) };
     let mut made = vec![(plain, String::new())];
@@ -237,7 +224,7 @@ fn name(axis: &Axis, axes: &[&Axis]) -> String {
 }
 
 /// The path with the numbers of environments and learners in place of their labels.
-fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>, SpecError> {
+fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>> {
     let [root, rest @ ..] = path else { return Ok(Vec::new()) };
     if !ROOTS.contains(&root.as_str()) {
         let unknown = Unknown::new("key to sweep", root, ROOTS.iter().copied());
@@ -274,45 +261,36 @@ fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>,
 }
 
 /// `points` values from `from` to `to`, evenly in logarithm, or evenly; whole numbers where both ends are.
-fn range(table: &Table, key: &str) -> Result<Vec<Node>, SpecError> {
+fn range(table: &Table, key: &str) -> Result<Vec<Node>> {
     table.only(&["from", "to", "points", "scale"]).map_err(|mut e| {
         e.why += ": a range has from, to, points and scale";
         e
     })?;
-    let end = |name: &str| -> Result<(f64, bool), SpecError> {
+    let end = |name: &str| -> Result<(f64, bool)> {
         let Some(node) = table.get(name) else {
-            return Err(SpecError::at(&table.place, format!("the range of {key} has no {name}")));
+            return Err(table.error(format_args!("the range of {key} has no {name}")));
         };
-        match node.value {
-            Value::Scalar(toml::Value::Integer(n)) => Ok((n as f64, true)),
-            Value::Scalar(toml::Value::Float(x)) if x.is_finite() => Ok((x, false)),
-            ref other => Err(node.wrong(name, "a finite number", other)),
-        }
+        let whole = matches!(node.value, Value::Scalar(toml::Value::Integer(_)));
+        Ok((node.number(name, "a finite number", f64::is_finite)?, whole))
     };
     let ((from, whole_from), (to, whole_to)) = (end("from")?, end("to")?);
-    let points = match table.get("points") {
-        Some(node) => node.count("points", 2)?,
-        None => return Err(SpecError::at(&table.place, format!("the range of {key} has no points"))),
+    let Some(points) = table.count("points", 2)? else {
+        return Err(table.error(format_args!("the range of {key} has no points")));
     };
     let log = match table.text("scale")?.as_deref() {
         None | Some("log") => true,
         Some("linear") => false,
         Some(other) => {
             let unknown = Unknown::new("scale", other, ["log", "linear"]);
-            return Err(SpecError::at(&table.place, unknown));
+            return Err(table.error(unknown));
         }
     };
     if log && !(from > 0.0 && to > 0.0) {
-        return Err(SpecError::at(
-            &table.place,
-            format!("a range in logarithm needs positive ends, not {from} and {to}"),
-        ));
+        let why = format!("a range in logarithm needs positive ends, not {from} and {to}");
+        return Err(table.error(why));
     }
     if points > MOST_VARIANTS as u64 {
-        return Err(SpecError::at(
-            &table.place,
-            format!("{points} points of {key}; at most {MOST_VARIANTS} are made"),
-        ));
+        return Err(table.error(format_args!("{points} points of {key}; at most {MOST_VARIANTS} are made")));
     }
     let mut values: Vec<toml::Value> = (0..points)
         .map(|i| {

@@ -157,6 +157,10 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
     move |why| StoreError::Io { path: path.to_owned(), why }
 }
 
+fn damaged<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> StoreError + '_ {
+    move |why| StoreError::Damaged { path: path.to_owned(), why: why.to_string() }
+}
+
 /// A results folder that is being filled. What is in memory does not grow with the cells that are done.
 pub struct Store<'a> {
     dir: PathBuf,
@@ -186,8 +190,7 @@ impl<'a> Store<'a> {
                 return Err(StoreError::Other { dir: dir.to_owned(), why: difference(&found, &manifest) });
             }
         } else {
-            let text = serde_json::to_string_pretty(&manifest)
-                .map_err(|e| StoreError::Damaged { path: path.clone(), why: e.to_string() })?;
+            let text = serde_json::to_string_pretty(&manifest).map_err(damaged(&path))?;
             write_whole(&path, (text + "\n").as_bytes())?;
         }
         // Start the log anew from the records that hold: a kill may have left half a line.
@@ -287,7 +290,7 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
 }
 
 fn sealed(seal: &Seal, record: &CellRecord, path: &Path) -> Result<Vec<u8>, StoreError> {
-    seal.line(record).map_err(|e| StoreError::Damaged { path: path.to_owned(), why: e.to_string() })
+    seal.line(record).map_err(damaged(path))
 }
 
 /// One row per cell.
@@ -342,11 +345,10 @@ fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
         return Err(not_results(dir));
     }
     let text = io::read_to_string(open_regular(&path)?).map_err(at(&path))?;
-    let manifest: Manifest = serde_json::from_str(&text)
-        .map_err(|e| StoreError::Damaged { path: path.clone(), why: e.to_string() })?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(damaged(&path))?;
     if manifest.format != FORMAT {
         let why = format!("layout {} is not the {FORMAT} that this program reads", manifest.format);
-        return Err(StoreError::Damaged { path, why });
+        return Err(damaged(&path)(why));
     }
     Ok(manifest)
 }
@@ -392,7 +394,7 @@ fn read_lines(
 /// Opens a file for reading that is neither a pipe nor a device.
 fn open_regular(path: &Path) -> Result<File, StoreError> {
     if !fs::metadata(path).map_err(at(path))?.is_file() {
-        return Err(StoreError::Damaged { path: path.to_owned(), why: "not a regular file".to_owned() });
+        return Err(damaged(path)("not a regular file"));
     }
     File::open(path).map_err(at(path))
 }
@@ -415,17 +417,16 @@ pub struct Results {
 pub fn read(dir: &Path) -> Result<Results, StoreError> {
     let manifest = read_manifest(dir)?;
     let spec = Spec::parse(&manifest.spec)
-        .map_err(|e| StoreError::Damaged { path: dir.join(MANIFEST), why: format!("its spec, {e}") })?;
+        .map_err(|e| damaged(&dir.join(MANIFEST))(format_args!("its spec, {e}")))?;
     let mut cells: Vec<CellRecord> = Vec::new();
     read_lines(dir, &Seal::of(&spec), &spec, &mut |line| match line {
         Line::Record { record, .. } => {
             cells.push(*record);
             Ok(())
         }
-        Line::Changed(why) => Err(StoreError::Damaged {
-            path: dir.to_owned(),
-            why: format!("{why}; run the spec again, and this cell is computed again"),
-        }),
+        Line::Changed(why) => {
+            Err(damaged(dir)(format_args!("{why}; run the spec again, and this cell is computed again")))
+        }
     })?;
     cells.sort_by_key(|c| c.cell);
     cells.dedup_by_key(|c| c.cell);
@@ -457,15 +458,24 @@ fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
+    replace(path, |e| at(path)(e), fill)
+}
+
+/// Has `fill` write a file whose final name never holds half of it; `failed` is what the file system's errors become.
+pub(crate) fn replace<E>(
+    path: &Path,
+    failed: impl Fn(io::Error) -> E,
+    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
+) -> Result<(), E> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");
     let temporary = path.with_file_name(name);
-    let write = || -> Result<(), StoreError> {
-        let mut out = BufWriter::new(File::create(&temporary).map_err(at(path))?);
+    let write = || -> Result<(), E> {
+        let mut out = BufWriter::new(File::create(&temporary).map_err(&failed)?);
         fill(&mut out)?;
-        let file = out.into_inner().map_err(|e| at(path)(e.into_error()))?;
-        file.sync_data().map_err(at(path))?;
-        fs::rename(&temporary, path).map_err(at(path))
+        let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
+        file.sync_data().map_err(&failed)?;
+        fs::rename(&temporary, path).map_err(&failed)
     };
     write().inspect_err(|_| {
         let _ = fs::remove_file(&temporary);

@@ -76,9 +76,7 @@ fn fits(record: &CellRecord, spec: &Spec) -> Result<(), String> {
     let cell = CellSpec::of(spec, record.cell);
     let learner = &spec.learners[cell.learner];
     let expected = (cell.rounds, spec.environments[cell.environment].label.as_str(), learner.label.as_str());
-    if (record.rounds, record.environment.as_str(), record.learner.as_str()) != expected
-        || record.seed != cell.seed
-    {
+    if record.setting() != expected || record.seed != cell.seed {
         return Err("the spec has something else there".to_owned());
     }
     let points = checkpoints(record.rounds).len();
