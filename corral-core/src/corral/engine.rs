@@ -79,7 +79,8 @@ impl Engine {
     #[inline]
     pub fn probability(&self, i: usize) -> f64 {
         match self {
-            Self::Dense(_) => self.probabilities().get(i).copied().unwrap_or(0.0),
+            // What pads the last block is 0 too.
+            Self::Dense(dense) => dense.mixture.mixed().get(i).copied().unwrap_or(0.0),
             Self::Flat(flat) => flat.mix(flat.barrier.probability(i)),
         }
     }
@@ -141,10 +142,13 @@ impl Engine {
     #[inline]
     pub fn step_one(&mut self, base: usize, loss: f64) -> Result<OmdInfo, OmdError> {
         match self {
-            Self::Dense(dense) => {
-                let step = dense.barrier.step_one(base, loss, dense.mixture.taker());
-                dense.finish(step)
-            }
+            Self::Dense(dense) => match dense.barrier.step_one(base, loss, dense.mixture.taker())? {
+                Some(info) => {
+                    dense.mixture.total();
+                    Ok(info)
+                }
+                None => dense.search(base, loss),
+            },
             Self::Flat(flat) => {
                 flat.forget();
                 flat.barrier.step_one(base, loss)
@@ -226,7 +230,12 @@ impl Dense {
         mixture.fill(barrier.blocks());
     }
 
-    #[inline]
+    #[cold]
+    fn search(&mut self, base: usize, loss: f64) -> Result<OmdInfo, OmdError> {
+        let step = self.barrier.search_one(base, loss, self.mixture.taker());
+        self.finish(step)
+    }
+
     fn finish(&mut self, step: Result<OmdInfo, OmdError>) -> Result<OmdInfo, OmdError> {
         match step {
             Ok(_) => self.mixture.total(),

@@ -80,10 +80,13 @@ impl Mixture {
             0
         } else if blocks <= WIDTH {
             // Few enough to be summed now: what was just written in pieces is slow to read back as a whole.
-            let sums = array::from_fn(|b| self.mixed.get(b).map_or(0.0, sum));
-            let (block, before) = pick(&sums, left);
+            let (mut block, mut before, mut sum_before) = (0, 0.0, 0.0);
+            for (b, mixed) in self.mixed[..blocks - 1].iter().enumerate() {
+                sum_before += sum(mixed);
+                (block, before) = if left >= sum_before { (b + 1, sum_before) } else { (block, before) };
+            }
             left -= before;
-            block.min(blocks - 1)
+            block
         } else {
             let mut top = 0;
             while top + 1 < self.tops.len() && left >= self.tops[top] {

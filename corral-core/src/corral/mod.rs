@@ -267,54 +267,58 @@ impl Corral {
         }
     }
 
-    /// Whether a loss and its credit can be learned. Comparisons are written so that NaN fails.
-    #[inline]
-    fn check(&self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
-        if !self.params.losses.contains(loss) {
-            return Err(MasterError::Loss(loss));
+    /// Lines "Update" and "Set pbar", with the loss of one base estimated by `loss` times its weight. A step with all rates multiplied
+    /// by a number is one with all losses multiplied by it. Comparisons are written so that NaN fails.
+    #[inline(always)]
+    fn descend_one(&mut self, loss: f64, base: usize, weight: f64) -> Result<(), MasterError> {
+        let Some(range) = self.ranges.get(base) else {
+            return Err(MasterError::Index { base, bases: self.params.bases });
+        };
+        // Nothing was promised that is below the range.
+        if !(weight >= 0.0 && weight <= *range) {
+            check_weight(base, weight, self.promised[base])?;
         }
-        let bases = self.params.bases;
-        match credit {
-            Credit::Chosen { base, weight } => match self.ranges.get(base) {
-                None => Err(MasterError::Index { base, bases }),
-                // Nothing was promised that is below the range.
-                Some(range) if weight >= 0.0 && weight <= *range => Ok(()),
-                Some(_) => check_weight(base, weight, self.promised[base]),
-            },
-            Credit::Shared(weights) if weights.len() != bases => {
-                Err(MasterError::Length { found: weights.len(), bases })
-            }
-            Credit::Shared(weights) => weights
-                .iter()
-                .zip(&self.promised)
-                .enumerate()
-                .try_for_each(|(i, (w, range))| check_weight(i, *w, *range)),
+        if loss != 0.0 {
+            self.engine.step_one(base, loss * self.epoch.fall() * weight)?;
         }
+        Ok(())
     }
 
-    /// Lines "Update" and "Set pbar", with base i's loss estimated by `loss` times its weight. A step with all rates multiplied
-    /// by a number is one with all losses multiplied by it.
-    #[inline]
-    fn descend(&mut self, loss: f64, credit: Credit<'_>) -> Result<(), MasterError> {
-        let loss = loss * self.epoch.fall();
-        match credit {
-            Credit::Chosen { base, weight } => self.engine.step_one(base, loss * weight)?,
-            Credit::Shared(weights) => {
-                self.estimates.clear();
-                self.estimates.extend(weights.iter().map(|weight| loss * weight));
-                self.engine.step_all(&self.estimates)?
-            }
-        };
+    /// As [`descend_one`](Self::descend_one), for every base.
+    fn descend_all(&mut self, loss: f64, weights: &[f64]) -> Result<(), MasterError> {
+        let bases = self.params.bases;
+        if weights.len() != bases {
+            return Err(MasterError::Length { found: weights.len(), bases });
+        }
+        for (i, (weight, range)) in weights.iter().zip(&self.promised).enumerate() {
+            check_weight(i, *weight, *range)?;
+        }
+        if loss != 0.0 {
+            let loss = loss * self.epoch.fall();
+            self.estimates.clear();
+            self.estimates.extend(weights.iter().map(|weight| loss * weight));
+            self.engine.step_all(&self.estimates)?;
+        }
         Ok(())
     }
 
     /// Line "if 1/pbar_{t+1,i} > rho_{t,i}".
-    #[inline]
+    #[inline(always)]
     fn widen(&mut self, base: usize) {
         let mixed = self.engine.probability(base);
         if mixed * self.ranges[base] < 1.0 + 1e-12 && 1.0 / mixed > self.ranges[base] && mixed > 0.0 {
             self.widened(base, 2.0 / mixed);
         }
+    }
+
+    fn widen_all(&mut self) {
+        if !self.engine.is_flat() {
+            return (0..self.params.bases).for_each(|i| self.widen(i));
+        }
+        let mut fallen = std::mem::take(&mut self.fallen);
+        self.engine.fallen(&mut fallen);
+        fallen.iter().for_each(|i| self.widen(*i as usize));
+        self.fallen = fallen;
     }
 
     #[cold]
@@ -347,13 +351,13 @@ impl Corral {
 
     /// Shows the finished round to the auditor.
     #[cold]
-    fn show(&mut self, loss: f64, credit: Credit<'_>) {
+    fn show(&mut self, loss: f64, credit: &Credit<'_>) {
         let Some(mut auditor) = self.auditor.take() else { return };
-        if let Credit::Shared(weights) = credit {
+        if let Credit::Shared(weights) = *credit {
             self.estimates.clear();
             self.estimates.extend(weights.iter().map(|weight| loss * weight));
         }
-        let losses = match credit {
+        let losses = match *credit {
             Credit::Chosen { base, weight } => Losses::OneHot { index: base, loss: loss * weight },
             Credit::Shared(_) => Losses::Dense(&self.estimates),
         };
@@ -399,13 +403,15 @@ impl Master for Corral {
     /// A round is one update. Credit of a retired base moves nothing; a weight may be as large as any range that
     /// was ever promised, as credit may come late.
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
-        self.check(loss, credit)?;
+        if !self.params.losses.contains(loss) {
+            return Err(MasterError::Loss(loss));
+        }
         // l_i = f weight_i; with a baseline m + (f - m) weight_i, of which the constant m moves nothing.
         let mean = if self.params.baseline { self.epoch.losses.0 / self.epoch.losses.1 } else { 0.0 };
         let centred = loss - mean;
-        let moved = centred != 0.0;
-        if moved {
-            self.descend(centred, credit)?;
+        match &credit {
+            Credit::Chosen { base, weight } => self.descend_one(centred, *base, *weight)?,
+            Credit::Shared(weights) => self.descend_all(centred, weights)?,
         }
         self.epoch.losses.0 += loss;
         self.epoch.losses.1 += 1.0;
@@ -414,21 +420,15 @@ impl Master for Corral {
         if !self.orders.is_empty() {
             self.orders.clear();
         }
-        if moved {
-            match credit {
+        if centred != 0.0 {
+            match &credit {
                 // Where one base loses, no other's probability falls.
-                Credit::Chosen { base, .. } if centred > 0.0 => self.widen(base),
-                _ if !self.engine.is_flat() => (0..self.params.bases).for_each(|i| self.widen(i)),
-                _ => {
-                    let mut fallen = std::mem::take(&mut self.fallen);
-                    self.engine.fallen(&mut fallen);
-                    fallen.iter().for_each(|i| self.widen(*i as usize));
-                    self.fallen = fallen;
-                }
+                Credit::Chosen { base, .. } if centred > 0.0 => self.widen(*base),
+                _ => self.widen_all(),
             }
         }
         if self.auditor.is_some() {
-            self.show(centred, credit);
+            self.show(centred, &credit);
         }
         if self.epoch.round >= self.epoch.length {
             match self.params.horizon {

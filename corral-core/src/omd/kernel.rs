@@ -1,6 +1,7 @@
 //! The two passes over the numbers of a step, in blocks that the compiler turns into vector code.
 
 use std::array;
+use std::iter::Sum;
 use std::ops::Range;
 
 /// Numbers come in blocks, so that no loop has a remainder. What pads the last block has w infinite, eta and p zero.
@@ -11,6 +12,17 @@ const LANES: usize = 4;
 /// Blocks that are summed before their sum is added to the others': a million equal numbers, added one by one, are
 /// all rounded the same way.
 const RUN: usize = 128;
+
+/// A one in each place of a block.
+pub(crate) const ONE_HOT: [Block; WIDTH] = {
+    let mut rows = [[0.0; WIDTH]; WIDTH];
+    let mut i = 0;
+    while i < WIDTH {
+        rows[i][i] = 1.0;
+        i += 1;
+    }
+    rows
+};
 
 /// The blocks of `values`, padded with `pad`.
 pub(crate) fn blocks(values: impl ExactSizeIterator<Item = f64>, pad: f64) -> Vec<Block> {
@@ -29,6 +41,18 @@ pub(crate) trait Sink {
     fn take_two(&mut self, at: usize, p: f64, other: f64);
 }
 
+impl<S: Sink> Sink for &mut S {
+    #[inline(always)]
+    fn take(&mut self, block: usize, p: &Block) {
+        (**self).take(block, p);
+    }
+
+    #[inline(always)]
+    fn take_two(&mut self, at: usize, p: f64, other: f64) {
+        (**self).take_two(at, p, other);
+    }
+}
+
 /// Nobody.
 impl Sink for () {
     #[inline(always)]
@@ -39,7 +63,7 @@ impl Sink for () {
 }
 
 /// F = sum 1/(w - eta lambda), its derivative F' and half its second derivative.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Sums {
     pub total: f64,
     pub slope: f64,
@@ -52,6 +76,12 @@ impl Sums {
     pub fn halley(&self) -> f64 {
         let missing = 1.0 - self.total;
         missing * self.slope / (self.slope * self.slope + self.curve * missing)
+    }
+
+    /// How far F is from 1 after a small step.
+    #[inline]
+    pub fn residual(&self, rest: f64) -> f64 {
+        (self.total - 1.0) + (self.slope + self.curve * rest) * rest
     }
 
     /// The step from here to the root of 1/F - 1 by Newton's formula, which never overshoots from the right.
@@ -73,44 +103,65 @@ fn add(sums: [f64; LANES]) -> f64 {
     (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
-/// The sums at `lambda`; leaves the reciprocals in `q`.
-#[inline]
-pub(crate) fn evaluate(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    if w.len() <= RUN {
-        return evaluate_run(w, rates, lambda, q);
+impl Sum for Sums {
+    fn sum<I: Iterator<Item = Self>>(runs: I) -> Self {
+        runs.fold(Self::default(), |a, b| Self {
+            total: a.total + b.total,
+            slope: a.slope + b.slope,
+            curve: a.curve + b.curve,
+        })
     }
-    evaluate_long(w, rates, lambda, q)
+}
+
+/// The sums of a run of blocks, in lanes.
+#[derive(Default)]
+struct Lanes {
+    total: [f64; LANES],
+    slope: [f64; LANES],
+    curve: [f64; LANES],
+}
+
+impl Lanes {
+    #[inline(always)]
+    fn sums(&self) -> Sums {
+        Sums { total: add(self.total), slope: add(self.slope), curve: add(self.curve) }
+    }
+}
+
+/// The sums at `lambda`, of which the last two are 0 unless `ALL` are wanted; leaves the reciprocals in `q`.
+#[inline(always)]
+pub(crate) fn evaluate<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
+    if w.len() <= RUN {
+        return evaluate_run::<ALL>(w, rates, lambda, q);
+    }
+    evaluate_long::<ALL>(w, rates, lambda, q)
 }
 
 #[cold]
-fn evaluate_long(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    let mut sums = Sums { total: 0.0, slope: 0.0, curve: 0.0 };
-    for ((w, rates), q) in w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN)) {
-        let run = evaluate_run(w, rates, lambda, q);
-        sums.total += run.total;
-        sums.slope += run.slope;
-        sums.curve += run.curve;
-    }
-    sums
+fn evaluate_long<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
+    let runs = w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN));
+    runs.map(|((w, rates), q)| evaluate_run::<ALL>(w, rates, lambda, q)).sum()
 }
 
 #[inline(always)]
-fn evaluate_run(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    let (mut total, mut slope, mut curve) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+fn evaluate_run<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
+    let mut lanes = Lanes::default();
     let n = w.len();
     let (rates, q) = (&rates[..n], &mut q[..n]);
     for b in 0..n {
         let (w, e) = (&w[b], &rates[b]);
         let r: Block = array::from_fn(|i| 1.0 / (w[i] - e[i] * lambda));
-        let er: Block = array::from_fn(|i| e[i] * r[i]);
-        let err: Block = array::from_fn(|i| er[i] * r[i]);
-        let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
         q[b] = r;
-        fold(&mut total, &r);
-        fold(&mut slope, &err);
-        fold(&mut curve, &eerrr);
+        fold(&mut lanes.total, &r);
+        if ALL {
+            let er: Block = array::from_fn(|i| e[i] * r[i]);
+            let err: Block = array::from_fn(|i| er[i] * r[i]);
+            let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
+            fold(&mut lanes.slope, &err);
+            fold(&mut lanes.curve, &eerrr);
+        }
     }
-    Sums { total: add(total), slope: add(slope), curve: add(curve) }
+    lanes.sums()
 }
 
 /// Moves on from the reciprocals `q` at `lambda` by a small `rest`, without a division: with z = eta q rest,
@@ -119,59 +170,69 @@ fn evaluate_run(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> S
 /// p' = 1/(1/q - eta rest) = q (1 + z + z^2 + O(z^3)),   w' = (w - eta lambda) - eta rest
 /// ```
 ///
-/// `q` becomes p', `next` w', and each finished block of p' is shown to `sink`. Returns sum p'.
-#[inline]
-pub(crate) fn commit(
-    w: &[Block],
+/// Where `SHORT`, z^2 is left out and w' is w - eta (lambda + rest): for a tiny rest, and a lambda that moves no w by more than half. Each finished block of p' is shown to `sink`. Returns sum p', and F' and F''/2 at lambda.
+#[inline(always)]
+pub(crate) fn commit<const SHORT: bool>(
+    w: &mut [Block],
     rates: &[Block],
-    (lambda, rest): (f64, f64),
-    q: &mut [Block],
-    next: &mut [Block],
+    at: (f64, f64),
+    q: &[Block],
+    p: &mut [Block],
     sink: &mut impl Sink,
-) -> f64 {
+) -> Sums {
     let n = w.len();
     if n <= RUN {
-        return commit_run(0..n, w, rates, (lambda, rest), q, next, sink);
+        return commit_run::<SHORT>(0..n, w, rates, at, q, p, sink);
     }
-    commit_long(w, rates, (lambda, rest), q, next, sink)
+    commit_long::<SHORT>(w, rates, at, q, p, sink)
 }
 
 #[cold]
-fn commit_long(
-    w: &[Block],
+fn commit_long<const SHORT: bool>(
+    w: &mut [Block],
     rates: &[Block],
     at: (f64, f64),
-    q: &mut [Block],
-    next: &mut [Block],
+    q: &[Block],
+    p: &mut [Block],
     sink: &mut impl Sink,
-) -> f64 {
-    let runs = (0..w.len()).step_by(RUN).map(|b| b..w.len().min(b + RUN));
-    runs.map(|run| commit_run(run, w, rates, at, q, next, sink)).sum()
+) -> Sums {
+    let n = w.len();
+    let runs = (0..n).step_by(RUN).map(|b| b..n.min(b + RUN));
+    runs.map(|run| commit_run::<SHORT>(run, w, rates, at, q, p, sink)).sum()
 }
 
 #[inline(always)]
-fn commit_run(
+fn commit_run<const SHORT: bool>(
     run: Range<usize>,
-    w: &[Block],
+    w: &mut [Block],
     rates: &[Block],
     (lambda, rest): (f64, f64),
-    q: &mut [Block],
-    next: &mut [Block],
+    q: &[Block],
+    p: &mut [Block],
     sink: &mut impl Sink,
-) -> f64 {
-    let n = run.end;
-    let (w, rates, q, next) = (&w[..n], &rates[..n], &mut q[..n], &mut next[..n]);
-    let mut total = [0.0; LANES];
+) -> Sums {
+    let mut lanes = Lanes::default();
+    let (n, all) = (run.end, lambda + rest);
+    let (w, rates, q, p) = (&mut w[..n], &rates[..n], &q[..n], &mut p[..n]);
     for b in run {
-        let (w, e, r) = (&w[b], &rates[b], &q[b]);
+        let (old, e, r) = (w[b], &rates[b], &q[b]);
         // Written so that little waits for `rest`.
         let er: Block = array::from_fn(|i| e[i] * r[i]);
         let err: Block = array::from_fn(|i| er[i] * r[i]);
-        let p: Block = array::from_fn(|i| r[i] + err[i] * rest * (1.0 + er[i] * rest));
-        next[b] = array::from_fn(|i| (w[i] - e[i] * lambda) - e[i] * rest);
-        q[b] = p;
-        fold(&mut total, &p);
-        sink.take(b, &p);
+        let next: Block;
+        if SHORT {
+            next = array::from_fn(|i| r[i] + err[i] * rest);
+            w[b] = array::from_fn(|i| old[i] - e[i] * all);
+        } else {
+            next = array::from_fn(|i| r[i] + err[i] * rest * (1.0 + er[i] * rest));
+            w[b] = array::from_fn(|i| (old[i] - e[i] * lambda) - e[i] * rest);
+        }
+        p[b] = next;
+        sink.take(b, &next);
+        let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
+        fold(&mut lanes.total, &next);
+        fold(&mut lanes.slope, &err);
+        fold(&mut lanes.curve, &eerrr);
     }
-    add(total)
+    lanes.sums()
 }

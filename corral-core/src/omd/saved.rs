@@ -40,7 +40,8 @@ impl BarrierState {
         }
         let mut barrier = LogBarrier::new(&inverse, rates).map_err(|e| e.to_string())?;
         barrier.p.as_flattened_mut()[..m].copy_from_slice(&distribution);
-        (barrier.slope, barrier.curve, barrier.largest) = sums;
+        barrier.largest = bound;
+        barrier.weigh(slope, curve);
         Ok(barrier)
     }
 }
