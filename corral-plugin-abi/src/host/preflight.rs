@@ -192,28 +192,25 @@ fn door_of<'a>(names: impl Iterator<Item = &'a [u8]>) -> Result<Door, LoadError>
     door.ok_or(LoadError::NotAPlugin)
 }
 
+/// Machines: as ELF files say it, as Rust does where a host may be one, and in an error.
+const MACHINES: &[(elf::Machine, &str, &str)] = &[
+    (elf::EM_X86_64, "x86_64", "X86_64"),
+    (elf::EM_AARCH64, "aarch64", "Aarch64"),
+    (elf::EM_RISCV, "riscv64", "Riscv64"),
+    (elf::EM_PPC64, "powerpc64", "PowerPc64"),
+    (elf::EM_S390, "s390x", "S390x"),
+    (elf::EM_LOONGARCH, "loongarch64", "LoongArch64"),
+    (elf::EM_386, "", "I386"),
+];
+
 fn host_machine() -> Option<elf::Machine> {
-    Some(match std::env::consts::ARCH {
-        "x86_64" => elf::EM_X86_64,
-        "aarch64" => elf::EM_AARCH64,
-        "riscv64" => elf::EM_RISCV,
-        "powerpc64" => elf::EM_PPC64,
-        "s390x" => elf::EM_S390,
-        "loongarch64" => elf::EM_LOONGARCH,
-        _ => return None,
-    })
+    MACHINES.iter().find(|m| m.1 == std::env::consts::ARCH).map(|m| m.0)
 }
 
 fn machine_name(machine: elf::Machine, endian: Endianness) -> String {
-    let name = match machine {
-        elf::EM_X86_64 => "X86_64",
-        elf::EM_AARCH64 => "Aarch64",
-        elf::EM_RISCV => "Riscv64",
-        elf::EM_PPC64 => "PowerPc64",
-        elf::EM_S390 => "S390x",
-        elf::EM_LOONGARCH => "LoongArch64",
-        elf::EM_386 => "I386",
-        other => return format!("{other:?}"),
-    };
-    if endian == Endianness::default() { name.into() } else { format!("{name} of the other byte order") }
+    match MACHINES.iter().find(|m| m.0 == machine) {
+        None => format!("{machine:?}"),
+        Some((.., name)) if endian == Endianness::default() => (*name).into(),
+        Some((.., name)) => format!("{name} of the other byte order"),
+    }
 }
