@@ -7,7 +7,7 @@ use super::posterior::standard_normal;
 use crate::common::lowest;
 
 /// Beta(a, b) per arm.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Betas {
     pub a: Vec<f64>,
     pub b: Vec<f64>,

@@ -11,7 +11,7 @@ use crate::regression::{dot, packed};
 use crate::winner::{Law, Winner};
 
 /// The posterior of a [`Prior`] over mean vectors.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Posterior {
     /// a. Beta(a, b) per arm.
     Beta(Betas),
@@ -178,12 +178,6 @@ pub(crate) struct Joint {
     scratch: Vec<f64>,
 }
 
-impl PartialEq for Joint {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.mean, &self.covariance, self.noise) == (&other.mean, &other.covariance, other.noise)
-    }
-}
-
 impl Joint {
     fn new(mean: Vec<f64>, covariance: &[Vec<f64>], noise: f64) -> Result<Self, ParamError> {
         cholesky(covariance)?;
@@ -272,12 +266,6 @@ pub(crate) struct Hypotheses {
     best: Vec<u32>,
     #[serde(skip)]
     scratch: Vec<f64>,
-}
-
-impl PartialEq for Hypotheses {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.log_weights, &self.means) == (&other.log_weights, &other.means)
-    }
 }
 
 /// Probabilities of a Bernoulli likelihood are kept this far from 0 and 1.

@@ -121,16 +121,17 @@ mod tests {
     #[test]
     fn weight_zero_does_not_move_the_posterior() {
         let mut rng = Pcg64Dxsm::seed_from_u64(2);
+        let posterior = |base: &Thompson| seal("posterior", &(), &base.state.posterior);
         for prior in priors() {
             let params = ThompsonParams { prior, ..ThompsonParams::default() };
             let mut base = params.build(&Setup::arms(3, None)).unwrap();
             for round in 0..50 {
                 let made = base.propose(&(), &mut rng).unwrap();
-                let before = base.state.posterior.clone();
+                let before = posterior(&base);
                 base.learn(&(), &made, Feedback::unseen()).unwrap();
-                assert_eq!(base.state.posterior, before);
+                assert_eq!(posterior(&base), before);
                 base.learn(&(), &made, Feedback::plain(f64::from(round % 2))).unwrap();
-                assert_ne!(base.state.posterior, before);
+                assert_ne!(posterior(&base), before);
             }
             assert_eq!(base.clock.rounds, 100);
         }

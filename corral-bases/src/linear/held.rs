@@ -4,7 +4,6 @@
 //! losses it has learned: the first that learns a loss updates the regression, the others find it done. A member that
 //! is fed anything else, or misses a loss, is told so by an error, and never gets a prediction that is not its own.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use corral_core::{BaseError, Commons, Context};
@@ -14,6 +13,7 @@ use super::layout::Layout;
 use crate::regression::{Regressor, unusable};
 
 /// A base's hold on its regression.
+#[derive(Debug)]
 pub(crate) struct Held<M> {
     common: Arc<Mutex<Common<M>>>,
     /// Losses that this base has learned.
@@ -22,6 +22,7 @@ pub(crate) struct Held<M> {
     era: u64,
 }
 
+#[derive(Debug, Clone)]
 struct Common<M> {
     model: M,
     /// Losses that the model has learned.
@@ -33,7 +34,7 @@ struct Common<M> {
 }
 
 /// The last example that was learned.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 struct Example {
     model: usize,
     loss: f64,
@@ -42,7 +43,7 @@ struct Example {
 }
 
 /// What was computed for the last context: the members of a round all look at the same one.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Sight {
     /// The features that were looked at, of so many actions.
     x: Vec<f64>,
@@ -69,12 +70,8 @@ impl<M: Regressor> Held<M> {
     pub(crate) fn new(model: M, actions: usize) -> Self {
         let zeros = || vec![0.0; actions];
         let sight = Sight { predictions: zeros(), widths: zeros(), log_dets: zeros(), ..Default::default() };
-        Self::sole(Common { model, learned: 0, era: 0, last: Example::default(), sight }, 0)
-    }
-
-    fn sole(common: Common<M>, seen: u64) -> Self {
-        let era = common.era;
-        Self { common: Arc::new(Mutex::new(common)), seen, era }
+        let common = Common { model, learned: 0, era: 0, last: Example::default(), sight };
+        Self { common: Arc::new(Mutex::new(common)), seen: 0, era: 0 }
     }
 
     /// Takes the regression of an earlier base where it is the same, and offers its own otherwise. Only before the
@@ -217,24 +214,8 @@ fn out_of_step(seen: u64, learned: u64) -> BaseError {
 /// A clone keeps a regression of its own.
 impl<M: Regressor> Clone for Held<M> {
     fn clone(&self) -> Self {
-        let common = self.common.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Common { model, learned, era, last, sight } = &*common;
-        let copy = Common {
-            model: model.clone(),
-            learned: *learned,
-            era: *era,
-            last: last.clone(),
-            sight: sight.clone(),
-        };
-        let mut held = Self::sole(copy, self.seen);
-        held.era = self.era;
-        held
-    }
-}
-
-impl<M> fmt::Debug for Held<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("seen", &self.seen).field("era", &self.era).finish_non_exhaustive()
+        let common = self.common.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        Self { common: Arc::new(Mutex::new(common)), ..*self }
     }
 }
 

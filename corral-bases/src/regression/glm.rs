@@ -36,13 +36,8 @@ impl Link {
                 let e = (-u.abs()).exp();
                 e / ((1.0 + e) * (1.0 + e))
             }
-            Self::Exponential => {
-                if u <= 0.0 {
-                    u.exp()
-                } else {
-                    0.0
-                }
-            }
+            Self::Exponential if u <= 0.0 => u.exp(),
+            Self::Exponential => 0.0,
             Self::Probit => (-0.5 * u * u).exp() / (2.0 * std::f64::consts::PI).sqrt(),
             Self::Identity => 1.0,
         }
