@@ -27,14 +27,21 @@ pub enum Verdict {
     Unmeasured,
 }
 
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
+impl Verdict {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
             Self::Holds => "holds",
-            Self::Fails => "FAILS",
+            Self::Fails => "fails",
             Self::Undecided => "undecided",
             Self::Unmeasured => "unmeasured",
-        })
+        }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(if *self == Self::Fails { "FAILS" } else { self.word() })
     }
 }
 

@@ -1,5 +1,7 @@
 //! The built-in experiments: specs that come with the program.
 
+use corral_core::registry::Unknown;
+
 macro_rules! built_in {
     ($name:literal) => {
         ($name, include_str!(concat!("../experiments/", $name, ".toml")))
@@ -48,6 +50,11 @@ pub const ALL: &[(&str, &str)] = &[
 /// The text of the experiment `name`.
 pub fn text(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}
+
+/// The error that `name` is none of them.
+pub fn unknown(name: &str) -> Unknown {
+    Unknown::new("experiment", name, ALL.iter().map(|(known, _)| *known))
 }
 
 /// The question that an experiment asks.

@@ -34,6 +34,16 @@ pub struct Rank {
     pub cost: Option<f64>,
 }
 
+impl Rank {
+    /// Its row of a table: label, mean, interval, how often it is near the best, and its mean in each band.
+    pub fn cells(&self) -> Vec<String> {
+        let interval = format!("[{:.1}, {:.1}]", self.low, self.high);
+        let near = format!("{} of {}", self.near_best, self.worlds);
+        let own = [self.label.clone(), format!("{:.1}", self.mean), interval, near];
+        own.into_iter().chain(self.by_band.iter().map(|(_, mean)| format!("{mean:.1}"))).collect()
+    }
+}
+
 /// The ranks of the masters at the longest horizon, best first; empty with fewer than three masters or worlds.
 pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
     let masters = spec.learners.iter().filter(|l| matches!(l.learner, LearnerSpec::Band(_)));

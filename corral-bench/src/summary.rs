@@ -223,6 +223,14 @@ pub struct Gap {
     pub worlds: usize,
 }
 
+impl Gap {
+    /// Its row of a table: label, mean, worst and where that is.
+    pub fn cells(&self) -> [String; 4] {
+        let Self { label, mean, worst, worst_in, .. } = self;
+        [label.clone(), format!("{mean:.4}"), format!("{worst:.4}"), worst_in.clone()]
+    }
+}
+
 /// The gap of every learner that was run in all worlds where bases are run alone, in the order of the spec; empty where
 /// there is one world only. The best base is picked per world after the fact: an oracle that nobody has.
 pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use corral_bench::claims::{Held, hold};
-use corral_bench::export::{Export, Kind, Value, What};
+use corral_bench::export::{Export, Value, What};
 use corral_bench::overall::Overall;
 use corral_bench::run::{self as runner, CellRecord, CellSpec, Progress, Resources};
 use corral_bench::spec::{Source, Spec, StabilitySpec};
@@ -15,7 +15,7 @@ use corral_bench::summary::{Figure, Row, rows};
 use corral_bench::{advice, cli, experiments, report};
 use corral_core::memory;
 use corral_core::params::describe::Field;
-use corral_core::registry::{Entry, Registry, Unknown};
+use corral_core::registry::{Entry, Registry};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -39,7 +39,7 @@ fn read(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<Spec> {
             (Some(text), _) => text,
             (None, Some(text)) if text.contains('\n') => text.to_owned(),
             (None, Some(name)) if !name.ends_with(".toml") && !std::path::Path::new(name).exists() => {
-                return Err(Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n)).into());
+                return Err(experiments::unknown(name).into());
             }
             _ => std::fs::read_to_string(spec.extract::<PathBuf>()?)?,
         }
@@ -214,7 +214,7 @@ impl Outcome {
 
     fn columns<'py>(&self, py: Python<'py>, what: What) -> Answer<Bound<'py, PyDict>> {
         let names = what.columns();
-        let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(*kind)).collect();
+        let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(kind)).collect();
         let export = Export { spec: &self.spec, cells: &self.cells, held: &self.held };
         export.rows(what, &mut |row| {
             columns.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
@@ -241,23 +241,23 @@ enum Column {
 }
 
 impl Column {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: &Value<'_>) -> Self {
         match kind {
-            Kind::Text => Self::Text(Vec::new()),
-            Kind::Count => Self::Count(Vec::new()),
-            Kind::Real => Self::Real(Vec::new()),
-            Kind::Flag => Self::Flag(Vec::new()),
+            Value::Text(_) => Self::Text(Vec::new()),
+            Value::Count(_) => Self::Count(Vec::new()),
+            Value::Real(_) => Self::Real(Vec::new()),
+            Value::Flag(_) => Self::Flag(Vec::new()),
         }
     }
 
     fn push(&mut self, value: Value<'_>) {
-        match self {
-            Self::Text(all) => {
-                all.push(if let Value::Text(text) = value { Some(text.to_owned()) } else { None })
-            }
-            Self::Count(all) => all.push(if let Value::Count(n) = value { Some(n) } else { None }),
-            Self::Real(all) => all.push(if let Value::Real(x) = value { x } else { f64::NAN }),
-            Self::Flag(all) => all.push(value == Value::Flag(true)),
+        match (self, value) {
+            (Self::Text(all), Value::Text(text)) => all.push(text.map(str::to_owned)),
+            (Self::Count(all), Value::Count(n)) => all.push(n),
+            (Self::Real(all), Value::Real(x)) => all.push(x.unwrap_or(f64::NAN)),
+            (Self::Flag(all), Value::Flag(yes)) => all.push(yes == Some(true)),
+            // A column holds one kind.
+            _ => {}
         }
     }
 

@@ -45,17 +45,12 @@ enum What {
 /// An unknown name.
 pub fn list(args: ListArgs) -> Result<(), Failure> {
     let Some(what) = args.what else { return overview(args.format) };
-    let entries = match what {
-        What::Masters => listed(&corral_core::masters::REGISTRY),
-        What::Bases => listed(&corral_bases::REGISTRY),
-        What::Environments => listed(&corral_envs::REGISTRY),
+    let (singular, entries) = match what {
+        What::Masters => ("master", listed(&corral_core::masters::REGISTRY)),
+        What::Bases => ("base", listed(&corral_bases::REGISTRY)),
+        What::Environments => ("environment", listed(&corral_envs::REGISTRY)),
         What::Experiments => return list_experiments(&args),
         What::Plugins => return list_plugins(&args),
-    };
-    let singular = match what {
-        What::Masters => "master",
-        What::Bases => "base",
-        _ => "environment",
     };
     match &args.name {
         Some(name) => match entries.iter().find(|e| e.entry.name == name) {
@@ -208,10 +203,7 @@ fn one(listed: &Listed, format: Format) -> String {
 pub fn show(name: &str) -> Result<(), Failure> {
     match experiments::text(name) {
         Some(text) => print(text),
-        None => {
-            let known = experiments::ALL.iter().map(|(n, _)| *n);
-            Err(Failure::usage(Unknown::new("experiment", name, known)))
-        }
+        None => Err(Failure::usage(experiments::unknown(name))),
     }
 }
 

@@ -25,8 +25,6 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use corral_core::text::visible_lines;
 use corral_plugin_abi::host::{Policy, RunIn};
 
-use crate::store::Shard;
-
 /// Corral runs a band of bandit algorithms and does nearly as well as the best of them would alone.
 ///
 /// Say which environment, which bases and which master, and see how close corralling gets to the best one.
@@ -281,10 +279,6 @@ fn read_text(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|e| refuse(&e))?;
     String::from_utf8(bytes)
         .map_err(|e| refuse(&format!("not UTF-8: byte {} is not text", e.utf8_error().valid_up_to())))
-}
-
-fn parse_shard(text: &str) -> Result<Shard, String> {
-    text.parse()
 }
 
 /// A size as people write it: 500MB, 8GB, or bytes.

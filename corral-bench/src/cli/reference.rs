@@ -27,15 +27,9 @@ pub fn page(schema: &Value) -> String {
         &fields_of(&defs["claim"]),
     );
     out.push_str(SWEEPS);
-    out.push_str("\n## Environments\n\nKeys that every environment takes:\n\n");
-    out.push_str(&table(&common(&defs["environment"])));
-    registry(&mut out, &corral_envs::REGISTRY);
-    out.push_str("\n## Masters\n\nKeys that every master takes:\n\n");
-    out.push_str(&table(&common(&defs["master"])));
-    registry(&mut out, &corral_core::masters::REGISTRY);
-    out.push_str("\n## Bases\n\nKeys that every base takes:\n\n");
-    out.push_str(&table(&common(&defs["base"])));
-    registry(&mut out, &corral_bases::REGISTRY);
+    registry(&mut out, "Environments", "environment", defs, &corral_envs::REGISTRY);
+    registry(&mut out, "Masters", "master", defs, &corral_core::masters::REGISTRY);
+    registry(&mut out, "Bases", "base", defs, &corral_bases::REGISTRY);
     out
 }
 
@@ -95,7 +89,9 @@ fn common(definition: &Value) -> Vec<Field> {
     first.iter().filter(shared).cloned().collect()
 }
 
-fn registry<B>(out: &mut String, registry: &Registry<B>) {
+fn registry<B>(out: &mut String, title: &str, one: &str, defs: &Value, registry: &Registry<B>) {
+    let keys = table(&common(&defs[one]));
+    out.push_str(&format!("\n## {title}\n\nKeys that every {one} takes:\n\n{keys}"));
     for row in registry.rows() {
         let entry = row.entry;
         // Writing into a string cannot fail.

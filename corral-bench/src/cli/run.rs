@@ -10,8 +10,7 @@ use corral_envs::data::Table;
 
 use super::progress::Reporter;
 use super::{
-    Failure, Format, PluginDir, emit, exponents, parse_bytes, parse_pair, parse_shard, print, read_text, say,
-    sweep, table,
+    Failure, Format, PluginDir, emit, exponents, parse_bytes, parse_pair, print, read_text, say, sweep, table,
 };
 use crate::claims::{Held, hold};
 use crate::experiments;
@@ -52,7 +51,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     memory: Option<u64>,
     /// Run only part i of n, to be joined by `corral merge`
-    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
     /// Folder for results and report [default: one in corral-out/ that is named after the spec and its values]
     #[arg(long, value_name = "DIR")]
@@ -272,9 +271,7 @@ fn spec_text(name: &str) -> Result<String, Failure> {
     let path = Path::new(name);
     let looks_like_a_file = path.extension().is_some() || path.exists();
     if !looks_like_a_file {
-        let unknown =
-            corral_core::registry::Unknown::new("experiment", name, experiments::ALL.iter().map(|(n, _)| *n));
-        return Err(Failure::usage(format!("{unknown}, and there is no such file")));
+        return Err(Failure::usage(format!("{}, and there is no such file", experiments::unknown(name))));
     }
     let text = read_text(path)?;
     if text.trim().is_empty() {

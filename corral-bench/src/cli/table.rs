@@ -200,12 +200,9 @@ pub fn answer(overall: &Overall) -> String {
 /// How far each learner is from the best base of every world.
 pub fn gaps(gaps: &[Gap]) -> String {
     let Some(first) = gaps.first() else { return String::new() };
-    let row = |g: &Gap| {
-        vec![g.label.clone(), format!("{:.4}", g.mean), format!("{:.4}", g.worst), g.worst_in.clone()]
-    };
     let header = ["learner", "mean gap", "worst gap", "in"];
     format!("\nloss per round above the best base alone, over {} worlds\n", first.worlds)
-        + &aligned(&header, "lrrl", gaps.iter().map(row))
+        + &aligned(&header, "lrrl", gaps.iter().map(|g| g.cells().to_vec()))
 }
 
 /// Wins and losses on data sets.
@@ -238,13 +235,7 @@ pub fn ranks(ranks: &[Rank]) -> String {
     header.extend(first.by_band.iter().map(|(band, _)| band.as_str()));
     header.push("cost");
     let rows = ranks.iter().map(|r| {
-        let mut row = vec![
-            r.label.clone(),
-            format!("{:.1}", r.mean),
-            format!("[{:.1}, {:.1}]", r.low, r.high),
-            format!("{} of {}", r.near_best, r.worlds),
-        ];
-        row.extend(r.by_band.iter().map(|(_, mean)| format!("{mean:.1}")));
+        let mut row = r.cells();
         row.push(r.cost.map_or("-".to_owned(), |cost| format!("{cost:.2}")));
         row
     });

@@ -7,10 +7,11 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::claims::Held;
-use crate::run::{CellRecord, checkpoints};
+use crate::claims::{Held, Published};
+use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::{store, sweeps};
+use Value::{Count, Flag, Real, Text};
 
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -45,45 +46,110 @@ pub enum Form {
     Parquet,
 }
 
-/// What a column holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Words.
-    Text,
-    /// Whole numbers.
-    Count,
-    /// Numbers.
-    Real,
-    /// Yes or no.
-    Flag,
-}
-
-/// One value of a row.
+/// One value of a row, `None` where there is none; without a value it says what a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value<'a> {
     /// Words.
-    Text(&'a str),
+    Text(Option<&'a str>),
     /// A whole number.
-    Count(u64),
+    Count(Option<u64>),
     /// A number; one that is not finite is written as none.
-    Real(f64),
+    Real(Option<f64>),
     /// Yes or no.
-    Flag(bool),
-    /// There is none.
-    Nothing,
+    Flag(Option<bool>),
 }
 
-impl Value<'_> {
-    fn real(x: Option<&f64>) -> Self {
-        x.filter(|x| x.is_finite()).map_or(Self::Nothing, |x| Self::Real(*x))
-    }
+/// The name of a column, and its value in a row.
+pub type Field<'a> = (&'static str, Value<'a>);
+
+fn real(x: Option<f64>) -> Value<'static> {
+    Real(x.filter(|x| x.is_finite()))
 }
 
-impl<'a> Value<'a> {
-    fn text(x: Option<&'a str>) -> Self {
-        x.map_or(Self::Nothing, Self::Text)
-    }
+fn values(fields: Vec<Field<'_>>) -> Vec<Value<'_>> {
+    fields.into_iter().map(|(_, value)| value).collect()
+}
+
+/// What every row about a cell begins with. Like all that follow, it is the columns where there is no row.
+fn cell(c: Option<&CellRecord>) -> Vec<Field<'_>> {
+    vec![
+        ("cell", Count(c.map(|c| c.cell))),
+        ("rounds", Count(c.map(|c| c.rounds))),
+        ("environment", Text(c.map(|c| &*c.environment))),
+        ("learner", Text(c.map(|c| &*c.learner))),
+        ("seed", Count(c.map(|c| c.seed))),
+    ]
+}
+
+/// What came of a cell, and whether its learner is a base alone.
+fn outcome(c: Option<&CellRecord>, alone: Option<bool>) -> Vec<Field<'_>> {
+    vec![
+        ("alone", Flag(alone)),
+        ("played", Count(c.map(|c| c.played))),
+        ("seen", Count(c.map(|c| c.seen))),
+        ("regret", real(c.map(|c| c.regret))),
+        ("loss", real(c.map(|c| c.loss))),
+        ("failed", Text(c.and_then(|c| c.failed.as_deref()))),
+    ]
+}
+
+/// A point of a curve.
+fn point(p: Option<(u64, f64)>) -> Vec<Field<'static>> {
+    vec![("round", Count(p.map(|p| p.0))), ("regret", real(p.map(|p| p.1)))]
+}
+
+/// A base of a band.
+fn base(b: Option<(&BandRecord, usize)>) -> Vec<Field<'_>> {
+    let at = |of: fn(&BandRecord) -> &[f64]| real(b.and_then(|(band, i)| of(band).get(i).copied()));
+    let changes = |(band, i): (&BandRecord, usize)| band.range_changes.iter().filter(|c| c.1 == i).count();
+    let benched = b.and_then(|(band, i)| band.benched.iter().find(|b| b.1 == i));
+    vec![
+        ("base", Count(b.map(|(_, i)| i as u64))),
+        ("name", Text(b.map(|(band, i)| &*band.bases[i]))),
+        ("plays", Count(b.and_then(|(band, i)| band.plays.get(i).copied()))),
+        ("effective_samples", at(|band| &band.effective)),
+        ("max_weight", at(|band| &band.max_weight)),
+        ("range_changes", Count(b.map(|b| changes(b) as u64))),
+        ("benched_round", Count(benched.map(|b| b.0))),
+        ("benched_why", Text(benched.map(|b| &*b.2))),
+    ]
+}
+
+/// A base of a band at a checkpoint: its number, and the round.
+fn trace(t: Option<(&BandRecord, usize, (usize, u64))>) -> Vec<Field<'_>> {
+    let at = |of: fn(&BandRecord) -> &[Vec<f64>]| {
+        real(t.and_then(|(band, i, (k, _))| of(band).get(k)?.get(i).copied()))
+    };
+    vec![
+        ("round", Count(t.map(|(.., (_, round))| round))),
+        ("base", Count(t.map(|(_, i, _)| i as u64))),
+        ("name", Text(t.map(|(band, i, _)| &*band.bases[i]))),
+        ("probability", at(|band| &band.probabilities)),
+        ("rate", at(|band| &band.rates)),
+        ("range", at(|band| &band.ranges)),
+    ]
+}
+
+/// A claim.
+fn claim(h: Option<&Held>) -> Vec<Field<'_>> {
+    let published = |of: fn(&Published) -> f64| real(h.and_then(|h| h.published.as_ref()).map(of));
+    vec![
+        ("claim", Text(h.map(|h| &*h.text))),
+        ("environment", Text(h.map(|h| &*h.environment))),
+        ("learner", Text(h.map(|h| &*h.learner))),
+        ("figure", Text(h.map(|h| &*h.figure))),
+        ("measured", real(h.map(|h| h.measured))),
+        ("low", real(h.map(|h| h.low))),
+        ("high", real(h.map(|h| h.high))),
+        ("bound", Text(h.map(|h| &*h.bound))),
+        ("verdict", Text(h.map(|h| h.verdict.word()))),
+        ("published", published(|p| p.mean)),
+        ("published_error", published(|p| p.error)),
+        ("own_error", published(|p| p.own_error)),
+        ("z", published(|p| p.z)),
+        ("unlikely", Text(h.and_then(|h| h.unlikely.as_deref()))),
+    ]
 }
 
 /// A results folder that is exported.
@@ -113,64 +179,21 @@ impl What {
     }
 
     /// The columns that the table always has.
-    pub fn columns(self) -> Vec<(&'static str, Kind)> {
-        use Kind::{Count, Flag, Real, Text};
-        let cell =
-            [("cell", Count), ("rounds", Count), ("environment", Text), ("learner", Text), ("seed", Count)];
-        let own: &[(&str, Kind)] = match self {
-            Self::Cells => &[
-                ("alone", Flag),
-                ("played", Count),
-                ("seen", Count),
-                ("regret", Real),
-                ("loss", Real),
-                ("failed", Text),
-            ],
-            Self::Curves => &[("round", Count), ("regret", Real)],
-            Self::Bases => &[
-                ("base", Count),
-                ("name", Text),
-                ("plays", Count),
-                ("effective_samples", Real),
-                ("max_weight", Real),
-                ("range_changes", Count),
-                ("benched_round", Count),
-                ("benched_why", Text),
-            ],
-            Self::Traces => &[
-                ("round", Count),
-                ("base", Count),
-                ("name", Text),
-                ("probability", Real),
-                ("rate", Real),
-                ("range", Real),
-            ],
-            Self::Claims => {
-                return vec![
-                    ("claim", Text),
-                    ("environment", Text),
-                    ("learner", Text),
-                    ("figure", Text),
-                    ("measured", Real),
-                    ("low", Real),
-                    ("high", Real),
-                    ("bound", Text),
-                    ("verdict", Text),
-                    ("published", Real),
-                    ("published_error", Real),
-                    ("own_error", Real),
-                    ("z", Real),
-                    ("unlikely", Text),
-                ];
-            }
+    pub fn columns(self) -> Vec<Field<'static>> {
+        let own = match self {
+            Self::Cells => outcome(None, None),
+            Self::Curves => point(None),
+            Self::Bases => base(None),
+            Self::Traces => trace(None),
+            Self::Claims => return claim(None),
         };
-        cell.iter().chain(own).copied().collect()
+        [cell(None), own].concat()
     }
 }
 
 impl Export<'_> {
     /// The table's columns: those it always has, and one for every swept key.
-    fn columns(&self, what: What) -> Vec<(String, Kind)> {
+    fn columns(&self, what: What) -> Vec<(String, Value<'static>)> {
         let fixed = what.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind));
         let swept = if what == What::Claims { Vec::new() } else { self.spec.swept() };
         let swept = swept.into_iter().map(|key| {
@@ -181,25 +204,21 @@ impl Export<'_> {
     }
 
     /// Numbers, where every value of a swept key is one.
-    fn kind(&self, key: &str) -> Kind {
+    fn kind(&self, key: &str) -> Value<'static> {
         let worlds = self.spec.environments.iter().flat_map(|e| &e.swept);
         let mut values = worlds
             .chain(self.spec.learners.iter().flat_map(|l| &l.swept))
             .filter(|s| s.key == key || s.name == key)
             .map(|s| sweeps::Value::of(&s.value));
         let numbers = values.all(|v| v.number.is_some());
-        if numbers { Kind::Real } else { Kind::Text }
+        if numbers { Real(None) } else { Text(None) }
     }
 
-    /// The values of the swept keys in a cell.
-    fn swept(&self, cell: &CellRecord) -> Vec<Option<sweeps::Value>> {
+    /// The values of the swept keys in a cell, and of which kind those of each key are.
+    fn swept(&self, cell: &CellRecord) -> Vec<(Value<'static>, Option<sweeps::Value>)> {
         let setting = self.spec.setting(&cell.environment, &cell.learner);
-        let value = |key: &str| {
-            let value = sweeps::Value::of(setting.as_ref()?.value(key)?);
-            let number = value.number.filter(|_| self.kind(key) == Kind::Real);
-            Some(sweeps::Value { number, ..value })
-        };
-        self.spec.swept().into_iter().map(value).collect()
+        let value = |key: &str| Some(sweeps::Value::of(setting.as_ref()?.value(key)?));
+        self.spec.swept().into_iter().map(|key| (self.kind(key), value(key))).collect()
     }
 
     /// Gives the rows of a table, in the order of cells, rounds and bases.
@@ -208,7 +227,7 @@ impl Export<'_> {
     /// Those of `each`.
     pub fn rows(&self, what: What, each: Each<'_>) -> io::Result<()> {
         if what == What::Claims {
-            return self.claims(each);
+            return self.held.iter().try_for_each(|held| each(&values(claim(Some(held)))));
         }
         let mut swept = Vec::new();
         let mut before: Option<(&str, &str)> = None;
@@ -218,37 +237,22 @@ impl Export<'_> {
             if before.replace(pair) != Some(pair) {
                 swept = self.swept(c);
             }
-            let swept: Vec<Value<'_>> = swept
-                .iter()
-                .map(|value| match value {
-                    Some(value) => value.number.map_or(Value::Text(&value.text), Value::Real),
-                    None => Value::Nothing,
-                })
-                .collect();
-            let cell = [
-                Value::Count(c.cell),
-                Value::Count(c.rounds),
-                Value::Text(&c.environment),
-                Value::Text(&c.learner),
-                Value::Count(c.seed),
-            ];
-            let mut row = |own: &[Value<'_>]| each(&[&cell, own, &swept].concat());
+            let swept = swept.iter().map(|(kind, value)| match (kind, value) {
+                (Real(_), value) => Real(value.as_ref().and_then(|v| v.number)),
+                (_, value) => Text(value.as_ref().map(|v| &*v.text)),
+            });
+            let (cell, swept) = (values(cell(Some(c))), swept.collect::<Vec<_>>());
+            let mut row = |own: Vec<Field<'_>>| each(&[&*cell, &values(own), &swept].concat());
             match what {
-                What::Cells => row(&[
-                    Value::Flag(self.is_alone(&c.learner)),
-                    Value::Count(c.played),
-                    Value::Count(c.seen),
-                    Value::real(Some(&c.regret)),
-                    Value::real(Some(&c.loss)),
-                    Value::text(c.failed.as_deref()),
-                ])?,
-                What::Curves => {
-                    for (round, regret) in curve(c) {
-                        row(&[Value::Count(round), Value::real(Some(&regret))])?;
+                What::Cells => row(outcome(Some(c), Some(self.is_alone(&c.learner))))?,
+                What::Curves => curve(c).try_for_each(|p| row(point(Some(p))))?,
+                What::Bases => bases(c).try_for_each(|b| row(base(Some(b))))?,
+                What::Traces => {
+                    let traced = c.band.as_ref().map_or(0, |band| band.probabilities.len());
+                    for at in checkpoints(c.rounds).into_iter().enumerate().take(traced) {
+                        bases(c).try_for_each(|(band, i)| row(trace(Some((band, i, at)))))?;
                     }
                 }
-                What::Bases => bases(c, &mut row)?,
-                What::Traces => traces(c, &mut row)?,
                 What::Claims => {}
             }
         }
@@ -258,29 +262,6 @@ impl Export<'_> {
     fn is_alone(&self, label: &str) -> bool {
         let named = self.spec.learners.iter().find(|l| l.label == label);
         named.is_some_and(|l| matches!(l.learner, LearnerSpec::Base(_)))
-    }
-
-    fn claims(&self, each: Each<'_>) -> io::Result<()> {
-        for h in self.held {
-            let p = h.published.as_ref();
-            each(&[
-                Value::Text(&h.text),
-                Value::Text(&h.environment),
-                Value::Text(&h.learner),
-                Value::Text(&h.figure),
-                Value::real(Some(&h.measured)),
-                Value::real(Some(&h.low)),
-                Value::real(Some(&h.high)),
-                Value::Text(&h.bound),
-                Value::Text(&h.verdict.to_string().to_lowercase()),
-                Value::real(p.map(|p| &p.mean)),
-                Value::real(p.map(|p| &p.error)),
-                Value::real(p.map(|p| &p.own_error)),
-                Value::real(p.map(|p| &p.z)),
-                Value::text(h.unlikely.as_deref()),
-            ])?;
-        }
-        Ok(())
     }
 
     /// Writes a table.
@@ -311,12 +292,12 @@ impl Export<'_> {
         csv.write_record(self.columns(what).iter().map(|c| &c.0)).map_err(failed)?;
         self.rows(what, &mut |row| {
             let words = row.iter().map(|v| match v {
-                Value::Text(text) => (*text).to_owned(),
-                Value::Count(n) => n.to_string(),
-                Value::Real(x) => x.to_string(),
-                Value::Flag(yes) => yes.to_string(),
-                Value::Nothing => String::new(),
+                Text(text) => text.map(str::to_owned),
+                Count(n) => n.map(|n| n.to_string()),
+                Real(x) => x.map(|x| x.to_string()),
+                Flag(yes) => yes.map(|yes| yes.to_string()),
             });
+            let words = words.map(Option::unwrap_or_default);
             csv.write_record(words).map_err(failed)
         })?;
         csv.flush()
@@ -360,38 +341,7 @@ fn curve(c: &CellRecord) -> impl Iterator<Item = (u64, f64)> + '_ {
     points.into_iter().chain(end)
 }
 
-fn bases(c: &CellRecord, row: Each<'_>) -> io::Result<()> {
-    let Some(band) = &c.band else { return Ok(()) };
-    for (i, name) in band.bases.iter().enumerate() {
-        let benched = band.benched.iter().find(|b| b.1 == i);
-        row(&[
-            Value::Count(i as u64),
-            Value::Text(name),
-            band.plays.get(i).map_or(Value::Nothing, |n| Value::Count(*n)),
-            Value::real(band.effective.get(i)),
-            Value::real(band.max_weight.get(i)),
-            Value::Count(band.range_changes.iter().filter(|change| change.1 == i).count() as u64),
-            benched.map_or(Value::Nothing, |b| Value::Count(b.0)),
-            Value::text(benched.map(|b| b.2.as_str())),
-        ])?;
-    }
-    Ok(())
-}
-
-fn traces(c: &CellRecord, row: Each<'_>) -> io::Result<()> {
-    let Some(band) = &c.band else { return Ok(()) };
-    for (k, round) in checkpoints(c.rounds).into_iter().enumerate().take(band.probabilities.len()) {
-        for (i, name) in band.bases.iter().enumerate() {
-            let at = |trace: &[Vec<f64>]| trace.get(k).and_then(|row| row.get(i)).copied();
-            row(&[
-                Value::Count(round),
-                Value::Count(i as u64),
-                Value::Text(name),
-                Value::real(at(&band.probabilities).as_ref()),
-                Value::real(at(&band.rates).as_ref()),
-                Value::real(at(&band.ranges).as_ref()),
-            ])?;
-        }
-    }
-    Ok(())
+/// The bases of a cell's band.
+fn bases(c: &CellRecord) -> impl Iterator<Item = (&BandRecord, usize)> {
+    c.band.iter().flat_map(|band| (0..band.bases.len()).map(move |i| (band, i)))
 }

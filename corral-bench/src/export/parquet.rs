@@ -9,7 +9,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use super::{Export, Kind, VERSION, Value, What};
+use super::{Export, VERSION, Value, What};
 
 const ROWS_IN_A_GROUP: usize = 100_000;
 
@@ -25,14 +25,13 @@ struct Column {
 
 impl Column {
     fn push(&mut self, value: &Value<'_>) {
-        self.there.push(i16::from(*value != Value::Nothing));
-        match value {
-            Value::Text(text) => self.texts.push(ByteArray::from(*text)),
-            Value::Count(n) => self.counts.push(*n as i64),
-            Value::Real(x) => self.reals.push(*x),
-            Value::Flag(yes) => self.flags.push(*yes),
-            Value::Nothing => {}
-        }
+        let pushed = match *value {
+            Value::Text(text) => text.map(|text| self.texts.push(ByteArray::from(text))),
+            Value::Count(n) => n.map(|n| self.counts.push(n as i64)),
+            Value::Real(x) => x.map(|x| self.reals.push(x)),
+            Value::Flag(yes) => yes.map(|yes| self.flags.push(yes)),
+        };
+        self.there.push(i16::from(pushed.is_some()));
     }
 }
 
@@ -41,10 +40,10 @@ pub fn write(export: &Export<'_>, what: What, out: &mut (dyn Write + Send)) -> i
     let fields: String = columns
         .iter()
         .map(|(name, kind)| match kind {
-            Kind::Text => format!("optional binary {name} (UTF8); "),
-            Kind::Count => format!("optional int64 {name}; "),
-            Kind::Real => format!("optional double {name}; "),
-            Kind::Flag => format!("optional boolean {name}; "),
+            Value::Text(_) => format!("optional binary {name} (UTF8); "),
+            Value::Count(_) => format!("optional int64 {name}; "),
+            Value::Real(_) => format!("optional double {name}; "),
+            Value::Flag(_) => format!("optional boolean {name}; "),
         })
         .collect();
     let schema = parse_message_type(&format!("message corral {{ {fields} }}")).map_err(io::Error::other)?;
@@ -76,7 +75,7 @@ pub fn write(export: &Export<'_>, what: What, out: &mut (dyn Write + Send)) -> i
 
 fn flush(
     file: &mut SerializedFileWriter<&mut (dyn Write + Send)>,
-    columns: &[(String, Kind)],
+    columns: &[(String, Value<'static>)],
     group: &[Column],
 ) -> io::Result<()> {
     let write = || -> parquet::errors::Result<()> {
@@ -85,10 +84,10 @@ fn flush(
             let Some(mut to) = out.next_column()? else { break };
             let there = Some(column.there.as_slice());
             match kind {
-                Kind::Text => to.typed::<ByteArrayType>().write_batch(&column.texts, there, None)?,
-                Kind::Count => to.typed::<Int64Type>().write_batch(&column.counts, there, None)?,
-                Kind::Real => to.typed::<DoubleType>().write_batch(&column.reals, there, None)?,
-                Kind::Flag => to.typed::<BoolType>().write_batch(&column.flags, there, None)?,
+                Value::Text(_) => to.typed::<ByteArrayType>().write_batch(&column.texts, there, None)?,
+                Value::Count(_) => to.typed::<Int64Type>().write_batch(&column.counts, there, None)?,
+                Value::Real(_) => to.typed::<DoubleType>().write_batch(&column.reals, there, None)?,
+                Value::Flag(_) => to.typed::<BoolType>().write_batch(&column.flags, there, None)?,
             };
             to.close()?;
         }

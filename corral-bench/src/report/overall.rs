@@ -18,13 +18,7 @@ pub fn parts(page: &mut Page, Overall { gaps, ranks, duels, .. }: &Overall) {
                     th { "master" } th { "mean rank" } th { "95% interval" } th { "near best" }
                     @for (band, _) in &first.by_band { th { (band) } }
                 } }
-                tbody { @for r in ranks {
-                    tr {
-                        td { (r.label) } td { (format!("{:.1}", r.mean)) } td { (format!("[{:.1}, {:.1}]", r.low, r.high)) }
-                        td { (r.near_best) " of " (r.worlds) }
-                        @for (_, mean) in &r.by_band { td { (format!("{mean:.1}")) } }
-                    }
-                } }
+                tbody { @for r in ranks { tr { @for cell in r.cells() { td { (cell) } } } } }
             } }
         };
         page.part("ranks", "Masters ranked", Some(body));
@@ -34,9 +28,7 @@ pub fn parts(page: &mut Page, Overall { gaps, ranks, duels, .. }: &Overall) {
             p { "Loss per round above that of the best base of each world alone." }
             div class="scroll" { table {
                 thead { tr { th { "learner" } th { "mean gap" } th { "worst gap" } th { "in" } } }
-                tbody { @for g in gaps {
-                    tr { td { (g.label) } td { (format!("{:.4}", g.mean)) } td { (format!("{:.4}", g.worst)) } td { (g.worst_in) } }
-                } }
+                tbody { @for g in gaps { tr { @for cell in g.cells() { td { (cell) } } } } }
             } }
         };
         page.part("gaps", &format!("Over {} worlds", first.worlds), Some(body));

@@ -320,14 +320,6 @@ impl LearnerSpec {
             Self::Band(band) => &band.master,
         }
     }
-
-    /// Where it stands.
-    pub fn place(&self) -> &Place {
-        match self {
-            Self::Base(base) => &base.place,
-            Self::Band(band) => &band.place,
-        }
-    }
 }
 
 impl Spec {
