@@ -325,3 +325,33 @@ proptest! {
         }
     }
 }
+
+/// docs/practical.md, the rate: eta is at most one over the mean loss with t0 pseudo-observations of 1/2, and a lucky round
+/// takes at most half of 1/p from a base.
+#[test]
+fn practical_follows_the_mean_loss_and_no_lucky_round_more_than_doubles_a_base() {
+    let build = |reach| {
+        let params = PracticalParams { reach, ..Default::default() };
+        let mut master = Practical::new(params, &setup(4)).unwrap();
+        for t in 1..=744 {
+            // All alike: nothing varies, and the bound alone decides.
+            master.update(0.1, Credit::Shared(&[1.0; 4])).unwrap();
+            let mean = (128.0 + 0.1 * f64::from(t)) / (256.0 + f64::from(t));
+            let rate = master.telemetry().rates[0];
+            assert!((rate * mean - 1.0).abs() < 1e-9, "{t}: {rate}, {mean}");
+        }
+        for _ in 0..3 {
+            let weight = 1.0 / master.probabilities()[0];
+            master.update(1.0, Credit::Chosen { base: 0, weight }).unwrap();
+        }
+        master
+    };
+    for (reach, least, most) in [(0.5, 1.2, 2.05), (1000.0, 2.1, f64::INFINITY)] {
+        let mut master = build(reach);
+        let before = master.probabilities()[0];
+        assert!(before < 0.1, "{before}");
+        master.update(0.0, Credit::Chosen { base: 0, weight: 1.0 / before }).unwrap();
+        let ratio = master.probabilities()[0] / before;
+        assert!((least..most).contains(&ratio), "reach {reach}: {before}, times {ratio}");
+    }
+}

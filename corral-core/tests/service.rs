@@ -239,7 +239,7 @@ fn a_report_says_what_the_preset_chose_and_who_did_what() {
     let report = band.report();
     let mut lines = report.lines();
     assert!(
-        lines.next().unwrap().starts_with("master: practical (rate: Adaptive, scale: 1.4, cap: 2.0"),
+        lines.next().unwrap().starts_with("master: practical (rate: Adaptive, scale: 1.4, cap: 8.0"),
         "{report}"
     );
     let chosen = "band: credit likelihood, feed everyone, weights cut at 1, guarded where there are no contexts, no horizon";

@@ -2,8 +2,10 @@
 //! wrong arm, and nobody would ever look at another.
 //!
 //! With N_b the times that arm b was played, S = sum_s (1 - Q_s(a_s)) what the band explored by itself, and g = (ln t)^2/2: where
-//! min_b N_b < g and S < K g, the arm with the fewest plays is played. The rule looks at the past alone, so nothing that is
-//! learned from such a round is biased; the master is not credited in it (docs/practical.md).
+//! S < K g, the arm with the fewest plays is played, of those with N_b < g that may yet be the best. An arm may not be when
+//! n_b kl(mean_b, mean) >= ln t, with mean_b that of its n_b losses and mean the least of an arm with g losses or more (what
+//! KL-UCB asks of an arm; Garivier, Cappe 2011). The rule looks at the past alone, so nothing that is learned from such a
+//! round is biased; the master is not credited in it (docs/practical.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,9 @@ pub(super) struct Guard {
     /// N_b
     #[serde(deserialize_with = "crate::snapshot::untrusted")]
     plays: Vec<u64>,
+    /// Sum and number of the losses in [0, 1] that each arm has had.
+    #[serde(deserialize_with = "crate::snapshot::untrusted")]
+    losses: Vec<(f64, f64)>,
     /// S
     explored: f64,
     /// t
@@ -22,17 +27,33 @@ pub(super) struct Guard {
 impl Guard {
     /// A guard over `arms` arms.
     pub fn new(arms: usize) -> Self {
-        Self { plays: vec![0; arms], explored: 0.0, rounds: 0 }
+        Self { plays: vec![0; arms], losses: vec![(0.0, 0.0); arms], explored: 0.0, rounds: 0 }
     }
 
     /// The arm that has to be played now, where one has to.
     pub fn demands(&self) -> Option<usize> {
-        let enough = 0.5 * ((self.rounds + 1) as f64).ln().powi(2);
+        let ln_t = ((self.rounds + 1) as f64).ln();
+        let enough = 0.5 * ln_t.powi(2);
         if self.explored >= self.plays.len() as f64 * enough {
             return None;
         }
-        let (arm, plays) = self.plays.iter().enumerate().min_by_key(|(_, plays)| **plays)?;
-        ((*plays as f64) < enough).then_some(arm)
+        // With one pseudo-observation of 1: a rival without a loss so far may have some.
+        let rivals = self.losses.iter().filter(|(_, n)| *n >= enough).map(|(sum, n)| (sum + 1.0) / (n + 1.0));
+        let least = rivals.fold(1.0, f64::min);
+        let may_be_best =
+            |(sum, n): (f64, f64)| n == 0.0 || sum / n <= least || n * divergence(sum / n, least) < ln_t;
+        let open = self.plays.iter().zip(&self.losses).enumerate();
+        open.filter(|(_, (plays, losses))| (**plays as f64) < enough && may_be_best(**losses))
+            .min_by_key(|(_, (plays, _))| **plays)
+            .map(|(arm, _)| arm)
+    }
+
+    /// Takes in the loss of a round in which `arm` was played.
+    pub fn learn(&mut self, arm: usize, loss: f64) {
+        if let Some((sum, n)) = self.losses.get_mut(arm).filter(|_| (0.0..=1.0).contains(&loss)) {
+            *sum += loss;
+            *n += 1.0;
+        }
     }
 
     /// Counts a round in which `arm` was played, of its own accord with probability `propensity`.
@@ -46,13 +67,40 @@ impl Guard {
 
     /// Whether `other` can be a state of this guard.
     pub fn admits(&self, other: &Self) -> bool {
-        other.plays.len() == self.plays.len() && (0.0..f64::INFINITY).contains(&other.explored)
+        other.plays.len() == self.plays.len()
+            && other.losses.len() == self.plays.len()
+            && other.losses.iter().all(|(sum, n)| *sum >= 0.0 && sum <= n && n.is_finite())
+            && (0.0..f64::INFINITY).contains(&other.explored)
     }
+}
+
+/// kl(p, q) of two Bernoulli laws, 0 < q < 1.
+fn divergence(p: f64, q: f64) -> f64 {
+    let term = |a: f64, b: f64| if a > 0.0 { a * (a / b).ln() } else { 0.0 };
+    term(p, q) + term(1.0 - p, 1.0 - q)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_arm_that_is_surely_worse_is_left_alone() {
+        let mut guard = Guard::new(2);
+        for t in 0..200 {
+            guard.count(0, 1.0);
+            guard.learn(0, f64::from(t % 5 == 0));
+        }
+        assert_eq!(guard.demands(), Some(1));
+        // ln 204 = 5.3: three losses of 1 weigh 3 ln(201/41) = 4.8, four 6.4.
+        for demanded in [Some(1), Some(1), Some(1), None] {
+            guard.count(1, 1.0);
+            guard.learn(1, 1.0);
+            assert_eq!(guard.demands(), demanded);
+        }
+        (0..4).for_each(|_| guard.learn(1, 0.0));
+        assert_eq!(guard.demands(), Some(1), "a mean of 1/2 after eight losses may yet fall");
+    }
 
     #[test]
     fn the_arm_with_the_fewest_plays_is_demanded_until_it_has_enough() {

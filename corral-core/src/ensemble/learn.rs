@@ -54,6 +54,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if above > 0.0 {
             self.seats[chosen].tally.plays += 1;
             self.seats[chosen].tally.losses += loss;
+            if let (Some(guard), Some(world)) = (&mut self.guard, &self.world)
+                && let Some(arm) = world.index(&made.decision)
+            {
+                guard.learn(arm, loss);
+            }
         }
         if credited {
             self.seats[chosen].tally.credit(outcome.weight);

@@ -1,10 +1,12 @@
 //! Corral for practice: the log barrier without a horizon, nobody restarted.
 //!
 //! Follow the regularised leader with W_i = 1/p_i, estimates l_i = (f - m) w_i around the running mean m of the
-//! last losses (any m that is known before the round leaves them unbiased up to a number that all share):
+//! last losses (any m that is known before the round leaves them unbiased up to a number that all share), mbar the mean of
+//! all losses so far:
 //!
 //! ```text
-//! eta_t  = min(eta_{t-1}, cap, scale sqrt(M ln(t + t0)/Q_t)),   Q_t = Q_{t-1} + sum_i p_i^2 (l_i - c)^2,
+//! w_i    = min(weight of base i, reach W_i/(eta_{t-1} m)): no estimate takes more than that part of W_i away
+//! eta_t  = min(cap, 1/mbar_t, scale sqrt(M ln(t + t0)/Q_t)),   Q_t = Q_{t-1} + sum_i p_i^2 (l_i - c)^2,
 //!          c = sum p^2 l/sum p^2                                                           rate "adaptive"
 //! eta_t  = scale/sqrt(t + t0)                                                               rate "falling"
 //! W_i   <- (eta_t/eta_{t-1}) W_i + eta_t (l_i - lambda),   sum_i 1/W_i = 1, left of the first pole
@@ -44,8 +46,10 @@ crate::params! {
         rate: Fall = Fall::Adaptive;
         /// The factor of the rate: 1.4, about sqrt(2), minimises M ln t/eta + eta Q/2 for the adaptive one; 30 is eager for the falling one.
         scale: f64 = 1.4, Bounds::POSITIVE;
-        /// The largest rate.
-        cap: f64 = 2.0, Bounds::POSITIVE;
+        /// The largest rate, where losses are small; else it is one over their mean.
+        cap: f64 = 8.0, Bounds::POSITIVE;
+        /// The largest part of 1/p that one lucky round may take from a base: at one half its probability doubles at most.
+        reach: f64 = 0.5, Bounds::POSITIVE;
         /// The floor phi under every probability, in units of 1/(M sqrt(t + t0)): 0 suits a world that stands still, 1
         /// follows changes better.
         floor: f64 = 0.5, Bounds::NON_NEGATIVE;
@@ -77,6 +81,8 @@ pub struct PracticalRule {
     time: f64,
     /// Sum and number of the losses that are remembered, with one pseudo-observation of 1/2.
     losses: (f64, f64),
+    /// Sum of all losses.
+    total: f64,
     #[serde(skip)]
     estimates: Vec<f64>,
     #[serde(skip)]
@@ -92,8 +98,11 @@ impl PracticalRule {
         match self.params.rate {
             Fall::Adaptive => {
                 let fall = scale * (left * self.time.ln() / spread).sqrt();
-                // Q = 0: nothing has varied yet. Written so that NaN is the cap.
-                if fall < cap { fall.min(self.rate) } else { cap.min(self.rate) }
+                // With t0 pseudo-observations of 1/2; real losses may have a mean below 0.
+                let mean = (self.total + 0.5 * self.params.offset) / self.time;
+                let most = cap.min(1.0 / mean.max(0.0));
+                // Q = 0: nothing has varied yet. Written so that NaN is the largest.
+                if fall < most { fall } else { most }
             }
             Fall::Falling => scale / (self.time * self.outer).sqrt(),
         }
@@ -143,6 +152,7 @@ impl Rule for PracticalRule {
             rate: f64::INFINITY,
             time: params.offset,
             losses: (0.5, 1.0),
+            total: 0.0,
             estimates: Vec::new(),
             places: Vec::new(),
             rates: Vec::new(),
@@ -154,16 +164,18 @@ impl Rule for PracticalRule {
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, roster, .. } = round;
-        // l_i = (f - m) w_i
+        // l_i = (f - m) w_i,  w_i <= reach W_i/(eta m)
         let mean = if self.params.baseline { self.losses.0 / self.losses.1 } else { 0.0 };
+        let most = self.params.reach / (self.rate * mean.max(0.0));
         self.estimates.fill(0.0);
-        round.each(|i, weight| self.estimates[i] = (loss - mean) * weight);
+        round.each(|i, weight| self.estimates[i] = (loss - mean) * weight.min(most * self.inverse[i]));
         // Q += sum_i p_i^2 (l_i - c)^2,  c = sum p^2 l/sum p^2
         let squares = || self.inverse.iter().map(|w| 1.0 / (w * w)).zip(&self.estimates);
         let (total, sum) = squares().fold((0.0, 0.0), |(t, s), (p2, l)| (t + p2, s + p2 * l));
         let centre = sum / total;
         let spread = self.spread + squares().map(|(p2, l)| p2 * (l - centre) * (l - centre)).sum::<f64>();
-        self.time += 1.0;
+        let before = (self.time, self.total);
+        (self.time, self.total) = (self.time + 1.0, self.total + loss);
         let left = roster.left() as f64;
         let rate = self.next_rate(spread, left);
         let fall = rate / self.rate;
@@ -171,7 +183,7 @@ impl Rule for PracticalRule {
         for ((place, w), l) in self.places.iter_mut().zip(&self.inverse).zip(&self.estimates) {
             *place = fall * w + rate * l;
         }
-        settle(&mut self.places, &OmdParams::default()).inspect_err(|_| self.time -= 1.0)?;
+        settle(&mut self.places, &OmdParams::default()).inspect_err(|_| (self.time, self.total) = before)?;
         self.inverse.copy_from_slice(&self.places);
         (self.spread, self.rate) = (spread, rate);
         // m is a mean of all losses at first, then m <- m + (f - m)/(memory + 1).
@@ -224,7 +236,8 @@ impl Rule for PracticalRule {
         let sum: f64 = state.inverse.iter().map(|w| 1.0 / w).sum();
         let numbers = [state.spread, state.rate, state.losses.1, state.time];
         let sound = numbers.iter().all(|x| (0.0..f64::INFINITY).contains(x)) && state.rate > 0.0;
-        if !(sound && state.losses.0.is_finite() && state.time >= self.time && (sum - 1.0).abs() <= 1e-6) {
+        let sums = state.losses.0.is_finite() && state.total.is_finite();
+        if !(sound && sums && state.time >= self.time && (sum - 1.0).abs() <= 1e-6) {
             return Err(SnapshotError::state("numbers that no run can give"));
         }
         Ok(())
