@@ -229,6 +229,39 @@ fn a_folder_of_somebody_else_is_not_searched_for_plugins() {
     }
 }
 
+/// A plugin is told losses in [0, 1] whatever the world's units are: in a world of losses in [0, 8] it plays as in the same
+/// world divided by 8, and where larger is better it finds the largest reward.
+#[test]
+fn a_plugin_in_a_rescaled_world_is_told_losses_of_one_unit() {
+    let Some(dir) = user() else { return };
+    let plugin = "{ name = \"greedy/epsilon-greedy\", epsilon = 0.1 }";
+    let rows = |world: &str| -> Vec<(String, f64, String)> {
+        let spec = format!(
+            "rounds = 2000\nseeds = 3\nenvironment = {{ name = \"gaussian\", label = \"w\", {world} }}\n\
+             [[learner]]\nlabel = \"band\"\nmaster = \"practical\"\nbases = [ \"random\", {plugin} ]\n\
+             [[learner]]\nlabel = \"plugin\"\nbase = {plugin}\n[[learner]]\nbase = \"random\"\n"
+        );
+        fs::write(dir.path().join("spec.toml"), spec).unwrap();
+        let ran = corral(dir.path(), &["run", "spec.toml", "--quiet", "--format", "json"]);
+        assert!(ran.status.success(), "{}", err(&ran));
+        let answer: serde_json::Value = serde_json::from_str(&out(&ran)).unwrap();
+        let of = |row: &serde_json::Value| {
+            let name = row["label"].as_str().unwrap().to_owned();
+            (name, row["loss"]["mean"].as_f64().unwrap(), row["benched"].to_string())
+        };
+        answer["learners"].as_array().unwrap().iter().map(of).collect()
+    };
+    let unit = rows("means = [0.875, 0.5, 0.25], sd = 0.0625");
+    assert_eq!(unit, rows("means = [7.0, 4.0, 2.0], sd = 0.5, clip = false, rescale = [0.0, 8.0]"));
+    let rewards = rows(
+        "means = [1.0, 4.0, 6.0], sd = 0.5, clip = false, rescale = { low = 0.0, high = 8.0, clip = true, rewards = true }",
+    );
+    for found in [unit, rewards] {
+        let [(_, band, benched), (_, plugin, _), (_, random, _)] = &found[..] else { panic!("{found:?}") };
+        assert!(*plugin < 0.7 * random && *band < 0.7 * random && benched == "[]", "{found:?}");
+    }
+}
+
 #[test]
 fn nothing_that_the_program_prints_acts_on_the_terminal() {
     let text = "rounds = 100\nseeds = 2\nenvironment = { name = \"bernoulli\", means = [0.9, 0.2] }\n\
