@@ -126,7 +126,7 @@ pub struct Round<'a> {
 }
 
 /// Checks a run of Algorithm 1, round by round, from what can be seen of it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Auditor {
     length: u64,
     comparator: usize,
@@ -201,17 +201,8 @@ impl Auditor {
             ranges_before: ranges.to_vec(),
             first_ranges: ranges.to_vec(),
             starts: (0..m).map(start).collect(),
-            rounds: 0,
-            step: Sides::default(),
-            left: 0.0,
-            moves: 0.0,
-            regained: 0.0,
-            regained_last: 0.0,
-            paid: 0.0,
             totals: vec![0.0; m],
-            stability: 0.0,
-            signed: false,
-            worst: [0.0; 5],
+            ..Self::default()
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BaseError, Commons, LossDomain, Memo, Order};
+use crate::{BaseError, Commons, LossDomain, Memo, Order, forward};
 
 /// A base algorithm: it proposes decisions and learns from losses that a master passes on.
 ///
@@ -159,41 +159,19 @@ pub trait Base<X: ?Sized, D>: Send {
 }
 
 impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
-    fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
-        (**self).propose(x, rng)
-    }
-    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
-        (**self).propose_into(x, rng, made)
-    }
-    fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
-        (**self).learn(x, made, feedback)
-    }
-    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
-        (**self).pass(x)
-    }
-    fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
-        (**self).likelihood(x, decision)
-    }
-    fn memo(&self, x: &X, decision: &D) -> Memo {
-        (**self).memo(x, decision)
-    }
-    fn abilities(&self) -> Abilities {
-        (**self).abilities()
-    }
-    fn share(&mut self, commons: &mut Commons) {
-        (**self).share(commons);
-    }
-    fn benched(&self) -> Vec<Benched> {
-        (**self).benched()
-    }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        (**self).obey(order)
-    }
-    fn save(&self) -> Vec<u8> {
-        (**self).save()
-    }
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        (**self).load(state)
+    forward! { (**self):
+        fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError>;
+        fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError>;
+        fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError>;
+        fn pass(&mut self, x: &X) -> Result<(), BaseError>;
+        fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)>;
+        fn memo(&self, x: &X, decision: &D) -> Memo;
+        fn abilities(&self) -> Abilities;
+        fn share(&mut self, commons: &mut Commons);
+        fn benched(&self) -> Vec<Benched>;
+        fn obey(&mut self, order: Order) -> Result<(), BaseError>;
+        fn save(&self) -> Vec<u8>;
+        fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
     }
 }
 
@@ -350,13 +328,6 @@ pub enum Duty {
 
 impl fmt::Display for Duty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Propose => "propose",
-            Self::Learn => "learn",
-            Self::Pass => "pass",
-            Self::Likelihood => "likelihood",
-            Self::Obey => "obey",
-            Self::Retired => "retired",
-        })
+        self.serialize(f)
     }
 }

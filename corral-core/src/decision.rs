@@ -95,7 +95,10 @@ impl Decision for Point {
     const KIND: Kind = Kind::Points;
 
     fn lies_in(&self, space: &Space, _offered: Option<usize>) -> bool {
-        space.admits_point(self)
+        match space {
+            Space::Points(set) => set.contains(self.coordinates()),
+            Space::Arms(_) => false,
+        }
     }
 
     fn describe(&self) -> String {

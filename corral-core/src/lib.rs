@@ -54,6 +54,7 @@ mod corral;
 mod decision;
 mod ensemble;
 mod error;
+mod forward;
 mod guard;
 mod master;
 mod memo;
@@ -97,7 +98,7 @@ pub use pending::{Event, Expired, Expiry, NotStored, Pending, PendingCounts, Pen
 pub use policy::Policy;
 pub use prior::Prior;
 pub use rand_core::Rng;
-pub use sample::{beta, normal, sample_index, uniform};
+pub use sample::{beta, normal, sample_index, split_mix, uniform};
 pub use scale::{Scale, ScaleError};
 pub use set::Set;
 pub use setup::{LossDomain, Setup};

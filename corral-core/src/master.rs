@@ -4,7 +4,7 @@ use rand_core::Rng;
 
 use crate::audit::Audit;
 use crate::omd::OmdError;
-use crate::{Order, ParamError, SnapshotError, sample_index};
+use crate::{Order, ParamError, SnapshotError, forward, sample_index};
 
 /// A master: a distribution over bases, moved by the losses of the decisions that were played. A state machine over
 /// indices; what it wants done comes back as a value.
@@ -113,50 +113,22 @@ pub trait Master: Send {
 }
 
 impl<M: Master + ?Sized> Master for Box<M> {
-    fn probabilities(&self) -> &[f64] {
-        (**self).probabilities()
-    }
-    fn sample(&self, rng: &mut dyn Rng) -> usize {
-        (**self).sample(rng)
-    }
-    fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
-        (**self).update(loss, credit)
-    }
-    fn retire(&mut self, base: usize) -> Result<(), MasterError> {
-        (**self).retire(base)
-    }
-    fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
-        (**self).admit(share)
-    }
-    fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
-        (**self).reinstate(base, share)
-    }
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
-        (**self).start_over(range, remaining)
-    }
-    fn range(&self, base: usize) -> Option<f64> {
-        (**self).range(base)
-    }
-    fn probability(&self, base: usize) -> f64 {
-        (**self).probability(base)
-    }
-    fn remaining(&self) -> Option<u64> {
-        (**self).remaining()
-    }
-    fn telemetry(&self) -> Telemetry<'_> {
-        (**self).telemetry()
-    }
-    fn describe(&self) -> String {
-        (**self).describe()
-    }
-    fn save(&self) -> Vec<u8> {
-        (**self).save()
-    }
-    fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
-        (**self).load(state)
-    }
-    fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
-        (**self).load_of(state, bases)
+    forward! { (**self):
+        fn probabilities(&self) -> &[f64];
+        fn sample(&self, rng: &mut dyn Rng) -> usize;
+        fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError>;
+        fn retire(&mut self, base: usize) -> Result<(), MasterError>;
+        fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError>;
+        fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError>;
+        fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
+        fn range(&self, base: usize) -> Option<f64>;
+        fn probability(&self, base: usize) -> f64;
+        fn remaining(&self) -> Option<u64>;
+        fn telemetry(&self) -> Telemetry<'_>;
+        fn describe(&self) -> String;
+        fn save(&self) -> Vec<u8>;
+        fn load(&mut self, state: &[u8]) -> Result<(), MasterError>;
+        fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError>;
     }
 }
 

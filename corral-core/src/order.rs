@@ -33,6 +33,11 @@ pub enum Order {
 }
 
 impl Order {
+    /// To start `over`, or to widen.
+    pub(crate) fn new(over: bool, range: f64, remaining: Option<u64>) -> Self {
+        if over { Self::StartOver { range, remaining } } else { Self::Widen { range, remaining } }
+    }
+
     /// The largest weight to come.
     pub fn range(self) -> f64 {
         match self {

@@ -179,34 +179,22 @@ impl<T: Bounded> Bounded for Vec<T> {
 /// written as in `kebab-case`. See [`params`](mod@crate::params).
 #[macro_export]
 macro_rules! params {
-    ($( $(#[$meta:meta])* pub enum $word:ident { $($variants:tt)* } )+) => {$(
+    ($( $(#[$meta:meta])* pub enum $word:ident { $($variants:tt)* } )*) => {$(
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ::serde::Serialize, ::serde::Deserialize)]
         #[cfg_attr(feature = "describe", derive(::schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum $word { $($variants)* }
-    )+};
+    )*};
     (
         $(#[$meta:meta])*
         pub struct $name:ident {
             $( $(#[$field_meta:meta])* $field:ident : $type:ty $(= $default:expr)? $(, $bounds:expr)? ; )*
         }
-        $($words:tt)+
+        $($words:tt)*
     ) => {
-        $crate::params! {
-            $(#[$meta])*
-            pub struct $name {
-                $( $(#[$field_meta])* $field : $type $(= $default)? $(, $bounds)? ; )*
-            }
-        }
-        $crate::params! { $($words)+ }
-    };
-    (
-        $(#[$meta:meta])*
-        pub struct $name:ident {
-            $( $(#[$field_meta:meta])* $field:ident : $type:ty $(= $default:expr)? $(, $bounds:expr)? ; )*
-        }
-    ) => {
+        $crate::params! { $($words)* }
+
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, ::serde::Serialize, ::serde::Deserialize)]
         #[cfg_attr(feature = "describe", derive(::schemars::JsonSchema))]

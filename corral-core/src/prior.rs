@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::Bounds;
 use crate::sample::{beta, normal, sample_index};
-use crate::vectors::{self, dot};
+use crate::vectors::{self, dot, first_least};
 use crate::{ParamError, require};
 
 /// A distribution over vectors of mean losses.
@@ -168,14 +168,8 @@ impl Prior {
                     *out = factor.get(row(i)).map_or(f64::NAN, |row| at(mean, i) + dot(row, &normals));
                 }
             }
-            Self::Finite { weights, means: rows, .. } => {
-                let weights: Vec<f64> = (0..rows.len()).map(|h| at(weights, h)).collect();
-                copy_row(sample_index(&weights, weights.iter().sum(), rng).and_then(|h| rows.get(h)), means);
-            }
-            Self::Particles { means: rows, .. } => {
-                let weights = vec![1.0; rows.len()];
-                copy_row(sample_index(&weights, rows.len() as f64, rng).and_then(|h| rows.get(h)), means);
-            }
+            Self::Finite { weights, means: rows, .. } => draw_row(rows, |h| at(weights, h), rng, means),
+            Self::Particles { means: rows, .. } => draw_row(rows, |_| 1.0, rng, means),
             Self::OneGoodArm { probabilities, gap } => {
                 let weights: Vec<f64> = (0..means.len()).map(|i| at(probabilities, i)).collect();
                 let good = sample_index(&weights, weights.iter().sum(), rng);
@@ -211,7 +205,7 @@ impl Prior {
         let mut q = vec![0.0; arms];
         if let Some((weights, means)) = self.hypotheses(arms) {
             for (weight, row) in weights.iter().zip(&means) {
-                if let Some(q) = q.get_mut(best(row)) {
+                if let Some(q) = q.get_mut(first_least(row.iter().copied())) {
                     *q += weight;
                 }
             }
@@ -221,7 +215,7 @@ impl Prior {
             let mut means = vec![0.0; arms];
             for _ in 0..samples.max(1) {
                 self.draw(rng, &mut means);
-                q[best(&means)] += 1.0 / f64::from(samples.max(1));
+                q[first_least(means.iter().copied())] += 1.0 / f64::from(samples.max(1));
             }
         }
         q
@@ -282,18 +276,10 @@ fn row(i: usize) -> std::ops::Range<usize> {
     vectors::triangle(i)..vectors::triangle(i + 1)
 }
 
-fn best(means: &[f64]) -> usize {
-    let mut best = 0;
-    for (i, mean) in means.iter().enumerate() {
-        if *mean < means[best] {
-            best = i;
-        }
-    }
-    best
-}
-
-fn copy_row(row: Option<&Vec<f64>>, out: &mut [f64]) {
-    match row {
+/// One of `rows`, the h-th with a probability in proportion to `weight(h)`.
+fn draw_row(rows: &[Vec<f64>], weight: impl Fn(usize) -> f64, rng: &mut dyn Rng, out: &mut [f64]) {
+    let weights: Vec<f64> = (0..rows.len()).map(weight).collect();
+    match sample_index(&weights, weights.iter().sum(), rng).map(|h| &rows[h]) {
         Some(row) if row.len() == out.len() => out.copy_from_slice(row),
         _ => out.fill(f64::NAN),
     }

@@ -2,6 +2,15 @@
 
 use rand_core::Rng;
 
+/// The next number of the SplitMix64 generator (Steele, Lea, Flood 2014) in `state`.
+#[inline]
+pub fn split_mix(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// A number uniform in [0, 1) with 53 random bits: one `next_u64`.
 #[inline]
 pub fn uniform(rng: &mut (impl Rng + ?Sized)) -> f64 {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Context, Set};
+use crate::Set;
 
 /// The decisions that an environment takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,25 +11,6 @@ pub enum Space {
     Arms(usize),
     /// Points of a set in R^d.
     Points(Set),
-}
-
-impl Space {
-    /// Whether `arm` may be played in the round of `context`.
-    #[inline]
-    pub fn admits_arm(&self, context: &Context, arm: Arm) -> bool {
-        match self {
-            Self::Arms(actions) => arm.index() < (*actions).min(context.actions()),
-            Self::Points(_) => false,
-        }
-    }
-
-    /// Whether `point` lies in the space, to the last bit.
-    pub fn admits_point(&self, point: &Point) -> bool {
-        match self {
-            Self::Arms(_) => false,
-            Self::Points(set) => set.contains(point.coordinates()),
-        }
-    }
 }
 
 /// One of finitely many actions, counted from 0.

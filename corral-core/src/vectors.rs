@@ -11,6 +11,17 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
 
+/// The place of the least number, the first of equals; 0 for none.
+pub fn first_least(numbers: impl IntoIterator<Item = f64>) -> usize {
+    let mut best = (f64::INFINITY, 0);
+    for (i, v) in numbers.into_iter().enumerate() {
+        if v < best.0 {
+            best = (v, i);
+        }
+    }
+    best.1
+}
+
 /// How many numbers the lower triangle of a matrix of `dim` rows takes.
 #[inline]
 pub fn triangle(dim: usize) -> usize {

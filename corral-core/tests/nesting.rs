@@ -282,27 +282,38 @@ fn everyone_overhears_through_two_levels() {
     assert!(band.benched().is_empty(), "{:?}", band.benched());
 }
 
+/// Always proposes the same, and learns nothing.
+struct Dull {
+    proposal: Result<Arm, &'static str>,
+    /// The likelihood of every other arm.
+    others: f64,
+}
+
+impl Base<Context, Arm> for Dull {
+    fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.proposal.map(Proposal::new).map_err(|why| BaseError::Failed(why.into()))
+    }
+    fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn likelihood(&self, _: &Context, arm: &Arm) -> Option<(f64, Memo)> {
+        Some((if self.proposal == Ok(*arm) { 1.0 } else { self.others }, Memo::empty()))
+    }
+    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
+        Ok(())
+    }
+}
+
 #[test]
 fn an_inner_ensemble_without_bases_left_is_benched_by_the_outer() {
-    struct Broken;
-    impl Base<Context, Arm> for Broken {
-        fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-            Err(BaseError::Failed("the fixture fails".into()))
-        }
-        fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
-            Ok(())
-        }
-        fn obey(&mut self, _: Order) -> Result<(), BaseError> {
-            Ok(())
-        }
-        fn save(&self) -> Vec<u8> {
-            Vec::new()
-        }
-        fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
-            Ok(())
-        }
-    }
-    let inner = Band::new(Toy::new(2, 0.1), vec![Box::new(Broken), Box::new(Broken)]).unwrap();
+    let broken = || Box::new(Dull { proposal: Err("the fixture fails"), others: 0.0 });
+    let inner = Band::new(Toy::new(2, 0.1), vec![broken(), broken()]).unwrap();
     let mut band = Band::new(Toy::new(2, 0.1), vec![Box::new(inner), Soft::boxed(4, 0.1)]).unwrap();
     let mut rng = generator(7);
     for _ in 0..50 {
@@ -338,28 +349,8 @@ fn practical_bands_nest() {
 /// A probability that underflows is none: the shares of those who could have made the decision are no numbers then.
 #[test]
 fn a_likelihood_that_underflows_is_zero() {
-    struct Faint;
-    impl Base<Context, Arm> for Faint {
-        fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-            Ok(Proposal::new(Arm(0)))
-        }
-        fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
-            Ok(())
-        }
-        fn likelihood(&self, _: &Context, arm: &Arm) -> Option<(f64, Memo)> {
-            Some((if arm.0 == 0 { 1.0 } else { 5e-324 }, Memo::empty()))
-        }
-        fn obey(&mut self, _: Order) -> Result<(), BaseError> {
-            Ok(())
-        }
-        fn save(&self) -> Vec<u8> {
-            Vec::new()
-        }
-        fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
-            Ok(())
-        }
-    }
-    let inner = Band::new(Toy::new(2, 0.1), vec![Box::new(Faint), Box::new(Faint)]).unwrap();
+    let faint = || Box::new(Dull { proposal: Ok(Arm(0)), others: 5e-324 });
+    let inner = Band::new(Toy::new(2, 0.1), vec![faint(), faint()]).unwrap();
     assert_eq!(inner.likelihood(&x(), &Arm(1)), Some((0.0, Memo::empty())));
     let params = EnsembleParams { credit: Crediting::Likelihood, feed: Feed::Everyone, ..Default::default() };
     let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(inner), Soft::boxed(4, 0.1)];

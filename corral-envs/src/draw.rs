@@ -2,8 +2,9 @@
 
 use std::convert::Infallible;
 
-use corral_core::{Rng, uniform};
+use corral_core::{Rng, split_mix, uniform};
 use rand::TryRng;
+use rand::rand_core::utils::fill_bytes_via_next_word;
 
 /// 2^64 divided by the golden ratio, made odd: the increment of SplitMix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -35,16 +36,22 @@ impl Draw {
         Self(0)
     }
 
+    /// What comes from the `index`-th number on.
+    #[inline]
+    fn from(self, index: u64) -> Stream {
+        Stream(self.0.wrapping_add(STEP.wrapping_mul(index)))
+    }
+
     /// The `index`-th 64 bits.
     #[inline]
     pub fn bits(self, index: u64) -> u64 {
-        mix(self.0.wrapping_add(STEP.wrapping_mul(index.wrapping_add(1))))
+        self.from(index).next_u64()
     }
 
-    /// The `index`-th number, uniform in [0, 1).
+    /// The `index`-th number as a uniform one in [0, 1).
     #[inline]
     pub fn uniform(self, index: u64) -> f64 {
-        (self.bits(index) >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        self.from(index).uniform()
     }
 
     /// The `index`-th standard normal number, by Box and Muller from numbers 2 `index` and 2 `index` + 1.
@@ -95,25 +102,12 @@ impl TryRng for Stream {
 
     #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        self.0 = self.0.wrapping_add(STEP);
-        Ok(mix(self.0))
+        Ok(split_mix(&mut self.0))
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        for chunk in bytes.chunks_mut(8) {
-            let word = self.next_u64().to_le_bytes();
-            chunk.copy_from_slice(&word[..chunk.len()]);
-        }
-        Ok(())
+        fill_bytes_via_next_word(bytes, || self.try_next_u64())
     }
-}
-
-/// The output function of SplitMix64.
-#[inline]
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// A standard normal number from two uniform ones; `libm`, so that it is the same on every platform.

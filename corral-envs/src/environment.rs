@@ -1,7 +1,7 @@
 //! The role of an environment.
 
 use corral_core::set::SetError;
-use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup};
+use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup, forward};
 
 use crate::table::Table;
 
@@ -115,35 +115,17 @@ pub trait Environment<X: ?Sized, D>: Send {
 }
 
 impl<X: ?Sized, D, E: Environment<X, D> + ?Sized> Environment<X, D> for Box<E> {
-    fn setup(&self) -> Setup {
-        (**self).setup()
-    }
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        (**self).next(rng)
-    }
-    fn context(&self) -> &X {
-        (**self).context()
-    }
-    fn loss(&self, decision: &D) -> f64 {
-        (**self).loss(decision)
-    }
-    fn mean_loss(&self, decision: &D) -> f64 {
-        (**self).mean_loss(decision)
-    }
-    fn play(&mut self, decision: &D) -> Result<Feedback, EnvError> {
-        (**self).play(decision)
-    }
-    fn range(&self) -> f64 {
-        (**self).range()
-    }
-    fn best_so_far(&self) -> f64 {
-        (**self).best_so_far()
-    }
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        (**self).facts()
-    }
-    fn table(&self) -> Option<&Table> {
-        (**self).table()
+    forward! { (**self):
+        fn setup(&self) -> Setup;
+        fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError>;
+        fn context(&self) -> &X;
+        fn loss(&self, decision: &D) -> f64;
+        fn mean_loss(&self, decision: &D) -> f64;
+        fn play(&mut self, decision: &D) -> Result<Feedback, EnvError>;
+        fn range(&self) -> f64;
+        fn best_so_far(&self) -> f64;
+        fn facts(&self) -> Vec<(&'static str, f64)>;
+        fn table(&self) -> Option<&Table>;
     }
 }
 

@@ -1,6 +1,6 @@
 //! A world whose losses are shown in [0, 1], wherever its own lie.
 
-use corral_core::{Feedback, LossDomain, ParamError, Rng, Scale, Setup};
+use corral_core::{Feedback, LossDomain, ParamError, Rng, Scale, Setup, forward};
 
 use crate::table::Table;
 use crate::{EnvError, Environment};
@@ -23,16 +23,18 @@ impl<E> Rescaled<E> {
 }
 
 impl<X: ?Sized, D, E: Environment<X, D>> Environment<X, D> for Rescaled<E> {
+    forward! { (self.world):
+        fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError>;
+        fn context(&self) -> &X;
+        fn mean_loss(&self, decision: &D) -> f64;
+        fn range(&self) -> f64;
+        fn best_so_far(&self) -> f64;
+        fn facts(&self) -> Vec<(&'static str, f64)>;
+        fn table(&self) -> Option<&Table>;
+    }
+
     fn setup(&self) -> Setup {
         Setup { losses: LossDomain::Unit, ..self.world.setup() }
-    }
-
-    fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        self.world.next(rng)
-    }
-
-    fn context(&self) -> &X {
-        self.world.context()
     }
 
     fn loss(&self, decision: &D) -> f64 {
@@ -40,27 +42,7 @@ impl<X: ?Sized, D, E: Environment<X, D>> Environment<X, D> for Rescaled<E> {
         self.scale.loss(self.world.loss(decision)).map_or(f64::NAN, |(loss, _)| loss)
     }
 
-    fn mean_loss(&self, decision: &D) -> f64 {
-        self.world.mean_loss(decision)
-    }
-
     fn play(&mut self, decision: &D) -> Result<Feedback, EnvError> {
         Ok(self.scale.feedback(self.world.play(decision)?)?.0)
-    }
-
-    fn range(&self) -> f64 {
-        self.world.range()
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.world.best_so_far()
-    }
-
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        self.world.facts()
-    }
-
-    fn table(&self) -> Option<&Table> {
-        self.world.table()
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// What a data set is made of: what `corral run --check` prints.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
     /// The file.
     pub file: String,

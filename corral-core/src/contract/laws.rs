@@ -2,188 +2,139 @@
 
 use std::fmt::Debug;
 
-use super::{Finding, OnRange, Subject, Violation, verdict};
+use super::{Finding, OnRange, Subject, demand};
 use crate::{Base, Feedback, Order, Proposal, uniform};
 
 /// An ordinary life that is long enough to have learned something.
 const LIFE: u64 = 200;
 
-/// Proposals lie in the space and are finite; so are their memos; `propose_into` proposes the same.
-///
-/// # Errors
-/// What was proposed.
-pub fn proposals<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "proposals", || {
-        let (mut base, mut other) = (subject.build(LIFE)?, subject.build(LIFE)?);
-        let (mut rng, mut rng_other) = (subject.tape(1), subject.tape(1));
-        let mut room: Option<Proposal<D>> = None;
-        for round in 0..LIFE {
-            let made = subject.play(&mut *base, round, &mut rng, |world| subject.ordinary(world))?;
-            let x = subject.context(round);
-            let room = room.get_or_insert_with(|| made.clone());
-            other.propose_into(&x, &mut rng_other, room).map_err(|e| format!("propose_into: {e}"))?;
-            same_proposal(round, "propose and propose_into", &made, room)?;
-            let feedback = subject.ordinary(&mut subject.tape(1_000_003 + round));
-            other.learn(&x, room, feedback).map_err(|e| format!("round {round}: learn: {e}"))?;
-        }
-        Ok(())
-    })
+pub(super) fn proposals<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let (mut base, mut other) = (subject.build(LIFE)?, subject.build(LIFE)?);
+    let (mut rng, mut rng_other) = (subject.tape(1), subject.tape(1));
+    let mut room: Option<Proposal<D>> = None;
+    for round in 0..LIFE {
+        let made = subject.play(&mut *base, round, &mut rng, |world| subject.ordinary(world))?;
+        let x = subject.context(round);
+        let room = room.get_or_insert_with(|| made.clone());
+        other.propose_into(&x, &mut rng_other, room).map_err(|e| format!("propose_into: {e}"))?;
+        same_proposal(round, "propose and propose_into", &made, room)?;
+        let feedback = subject.ordinary(&mut subject.tape(1_000_003 + round));
+        other.learn(&x, room, feedback).map_err(|e| format!("round {round}: learn: {e}"))?;
+    }
+    Ok(())
 }
 
-/// All randomness comes from the generator: the same numbers give the same proposals, and a base that says it
-/// hesitates draws some.
-///
-/// # Errors
-/// The round in which two lives part.
-pub fn randomness<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "randomness", || {
-        let (mut a, mut b) = (subject.build(LIFE)?, subject.build(LIFE)?);
-        let (mut rng_a, mut rng_b) = (subject.tape(2), subject.tape(2));
-        for round in 0..LIFE {
-            let drawn = rng_a.drawn();
-            let made = subject.play(&mut *a, round, &mut rng_a, |world| subject.ordinary(world))?;
-            let again = subject.play(&mut *b, round, &mut rng_b, |world| subject.ordinary(world))?;
-            same_proposal(round, "two lives with the same generator", &made, &again)?;
-            if rng_a.drawn() != rng_b.drawn() {
-                return Err(format!("round {round}: two lives drew differently many numbers"));
-            }
-            // A fresh base is asked: what it drew is judged by what it says it would do.
-            if round == 0 && rng_a.drawn() == drawn {
-                let x = subject.context(0);
-                let fresh = subject.build(LIFE)?;
-                let said = fresh.likelihood(&x, &made.decision).map(|(q, _)| q);
-                if let Some(q) = said.filter(|q| *q > 0.0 && *q < 1.0 - 1e-9) {
-                    return Err(format!(
-                        "it proposed {:?} with probability {q} and drew no number",
-                        made.decision
-                    ));
-                }
+pub(super) fn randomness<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let (mut a, mut b) = (subject.build(LIFE)?, subject.build(LIFE)?);
+    let (mut rng_a, mut rng_b) = (subject.tape(2), subject.tape(2));
+    for round in 0..LIFE {
+        let drawn = rng_a.drawn();
+        let made = subject.play(&mut *a, round, &mut rng_a, |world| subject.ordinary(world))?;
+        let again = subject.play(&mut *b, round, &mut rng_b, |world| subject.ordinary(world))?;
+        same_proposal(round, "two lives with the same generator", &made, &again)?;
+        if rng_a.drawn() != rng_b.drawn() {
+            return Err(format!("round {round}: two lives drew differently many numbers"));
+        }
+        // A fresh base is asked: what it drew is judged by what it says it would do.
+        if round == 0 && rng_a.drawn() == drawn {
+            let x = subject.context(0);
+            let fresh = subject.build(LIFE)?;
+            let said = fresh.likelihood(&x, &made.decision).map(|(q, _)| q);
+            if let Some(q) = said.filter(|q| *q > 0.0 && *q < 1.0 - 1e-9) {
+                return Err(format!(
+                    "it proposed {:?} with probability {q} and drew no number",
+                    made.decision
+                ));
             }
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
-/// `pass` changes nothing that was learned. A base that declares to count rounds may count; one that says it heeds no
-/// passes may not even do that.
-///
-/// # Errors
-/// The state that changed.
-pub fn pass<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "pass", || {
-        let (_, counts_rounds, _) = subject.declares();
+pub(super) fn pass<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let mut base = subject.build(2 * LIFE)?;
+    let mut rng = subject.tape(3);
+    subject.train(&mut *base, 0, LIFE, &mut rng)?;
+    for round in LIFE..LIFE + 5 {
+        let before = base.save();
+        let heeds = base.abilities().heeds_passes;
+        base.pass(&subject.context(round)).map_err(|e| format!("pass: {e}"))?;
+        if base.save() != before {
+            if !heeds {
+                return Err("its state changed in a pass that it says it does not heed".into());
+            }
+            if !subject.counts_rounds {
+                return Err("its state changed in a pass, and it does not declare to count rounds".into());
+            }
+        }
+    }
+    // It goes on.
+    subject.train(&mut *base, LIFE + 5, LIFE + 25, &mut rng).map(drop)
+}
+
+pub(super) fn unseen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let mut lives = Vec::new();
+    for loss in [0.0, 0.3, 1.0] {
         let mut base = subject.build(2 * LIFE)?;
-        let mut rng = subject.tape(3);
+        let mut rng = subject.tape(4);
         subject.train(&mut *base, 0, LIFE, &mut rng)?;
-        for round in LIFE..LIFE + 5 {
-            let before = base.save();
-            let heeds = base.abilities().heeds_passes;
-            base.pass(&subject.context(round)).map_err(|e| format!("pass: {e}"))?;
-            if base.save() != before {
-                if !heeds {
-                    return Err("its state changed in a pass that it says it does not heed".into());
-                }
-                if !counts_rounds {
-                    return Err("its state changed in a pass, and it does not declare to count rounds".into());
-                }
-            }
+        let (x, made) = subject.propose(&mut *base, LIFE, &mut rng)?;
+        let before = base.save();
+        base.learn(&x, &made, Feedback::new(loss, 0.0)).map_err(|e| format!("learn with weight 0: {e}"))?;
+        if base.save() != before && !subject.counts_rounds {
+            return Err("its state changed with weight 0, and it does not declare to count rounds".into());
         }
-        // It goes on.
-        subject.train(&mut *base, LIFE + 5, LIFE + 25, &mut rng).map(drop)
-    })
+        lives.push(base.save());
+    }
+    demand(!lives.windows(2).any(|pair| pair[0] != pair[1]), "a loss with weight 0 left its mark")?;
+    Ok(())
 }
 
-/// `learn` with weight 0 changes nothing that was learned; the loss, which was not seen, changes nothing at all.
-///
-/// # Errors
-/// The state that changed.
-pub fn unseen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "unseen", || {
-        let (_, counts_rounds, _) = subject.declares();
-        let mut lives = Vec::new();
-        for loss in [0.0, 0.3, 1.0] {
-            let mut base = subject.build(2 * LIFE)?;
-            let mut rng = subject.tape(4);
-            subject.train(&mut *base, 0, LIFE, &mut rng)?;
-            let (x, made) = subject.propose(&mut *base, LIFE, &mut rng)?;
-            let before = base.save();
-            base.learn(&x, &made, Feedback::new(loss, 0.0))
-                .map_err(|e| format!("learn with weight 0: {e}"))?;
-            if base.save() != before && !counts_rounds {
-                return Err("its state changed with weight 0, and it does not declare to count rounds".into());
-            }
-            lives.push(base.save());
+pub(super) fn outstanding<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let mut base = subject.build(LIFE)?;
+    let mut rng = subject.tape(5);
+    for batch in 0..4 {
+        let mut waiting = Vec::new();
+        for i in 0..16 {
+            waiting.push(subject.propose(&mut *base, 16 * batch + i, &mut rng)?);
         }
-        if lives.windows(2).any(|pair| pair[0] != pair[1]) {
-            return Err("a loss with weight 0 left its mark".into());
+        // Backwards, and every third never.
+        for (i, (x, made)) in waiting.iter().enumerate().rev().filter(|(i, _)| i % 3 != 2) {
+            let feedback = subject.ordinary(&mut subject.tape(77 + i as u64));
+            base.learn(x, made, feedback).map_err(|e| format!("feedback of {i} rounds ago: {e}"))?;
         }
-        Ok(())
-    })
+    }
+    subject.train(&mut *base, 64, LIFE, &mut rng).map(drop)
 }
 
-/// Several proposals may be outstanding, and their feedback may come in any order.
-///
-/// # Errors
-/// What the base refused.
-pub fn outstanding<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "outstanding", || {
-        let mut base = subject.build(LIFE)?;
-        let mut rng = subject.tape(5);
-        for batch in 0..4 {
-            let mut waiting = Vec::new();
-            for i in 0..16 {
-                waiting.push(subject.propose(&mut *base, 16 * batch + i, &mut rng)?);
+pub(super) fn likelihoods<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let mut base = subject.build(2 * LIFE)?;
+    let mut rng = subject.tape(6);
+    for round in 0..LIFE {
+        likelihoods_at(subject, &*base, round)?;
+        let x = subject.context(round);
+        let (_, made) = subject.propose(&mut *base, round, &mut rng)?;
+        match base.likelihood(&x, &made.decision) {
+            None => {}
+            Some((q, _)) if !(q > 0.0) => {
+                return Err(format!("round {round}: it proposed {:?}, with probability {q}", made.decision));
             }
-            // Backwards, and every third never.
-            for (i, (x, made)) in waiting.iter().enumerate().rev().filter(|(i, _)| i % 3 != 2) {
-                let feedback = subject.ordinary(&mut subject.tape(77 + i as u64));
-                base.learn(x, made, feedback).map_err(|e| format!("feedback of {i} rounds ago: {e}"))?;
+            Some((_, memo)) => {
+                demand(
+                    subject.own_memos || near(memo.numbers(), made.memo.numbers()),
+                    format_args!(
+                        "round {round}: the memo of {:?} is {:?} when proposed, {:?} by likelihood",
+                        made.decision,
+                        made.memo.numbers(),
+                        memo.numbers()
+                    ),
+                )?;
             }
         }
-        subject.train(&mut *base, 64, LIFE, &mut rng).map(drop)
-    })
-}
-
-/// Likelihoods, where the base has them: probabilities that sum to one over the decisions, do not change by being
-/// asked, agree with how often decisions are proposed, and carry the memo that the proposal carries.
-///
-/// Frequencies are judged by Bernstein's inequality at an error rate of 1e-9 a decision.
-///
-/// # Errors
-/// The sum, frequency or memo that is off.
-pub fn likelihoods<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "likelihoods", || {
-        let mut base = subject.build(2 * LIFE)?;
-        let mut rng = subject.tape(6);
-        for round in 0..LIFE {
-            likelihoods_at(subject, &*base, round)?;
-            let x = subject.context(round);
-            let (_, made) = subject.propose(&mut *base, round, &mut rng)?;
-            match base.likelihood(&x, &made.decision) {
-                None => {}
-                Some((q, _)) if !(q > 0.0) => {
-                    return Err(format!(
-                        "round {round}: it proposed {:?}, with probability {q}",
-                        made.decision
-                    ));
-                }
-                Some((_, memo)) => {
-                    let (_, _, own_memos) = subject.declares();
-                    if !own_memos && !near(memo.numbers(), made.memo.numbers()) {
-                        return Err(format!(
-                            "round {round}: the memo of {:?} is {:?} when proposed, {:?} by likelihood",
-                            made.decision,
-                            made.memo.numbers(),
-                            memo.numbers()
-                        ));
-                    }
-                }
-            }
-            let feedback = subject.ordinary(&mut subject.tape(1_000_003 + round));
-            base.learn(&x, &made, feedback).map_err(|e| format!("round {round}: learn: {e}"))?;
-        }
-        frequencies(subject, &mut *base)
-    })
+        let feedback = subject.ordinary(&mut subject.tape(1_000_003 + round));
+        base.learn(&x, &made, feedback).map_err(|e| format!("round {round}: learn: {e}"))?;
+    }
+    frequencies(subject, &mut *base)
 }
 
 fn likelihoods_at<X, D: Debug>(subject: &Subject<'_, X, D>, base: &dyn Base<X, D>, round: u64) -> Finding {
@@ -238,30 +189,23 @@ fn frequencies<X, D: PartialEq + Debug>(subject: &Subject<'_, X, D>, base: &mut 
     for ((decision, q), count) in decisions.iter().zip(&said).zip(&counts) {
         let n = f64::from(draws);
         let allowed = (2.0 * n * q * (1.0 - q).max(0.0) * level).sqrt() + level / 3.0;
-        if !((f64::from(*count) - n * q).abs() <= allowed) {
-            return Err(format!(
-                "{decision:?} has probability {q}, and was proposed {count} times of {draws}"
-            ));
-        }
+        demand(
+            (f64::from(*count) - n * q).abs() <= allowed,
+            format_args!("{decision:?} has probability {q}, and was proposed {count} times of {draws}"),
+        )?;
     }
     Ok(())
 }
 
-/// After the order to start over the base is as a new one that was given the same order.
-///
-/// # Errors
-/// Where the two lives part.
-pub fn start_over<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "start over", || {
-        let mut base = subject.build(2 * LIFE)?;
-        subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
-        let (_, range) = subject.limits();
-        // A smaller range too: whoever starts over forgets the range as well.
-        for range in [2.0 * range, range] {
-            as_new(subject, &mut *base, Order::StartOver { range, remaining: Some(LIFE) })?;
-        }
-        Ok(())
-    })
+pub(super) fn start_over<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let mut base = subject.build(2 * LIFE)?;
+    subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
+    let range = subject.range;
+    // A smaller range too: whoever starts over forgets the range as well.
+    for range in [2.0 * range, range] {
+        as_new(subject, &mut *base, Order::StartOver { range, remaining: Some(LIFE) })?;
+    }
+    Ok(())
 }
 
 /// Gives `order` to `base` and to a new one: they live the same life from then on.
@@ -270,7 +214,6 @@ fn as_new<X, D: Clone + PartialEq + Debug>(
     base: &mut dyn Base<X, D>,
     order: Order,
 ) -> Finding {
-    let (_, _, own_memos) = subject.declares();
     let mut new = subject.untold()?;
     base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
     new.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
@@ -279,7 +222,7 @@ fn as_new<X, D: Clone + PartialEq + Debug>(
         let made = subject.play(base, round, &mut rng, |w| subject.ordinary(w))?;
         let mut expected = subject.play(&mut *new, round, &mut rng_new, |w| subject.ordinary(w))?;
         // An ensemble's memo names the instance, which a restart changes.
-        if own_memos {
+        if subject.own_memos {
             expected.memo = made.memo.clone();
         }
         same_proposal(round - LIFE, "the restarted base and a new one", &made, &expected)?;
@@ -287,121 +230,96 @@ fn as_new<X, D: Clone + PartialEq + Debug>(
     Ok(())
 }
 
-/// After a wider range the base is what it declares: as a new one with that range, or going on. A range that is none is
-/// refused, and changes nothing.
-///
-/// # Errors
-/// Where the two lives part.
-pub fn widen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "widen", || {
-        let (on_range, ..) = subject.declares();
-        let (_, range) = subject.limits();
-        let mut base = subject.build(2 * LIFE)?;
-        subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
-        let before = base.save();
-        for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5] {
-            if base.obey(Order::Widen { range: bad, remaining: Some(10) }).is_ok() {
-                return Err(format!("it accepts the range {bad}"));
-            }
-            if base.save() != before {
-                return Err(format!("the range {bad} is refused, but changed its state"));
-            }
+pub(super) fn widen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let range = subject.range;
+    let mut base = subject.build(2 * LIFE)?;
+    subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
+    let before = base.save();
+    for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5] {
+        if base.obey(Order::Widen { range: bad, remaining: Some(10) }).is_ok() {
+            return Err(format!("it accepts the range {bad}"));
         }
-        let wider = 2.0 * range;
-        let was =
-            subject.decisions(&subject.context(LIFE)).map(|list| all(&*base, &subject.context(LIFE), &list));
-        let order = Order::Widen { range: wider, remaining: Some(LIFE) };
-        match on_range {
-            OnRange::Restart => as_new(subject, &mut *base, order),
-            OnRange::Keep | OnRange::Retune => {
-                base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
-                let is = subject
-                    .decisions(&subject.context(LIFE))
-                    .map(|l| all(&*base, &subject.context(LIFE), &l));
-                if on_range == OnRange::Keep && was != is {
-                    return Err("it declares to keep, but a new range changed its likelihoods".into());
-                }
-                let widest = |_: &mut super::Tape| Feedback::new(1.0, wider);
-                for round in LIFE..2 * LIFE {
-                    subject.play(&mut *base, round, &mut subject.tape(9 + round), widest)?;
-                }
-                Ok(())
+        demand(base.save() == before, format_args!("the range {bad} is refused, but changed its state"))?;
+    }
+    let wider = 2.0 * range;
+    let was =
+        subject.decisions(&subject.context(LIFE)).map(|list| all(&*base, &subject.context(LIFE), &list));
+    let order = Order::Widen { range: wider, remaining: Some(LIFE) };
+    match subject.on_range {
+        OnRange::Restart => as_new(subject, &mut *base, order),
+        OnRange::Keep | OnRange::Retune => {
+            base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
+            let is =
+                subject.decisions(&subject.context(LIFE)).map(|l| all(&*base, &subject.context(LIFE), &l));
+            if subject.on_range == OnRange::Keep && was != is {
+                return Err("it declares to keep, but a new range changed its likelihoods".into());
             }
+            let widest = |_: &mut super::Tape| Feedback::new(1.0, wider);
+            for round in LIFE..2 * LIFE {
+                subject.play(&mut *base, round, &mut subject.tape(9 + round), widest)?;
+            }
+            Ok(())
         }
-    })
+    }
 }
 
 fn all<X, D>(base: &dyn Base<X, D>, x: &X, decisions: &[D]) -> Vec<Option<f64>> {
     decisions.iter().map(|d| base.likelihood(x, d).map(|(q, _)| q)).collect()
 }
 
-/// Losses outside [0, 1] and weights that are negative or not finite are refused, and change nothing.
-///
-/// # Errors
-/// What was accepted.
-pub fn bad_feedback<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "bad feedback", || {
-        let mut base = subject.build(2 * LIFE)?;
-        let mut rng = subject.tape(10);
-        subject.train(&mut *base, 0, LIFE, &mut rng)?;
-        let (x, made) = subject.propose(&mut *base, LIFE, &mut rng)?;
-        let before = base.save();
-        let nan = f64::NAN;
-        let bad = [
-            (nan, 1.0),
-            (-0.1, 1.0),
-            (1.1, 1.0),
-            (f64::INFINITY, 1.0),
-            (0.5, nan),
-            (0.5, -1.0),
-            (0.5, f64::INFINITY),
-        ];
-        for (loss, weight) in bad {
-            if base.learn(&x, &made, Feedback::new(loss, weight)).is_ok() {
-                return Err(format!("it accepts the loss {loss} with weight {weight}"));
-            }
-            if base.save() != before {
-                return Err(format!(
-                    "the loss {loss} with weight {weight} is refused, but changed its state"
-                ));
-            }
+pub(super) fn bad_feedback<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let mut base = subject.build(2 * LIFE)?;
+    let mut rng = subject.tape(10);
+    subject.train(&mut *base, 0, LIFE, &mut rng)?;
+    let (x, made) = subject.propose(&mut *base, LIFE, &mut rng)?;
+    let before = base.save();
+    let nan = f64::NAN;
+    let bad = [
+        (nan, 1.0),
+        (-0.1, 1.0),
+        (1.1, 1.0),
+        (f64::INFINITY, 1.0),
+        (0.5, nan),
+        (0.5, -1.0),
+        (0.5, f64::INFINITY),
+    ];
+    for (loss, weight) in bad {
+        if base.learn(&x, &made, Feedback::new(loss, weight)).is_ok() {
+            return Err(format!("it accepts the loss {loss} with weight {weight}"));
         }
-        Ok(())
-    })
+        demand(
+            base.save() == before,
+            format_args!("the loss {loss} with weight {weight} is refused, but changed its state"),
+        )?;
+    }
+    Ok(())
 }
 
-/// The base survives long runs of the worst that a master may feed it: weights at the range, losses of 0 and 1, long
-/// silences, one arm praised and then damned.
-///
-/// # Errors
-/// The round and the feedback after which it failed.
-pub fn survival<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "survival", || {
-        let (rounds, range) = subject.limits();
-        let mut base = subject.build(rounds)?;
-        let mut rng = subject.tape(11);
-        for round in 0..rounds {
-            // Phases of a tenth of the run each, one kind of malice in each.
-            let malice = |world: &mut super::Tape| match round * 10 / rounds {
-                0 => Feedback::new(1.0, range),
-                1 => Feedback::new(0.0, range),
-                2 if uniform(world) < 0.01 => Feedback::new(1.0, range),
-                2 => Feedback::unseen(),
-                3 => Feedback::new(f64::from(u8::from(round % 2 == 0)), range),
-                4 => Feedback::new(1.0, 1.0),
-                5 => Feedback::new(f64::from(u8::from(uniform(world) < 0.5)), range),
-                6 => Feedback::new(1e-300, range),
-                7 => Feedback::new(1.0, 1e-300),
-                8 => Feedback::new(uniform(world), 1.0 + (range - 1.0) * uniform(world)),
-                _ => Feedback::new(1.0, range),
-            };
-            subject.play(&mut *base, round, &mut rng, malice)?;
-            if round % 1_000 == 0 {
-                likelihoods_at(subject, &*base, round)?;
-            }
+pub(super) fn survival<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let Subject { rounds, range, .. } = *subject;
+    let mut base = subject.build(rounds)?;
+    let mut rng = subject.tape(11);
+    for round in 0..rounds {
+        // Phases of a tenth of the run each, one kind of malice in each.
+        let malice = |world: &mut super::Tape| match round * 10 / rounds {
+            0 => Feedback::new(1.0, range),
+            1 => Feedback::new(0.0, range),
+            2 if uniform(world) < 0.01 => Feedback::new(1.0, range),
+            2 => Feedback::unseen(),
+            3 => Feedback::new(f64::from(u8::from(round % 2 == 0)), range),
+            4 => Feedback::new(1.0, 1.0),
+            5 => Feedback::new(f64::from(u8::from(uniform(world) < 0.5)), range),
+            6 => Feedback::new(1e-300, range),
+            7 => Feedback::new(1.0, 1e-300),
+            8 => Feedback::new(uniform(world), 1.0 + (range - 1.0) * uniform(world)),
+            _ => Feedback::new(1.0, range),
+        };
+        subject.play(&mut *base, round, &mut rng, malice)?;
+        if round % 1_000 == 0 {
+            likelihoods_at(subject, &*base, round)?;
         }
-        likelihoods_at(subject, &*base, rounds)
-    })
+    }
+    likelihoods_at(subject, &*base, rounds)
 }
 
 pub(super) fn same_proposal<D: PartialEq + Debug>(

@@ -37,10 +37,6 @@ mod tape;
 
 use std::fmt;
 
-pub use laws::{
-    bad_feedback, likelihoods, outstanding, pass, proposals, randomness, start_over, survival, unseen, widen,
-};
-pub use snapshots::{bad_snapshots, continuation};
 pub use subject::{OnRange, Subject};
 pub use tape::Tape;
 
@@ -61,31 +57,108 @@ pub struct Violation {
 /// What a law finds: `Err` says what was seen.
 type Finding = Result<(), String>;
 
+/// Refuses unless it `holds`: says what was seen.
+fn demand(holds: bool, seen: impl fmt::Display) -> Finding {
+    if holds { Ok(()) } else { Err(seen.to_string()) }
+}
+
 type Law<X, D> = fn(&Subject<'_, X, D>) -> Result<(), Violation>;
 
-/// Every law, by name.
-fn laws<X, D: Clone + PartialEq + fmt::Debug>() -> [(&'static str, Law<X, D>); 12] {
-    [
-        ("proposals", proposals),
-        ("randomness", randomness),
-        ("pass", pass),
-        ("unseen", unseen),
-        ("outstanding", outstanding),
-        ("likelihoods", likelihoods),
-        ("widen", widen),
-        ("start over", start_over),
-        ("continuation", continuation),
-        ("bad snapshots", bad_snapshots),
-        ("bad feedback", bad_feedback),
-        ("survival", survival),
-    ]
+/// Laws, each with its name and what checks it.
+macro_rules! laws {
+    ($( $(#[$doc:meta])* $law:ident: $name:literal, $check:path; )*) => {
+        $(
+            $(#[$doc])*
+            pub fn $law<X, D: Clone + PartialEq + fmt::Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
+                verdict(subject, $name, || $check(subject))
+            }
+        )*
+
+        /// Every law, by name.
+        fn every<X, D: Clone + PartialEq + fmt::Debug>() -> Vec<(&'static str, Law<X, D>)> {
+            vec![$( ($name, $law) ),*]
+        }
+    };
+}
+
+laws! {
+    /// Proposals lie in the space and are finite; so are their memos; `propose_into` proposes the same.
+    ///
+    /// # Errors
+    /// What was proposed.
+    proposals: "proposals", laws::proposals;
+    /// All randomness comes from the generator: the same numbers give the same proposals, and a base that says it
+    /// hesitates draws some.
+    ///
+    /// # Errors
+    /// The round in which two lives part.
+    randomness: "randomness", laws::randomness;
+    /// `pass` changes nothing that was learned. A base that declares to count rounds may count; one that says it heeds no
+    /// passes may not even do that.
+    ///
+    /// # Errors
+    /// The state that changed.
+    pass: "pass", laws::pass;
+    /// `learn` with weight 0 changes nothing that was learned; the loss, which was not seen, changes nothing at all.
+    ///
+    /// # Errors
+    /// The state that changed.
+    unseen: "unseen", laws::unseen;
+    /// Several proposals may be outstanding, and their feedback may come in any order.
+    ///
+    /// # Errors
+    /// What the base refused.
+    outstanding: "outstanding", laws::outstanding;
+    /// Likelihoods, where the base has them: probabilities that sum to one over the decisions, do not change by being
+    /// asked, agree with how often decisions are proposed, and carry the memo that the proposal carries.
+    ///
+    /// Frequencies are judged by Bernstein's inequality at an error rate of 1e-9 a decision.
+    ///
+    /// # Errors
+    /// The sum, frequency or memo that is off.
+    likelihoods: "likelihoods", laws::likelihoods;
+    /// After a wider range the base is what it declares: as a new one with that range, or going on. A range that is none is
+    /// refused, and changes nothing.
+    ///
+    /// # Errors
+    /// Where the two lives part.
+    widen: "widen", laws::widen;
+    /// After the order to start over the base is as a new one that was given the same order.
+    ///
+    /// # Errors
+    /// Where the two lives part.
+    start_over: "start over", laws::start_over;
+    /// A base that was saved, loaded and continued does to the last bit what one that never stopped does; with proposals
+    /// outstanding, and whatever the loading base did before.
+    ///
+    /// # Errors
+    /// Where the two lives part.
+    continuation: "continuation", snapshots::continuation;
+    /// Snapshots that are cut, damaged, of another algorithm or of another version are refused without a panic, and leave
+    /// the state as it was. A state that was tampered with behind a right checksum may be refused or loaded, but never
+    /// makes the base panic.
+    ///
+    /// # Errors
+    /// What was accepted, or did harm.
+    bad_snapshots: "bad snapshots", snapshots::bad_snapshots;
+    /// Losses outside [0, 1] and weights that are negative or not finite are refused, and change nothing.
+    ///
+    /// # Errors
+    /// What was accepted.
+    bad_feedback: "bad feedback", laws::bad_feedback;
+    /// The base survives long runs of the worst that a master may feed it: weights at the range, losses of 0 and 1, long
+    /// silences, one arm praised and then damned.
+    ///
+    /// # Errors
+    /// The round and the feedback after which it failed.
+    survival: "survival", laws::survival;
 }
 
 /// Runs every law; one that is broken does not stop the others.
 pub fn check_all<X, D: Clone + PartialEq + fmt::Debug>(
     subject: &Subject<'_, X, D>,
 ) -> Vec<(&'static str, Result<(), Violation>)> {
-    laws().into_iter().map(|(name, law)| (name, law(subject))).collect()
+    every().into_iter().map(|(name, law)| (name, law(subject))).collect()
 }
 
 /// Runs the laws until one is broken.
@@ -93,7 +166,7 @@ pub fn check_all<X, D: Clone + PartialEq + fmt::Debug>(
 /// # Errors
 /// The first violation.
 pub fn check<X, D: Clone + PartialEq + fmt::Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    laws().into_iter().try_for_each(|(_, law)| law(subject))
+    every().into_iter().try_for_each(|(_, law)| law(subject))
 }
 
 /// Runs the body of a law: a panic is a violation like any other.
@@ -103,7 +176,7 @@ fn verdict<X, D>(
     body: impl FnOnce() -> Finding,
 ) -> Result<(), Violation> {
     guard(body).and_then(|finding| finding).map_err(|text| Violation {
-        base: subject.name().to_owned(),
+        base: subject.name.clone(),
         law,
         text,
     })

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::laws::same_proposal;
-use super::{Finding, Subject, Violation, verdict};
+use super::{Finding, Subject, demand};
 use crate::guard::guard;
 use crate::snapshot;
 
@@ -11,98 +11,72 @@ const LIFE: u64 = 100;
 /// Damage is done at this many places of a snapshot: all of them where it is shorter.
 const PLACES: usize = 2_048;
 
-/// A base that was saved, loaded and continued does to the last bit what one that never stopped does; with proposals
-/// outstanding, and whatever the loading base did before.
-///
-/// # Errors
-/// Where the two lives part.
-pub fn continuation<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "continuation", || {
-        for lived in [0, 1, LIFE] {
-            let mut base = subject.build(3 * LIFE)?;
-            let mut rng = subject.tape(20);
-            subject.train(&mut *base, 0, lived, &mut rng)?;
-            let (x, waiting) = subject.propose(&mut *base, lived, &mut rng)?;
-            let state = base.save();
-            let mut new = subject.build(3 * LIFE)?;
-            let mut used = subject.build(3 * LIFE)?;
-            subject.train(&mut *used, 7, 47, &mut subject.tape(21))?;
-            for (who, other) in [("a new base", &mut new), ("a used base", &mut used)] {
-                other.load(&state).map_err(|e| format!("{who} cannot load its snapshot: {e}"))?;
-                if other.save() != state {
-                    return Err(format!("{who} loads a snapshot and saves another"));
-                }
-            }
-            let mut rngs = [rng.clone(), rng.clone(), rng];
-            let mut lives = [base, new, used];
-            for life in &mut lives {
-                let feedback = subject.ordinary(&mut subject.tape(22));
-                life.learn(&x, &waiting, feedback).map_err(|e| format!("feedback after loading: {e}"))?;
-            }
-            for round in lived + 1..lived + LIFE {
-                let mut made = Vec::new();
-                for (life, rng) in lives.iter_mut().zip(&mut rngs) {
-                    made.push(subject.play(&mut **life, round, rng, |world| subject.ordinary(world))?);
-                }
-                same_proposal(round, "the base that never stopped and the loaded one", &made[0], &made[1])?;
-                same_proposal(
-                    round,
-                    "the base that never stopped and the one loaded over",
-                    &made[0],
-                    &made[2],
-                )?;
-            }
-            let [base, new, used] = lives.map(|life| life.save());
-            if base != new || base != used {
-                return Err("after the same rounds the loaded base saves another state".into());
-            }
+pub(super) fn continuation<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    for lived in [0, 1, LIFE] {
+        let mut base = subject.build(3 * LIFE)?;
+        let mut rng = subject.tape(20);
+        subject.train(&mut *base, 0, lived, &mut rng)?;
+        let (x, waiting) = subject.propose(&mut *base, lived, &mut rng)?;
+        let state = base.save();
+        let mut new = subject.build(3 * LIFE)?;
+        let mut used = subject.build(3 * LIFE)?;
+        subject.train(&mut *used, 7, 47, &mut subject.tape(21))?;
+        for (who, other) in [("a new base", &mut new), ("a used base", &mut used)] {
+            other.load(&state).map_err(|e| format!("{who} cannot load its snapshot: {e}"))?;
+            demand(other.save() == state, format_args!("{who} loads a snapshot and saves another"))?;
         }
-        Ok(())
-    })
+        let mut rngs = [rng.clone(), rng.clone(), rng];
+        let mut lives = [base, new, used];
+        for life in &mut lives {
+            let feedback = subject.ordinary(&mut subject.tape(22));
+            life.learn(&x, &waiting, feedback).map_err(|e| format!("feedback after loading: {e}"))?;
+        }
+        for round in lived + 1..lived + LIFE {
+            let mut made = Vec::new();
+            for (life, rng) in lives.iter_mut().zip(&mut rngs) {
+                made.push(subject.play(&mut **life, round, rng, |world| subject.ordinary(world))?);
+            }
+            same_proposal(round, "the base that never stopped and the loaded one", &made[0], &made[1])?;
+            same_proposal(round, "the base that never stopped and the one loaded over", &made[0], &made[2])?;
+        }
+        let [base, new, used] = lives.map(|life| life.save());
+        demand(base == new && base == used, "after the same rounds the loaded base saves another state")?;
+    }
+    Ok(())
 }
 
-/// Snapshots that are cut, damaged, of another algorithm or of another version are refused without a panic, and leave
-/// the state as it was. A state that was tampered with behind a right checksum may be refused or loaded, but never
-/// makes the base panic.
-///
-/// # Errors
-/// What was accepted, or did harm.
-pub fn bad_snapshots<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Result<(), Violation> {
-    verdict(subject, "bad snapshots", || {
-        let mut base = subject.build(3 * LIFE)?;
-        subject.train(&mut *base, 0, LIFE, &mut subject.tape(30))?;
-        let good = base.save();
-        // It is tried on a base with another past.
-        let mut victim = subject.build(3 * LIFE)?;
-        subject.train(&mut *victim, 5, 25, &mut subject.tape(31))?;
-        let before = victim.save();
-        let mut refused = |what: String, bytes: &[u8]| -> Finding {
-            match guard(|| victim.load(bytes)) {
-                Err(panic) => return Err(format!("{what}: {panic}")),
-                Ok(Ok(())) => return Err(format!("{what}: it is loaded")),
-                Ok(Err(_)) => {}
-            }
-            if victim.save() != before {
-                return Err(format!("{what}: it is refused, but changed the state"));
-            }
-            Ok(())
-        };
-        for cut in places(good.len()) {
-            refused(format!("a snapshot cut to {cut} of {} bytes", good.len()), &good[..cut])?;
+pub(super) fn bad_snapshots<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
+    let mut base = subject.build(3 * LIFE)?;
+    subject.train(&mut *base, 0, LIFE, &mut subject.tape(30))?;
+    let good = base.save();
+    // It is tried on a base with another past.
+    let mut victim = subject.build(3 * LIFE)?;
+    subject.train(&mut *victim, 5, 25, &mut subject.tape(31))?;
+    let before = victim.save();
+    let mut refused = |what: String, bytes: &[u8]| -> Finding {
+        match guard(|| victim.load(bytes)) {
+            Err(panic) => return Err(format!("{what}: {panic}")),
+            Ok(Ok(())) => return Err(format!("{what}: it is loaded")),
+            Ok(Err(_)) => {}
         }
-        for at in places(good.len()) {
-            let mut bad = good.clone();
-            bad[at] ^= 1 << (at % 8);
-            refused(format!("a snapshot with a flipped bit in byte {at}"), &bad)?;
-        }
-        let longer: Vec<u8> = good.iter().copied().chain([0]).collect();
-        refused("a snapshot with a byte too many".into(), &longer)?;
-        refused("a snapshot of another algorithm".into(), &snapshot::seal("no such algorithm", 1, &0u64))?;
-        if let Some(bad) = snapshot::reframe(&good, |version, _| *version = version.wrapping_add(1)) {
-            refused("a snapshot of another version".into(), &bad)?;
-        }
-        tampered(subject, &good)
-    })
+        demand(victim.save() == before, format_args!("{what}: it is refused, but changed the state"))?;
+        Ok(())
+    };
+    for cut in places(good.len()) {
+        refused(format!("a snapshot cut to {cut} of {} bytes", good.len()), &good[..cut])?;
+    }
+    for at in places(good.len()) {
+        let mut bad = good.clone();
+        bad[at] ^= 1 << (at % 8);
+        refused(format!("a snapshot with a flipped bit in byte {at}"), &bad)?;
+    }
+    let longer: Vec<u8> = good.iter().copied().chain([0]).collect();
+    refused("a snapshot with a byte too many".into(), &longer)?;
+    refused("a snapshot of another algorithm".into(), &snapshot::seal("no such algorithm", 1, &0u64))?;
+    if let Some(bad) = snapshot::reframe(&good, |version, _| *version = version.wrapping_add(1)) {
+        refused("a snapshot of another version".into(), &bad)?;
+    }
+    tampered(subject, &good)
 }
 
 /// Changes the content behind a right checksum: whatever is loaded, the base must not panic, and loads a sound state over it.

@@ -1,7 +1,7 @@
 //! A base under examination.
 
 use super::Tape;
-use crate::{Arm, Base, BaseError, Context, Feedback, Order, Point, Proposal, Setup, uniform};
+use crate::{Arm, Base, BaseError, Context, Decision, Feedback, Order, Point, Proposal, Setup, uniform};
 
 /// What a base does when its range changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,16 +24,16 @@ type List<'a, X, D> = Box<dyn Fn(&X) -> Vec<D> + 'a>;
 ///
 /// [`Subject::arms`] and [`Subject::points`] make one from a [`Setup`].
 pub struct Subject<'a, X, D> {
-    name: String,
+    pub(super) name: String,
     fresh: Fresh<'a, X, D>,
     context: Box<dyn Fn(u64) -> X + 'a>,
     admits: Admits<'a, X, D>,
     decisions: Option<List<'a, X, D>>,
-    on_range: OnRange,
-    counts_rounds: bool,
-    own_memos: bool,
-    rounds: u64,
-    range: f64,
+    pub(super) on_range: OnRange,
+    pub(super) counts_rounds: bool,
+    pub(super) own_memos: bool,
+    pub(super) rounds: u64,
+    pub(super) range: f64,
     seed: u64,
 }
 
@@ -109,10 +109,6 @@ impl<'a, X, D> Subject<'a, X, D> {
         self
     }
 
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
     /// A new base, told the range and that `rounds` are to come.
     pub(super) fn build(&self, rounds: u64) -> Result<Box<dyn Base<X, D>>, String> {
         let mut base = self.untold()?;
@@ -132,14 +128,6 @@ impl<'a, X, D> Subject<'a, X, D> {
 
     pub(super) fn decisions(&self, x: &X) -> Option<Vec<D>> {
         self.decisions.as_ref().map(|list| list(x))
-    }
-
-    pub(super) fn declares(&self) -> (OnRange, bool, bool) {
-        (self.on_range, self.counts_rounds, self.own_memos)
-    }
-
-    pub(super) fn limits(&self) -> (u64, f64) {
-        (self.rounds, self.range)
     }
 
     pub(super) fn tape(&self, stream: u64) -> Tape {
@@ -215,7 +203,7 @@ impl<'a> Subject<'a, Context, Arm> {
         fresh: impl Fn() -> Result<Box<dyn Base<Context, Arm>>, BaseError> + 'a,
     ) -> Self {
         let (world, space) = (setup.clone(), setup.space.clone());
-        let admits = move |x: &Context, arm: &Arm| space.admits_arm(x, *arm);
+        let admits = move |x: &Context, arm: &Arm| arm.lies_in(&space, Some(x.actions()));
         Self::new(name, fresh, move |round| context_of(&world, round), admits)
             .with_decisions(|x| (0..x.actions()).map(Arm::from).collect())
     }
@@ -230,7 +218,7 @@ impl<'a> Subject<'a, Context, Point> {
     ) -> Self {
         let (world, space) = (setup.clone(), setup.space.clone());
         let admits = move |_: &Context, point: &Point| {
-            point.coordinates().iter().all(|v| v.is_finite()) && space.admits_point(point)
+            point.coordinates().iter().all(|v| v.is_finite()) && point.lies_in(&space, None)
         };
         Self::new(name, fresh, move |round| context_of(&world, round), admits)
     }

@@ -3,6 +3,9 @@
 use std::convert::Infallible;
 
 use rand_core::TryRng;
+use rand_core::utils::fill_bytes_via_next_word;
+
+use crate::split_mix;
 
 /// SplitMix64 with a count of what was drawn: two tapes of one seed give the same numbers. For tests of bases only.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,18 +35,10 @@ impl TryRng for Tape {
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         self.drawn += 1;
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Ok(z ^ (z >> 31))
+        Ok(split_mix(&mut self.state))
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        for chunk in bytes.chunks_mut(8) {
-            let Ok(value) = self.try_next_u64();
-            chunk.copy_from_slice(&value.to_le_bytes()[..chunk.len()]);
-        }
-        Ok(())
+        fill_bytes_via_next_word(bytes, || self.try_next_u64())
     }
 }

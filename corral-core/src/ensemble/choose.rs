@@ -1,6 +1,6 @@
 //! The first half of a round: who decides, and where the loss will have to go.
 
-use super::{Crediting, Ensemble, EnsembleError, Feed, Propensities};
+use super::{Crediting, Ensemble, EnsembleError, Feed, Propensities, Seat};
 use crate::ticket::{Propensity, Share, Trace};
 use crate::{BaseError, Duty, Feedback, Master, MasterError, Memo, Proposal, Rng};
 
@@ -16,14 +16,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ) -> Result<Proposal<D>, EnsembleError> {
         trace.ensemble = self.id;
         trace.copy = self.params.copy;
-        trace.era = self.era;
-        trace.round = self.round;
+        trace.era = self.now.era;
+        trace.round = self.now.round;
         trace.shares.clear();
         trace.benched.clear();
         trace.likelihoods.clear();
         trace.propensity = Propensity::NotAsked;
         self.unfollowed.clear();
-        let before = self.benched.len();
+        let before = self.now.benched.len();
         let made = match self.params.credit {
             Crediting::Chosen => self.ask_one(x, rng, trace)?,
             Crediting::SameDecision => self.ask_all(x, rng, trace)?,
@@ -47,15 +47,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         trace.epoch = self.seats[trace.base as usize].epoch;
         self.tell_passed(x, trace);
-        trace.benched.extend(self.benched[before..].iter().map(|b| b.base as u32));
-        self.round += 1;
+        trace.benched.extend(self.now.benched[before..].iter().map(|b| b.base as u32));
+        self.now.round += 1;
         Ok(made)
     }
 
     /// The decision that the guard wants to see, if it may be played at `x`.
     fn demanded(&self, x: &X) -> Option<D> {
         let world = self.world.as_ref()?;
-        let decision = world.arm(self.guard.as_ref()?.demands()?)?;
+        let decision = world.arm(self.now.guard.as_ref()?.demands()?)?;
         world.admits(&decision, x).then_some(decision)
     }
 
@@ -71,16 +71,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let (base, probability) = self.draw(rng)?;
         (trace.base, trace.probability, trace.weight) = (base as u32, probability, 0.0);
         trace.propensity = Propensity::Exact(1.0);
-        let memo = self.seats[base].memo(x, &decision).unwrap_or_else(|error| {
-            self.bench(base, Duty::Likelihood, &error);
-            Memo::empty()
-        });
+        let memo = self.attempt(base, Duty::Likelihood, |band| band.seats[base].memo(x, &decision));
         self.count_in_guard(&decision, 1.0);
-        Ok(Proposal::with_memo(decision, memo))
+        Ok(Proposal::with_memo(decision, memo.unwrap_or_default()))
     }
 
     fn count_in_guard(&mut self, decision: &D, propensity: f64) {
-        if let (Some(guard), Some(world)) = (&mut self.guard, &self.world)
+        if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
             && let Some(arm) = world.index(decision)
         {
             guard.count(arm, propensity);
@@ -140,10 +137,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 trace.shares.push(Share { base: base as u32, epoch, weight, memo: other.memo });
             } else {
                 // Asked, and not followed: fed zero.
-                if let Err(error) = self.seats[base].learn(x, &other, Feedback::unseen()) {
-                    self.bench(base, Duty::Learn, &error);
-                }
-                self.recycle(other);
+                self.pass_over(base, x, other);
             }
         }
         self.asked = asked;
@@ -179,15 +173,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 continue;
             }
             let bound = 1.0 / self.master.probability(base);
-            let likelihood =
-                self.widen(base, bound).and_then(|()| self.seats[base].likelihood(x, &made.decision));
+            let likelihood = self.attempt(base, Duty::Likelihood, |band| {
+                band.widen(base, bound)?;
+                band.seats[base].likelihood(x, &made.decision)
+            });
             let found = match likelihood {
-                Ok(None) => self.draws_the_same(base, x, rng, made)?.map(|memo| (1.0, memo)),
-                Ok(found) => found,
-                Err(error) => {
-                    self.bench(base, Duty::Likelihood, &error);
-                    continue;
-                }
+                Some(None) => self.draws_the_same(base, x, rng, made)?.map(|memo| (1.0, memo)),
+                found => found.flatten(),
             };
             if let Some((weight, memo)) = found.filter(|(q, _)| *q > 0.0) {
                 let epoch = self.seats[base].epoch;
@@ -228,11 +220,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             return Ok(Some(memo));
         }
         self.unfollowed.push(base as u32);
-        if let Err(error) = self.seats[base].learn(x, &other, Feedback::unseen()) {
-            self.bench(base, Duty::Learn, &error);
-        }
-        self.recycle(other);
+        self.pass_over(base, x, other);
         Ok(None)
+    }
+
+    /// Feeds zero for a proposal that is not followed.
+    fn pass_over(&mut self, base: usize, x: &X, made: Proposal<D>) {
+        self.attempt(base, Duty::Learn, |band| band.seats[base].learn(x, &made, Feedback::unseen()));
+        self.recycle(made);
     }
 
     /// The probability of the decision, sum_i pbar_i pi_i(theta | x), where every base that can be drawn has a
@@ -269,16 +264,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Adds the bases that learn from others and have no part in the decision: weight 0 to the master.
     fn add_listeners(&mut self, x: &X, made: &Proposal<D>, trace: &mut Trace) {
         for base in 0..self.seats.len() {
-            let seat = &self.seats[base];
-            if seat.benched || !seat.listens || trace.takes_part(base) {
+            let Seat { benched, listens, epoch, .. } = self.seats[base];
+            if benched || !listens || trace.takes_part(base) {
                 continue;
             }
-            match seat.memo(x, &made.decision) {
-                Ok(memo) => {
-                    trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight: 0.0, memo });
-                }
-                Err(error) => self.bench(base, Duty::Likelihood, &error),
-            }
+            let memo = self.attempt(base, Duty::Likelihood, |band| band.seats[base].memo(x, &made.decision));
+            trace.shares.extend(memo.map(|memo| Share { base: base as u32, epoch, weight: 0.0, memo }));
         }
     }
 
@@ -286,8 +277,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     fn tell_passed(&mut self, x: &X, trace: &Trace) {
         for at in 0..self.heeding.len() {
             let base = self.heeding[at] as usize;
-            let seat = &mut self.seats[base];
-            if base == trace.base as usize || seat.benched {
+            if base == trace.base as usize || self.seats[base].benched {
                 continue;
             }
             // Under the remark's rule every base was asked.
@@ -296,17 +286,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if asked || trace.takes_part(base) {
                 continue;
             }
-            if let Err(error) = seat.pass(x) {
-                self.bench(base, Duty::Pass, &error);
-            }
+            self.attempt(base, Duty::Pass, |band| band.seats[base].pass(x));
         }
     }
 
     /// i_t ~ pbar_t, with its probability.
     #[inline]
     fn draw(&self, rng: &mut dyn Rng) -> Result<(usize, f64), EnsembleError> {
-        if self.benched.len() >= self.seats.len() {
-            let last = self.benched.last().map(|b| b.reason.clone()).unwrap_or_default();
+        if self.now.benched.len() >= self.seats.len() {
+            let last = self.now.benched.last().map(|b| b.reason.clone()).unwrap_or_default();
             return Err(EnsembleError::NoneLeft { bases: self.seats.len(), last });
         }
         let base = self.master.sample(rng);

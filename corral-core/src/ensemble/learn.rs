@@ -12,8 +12,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             return Err(EnsembleError::Loss(loss));
         }
         feedback
-            .check_in(self.params.losses, self.range)
-            .map_err(|_| EnsembleError::Weight { weight, range: self.range })?;
+            .check_in(self.params.losses, self.now.range)
+            .map_err(|_| EnsembleError::Weight { weight, range: self.now.range })?;
         if trace.ensemble != self.id {
             return Err(EnsembleError::Foreign { found: trace.ensemble, expected: self.id });
         }
@@ -41,7 +41,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let chosen = trace.base as usize;
         self.orders.clear();
         let credited = above > 0.0 && self.credit(loss, above, trace)?;
-        self.home += 1;
+        self.now.home += 1;
         let mut outcome = Outcome {
             base: chosen,
             weight: above * trace.weight,
@@ -50,11 +50,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             ordered: 0,
             benched: trace.benched.iter().map(|b| *b as usize).collect(),
         };
-        let before = self.benched.len();
+        let before = self.now.benched.len();
         if above > 0.0 {
             self.seats[chosen].tally.plays += 1;
             self.seats[chosen].tally.losses += loss;
-            if let (Some(guard), Some(world)) = (&mut self.guard, &self.world)
+            if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
                 && let Some(arm) = world.index(&made.decision)
             {
                 guard.learn(arm, loss);
@@ -74,8 +74,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if !self.orders.is_empty() {
             outcome.ordered = self.deliver_orders();
         }
-        if self.benched.len() > before {
-            outcome.benched.extend(self.benched[before..].iter().map(|b| b.base));
+        if self.now.benched.len() > before {
+            outcome.benched.extend(self.now.benched[before..].iter().map(|b| b.base));
         }
         Ok(outcome)
     }
@@ -115,7 +115,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 Ok(true)
             }
             // A weight of before the master started over, beyond the ranges that it has now.
-            Err(MasterError::Weight { .. }) if trace.era != self.era => Ok(false),
+            Err(MasterError::Weight { .. }) if trace.era != self.now.era => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
@@ -159,7 +159,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let orders = std::mem::take(&mut self.orders);
         let mut told = 0;
         let left = self.remaining();
-        self.era += u64::from(orders.iter().any(|(_, order)| order.starts_over()));
+        self.now.era += u64::from(orders.iter().any(|(_, order)| order.starts_over()));
         for &(base, order) in &orders {
             let Some(seat) = self.seats.get_mut(base) else { continue };
             seat.range = order.range();
@@ -169,14 +169,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             }
             let remaining = order.remaining().map(|rounds| rounds.max(1)).or(left);
             let range = self.told_range(base);
-            let order = match order {
-                Order::Widen { .. } => Order::Widen { range, remaining },
-                Order::StartOver { .. } => Order::StartOver { range, remaining },
-            };
-            match self.seats[base].obey(order) {
-                Ok(()) => told += 1,
-                Err(error) => self.bench(base, Duty::Obey, &error),
-            }
+            let order = Order::new(order.starts_over(), range, remaining);
+            let obeyed = self.attempt(base, Duty::Obey, |band| band.seats[base].obey(order));
+            told += usize::from(obeyed.is_some());
         }
         self.orders = orders;
         self.orders.clear();

@@ -30,10 +30,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     pub(super) fn join(&mut self, share: f64) -> Result<(), EnsembleError> {
         check_share(share)?;
         let base = self.seats.len() - 1;
-        let ways = self.ways_of(&self.seats[base]);
-        let seat = &mut self.seats[base];
-        (seat.listens, seat.weighted) = ways;
-        seat.range = self.range * 2.0 / share;
+        self.note_ways(base);
+        self.seats[base].range = self.now.range * 2.0 / share;
         // It is told its range first: if it refuses, nothing has changed.
         let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
         self.seats[base].obey(order).map_err(|why| EnsembleError::Base { base, why })?;
@@ -77,7 +75,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ) -> Result<Box<dyn Base<X, D>>, EnsembleError> {
         self.place(base)?;
         let old = self.seats[base].replace(new);
-        (self.seats[base].listens, self.seats[base].weighted) = self.ways_of(&self.seats[base]);
+        self.note_ways(base);
         let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
         if let Err(why) = self.seats[base].obey(order) {
             drop(self.seats[base].replace(old));
@@ -107,12 +105,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.place(base)?;
         self.orders.clear();
         self.orders.extend_from_slice(self.master.reinstate(base, share)?);
-        let range = self.range * 2.0 / share;
+        let range = self.now.range * 2.0 / share;
         let seat = &mut self.seats[base];
         seat.benched = false;
         let wider = range > seat.range;
         seat.range = seat.range.max(range);
-        self.benched.retain(|b| b.base != base);
+        self.now.benched.retain(|b| b.base != base);
         self.deliver_orders();
         if wider && self.seats[base].weighted {
             let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };

@@ -119,15 +119,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             mean_loss: seat.tally.mean_loss(),
             effective_samples: seat.tally.effective_samples(),
             restarts: seat.tally.restarts,
-            benched: self.benched.iter().find(|b| b.base == base).cloned(),
+            benched: self.now.benched.iter().find(|b| b.base == base).cloned(),
         });
         Metrics {
             rounds: self.rounds(),
-            learned: self.home,
-            open: self.rounds() - self.home,
+            learned: self.now.home,
+            open: self.rounds() - self.now.home,
             expired: 0,
             refused: self.refused,
-            clipped: self.clipped,
+            clipped: self.now.clipped,
             bases: bases.collect(),
         }
     }

@@ -16,8 +16,8 @@ mod world;
 use crate::masters::{MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
 use crate::{
-    Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Order, Proposal, Rng,
-    Scale, Setup, Ticket, TicketId,
+    Abilities, Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Order,
+    Proposal, Rng, Scale, Setup, Ticket, TicketId,
 };
 
 pub use error::{EnsembleError, Refused};
@@ -28,7 +28,7 @@ pub use seat::Tally;
 pub use world::Observation;
 
 use guard::Guard;
-use learned::Learned;
+use state::Standing;
 use world::World;
 
 /// What became of a loss.
@@ -93,25 +93,9 @@ pub struct Ensemble<X: ?Sized, D, M> {
     seats: Vec<Seat<X, D>>,
     params: EnsembleParams,
     world: Option<World<X, D>>,
-    /// Where the parameters ask for one and the world has no contexts.
-    guard: Option<Guard>,
-    /// The range of the weights that reach this ensemble from above; 1 at the top.
-    range: f64,
-    remaining: Option<u64>,
-    /// The round in which `remaining` was told.
-    since: u64,
-    /// The rounds that were chosen here.
-    round: u64,
-    /// The losses that were learned, whichever copy chose.
-    home: u64,
-    learned: Learned,
-    /// Losses that were cut to the range of the scale.
-    clipped: u64,
+    now: Standing,
     /// Losses that were refused: no part of a snapshot, for what is refused changes nothing.
     refused: u64,
-    /// How often the master started over.
-    era: u64,
-    benched: Vec<Benched>,
     /// The bases for which a round without them is something.
     heeding: Vec<u32>,
     // Room that is used again.
@@ -154,17 +138,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             master,
             params,
             world: None,
-            guard: None,
-            range: 1.0,
-            remaining: params.horizon,
-            since: 0,
-            round: 0,
-            home: 0,
-            learned: Learned::default(),
-            clipped: 0,
+            now: Standing { range: 1.0, remaining: params.horizon, ..Standing::default() },
             refused: 0,
-            era: 0,
-            benched: Vec::new(),
             heeding: Vec::with_capacity(count),
             spare: Vec::with_capacity(SPARE),
             asked: Vec::new(),
@@ -201,7 +176,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     {
         let world = World::new(setup);
         let guarded = self.params.guard && self.params.credit == Crediting::Likelihood;
-        self.guard = world.plain_arms().filter(|_| guarded).map(Guard::new);
+        self.now.guard = world.plain_arms().filter(|_| guarded).map(Guard::new);
         self.world = Some(world);
         self
     }
@@ -268,17 +243,17 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if !ticket.is_genuine(self.params.secret) {
             return Err(EnsembleError::Changed { round });
         }
-        if self.learned.has(copy, round) {
+        if self.now.learned.has(copy, round) {
             return Err(EnsembleError::AlreadyLearned { round });
         }
         let (feedback, clipped) = self.scaled(feedback)?;
         let (made, trace) = ticket.parts();
         let outcome = self.settle(x, made, trace, feedback)?;
-        self.clipped += u64::from(clipped);
-        self.learned.add(copy, round);
+        self.now.clipped += u64::from(clipped);
+        self.now.learned.add(copy, round);
         if copy == self.params.copy {
             // Made after the snapshot that this ensemble continues from: its id is not given out again.
-            self.round = self.round.max(round.saturating_add(1));
+            self.now.round = self.now.round.max(round.saturating_add(1));
         }
         Ok(outcome)
     }
@@ -290,12 +265,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// The id of the ticket that [`choose`](Ensemble::choose) makes next: a generator may be seeded by it.
     pub fn next_id(&self) -> TicketId {
-        TicketId { band: self.id, copy: self.params.copy, round: self.round }
+        TicketId { band: self.id, copy: self.params.copy, round: self.now.round }
     }
 
     /// Whether the loss of this ticket is remembered as learned: see [`learn`](Ensemble::learn).
     pub fn has_learned(&self, id: TicketId) -> bool {
-        id.band == self.id && self.learned.has(id.copy, id.round)
+        id.band == self.id && self.now.learned.has(id.copy, id.round)
     }
 
     /// The distribution pbar_t over the bases.
@@ -330,7 +305,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// The bases that failed, in the order in which they did, and why.
     pub fn benched(&self) -> &[Benched] {
-        &self.benched
+        &self.now.benched
     }
 
     /// The name of a base; its number where it was given none.
@@ -349,7 +324,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// The rounds that were played: those that were chosen here, or learned here, where these are more (a learner that is
     /// fed the tickets of other copies).
     pub fn rounds(&self) -> u64 {
-        self.round.max(self.home)
+        self.now.round.max(self.now.home)
     }
 
     /// How the ensemble is put together.
@@ -367,10 +342,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     #[inline]
     fn widen(&mut self, base: usize, bound: f64) -> Result<(), BaseError> {
         let seat = &mut self.seats[base];
-        if !seat.weighted || self.range * bound <= seat.range * (1.0 + 1e-9) {
+        if !seat.weighted || self.now.range * bound <= seat.range * (1.0 + 1e-9) {
             return Ok(());
         }
-        seat.range = 2.0 * self.range * bound;
+        seat.range = 2.0 * self.now.range * bound;
         if self.params.cut.is_some() {
             return Ok(());
         }
@@ -380,12 +355,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// The first range of a base: the master's, or rho_1 = 2M where it knows none, and ranges multiply.
     fn first_range(&mut self, base: usize, over: bool) -> Result<(), BaseError> {
-        let unknown = 2.0 * self.seats.len() as f64 * self.range;
+        let unknown = 2.0 * self.seats.len() as f64 * self.now.range;
         // rho_1 = 2M                                                                       Algorithm 1, line 1
         self.seats[base].range = self.master.range(base).unwrap_or(unknown);
-        let (range, remaining) = (self.told_range(base), self.remaining());
-        let order =
-            if over { Order::StartOver { range, remaining } } else { Order::Widen { range, remaining } };
+        let order = Order::new(over, self.told_range(base), self.remaining());
         self.seats[base].obey(order)
     }
 
@@ -399,17 +372,31 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
     }
 
-    /// Whether a base listens to others, and whether it learns with weights.
-    fn ways_of(&self, seat: &Seat<X, D>) -> (bool, bool) {
-        let listens = seat.base().abilities().learns_from_others;
-        let others = self.params.credit != Crediting::Chosen && !listens;
-        (listens, self.params.feed == Feed::Weighted || others)
+    /// Notes whether a base listens to others, and whether it learns with weights.
+    fn note_ways(&mut self, base: usize) -> Abilities {
+        let seat = &mut self.seats[base];
+        let abilities = seat.base().abilities();
+        seat.listens = abilities.learns_from_others;
+        let others = self.params.credit != Crediting::Chosen && !seat.listens;
+        seat.weighted = self.params.feed == Feed::Weighted || others;
+        abilities
     }
 
     /// The rounds that are left, where anybody knows: at least 1, for something is still to come.
     fn remaining(&self) -> Option<u64> {
-        let own = || self.remaining.map(|r| r.saturating_sub(self.rounds() - self.since));
+        let own = || self.now.remaining.map(|r| r.saturating_sub(self.rounds() - self.now.since));
         self.master.remaining().or_else(own).map(|rounds| rounds.max(1))
+    }
+
+    /// What `call` answers; a base that fails in it is benched.
+    #[inline]
+    fn attempt<T>(
+        &mut self,
+        base: usize,
+        during: Duty,
+        call: impl FnOnce(&mut Self) -> Result<T, BaseError>,
+    ) -> Option<T> {
+        call(self).map_err(|error| self.bench(base, during, &error)).ok()
     }
 
     /// Takes a base out, for a fault of its own.
@@ -419,7 +406,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             return;
         }
         self.note_benched(base, during, error.to_string());
-        if self.benched.len() < self.seats.len() {
+        if self.now.benched.len() < self.seats.len() {
             // A master that cannot retire a base is found out when it draws it again.
             let _ = self.master.retire(base);
         }
@@ -427,17 +414,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     fn note_benched(&mut self, base: usize, during: Duty, reason: String) {
         self.seats[base].benched = true;
-        self.benched.push(Benched { base, round: self.round, name: self.name(base), during, reason });
+        self.now.benched.push(Benched { base, round: self.now.round, name: self.name(base), during, reason });
     }
 
     /// Notes what the bases can do: who wants to hear of rounds without it, who listens to others, who learns with weights.
     fn survey(&mut self) {
         self.heeding.clear();
         for base in 0..self.seats.len() {
-            let ways = self.ways_of(&self.seats[base]);
-            let seat = &mut self.seats[base];
-            (seat.listens, seat.weighted) = ways;
-            if seat.base().abilities().heeds_passes {
+            if self.note_ways(base).heeds_passes {
                 self.heeding.push(base as u32);
             }
         }

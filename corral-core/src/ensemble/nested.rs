@@ -3,26 +3,20 @@
 //! Weights multiply (the inner base j is fed `outer weight * 1/pbar_j`, the loss unchanged), ranges multiply, and a new
 //! range from above starts everything over. The ticket travels in the memo.
 
-use super::{Ensemble, EnsembleError, Feed, Seat};
+use super::{Ensemble, EnsembleError, Feed};
 use crate::ticket::{Share, Trace};
 use crate::{Abilities, Base, BaseError, Benched, Duty, Feedback, Master, Memo, Order, Proposal, Rng};
 
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<X, D, M> {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
-        let mut trace = std::mem::take(&mut self.trace);
-        let made = self.serve(x, rng, &mut trace, false);
-        self.trace = trace;
-        let mut made = made?;
+        let mut made = self.traced(x, rng)?;
         let own = std::mem::take(&mut made.memo);
         self.trace.pack(&own, &mut made.memo);
         Ok(made)
     }
 
     fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
-        let mut trace = std::mem::take(&mut self.trace);
-        let inner = self.serve(x, rng, &mut trace, false);
-        self.trace = trace;
-        let mut inner = inner?;
+        let mut inner = self.traced(x, rng)?;
         self.trace.pack(&inner.memo, &mut made.memo);
         std::mem::swap(&mut made.decision, &mut inner.decision);
         self.recycle(inner);
@@ -30,7 +24,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     }
 
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
-        let feedback = feedback.check_in(self.params.losses, self.range)?;
+        let feedback = feedback.check_in(self.params.losses, self.now.range)?;
         let mut inner = match self.spare.pop() {
             Some(mut room) => {
                 room.decision.clone_from(&made.decision);
@@ -43,7 +37,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         }
         let mut trace = std::mem::take(&mut self.trace);
         trace.benched.clear();
-        let round = self.round;
+        let round = self.now.round;
         let damaged = |why| EnsembleError::Ticket { round, why };
         let settled = match trace.unpack(&made.memo, &mut inner.memo) {
             None => Err(damaged("its memo is cut short")),
@@ -61,16 +55,15 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
             if self.seats[base].benched {
                 continue;
             }
-            if let Err(error) = self.seats[base].pass(x) {
-                self.bench(base, Duty::Pass, &error);
-            }
+            self.attempt(base, Duty::Pass, |band| band.seats[base].pass(x));
         }
         Ok(())
     }
 
     /// sum_i pbar_i pi_i, where every base that can be drawn has a likelihood. The memo shares the loss by it.
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
-        let mut trace = Trace { ensemble: self.id, era: self.era, round: self.round, ..Trace::default() };
+        let mut trace =
+            Trace { ensemble: self.id, era: self.now.era, round: self.now.round, ..Trace::default() };
         let mut total = 0.0;
         for (base, (seat, probability)) in self.seats.iter().zip(self.master.probabilities()).enumerate() {
             if seat.benched || !(*probability > 0.0) {
@@ -107,18 +100,14 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
         let (range, remaining) = (order.check()?.range(), order.remaining());
         self.master.start_over(range, remaining).map_err(EnsembleError::from)?;
-        self.range = range;
-        (self.remaining, self.since) = (remaining, self.rounds());
-        self.era += 1;
+        self.now.range = range;
+        (self.now.remaining, self.now.since) = (remaining, self.rounds());
+        self.now.era += 1;
         // Everything starts over, and the benched get another chance.
-        self.benched.clear();
+        self.now.benched.clear();
+        self.seats.iter_mut().for_each(|seat| seat.benched = false);
         for base in 0..self.seats.len() {
-            self.seats[base].benched = false;
-        }
-        for base in 0..self.seats.len() {
-            if let Err(error) = self.first_range(base, order.starts_over()) {
-                self.bench(base, Duty::Obey, &error);
-            }
+            self.attempt(base, Duty::Obey, |band| band.first_range(base, order.starts_over()));
         }
         self.survey();
         Ok(())
@@ -138,9 +127,17 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 }
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
+    /// Serves a round, with its trace in the room for it.
+    fn traced(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, EnsembleError> {
+        let mut trace = std::mem::take(&mut self.trace);
+        let made = self.serve(x, rng, &mut trace, false);
+        self.trace = trace;
+        made
+    }
+
     /// The bases that are benched here, and inside of bases that are ensembles themselves.
     pub fn everybody_benched(&self) -> Vec<Benched> {
-        let mut all = self.benched.clone();
+        let mut all = self.now.benched.clone();
         for (place, seat) in self.seats.iter().enumerate().filter(|(_, seat)| !seat.benched) {
             let path = |inner: Benched| Benched {
                 base: place,
@@ -176,20 +173,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         made.memo.clear();
         for base in 0..self.seats.len() {
-            let seat = &mut self.seats[base];
-            if seat.benched || !seat.listens {
+            if self.seats[base].benched || !self.seats[base].listens {
                 continue;
             }
-            made.memo = match Seat::memo(seat, x, &made.decision) {
-                Ok(memo) => memo,
-                Err(error) => {
-                    self.bench(base, Duty::Likelihood, &error);
-                    continue;
-                }
-            };
-            if let Err(error) = seat.learn(x, &made, Feedback::plain(loss)) {
-                self.bench(base, Duty::Learn, &error);
-            }
+            let memo = self.attempt(base, Duty::Likelihood, |band| band.seats[base].memo(x, &made.decision));
+            let Some(memo) = memo else { continue };
+            made.memo = memo;
+            self.attempt(base, Duty::Learn, |band| band.seats[base].learn(x, &made, Feedback::plain(loss)));
         }
         self.recycle(made);
         Ok(())

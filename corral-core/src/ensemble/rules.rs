@@ -97,17 +97,10 @@ impl EnsembleParams {
 impl fmt::Display for EnsembleParams {
     /// What was chosen, in one line: "credit likelihood, feed everyone, weights cut at 1, guarded, no horizon".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let credit = match self.credit {
-            Crediting::Chosen => "chosen",
-            Crediting::SameDecision => "same-decision",
-            Crediting::Likelihood => "likelihood",
-        };
-        let feed = match self.feed {
-            Feed::Weighted => "weighted",
-            Feed::Raw => "raw",
-            Feed::Everyone => "everyone",
-        };
-        write!(f, "credit {credit}, feed {feed}")?;
+        f.write_str("credit ")?;
+        self.credit.serialize(&mut *f)?;
+        f.write_str(", feed ")?;
+        self.feed.serialize(&mut *f)?;
         if let Some(cut) = self.cut {
             write!(f, ", weights cut at {cut}")?;
         }

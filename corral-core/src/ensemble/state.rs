@@ -4,29 +4,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Crediting, Ensemble, EnsembleError, Feed, Guard, Learned, Tally};
-use crate::snapshot::{self, SnapshotError};
+use super::guard::Guard;
+use super::learned::Learned;
+use super::{Crediting, Ensemble, EnsembleError, Feed, Tally};
+use crate::snapshot::{self, SnapshotError, ensure};
 use crate::{Benched, Master};
 
 const NAME: &str = "ensemble";
 const VERSION: u16 = 3;
+
+/// How far an ensemble has come, apart from its master and its bases.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Standing {
+    /// The range of the weights that reach this ensemble from above; 1 at the top.
+    pub range: f64,
+    pub remaining: Option<u64>,
+    /// The round in which `remaining` was told.
+    pub since: u64,
+    /// The rounds that were chosen here.
+    pub round: u64,
+    /// The losses that were learned, whichever copy chose.
+    pub home: u64,
+    pub learned: Learned,
+    /// Losses that were cut to the range of the scale.
+    pub clipped: u64,
+    /// Where the parameters ask for one and the world has no contexts.
+    pub guard: Option<Guard>,
+    /// How often the master started over.
+    pub era: u64,
+    #[serde(deserialize_with = "snapshot::untrusted")]
+    pub benched: Vec<Benched>,
+}
 
 #[derive(Serialize, Deserialize)]
 struct State {
     id: u64,
     credit: Crediting,
     feed: Feed,
-    range: f64,
-    remaining: Option<u64>,
-    since: u64,
-    round: u64,
-    home: u64,
-    learned: Learned,
-    clipped: u64,
-    guard: Option<Guard>,
-    era: u64,
-    #[serde(deserialize_with = "snapshot::untrusted")]
-    benched: Vec<Benched>,
+    now: Standing,
     master: Vec<u8>,
     #[serde(deserialize_with = "snapshot::untrusted")]
     seats: Vec<SeatState>,
@@ -70,16 +85,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             id: self.id,
             credit: self.params.credit,
             feed: self.params.feed,
-            range: self.range,
-            remaining: self.remaining,
-            since: self.since,
-            round: self.round,
-            home: self.home,
-            learned: self.learned.clone(),
-            clipped: self.clipped,
-            guard: self.guard.clone(),
-            era: self.era,
-            benched: self.benched.clone(),
+            now: self.now.clone(),
             master: self.master.save(),
             seats: seats.collect(),
         }
@@ -104,7 +110,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if let Some((_, (name, _))) = (old..).zip(new).find(|(base, (name, _))| self.name(*base) != *name) {
             return Err(EnsembleError::NoSuchBase((*name).into()));
         }
-        self.check(&state, old).map_err(SnapshotError::State)?;
+        self.check(&state, old)?;
         let before = self.state();
         let mut joining = self.seats.split_off(old);
         let loaded = self.restore(&state).and_then(|()| {
@@ -124,46 +130,31 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// As strict as a constructor would be. Comparisons are written so that NaN fails.
-    fn check(&self, state: &State, bases: usize) -> Result<(), String> {
+    fn check(&self, state: &State, bases: usize) -> Result<(), SnapshotError> {
+        let State { credit, feed, now, seats, .. } = state;
         let range = |r: f64| (1.0..f64::INFINITY).contains(&r);
-        if state.seats.len() != bases {
-            return Err(format!("{} bases, where {bases} are expected", state.seats.len()));
-        }
-        if (state.credit, state.feed) != (self.params.credit, self.params.feed) {
-            return Err(format!("credit {:?} and feed {:?} differ", state.credit, state.feed));
-        }
-        let guarded = match (&self.guard, &state.guard) {
+        ensure(seats.len() == bases, format_args!("{} bases, where {bases} are expected", seats.len()))?;
+        let same = (*credit, *feed) == (self.params.credit, self.params.feed);
+        ensure(same, format_args!("credit {credit:?} and feed {feed:?} differ"))?;
+        let guarded = match (&self.now.guard, &now.guard) {
             (Some(own), Some(read)) => own.admits(read),
             (own, read) => own.is_none() && read.is_none(),
         };
-        if !guarded {
-            return Err("its guard is of another world".into());
-        }
-        if !state.learned.is_sound() {
-            return Err("the rounds that were learned cannot be these".into());
-        }
-        if !range(state.range) || state.since > state.round.max(state.home) {
-            return Err(format!("range {} since round {} of {}", state.range, state.since, state.round));
-        }
-        for (base, seat) in state.seats.iter().enumerate() {
-            if !range(seat.range) {
-                return Err(format!("base {base} has range {}", seat.range));
-            }
-            if !seat.tally.is_sound() {
-                return Err(format!("base {base} has weights or losses that cannot be"));
-            }
+        ensure(guarded, "its guard is of another world")?;
+        ensure(now.learned.is_sound(), "the rounds that were learned cannot be these")?;
+        let told = range(now.range) && now.since <= now.round.max(now.home);
+        ensure(told, format_args!("range {} since round {} of {}", now.range, now.since, now.round))?;
+        for (base, seat) in seats.iter().enumerate() {
+            ensure(range(seat.range), format_args!("base {base} has range {}", seat.range))?;
+            ensure(seat.tally.is_sound(), format_args!("base {base} has weights or losses that cannot be"))?;
         }
         let mut listed = vec![false; bases];
-        for entry in &state.benched {
-            match listed.get_mut(entry.base) {
-                Some(listed) if !*listed => *listed = true,
-                _ => return Err(format!("base {} is benched twice, or does not exist", entry.base)),
-            }
+        for Benched { base, .. } in &now.benched {
+            let new = listed.get_mut(*base).is_some_and(|listed| !std::mem::replace(listed, true));
+            ensure(new, format_args!("base {base} is benched twice, or does not exist"))?;
         }
-        if listed.iter().zip(&state.seats).any(|(listed, seat)| *listed != seat.benched) {
-            return Err("the benched bases and their list differ".into());
-        }
-        Ok(())
+        let agree = listed.iter().zip(seats).all(|(listed, seat)| *listed == seat.benched);
+        ensure(agree, "the benched bases and their list differ")
     }
 
     fn restore(&mut self, state: &State) -> Result<(), EnsembleError> {
@@ -186,12 +177,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 (saved.epoch, saved.range, saved.benched, saved.tally);
             seat.name.clone_from(&saved.name);
         }
-        (self.id, self.range, self.remaining) = (state.id, state.range, state.remaining);
-        (self.since, self.round, self.era) = (state.since, state.round, state.era);
-        (self.home, self.clipped) = (state.home, state.clipped);
-        self.learned.clone_from(&state.learned);
-        self.guard.clone_from(&state.guard);
-        self.benched.clone_from(&state.benched);
+        self.id = state.id;
+        self.now.clone_from(&state.now);
         Ok(())
     }
 }

@@ -36,7 +36,7 @@ crate::params! {
 pub type BlackBox = Ruled<BlackBoxRule>;
 
 /// The rule of [`BlackBox`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlackBoxRule {
     scale: f64,
     /// The largest weight that losses carry from outside.
@@ -118,14 +118,9 @@ impl Rule for BlackBoxRule {
             scale: params.scale,
             outer: setup.range,
             log_horizon: setup.horizon.map_or(1.0, |rounds| (rounds as f64).ln().max(1.0)),
-            candidate: 0,
-            round: 0,
-            before: 0.0,
-            lead: 0.0,
-            stretch: 0.0,
-            share: 0.0,
             sums: zeros.clone(),
             plays: zeros,
+            ..Self::default()
         };
         rule.before = rule.stability(&Roster::new(setup.bases)).sqrt() * rule.log_horizon;
         Ok(rule)

@@ -67,7 +67,6 @@ impl Rule for Exp3PRule {
             None => 0.95 * (bases.ln() / (horizon()? * bases * setup.range)).sqrt(),
         };
         let bonus = match params.bonus {
-            Some(0.0) => 0.0,
             Some(bonus) => bonus,
             None => ((bases / params.delta).ln() / (horizon()? * bases)).sqrt(),
         };

@@ -124,9 +124,8 @@ impl MasterSetup {
     fn check(&self) -> Result<(), ParamError> {
         require(self.bases != 0, "bases", self.bases, "at least 1")?;
         require(self.horizon != Some(0), "horizon", 0, "at least 1")?;
-        if !(self.bounds.is_empty() || self.bounds.len() == self.bases) {
-            return Err(ParamError::new("bounds", self.bounds.len(), "as many as there are bases"));
-        }
+        let told = self.bounds.is_empty() || self.bounds.len() == self.bases;
+        require(told, "bounds", self.bounds.len(), "as many as there are bases")?;
         require((1.0..f64::INFINITY).contains(&self.range), "range", self.range, "finite and at least 1")?;
         memory::claim("the number of bases", self.bases, 8 * self.bases as u128)
     }

@@ -120,15 +120,12 @@ impl Credited<'_> {
 /// A master that follows the rule `R`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruled<R: Rule> {
-    params: R::Params,
-    setup: MasterSetup,
-    roster: Roster,
-    rule: R,
-    probabilities: Vec<f64>,
+    now: State<R>,
     orders: Vec<(usize, Order)>,
 }
 
-#[derive(Serialize, Deserialize)]
+/// What a snapshot keeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound = "")]
 struct State<R: Rule> {
     params: R::Params,
@@ -160,81 +157,85 @@ impl<R: Rule> Ruled<R> {
         rule.distribute(&roster, &mut probabilities);
         // No more than all can be told to widen at once, and few are.
         let orders = Vec::with_capacity(setup.bases.min(64));
-        Ok(Self { params, setup: setup.clone(), roster, rule, probabilities, orders })
+        Ok(Self { now: State { params, setup: setup.clone(), roster, rule, probabilities }, orders })
     }
 
     /// Its parameters.
     pub fn params(&self) -> &R::Params {
-        &self.params
+        &self.now.params
     }
 
     /// Its state.
     pub fn rule(&self) -> &R {
-        &self.rule
+        &self.now.rule
     }
 
     /// Who is left.
     pub fn roster(&self) -> &Roster {
-        &self.roster
+        &self.now.roster
     }
 
     /// Has a base join the rule, over the bases of `setup` from then on.
     fn join(&mut self, base: usize, share: f64, setup: &MasterSetup) -> Result<(), MasterError> {
         check_share(share)?;
-        let fresh = R::new(&self.params, setup)?;
-        if self.rule.admitted(base, share, &self.roster, fresh) { Ok(()) } else { Err(MasterError::Fixed) }
+        let fresh = R::new(&self.now.params, setup)?;
+        if self.now.rule.admitted(base, share, &self.now.roster, fresh) {
+            Ok(())
+        } else {
+            Err(MasterError::Fixed)
+        }
     }
 }
 
 impl<R: Rule> Master for Ruled<R> {
     fn probabilities(&self) -> &[f64] {
-        &self.probabilities
+        &self.now.probabilities
     }
 
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
-        self.roster.check(loss, credit, self.setup.losses)?;
-        let (roster, current) = (&self.roster, &self.probabilities[..]);
-        self.rule.learn(Credited { loss, credit, roster, current })?;
-        self.rule.distribute(&self.roster, &mut self.probabilities);
+        self.now.roster.check(loss, credit, self.now.setup.losses)?;
+        let (roster, current) = (&self.now.roster, &self.now.probabilities[..]);
+        self.now.rule.learn(Credited { loss, credit, roster, current })?;
+        self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
         self.orders.clear();
-        for &base in self.rule.widened() {
-            let range = self.setup.range * self.rule.range_of(base).unwrap_or(1.0);
-            self.orders.push((base, Order::Widen { range, remaining: self.rule.remaining() }));
+        for &base in self.now.rule.widened() {
+            let range = self.now.setup.range * self.now.rule.range_of(base).unwrap_or(1.0);
+            self.orders.push((base, Order::Widen { range, remaining: self.now.rule.remaining() }));
         }
         Ok(&self.orders)
     }
 
     fn retire(&mut self, base: usize) -> Result<(), MasterError> {
-        self.roster.retire(base)?;
-        self.rule.retired(base, &self.roster);
-        self.rule.distribute(&self.roster, &mut self.probabilities);
+        self.now.roster.retire(base)?;
+        self.now.rule.retired(base, &self.now.roster);
+        self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
         Ok(())
     }
 
     fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
-        let mut setup = self.setup.clone();
+        let mut setup = self.now.setup.clone();
         setup.bases += 1;
         if !setup.bounds.is_empty() {
             setup.bounds.push(None);
         }
-        self.join(self.roster.bases(), share, &setup)?;
-        self.setup = setup;
-        self.roster.add();
-        self.probabilities.push(0.0);
-        self.rule.distribute(&self.roster, &mut self.probabilities);
+        self.join(self.now.roster.bases(), share, &setup)?;
+        self.now.setup = setup;
+        self.now.roster.add();
+        self.now.probabilities.push(0.0);
+        self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
         Ok(&[])
     }
 
     fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
-        if base >= self.roster.bases() {
-            return Err(MasterError::Index { base, bases: self.roster.bases() });
+        if base >= self.now.roster.bases() {
+            return Err(MasterError::Index { base, bases: self.now.roster.bases() });
         }
-        if self.roster.has(base) {
+        if self.now.roster.has(base) {
             return Err(MasterError::Present(base));
         }
-        self.join(base, share, &self.setup.clone())?;
-        self.roster.reinstate(base);
-        self.rule.distribute(&self.roster, &mut self.probabilities);
+        self.join(base, share, &self.now.setup.clone())?;
+        self.now.roster.reinstate(base);
+        self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
         Ok(&[])
     }
 
@@ -242,53 +243,51 @@ impl<R: Rule> Master for Ruled<R> {
         if !(1.0..f64::INFINITY).contains(&range) {
             return Err(MasterError::Range(range));
         }
-        let setup = MasterSetup { range, horizon: remaining, ..self.setup.clone() };
-        *self = Self::new(self.params.clone(), &setup)?;
+        let setup = MasterSetup { range, horizon: remaining, ..self.now.setup.clone() };
+        *self = Self::new(self.now.params.clone(), &setup)?;
         Ok(())
     }
 
     fn range(&self, base: usize) -> Option<f64> {
-        self.rule.range_of(base).map(|range| self.setup.range * range)
+        self.now.rule.range_of(base).map(|range| self.now.setup.range * range)
     }
 
     fn remaining(&self) -> Option<u64> {
-        self.rule.remaining()
+        self.now.rule.remaining()
     }
 
     fn telemetry(&self) -> Telemetry<'_> {
-        Telemetry { rates: self.rule.rates(), audit: None }
+        Telemetry { rates: self.now.rule.rates(), audit: None }
     }
 
     fn describe(&self) -> String {
-        described(R::ENTRY.name, &self.params)
+        described(R::ENTRY.name, &self.now.params)
     }
 
     fn save(&self) -> Vec<u8> {
-        let Self { params, setup, roster, rule, probabilities, .. } = self.clone();
-        snapshot::seal(R::ENTRY.name, VERSION, &State { params, setup, roster, rule, probabilities })
+        snapshot::seal(R::ENTRY.name, VERSION, &self.now)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
-        self.load_of(state, self.setup.bases)
+        self.load_of(state, self.now.setup.bases)
     }
 
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
         let mut read: State<R> = snapshot::open(R::ENTRY.name, VERSION, state)?;
-        ensure(read.params == self.params, "its parameters are others than this master's")?;
-        let mut setup = MasterSetup { bases, ..self.setup.clone() };
+        ensure(read.params == self.now.params, "its parameters are others than this master's")?;
+        let mut setup = MasterSetup { bases, ..self.now.setup.clone() };
         setup.bounds.truncate(bases);
         let band = |s: &MasterSetup| (s.bases, s.bounds.clone(), s.losses);
         ensure(band(&read.setup) == band(&setup), "it is of another band of bases")?;
-        let fresh = Self::new(read.params, &read.setup).map_err(SnapshotError::state)?;
-        read.roster.validate(fresh.setup.bases)?;
-        fresh.rule.admits(&read.rule)?;
+        let fresh = Self::new(read.params.clone(), &read.setup).map_err(SnapshotError::state)?;
+        read.roster.validate(read.setup.bases)?;
+        fresh.now.rule.admits(&read.rule)?;
         let constants = |rule: &R| postcard::to_stdvec(&rule.constants()).ok();
-        if constants(&fresh.rule) != constants(&read.rule) {
-            return Err(SnapshotError::state("its constants do not follow from its parameters").into());
-        }
+        let follow = constants(&fresh.now.rule) == constants(&read.rule);
+        ensure(follow, "its constants do not follow from its parameters")?;
         distribution(&read.probabilities, &read.roster)?;
         read.rule.make_room();
-        *self = Self { roster: read.roster, rule: read.rule, probabilities: read.probabilities, ..fresh };
+        *self = Self { now: read, orders: fresh.orders };
         Ok(())
     }
 }

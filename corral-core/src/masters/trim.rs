@@ -61,7 +61,7 @@ crate::params! {
 pub type Trim = Ruled<TrimRule>;
 
 /// The rule of [`Trim`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrimRule {
     halving: bool,
     scale: f64,
@@ -241,7 +241,7 @@ impl Rule for TrimRule {
         let bases = setup.bases;
         // Losses whose own weights reach rho: the condition on the rate scales with them.
         let cap = LARGEST_RATE / setup.range;
-        Ok(Self {
+        let mut rule = Self {
             halving,
             scale: params.scale.unwrap_or(if halving { 0.5 } else { 1.0 }),
             memory: params.memory,
@@ -250,18 +250,14 @@ impl Rule for TrimRule {
             horizon: setup.horizon,
             round: 1,
             rate: cap,
-            moment: 0.0,
             inverse: vec![bases as f64; bases],
             means: vec![0.0; bases],
             plays: vec![0.0; bases],
             spent: vec![0.0; bases],
-            total: (0.0, 0.0),
-            plain: vec![1.0 / bases as f64; bases],
-            next: vec![0.0; bases],
-            shown: vec![0.0; bases],
-            fresh: vec![0.0; bases],
-            estimates: vec![0.0; bases],
-        })
+            ..Self::default()
+        };
+        rule.make_room();
+        Ok(rule)
     }
 
     fn takes_real_losses(_: &TrimParams) -> bool {

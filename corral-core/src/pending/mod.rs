@@ -5,7 +5,7 @@ mod journal;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::snapshot::{self, SnapshotError};
 use crate::{Ensemble, EnsembleError, Feedback, Master, Metrics, Outcome, Refused, Ticket};
@@ -53,15 +53,24 @@ const MEMORY: usize = 8;
 /// assert!(pending.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Serialize, Deserialize)]
+#[serde(try_from = "State<X, D>")]
+#[serde(bound(
+    serialize = "X: Serialize, D: Serialize",
+    deserialize = "X: Deserialize<'de>, D: DeserializeOwned"
+))]
 pub struct Pending<X, D> {
     capacity: usize,
+    #[serde(serialize_with = "pairs")]
     waiting: BTreeMap<u64, Waiting<X, D>>,
     next: u64,
     /// What became of the last ids, in order; the last of them is `next - 1`.
     fates: VecDeque<Fate>,
     counts: PendingCounts,
     /// Losses and calls for tickets that do not wait: no part of a snapshot, for they change nothing.
+    #[serde(skip)]
     refused: u64,
+    #[serde(skip)]
     journal: Option<Journal<X, D>>,
 }
 
@@ -333,13 +342,12 @@ impl<X, D: Clone + PartialEq> Pending<X, D> {
     }
 }
 
-#[derive(Serialize)]
-struct StateRef<'a, X, D> {
-    capacity: u64,
-    waiting: Vec<(u64, &'a Waiting<X, D>)>,
-    next: u64,
-    fates: &'a VecDeque<Fate>,
-    counts: PendingCounts,
+/// Tickets that wait, with their ids.
+fn pairs<X: Serialize, D: Serialize, S: Serializer>(
+    waiting: &BTreeMap<u64, Waiting<X, D>>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    to.collect_seq(waiting)
 }
 
 #[derive(Deserialize)]
@@ -354,19 +362,9 @@ struct State<X, D> {
 }
 
 impl<X: Serialize, D: Serialize> Pending<X, D> {
-    fn state(&self) -> StateRef<'_, X, D> {
-        StateRef {
-            capacity: self.capacity as u64,
-            waiting: self.waiting.iter().map(|(id, w)| (*id, w)).collect(),
-            next: self.next,
-            fates: &self.fates,
-            counts: self.counts,
-        }
-    }
-
     /// Everything, as a framed snapshot ([`crate::snapshot`]).
     pub fn save(&self) -> Vec<u8> {
-        snapshot::seal(NAME, VERSION, &self.state())
+        snapshot::seal(NAME, VERSION, self)
     }
 }
 
@@ -426,18 +424,6 @@ impl<X, D> fmt::Debug for Pending<X, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { capacity, waiting, next, counts, .. } = self;
         write!(f, "Pending {{ capacity: {capacity}, waiting: {}, next: {next}, {counts:?} }}", waiting.len())
-    }
-}
-
-impl<X: Serialize, D: Serialize> Serialize for Pending<X, D> {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        self.state().serialize(to)
-    }
-}
-
-impl<'de, X: Deserialize<'de>, D: DeserializeOwned> Deserialize<'de> for Pending<X, D> {
-    fn deserialize<S: serde::Deserializer<'de>>(from: S) -> Result<Self, S::Error> {
-        Self::try_from(State::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }
 

@@ -44,12 +44,7 @@ pub enum Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Arms => "arms",
-            Self::Contextual => "contextual",
-            Self::Points => "points",
-            Self::Any => "any",
-        })
+        self.serialize(f)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{SetError, error};
-use crate::vectors::{distance, dot};
+use crate::vectors::{distance, dot, first_least};
 
 /// Finitely many points of R^d, in the order in which they were given. Not convex: its projection is the nearest
 /// point.
@@ -103,12 +103,12 @@ impl Finite {
 
     /// The index of the point that minimises <direction, .>; the lowest where several do.
     pub fn minimiser(&self, direction: &[f64]) -> usize {
-        first_minimum(self.iter().map(|p| dot(p, direction)))
+        first_least(self.iter().map(|p| dot(p, direction)))
     }
 
     /// The index of the nearest point; the lowest where several are.
     pub fn nearest(&self, point: &[f64]) -> usize {
-        first_minimum(self.iter().map(|p| distance(p, point)))
+        first_least(self.iter().map(|p| distance(p, point)))
     }
 
     pub(super) fn centre(&self) -> &[f64] {
@@ -118,14 +118,4 @@ impl Finite {
     pub(super) fn outer_radius(&self) -> f64 {
         self.outer_radius
     }
-}
-
-fn first_minimum(values: impl Iterator<Item = f64>) -> usize {
-    let mut best = (f64::INFINITY, 0);
-    for (i, v) in values.enumerate() {
-        if v < best.0 {
-            best = (v, i);
-        }
-    }
-    best.1
 }

@@ -20,7 +20,7 @@ mod polytope;
 #[cfg(test)]
 mod tests;
 
-use crate::vectors::dot;
+use crate::vectors::{dot, first_least};
 pub use error::SetError;
 pub use finite::Finite;
 pub use polytope::Polytope;
@@ -254,20 +254,15 @@ impl Set {
                     *x = if norm > 0.0 { -g / norm } else { 0.0 };
                 }
             }
-            Self::Box { .. } => {
+            Self::Box { .. } | Self::Hypercube { .. } => {
+                let corner = if let Self::Hypercube { dim } = self { corner(*dim) } else { 1.0 };
                 for (x, g) in at.iter_mut().zip(direction) {
-                    *x = if *g > 0.0 { -1.0 } else { 1.0 };
+                    *x = if *g > 0.0 { -corner } else { corner };
                 }
             }
             Self::Simplex { .. } => {
-                let mut best = 0;
-                for (i, g) in direction.iter().enumerate() {
-                    if *g < direction[best] {
-                        best = i;
-                    }
-                }
                 at.fill(0.0);
-                at[best] = 1.0;
+                at[first_least(direction.iter().copied())] = 1.0;
             }
             Self::Polytope(polytope) => polytope.linear_min(direction, at)?,
             Self::Finite(points) => {
@@ -278,11 +273,6 @@ impl Set {
             Self::Sphere { .. } => {
                 at.iter_mut().zip(direction).for_each(|(x, g)| *x = -g);
                 normalise(at);
-            }
-            Self::Hypercube { dim } => {
-                for (x, g) in at.iter_mut().zip(direction) {
-                    *x = if *g > 0.0 { -corner(*dim) } else { corner(*dim) };
-                }
             }
         }
         self.pull_inside(at);

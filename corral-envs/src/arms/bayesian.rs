@@ -1,10 +1,10 @@
 //! A bandit drawn from a prior: the same object that Thompson sampling starts from.
 
-use crate::prelude::*;
 use corral_core::prior::{Noise, Prior};
 
 use super::ARMS;
 use super::stochastic::{bernoulli, gaussian};
+use crate::prelude::*;
 
 params! {
     /// Parameters of a Bayesian bandit.

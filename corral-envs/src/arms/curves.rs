@@ -1,12 +1,12 @@
 //! Arms that are learners: an arm's loss is its learning curve at the number of times it was played.
 
-use crate::prelude::*;
 use std::collections::BTreeMap;
 
 use corral_core::registry::Unknown;
 
 use super::{Moving, Noise, Past};
 use crate::data::{File, Texts, at, resolve};
+use crate::prelude::*;
 
 params! {
     /// Parameters of arms that are learners: arm i costs curve_i(n) in its play after n others. The best in hindsight is the

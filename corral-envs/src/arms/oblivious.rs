@@ -37,10 +37,8 @@ impl Builds for SwitchingParams {
         let phases = self.means.len() as u64;
         let part = |i: u64| (u128::from(ask.rounds) * u128::from(i) / u128::from(phases)) as u64;
         let at = if self.at.is_empty() { (1..phases).map(part).collect() } else { self.at };
-        if at.len() as u64 + 1 != phases {
-            let found = format!("{} switches for {phases} phases", at.len());
-            return Err(ParamError::new("at", found, "one fewer than the phases").into());
-        }
+        let found = format_args!("{} switches for {phases} phases", at.len());
+        require(at.len() as u64 + 1 == phases, "at", found, "one fewer than the phases")?;
         if let Some(i) = at.windows(2).position(|w| w[0] > w[1]) {
             return Err(ParamError::new("at", format!("{} after {}", at[i + 1], at[i]), "in order").into());
         }

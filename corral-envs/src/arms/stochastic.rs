@@ -1,9 +1,9 @@
 //! Stochastic arms: fixed laws, one draw a round.
 
-use crate::prelude::*;
 use rand_distr::Distribution;
 
 use super::{ARMS, Stationary, given};
+use crate::prelude::*;
 
 /// What is said of a stochastic environment.
 const STOCHASTIC: Entry = Entry { kind: Kind::Arms, fits: "stochastic", cost: "O(1)", ..Entry::EMPTY };
@@ -120,10 +120,8 @@ impl Builds for BetaParams {
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("a", &self.a)?;
-        if self.a.len() != self.b.len() {
-            let found = format!("{} numbers", self.b.len());
-            return Err(ParamError::new("b", found, "as many numbers as a").into());
-        }
+        let found = format_args!("{} numbers", self.b.len());
+        require(self.a.len() == self.b.len(), "b", found, "as many numbers as a")?;
         let mut laws = Vec::with_capacity(self.a.len());
         for (a, b) in self.a.iter().zip(&self.b) {
             laws.push(

@@ -1,7 +1,8 @@
 //! Expert advice without structure: every expert recommends at random, one of them is a little better.
 
-use crate::prelude::*;
 use corral_core::policy::Tree;
+
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`Advice`].

@@ -1,10 +1,10 @@
 //! Losses that are linear, or generalised linear, in features; contexts i.i.d. or adversarial.
 
-use crate::prelude::*;
 use corral_core::policy::Linear;
 
 use super::sequence::{Contexts, Features, HALF, Sequence, unit_vector};
 use crate::arms::Noise;
+use crate::prelude::*;
 
 impl Link {
     /// sigma(u), cut to [0, 1] against rounding.

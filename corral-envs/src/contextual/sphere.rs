@@ -1,10 +1,10 @@
 //! Rewards that are linear in features on a sphere, with normal noise, not clipped: the contextual worlds of published
 //! model-selection experiments.
 
-use crate::prelude::*;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::arms::{ARMS, given};
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`Sphere`].

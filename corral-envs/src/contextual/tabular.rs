@@ -99,10 +99,8 @@ pub(super) struct Cells {
 
 impl Cells {
     pub fn new(cells: usize, arms: usize, weights: Vec<f64>, one_hot: bool) -> Result<Self, ParamError> {
-        if !weights.is_empty() && weights.len() != cells {
-            let found = format!("{} numbers", weights.len());
-            return Err(ParamError::new("weights", found, "one number per context"));
-        }
+        let found = format_args!("{} numbers", weights.len());
+        require(weights.is_empty() || weights.len() == cells, "weights", found, "one number per context")?;
         let total: f64 = weights.iter().sum();
         if !weights.is_empty() && ParamError::positive("weights", total).is_err() {
             return Err(ParamError::new("weights", total, "of a positive and finite sum"));

@@ -1,7 +1,8 @@
 //! Contexts uniform in a cube, and a planted decision tree of a given depth.
 
-use crate::prelude::*;
 use corral_core::policy::{Node, Tree};
+
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`TreeWorld`].

@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use corral_core::{ParamError, params, require};
+use corral_core::{ParamError, require};
 
 use super::cells::missing;
-use super::columns::{MOST_BYTES, Missing, Moments, PerColumn, Seen, inverse};
+use super::columns::{MOST_BYTES, Missing, Moments, Seen, inverse};
+use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::rows::{Row, Rows};
 use super::source::at;
 use super::target::{Losses, Target, ordered, value};
@@ -16,59 +17,8 @@ use crate::table::{ColumnInfo, Table};
 /// A file of features with more names than this is hashed.
 const MOST_NAMES: usize = 4096;
 
-/// More features than this are refused: 2^20.
-pub const MOST_FEATURES: usize = 1 << 20;
-
 /// Products of features are cut here, so that one odd row does not outweigh all others.
 const LARGEST_PRODUCT: f64 = 5.0;
-
-params! {
-    /// How categories become numbers.
-    pub enum Encoding {
-        /// One feature per category.
-        #[default]
-        OneHot,
-        /// A fixed number of buckets with signs.
-        Hashed,
-    }
-
-    /// How numbers are scaled.
-    pub enum Scaling {
-        /// Less the mean, divided by the standard deviation, both of the whole file.
-        #[default]
-        Standard,
-        /// To [0, 1], by the smallest and the largest number of the whole file.
-        Range,
-        /// Less the mean, divided by the standard deviation, both of the rows so far (this one included): no row tells of
-        /// a later one.
-        Running,
-        /// As they stand.
-        None,
-    }
-}
-
-/// What a user may say about columns.
-#[derive(Debug, Clone, Default)]
-pub struct Wishes {
-    /// What the losses are made of.
-    pub target: Target,
-    /// Columns that are categorical whatever they look like.
-    pub categorical: Vec<String>,
-    /// Columns that are no features.
-    pub ignore: Vec<String>,
-    /// How categories become numbers.
-    pub encoding: Encoding,
-    /// Buckets of the hashed encoding.
-    pub buckets: usize,
-    /// What becomes of missing cells.
-    pub missing: PerColumn<Missing>,
-    /// How numbers are scaled.
-    pub scaling: Scaling,
-    /// Into how many bins numbers are cut; 0: they stay numbers.
-    pub bins: usize,
-    /// How many features are made of products of two others.
-    pub interactions: usize,
-}
 
 /// What is learned from the first pass over a file.
 pub struct Schema {
@@ -121,7 +71,12 @@ enum Scale {
 
 impl Schema {
     /// Reads the whole file once: every row is checked, so that nothing is half-loaded.
-    pub fn learn(path: &Path, rows: &mut Rows, wishes: &Wishes) -> Result<Self, EnvError> {
+    pub fn learn(
+        path: &Path,
+        rows: &mut Rows,
+        target: &Target,
+        wishes: &DataSetParams,
+    ) -> Result<Self, EnvError> {
         require(wishes.bins != 1, "bins", 1, "0, or at least 2")?;
         let policies: Vec<Missing> = rows.columns.iter().map(|c| wishes.missing.of(c)).collect();
         if wishes.scaling == Scaling::Running && policies.contains(&Missing::Median) {
@@ -136,7 +91,7 @@ impl Schema {
         for name in &wishes.ignore {
             roles[rows.find(name)?] = "ignored";
         }
-        let mut losses = Losses::prepare(rows, &wishes.target)?;
+        let mut losses = Losses::prepare(rows, target)?;
         losses.columns(|column, role| roles[column] = role);
         let wants_values = |c: usize| wishes.bins > 0 || policies[c] == Missing::Median;
         let mut seen: Vec<Seen> = (0..roles.len())
@@ -173,7 +128,7 @@ impl Schema {
                 })?;
             }
             names.add(&row);
-            losses.see(&row, &wishes.target, strict).map_err(|why| at(path, Some(row.line), why))?;
+            losses.see(&row, target, strict).map_err(|why| at(path, Some(row.line), why))?;
         }
         if count == 0 {
             let passed = if dropped > 0 { ": every row has a missing cell" } else { "" };
@@ -192,14 +147,7 @@ impl Schema {
             strict,
             dropping,
             present: Vec::new(),
-            table: Table {
-                file: path.display().to_string(),
-                rows: count,
-                dropped,
-                features: 0,
-                actions: 0,
-                columns: Vec::new(),
-            },
+            table: Table { file: path.display().to_string(), rows: count, dropped, ..Table::default() },
         };
         for (c, mut seen) in seen.into_iter().enumerate() {
             let name = &rows.columns[c];
@@ -228,7 +176,7 @@ impl Schema {
         role: &'static str,
         seen: &mut Seen,
         policy: Missing,
-        wishes: &Wishes,
+        wishes: &DataSetParams,
     ) -> Result<(), String> {
         let before = self.features;
         let mut kind = role;

@@ -1,16 +1,18 @@
 //! Logged bandit feedback with propensities, replayed by rejection.
 
-use crate::prelude::*;
 use std::path::Path;
 
 use corral_core::{Feedback, Space, uniform};
 
 use super::cells::finite;
 use super::columns::{Missing, PerColumn};
-use super::encode::{Encoding, MOST_FEATURES, Scaling, Schema, Wishes};
+use super::encode::Schema;
+use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::rows::{File, Row, Rows, Source};
 use super::source::{at, resolve};
+use super::target::Target;
 use crate::Environment;
+use crate::prelude::*;
 use crate::table::Table;
 
 params! {
@@ -142,15 +144,15 @@ impl LoggedParams {
         ignore.extend([self.action, self.reward, self.propensity]);
         // The row's number and the time are no features.
         ignore.extend(rows.columns.iter().filter(|c| c.is_empty() || *c == "timestamp").cloned());
-        let wishes = Wishes {
+        let wishes = DataSetParams {
             ignore,
             encoding: Encoding::Hashed,
             buckets: self.buckets,
             missing: self.missing,
             scaling: self.scaling,
-            ..Wishes::default()
+            ..DataSetParams::default()
         };
-        let mut schema = Schema::learn(path, &mut rows, &wishes)?;
+        let mut schema = Schema::learn(path, &mut rows, &Target::Absent, &wishes)?;
         let mut sums: Vec<(f64, f64)> = Vec::new();
         let (mut rows, mut row) = (Rows::open(&file)?, Row::default());
         let mut least: f64 = 1.0;

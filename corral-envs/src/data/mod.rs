@@ -9,15 +9,16 @@ mod columns;
 mod dataset;
 mod encode;
 mod logged;
+mod params;
 mod rows;
 mod source;
 mod target;
 
 pub use crate::table::{ColumnInfo, Table};
 pub use columns::{Missing, PerColumn};
-pub use dataset::{DataSet, DataSetParams};
-pub use encode::{Encoding, Scaling};
+pub use dataset::DataSet;
 pub use logged::{Logged, LoggedParams, Replay};
+pub use params::{DataSetParams, Encoding, Scaling};
 pub use rows::Format;
 pub(crate) use rows::{File, Texts};
 pub use source::{DATA_FOLDER, LONGEST_LINE};

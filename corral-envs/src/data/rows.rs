@@ -113,8 +113,14 @@ pub struct Rows {
 
 enum Kind {
     Csv(Box<csv::Reader<Lines>>),
-    Arff { lines: Lines, text: Vec<u8>, header: Box<Arff> },
-    Features { lines: Lines, text: Vec<u8>, vw: bool },
+    Lines { lines: Lines, text: Vec<u8>, reads: Reads },
+}
+
+/// How a line becomes a row.
+enum Reads {
+    Arff(Box<Arff>),
+    Libsvm,
+    Vw,
 }
 
 /// A file played row by row, once or for ever.
@@ -175,22 +181,19 @@ impl Rows {
     pub fn open(file: &File) -> Result<Self, EnvError> {
         let path = &file.path;
         let mut lines = open(path)?;
-        let rows = match file.format.of(path) {
-            format @ (Format::Libsvm | Format::Vw) => {
-                let kind = Kind::Features { lines, text: Vec::new(), vw: format == Format::Vw };
-                Self { path: path.clone(), kind, line: 0, columns: Vec::new(), nominal: Vec::new() }
-            }
+        let (reads, columns, nominal, line) = match file.format.of(path) {
+            Format::Csv | Format::Auto => return Self::csv(file, lines),
+            Format::Libsvm => (Reads::Libsvm, Vec::new(), Vec::new(), 0),
+            Format::Vw => (Reads::Vw, Vec::new(), Vec::new(), 0),
             Format::Arff => {
                 let mut header = Box::new(Arff::read(path, &mut lines)?);
                 let (columns, nominal) = (header.names.clone(), std::mem::take(&mut header.nominal));
                 let line = header.lines;
-                let kind = Kind::Arff { lines, text: Vec::new(), header };
-                Self { path: path.clone(), kind, line, columns, nominal }
+                (Reads::Arff(header), columns, nominal, line)
             }
-            Format::Csv | Format::Auto => Self::csv(file, lines)?,
         };
-        rows.names_differ()?;
-        Ok(rows)
+        let kind = Kind::Lines { lines, text: Vec::new(), reads };
+        Self { path: path.clone(), kind, line, columns, nominal }.checked()
     }
 
     fn csv(file: &File, lines: Lines) -> Result<Self, EnvError> {
@@ -215,11 +218,11 @@ impl Rows {
             c.strip_prefix('c').is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
         let nominal = columns.iter().map(coded).collect();
-        Ok(Self { path: path.clone(), kind: Kind::Csv(Box::new(reader)), line: 1, columns, nominal })
+        Self { path: path.clone(), kind: Kind::Csv(Box::new(reader)), line: 1, columns, nominal }.checked()
     }
 
     /// Refuses a header that has a name twice, or more names than a table has columns.
-    fn names_differ(&self) -> Result<(), EnvError> {
+    fn checked(self) -> Result<Self, EnvError> {
         if self.columns.len() > MOST_COLUMNS {
             let why = format!("{} columns; at most {MOST_COLUMNS} are read", self.columns.len());
             return Err(at(&self.path, Some(self.line), why));
@@ -235,7 +238,7 @@ impl Rows {
                 return Err(at(&self.path, Some(self.line), why));
             }
         }
-        Ok(())
+        Ok(self)
     }
 
     /// The place of a column.
@@ -248,7 +251,7 @@ impl Rows {
 
     /// Whether `?` alone is a missing cell: the format has words of its own for all else.
     pub fn strict(&self) -> bool {
-        matches!(self.kind, Kind::Arff { .. })
+        matches!(self.kind, Kind::Lines { reads: Reads::Arff(_), .. })
     }
 
     /// Reads the next row; false at the end.
@@ -267,84 +270,72 @@ impl Rows {
                 }
                 Ok(true)
             }
-            Kind::Arff { lines, text, header } => loop {
+            Kind::Lines { lines, text, reads } => loop {
                 self.line += 1;
                 row.line = self.line;
                 if !lines.read(text).map_err(|e| broken(path, Some(row.line), &e))? {
                     return Ok(false);
                 }
-                if header.row(text, &mut row.cells).map_err(|why| at(path, Some(row.line), why))? {
+                let read = match reads {
+                    Reads::Arff(header) => header.row(text, &mut row.cells),
+                    Reads::Libsvm => row.parse(text, Row::libsvm),
+                    Reads::Vw => row.parse(text, Row::vw),
+                };
+                if read.map_err(|why| at(path, Some(row.line), why))? {
                     return Ok(true);
                 }
-            },
-            Kind::Features { lines, text, vw } => loop {
-                self.line += 1;
-                row.line = self.line;
-                if !lines.read(text).map_err(|e| broken(path, Some(row.line), &e))? {
-                    return Ok(false);
-                }
-                let line = Some(self.line);
-                let refuse = |why| at(path, line, why);
-                let bare = text.split(|b| *b == b'#').next().unwrap_or_default().trim_ascii();
-                if bare.is_empty() {
-                    continue;
-                }
-                let bare = std::str::from_utf8(bare).map_err(|_| refuse("not UTF-8".to_owned()))?;
-                row.text.clear();
-                row.text.push_str(bare);
-                return if *vw { row.parse_vw() } else { row.parse_libsvm() }.map(|()| true).map_err(refuse);
             },
         }
     }
 }
 
 impl Row {
-    fn parse_libsvm(&mut self) -> Result<(), String> {
+    /// Reads a line of named features; `false` where there is nothing on it.
+    fn parse(&mut self, line: &[u8], read: fn(&mut Self) -> Result<(), String>) -> Result<bool, String> {
+        // What follows # is a comment; an empty line is none.
+        let bare = line.split(|b| *b == b'#').next().unwrap_or_default().trim_ascii();
+        if bare.is_empty() {
+            return Ok(false);
+        }
         self.features.clear();
         self.label.clear();
-        let text = std::mem::take(&mut self.text);
-        let result = (|| {
-            let mut words = words(&text);
-            let label = words.next().ok_or("there is no label")?;
-            self.label.push_str(&text[label]);
-            for word in words {
-                let whole = &text[word.clone()];
-                let (name, value) =
-                    whole.split_once(':').ok_or_else(|| format!("{whole:?} is not index:value"))?;
-                name.parse::<u64>().map_err(|_| format!("{name:?} is not an index"))?;
-                self.features.push((word.start..word.start + name.len(), finite(value)?));
-            }
-            Ok(())
-        })();
-        self.text = text;
-        result
+        self.text.clear();
+        self.text.push_str(std::str::from_utf8(bare).map_err(|_| "not UTF-8")?);
+        read(self).map(|()| true)
     }
 
-    fn parse_vw(&mut self) -> Result<(), String> {
-        self.features.clear();
-        self.label.clear();
-        let text = std::mem::take(&mut self.text);
-        let result = (|| {
-            let bar = text.find('|').ok_or("there is no |")?;
-            let label = text[..bar].split_whitespace().next().ok_or("there is no label before |")?;
-            self.label.push_str(label);
-            for word in words(&text[bar..]) {
-                let (from, to) = (word.start + bar, word.end + bar);
-                let whole = &text[from..to];
-                // `|name` opens a namespace; its features are told apart by their own names.
-                if whole.starts_with('|') {
-                    continue;
-                }
-                let (name, value) = match whole.rsplit_once(':') {
-                    Some((name, value)) => (name, finite(value)?),
-                    None => (whole, 1.0),
-                };
-                self.features.push((from..from + name.len(), value));
+    fn libsvm(&mut self) -> Result<(), String> {
+        let Self { features, text, label, .. } = self;
+        let mut words = words(text);
+        label.push_str(&text[words.next().ok_or("there is no label")?]);
+        for word in words {
+            let whole = &text[word.clone()];
+            let (name, value) =
+                whole.split_once(':').ok_or_else(|| format!("{whole:?} is not index:value"))?;
+            name.parse::<u64>().map_err(|_| format!("{name:?} is not an index"))?;
+            features.push((word.start..word.start + name.len(), finite(value)?));
+        }
+        Ok(())
+    }
+
+    fn vw(&mut self) -> Result<(), String> {
+        let Self { features, text, label, .. } = self;
+        let bar = text.find('|').ok_or("there is no |")?;
+        label.push_str(text[..bar].split_whitespace().next().ok_or("there is no label before |")?);
+        for word in words(&text[bar..]) {
+            let (from, to) = (word.start + bar, word.end + bar);
+            let whole = &text[from..to];
+            // `|name` opens a namespace; its features are told apart by their own names.
+            if whole.starts_with('|') {
+                continue;
             }
-            Ok(())
-        })();
-        self.text = text;
-        result
+            let (name, value) = match whole.rsplit_once(':') {
+                Some((name, value)) => (name, finite(value)?),
+                None => (whole, 1.0),
+            };
+            features.push((from..from + name.len(), value));
+        }
+        Ok(())
     }
 }
 

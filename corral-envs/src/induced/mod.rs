@@ -10,7 +10,8 @@ mod build;
 mod schedule;
 
 use corral_core::{
-    Arm, Context, Decision, Feedback, Observation, Point, Rng, Setup, Space, params, require, uniform,
+    Arm, Context, Decision, Feedback, Observation, Point, Rng, Setup, Space, forward, params, require,
+    uniform,
 };
 
 pub use build::{Around, BurstsParams, RangeParams, RecordedParams, SCHEDULES, induce};
@@ -163,8 +164,13 @@ impl<E, D> Induced<E, D> {
 }
 
 impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X, D> for Induced<E, D> {
-    fn setup(&self) -> Setup {
-        self.world.setup()
+    forward! { (self.world):
+        fn setup(&self) -> Setup;
+        fn context(&self) -> &X;
+        fn mean_loss(&self, decision: &D) -> f64;
+        fn best_so_far(&self) -> f64;
+        fn facts(&self) -> Vec<(&'static str, f64)>;
+        fn table(&self) -> Option<&crate::table::Table>;
     }
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
@@ -175,17 +181,9 @@ impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X,
         Ok(())
     }
 
-    fn context(&self) -> &X {
-        self.world.context()
-    }
-
     fn loss(&self, decision: &D) -> f64 {
         // f'_t(theta, x) = f_t(theta, x)/p_t or 0; NaN outside the space either way.
         self.world.loss(decision) * self.weight()
-    }
-
-    fn mean_loss(&self, decision: &D) -> f64 {
-        self.world.mean_loss(decision)
     }
 
     fn play(&mut self, decision: &D) -> Result<Feedback, EnvError> {
@@ -239,18 +237,6 @@ impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X,
 
     fn range(&self) -> f64 {
         self.range * self.world.range()
-    }
-
-    fn best_so_far(&self) -> f64 {
-        self.world.best_so_far()
-    }
-
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        self.world.facts()
-    }
-
-    fn table(&self) -> Option<&crate::table::Table> {
-        self.world.table()
     }
 }
 

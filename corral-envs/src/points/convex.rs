@@ -1,6 +1,5 @@
 //! Convex Lipschitz losses that an oblivious adversary chooses.
 
-use crate::prelude::*;
 use std::f64::consts::PI;
 
 use corral_core::set::SetError;
@@ -8,6 +7,7 @@ use corral_core::vectors::distance;
 
 use super::adversarial::check_variant;
 use super::{POINTS, PointLoss, PointWorld, SetSpec, fill_sphere, misleads};
+use crate::prelude::*;
 
 params! {
     /// Parameters of [`AdversarialConvex`].
@@ -78,7 +78,7 @@ const RIPPLE: f64 = 0.05;
 /// sphere and v_t a direction (variant 1: the opposite one in the first third). On the ball, where
 /// v_t = e_1, this is the reference instance. Huber's loss takes the place of the norm, or the largest coordinate of
 /// x - (centre - 0.6 r v_t) with additive noise.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct AdversarialConvex {
     shape: Shape,
     variant: u8,
@@ -119,10 +119,8 @@ impl AdversarialConvex {
             axis,
             target: vec![0.0; dim],
             mean_target: vec![0.0; dim],
-            ripple: 0.0,
-            ahead: 0.0,
-            behind: 0.0,
             nodes: sphere_nodes(dim),
+            ..Self::default()
         }
     }
 

@@ -40,21 +40,16 @@ impl Builds for NormalLinearParams {
         let dim = set.dim();
         let theta = if self.theta.is_empty() {
             let support = if self.support == 0 { dim } else { self.support };
-            if !(2..=dim).contains(&support) {
-                return Err(
-                    ParamError::new("support", support, "at least 2 and at most the dimension").into()
-                );
-            }
+            let must = "at least 2 and at most the dimension";
+            require((2..=dim).contains(&support), "support", support, must)?;
             let ramp = |i: usize| if i < support { i as f64 } else { 0.0 };
             let norm: f64 = (0..support).map(|i| ramp(i) * ramp(i)).sum::<f64>().sqrt();
             (0..dim).map(|i| self.length * ramp(i) / norm).collect()
         } else {
             self.theta
         };
-        if theta.len() != dim {
-            let found = format!("{} numbers", theta.len());
-            return Err(ParamError::new("theta", found, "as long as the dimension").into());
-        }
+        let found = format_args!("{} numbers", theta.len());
+        require(theta.len() == dim, "theta", found, "as long as the dimension")?;
         // The loss is 1 - reward: its linear part is -theta.
         let direction: Vec<f64> = theta.iter().map(|w| -w).collect();
         let (offset, sd) = (self.offset, self.sd);

@@ -1,11 +1,9 @@
 //! The instances over points on which reference regrets are published, by name.
 
-use crate::prelude::*;
-use corral_core::vectors;
-
 use super::adversarial::{AdversarialLinearParams, check_variant};
 use super::convex::AdversarialConvexParams;
 use super::{POINTS, PointLoss, PointWorld, misleads};
+use crate::prelude::*;
 
 params! {
     /// Parameters of the reference ball: the unit ball with the linear losses of `adversarial-linear` at gap and noise
@@ -116,7 +114,7 @@ impl PointLoss for ReferenceSimplex {
     }
 
     fn loss(&self, x: &[f64]) -> f64 {
-        vectors::dot(&self.costs, x).clamp(0.0, 1.0)
+        dot(&self.costs, x).clamp(0.0, 1.0)
     }
 
     fn mean(&self, x: &[f64]) -> f64 {

@@ -1,9 +1,9 @@
 //! The set of decisions as a spec names it.
 
-use crate::prelude::*;
 use corral_core::set::SetError;
 
 use super::fill_sphere;
+use crate::prelude::*;
 
 /// A set of decisions: a word, of which `dim` and `points` say the size, or one written out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,9 +105,7 @@ impl SetSpec {
 
 fn cross_polytope(dim: usize) -> Result<Set, EnvError> {
     require(dim <= 8, "dim", dim, "at most 8 for a cross-polytope")?;
-    let rows: Vec<Vec<f64>> = (0..1u32 << dim)
-        .map(|mask| (0..dim).map(|j| if mask >> j & 1 == 1 { 1.0 } else { -1.0 }).collect())
-        .collect();
+    let rows = Set::cube(dim)?.vertices(1 << dim).unwrap_or_default();
     let bounds = vec![1.0; rows.len()];
     Ok(Set::polytope(&rows, &bounds)?)
 }
@@ -121,8 +119,7 @@ fn corners(dim: usize, points: usize, rng: &mut dyn Rng) -> Result<Set, EnvError
         if all > MOST_POINTS {
             return Err(ParamError::new("dim", dim, "at most 16 for all corners of a cube").into());
         }
-        let every: Vec<Vec<f64>> = (0..all).map(corner).collect();
-        return Ok(Set::finite(&every)?);
+        return Ok(Set::finite(&Set::cube(dim)?.vertices(all).unwrap_or_default())?);
     }
     require(points <= all, "points", points, "at most 2^dim corners")?;
     // Floyd's sampling: `points` different numbers below 2^dim.

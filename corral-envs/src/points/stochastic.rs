@@ -83,8 +83,7 @@ fn hidden(params: &StochasticLinearParams, dim: usize, rng: &mut dyn Rng) -> Res
     let mut c = params.parameter.clone();
     if c.is_empty() {
         let (size, groups) = match params.structure {
-            Structure::Dense => (1, dim),
-            Structure::Sparse => (1, dim),
+            Structure::Dense | Structure::Sparse => (1, dim),
             Structure::GroupSparse => {
                 if params.group == 0 || !dim.is_multiple_of(params.group) {
                     return Err(ParamError::new("group", params.group, "a divisor of the dimension").into());
@@ -93,11 +92,8 @@ fn hidden(params: &StochasticLinearParams, dim: usize, rng: &mut dyn Rng) -> Res
             }
         };
         let wanted = if params.structure == Structure::Dense { groups } else { params.support };
-        if wanted == 0 || wanted > groups {
-            return Err(
-                ParamError::new("support", wanted, "at least 1 and at most the number of groups").into()
-            );
-        }
+        let must = "at least 1 and at most the number of groups";
+        require((1..=groups).contains(&wanted), "support", wanted, must)?;
         // The first `wanted` of a shuffle (Fisher and Yates).
         let mut order: Vec<usize> = (0..groups).collect();
         for i in 0..wanted {
