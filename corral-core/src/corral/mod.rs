@@ -20,6 +20,7 @@ mod engine;
 mod members;
 mod mixture;
 mod params;
+mod round;
 mod state;
 
 use rand_core::Rng;
@@ -29,8 +30,7 @@ pub use params::{CorralParams, Horizon, Rate, Step};
 
 use self::engine::{Engine, Lazy};
 use self::state::State;
-use crate::audit::{Audit, Auditor, Round};
-use crate::omd::Losses;
+use crate::audit::{Audit, Auditor};
 use crate::{Credit, LossDomain, Master, MasterError, Order, ParamError, Telemetry, memory};
 
 /// Length of the first epoch when the horizon is unknown.
@@ -266,110 +266,6 @@ impl Corral {
             self.ranges.iter().enumerate().for_each(|(i, range)| self.engine.watch(i, *range));
         }
     }
-
-    /// Lines "Update" and "Set pbar", with the loss of one base estimated by `loss` times its weight. A step with all rates multiplied
-    /// by a number is one with all losses multiplied by it. Comparisons are written so that NaN fails.
-    #[inline(always)]
-    fn descend_one(&mut self, loss: f64, base: usize, weight: f64) -> Result<(), MasterError> {
-        let Some(range) = self.ranges.get(base) else {
-            return Err(MasterError::Index { base, bases: self.params.bases });
-        };
-        // Nothing was promised that is below the range.
-        if !(weight >= 0.0 && weight <= *range) {
-            check_weight(base, weight, self.promised[base])?;
-        }
-        if loss != 0.0 {
-            self.engine.step_one(base, loss * self.epoch.fall() * weight)?;
-        }
-        Ok(())
-    }
-
-    /// As [`descend_one`](Self::descend_one), for every base.
-    fn descend_all(&mut self, loss: f64, weights: &[f64]) -> Result<(), MasterError> {
-        let bases = self.params.bases;
-        if weights.len() != bases {
-            return Err(MasterError::Length { found: weights.len(), bases });
-        }
-        for (i, (weight, range)) in weights.iter().zip(&self.promised).enumerate() {
-            check_weight(i, *weight, *range)?;
-        }
-        if loss != 0.0 {
-            let loss = loss * self.epoch.fall();
-            self.estimates.clear();
-            self.estimates.extend(weights.iter().map(|weight| loss * weight));
-            self.engine.step_all(&self.estimates)?;
-        }
-        Ok(())
-    }
-
-    /// Line "if 1/pbar_{t+1,i} > rho_{t,i}".
-    #[inline(always)]
-    fn widen(&mut self, base: usize) {
-        let mixed = self.engine.probability(base);
-        if mixed * self.ranges[base] < 1.0 + 1e-12 && 1.0 / mixed > self.ranges[base] && mixed > 0.0 {
-            self.widened(base, 2.0 / mixed);
-        }
-    }
-
-    fn widen_all(&mut self) {
-        if !self.engine.is_flat() {
-            return (0..self.params.bases).for_each(|i| self.widen(i));
-        }
-        let mut fallen = std::mem::take(&mut self.fallen);
-        self.engine.fallen(&mut fallen);
-        fallen.iter().for_each(|i| self.widen(*i as usize));
-        self.fallen = fallen;
-    }
-
-    #[cold]
-    fn widened(&mut self, base: usize, range: f64) {
-        // rho_{t+1,i} = 2/pbar_{t+1,i}, eta_{t+1,i} = beta eta_{t,i}        Algorithm 1
-        self.ranges[base] = range;
-        self.engine.set_rate(base, self.epoch.beta() * self.engine.rate(base));
-        self.rates.forget();
-        if self.is_signed() {
-            self.engine.watch(base, range);
-        }
-        self.changes[base] += 1;
-        let range = range * self.epoch.outer;
-        self.promised[base] = self.promised[base].max(range);
-        self.orders.push((base, Order::Widen { range, remaining: Some(self.epoch.remaining()) }));
-    }
-
-    /// After the last round of an epoch the next begins, twice as long.
-    #[cold]
-    fn next_epoch(&mut self) {
-        let retired: Vec<bool> = (0..self.params.bases).map(|i| self.engine.is_retired(i)).collect();
-        let length = self.epoch.length.saturating_mul(2);
-        self.begin(Epoch::start(&self.params, length, self.epoch.outer), |i| retired[i]);
-        self.orders.clear();
-        let (outer, remaining) = (self.epoch.outer, Some(length));
-        for (base, range) in self.ranges.iter().enumerate().filter(|(i, _)| !retired[*i]) {
-            self.orders.push((base, Order::StartOver { range: range * outer, remaining }));
-        }
-    }
-
-    /// Shows the finished round to the auditor.
-    #[cold]
-    fn show(&mut self, loss: f64, credit: &Credit<'_>) {
-        let Some(mut auditor) = self.auditor.take() else { return };
-        if let Credit::Shared(weights) = *credit {
-            self.estimates.clear();
-            self.estimates.extend(weights.iter().map(|weight| loss * weight));
-        }
-        let losses = match *credit {
-            Credit::Chosen { base, weight } => Losses::OneHot { index: base, loss: loss * weight },
-            Credit::Shared(_) => Losses::Dense(&self.estimates),
-        };
-        auditor.observe(&Round {
-            losses,
-            distribution: self.distribution(),
-            probabilities: self.probabilities(),
-            rates: self.rates(),
-            ranges: &self.ranges,
-        });
-        self.auditor = Some(auditor);
-    }
 }
 
 /// Whether two numbers agree but for the rounding of another platform.
@@ -377,71 +273,31 @@ fn close(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * b.abs()
 }
 
-#[inline]
-fn check_weight(base: usize, weight: f64, range: f64) -> Result<(), MasterError> {
-    if weight >= 0.0 && weight <= range * SLACK {
-        Ok(())
-    } else {
-        Err(MasterError::Weight { base, weight, range })
-    }
-}
-
 impl Master for Corral {
     fn probabilities(&self) -> &[f64] {
         self.probabilities()
     }
 
+    #[inline]
     fn probability(&self, base: usize) -> f64 {
         self.engine.probability(base)
     }
 
     /// One number of the generator; for the flat step two or three, as it draws by rejection.
+    #[inline]
     fn sample(&self, rng: &mut dyn Rng) -> usize {
         self.engine.sample(rng)
     }
 
     /// A round is one update. Credit of a retired base moves nothing; a weight may be as large as any range that
     /// was ever promised, as credit may come late.
+    #[inline]
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
-        if !self.params.losses.contains(loss) {
-            return Err(MasterError::Loss(loss));
+        // The numbers of a credit go on in registers.
+        match credit {
+            Credit::Chosen { base, weight } => self.update_one(loss, base, weight),
+            Credit::Shared(weights) => self.update_all(loss, weights),
         }
-        // l_i = f weight_i; with a baseline m + (f - m) weight_i, of which the constant m moves nothing.
-        let mean = if self.params.baseline { self.epoch.losses.0 / self.epoch.losses.1 } else { 0.0 };
-        let centred = loss - mean;
-        match &credit {
-            Credit::Chosen { base, weight } => self.descend_one(centred, *base, *weight)?,
-            Credit::Shared(weights) => self.descend_all(centred, weights)?,
-        }
-        self.epoch.losses.0 += loss;
-        self.epoch.losses.1 += 1.0;
-        self.epoch.round += 1;
-        // What was just written is slow to read back as part of the slice that is returned.
-        if !self.orders.is_empty() {
-            self.orders.clear();
-        }
-        if centred != 0.0 {
-            match &credit {
-                // Where one base loses, no other's probability falls.
-                Credit::Chosen { base, .. } if centred > 0.0 => self.widen(*base),
-                _ => self.widen_all(),
-            }
-        }
-        if self.auditor.is_some() {
-            self.show(centred, &credit);
-        }
-        if self.epoch.round >= self.epoch.length {
-            match self.params.horizon {
-                Horizon::Known(_) if self.epoch.round == self.epoch.length => {}
-                // Nothing is proven from here on.
-                Horizon::Known(_) => {
-                    self.auditor = None;
-                    self.rates.forget();
-                }
-                Horizon::Restart | Horizon::Unknown => self.next_epoch(),
-            }
-        }
-        Ok(&self.orders)
     }
 
     fn retire(&mut self, base: usize) -> Result<(), MasterError> {

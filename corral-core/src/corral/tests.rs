@@ -1,7 +1,7 @@
 use super::engine::EngineState;
 use super::*;
 use crate::SnapshotError;
-use crate::omd::{BarrierState, LogBarrier};
+use crate::omd::{BarrierState, LogBarrier, Losses};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 

@@ -1,6 +1,6 @@
 //! The dense step: a pass or two over all numbers.
 
-use super::kernel::{self, Block, ONE_HOT, Sink, Sums, WIDTH, blocks};
+use super::kernel::{self, Block, ONE_HOT, Rest, Sink, Sums, WIDTH, blocks};
 use super::{Losses, OmdError, OmdInfo, OmdParams, check_start, saved};
 
 /// A distribution that moves by steps of Algorithm 2. Read back, it continues to the last bit.
@@ -233,7 +233,7 @@ impl LogBarrier {
         let rest = missing * pace;
         // F' is at most 8 times what it was, and 1/F' is known but for about x^2 of it: what the sum lacks then is below rounding.
         if self.reach(rest, 8.0 * self.slope) <= SHORT * SHORT && missing.abs() * (x * x) <= 2e-17 {
-            return Some(self.finish::<true>(lambda, rest, 1, &mut sink));
+            return Some(self.finish::<true>(Rest { lambda, pace, missing }, 1, &mut sink));
         }
         let info =
             self.approach(lambda, sink).map(|info| OmdInfo { iterations: info.iterations + 1, ..info });
@@ -352,7 +352,9 @@ impl LogBarrier {
             let reach = self.reach(rest, sums.slope);
             if reach <= SERIES * SERIES {
                 let solved = sums.residual(rest).abs() <= self.params.tolerance;
-                return solved.then(|| self.finish::<false>(lambda, rest, iterations, &mut sink));
+                return solved.then(|| {
+                    self.finish::<false>(Rest { lambda, pace: rest, missing: 1.0 }, iterations, &mut sink)
+                });
             }
             if !(reach <= FAR * FAR) {
                 return None;
@@ -366,18 +368,17 @@ impl LogBarrier {
         kernel::evaluate::<true>(&self.inverse, &self.rates, lambda, &mut self.q)
     }
 
-    /// Goes to lambda + rest from the evaluation at lambda.
+    /// Goes the rest of the way.
     #[inline(always)]
     pub(super) fn finish<const SHORT: bool>(
         &mut self,
-        lambda: f64,
-        rest: f64,
+        rest: Rest,
         iterations: usize,
         sink: &mut impl Sink,
     ) -> OmdInfo {
         let Self { inverse, rates, q, p, .. } = self;
-        let sums = kernel::commit::<SHORT>(inverse, rates, (lambda, rest), q, p, sink);
+        let sums = kernel::commit::<SHORT>(inverse, rates, rest, q, p, sink);
         self.weigh(sums.slope, sums.curve);
-        OmdInfo { lambda: lambda + rest, residual: sums.total - 1.0, iterations }
+        OmdInfo { lambda: rest.lambda + rest.pace * rest.missing, residual: sums.total - 1.0, iterations }
     }
 }

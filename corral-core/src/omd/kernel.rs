@@ -3,6 +3,7 @@
 use std::array;
 use std::iter::Sum;
 use std::ops::Range;
+use std::slice::{from_mut, from_ref};
 
 /// Numbers come in blocks, so that no loop has a remainder. What pads the last block has w infinite, eta and p zero.
 pub(crate) type Block = [f64; WIDTH];
@@ -114,7 +115,6 @@ impl Sum for Sums {
 }
 
 /// The sums of a run of blocks, in lanes.
-#[derive(Default)]
 struct Lanes {
     total: [f64; LANES],
     slope: [f64; LANES],
@@ -122,6 +122,9 @@ struct Lanes {
 }
 
 impl Lanes {
+    /// To -0 anything is added without an addition: -0 + x is x, and 0 + x is not where x is -0.
+    const EMPTY: Self = Self { total: [-0.0; LANES], slope: [-0.0; LANES], curve: [-0.0; LANES] };
+
     #[inline(always)]
     fn sums(&self) -> Sums {
         Sums { total: add(self.total), slope: add(self.slope), curve: add(self.curve) }
@@ -131,10 +134,12 @@ impl Lanes {
 /// The sums at `lambda`, of which the last two are 0 unless `ALL` are wanted; leaves the reciprocals in `q`.
 #[inline(always)]
 pub(crate) fn evaluate<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    if w.len() <= RUN {
-        return evaluate_run::<ALL>(w, rates, lambda, q);
+    match (w, rates, &mut *q) {
+        // Most bands are this small, and need no loop.
+        ([w], [e], [q]) => evaluate_run::<ALL>(from_ref(w), from_ref(e), lambda, from_mut(q)),
+        _ if w.len() <= RUN => evaluate_run::<ALL>(w, rates, lambda, q),
+        _ => evaluate_long::<ALL>(w, rates, lambda, q),
     }
-    evaluate_long::<ALL>(w, rates, lambda, q)
 }
 
 #[cold]
@@ -145,7 +150,7 @@ fn evaluate_long<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: 
 
 #[inline(always)]
 fn evaluate_run<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    let mut lanes = Lanes::default();
+    let mut lanes = Lanes::EMPTY;
     let n = w.len();
     let (rates, q) = (&rates[..n], &mut q[..n]);
     for b in 0..n {
@@ -164,6 +169,14 @@ fn evaluate_run<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &
     lanes.sums()
 }
 
+/// What is left of the way from an evaluation at lambda to the root: a product, whose second factor is known last.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest {
+    pub lambda: f64,
+    pub pace: f64,
+    pub missing: f64,
+}
+
 /// Moves on from the reciprocals `q` at `lambda` by a small `rest`, without a division: with z = eta q rest,
 ///
 /// ```text
@@ -175,23 +188,26 @@ fn evaluate_run<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &
 pub(crate) fn commit<const SHORT: bool>(
     w: &mut [Block],
     rates: &[Block],
-    at: (f64, f64),
+    at: Rest,
     q: &[Block],
     p: &mut [Block],
     sink: &mut impl Sink,
 ) -> Sums {
     let n = w.len();
-    if n <= RUN {
-        return commit_run::<SHORT>(0..n, w, rates, at, q, p, sink);
+    match (w, rates, q, p) {
+        ([w], [e], [q], [p]) => {
+            commit_run::<SHORT>(0..1, from_mut(w), from_ref(e), at, from_ref(q), from_mut(p), sink)
+        }
+        (w, rates, q, p) if n <= RUN => commit_run::<SHORT>(0..n, w, rates, at, q, p, sink),
+        (w, rates, q, p) => commit_long::<SHORT>(w, rates, at, q, p, sink),
     }
-    commit_long::<SHORT>(w, rates, at, q, p, sink)
 }
 
 #[cold]
 fn commit_long<const SHORT: bool>(
     w: &mut [Block],
     rates: &[Block],
-    at: (f64, f64),
+    at: Rest,
     q: &[Block],
     p: &mut [Block],
     sink: &mut impl Sink,
@@ -206,13 +222,14 @@ fn commit_run<const SHORT: bool>(
     run: Range<usize>,
     w: &mut [Block],
     rates: &[Block],
-    (lambda, rest): (f64, f64),
+    Rest { lambda, pace, missing }: Rest,
     q: &[Block],
     p: &mut [Block],
     sink: &mut impl Sink,
 ) -> Sums {
-    let mut lanes = Lanes::default();
-    let (n, all) = (run.end, lambda + rest);
+    let mut lanes = Lanes::EMPTY;
+    let (n, rest) = (run.end, pace * missing);
+    let all = lambda + rest;
     let (w, rates, q, p) = (&mut w[..n], &rates[..n], &q[..n], &mut p[..n]);
     for b in run {
         let (old, e, r) = (w[b], &rates[b], &q[b]);
@@ -221,7 +238,7 @@ fn commit_run<const SHORT: bool>(
         let err: Block = array::from_fn(|i| er[i] * r[i]);
         let next: Block;
         if SHORT {
-            next = array::from_fn(|i| r[i] + err[i] * rest);
+            next = array::from_fn(|i| r[i] + (err[i] * pace) * missing);
             w[b] = array::from_fn(|i| old[i] - e[i] * all);
         } else {
             next = array::from_fn(|i| r[i] + err[i] * rest * (1.0 + er[i] * rest));

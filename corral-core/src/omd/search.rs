@@ -1,7 +1,7 @@
 //! The guarded search for the root, where no good start is known.
 
 use super::dense::SERIES;
-use super::kernel::Sink;
+use super::kernel::{Rest, Sink};
 use super::wide::Wide;
 use super::{LogBarrier, OmdError, OmdInfo};
 
@@ -91,7 +91,8 @@ impl LogBarrier {
                 if !(sums.residual(rest).abs() <= self.params.tolerance) {
                     break;
                 }
-                let mut info = self.finish::<false>(lambda, rest, iterations, sink);
+                let mut info =
+                    self.finish::<false>(Rest { lambda, pace: rest, missing: 1.0 }, iterations, sink);
                 info.lambda += frame.0;
                 return Ok(info);
             }
