@@ -7,7 +7,7 @@ use crate::Set;
 /// The decisions that an environment takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Space {
-    /// At most this many actions; a round may offer fewer ([`Context::actions`]).
+    /// At most this many actions; a round may offer fewer ([`Context::actions`](crate::Context::actions)).
     Arms(usize),
     /// Points of a set in R^d.
     Points(Set),
