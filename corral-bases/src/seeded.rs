@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use corral_core::split_mix;
 use rand::TryRng;
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -12,10 +13,7 @@ impl TryRng for Seeded {
     type Error = Infallible;
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Ok(z ^ (z >> 31))
+        Ok(split_mix(&mut self.0))
     }
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {

@@ -1,6 +1,7 @@
 //! One seed gives named streams, so that every learner of a seed faces the same world, and results do not depend on
 //! threads, shards or order.
 
+use corral_core::split_mix;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -10,19 +11,11 @@ pub fn stream(seed: u64, name: &str) -> Pcg64Dxsm {
     let mut state = seed;
     for (chunk, salt) in bytes.chunks_exact_mut(8).zip(0u8..) {
         for byte in name.bytes().chain([salt]) {
-            state = mix(state ^ u64::from(byte));
+            state = split_mix(&mut (state ^ u64::from(byte)));
         }
         chunk.copy_from_slice(&state.to_le_bytes());
     }
     Pcg64Dxsm::from_seed(bytes)
-}
-
-/// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-fn mix(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

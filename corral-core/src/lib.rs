@@ -53,6 +53,7 @@ mod context;
 mod corral;
 mod decision;
 mod ensemble;
+mod entropy;
 mod error;
 mod forward;
 mod guard;
@@ -90,6 +91,7 @@ pub use ensemble::{
     BaseMetrics, Crediting, Ensemble, EnsembleError, EnsembleParams, Feed, Metrics, Observation, Outcome,
     Propensities, Refused, Tally,
 };
+pub use entropy::relative_entropy;
 pub use error::{BaseError, ParamError, require};
 pub use master::{Credit, Master, MasterError, Telemetry};
 pub use memo::Memo;

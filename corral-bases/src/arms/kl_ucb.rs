@@ -3,6 +3,8 @@
 //! Garivier, Cappe 2011. Asymptotically optimal for Bernoulli losses, valid for any losses in [0, 1]. Lazy; weakly
 //! stable with alpha = 1/2 in the worst case (docs/stability.md#lazy-bases).
 
+use corral_core::relative_entropy;
+
 use super::prelude::*;
 
 base! {
@@ -27,15 +29,6 @@ impl Index for KlUcbParams {
         let threshold = self.scale * (log + self.c * log.max(1.0).ln());
         lower_bound(tally.mean, threshold / tally.count)
     }
-}
-
-/// kl(p, q) = p ln(p/q) + (1 - p) ln((1 - p)/(1 - q)) for 0 < q < 1, where 0 ln 0 = 0; by ln(1 + .) so that it keeps
-/// its digits where q is near p.
-fn relative_entropy(p: f64, q: f64) -> f64 {
-    let off = q - p;
-    let yes = if p > 0.0 { -p * (off / p).ln_1p() } else { 0.0 };
-    let no = if p < 1.0 { -(1.0 - p) * (-off / (1.0 - p)).ln_1p() } else { 0.0 };
-    yes + no
 }
 
 /// min { q in [0, mean] : kl(mean, q) <= level }.

@@ -74,8 +74,11 @@ impl Corral {
             self.widen_all();
         }
         if self.auditor.is_some() {
-            let estimates: Vec<f64> = weights.iter().map(|weight| centred * weight).collect();
+            let mut estimates = std::mem::take(&mut self.estimates);
+            estimates.clear();
+            estimates.extend(weights.iter().map(|weight| centred * weight));
             self.show(Losses::Dense(&estimates));
+            self.estimates = estimates;
         }
         Ok(self.close())
     }

@@ -9,6 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::entropy::relative_entropy;
+
 /// What the guard has counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Guard {
@@ -40,8 +42,9 @@ impl Guard {
         // With one pseudo-observation of 1: a rival without a loss so far may have some.
         let rivals = self.losses.iter().filter(|(_, n)| *n >= enough).map(|(sum, n)| (sum + 1.0) / (n + 1.0));
         let least = rivals.fold(1.0, f64::min);
-        let may_be_best =
-            |(sum, n): (f64, f64)| n == 0.0 || sum / n <= least || n * divergence(sum / n, least) < ln_t;
+        let may_be_best = |(sum, n): (f64, f64)| {
+            n == 0.0 || sum / n <= least || n * relative_entropy(sum / n, least) < ln_t
+        };
         let open = self.plays.iter().zip(&self.losses).enumerate();
         open.filter(|(_, (plays, losses))| (**plays as f64) < enough && may_be_best(**losses))
             .min_by_key(|(_, (plays, _))| **plays)
@@ -72,12 +75,6 @@ impl Guard {
             && other.losses.iter().all(|(sum, n)| *sum >= 0.0 && sum <= n && n.is_finite())
             && (0.0..f64::INFINITY).contains(&other.explored)
     }
-}
-
-/// kl(p, q) of two Bernoulli laws, 0 < q < 1.
-fn divergence(p: f64, q: f64) -> f64 {
-    let term = |a: f64, b: f64| if a > 0.0 { a * (a / b).ln() } else { 0.0 };
-    term(p, q) + term(1.0 - p, 1.0 - q)
 }
 
 #[cfg(test)]
