@@ -1,7 +1,7 @@
 //! Curves over seeds: means, bands, and the growth exponent with its interval.
 
 use crate::run::{CellRecord, checkpoints};
-use crate::summary::{bootstrap_95, student_95};
+use crate::summary::{Figure, bootstrap_95};
 
 /// Regret over time, averaged over seeds.
 pub struct Curve {
@@ -19,24 +19,15 @@ pub fn regret(cells: &[&CellRecord]) -> Option<Curve> {
     let rounds = checkpoints(first.rounds);
     let whole: Vec<&[f64]> =
         cells.iter().filter(|c| c.curve.len() == rounds.len()).map(|c| c.curve.as_slice()).collect();
-    if whole.is_empty() {
-        return None;
-    }
-    let n = whole.len() as f64;
     let points = rounds
         .iter()
         .enumerate()
         .map(|(k, t)| {
-            let mean = whole.iter().map(|c| c[k]).sum::<f64>() / n;
-            let square = whole.iter().map(|c| (c[k] - mean).powi(2)).sum::<f64>();
-            let half = if whole.len() > 1 {
-                student_95(whole.len() as u64 - 1) * (square / (n - 1.0) / n).sqrt()
-            } else {
-                0.0
-            };
-            (*t as f64, mean, half)
+            let at = Figure::of(&whole.iter().map(|c| c[k]).collect::<Vec<_>>())?;
+            let half = if whole.len() > 1 { at.half_width(whole.len() as u64) } else { 0.0 };
+            Some((*t as f64, at.mean, half))
         })
-        .collect();
+        .collect::<Option<_>>()?;
     Some(Curve { points, slope: slope_interval(&rounds, &whole) })
 }
 

@@ -2,9 +2,9 @@
 
 use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
 use crate::curves::{self, Curve};
+use crate::findings::Findings;
 use crate::ranks::Rank;
 use crate::run::{BandRecord, CellRecord, checkpoints};
-use crate::spec::Spec;
 use crate::summary::Row;
 
 /// With more learners than these a chart has a panel for each.
@@ -30,12 +30,12 @@ pub struct World<'a> {
 
 impl<'a> World<'a> {
     /// The worlds of a spec that have cells, in its order.
-    pub fn all(spec: &'a Spec, cells: &'a [CellRecord], rows: &'a [Row]) -> Vec<Self> {
+    pub fn all(found: &'a Findings) -> Vec<Self> {
         let mut worlds = Vec::new();
-        for (rounds, environment) in spec.worlds() {
+        for (rounds, environment) in found.spec.worlds() {
             let here = |t: u64, label: &str| t == rounds && label == environment.label;
-            let cells = cells.iter().filter(|c| here(c.rounds, &c.environment)).collect();
-            let rows: Vec<&Row> = rows.iter().filter(|r| here(r.rounds, &r.environment)).collect();
+            let cells = found.cells.iter().filter(|c| here(c.rounds, &c.environment)).collect();
+            let rows: Vec<&Row> = found.rows.iter().filter(|r| here(r.rounds, &r.environment)).collect();
             if rows.is_empty() {
                 continue;
             }
@@ -205,27 +205,25 @@ fn mean_trace(bands: &[&BandRecord], of: impl Fn(&BandRecord) -> &Vec<Vec<f64>>)
 
 /// The learning rates of a band, in the first traced seed.
 pub fn rates(world: &World<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
-    let bands = world.bands(label);
-    let one = bands.iter().find(|b| !b.rates.is_empty())?;
     let caption = "One seed. A dot marks a change of the base's range.";
-    Some(steps(world, one, &one.rates, ("Learning rates", "learning rate eta", caption), palette))
+    steps(world, label, |b| &b.rates, ("Learning rates", "learning rate eta", caption), palette)
 }
 
 /// The ranges of a band, in the first traced seed.
 pub fn ranges(world: &World<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
-    let bands = world.bands(label);
-    let one = bands.iter().find(|b| !b.ranges.is_empty())?;
     let caption = "One seed: the largest weight promised to each base. A dot marks a change.";
-    Some(steps(world, one, &one.ranges, ("Ranges", "range rho", caption), palette))
+    steps(world, label, |b| &b.ranges, ("Ranges", "range rho", caption), palette)
 }
 
 fn steps(
     world: &World<'_>,
-    band: &BandRecord,
-    trace: &[Vec<f64>],
+    label: &str,
+    of: fn(&BandRecord) -> &Vec<Vec<f64>>,
     (title, axis, caption): (&str, &str, &str),
     palette: &mut Palette,
-) -> Chart {
+) -> Option<Chart> {
+    let band = world.bands(label).into_iter().find(|b| !of(b).is_empty())?;
+    let trace = of(band);
     let x: Vec<f64> = checkpoints(world.rounds).iter().map(|t| *t as f64).collect();
     let bases = band.bases.iter().enumerate();
     let series = bases
@@ -241,7 +239,7 @@ fn steps(
         .collect();
     let (lo, hi) = trace.iter().flatten().fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(*v), b.max(*v)));
     let axis = Axis::new(axis, if hi >= 10.0 * lo { Scale::Log } else { Scale::Linear });
-    Chart::new(title, caption, time(Scale::Linear), axis, vec![Panel::only(series)])
+    Some(Chart::new(title, caption, time(Scale::Linear), axis, vec![Panel::only(series)]))
 }
 
 /// The mean ranks of masters with their intervals, best on top.

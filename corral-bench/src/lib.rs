@@ -29,9 +29,9 @@
 //! run::check(&spec, &plugins, 8 << 30)?;                                        // what is wrong, and in which line
 //! let cell = |i| run::run_cell(&spec, &run::CellSpec::of(&spec, i), &plugins, &|| false, &|_| {});
 //! let cells: Vec<_> = (0..spec.cells()).filter_map(cell).collect();
-//! let rows = summary::rows(&spec, &cells, &|_, _, _| None);
-//! assert!(rows[0].regret.mean < rows[1].regret.mean);
-//! assert_eq!(claims::hold(&spec, &cells)[0].verdict, claims::Verdict::Holds);
+//! let found = findings::Findings::of(spec, cells, &run::Timings::default());
+//! assert!(found.rows[0].regret.mean < found.rows[1].regret.mean);
+//! assert_eq!(found.held[0].verdict, claims::Verdict::Holds);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -61,7 +61,7 @@ pub mod duels;
 pub mod experiments;
 pub mod export;
 pub mod figures;
-pub mod overall;
+pub mod findings;
 pub mod ranks;
 pub mod record;
 pub mod report;

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use corral_core::memory;
-use corral_core::registry::Unknown;
+use corral_core::registry::{Kind, Unknown};
 use rayon::prelude::*;
 use serde::Serialize;
 use toml::Value;
@@ -62,10 +62,10 @@ pub enum World {
 
 impl World {
     /// Which family a kind of base is measured on.
-    pub fn of_kind(kind: &str) -> Self {
+    pub fn of_kind(kind: Kind) -> Self {
         match kind {
-            "points" => Self::Points,
-            "contextual" => Self::Contextual,
+            Kind::Points => Self::Points,
+            Kind::Contextual => Self::Contextual,
             _ => Self::Arms,
         }
     }
@@ -169,9 +169,9 @@ pub struct Measured {
 ///
 /// # Errors
 /// There is none of this name.
-pub fn kind_and_alpha(name: &str, plugins: &Plugins) -> Result<(String, Option<f64>), Unknown> {
+pub fn kind_and_alpha(name: &str, plugins: &Plugins) -> Result<(Kind, Option<f64>), Unknown> {
     if let Some(entry) = corral_bases::entries().find(|e| e.name == name) {
-        return Ok((entry.kind.to_string(), entry.alpha));
+        return Ok((entry.kind, entry.alpha));
     }
     plugins.kind_and_alpha(name).ok_or_else(|| {
         let keys = plugins.keys();

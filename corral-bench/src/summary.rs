@@ -3,7 +3,7 @@
 use rand::RngExt;
 use serde::Serialize;
 
-use crate::run::CellRecord;
+use crate::run::{CellRecord, Timings};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;
 
@@ -159,8 +159,8 @@ impl Row {
     }
 }
 
-/// The rows of a spec, in its order. `speed` gives rounds a second per (horizon, environment, learner).
-pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -> Option<f64>) -> Vec<Row> {
+/// The rows of a spec, in its order.
+pub fn rows(spec: &Spec, cells: &[CellRecord], timings: &Timings) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (rounds, environment) in spec.worlds() {
         let from = rows.len();
@@ -186,7 +186,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], speed: &dyn Fn(u64, &str, &str) -
                 alone: matches!(learner.learner, LearnerSpec::Base(_)),
                 ratio_to_best_base: None,
                 above_best_base: None,
-                rounds_per_second: speed(rounds, &environment.label, &learner.label),
+                rounds_per_second: timings.speed(rounds, &environment.label, &learner.label),
                 failed: failed.collect(),
                 benched: group.iter().flat_map(|c| c.benched()).collect(),
             });

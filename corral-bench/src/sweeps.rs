@@ -2,68 +2,25 @@
 
 use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
 use crate::figures::style_of;
-use crate::spec::{Spec, distinct, value_text};
+use crate::spec::{Level, Setting, Spec, distinct};
 use crate::summary::Row;
 
-/// A value of a swept key.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Value {
-    /// As it stands in labels.
-    pub text: String,
-    /// Where it is one.
-    pub number: Option<f64>,
-}
-
-impl Value {
-    pub fn of(value: &toml::Value) -> Self {
-        let number = value.as_float().or_else(|| value.as_integer().map(|n| n as f64));
-        Self { text: value_text(value), number }
-    }
-}
-
-/// A row with its place in the sweep.
+/// A row with its place in the sweep. Horizons go with the environment.
 struct Observation<'a> {
     row: &'a Row,
-    /// The environment, and the learner, without what was swept; and what was. Horizons go with the environment.
-    environment: (String, Vec<(String, Value)>),
-    learner: (String, Vec<(String, Value)>),
-}
-
-impl Observation<'_> {
-    fn keys(&self) -> impl Iterator<Item = &(String, Value)> {
-        self.environment.1.iter().chain(&self.learner.1)
-    }
-
-    fn value(&self, key: &str) -> Option<&Value> {
-        self.keys().find(|(name, _)| name == key).map(|(_, value)| value)
-    }
-
-    /// The environment, with what was swept in it but for the keys along the axes.
-    fn world(&self, axes: &[&str]) -> String {
-        rest(&self.environment, axes)
-    }
-
-    /// The learner, likewise.
-    fn who(&self, axes: &[&str]) -> String {
-        rest(&self.learner, axes)
-    }
-}
-
-fn rest((name, keys): &(String, Vec<(String, Value)>), axes: &[&str]) -> String {
-    let others = keys.iter().filter(|(key, _)| !axes.contains(&key.as_str()));
-    others.fold(name.clone(), |text, (key, value)| format!("{text} {key}={}", value.text))
+    at: Setting<'a>,
 }
 
 /// A chart for every swept key, by its name; and one more for two keys, `first+second`. Horizons are a key like any other.
 pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, Chart)> {
     let seen: Vec<Observation<'_>> =
         rows.iter().filter(|r| r.regret.mean.is_finite()).filter_map(|r| observation(spec, r)).collect();
-    let mut keys: Vec<(String, Vec<Value>)> = Vec::new();
-    for (name, value) in seen.iter().flat_map(Observation::keys) {
+    let mut keys: Vec<(&str, Vec<Level>)> = Vec::new();
+    for (name, value) in seen.iter().flat_map(|o| o.at.keys()) {
         match keys.iter_mut().find(|(known, _)| known == name) {
             Some((_, values)) if values.contains(value) => {}
             Some((_, values)) => values.push(value.clone()),
-            None => keys.push((name.clone(), vec![value.clone()])),
+            None => keys.push((name, vec![value.clone()])),
         }
     }
     keys.retain(|(_, values)| values.len() > 1);
@@ -75,8 +32,8 @@ pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, 
         });
     }
     let mut charts: Vec<(String, Chart)> =
-        keys.iter().map(|(key, values)| (key.clone(), against(key, values, &seen, palette))).collect();
-    let swept: Vec<&(String, Vec<Value>)> = keys.iter().filter(|(key, _)| key != ROUNDS).collect();
+        keys.iter().map(|(key, values)| ((*key).to_owned(), against(key, values, &seen, palette))).collect();
+    let swept: Vec<&(&str, Vec<Level>)> = keys.iter().filter(|(key, _)| *key != ROUNDS).collect();
     if let [first, second] = swept.as_slice() {
         charts.push((format!("{}+{}", first.0, second.0), tiles(first, second, &seen)));
     }
@@ -85,37 +42,29 @@ pub fn charts(spec: &Spec, rows: &[Row], palette: &mut Palette) -> Vec<(String, 
 
 const ROUNDS: &str = "rounds";
 
-fn observation<'a>(spec: &Spec, row: &'a Row) -> Option<Observation<'a>> {
-    let setting = spec.setting(&row.environment, &row.label)?;
-    let own = |keys: Vec<(&str, &toml::Value)>| -> Vec<(String, Value)> {
-        keys.into_iter().map(|(name, value)| (name.to_owned(), Value::of(value))).collect()
-    };
-    let mut world = own(setting.of_environment);
+fn observation<'a>(spec: &'a Spec, row: &'a Row) -> Option<Observation<'a>> {
+    let mut at = spec.setting(&row.environment, &row.label)?;
     if spec.rounds.len() > 1 {
-        let value = Value { text: row.rounds.to_string(), number: Some(row.rounds as f64) };
-        world.push((ROUNDS.to_owned(), value));
+        let level = Level { text: row.rounds.to_string(), number: Some(row.rounds as f64) };
+        at.environment.swept.push((ROUNDS, level));
     }
-    Some(Observation {
-        row,
-        environment: (setting.environment.to_owned(), world),
-        learner: (setting.learner.to_owned(), own(setting.of_learner)),
-    })
+    Some(Observation { row, at })
 }
 
-fn names(values: &[Value]) -> Scale {
+fn names(values: &[Level]) -> Scale {
     Scale::Names(values.iter().map(|v| v.text.clone()).collect())
 }
 
 /// Regret against one key: a panel for each environment, a line for each learner that has it. Of the others those that
 /// nothing was swept in are shown, level.
-fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut Palette) -> Chart {
+fn against(key: &str, values: &[Level], seen: &[Observation<'_>], palette: &mut Palette) -> Chart {
     let numbers: Option<Vec<f64>> = values.iter().map(|v| v.number).collect();
     let scale = match &numbers {
         Some(x) if x[0] > 0.0 && x[x.len() - 1] >= 10.0 * x[0] => Scale::Log,
         Some(_) => Scale::Linear,
         None => names(values),
     };
-    let place = |value: &Value| match (value.number, &scale) {
+    let place = |value: &Level| match (value.number, &scale) {
         (Some(x), Scale::Linear | Scale::Log) => x,
         _ => values.iter().position(|v| v == value).unwrap_or(0) as f64,
     };
@@ -123,10 +72,12 @@ fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut 
     // A power of the horizon is a straight line where both axes are logarithmic.
     let log = key == ROUNDS && scale == Scale::Log && seen.iter().all(|o| o.row.regret.mean > 0.0);
     let shown: Vec<&Observation<'_>> =
-        seen.iter().filter(|o| o.value(key).is_some() || o.learner.1.is_empty()).collect();
-    let panels = distinct(shown.iter().map(|o| o.world(&[key]))).into_iter().map(|environment| {
-        let here: Vec<&&Observation<'_>> = shown.iter().filter(|o| o.world(&[key]) == environment).collect();
-        let series = distinct(here.iter().map(|o| o.who(&[key]))).into_iter().map(|name| {
+        seen.iter().filter(|o| o.at.value(key).is_some() || o.at.learner.swept.is_empty()).collect();
+    let world = |o: &Observation<'_>| o.at.environment.without(&[key]);
+    let who = |o: &Observation<'_>| o.at.learner.without(&[key]);
+    let panels = distinct(shown.iter().map(|o| world(o))).into_iter().map(|environment| {
+        let here: Vec<&&Observation<'_>> = shown.iter().filter(|o| world(o) == environment).collect();
+        let series = distinct(here.iter().map(|o| who(o))).into_iter().map(|name| {
             // A learner that nothing was swept in has the colour that it has elsewhere.
             let plain = here.iter().find(|o| o.row.label == name);
             let style = match plain {
@@ -134,11 +85,11 @@ fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut 
                 None => palette.style(&format!("sweep {name}")),
             };
             let mut points: Vec<Point> = Vec::new();
-            for o in here.iter().filter(|o| o.who(&[key]) == name) {
+            for o in here.iter().filter(|o| who(o) == name) {
                 let half = o.row.regret.half_width(o.row.seeds);
                 let y = o.row.regret.mean;
                 let at = |x: f64| Point { x, y, low: y - half, high: y + half };
-                match o.value(key) {
+                match o.at.value(key) {
                     Some(value) => points.push(at(place(value))),
                     None => points.extend(ends.map(at)),
                 }
@@ -159,13 +110,14 @@ fn against(key: &str, values: &[Value], seen: &[Observation<'_>], palette: &mut 
 }
 
 /// Regret by two keys, as tiles: a panel for each learner and environment that have both.
-fn tiles(first: &(String, Vec<Value>), second: &(String, Vec<Value>), seen: &[Observation<'_>]) -> Chart {
-    let axes = [first.0.as_str(), second.0.as_str()];
+fn tiles(first: &(&str, Vec<Level>), second: &(&str, Vec<Level>), seen: &[Observation<'_>]) -> Chart {
+    let axes = [first.0, second.0];
     let both: Vec<&Observation<'_>> =
-        seen.iter().filter(|o| axes.iter().all(|a| o.value(a).is_some())).collect();
-    let name = |o: &Observation<'_>| format!("{}, {}", o.who(&axes), o.world(&axes));
-    let at = |o: &Observation<'_>, axis: &(String, Vec<Value>)| {
-        axis.1.iter().position(|v| o.value(&axis.0) == Some(v)).unwrap_or(0) as f64
+        seen.iter().filter(|o| axes.iter().all(|a| o.at.value(a).is_some())).collect();
+    let name =
+        |o: &Observation<'_>| format!("{}, {}", o.at.learner.without(&axes), o.at.environment.without(&axes));
+    let at = |o: &Observation<'_>, axis: &(&str, Vec<Level>)| {
+        axis.1.iter().position(|v| o.at.value(axis.0) == Some(v)).unwrap_or(0) as f64
     };
     let panels = distinct(both.iter().map(|o| name(o)))
         .into_iter()

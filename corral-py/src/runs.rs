@@ -5,13 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use corral_bench::claims::{Held, hold};
 use corral_bench::export::{Export, Value, What};
-use corral_bench::overall::Overall;
-use corral_bench::run::{self as runner, CellRecord, CellSpec, Progress, Resources};
+use corral_bench::findings::Findings;
+use corral_bench::run::{self as runner, CellRecord, CellSpec, Progress, Resources, Timings};
 use corral_bench::spec::{Source, Spec, StabilitySpec};
 use corral_bench::store::{Shard, write_whole};
-use corral_bench::summary::{Figure, Row, rows};
+use corral_bench::summary::{Figure, Row};
 use corral_bench::{advice, cli, experiments, report};
 use corral_core::memory;
 use corral_core::params::describe::Field;
@@ -124,8 +123,7 @@ pub fn run(
     for note in meter.notes.into_inner().unwrap_or_default() {
         warn(py, note)?;
     }
-    let rows = rows(&spec, &cells, &|rounds, e, l| timings.speed(rounds, e, l));
-    Ok(Outcome::of(spec, cells, rows))
+    Ok(Outcome(Findings::of(spec, cells, &timings)))
 }
 
 /// How many cells a spec has: one learner in one environment with one seed each.
@@ -192,31 +190,18 @@ pub fn collect(
     if cells.len() as u64 != spec.cells() {
         return Err(Error::value(format!("cells: {} of {} are there", cells.len(), spec.cells())));
     }
-    let rows = rows(&spec, &cells, &|_, _, _| None);
-    Ok(Outcome::of(spec, cells, rows))
+    Ok(Outcome(Findings::of(spec, cells, &Timings::default())))
 }
 
 /// What came of a run.
 #[pyclass(frozen, name = "Result", module = "corral")]
-pub struct Outcome {
-    spec: Spec,
-    cells: Vec<CellRecord>,
-    rows: Vec<Row>,
-    overall: Overall,
-    held: Vec<Held>,
-}
+pub struct Outcome(Findings);
 
 impl Outcome {
-    fn of(spec: Spec, cells: Vec<CellRecord>, rows: Vec<Row>) -> Self {
-        let (overall, held) = (Overall::of(&spec, &cells, &rows), hold(&spec, &cells));
-        Self { spec, cells, rows, overall, held }
-    }
-
     fn columns<'py>(&self, py: Python<'py>, what: What) -> Answer<Bound<'py, PyDict>> {
         let names = what.columns();
         let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(kind)).collect();
-        let export = Export { spec: &self.spec, cells: &self.cells, held: &self.held };
-        export.rows(what, &mut |row| {
+        Export(&self.0).rows(what, &mut |row| {
             columns.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
             Ok(())
         })?;
@@ -225,10 +210,6 @@ impl Outcome {
             dict.set_item(name, column.array(py)?)?;
         }
         Ok(dict)
-    }
-
-    fn page(&self) -> String {
-        report::html(&self.spec, &self.cells, &self.rows, &self.overall, &self.held)
     }
 }
 
@@ -285,14 +266,14 @@ impl Outcome {
     /// how the regret compares with that of the best base alone.
     fn table<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
         let texts =
-            |of: fn(&Row) -> &str| Column::Text(self.rows.iter().map(|r| Some(of(r).to_owned())).collect());
-        let counts = |of: fn(&Row) -> u64| Column::Count(self.rows.iter().map(|r| Some(of(r))).collect());
-        let reals = |of: &dyn Fn(&Row) -> f64| Column::Real(self.rows.iter().map(of).collect());
+            |of: fn(&Row) -> &str| Column::Text(self.0.rows.iter().map(|r| Some(of(r).to_owned())).collect());
+        let counts = |of: fn(&Row) -> u64| Column::Count(self.0.rows.iter().map(|r| Some(of(r))).collect());
+        let reals = |of: &dyn Fn(&Row) -> f64| Column::Real(self.0.rows.iter().map(of).collect());
         let dict = PyDict::new(py);
         let put = |name: &str, column: Column| Ok::<_, Error>(dict.set_item(name, column.array(py)?)?);
         put("environment", texts(|r| &r.environment))?;
         put("learner", texts(|r| &r.label))?;
-        put("alone", Column::Flag(self.rows.iter().map(|r| r.alone).collect()))?;
+        put("alone", Column::Flag(self.0.rows.iter().map(|r| r.alone).collect()))?;
         put("rounds", counts(|r| r.rounds))?;
         put("seeds", counts(|r| r.seeds))?;
         type Of = fn(&Row) -> Figure;
@@ -331,35 +312,35 @@ impl Outcome {
 
     /// The report as one HTML page.
     fn html(&self) -> String {
-        self.page()
+        report::html(&self.0)
     }
 
     /// Writes the report to a file.
     fn save(&self, path: PathBuf) -> Answer<()> {
-        Ok(write_whole(&path, self.page().as_bytes())?)
+        Ok(write_whole(&path, self.html().as_bytes())?)
     }
 
     /// The name of the run.
     #[getter]
     fn name(&self) -> &str {
-        &self.spec.name
+        &self.0.spec.name
     }
 
     fn __len__(&self) -> usize {
-        self.cells.len()
+        self.0.cells.len()
     }
 
     fn __str__(&self) -> String {
-        cli::text_of(&self.spec, &self.rows, &self.overall, &self.held)
+        cli::text_of(&self.0)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Result of {:?}: {} cells>", self.spec.name, self.cells.len())
+        format!("<Result of {:?}: {} cells>", self.0.spec.name, self.0.cells.len())
     }
 
     /// The report in a frame, as a notebook shows it.
     fn _repr_html_(&self) -> String {
-        let page = self.page().replace('&', "&amp;").replace('"', "&quot;");
+        let page = self.html().replace('&', "&amp;").replace('"', "&quot;");
         format!("<iframe srcdoc=\"{page}\" style=\"width:100%;height:40em;border:0\"></iframe>")
     }
 }

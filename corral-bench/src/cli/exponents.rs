@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 use super::Format;
 use super::progress::Reporter;
 use super::stability::{CURVE_HEADER, curve_row};
-use super::table::{aligned, csv as csv_text};
+use super::table::{aligned, heading};
 use crate::claims::Held;
 use crate::report::stability as report;
 use crate::run::{Plugins, Resources, RunError, check, run as drive};
 use crate::spec::{SpecError, StabilityRow, StabilitySpec};
 use crate::stability::{AtRange, Measured, Stability, World, kind_and_alpha};
-use crate::store::{Shard, write_whole};
+use crate::store::{Shard, csv as csv_text, write_whole};
 use crate::summary::number;
 
 /// Builds every run once: is the spec well formed?
@@ -71,7 +71,7 @@ fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Res
         kind_and_alpha(&row.base.name, plugins).map_err(|e| SpecError::at(&row.base.place, e))?;
     Ok(Stability {
         base: row.base.clone(),
-        world: World::of_kind(&kind),
+        world: World::of_kind(kind),
         claimed: row.alpha.or(alpha),
         rounds: ((spec.rounds as f64 * row.rounds_times) as u64).max(2),
         seeds: spec.seeds.saturating_mul(row.seeds_times),
@@ -80,11 +80,7 @@ fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Res
 }
 
 fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
-    let mut out = format!("{}\n", spec.name);
-    if let Some(asks) = &spec.asks {
-        out.push_str(&format!("{asks}\n"));
-    }
-    out.push('\n');
+    let mut out = heading(&spec.name, spec.asks.as_deref()) + "\n";
     let (header, rows) = table(spec, all);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     out.push_str(&aligned(&header, "lllrrrrrrrrl", rows));

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Failure;
-use super::folder::Folder;
+use super::{Failure, folder};
 use crate::export::{Export, Form, What};
 
 /// Arguments of `corral export`.
@@ -33,9 +32,8 @@ pub struct ExportArgs {
 /// # Errors
 /// The folder is not one of results, or the table cannot be written.
 pub fn export(args: ExportArgs) -> Result<(), Failure> {
-    let folder = Folder::read(&args.dir, args.partial)?;
-    let held = folder.held();
-    let export = Export { spec: &folder.spec, cells: &folder.cells, held: &held };
+    let found = folder::read(&args.dir, args.partial)?;
+    let export = Export(&found);
     let failure = |name: &str, e: io::Error| match e.kind() {
         io::ErrorKind::Unsupported => Failure::usage(e),
         _ => Failure::running(format!("{name}: {e}")),

@@ -7,9 +7,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::run::load_plugins;
-use super::table::{csv, page_width, within, wrapped};
+use super::table::{page_width, within, wrapped};
 use super::{Failure, Format, PluginDir, print, say};
 use crate::experiments;
+use crate::store::csv;
 
 /// Arguments of `corral list`.
 #[derive(Debug, Args)]

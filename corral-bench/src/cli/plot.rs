@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::folder::Folder;
-use super::{Failure, print};
+use super::{Failure, folder, print};
 use crate::chart::paper::{self, Fonts};
 use crate::chart::svg::{self, Columns};
 use crate::chart::{Chart, Palette, Scale, vega};
 use crate::figures::{self, World};
+use crate::findings::Findings;
 use crate::store;
 
 /// Arguments of `corral plot`.
@@ -76,9 +76,9 @@ enum AxisScale {
 /// The folder has no such chart, or it cannot be written.
 pub fn plot(args: PlotArgs) -> Result<(), Failure> {
     let form = paper::Form::of(&args.out).map_err(Failure::usage)?;
-    let folder = Folder::read(&args.dir, args.partial)?;
+    let found = folder::read(&args.dir, args.partial)?;
     let refuse = |why: String| Failure::usage(format!("{}: {why}", args.dir.display()));
-    let chart = chart(&args, &folder).map_err(refuse)?;
+    let chart = chart(&args, &found).map_err(refuse)?;
     let svg = svg::paper(&chart, args.width).ok_or_else(|| refuse("there is nothing to draw".to_owned()))?;
     let bytes = form.render(svg, args.fonts).map_err(Failure::usage)?;
     let beside = args.out.with_extension("vl.json");
@@ -95,11 +95,11 @@ fn known(what: &str, label: &str, among: &[&str]) -> Result<(), String> {
 }
 
 /// Regret against a swept key, over all worlds unless one is named.
-fn sweep(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
-    let mut rows = folder.rows.clone();
+fn sweep(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
+    let mut rows = found.rows.clone();
     rows.retain(|r| args.environment.as_ref().is_none_or(|e| *e == r.environment));
     rows.retain(|r| args.learners.is_empty() || args.learners.contains(&r.label));
-    let mut charts = crate::sweeps::charts(&folder.spec, &rows, &mut Palette::default());
+    let mut charts = crate::sweeps::charts(&found.spec, &rows, &mut Palette::default());
     let names: Vec<String> = charts.iter().map(|(name, _)| name.clone()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     match (&args.key, names.as_slice()) {
@@ -114,19 +114,19 @@ fn sweep(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
     charts.pop().map(|(_, chart)| chart).ok_or_else(|| "there is nothing to draw".to_owned())
 }
 
-fn chart(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
+fn chart(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
     let none = "there are no ranks: they need three masters and three worlds, all finished";
     match args.kind {
-        Kind::Ranks => figures::ranks(&folder.overall().ranks).ok_or_else(|| none.to_owned()),
-        Kind::Sweep => sweep(args, folder),
-        Kind::Regret | Kind::Probabilities => in_world(args, folder),
+        Kind::Ranks => figures::ranks(&found.ranks).ok_or_else(|| none.to_owned()),
+        Kind::Sweep => sweep(args, found),
+        Kind::Regret | Kind::Probabilities => in_world(args, found),
     }
 }
 
 /// A chart of one environment at one horizon.
-fn in_world(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
+fn in_world(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
     let mut palette = Palette::default();
-    let spec = &folder.spec;
+    let spec = &found.spec;
     let environments: Vec<&str> = spec.environments.iter().map(|e| e.label.as_str()).collect();
     let environment = match (&args.environment, environments.as_slice()) {
         (Some(label), _) => label.as_str(),
@@ -144,7 +144,7 @@ fn in_world(args: &PlotArgs, folder: &Folder) -> Result<Chart, String> {
     if !spec.rounds.contains(&rounds) {
         return Err(format!("{rounds} rounds were not run, but {:?}", spec.rounds));
     }
-    let mut worlds = World::all(spec, &folder.cells, &folder.rows);
+    let mut worlds = World::all(found);
     worlds.retain(|w| w.environment == environment && w.rounds == rounds);
     let Some(mut world) = worlds.pop() else {
         return Err(format!("no cell of {environment} with {rounds} rounds has ended"));

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::folder::Folder;
-use super::{Failure, print};
+use super::{Failure, folder, print};
 use crate::report;
 use crate::store;
 
@@ -27,9 +26,8 @@ pub struct ReportArgs {
 /// # Errors
 /// The folder is not one of results, or the report cannot be written.
 pub fn report(args: ReportArgs) -> Result<(), Failure> {
-    let folder = Folder::read(&args.dir, args.partial)?;
+    let found = folder::read(&args.dir, args.partial)?;
     let path = args.output.unwrap_or_else(|| args.dir.join("report.html"));
-    let html = report::html(&folder.spec, &folder.cells, &folder.rows, &folder.overall(), &folder.held());
-    store::write_whole(&path, html.as_bytes()).map_err(Failure::running)?;
+    store::write_whole(&path, report::html(&found).as_bytes()).map_err(Failure::running)?;
     print(&format!("{}\n", path.display()))
 }

@@ -12,16 +12,14 @@ use super::progress::Reporter;
 use super::{
     Failure, Format, PluginDir, emit, exponents, parse_bytes, parse_pair, print, read_text, say, sweep, table,
 };
-use crate::claims::{Held, hold};
 use crate::experiments;
-use crate::overall::Overall;
+use crate::findings::Findings;
 use crate::report;
 use crate::run::{
-    CellRecord, Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
+    Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
 };
 use crate::spec::{Source, Spec, SpecError, StabilitySpec};
 use crate::store::{self, Results, Shard, results_csv};
-use crate::summary::{Row, rows};
 
 /// Arguments of `corral run`.
 #[derive(Debug, Args)]
@@ -142,7 +140,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let outcome = drive(&spec, &plugins, &dir, shard, args.resources(), &cancel, &reporter);
     reporter.finish();
     let (cells, timings) = outcome.map_err(|e| failure(&args.spec, e))?;
-    answer(&spec, &cells, &timings, &dir, args.format, args.quiet)
+    answer(&Findings::of(spec, cells, &timings), &dir, args.format, args.quiet)
 }
 
 /// A spec that measures stability: its runs are many small specs, each in a folder of its own.
@@ -194,53 +192,43 @@ fn failure(spec: &str, e: RunError) -> Failure {
 }
 
 /// Writes the report and prints the result.
-fn answer(
-    spec: &Spec,
-    cells: &[CellRecord],
-    timings: &Timings,
-    dir: &Path,
-    format: Format,
-    quiet: bool,
-) -> Result<(), Failure> {
-    let rows = rows(spec, cells, &|rounds, e, l| timings.speed(rounds, e, l));
-    let (overall, held) = (Overall::of(spec, cells, &rows), hold(spec, cells));
+fn answer(found: &Findings, dir: &Path, format: Format, quiet: bool) -> Result<(), Failure> {
     let html = dir.join("report.html");
-    store::write_whole(&html, report::html(spec, cells, &rows, &overall, &held).as_bytes())
-        .map_err(Failure::running)?;
+    store::write_whole(&html, report::html(found).as_bytes()).map_err(Failure::running)?;
     match format {
         Format::Table => {
-            print(&text_of(spec, &rows, &overall, &held))?;
+            print(&text_of(found))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
             }
         }
-        Format::Json => print(&json(spec, &rows, &overall, &held, &html))?,
-        Format::Csv => print(&String::from_utf8_lossy(&results_csv(cells)))?,
+        Format::Json => print(&json(found, &html))?,
+        Format::Csv => print(&results_csv(&found.cells))?,
     }
-    let failed: usize = rows.iter().map(|r| r.failed.len()).sum();
-    if failed > 0 {
-        let first = rows.iter().find_map(|r| r.failed.first().map(|w| (r, w)));
-        let (label, why) = first.map(|(r, w)| (r.label.as_str(), w.as_str())).unwrap_or_default();
-        return Err(Failure::running(format!("{failed} of {} cells failed; {label}, {why}", cells.len())));
+    let failed: usize = found.rows.iter().map(|r| r.failed.len()).sum();
+    if let Some((row, why)) = found.rows.iter().find_map(|r| r.failed.first().map(|why| (r, why))) {
+        let (cells, label) = (found.cells.len(), &row.label);
+        return Err(Failure::running(format!("{failed} of {cells} cells failed; {label}, {why}")));
     }
     Ok(())
 }
 
 /// What `corral run` prints: the tables, the claims, and the answer in words.
-pub fn text_of(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held]) -> String {
+pub fn text_of(found: &Findings) -> String {
     [
-        table::results(spec, rows, overall),
-        sweep::by_key(spec, rows),
-        table::gaps(&overall.gaps),
-        table::ranks(&overall.ranks),
-        table::duels(&overall.duels),
-        table::claims(held),
-        table::answer(overall),
+        table::results(found),
+        sweep::by_key(&found.spec, &found.rows),
+        table::gaps(&found.gaps),
+        table::ranks(&found.ranks),
+        table::duels(&found.duels),
+        table::claims(&found.held),
+        table::answer(&found.standings),
     ]
     .concat()
 }
 
-fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Path) -> String {
+fn json(found: &Findings, report: &Path) -> String {
+    let spec = &found.spec;
     let rounds = match spec.rounds.as_slice() {
         [one] => serde_json::json!(one),
         many => serde_json::json!(many),
@@ -250,14 +238,14 @@ fn json(spec: &Spec, rows: &[Row], overall: &Overall, held: &[Held], report: &Pa
         "rounds": rounds,
         "seeds": spec.seeds,
         "first_seed": spec.first_seed,
-        "learners": rows,
-        "gaps": overall.gaps,
-        "ranks": overall.ranks,
-        "duels": overall.duels,
-        "claims": held,
+        "learners": found.rows,
+        "gaps": found.gaps,
+        "ranks": found.ranks,
+        "duels": found.duels,
+        "claims": found.held,
         "sweep": sweep::json(spec),
-        "standings": overall.standings,
-        "answer": overall.standings.iter().map(|s| s.words() + &s.cost()).collect::<Vec<_>>(),
+        "standings": found.standings,
+        "answer": found.standings.iter().map(|s| s.words() + &s.cost()).collect::<Vec<_>>(),
         "report": report.display().to_string(),
     });
     format!("{object:#}\n")
@@ -351,5 +339,5 @@ pub struct MergeArgs {
 /// See [`Failure`].
 pub fn merge(args: MergeArgs) -> Result<(), Failure> {
     let Results { spec, cells, .. } = store::merge(&args.dirs, &args.out).map_err(Failure::usage)?;
-    answer(&spec, &cells, &Timings::default(), &args.out, args.format, false)
+    answer(&Findings::of(spec, cells, &Timings::default()), &args.out, args.format, false)
 }

@@ -6,10 +6,11 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use super::run::{interruptible, load_plugins};
-use super::table::{aligned, csv};
+use super::table::aligned;
 use super::{Failure, Format, PluginDir, parse_pair, print};
 use crate::spec::{BaseSpec, Place, value_of};
 use crate::stability::{AtRange, Fit, Stability, UnderSchedule, World, kind_and_alpha};
+use crate::store::csv;
 use crate::summary::number;
 
 /// Arguments of `corral stability`.
@@ -49,7 +50,7 @@ pub struct StabilityArgs {
 pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
     let plugins = load_plugins(&args.plugins, args.quiet)?;
     let (kind, claimed) = kind_and_alpha(&args.base, &plugins).map_err(Failure::usage)?;
-    let world = World::of_kind(&kind);
+    let world = World::of_kind(kind);
     let what = Stability {
         base: BaseSpec {
             params: params(&args.set)?,

@@ -1,7 +1,7 @@
 //! Regret by swept key.
 
 use super::table::aligned;
-use crate::spec::{Spec, Swept, value_text};
+use crate::spec::{Spec, Swept};
 use crate::summary::{Row, number};
 
 /// For every swept key a table of mean regret per value and learner, over all else that was run.
@@ -12,11 +12,11 @@ pub fn by_key(spec: &Spec, rows: &[Row]) -> String {
         let mut groups: Vec<(String, &str, f64, u32)> = Vec::new();
         for row in rows.iter().filter(|r| r.regret.mean.is_finite()) {
             let Some(setting) = spec.setting(&row.environment, &row.label) else { continue };
-            let Some(value) = setting.value(key) else { continue };
-            let value = value_text(value);
-            match groups.iter_mut().find(|(v, l, ..)| *v == value && *l == setting.learner) {
+            let Some(level) = setting.value(key) else { continue };
+            let learner = setting.learner.name;
+            match groups.iter_mut().find(|(v, l, ..)| *v == level.text && *l == learner) {
                 Some((.., sum, n)) => (*sum, *n) = (*sum + row.regret.mean, *n + 1),
-                None => groups.push((value, setting.learner, row.regret.mean, 1)),
+                None => groups.push((level.text.clone(), learner, row.regret.mean, 1)),
             }
         }
         let lines = groups.into_iter().map(|(value, learner, sum, n)| {

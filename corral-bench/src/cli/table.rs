@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::claims::{Held, Verdict};
 use crate::duels::Duels;
-use crate::overall::Overall;
+use crate::findings::Findings;
 use crate::ranks::Rank;
 use crate::run::in_words;
 use crate::spec::{RunSpec, Spec};
-use crate::standing::{Place, method, time};
+use crate::standing::{Place, Standing, method, time};
 use crate::summary::{Gap, Row, number};
 
 /// A table with aligned columns; columns marked `'r'` in `align` are flushed right.
@@ -89,17 +89,6 @@ pub fn page_width() -> usize {
     said.or_else(seen).unwrap_or(100usize).clamp(60, 200)
 }
 
-/// The same table as CSV.
-pub fn csv(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    // Writing into a vector cannot fail.
-    let _ = out.write_record(header);
-    rows.into_iter().for_each(|r| {
-        let _ = out.write_record(r);
-    });
-    String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
-}
-
 /// Rounds a second.
 fn speed(rounds: f64) -> String {
     if rounds >= 1e6 { format!("{:.2} M", rounds / 1e6) } else { format!("{:.1} k", rounds / 1e3) }
@@ -146,15 +135,18 @@ pub fn costs(spec: &Spec, costs: &[(RunSpec, Option<f64>)]) -> String {
     aligned(&["environment", "learner", "a round", "a seed"], "llrr", rows) + "\n"
 }
 
+/// What a spec is called and what it asks.
+pub fn heading(name: &str, asks: Option<&str>) -> String {
+    asks.map_or(format!("{name}\n"), |asks| format!("{name}\n{asks}\n"))
+}
+
 /// The verdict of a run.
-pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
-    let mut out = format!("{}\n", spec.name);
-    if let Some(asks) = &spec.asks {
-        out.push_str(&format!("{asks}\n"));
-    }
+pub fn results(found: &Findings) -> String {
+    let spec = &found.spec;
+    let mut out = heading(&spec.name, spec.asks.as_deref());
     for (rounds, environment) in spec.worlds() {
         let group: Vec<&Row> =
-            rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
+            found.rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
         if group.is_empty() {
             continue;
         }
@@ -169,7 +161,7 @@ pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
                 number(r.regret.max),
                 number(r.loss.mean),
                 r.to_best_base().unwrap_or("-".to_owned()),
-                overall.place(r).map_or("", Place::word).to_owned(),
+                found.place(r).map_or("", Place::word).to_owned(),
                 r.rounds_per_second.map_or("-".to_owned(), speed),
                 if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
             ]
@@ -191,9 +183,9 @@ pub fn results(spec: &Spec, rows: &[Row], overall: &Overall) -> String {
 }
 
 /// The answer in words: a line for each world.
-pub fn answer(overall: &Overall) -> String {
-    let Some(method) = method(&overall.standings) else { return String::new() };
-    let lines: String = overall.standings.iter().map(|s| format!("- {}{}\n", s.words(), s.cost())).collect();
+pub fn answer(standings: &[Standing]) -> String {
+    let Some(method) = method(standings) else { return String::new() };
+    let lines: String = standings.iter().map(|s| format!("- {}{}\n", s.words(), s.cost())).collect();
     format!("\nin words\n{lines}{method}\n")
 }
 

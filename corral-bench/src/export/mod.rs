@@ -8,9 +8,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::claims::{Held, Published};
+use crate::findings::Findings;
 use crate::run::{BandRecord, CellRecord, checkpoints};
-use crate::spec::{LearnerSpec, Spec};
-use crate::{store, sweeps};
+use crate::spec::{LearnerSpec, Level, Swept};
+use crate::store;
 use Value::{Count, Flag, Real, Text};
 
 #[cfg(feature = "parquet")]
@@ -152,16 +153,9 @@ fn claim(h: Option<&Held>) -> Vec<Field<'_>> {
     ]
 }
 
-/// A results folder that is exported.
+/// What came of a spec, to be exported.
 #[derive(Debug, Clone, Copy)]
-pub struct Export<'a> {
-    /// What was run.
-    pub spec: &'a Spec,
-    /// What came out.
-    pub cells: &'a [CellRecord],
-    /// The claims.
-    pub held: &'a [Held],
-}
+pub struct Export<'a>(pub &'a Findings);
 
 /// Takes rows one by one.
 pub type Each<'e> = &'e mut dyn FnMut(&[Value<'_>]) -> io::Result<()>;
@@ -195,7 +189,7 @@ impl Export<'_> {
     /// The table's columns: those it always has, and one for every swept key.
     fn columns(&self, what: What) -> Vec<(String, Value<'static>)> {
         let fixed = what.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind));
-        let swept = if what == What::Claims { Vec::new() } else { self.spec.swept() };
+        let swept = if what == What::Claims { Vec::new() } else { self.0.spec.swept() };
         let swept = swept.into_iter().map(|key| {
             let word: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
             (format!("sweep_{word}"), self.kind(key))
@@ -205,20 +199,20 @@ impl Export<'_> {
 
     /// Numbers, where every value of a swept key is one.
     fn kind(&self, key: &str) -> Value<'static> {
-        let worlds = self.spec.environments.iter().flat_map(|e| &e.swept);
+        let worlds = self.0.spec.environments.iter().flat_map(|e| &e.swept);
         let mut values = worlds
-            .chain(self.spec.learners.iter().flat_map(|l| &l.swept))
+            .chain(self.0.spec.learners.iter().flat_map(|l| &l.swept))
             .filter(|s| s.key == key || s.name == key)
-            .map(|s| sweeps::Value::of(&s.value));
-        let numbers = values.all(|v| v.number.is_some());
+            .map(Swept::level);
+        let numbers = values.all(|level| level.number.is_some());
         if numbers { Real(None) } else { Text(None) }
     }
 
     /// The values of the swept keys in a cell, and of which kind those of each key are.
-    fn swept(&self, cell: &CellRecord) -> Vec<(Value<'static>, Option<sweeps::Value>)> {
-        let setting = self.spec.setting(&cell.environment, &cell.learner);
-        let value = |key: &str| Some(sweeps::Value::of(setting.as_ref()?.value(key)?));
-        self.spec.swept().into_iter().map(|key| (self.kind(key), value(key))).collect()
+    fn swept(&self, cell: &CellRecord) -> Vec<(Value<'static>, Option<Level>)> {
+        let setting = self.0.spec.setting(&cell.environment, &cell.learner);
+        let value = |key: &str| setting.as_ref()?.value(key).cloned();
+        self.0.spec.swept().into_iter().map(|key| (self.kind(key), value(key))).collect()
     }
 
     /// Gives the rows of a table, in the order of cells, rounds and bases.
@@ -227,11 +221,11 @@ impl Export<'_> {
     /// Those of `each`.
     pub fn rows(&self, what: What, each: Each<'_>) -> io::Result<()> {
         if what == What::Claims {
-            return self.held.iter().try_for_each(|held| each(&values(claim(Some(held)))));
+            return self.0.held.iter().try_for_each(|held| each(&values(claim(Some(held)))));
         }
         let mut swept = Vec::new();
         let mut before: Option<(&str, &str)> = None;
-        for c in self.cells {
+        for c in &self.0.cells {
             // Seeds of one learner follow each other.
             let pair = (c.environment.as_str(), c.learner.as_str());
             if before.replace(pair) != Some(pair) {
@@ -260,7 +254,7 @@ impl Export<'_> {
     }
 
     fn is_alone(&self, label: &str) -> bool {
-        let named = self.spec.learners.iter().find(|l| l.label == label);
+        let named = self.0.spec.learners.iter().find(|l| l.label == label);
         named.is_some_and(|l| matches!(l.learner, LearnerSpec::Base(_)))
     }
 
@@ -305,7 +299,7 @@ impl Export<'_> {
 
     fn json(&self, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {
         let columns = self.columns(what);
-        let name = json!(self.spec.name);
+        let name = json!(self.0.spec.name);
         write!(out, "{{\"format\":\"corral-export\",\"version\":{VERSION},\"what\":\"{}\",", what.name())?;
         write!(out, "\"run\":{name},\"rows\":[")?;
         let mut first = true;

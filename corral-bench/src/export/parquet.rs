@@ -50,7 +50,7 @@ pub fn write(export: &Export<'_>, what: What, out: &mut (dyn Write + Send)) -> i
     let about = [
         ("corral-export", VERSION.to_string()),
         ("what", what.name().to_owned()),
-        ("run", export.spec.name.clone()),
+        ("run", export.0.spec.name.clone()),
     ];
     let about = about.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec();
     let properties = WriterProperties::builder().set_key_value_metadata(Some(about)).build();

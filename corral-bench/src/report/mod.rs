@@ -10,24 +10,23 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::chart::{COLOURS, Chart, DASHES, Palette, svg};
 use crate::claims::{Held, Verdict};
 use crate::figures::World;
-use crate::overall::Overall;
+use crate::findings::Findings;
 use crate::run::CellRecord;
-use crate::spec::Spec;
 use crate::standing::method;
-use crate::summary::{Row, number};
+use crate::summary::number;
 
-/// The page for `cells` of `spec`.
-pub fn html(spec: &Spec, cells: &[CellRecord], rows: &[Row], overall: &Overall, held: &[Held]) -> String {
-    let worlds = World::all(spec, cells, rows);
+/// The page for what came of a spec.
+pub fn html(found: &Findings) -> String {
+    let Findings { spec, cells, .. } = found;
     let mut page = Page::default();
-    page.part("answer", "The answer in words", answer(overall));
-    page.part("claims", "Claims", claims(held));
-    overall::parts(&mut page, overall);
-    let swept = world::sweeps(&mut page, spec, rows);
+    page.part("answer", "The answer in words", answer(found));
+    page.part("claims", "Claims", claims(&found.held));
+    overall::parts(&mut page, found);
+    let swept = world::sweeps(&mut page, spec, &found.rows);
     page.part("sweeps", "Regret against what was swept", swept);
-    for world in &worlds {
+    for world in &World::all(found) {
         let title = format!("{}: {} rounds", world.environment, world.rounds);
-        let body = world::world(&mut page, world, overall);
+        let body = world::world(&mut page, world, found);
         page.part(&format!("world-{}", page.parts.len()), &title, Some(body));
     }
     page.part("failed", "What failed", Some(failures(cells)));
@@ -111,15 +110,25 @@ fn styles(count: usize) -> String {
     format!("{}@media screen and (prefers-color-scheme: dark){{{}}}", of(false), of(true))
 }
 
+/// A table that scrolls where it is wider than the page.
+fn table<'a>(header: impl IntoIterator<Item = &'a str>, body: &Markup) -> Markup {
+    html! {
+        div class="scroll" { table {
+            thead { tr { @for name in header { th { (name) } } } }
+            tbody { (body) }
+        } }
+    }
+}
+
 /// A sample of a style.
 fn key(class: &str) -> Markup {
     html! { svg class="key" viewBox="0 0 26 12" aria-hidden="true" { path class={ "line " (class) } d="M1 6h24" {} } }
 }
 
-fn answer(overall: &Overall) -> Option<Markup> {
-    let method = method(&overall.standings)?;
+fn answer(found: &Findings) -> Option<Markup> {
+    let method = method(&found.standings)?;
     Some(html! {
-        ul class="answer" { @for s in &overall.standings { li { (s.words()) } } }
+        ul class="answer" { @for s in &found.standings { li { (s.words()) } } }
         p { (method) }
     })
 }

@@ -2,53 +2,45 @@
 
 use maud::html;
 
-use super::Page;
+use super::{Page, table};
 use crate::figures;
-use crate::overall::Overall;
+use crate::findings::Findings;
 
 /// The parts over all worlds, where there are several.
-pub fn parts(page: &mut Page, Overall { gaps, ranks, duels, .. }: &Overall) {
+pub fn parts(page: &mut Page, Findings { gaps, ranks, duels, .. }: &Findings) {
     if let (Some(first), Some(chart)) = (ranks.first(), figures::ranks(ranks)) {
         let chart = page.figure(&chart);
+        let bands = first.by_band.iter().map(|(band, _)| band.as_str());
+        let header = ["master", "mean rank", "95% interval", "near best"].into_iter().chain(bands);
+        let lines = html! { @for r in ranks { tr { @for cell in r.cells() { td { (cell) } } } } };
         let body = html! {
             div class="charts" { (chart) }
             p { "The interval is a 95% bootstrap over seeds. Near best: within two standard errors of the best master of a world." }
-            div class="scroll" { table {
-                thead { tr {
-                    th { "master" } th { "mean rank" } th { "95% interval" } th { "near best" }
-                    @for (band, _) in &first.by_band { th { (band) } }
-                } }
-                tbody { @for r in ranks { tr { @for cell in r.cells() { td { (cell) } } } } }
-            } }
+            (table(header, &lines))
         };
         page.part("ranks", "Masters ranked", Some(body));
     }
     if let Some(first) = gaps.first() {
+        let lines = html! { @for g in gaps { tr { @for cell in g.cells() { td { (cell) } } } } };
         let body = html! {
             p { "Loss per round above that of the best base of each world alone." }
-            div class="scroll" { table {
-                thead { tr { th { "learner" } th { "mean gap" } th { "worst gap" } th { "in" } } }
-                tbody { @for g in gaps { tr { @for cell in g.cells() { td { (cell) } } } } }
-            } }
+            (table(["learner", "mean gap", "worst gap", "in"], &lines))
         };
         page.part("gaps", &format!("Over {} worlds", first.worlds), Some(body));
     }
     if !duels.is_empty() {
+        let numbers: Vec<String> = (1..=duels.len()).map(|n| n.to_string()).collect();
+        let header = ["learner", "wins", "losses", "against the best base"].into_iter();
+        let lines = html! { @for (i, d) in duels.iter().enumerate() {
+            tr {
+                td { (i + 1) " · " (d.label) } td { (d.wins) } td { (d.losses) }
+                td { (d.wins_over_best) "–" (d.losses_to_best) }
+                @for (j, net) in d.net.iter().enumerate() { td { @if i == j { "·" } @else { (net) } } }
+            }
+        } };
         let body = html! {
             p { "At 0.05, by the z-test of the contextual bandit bake-off; the numbered columns are wins less losses against that learner." }
-            div class="scroll" { table {
-                thead { tr {
-                    th { "learner" } th { "wins" } th { "losses" } th { "against the best base" }
-                    @for n in 1..=duels.len() { th { (n) } }
-                } }
-                tbody { @for (i, d) in duels.iter().enumerate() {
-                    tr {
-                        td { (i + 1) " · " (d.label) } td { (d.wins) } td { (d.losses) }
-                        td { (d.wins_over_best) "–" (d.losses_to_best) }
-                        @for (j, net) in d.net.iter().enumerate() { td { @if i == j { "·" } @else { (net) } } }
-                    }
-                } }
-            } }
+            (table(header.chain(numbers.iter().map(String::as_str)), &lines))
         };
         page.part("duels", "Wins and losses on data sets", Some(body));
     }

@@ -2,7 +2,7 @@
 
 use maud::html;
 
-use super::{Page, claims, key};
+use super::{Page, claims, key, table};
 use crate::chart::{Axis, Chart, Panel, Point, Scale, Series};
 use crate::claims::Held;
 use crate::figures::base_style;
@@ -32,16 +32,14 @@ pub fn html(
         "Mean over seeds at the worst gap, with its 95% interval; a straight line is a power of rho.";
     let (x, y) = (Axis::new("range rho", Scale::Log), Axis::new("regret", Scale::Log));
     let chart = page.figure(&Chart::new("Regret under importance weighting", caption, x, y, panels));
+    let lines = html! { @for (row, class) in rows.iter().zip(&classes) {
+        tr { @for (i, cell) in row.iter().enumerate() { td { @if i == 0 { (key(class)) } (cell) } } }
+    } };
     page.part(
         "exponents",
         "Exponents",
         Some(html! {
-            div class="scroll" { table {
-                thead { tr { @for name in header { th { (name) } } } }
-                tbody { @for (row, class) in rows.iter().zip(&classes) {
-                    tr { @for (i, cell) in row.iter().enumerate() { td { @if i == 0 { (key(class)) } (cell) } } }
-                } }
-            } }
+            (table(header.iter().map(String::as_str), &lines))
             (chart)
         }),
     );

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::{Page, key};
+use super::{Page, key, table};
 use crate::chart::{Mark, Scale, Series};
 use crate::figures::{self, World};
-use crate::overall::Overall;
+use crate::findings::Findings;
 use crate::run::BandRecord;
 use crate::spec::Spec;
 use crate::standing::Place;
@@ -13,7 +13,7 @@ use crate::summary::{Row, number};
 use crate::sweeps;
 
 /// The part of the page about a world.
-pub fn world(page: &mut Page, world: &World<'_>, overall: &Overall) -> Markup {
+pub fn world(page: &mut Page, world: &World<'_>, found: &Findings) -> Markup {
     let crowded = world.crowded();
     let mut charts = vec![figures::regret(world, &Scale::Linear, &mut page.palette)];
     if !crowded {
@@ -25,7 +25,7 @@ pub fn world(page: &mut Page, world: &World<'_>, overall: &Overall) -> Markup {
         .iter()
         .map(|r| (!crowded).then(|| figures::style_of(r, &mut page.palette).class()))
         .collect();
-    let table = table(world, overall, &styles);
+    let table = learners(world, found, &styles);
     let names = world.rows.iter().zip(&styles).filter_map(|(r, s)| Some((r.label.as_str(), s.as_deref()?)));
     let inside = if crowded { inside_all(page, world) } else { inside_each(page, world) };
     html! {
@@ -66,32 +66,27 @@ fn named<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(String, String)> 
     shown
 }
 
-fn table(world: &World<'_>, overall: &Overall, styles: &[Option<String>]) -> Markup {
-    html! {
-        div class="scroll" { table {
-            thead { tr {
-                th { "learner" } th { "regret" } th { "95% interval" } th { "worst seed" } th { "loss per round" }
-                th { "to best base" } th { "exponent" } th { "" }
+fn learners(world: &World<'_>, found: &Findings, styles: &[Option<String>]) -> Markup {
+    let header =
+        ["learner", "regret", "95% interval", "worst seed", "loss per round", "to best base", "exponent", ""];
+    let lines = html! { @for ((row, curve), style) in world.rows.iter().zip(&world.curves).zip(styles) {
+        @let place = found.place(row);
+        tr class=[(place == Some(Place::Best)).then_some("best")] {
+            td { @if let Some(class) = style { (key(class)) } (row.label) @if row.alone { " (alone)" } }
+            td { (number(row.regret.mean)) }
+            td { @let half = row.regret.half_width(row.seeds); "[" (number(row.regret.mean - half)) ", " (number(row.regret.mean + half)) "]" }
+            td { (number(row.regret.max)) }
+            td { (number(row.loss.mean)) }
+            td { (row.to_best_base().as_deref().unwrap_or("–")) }
+            td { @match curve.as_ref().and_then(|c| c.slope) {
+                Some((s, lo, _)) if lo.is_nan() => { (format!("{s:.2}")) }
+                Some((s, lo, hi)) => { (format!("{s:.2} [{lo:.2}, {hi:.2}]")) }
+                None => { "–" }
             } }
-            tbody { @for ((row, curve), style) in world.rows.iter().zip(&world.curves).zip(styles) {
-                @let place = overall.place(row);
-                tr class=[(place == Some(Place::Best)).then_some("best")] {
-                    td { @if let Some(class) = style { (key(class)) } (row.label) @if row.alone { " (alone)" } }
-                    td { (number(row.regret.mean)) }
-                    td { @let half = row.regret.half_width(row.seeds); "[" (number(row.regret.mean - half)) ", " (number(row.regret.mean + half)) "]" }
-                    td { (number(row.regret.max)) }
-                    td { (number(row.loss.mean)) }
-                    td { (row.to_best_base().as_deref().unwrap_or("–")) }
-                    td { @match curve.as_ref().and_then(|c| c.slope) {
-                        Some((s, lo, _)) if lo.is_nan() => { (format!("{s:.2}")) }
-                        Some((s, lo, hi)) => { (format!("{s:.2} [{lo:.2}, {hi:.2}]")) }
-                        None => { "–" }
-                    } }
-                    td { (place.map_or("", Place::word)) }
-                }
-            } }
-        } }
-    }
+            td { (place.map_or("", Place::word)) }
+        }
+    } };
+    table(header, &lines)
 }
 
 /// A section for every band: probabilities, rates, ranges, weights.
@@ -143,21 +138,19 @@ fn inside_all(page: &mut Page, world: &World<'_>) -> Markup {
         let found: Vec<f64> = bands.iter().filter_map(of).collect();
         found.iter().sum::<f64>() / found.len() as f64
     };
+    let lines = html! { @for (label, bands) in &bands {
+        tr { td { (label) } @for name in names {
+            @let share = 100.0 * share(bands, name);
+            td { @if share.is_nan() { "–" } @else { (format!("{share:.0}")) } }
+        } }
+    } };
     html! {
         details class="part" {
             summary { "Inside the bands" }
             (legend(shown.iter().map(|(name, class)| (name.as_str(), class.as_str()))))
             (drawn)
             p { "Rounds in which each base was followed, in per cent. " code { "corral export --what bases" } " has weights, ranges and more." }
-            div class="scroll" { table {
-                thead { tr { th { "master" } @for name in names { th { (name) } } } }
-                tbody { @for (label, bands) in &bands {
-                    tr { td { (label) } @for name in names {
-                        @let share = 100.0 * share(bands, name);
-                        td { @if share.is_nan() { "–" } @else { (format!("{share:.0}")) } }
-                    } }
-                } }
-            } }
+            (table(["master"].into_iter().chain(names.iter().map(String::as_str)), &lines))
         }
     }
 }
@@ -166,21 +159,16 @@ fn weights(names: &[String], classes: &[String], bands: &[&BandRecord]) -> Marku
     let n = bands.len() as f64;
     let mean = |of: &dyn Fn(&BandRecord) -> f64| bands.iter().map(|b| of(b)).sum::<f64>() / n;
     let at = |values: &[f64], i: usize| values.get(i).copied().unwrap_or(f64::NAN);
-    html! {
-        div class="scroll" { table {
-            thead { tr {
-                th { "base" } th { "plays" } th { "effective samples" } th { "largest weight" } th { "range changes" } th { "benched" }
-            } }
-            tbody { @for (i, (name, class)) in names.iter().zip(classes).enumerate() {
-                tr {
-                    td { (key(class)) (name) }
-                    td { (number(mean(&|b| b.plays.get(i).map_or(f64::NAN, |p| *p as f64)))) }
-                    td { (number(mean(&|b| at(&b.effective, i)))) }
-                    td { (number(bands.iter().map(|b| at(&b.max_weight, i)).fold(f64::NAN, f64::max))) }
-                    td { (number(mean(&|b| b.range_changes.iter().filter(|c| c.1 == i).count() as f64))) }
-                    td { (bands.iter().filter(|b| b.benched.iter().any(|c| c.1 == i)).count()) " of " (bands.len()) }
-                }
-            } }
-        } }
-    }
+    let header = ["base", "plays", "effective samples", "largest weight", "range changes", "benched"];
+    let lines = html! { @for (i, (name, class)) in names.iter().zip(classes).enumerate() {
+        tr {
+            td { (key(class)) (name) }
+            td { (number(mean(&|b| b.plays.get(i).map_or(f64::NAN, |p| *p as f64)))) }
+            td { (number(mean(&|b| at(&b.effective, i)))) }
+            td { (number(bands.iter().map(|b| at(&b.max_weight, i)).fold(f64::NAN, f64::max))) }
+            td { (number(mean(&|b| b.range_changes.iter().filter(|c| c.1 == i).count() as f64))) }
+            td { (bands.iter().filter(|b| b.benched.iter().any(|c| c.1 == i)).count()) " of " (bands.len()) }
+        }
+    } };
+    table(header, &lines)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use corral_bases::Learner;
 use corral_core::Setup;
-use corral_core::registry::BuildError;
+use corral_core::registry::{BuildError, Kind};
 use corral_plugin_abi::host::{self, Library, Policy};
 
 use crate::spec::{BaseSpec, LearnerSpec};
@@ -49,8 +49,8 @@ impl Plugins {
     }
 
     /// Kind and claimed alpha of one base.
-    pub fn kind_and_alpha(&self, key: &str) -> Option<(String, Option<f64>)> {
-        self.registry.find(key).map(|(_, base)| (base.kind.to_string(), base.alpha))
+    pub fn kind_and_alpha(&self, key: &str) -> Option<(Kind, Option<f64>)> {
+        self.registry.find(key).map(|(_, base)| (base.kind, base.alpha))
     }
 
     /// The key of every base.

@@ -63,12 +63,14 @@ impl Table {
     /// # Errors
     /// It is not TOML.
     pub fn parse(text: &str) -> Result<Self> {
-        let lines = Lines::of(text);
+        let starts: Vec<usize> =
+            std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
+        let line = |offset: usize| Place::Line(starts.partition_point(|start| *start <= offset).max(1));
         let table = DeTable::parse(text).map_err(|e| SpecError {
-            place: e.span().map(|s| lines.at(s.start)),
+            place: e.span().map(|s| line(s.start)),
             ..SpecError::whole(e.message())
         })?;
-        Ok(lines.table(table.get_ref(), Place::Line(1), "the spec"))
+        Ok(Places(&line).table(table.get_ref(), Place::Line(1), "the spec"))
     }
 
     /// The value of `key`.
@@ -209,26 +211,12 @@ impl Node {
         }
     }
 
-    /// `value` of a key `called`, all of it at `place`.
-    pub fn at(place: &Place, value: toml::Value, called: &str) -> Self {
-        let value = match value {
-            toml::Value::Array(items) => {
-                let numbered = items.into_iter().enumerate();
-                Value::Array(
-                    numbered.map(|(i, v)| Self::at(place, v, &format!("{called} {}", i + 1))).collect(),
-                )
-            }
-            toml::Value::Table(table) => {
-                let entry = |(key, value): (String, toml::Value)| {
-                    let node = Self::at(place, value, &key);
-                    (key, place.clone(), node)
-                };
-                let entries = table.into_iter().map(entry).collect();
-                Value::Table(Table { place: place.clone(), called: called.to_owned(), entries })
-            }
-            scalar => Value::Scalar(scalar),
-        };
-        Self { place: place.clone(), value }
+    /// What `text` says in TOML, of a key `called`, all of it at `place`.
+    pub fn parse(text: &str, place: &Place, called: &str) -> Option<Self> {
+        let text = format!("v = {text}");
+        let table = DeTable::parse(&text).ok()?;
+        let (_, value) = table.get_ref().iter().next()?;
+        Some(Places(&|_| place.clone()).node(value.get_ref(), place.clone(), called))
     }
 
     fn put<'a>(&mut self, path: &[&'a str], mut node: Node, called: &str) -> Result<(), &'a str> {
@@ -247,9 +235,9 @@ impl Node {
                 item.put(rest, node, &format!("{called} {}", at + 1))
             }
             // A name stands for a table that has only its name.
-            Value::Scalar(toml::Value::String(name)) => {
-                let named = toml::Table::from_iter([("name".to_owned(), name.clone().into())]);
-                *self = Self::at(&self.place, toml::Value::Table(named), called);
+            Value::Scalar(toml::Value::String(_)) => {
+                let named = self.named(called).map_err(|_| *step)?.into_owned();
+                self.value = Value::Table(named);
                 self.put(path, node, called)
             }
             Value::Scalar(_) => Err(step),
@@ -371,25 +359,17 @@ fn position(items: &[Node], step: &str) -> Option<usize> {
     }
 }
 
-/// Where each line begins.
-struct Lines(Vec<usize>);
+/// Where what begins at an offset of the text stands.
+struct Places<'a>(&'a dyn Fn(usize) -> Place);
 
-impl Lines {
-    fn of(text: &str) -> Self {
-        Self(std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect())
-    }
-
-    fn at(&self, offset: usize) -> Place {
-        Place::Line(self.0.partition_point(|start| *start <= offset).max(1))
-    }
-
+impl Places<'_> {
     fn table(&self, table: &DeTable<'_>, place: Place, called: &str) -> Table {
         let entries = table
             .iter()
             .map(|(key, value)| {
                 let name = key.get_ref().to_string();
-                let node = self.node(value.get_ref(), self.at(value.span().start), &name);
-                (name, self.at(key.span().start), node)
+                let node = self.node(value.get_ref(), (self.0)(value.span().start), &name);
+                (name, (self.0)(key.span().start), node)
             })
             .collect();
         Table { place, called: called.to_owned(), entries }
@@ -403,7 +383,7 @@ impl Lines {
                     .enumerate()
                     .map(|(i, item)| {
                         let called = format!("{called} {}", i + 1);
-                        self.node(item.get_ref(), self.at(item.span().start), &called)
+                        self.node(item.get_ref(), (self.0)(item.span().start), &called)
                     })
                     .collect(),
             ),

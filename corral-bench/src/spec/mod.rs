@@ -97,38 +97,58 @@ pub struct Swept {
 }
 
 impl Swept {
-    /// The value in labels.
-    pub fn value_text(&self) -> String {
-        value_text(&self.value)
+    /// The value as labels and charts have it.
+    pub fn level(&self) -> Level {
+        let number = self.value.as_float().or_else(|| self.value.as_integer().map(|n| n as f64));
+        let text = self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned);
+        Level { text, number }
     }
 }
 
-/// A value of a swept key in labels and headings.
-pub fn value_text(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// A value of a swept key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// As it stands in labels.
+    pub text: String,
+    /// Where it is one.
+    pub number: Option<f64>,
+}
+
+/// An environment or a learner without what was swept in it, and what was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side<'a> {
+    /// What it would be called without a sweep.
+    pub name: &'a str,
+    /// Its swept keys by their names in charts and tables, with their values here.
+    pub swept: Vec<(&'a str, Level)>,
+}
+
+impl Side<'_> {
+    /// The name, with what was swept but for the keys along the axes.
+    pub fn without(&self, axes: &[&str]) -> String {
+        let others = self.swept.iter().filter(|(key, _)| !axes.contains(key));
+        others.fold(self.name.to_owned(), |text, (key, level)| format!("{text} {key}={}", level.text))
     }
 }
 
-/// An environment and a learner without what was swept in them, and what was.
+/// An environment and a learner in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting<'a> {
-    /// What the environment would be called without a sweep.
-    pub environment: &'a str,
-    /// What the learner would be called without a sweep.
-    pub learner: &'a str,
-    /// The swept keys of the environment by their names in charts and tables, with their values here.
-    pub of_environment: Vec<(&'a str, &'a toml::Value)>,
-    /// Those of the learner.
-    pub of_learner: Vec<(&'a str, &'a toml::Value)>,
+    /// The environment.
+    pub environment: Side<'a>,
+    /// The learner.
+    pub learner: Side<'a>,
 }
 
 impl<'a> Setting<'a> {
+    /// The swept keys with their values.
+    pub fn keys(&self) -> impl Iterator<Item = &(&'a str, Level)> {
+        self.environment.swept.iter().chain(&self.learner.swept)
+    }
+
     /// The value of a swept key.
-    pub fn value(&self, key: &str) -> Option<&'a toml::Value> {
-        let mut all = self.of_environment.iter().chain(&self.of_learner);
-        all.find(|(name, _)| *name == key).map(|(_, value)| *value)
+    pub fn value(&self, key: &str) -> Option<&Level> {
+        self.keys().find(|(name, _)| *name == key).map(|(_, level)| level)
     }
 }
 
@@ -340,14 +360,16 @@ impl Spec {
     }
 
     /// What was swept in the environment and the learner of these labels.
-    pub fn setting(&self, environment: &str, learner: &str) -> Option<Setting<'_>> {
+    pub fn setting<'a>(&'a self, environment: &str, learner: &str) -> Option<Setting<'a>> {
         let world = self.environments.iter().find(|e| e.label == environment)?;
         let learner = self.learners.iter().find(|l| l.label == learner && l.plays_in(world))?;
+        let side = |name: &'a str, swept: &'a [Swept]| Side {
+            name,
+            swept: swept.iter().map(|s| (self.named(s), s.level())).collect(),
+        };
         Some(Setting {
-            environment: &world.family,
-            learner: &learner.family,
-            of_environment: world.swept.iter().map(|s| (self.named(s), &s.value)).collect(),
-            of_learner: learner.swept.iter().map(|s| (self.named(s), &s.value)).collect(),
+            environment: side(&world.family, &world.swept),
+            learner: side(&learner.family, &learner.swept),
         })
     }
 
@@ -383,7 +405,8 @@ impl Spec {
 }
 
 /// What is wrong with a spec, and where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{why}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct SpecError {
     /// Where, if a part of it is to blame.
     pub place: Option<Place>,
@@ -407,14 +430,3 @@ impl SpecError {
         Self { place: None, why: why.to_string(), unknown: false }
     }
 }
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{place}: {}", self.why),
-            None => f.write_str(&self.why),
-        }
-    }
-}
-
-impl std::error::Error for SpecError {}

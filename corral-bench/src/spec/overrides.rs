@@ -41,7 +41,7 @@ impl Source {
         }
         for (key, value) in pairs {
             let place = Place::Argument(Arc::from(format!("--set {key}={value}")));
-            let node = Node::at(&place, value_of(key, value)?, key);
+            let node = node(key, value, &place)?;
             let path: Vec<&str> = key.split('.').collect();
             self.table
                 .put(&path, node)
@@ -57,9 +57,11 @@ impl Source {
 /// # Errors
 /// Neither.
 pub fn value_of(key: &str, value: &str) -> Result<toml::Value> {
-    let parsed: Option<toml::Table> =
-        toml::from_str(&format!("v = {value}")).or_else(|_| toml::from_str(&format!("v = {value:?}"))).ok();
-    parsed
-        .and_then(|mut table| table.remove("v"))
+    node(key, value, &Place::Argument(Arc::from(""))).map(|node| node.plain())
+}
+
+fn node(key: &str, value: &str, place: &Place) -> Result<Node> {
+    Node::parse(value, place, key)
+        .or_else(|| Node::parse(&format!("{value:?}"), place, key))
         .ok_or_else(|| SpecError::whole(format!("--set {key}={value}: the value is not TOML")))
 }

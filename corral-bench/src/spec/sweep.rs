@@ -44,7 +44,7 @@ pub(super) struct Variant {
 impl Variant {
     /// `label`, and what was set.
     pub fn label(&self, label: &str) -> String {
-        let set: Vec<String> = self.swept.iter().map(|s| format!("{}={}", s.name, s.value_text())).collect();
+        let set: Vec<String> = self.swept.iter().map(|s| format!("{}={}", s.name, s.level().text)).collect();
         if set.is_empty() { label.to_owned() } else { format!("{label} {}", set.join(" ")) }
     }
 }
@@ -309,7 +309,7 @@ fn range(table: &Table, key: &str) -> Result<Vec<Node>> {
         })
         .collect();
     values.dedup();
-    Ok(values.into_iter().map(|v| Node::at(&table.place, v, key)).collect())
+    Ok(values.into_iter().map(|v| Node { place: table.place.clone(), value: Value::Scalar(v) }).collect())
 }
 
 /// To six significant digits: what a label shows is what is run.

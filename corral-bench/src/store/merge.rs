@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Done, MANIFEST, Manifest, Results, Shard, Store, StoreError, damaged, difference, read};
+use super::{Done, MANIFEST, Manifest, Results, Shard, Store, StoreError, difference, read, unusable};
 use crate::record::{CellRecord, CellSpec};
 use crate::spec::Spec;
 
@@ -27,7 +27,7 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Results, StoreError> {
         cells.extend(part.cells.into_iter().map(|cell| (cell, dir.as_path())));
     }
     let Some((manifest, spec)) = whole else {
-        return Err(damaged(out)("there is nothing to merge"));
+        return Err(unusable(out)("there is nothing to merge"));
     };
     cells.sort_by_key(|(c, _)| c.cell);
     let same = |a: &CellRecord, b: &CellRecord| serde_json::to_vec(a).ok() == serde_json::to_vec(b).ok();
@@ -53,7 +53,7 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Results, StoreError> {
             manifest.cells - done.len(),
             cell.seed
         );
-        return Err(damaged(out)(why));
+        return Err(unusable(out)(why));
     }
     Store::open(out, manifest.clone(), &spec)?.write_final(&cells)?;
     Ok(Results { manifest, spec, cells })

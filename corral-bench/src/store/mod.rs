@@ -122,9 +122,6 @@ pub enum StoreError {
         /// Of what.
         why: String,
     },
-    /// Somebody else is writing to it.
-    #[error("{}: another run is writing to this folder", .0.display())]
-    Busy(PathBuf),
     /// Two folders have different records of one cell.
     #[error("cell {cell} has one outcome in {} and another in {}: results of one spec cannot differ", first.display(), second.display())]
     Contradiction {
@@ -135,18 +132,10 @@ pub enum StoreError {
         /// The other.
         second: PathBuf,
     },
-    /// It is not a results folder.
-    #[error("{}: {why}", dir.display())]
-    NotResults {
-        /// What was named.
-        dir: PathBuf,
-        /// What it is.
-        why: String,
-    },
-    /// It is a damaged one.
+    /// It is none, a unusable one, or somebody else is writing to it.
     #[error("{}: {why}", path.display())]
-    Damaged {
-        /// The file.
+    Unusable {
+        /// The folder or the file.
         path: PathBuf,
         /// What is wrong.
         why: String,
@@ -157,8 +146,8 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
     move |why| StoreError::Io { path: path.to_owned(), why }
 }
 
-fn damaged<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> StoreError + '_ {
-    move |why| StoreError::Damaged { path: path.to_owned(), why: why.to_string() }
+fn unusable<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> StoreError + '_ {
+    move |why| StoreError::Unusable { path: path.to_owned(), why: why.to_string() }
 }
 
 /// A results folder that is being filled. What is in memory does not grow with the cells that are done.
@@ -190,7 +179,7 @@ impl<'a> Store<'a> {
                 return Err(StoreError::Other { dir: dir.to_owned(), why: difference(&found, &manifest) });
             }
         } else {
-            let text = serde_json::to_string_pretty(&manifest).map_err(damaged(&path))?;
+            let text = serde_json::to_string_pretty(&manifest).map_err(unusable(&path))?;
             write_whole(&path, (text + "\n").as_bytes())?;
         }
         // Start the log anew from the records that hold: a kill may have left half a line.
@@ -251,23 +240,15 @@ impl<'a> Store<'a> {
     /// # Errors
     /// A file could not be written.
     pub fn finish(self) -> Result<Vec<CellRecord>, StoreError> {
-        let mut cells = Vec::new();
-        read_lines(&self.dir, &self.seal, self.spec, &mut |line| {
-            // Files of an earlier run come first, and what did not hold in them was computed again.
-            if let Line::Record { record, .. } = line {
-                cells.push(*record);
-            }
-            Ok(())
-        })?;
-        cells.sort_by_key(|c| c.cell);
-        cells.dedup_by_key(|c| c.cell);
+        // Files of an earlier run come first, and what did not hold in them was computed again.
+        let cells = read_cells(&self.dir, &self.seal, self.spec, |_| Ok(()))?;
         self.write_final(&cells)?;
         Ok(cells)
     }
 
     /// Writes `results.csv` and `cells.jsonl`, and takes the log away.
     fn write_final(&self, cells: &[CellRecord]) -> Result<(), StoreError> {
-        write_whole(&self.dir.join("results.csv"), &results_csv(cells))?;
+        write_whole(&self.dir.join("results.csv"), results_csv(cells).as_bytes())?;
         let path = self.dir.join(WHOLE_FILE);
         write_with(&path, |out| {
             cells
@@ -284,34 +265,36 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(".lock");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(StoreError::Busy(dir.to_owned())),
+        Err(TryLockError::WouldBlock) => Err(unusable(dir)("another run is writing to this folder")),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
 
 fn sealed(seal: &Seal, record: &CellRecord, path: &Path) -> Result<Vec<u8>, StoreError> {
-    seal.line(record).map_err(damaged(path))
+    seal.line(record).map_err(unusable(path))
+}
+
+/// A table as CSV.
+pub fn csv(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    // Writing into a vector cannot fail.
+    let _ = out.write_record(header);
+    rows.into_iter().for_each(|r| {
+        let _ = out.write_record(r);
+    });
+    String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
 /// One row per cell.
-pub fn results_csv(cells: &[CellRecord]) -> Vec<u8> {
-    let mut out = csv::Writer::from_writer(Vec::new());
-    // Writing into a vector cannot fail.
-    let _ =
-        out.write_record(["cell", "rounds", "environment", "learner", "seed", "regret", "loss", "failed"]);
-    for c in cells {
-        let _ = out.write_record([
-            &c.cell.to_string(),
-            &c.rounds.to_string(),
-            &c.environment,
-            &c.learner,
-            &c.seed.to_string(),
-            &c.regret.to_string(),
-            &c.loss.to_string(),
-            c.failed.as_deref().unwrap_or_default(),
-        ]);
-    }
-    out.into_inner().unwrap_or_default()
+pub fn results_csv(cells: &[CellRecord]) -> String {
+    let header = ["cell", "rounds", "environment", "learner", "seed", "regret", "loss", "failed"];
+    let row = |c: &CellRecord| {
+        let [cell, rounds, seed] = [c.cell, c.rounds, c.seed].map(|n| n.to_string());
+        let [regret, loss] = [c.regret, c.loss].map(|x| x.to_string());
+        let failed = c.failed.clone().unwrap_or_default();
+        vec![cell, rounds, c.environment.clone(), c.learner.clone(), seed, regret, loss, failed]
+    };
+    csv(&header, cells.iter().map(row))
 }
 
 /// Why a folder without a manifest is no results folder, and which one near it is.
@@ -335,7 +318,7 @@ fn not_results(dir: &Path) -> StoreError {
             inside => format!("not a folder of results, but these in it are: {}", inside.join(", ")),
         }
     };
-    StoreError::NotResults { dir: dir.to_owned(), why }
+    unusable(dir)(why)
 }
 
 /// Reads a folder's manifest.
@@ -345,10 +328,10 @@ fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
         return Err(not_results(dir));
     }
     let text = io::read_to_string(open_regular(&path)?).map_err(at(&path))?;
-    let manifest: Manifest = serde_json::from_str(&text).map_err(damaged(&path))?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(unusable(&path))?;
     if manifest.format != FORMAT {
         let why = format!("layout {} is not the {FORMAT} that this program reads", manifest.format);
-        return Err(damaged(&path)(why));
+        return Err(unusable(&path)(why));
     }
     Ok(manifest)
 }
@@ -391,10 +374,30 @@ fn read_lines(
     Ok(())
 }
 
+/// The records of a folder in the order of their cells, each once.
+fn read_cells(
+    dir: &Path,
+    seal: &Seal,
+    spec: &Spec,
+    changed: impl Fn(String) -> Result<(), StoreError>,
+) -> Result<Vec<CellRecord>, StoreError> {
+    let mut cells = Vec::new();
+    read_lines(dir, seal, spec, &mut |line| match line {
+        Line::Record { record, .. } => {
+            cells.push(*record);
+            Ok(())
+        }
+        Line::Changed(why) => changed(why),
+    })?;
+    cells.sort_by_key(|c| c.cell);
+    cells.dedup_by_key(|c| c.cell);
+    Ok(cells)
+}
+
 /// Opens a file for reading that is neither a pipe nor a device.
 fn open_regular(path: &Path) -> Result<File, StoreError> {
     if !fs::metadata(path).map_err(at(path))?.is_file() {
-        return Err(damaged(path)("not a regular file"));
+        return Err(unusable(path)("not a regular file"));
     }
     File::open(path).map_err(at(path))
 }
@@ -417,19 +420,10 @@ pub struct Results {
 pub fn read(dir: &Path) -> Result<Results, StoreError> {
     let manifest = read_manifest(dir)?;
     let spec = Spec::parse(&manifest.spec)
-        .map_err(|e| damaged(&dir.join(MANIFEST))(format_args!("its spec, {e}")))?;
-    let mut cells: Vec<CellRecord> = Vec::new();
-    read_lines(dir, &Seal::of(&spec), &spec, &mut |line| match line {
-        Line::Record { record, .. } => {
-            cells.push(*record);
-            Ok(())
-        }
-        Line::Changed(why) => {
-            Err(damaged(dir)(format_args!("{why}; run the spec again, and this cell is computed again")))
-        }
+        .map_err(|e| unusable(&dir.join(MANIFEST))(format_args!("its spec, {e}")))?;
+    let cells = read_cells(dir, &Seal::of(&spec), &spec, |why| {
+        Err(unusable(dir)(format_args!("{why}; run the spec again, and this cell is computed again")))
     })?;
-    cells.sort_by_key(|c| c.cell);
-    cells.dedup_by_key(|c| c.cell);
     Ok(Results { manifest, spec, cells })
 }
 
