@@ -28,5 +28,5 @@ pub use loader::{About, Door, Library, load_dir, load_file};
 pub use plugins::{Listing, Plugins};
 pub use policy::{Policy, RunIn};
 pub use preflight::{Preflight, preflight, preflight_bytes};
-pub use scaffold::{ScaffoldError, scaffold};
+pub use scaffold::scaffold;
 pub use table::{BaseInfo, Table, TableError};

@@ -12,18 +12,12 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use super::error::LoadError;
 use super::float::kept;
 use super::layout;
-use super::loader::Door;
+use super::loader::{Door, Opened};
 use super::table::Table;
 use crate::abi::{CORRAL_ENTRY, CorralBaseV1, CorralEntryV1, CorralRootV1Ref};
 
 /// No library has more bases.
 const MOST_BASES: usize = 256;
-
-/// The tables of a library, and the version of this crate that it was built with (C libraries have none).
-pub(super) struct Opened {
-    pub(super) tables: Vec<Arc<Table>>,
-    pub(super) interface: Option<String>,
-}
 
 /// Opens a library that passed the pre-flight, for ever. The thread's floating-point state stays as it is.
 ///

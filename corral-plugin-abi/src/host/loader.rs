@@ -61,8 +61,12 @@ pub struct Library {
     tables: OnceLock<Result<Opened, LoadError>>,
 }
 
-/// The version of this crate that a library was built with, and its tables.
-type Opened = (Option<String>, Vec<Arc<Table>>);
+/// The tables of a library, and the version of this crate that it was built with (C libraries have none).
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) tables: Vec<Arc<Table>>,
+    pub(super) interface: Option<String>,
+}
 
 impl Library {
     /// The first half of its bases' keys: the file's name without `lib` and suffix. Bytes that are no text are
@@ -80,8 +84,8 @@ impl Library {
         let look = || match self.run_in {
             RunIn::Children | RunIn::ChildrenUnlessUsed => isolated::describe(self.image(&self.isolation)),
             RunIn::ThisProcess => {
-                let (interface, tables) = self.tables().map_err(Clone::clone)?;
-                Ok(About::of(interface.clone(), tables))
+                let opened = self.tables().map_err(Clone::clone)?;
+                Ok(About::of(opened.interface.clone(), &opened.tables))
             }
         };
         self.about.get_or_init(look).as_ref()
@@ -116,8 +120,8 @@ impl Library {
         if self.run_in == RunIn::Children {
             return self.build_isolated(base, params, setup, &self.isolation);
         }
-        let tables = self.tables().map_err(|why| self.unusable(why))?;
-        let table = tables.1.iter().find(|t| t.base.name == base).cloned();
+        let opened = self.tables().map_err(|why| self.unusable(why))?;
+        let table = opened.tables.iter().find(|t| t.base.name == base).cloned();
         let table = table.ok_or_else(|| self.unknown(base))?;
         here(table, params, setup)
     }
@@ -173,8 +177,7 @@ impl Library {
 #[cfg(target_os = "linux")]
 fn open_here(bytes: &Sealed, door: Door) -> Result<Opened, LoadError> {
     // SAFETY: whoever chose to run plugins in this process vouches for them, and the pre-flight found an entry.
-    let opened = unsafe { super::door::open(bytes.descriptor()?, door) }?;
-    Ok((opened.interface, opened.tables))
+    unsafe { super::door::open(bytes.descriptor()?, door) }
 }
 
 #[cfg(not(target_os = "linux"))]

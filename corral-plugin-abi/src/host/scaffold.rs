@@ -1,27 +1,7 @@
 //! A new plugin, ready to be built.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-
-/// Why a plugin was not begun.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScaffoldError {
-    /// A name that cannot be that of a crate.
-    #[error("a plugin's name is made of small letters, digits and `-`, and begins with a letter: not {0:?}")]
-    Name(String),
-    /// There is something already.
-    #[error("{} exists already", .0.display())]
-    Exists(PathBuf),
-    /// It cannot be written.
-    #[error("cannot write {}: {why}", path.display())]
-    Write {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        why: io::Error,
-    },
-}
 
 /// Where this crate is, when the host was built from its sources: a plugin that is begun here finds it there.
 fn dependency() -> String {
@@ -37,18 +17,20 @@ fn dependency() -> String {
 ///
 /// # Errors
 /// The name is none, there is such a folder already, or it cannot be written.
-pub fn scaffold(name: &str, dir: &Path) -> Result<PathBuf, ScaffoldError> {
+pub fn scaffold(name: &str, dir: &Path) -> io::Result<PathBuf> {
     let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     if !letters
         || !name.starts_with(|c: char| c.is_ascii_lowercase())
         || name.ends_with('-')
         || name.len() > 64
     {
-        return Err(ScaffoldError::Name(name.to_owned()));
+        let why = "a plugin's name is made of small letters, digits and `-`, and begins with a letter";
+        return Err(io::Error::new(ErrorKind::InvalidInput, format!("{why}: not {name:?}")));
     }
     let folder = dir.join(name);
     if folder.exists() {
-        return Err(ScaffoldError::Exists(folder));
+        let why = format!("{} exists already", folder.display());
+        return Err(io::Error::new(ErrorKind::AlreadyExists, why));
     }
     for (file, text) in [
         ("Cargo.toml", include_str!("scaffold/Cargo.toml.txt")),
@@ -65,7 +47,7 @@ pub fn scaffold(name: &str, dir: &Path) -> Result<PathBuf, ScaffoldError> {
             Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text)),
             None => Ok(()),
         };
-        written.map_err(|why| ScaffoldError::Write { path, why })?;
+        written.map_err(|e| io::Error::new(e.kind(), format!("cannot write {}: {e}", path.display())))?;
     }
     Ok(folder)
 }
