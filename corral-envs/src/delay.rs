@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
-use corral_core::{ParamError, Rng, params, require};
+use corral_core::{Rng, params};
 
 use crate::world::{Make, named};
 use crate::{BuildError, Draw};
@@ -36,48 +36,6 @@ enum Kind {
 }
 
 impl Delay {
-    /// Always `rounds` rounds late.
-    pub fn fixed(rounds: u64) -> Self {
-        Self { kind: Kind::Fixed(rounds), lost: 0.0 }
-    }
-
-    /// Late by a geometric number of rounds, from 0, with this mean.
-    ///
-    /// # Errors
-    /// The mean is negative or not finite.
-    pub fn geometric(mean: f64) -> Result<Self, ParamError> {
-        require((0.0..f64::INFINITY).contains(&mean), "mean", mean, "finite and not negative")?;
-        Ok(Self { kind: Kind::Geometric(mean / (1.0 + mean)), lost: 0.0 })
-    }
-
-    /// Late by floor(d) rounds, with P(d > x) = (1 + x/scale)^(-exponent): the mean is infinite for exponents up to 1.
-    ///
-    /// # Errors
-    /// The scale or the exponent is not positive and finite.
-    pub fn heavy_tailed(scale: f64, exponent: f64) -> Result<Self, ParamError> {
-        let (scale, exponent) =
-            (ParamError::positive("scale", scale)?, ParamError::positive("exponent", exponent)?);
-        Ok(Self { kind: Kind::HeavyTailed { scale, exponent }, lost: 0.0 })
-    }
-
-    /// The feedback of `block` consecutive rounds comes at the end of the last of them, in random order.
-    ///
-    /// # Errors
-    /// The block is empty.
-    pub fn reordered(block: u64) -> Result<Self, ParamError> {
-        require(block != 0, "block", block, "at least 1")?;
-        Ok(Self { kind: Kind::Reordered(block), lost: 0.0 })
-    }
-
-    /// The same, but feedback is lost with this probability.
-    ///
-    /// # Errors
-    /// It is no probability.
-    pub fn losing(mut self, probability: f64) -> Result<Self, ParamError> {
-        self.lost = ParamError::unit("lost", probability)?;
-        Ok(self)
-    }
-
     /// When the feedback of round `round` arrives; `None`: never. Draws one number.
     pub fn arrival(&self, round: u64, rng: &mut dyn Rng) -> Option<Arrival> {
         let draw = Draw::new(rng);
@@ -172,17 +130,18 @@ const fn row<P: Late>(name: &'static str, summary: &'static str) -> Row<Make<Del
 }
 
 fn make<P: Late>(name: &'static str, params: toml::Table) -> Result<Delay, BuildError> {
-    let params: P = DELAYS.read(name, params)?;
-    params.delay().map_err(|e| BuildError::refused(DELAYS.what(), name, e))
+    let (kind, lost) = DELAYS.read::<P, _>(name, params)?.law();
+    Ok(Delay { kind, lost })
 }
 
 /// Parameters of a delay.
 trait Late: Params {
-    fn delay(self) -> Result<Delay, ParamError>;
+    /// How late feedback is, and the probability that it never comes.
+    fn law(self) -> (Kind, f64);
 }
 
 params! {
-    /// Parameters of [`Delay::fixed`].
+    /// Parameters of a delay that is always the same.
     pub struct FixedParams {
         /// How many rounds late.
         rounds: u64;
@@ -192,13 +151,13 @@ params! {
 }
 
 impl Late for FixedParams {
-    fn delay(self) -> Result<Delay, ParamError> {
-        Delay::fixed(self.rounds).losing(self.lost)
+    fn law(self) -> (Kind, f64) {
+        (Kind::Fixed(self.rounds), self.lost)
     }
 }
 
 params! {
-    /// Parameters of [`Delay::geometric`].
+    /// Parameters of a geometric delay, from 0 rounds on.
     pub struct GeometricParams {
         /// Mean number of rounds.
         mean: f64, Bounds::NON_NEGATIVE;
@@ -208,13 +167,13 @@ params! {
 }
 
 impl Late for GeometricParams {
-    fn delay(self) -> Result<Delay, ParamError> {
-        Delay::geometric(self.mean)?.losing(self.lost)
+    fn law(self) -> (Kind, f64) {
+        (Kind::Geometric(self.mean / (1.0 + self.mean)), self.lost)
     }
 }
 
 params! {
-    /// Parameters of [`Delay::heavy_tailed`].
+    /// Parameters of a delay of floor(d) rounds, with P(d > x) = (1 + x/scale)^(-exponent).
     pub struct HeavyTailedParams {
         /// Scale in rounds.
         scale: f64 = 10.0, Bounds::POSITIVE;
@@ -226,13 +185,13 @@ params! {
 }
 
 impl Late for HeavyTailedParams {
-    fn delay(self) -> Result<Delay, ParamError> {
-        Delay::heavy_tailed(self.scale, self.exponent)?.losing(self.lost)
+    fn law(self) -> (Kind, f64) {
+        (Kind::HeavyTailed { scale: self.scale, exponent: self.exponent }, self.lost)
     }
 }
 
 params! {
-    /// Parameters of [`Delay::reordered`].
+    /// Parameters of blocks of rounds whose feedback comes at the end of the last of them, in random order.
     pub struct ReorderedParams {
         /// Rounds of a block.
         block: u64 = 10, Bounds::at_least(1.0);
@@ -242,8 +201,8 @@ params! {
 }
 
 impl Late for ReorderedParams {
-    fn delay(self) -> Result<Delay, ParamError> {
-        Delay::reordered(self.block)?.losing(self.lost)
+    fn law(self) -> (Kind, f64) {
+        (Kind::Reordered(self.block), self.lost)
     }
 }
 
@@ -256,8 +215,8 @@ params! {
 }
 
 impl Late for LostParams {
-    fn delay(self) -> Result<Delay, ParamError> {
-        Delay::fixed(0).losing(self.probability)
+    fn law(self) -> (Kind, f64) {
+        (Kind::Fixed(0), self.probability)
     }
 }
 

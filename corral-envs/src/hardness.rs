@@ -29,8 +29,7 @@ impl Builds for HardnessParams {
         source: "the paper, hardness theorem",
         fits: "stochastic; no master over hardness-first and hardness-second has less than linear regret",
         cost: "O(1)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
+        ..OVER_ARMS
     };
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {

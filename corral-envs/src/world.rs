@@ -1,7 +1,7 @@
 //! How environments are built from parameters: what each of them says of itself, and a row of the registry of it.
 
 use corral_core::params::Params;
-use corral_core::registry::{BuildError, Entry, Registry, Row, read};
+use corral_core::registry::{BuildError, Entry, Kind, Registry, Row, read};
 use corral_core::{Arm, Context, Point, Rng, Setup};
 
 use crate::bandit::{Bandit, Game};
@@ -77,6 +77,12 @@ pub(crate) trait Builds: Params {
     /// The world that they describe.
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError>;
 }
+
+/// What is said of a world of arms.
+pub(crate) const OVER_ARMS: Entry = Entry { kind: Kind::Arms, ..Entry::EMPTY };
+
+/// What is said of a world of arms with contexts.
+pub(crate) const CONTEXTUAL: Entry = Entry { kind: Kind::Contextual, ..Entry::EMPTY };
 
 /// The row of the environment with the parameters `P` that `entry` describes and `example` builds.
 pub(crate) const fn row<P: Builds>((entry, example): (Entry, &'static str)) -> Row<Build> {

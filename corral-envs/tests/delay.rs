@@ -1,6 +1,6 @@
 //! Delays: their laws, and the order in which feedback is delivered.
 
-use corral_envs::{Arrival, DELAYS, Delay, Mailbox, delay};
+use corral_envs::{Arrival, DELAYS, Mailbox, delay};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
@@ -29,21 +29,21 @@ fn arrivals_are_stable() {
 fn delays_have_the_laws_they_claim() {
     let n = 40_000u64;
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
-    let geometric = Delay::geometric(5.0).unwrap();
+    let geometric = delay(&table("name = \"geometric\"\nmean = 5")).unwrap();
     let mean =
         (0..n).map(|t| geometric.arrival(t, &mut rng).unwrap().round - t).sum::<u64>() as f64 / n as f64;
     // Var = m (m + 1) = 30.
     assert!((mean - 5.0).abs() < 4.0 * (30.0 / n as f64).sqrt(), "{mean}");
-    let heavy = Delay::heavy_tailed(10.0, 1.5).unwrap();
+    let heavy = delay(&table("name = \"heavy-tailed\"")).unwrap();
     let beyond =
         (0..n).filter(|t| heavy.arrival(*t, &mut rng).unwrap().round - t >= 30).count() as f64 / n as f64;
     let tail = 4.0f64.powf(-1.5); // (1 + 30/10)^(-1.5)
     assert!((beyond - tail).abs() < 4.0 * (tail * (1.0 - tail) / n as f64).sqrt(), "{beyond}");
-    let lossy = Delay::fixed(2).losing(0.3).unwrap();
+    let lossy = delay(&table("name = \"fixed\"\nrounds = 2\nlost = 0.3")).unwrap();
     let lost = (0..n).filter(|t| lossy.arrival(*t, &mut rng).is_none()).count() as f64 / n as f64;
     assert!((lost - 0.3).abs() < 4.0 * (0.21 / n as f64).sqrt(), "{lost}");
     // A tail so heavy that delays overflow saturates.
-    let endless = Delay::heavy_tailed(1e300, 1e-3).unwrap();
+    let endless = delay(&table("name = \"heavy-tailed\"\nscale = 1e300\nexponent = 1e-3")).unwrap();
     assert!((0..100).all(|t| endless.arrival(t, &mut rng).unwrap().round >= t));
 }
 
@@ -68,7 +68,7 @@ fn every_delay_draws_one_number_a_round() {
 
 #[test]
 fn a_block_comes_complete_and_shuffled() {
-    let delay = Delay::reordered(8).unwrap();
+    let delay = delay(&table("name = \"reordered\"\nblock = 8")).unwrap();
     let mut rng = Pcg64Dxsm::seed_from_u64(4);
     let mut mailbox = Mailbox::new();
     let mut orders = Vec::new();

@@ -167,9 +167,8 @@ pub(super) fn same_arms(before: &[f64], after: &[f64]) -> Result<(), corral_core
 }
 
 const ADAPTIVE: Entry = Entry {
-    kind: Kind::Arms,
     source: "the paper's multi-armed example, adaptive adversary",
     fits: "adaptive adversary; regret against the losses that were realised",
     cost: "O(K)",
-    ..Entry::EMPTY
+    ..OVER_ARMS
 };

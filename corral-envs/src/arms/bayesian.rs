@@ -26,8 +26,7 @@ impl Builds for BayesianParams {
         source: "the paper's Thompson sampling corollary; reports H(q), the entropy of which arm is best",
         fits: "Bayesian",
         cost: "O(1)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
+        ..OVER_ARMS
     };
     const EXAMPLE: &'static str = "arms = 4\nprior = { one-good-arm = { probabilities = [1.0], gap = 0.2 } }";
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use corral_core::registry::Unknown;
 
 use super::{Moving, Noise, Past};
-use crate::data::{File, Texts, at, resolve};
+use crate::data::{File, Row, Rows, at, resolve};
 use crate::prelude::*;
 
 params! {
@@ -28,8 +28,7 @@ impl Builds for LearningCurvesParams {
         source: "learning curves as in LCDB (Mohr, Viering, Loog, van Rijn 2022); for masters over fixed bases",
         fits: "reacts to an arm's own plays; regret against the best arm played in every round",
         cost: "O(K log anchors)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
+        ..OVER_ARMS
     };
     const EXAMPLE: &'static str = "file = 'tests/data/curves.csv'\nset = '44'";
 
@@ -53,11 +52,16 @@ impl Builds for LearningCurvesParams {
 impl LearningCurvesParams {
     /// Reads the curves of one set; learners are numbered in the order of their names.
     fn read(self) -> Result<Vec<Curve>, EnvError> {
-        let path = resolve(&self.file);
-        let mut rows = Texts::open(&File::csv(path.clone()), ["set", "learner", "size", "loss"])?;
+        let file = File::csv(resolve(&self.file));
+        let (path, mut rows, mut row) = (&file.path, Rows::open(&file)?, Row::default());
+        let columns = [rows.find("set")?, rows.find("learner")?, rows.find("size")?, rows.find("loss")?];
         let mut sets: BTreeMap<String, BTreeMap<String, BTreeMap<u64, f64>>> = BTreeMap::new();
-        while let Some((line, [set, learner, size, loss])) = rows.next()? {
-            let refuse = |why: String| at(&path, Some(line), why);
+        while rows.next(&mut row)? {
+            let refuse = |why: String| at(path, Some(row.line), why);
+            let text =
+                |column| std::str::from_utf8(&row.cells[column]).map_err(|_| refuse("not UTF-8".to_owned()));
+            let [set, learner, size, loss] = columns.map(text);
+            let (set, learner, size, loss) = (set?, learner?, size?, loss?);
             let number = |text: &str| text.trim().parse::<f64>().unwrap_or(f64::NAN);
             let (anchor, value) = (number(size), number(loss));
             if !(1.0..=1e15).contains(&anchor) {
@@ -75,9 +79,9 @@ impl LearningCurvesParams {
         let learners = match &self.set {
             Some(name) => sets
                 .get(name)
-                .ok_or_else(|| at(&path, None, Unknown::new("set", name, known()).to_string()))?,
+                .ok_or_else(|| at(path, None, Unknown::new("set", name, known()).to_string()))?,
             None if sets.len() == 1 => {
-                sets.values().next().ok_or_else(|| at(&path, None, "the file is empty"))?
+                sets.values().next().ok_or_else(|| at(path, None, "the file is empty"))?
             }
             None => {
                 let why = format!(
@@ -85,7 +89,7 @@ impl LearningCurvesParams {
                     sets.len(),
                     known().take(5).collect::<Vec<_>>().join(", ")
                 );
-                return Err(at(&path, None, why));
+                return Err(at(path, None, why));
             }
         };
         let curve = |anchors: &BTreeMap<u64, f64>| {

@@ -216,9 +216,8 @@ impl Builds for ConstrainedParams {
 }
 
 const OBLIVIOUS: Entry = Entry {
-    kind: Kind::Arms,
     source: "the paper's multi-armed example, adversarial environment",
     fits: "oblivious adversary",
     cost: "O(K)",
-    ..Entry::EMPTY
+    ..OVER_ARMS
 };

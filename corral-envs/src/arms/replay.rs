@@ -22,8 +22,7 @@ impl Builds for ReplayParams {
         source: "the paper's multi-armed example, oblivious adversary",
         fits: "oblivious adversary",
         cost: "O(K)",
-        kind: Kind::Arms,
-        ..Entry::EMPTY
+        ..OVER_ARMS
     };
     const EXAMPLE: &'static str = "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true";
 

@@ -6,7 +6,7 @@ use super::{ARMS, Stationary, given};
 use crate::prelude::*;
 
 /// What is said of a stochastic environment.
-const STOCHASTIC: Entry = Entry { kind: Kind::Arms, fits: "stochastic", cost: "O(1)", ..Entry::EMPTY };
+const STOCHASTIC: Entry = Entry { fits: "stochastic", cost: "O(1)", ..OVER_ARMS };
 
 params! {
     /// Parameters of Bernoulli arms.

@@ -23,8 +23,7 @@ impl Builds for AdviceParams {
         source: "the paper's contextual example, adversarial contexts and losses; the hard instance of EXP4",
         fits: "oblivious adversary; offers the experts as its policy class",
         cost: "O(N)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {

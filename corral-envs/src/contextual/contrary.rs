@@ -38,8 +38,7 @@ impl Builds for ContraryParams {
         source: "the paper's contextual example, adversarial contexts and losses, adaptive adversary",
         fits: "adaptive adversary; regret against its policy class, for the losses that were realised",
         cost: "O(K)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
     const EXAMPLE: &'static str = "contexts = 3\nwindow = 5\norder = \"uniform\"";
 

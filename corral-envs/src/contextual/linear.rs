@@ -72,8 +72,7 @@ impl Builds for LinearParams {
         source: "the paper's contextual example, E[c] = W x; Li et al. 2010, Chu et al. 2011, Filippi et al. 2010",
         fits: "i.i.d. or adversarial contexts, stochastic losses; offers its contexts' law where they are i.i.d.",
         cost: "O(K d)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
     const EXAMPLE: &'static str = "fewest = 4";
 
@@ -89,9 +88,8 @@ impl LinearParams {
     /// # Errors
     /// As [`Sequence::new`], or policies are asked for without shared features.
     pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<LinearWorld, ParamError> {
-        if self.policies > 0 && self.features == Features::Rows {
-            return Err(ParamError::new("policies", self.policies, "0 where actions have rows"));
-        }
+        let shared = self.policies == 0 || self.features == Features::Shared;
+        require(shared, "policies", self.policies, "0 where actions have rows")?;
         let mut stream = Draw::new(rng).stream(0);
         let sequence = Sequence::new(&self, rounds, &mut stream)?;
         let vectors = if self.features == Features::Rows { 1 } else { self.arms };

@@ -45,8 +45,7 @@ impl Builds for ReferenceParams {
         source: "reference figures",
         fits: "stochastic, or i.i.d. contexts with an oblivious adversary; offers its policy class and its contexts' law",
         cost: "O(K)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {

@@ -24,8 +24,7 @@ impl Builds for RepresentationsParams {
         source: "the paper's applications: different ways to represent the contexts",
         fits: "stochastic; offers its contexts' law",
         cost: "O(K d maps)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {

@@ -72,11 +72,10 @@ impl Sequence {
         let fewest = params.fewest.unwrap_or(arms);
         require((1..=arms).contains(&fewest), "fewest", fewest, "in 1..=arms")?;
         memory::claim("dim", dim, (dim as u128 + 1) * arms as u128 * (pool as u128 + 2))?;
-        if features == Features::Shared && fewest != arms {
-            return Err(ParamError::new("fewest", fewest, "the number of arms where features are shared"));
-        }
-        if features == Features::Shared && contexts == Contexts::Evasive {
-            return Err(ParamError::new("contexts", "evasive", "another where features are shared"));
+        if features == Features::Shared {
+            require(fewest == arms, "fewest", fewest, "the number of arms where features are shared")?;
+            let evasive = contexts == Contexts::Evasive;
+            require(!evasive, "contexts", "evasive", "another where features are shared")?;
         }
         let mut sequence =
             Self { contexts, features, dim, arms, fewest, horizon, pool: Vec::new(), played: vec![0.0; dim] };

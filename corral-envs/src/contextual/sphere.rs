@@ -30,8 +30,7 @@ impl Builds for SphereParams {
         source: "experiments 4 and 6 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
         fits: "i.i.d. contexts, stochastic losses that may lie outside [0, 1]: for the learners that take them",
         cost: "O(K d)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
     const EXAMPLE: &'static str = "theta = [0.0, 1.0, 2.0]\narms = 4";
 

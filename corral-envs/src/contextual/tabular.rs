@@ -40,8 +40,7 @@ pub(super) const HYBRID: (Entry, &str) = (
         source: "the paper's contextual example, i.i.d. contexts and adversarial losses",
         fits: "i.i.d. contexts, oblivious adversary; offers its policy class and its contexts' law",
         cost: "O(K)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     },
     "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
 );
@@ -53,8 +52,7 @@ impl Builds for PlantedParams {
         source: "the paper's contextual example, stochastic contexts and losses",
         fits: "stochastic; offers its policy class and its contexts' law",
         cost: "O(K)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
@@ -102,9 +100,8 @@ impl Cells {
         let found = format_args!("{} numbers", weights.len());
         require(weights.is_empty() || weights.len() == cells, "weights", found, "one number per context")?;
         let total: f64 = weights.iter().sum();
-        if !weights.is_empty() && ParamError::positive("weights", total).is_err() {
-            return Err(ParamError::new("weights", total, "of a positive and finite sum"));
-        }
+        let sound = weights.is_empty() || ParamError::positive("weights", total).is_ok();
+        require(sound, "weights", total, "of a positive and finite sum")?;
         let mut sum = 0.0;
         let cumulative = weights.iter().map(|w| {
             sum += w / total;

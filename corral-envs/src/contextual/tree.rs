@@ -33,8 +33,7 @@ impl Builds for TreeParams {
         source: "the paper's contextual applications: classes of trees of different depth",
         fits: "stochastic; offers its contexts' law, and a policy class where one is asked for",
         cost: "O(d + depth)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
     const EXAMPLE: &'static str = "depth = 8\npolicies = 5";
 

@@ -4,7 +4,7 @@ use super::encode::Schema;
 use super::params::DataSetParams;
 use super::rows::{File, Rows, Source};
 use super::source::resolve;
-use super::target::Target;
+use super::target::Losses;
 use crate::prelude::*;
 use crate::table::Table;
 
@@ -15,8 +15,7 @@ impl Builds for DataSetParams {
         source: "CSV, ARFF, libsvm or Vowpal Wabbit text, also gzip",
         fits: "contexts and losses as they come",
         cost: "O(cells)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
     const EXAMPLE: &'static str = "file = 'tests/data/small.csv'\nrepeat = true";
 
@@ -31,24 +30,14 @@ impl DataSetParams {
     /// # Errors
     /// Names file, line and value.
     pub fn open(self) -> Result<DataSet, EnvError> {
-        let target = if !self.losses.is_empty() {
-            for (key, given) in [("class", self.class.is_some()), ("levels", self.levels > 0)] {
-                if given {
-                    return Err(ParamError::choice(key, "give it or losses, not both").into());
-                }
-            }
-            Target::Losses(self.losses.clone())
-        } else if self.levels > 0 {
-            Target::Levels { column: self.class.clone(), levels: self.levels }
-        } else {
-            Target::Class { column: self.class.clone(), most: self.classes }
-        };
         let separator = u8::try_from(self.separator).ok().filter(u8::is_ascii);
         let separator =
             separator.ok_or_else(|| ParamError::new("separator", self.separator, "an ASCII character"))?;
         let path = resolve(&self.file);
         let file = File { path, format: self.format, separator, header: self.header };
-        let schema = Schema::learn(&file.path, &mut Rows::open(&file)?, &target, &self)?;
+        let mut rows = Rows::open(&file)?;
+        let losses = Losses::of(&self, &rows)?;
+        let schema = Schema::learn(&file.path, &mut rows, losses, &self)?;
         Ok(DataSet { source: Source::new(file, self.repeat)?, schema, repeat: self.repeat })
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use corral_core::{ParamError, require};
+use corral_core::require;
 
 use super::cells::missing;
 use super::columns::{MOST_BYTES, Missing, Moments, Seen, inverse};
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::rows::{Row, Rows};
 use super::source::at;
-use super::target::{Losses, Target, ordered, value};
+use super::target::{Losses, ordered, value};
 use crate::EnvError;
 use crate::table::{ColumnInfo, Table};
 
@@ -74,15 +74,14 @@ impl Schema {
     pub fn learn(
         path: &Path,
         rows: &mut Rows,
-        target: &Target,
+        mut losses: Losses,
         wishes: &DataSetParams,
     ) -> Result<Self, EnvError> {
         require(wishes.bins != 1, "bins", 1, "0, or at least 2")?;
         let policies: Vec<Missing> = rows.columns.iter().map(|c| wishes.missing.of(c)).collect();
-        if wishes.scaling == Scaling::Running && policies.contains(&Missing::Median) {
-            let must = "another than median where scaling is running: the median is that of the whole file";
-            return Err(ParamError::new("missing", "median", must).into());
-        }
+        let must = "another than median where scaling is running: the median is that of the whole file";
+        let known = wishes.scaling != Scaling::Running || !policies.contains(&Missing::Median);
+        require(known, "missing", "median", must)?;
         for name in wishes.missing.names() {
             rows.find(name)?;
         }
@@ -91,7 +90,6 @@ impl Schema {
         for name in &wishes.ignore {
             roles[rows.find(name)?] = "ignored";
         }
-        let mut losses = Losses::prepare(rows, target)?;
         losses.columns(|column, role| roles[column] = role);
         let wants_values = |c: usize| wishes.bins > 0 || policies[c] == Missing::Median;
         let mut seen: Vec<Seen> = (0..roles.len())
@@ -128,7 +126,7 @@ impl Schema {
                 })?;
             }
             names.add(&row);
-            losses.see(&row, target, strict).map_err(|why| at(path, Some(row.line), why))?;
+            losses.see(&row, strict).map_err(|why| at(path, Some(row.line), why))?;
         }
         if count == 0 {
             let passed = if dropped > 0 { ": every row has a missing cell" } else { "" };

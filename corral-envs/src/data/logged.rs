@@ -10,7 +10,7 @@ use super::encode::Schema;
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::rows::{File, Row, Rows, Source};
 use super::source::{at, resolve};
-use super::target::Target;
+use super::target::Losses;
 use crate::Environment;
 use crate::prelude::*;
 use crate::table::Table;
@@ -120,8 +120,7 @@ impl Builds for LoggedParams {
         source: "Li, Chu, Langford, Wang 2011, Unbiased offline evaluation of contextual-bandit-based news article recommendation algorithms",
         fits: "a log of another policy; mean losses are estimates",
         cost: "O(cells)",
-        kind: Kind::Contextual,
-        ..Entry::EMPTY
+        ..CONTEXTUAL
     };
     const EXAMPLE: &'static str = "file = 'tests/data/logged.csv'\naction = 'action'\nreward = 'reward'\npropensity = 'propensity'\nrepeat = true";
 
@@ -152,7 +151,7 @@ impl LoggedParams {
             scaling: self.scaling,
             ..DataSetParams::default()
         };
-        let mut schema = Schema::learn(path, &mut rows, &Target::Absent, &wishes)?;
+        let mut schema = Schema::learn(path, &mut rows, Losses::Absent, &wishes)?;
         let mut sums: Vec<(f64, f64)> = Vec::new();
         let (mut rows, mut row) = (Rows::open(&file)?, Row::default());
         let mut least: f64 = 1.0;

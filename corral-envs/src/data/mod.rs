@@ -20,7 +20,7 @@ pub use dataset::DataSet;
 pub use logged::{Logged, LoggedParams, Replay};
 pub use params::{DataSetParams, Encoding, Scaling};
 pub use rows::Format;
-pub(crate) use rows::{File, Texts};
+pub(crate) use rows::{File, Row, Rows};
 pub use source::{DATA_FOLDER, LONGEST_LINE};
 pub(crate) use source::{at, matrix, resolve};
 

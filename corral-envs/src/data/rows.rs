@@ -67,38 +67,6 @@ impl File {
     }
 }
 
-/// Some columns of a file, row by row, as text.
-pub struct Texts<const N: usize> {
-    rows: Rows,
-    row: Row,
-    columns: [usize; N],
-}
-
-impl<const N: usize> Texts<N> {
-    /// The columns of these names.
-    pub fn open(file: &File, names: [&str; N]) -> Result<Self, EnvError> {
-        let rows = Rows::open(file)?;
-        let mut columns = [0; N];
-        for (column, name) in columns.iter_mut().zip(names) {
-            *column = rows.find(name)?;
-        }
-        Ok(Self { rows, row: Row::default(), columns })
-    }
-
-    /// The next row and its line; `None` at the end.
-    pub fn next(&mut self) -> Result<Option<(u64, [&str; N])>, EnvError> {
-        if !self.rows.next(&mut self.row)? {
-            return Ok(None);
-        }
-        let mut texts = [""; N];
-        for (text, column) in texts.iter_mut().zip(self.columns) {
-            *text = std::str::from_utf8(&self.row.cells[column])
-                .map_err(|_| at(&self.rows.path, Some(self.row.line), "not UTF-8"))?;
-        }
-        Ok(Some((self.row.line, texts)))
-    }
-}
-
 /// A file that gives one row after the other.
 pub struct Rows {
     path: PathBuf,

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
-use corral_core::{ParamError, require};
+use corral_core::ParamError;
 
 use super::cells::{finite, missing, number};
 use super::columns::Seen;
+use super::params::DataSetParams;
 use super::rows::{Row, Rows};
 use super::source::at;
 use crate::EnvError;
@@ -16,64 +17,44 @@ use crate::EnvError;
 pub const MOST_CLASSES: usize = 65_536;
 
 /// What the losses of a row are made of.
-#[derive(Debug, Clone, Default)]
-pub enum Target {
-    /// None: they come from elsewhere.
-    #[default]
-    Absent,
-    /// A class: 0 for the action that is the class, else 1.
-    Class {
-        /// Its column; `None`: the last, or the label.
-        column: Option<String>,
-        /// The number of classes, where more are a mistake.
-        most: Option<usize>,
-    },
-    /// A number: action k is the answer low + k (high - low)/(levels - 1), and costs its distance from the number,
-    /// divided by high - low.
-    Levels {
-        /// Its column; `None`: the last.
-        column: Option<String>,
-        /// The number of answers.
-        levels: usize,
-    },
-    /// One column of losses per action; where one lies outside [0, 1] all are scaled to it by one map.
-    Losses(Vec<String>),
-}
-
-/// Where the losses of a row come from, once the file is known.
 pub enum Losses {
-    /// Nowhere.
+    /// They come from elsewhere.
     Absent,
-    /// See [`Target::Class`].
-    Class { column: Option<usize>, classes: HashMap<String, usize> },
-    /// See [`Target::Levels`].
+    /// A class, of a column or the label: 0 for the action that is the class, else 1. More than `most` are a mistake.
+    Class { column: Option<usize>, classes: HashMap<String, usize>, most: usize },
+    /// A number: action k is the answer low + k width/(levels - 1), and costs its distance from the number, divided by
+    /// the width.
     Levels { column: usize, low: f64, width: f64, levels: usize },
-    /// See [`Target::Losses`].
+    /// One column of losses per action; where one lies outside [0, 1] all are scaled to it by one map.
     Columns { columns: Vec<usize>, low: f64, width: f64 },
 }
 
 impl Losses {
-    /// The columns that a target names.
-    pub fn prepare(rows: &Rows, target: &Target) -> Result<Self, EnvError> {
-        let last = |name: &Option<String>| match name {
-            Some(name) => rows.find(name).map(Some),
-            None => Ok(rows.columns.len().checked_sub(1)),
+    /// Those that the parameters of a data set ask for.
+    pub fn of(params: &DataSetParams, rows: &Rows) -> Result<Self, EnvError> {
+        if !params.losses.is_empty() {
+            for (key, given) in [("class", params.class.is_some()), ("levels", params.levels > 0)] {
+                if given {
+                    return Err(ParamError::choice(key, "give it or losses, not both").into());
+                }
+            }
+            let columns = params.losses.iter().map(|name| rows.find(name)).collect::<Result<_, _>>()?;
+            return Ok(Self::Columns { columns, low: 0.0, width: 1.0 });
+        }
+        let column = match &params.class {
+            Some(name) => Some(rows.find(name)?),
+            None => rows.columns.len().checked_sub(1),
         };
-        Ok(match target {
-            Target::Absent => Self::Absent,
-            Target::Class { column, .. } => Self::Class { column: last(column)?, classes: HashMap::new() },
-            Target::Levels { column, levels } => {
-                require(*levels != 1, "levels", 1, "0, or at least 2")?;
-                let Some(column) = last(column)? else {
-                    return Err(ParamError::new("levels", *levels, "0 in a format without columns").into());
-                };
-                Self::Levels { column, low: 0.0, width: 1.0, levels: *levels }
+        let refuse = |levels: usize, must: &'static str| ParamError::new("levels", levels, must).into();
+        match (params.levels, column) {
+            (0, column) => {
+                let most = params.classes.unwrap_or(MOST_CLASSES);
+                Ok(Self::Class { column, classes: HashMap::new(), most })
             }
-            Target::Losses(names) => {
-                let columns: Result<Vec<usize>, EnvError> = names.iter().map(|n| rows.find(n)).collect();
-                Self::Columns { columns: columns?, low: 0.0, width: 1.0 }
-            }
-        })
+            (1, _) => Err(refuse(1, "0, or at least 2")),
+            (levels, Some(column)) => Ok(Self::Levels { column, low: 0.0, width: 1.0, levels }),
+            (levels, None) => Err(refuse(levels, "0 in a format without columns")),
+        }
     }
 
     /// Tells which columns are no features.
@@ -87,10 +68,8 @@ impl Losses {
     }
 
     /// Takes in the class of a row.
-    pub fn see(&mut self, row: &Row, target: &Target, strict: bool) -> Result<(), String> {
-        let (Self::Class { column, classes }, Target::Class { most, .. }) = (self, target) else {
-            return Ok(());
-        };
+    pub fn see(&mut self, row: &Row, strict: bool) -> Result<(), String> {
+        let Self::Class { column, classes, most } = self else { return Ok(()) };
         let label = label(row, *column);
         if classes.contains_key(&*label) {
             return Ok(());
@@ -98,8 +77,7 @@ impl Losses {
         if missing(label.as_bytes(), strict) {
             return Err("the class is missing; missing = \"drop-row\" passes such rows over".to_owned());
         }
-        let most = most.unwrap_or(MOST_CLASSES);
-        if classes.len() == most {
+        if classes.len() == *most {
             return Err(format!("class {label:?} is out of range: there are {most} others already"));
         }
         classes.insert(label.into_owned(), 0);
@@ -160,7 +138,7 @@ impl Losses {
         losses.clear();
         match self {
             Self::Absent => {}
-            Self::Class { column, classes } => {
+            Self::Class { column, classes, .. } => {
                 let label = label(row, *column);
                 let class = classes.get(&*label).copied();
                 let class = class

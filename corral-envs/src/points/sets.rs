@@ -116,9 +116,7 @@ fn corners(dim: usize, points: usize, rng: &mut dyn Rng) -> Result<Set, EnvError
     require(dim <= 30, "dim", dim, "at most 30 for the corners of a cube")?;
     let all = 1usize << dim;
     if points == 0 || points == all {
-        if all > MOST_POINTS {
-            return Err(ParamError::new("dim", dim, "at most 16 for all corners of a cube").into());
-        }
+        require(all <= MOST_POINTS, "dim", dim, "at most 16 for all corners of a cube")?;
         return Ok(Set::finite(&Set::cube(dim)?.vertices(all).unwrap_or_default())?);
     }
     require(points <= all, "points", points, "at most 2^dim corners")?;

@@ -85,9 +85,8 @@ fn hidden(params: &StochasticLinearParams, dim: usize, rng: &mut dyn Rng) -> Res
         let (size, groups) = match params.structure {
             Structure::Dense | Structure::Sparse => (1, dim),
             Structure::GroupSparse => {
-                if params.group == 0 || !dim.is_multiple_of(params.group) {
-                    return Err(ParamError::new("group", params.group, "a divisor of the dimension").into());
-                }
+                let divides = params.group != 0 && dim.is_multiple_of(params.group);
+                require(divides, "group", params.group, "a divisor of the dimension")?;
                 (params.group, dim / params.group)
             }
         };
@@ -110,9 +109,8 @@ fn hidden(params: &StochasticLinearParams, dim: usize, rng: &mut dyn Rng) -> Res
     }
     require(c.len() == dim, "parameter", format_args!("{} numbers", c.len()), "as long as the dimension")?;
     let norm = dot(&c, &c).sqrt();
-    if !(norm > 0.0 && norm.is_finite()) {
-        return Err(ParamError::new("parameter", format!("of length {norm}"), "finite and not zero").into());
-    }
+    let found = format_args!("of length {norm}");
+    require(norm > 0.0 && norm.is_finite(), "parameter", found, "finite and not zero")?;
     c.iter_mut().for_each(|v| *v /= norm);
     Ok(c)
 }
