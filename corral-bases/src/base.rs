@@ -196,14 +196,3 @@ macro_rules! base {
         }
     };
 }
-
-/// A parameter that is one of several words.
-macro_rules! words {
-    ($(#[$meta:meta])* pub enum $name:ident { $($variants:tt)* }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name { $($variants)* }
-    };
-}

@@ -53,7 +53,7 @@ impl RangeChange {
     }
 }
 
-words! {
+corral_core::params! {
     /// Which of several best actions is played.
     pub enum Ties {
         /// The one that is counted first.
@@ -294,18 +294,6 @@ pub(crate) fn least(numbers: &[f64]) -> f64 {
     numbers.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Where the first of the lowest numbers is, and which it is.
-#[inline]
-pub(crate) fn lowest(numbers: impl Iterator<Item = f64>) -> (usize, f64) {
-    let mut best = (0, f64::INFINITY);
-    for (at, number) in numbers.enumerate() {
-        if number < best.1 {
-            best = (at, number);
-        }
-    }
-    best
-}
-
 /// The version of the snapshots of bases.
 const VERSION: u16 = 3;
 
@@ -324,22 +312,19 @@ where
     S: DeserializeOwned,
 {
     let (theirs, state): (P, S) = snapshot::open(algorithm, VERSION, bytes)?;
-    if theirs != *params {
-        return Err(SnapshotError::state("it was saved with other parameters").into());
-    }
+    ensure(theirs == *params, "it was saved with other parameters")?;
     Ok(state)
 }
 
 pub use corral_core::snapshot::ensure;
+pub(crate) use corral_core::vectors::lowest;
 
 /// Checks a list of numbers that was read back: `len` of them, all finite.
 ///
 /// # Errors
 /// Names `what` otherwise.
 pub fn check_numbers(what: &str, numbers: &[f64], len: usize) -> Result<(), SnapshotError> {
-    if numbers.len() != len {
-        return Err(SnapshotError::state(format_args!("{} {what} where {len} are needed", numbers.len())));
-    }
+    ensure(numbers.len() == len, format_args!("{} {what} where {len} are needed", numbers.len()))?;
     match numbers.iter().position(|v| !v.is_finite()) {
         Some(at) => Err(SnapshotError::state(format_args!("number {at} of the {what} is {}", numbers[at]))),
         None => Ok(()),

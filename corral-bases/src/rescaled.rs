@@ -13,9 +13,7 @@
 //! Under a master that asks only the base that it follows, `pass` draws the decision by a generator that was seeded
 //! from the last proposal's, so that runs stay reproducible. In a spec every base, plugins too, takes `rescaled = true`.
 
-use corral_core::{
-    Abilities, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, SnapshotError, snapshot,
-};
+use corral_core::{Abilities, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, snapshot};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -78,9 +76,7 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Rescaled<B> {
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         let (range, spare, base): (f64, Pcg64Dxsm, Vec<u8>) = snapshot::open("rescaled", 1, state)?;
-        if !(range >= 1.0 && range.is_finite()) {
-            return Err(SnapshotError::state("a range below 1").into());
-        }
+        snapshot::ensure(range >= 1.0 && range.is_finite(), "a range below 1")?;
         self.base.load(&base)?;
         (self.range, self.spare) = (range, spare);
         Ok(())

@@ -124,9 +124,7 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
     fn load(&mut self, state: &[u8]) -> Result {
         let (steps, second, base, past): (u64, bool, Vec<u8>, Vec<u8>) =
             snapshot::open("smoothed", 1, state)?;
-        if second && steps == 0 {
-            return Err(SnapshotError::state("a second step before any first").into());
-        }
+        ensure(!second || steps > 0, "a second step before any first")?;
         let before = self.base.save();
         self.base.load(&base)?;
         if let Err(e) = self.past.load(&past) {

@@ -163,11 +163,6 @@ pub struct ContextShape {
 pub trait ContextSampler: Send + Sync {
     /// A fresh context.
     fn sample(&self, rng: &mut dyn Rng) -> Context;
-
-    /// As [`sample`](ContextSampler::sample), into a context whose room is used again; draws the same.
-    fn sample_into(&self, rng: &mut dyn Rng, into: &mut Context) {
-        *into = self.sample(rng);
-    }
 }
 
 #[cfg(test)]

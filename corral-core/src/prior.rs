@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::params::Bounds;
 use crate::sample::{beta, normal, sample_index};
-use crate::vectors::{self, dot, first_least};
+use crate::vectors::{self, dot, lowest};
 use crate::{ParamError, require};
 
 /// A distribution over vectors of mean losses.
@@ -124,9 +124,9 @@ impl Prior {
                 )?;
                 for (i, row) in covariance.iter().enumerate() {
                     for (j, v) in row.iter().enumerate().take(i) {
-                        if (v - covariance[j][i]).abs() > 1e-12 * (row[i].abs() + covariance[j][j].abs()) {
-                            return Err(ParamError::new("prior.correlated.covariance", v, "symmetric"));
-                        }
+                        let slack = 1e-12 * (row[i].abs() + covariance[j][j].abs());
+                        let same = (v - covariance[j][i]).abs() <= slack;
+                        require(same, "prior.correlated.covariance", v, "symmetric")?;
                     }
                 }
                 cholesky(covariance).map(|_| ())
@@ -205,7 +205,7 @@ impl Prior {
         let mut q = vec![0.0; arms];
         if let Some((weights, means)) = self.hypotheses(arms) {
             for (weight, row) in weights.iter().zip(&means) {
-                if let Some(q) = q.get_mut(first_least(row.iter().copied())) {
+                if let Some(q) = q.get_mut(lowest(row.iter().copied()).0) {
                     *q += weight;
                 }
             }
@@ -215,7 +215,7 @@ impl Prior {
             let mut means = vec![0.0; arms];
             for _ in 0..samples.max(1) {
                 self.draw(rng, &mut means);
-                q[first_least(means.iter().copied())] += 1.0 / f64::from(samples.max(1));
+                q[lowest(means.iter().copied()).0] += 1.0 / f64::from(samples.max(1));
             }
         }
         q

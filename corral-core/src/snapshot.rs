@@ -84,7 +84,7 @@ pub fn ensure(sound: bool, has: impl fmt::Display) -> Result<(), SnapshotError> 
 }
 
 /// FNV-1a, 64 bits: a check against accidents, not against enemies.
-pub(crate) fn checksum(bytes: &[u8]) -> u64 {
+pub fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 

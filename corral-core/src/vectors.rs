@@ -11,15 +11,16 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y) * (x - y)).sum::<f64>().sqrt()
 }
 
-/// The place of the least number, the first of equals; 0 for none.
-pub fn first_least(numbers: impl IntoIterator<Item = f64>) -> usize {
-    let mut best = (f64::INFINITY, 0);
-    for (i, v) in numbers.into_iter().enumerate() {
-        if v < best.0 {
-            best = (v, i);
+/// Where the first of the lowest numbers is, and which it is; 0 for none.
+#[inline]
+pub fn lowest(numbers: impl Iterator<Item = f64>) -> (usize, f64) {
+    let mut best = (0, f64::INFINITY);
+    for (at, number) in numbers.enumerate() {
+        if number < best.1 {
+            best = (at, number);
         }
     }
-    best.1
+    best
 }
 
 /// How many numbers the lower triangle of a matrix of `dim` rows takes.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use corral_core::registry::Unknown;
 use corral_core::{
     Abilities, Arm, Base, BaseError, Context, Decision, Feedback, Memo, Order, Point, Proposal, Rng,
-    SnapshotError, snapshot, uniform,
+    snapshot, uniform,
 };
 use numpy::PyArray1;
 use numpy::ToPyArray;
@@ -331,14 +331,13 @@ impl<D: Proposed> Base<Context, D> for PyBase {
             self.place.raised.tell_caller(error);
             Vec::new()
         });
-        snapshot::seal(NAME, VERSION, &(digest(&state), state))
+        // A pickle is not even looked at when a byte of it changed.
+        snapshot::seal(NAME, VERSION, &(snapshot::checksum(&state), state))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         let (sum, state): (u64, Vec<u8>) = snapshot::open(NAME, VERSION, state)?;
-        if sum != digest(&state) {
-            return Err(SnapshotError::state("the pickle of the base is damaged").into());
-        }
+        snapshot::ensure(sum == snapshot::checksum(&state), "the pickle of the base is damaged")?;
         let loaded = self.ask(|object| {
             let loaded = loads(object.py(), &state)?;
             if loaded.get_type().is(object.get_type()) {
@@ -350,9 +349,4 @@ impl<D: Proposed> Base<Context, D> for PyBase {
         self.object = loaded;
         Ok(())
     }
-}
-
-/// FNV-1a: a pickle is not even looked at when a byte of it changed.
-fn digest(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -205,10 +205,8 @@ impl<R: Index> ArmRule for R {
     }
 
     fn restore(&self, state: &mut IndexState, now: &Now) -> Result<(), SnapshotError> {
-        if state.tallies.len() != now.actions {
-            let found = state.tallies.len();
-            return Err(SnapshotError::state(format_args!("{found} arms, not {}", now.actions)));
-        }
+        let found = state.tallies.len();
+        ensure(found == now.actions, format_args!("{found} arms, not {}", now.actions))?;
         let possible = |mean: f64| match self.counts_estimates() {
             true => (0.0..=f64::MAX).contains(&mean),
             false => now.losses.contains(mean),

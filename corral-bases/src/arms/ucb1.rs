@@ -6,7 +6,7 @@
 
 use super::prelude::*;
 
-words! {
+corral_core::params! {
     /// How wide the confidence intervals of [`Ucb1`] are.
     pub enum Width {
         /// sqrt(2 ln T/n); where T is not known, the number of losses seen and 1 stand for it.

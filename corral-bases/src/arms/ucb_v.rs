@@ -8,7 +8,7 @@
 
 use super::prelude::*;
 
-words! {
+corral_core::params! {
     /// What [`UcbV`] counts.
     pub enum Mode {
         /// The observed loss of rounds that it saw.

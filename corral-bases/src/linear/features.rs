@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::f64::consts::TAU;
 
-use corral_core::Commons;
+use corral_core::{Commons, forward};
 
 use crate::prelude::*;
 use crate::regression::dot;
@@ -79,21 +79,16 @@ impl Map {
             Features::Bias => input + 1,
             Features::Polynomial => input.saturating_mul(input).saturating_add(3 * input) / 2 + 1,
             Features::Block { from, to } => {
-                if !(from < to && *to <= input) {
-                    return Err(ParamError::new(
-                        "features.block",
-                        format!("{from} to {to} of {input} features"),
-                        "a part of them: from < to <= their number",
-                    ));
-                }
+                let found = format_args!("{from} to {to} of {input} features");
+                let must = "a part of them: from < to <= their number";
+                require(from < to && *to <= input, "features.block", found, must)?;
                 to - from
             }
             Features::HashedPairs { dims, .. } => input.saturating_add(*dims),
             Features::Hashed { dims, .. } | Features::Fourier { dims, .. } => *dims,
         };
-        if output > MOST || input.saturating_mul(output) > 1 << 26 {
-            return Err(ParamError::new("the number of features", output, "at most 2^20"));
-        }
+        let fits = output <= MOST && input.saturating_mul(output) <= 1 << 26;
+        require(fits, "the number of features", output, "at most 2^20")?;
         let mut table = Vec::new();
         match kind {
             Features::Fourier { dims, bandwidth, seed } => {
@@ -274,20 +269,12 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
         let Ok(mut seen) = self.scratch.try_borrow_mut() else { return Memo::empty() };
         self.see(x, &mut seen).map(|()| self.base.memo(&seen, decision)).unwrap_or_default()
     }
-    fn abilities(&self) -> Abilities {
-        self.base.abilities()
-    }
-    fn share(&mut self, commons: &mut Commons) {
-        self.base.share(commons);
-    }
-    fn obey(&mut self, order: Order) -> Result {
-        self.base.obey(order)
-    }
-    fn save(&self) -> Vec<u8> {
-        self.base.save()
-    }
-    fn load(&mut self, state: &[u8]) -> Result {
-        self.base.load(state)
+    forward! { (self.base):
+        fn abilities(&self) -> Abilities;
+        fn share(&mut self, commons: &mut Commons);
+        fn obey(&mut self, order: Order) -> Result;
+        fn save(&self) -> Vec<u8>;
+        fn load(&mut self, state: &[u8]) -> Result;
     }
 }
 

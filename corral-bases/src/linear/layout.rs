@@ -18,7 +18,7 @@ corral_core::params! {
     }
 }
 
-words! {
+corral_core::params! {
     /// Which parameter vectors a linear model has.
     pub enum Parameters {
         /// Shared where actions have features, else disjoint.
@@ -60,9 +60,7 @@ impl Layout {
         };
         let rows = shared || features == 0;
         let dim = if rows { row_features } else { features };
-        if dim == 0 {
-            return Err(ParamError::new("the number of features", 0, "at least 1").into());
-        }
+        require(dim != 0, "the number of features", 0, "at least 1")?;
         memory::claim("the number of features", dim, (actions as u128) * (dim as u128))?;
         let layout = Self { shared, rows, actions, dim };
         if matrices {

@@ -205,9 +205,7 @@ impl<P: Regression> State<P> {
         let (layout, clock, seen, mut model, beside): (Layout, Clock, u64, P::Model, T) =
             reopen(P::ENTRY.name, &self.params, bytes)?;
         sound(&beside)?;
-        if layout != self.layout {
-            return Err(SnapshotError::state("it was saved for a world of another shape").into());
-        }
+        ensure(layout == self.layout, "it was saved for a world of another shape")?;
         clock.valid()?;
         model.restore(&self.params.model(layout.models(), layout.dim))?;
         self.held.load(model, seen)?;

@@ -13,7 +13,7 @@ use super::learner::State;
 use super::prelude::*;
 use crate::winner::{Law, Winner};
 
-words! {
+corral_core::params! {
     /// What [`LinTs`] draws.
     pub enum Draw {
         /// A parameter vector.

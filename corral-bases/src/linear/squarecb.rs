@@ -6,7 +6,7 @@
 
 use super::prelude::*;
 
-words! {
+corral_core::params! {
     /// Which prediction [`SquareCb`] uses.
     pub enum Forecast {
         /// That of the regression.

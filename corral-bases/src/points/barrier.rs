@@ -134,29 +134,10 @@ impl Barrier {
     }
 }
 
-/// When the Newton iteration ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NewtonParams {
-    /// Stop when the Newton decrement falls below this.
-    pub tolerance: f64,
-    /// At most this many iterations.
-    pub iterations: usize,
-}
-
-impl Default for NewtonParams {
-    fn default() -> Self {
-        Self { tolerance: 1e-9, iterations: 100 }
-    }
-}
-
-/// How the Newton iteration ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NewtonInfo {
-    /// The last Newton decrement.
-    pub decrement: f64,
-    /// Iterations spent.
-    pub iterations: usize,
-}
+/// The Newton iteration ends when its decrement falls below this,
+const TOLERANCE: f64 = 1e-9;
+/// and fails after so many steps.
+const ITERATIONS: usize = 100;
 
 /// The Newton iteration did not end.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
@@ -171,7 +152,6 @@ pub struct NewtonError {
 /// Damped Newton on <linear, x> + R(x), with its room and the Cholesky factor of the Hessian where it ended.
 #[derive(Debug, Clone)]
 pub struct Newton {
-    params: NewtonParams,
     step: Vec<f64>,
     gradient: Vec<f64>,
     factor: Vec<f64>,
@@ -179,8 +159,8 @@ pub struct Newton {
 
 impl Newton {
     /// Room for `dim` coordinates.
-    pub fn new(dim: usize, params: NewtonParams) -> Self {
-        Self { params, step: vec![0.0; dim], gradient: vec![0.0; dim], factor: vec![0.0; packed::size(dim)] }
+    pub fn new(dim: usize) -> Self {
+        Self { step: vec![0.0; dim], gradient: vec![0.0; dim], factor: vec![0.0; packed::size(dim)] }
     }
 
     /// The lower factor A of the Hessian A A^T, row after row, where [`minimise`](Newton::minimise) ended.
@@ -188,7 +168,8 @@ impl Newton {
         &self.factor
     }
 
-    /// Moves `x`, a point of the interior, to the minimiser of <linear, x> + R(x): a warm start makes it few steps.
+    /// Moves `x`, a point of the interior, to the minimiser of <linear, x> + R(x), and says in how many steps: a warm
+    /// start makes them few.
     ///
     /// # Errors
     /// The iteration did not end, or `x` was not in the interior.
@@ -197,9 +178,9 @@ impl Newton {
         barrier: &Barrier,
         linear: &[f64],
         x: &mut [f64],
-    ) -> Result<NewtonInfo, NewtonError> {
+    ) -> Result<usize, NewtonError> {
         let mut decrement = f64::NAN;
-        for iterations in 1..=self.params.iterations {
+        for iterations in 1..=ITERATIONS {
             self.refactor(barrier, x).ok_or(NewtonError { decrement, iterations })?;
             barrier.gradient(x, &mut self.gradient);
             self.gradient.iter_mut().zip(linear).for_each(|(g, l)| *g += l);
@@ -209,12 +190,12 @@ impl Newton {
             decrement = dot(&self.gradient, &self.step).max(0.0).sqrt();
             let damping = if decrement >= 0.25 { 1.0 / (1.0 + decrement) } else { 1.0 };
             x.iter_mut().zip(&self.step).for_each(|(x, s)| *x -= damping * s);
-            if decrement < self.params.tolerance {
+            if decrement < TOLERANCE {
                 self.refactor(barrier, x).ok_or(NewtonError { decrement, iterations })?;
-                return Ok(NewtonInfo { decrement, iterations });
+                return Ok(iterations);
             }
         }
-        Err(NewtonError { decrement, iterations: self.params.iterations })
+        Err(NewtonError { decrement, iterations: ITERATIONS })
     }
 
     /// The factor of the Hessian at `x`; `None` where it has none.
@@ -306,9 +287,9 @@ mod tests {
             for barrier in barriers() {
                 let d = barrier.dim();
                 let mut x = inside(&barrier, &push, 0.9);
-                let mut newton = Newton::new(d, NewtonParams::default());
-                let info = newton.minimise(&barrier, &force, &mut x).unwrap();
-                prop_assert!(info.iterations <= 60);
+                let mut newton = Newton::new(d);
+                let iterations = newton.minimise(&barrier, &force, &mut x).unwrap();
+                prop_assert!(iterations <= 60);
                 let mut g = vec![0.0; d];
                 barrier.gradient(&x, &mut g);
                 prop_assert!(g.iter().zip(&force).all(|(g, f)| (g + f).abs() < 1e-8 * (1.0 + f.abs())), "{barrier:?}");

@@ -57,9 +57,7 @@ impl BgdParams {
             let offset = if self.offset.is_empty() { &zero } else { &self.offset };
             return Ok(Some(AffineMap::new(&self.matrix, offset)?));
         }
-        if !self.offset.is_empty() {
-            return Err(ParamError::new("offset", "given without a matrix", "empty").into());
-        }
+        require(self.offset.is_empty(), "offset", "given without a matrix", "empty")?;
         Ok(None)
     }
 }

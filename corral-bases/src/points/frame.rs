@@ -196,9 +196,7 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
     fn load(&mut self, state: &[u8]) -> Result {
         let (set, clock, mut state): (Set, Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
         clock.valid()?;
-        if set != self.set {
-            return Err(SnapshotError::state("it was saved for another set").into());
-        }
+        ensure(set == self.set, "it was saved for another set")?;
         R::restore(self, &mut state, &clock)?;
         let mut next = Self { clock, state, ..self.clone() };
         R::tune(&mut next).map_err(SnapshotError::state)?;

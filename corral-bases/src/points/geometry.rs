@@ -4,7 +4,7 @@
 use corral_core::Set;
 use corral_core::set::SetError;
 
-use super::barrier::{Barrier, Newton, NewtonError, NewtonParams};
+use super::barrier::{Barrier, Newton, NewtonError};
 use crate::regression::{dot, packed};
 
 /// The FTRL point x = argmin <linear, x> + R(x) and a factor A of the Hessian A A^T at x. Coordinates are those of the
@@ -44,7 +44,7 @@ impl Leader {
                 Form::Simplex { last: 0.0, pivots: vec![0.0; d], columns: vec![0.0; d] }
             }
             Barrier::Polytope(_) => {
-                let mut newton = Newton::new(d, NewtonParams::default());
+                let mut newton = Newton::new(d);
                 let mut start = barrier.start();
                 newton.minimise(&barrier, &vec![0.0; d], &mut start).map_err(|e| SetError::Iterations {
                     what: "the search of the analytic centre",
@@ -256,7 +256,7 @@ mod tests {
                 let barrier = Barrier::of(&set).unwrap();
                 let mut x = barrier.start();
                 let linear: Vec<f64> = force.iter().map(|f| rate * f).collect();
-                Newton::new(d, NewtonParams::default()).minimise(&barrier, &linear, &mut x).unwrap();
+                Newton::new(d).minimise(&barrier, &linear, &mut x).unwrap();
                 for (a, b) in leader.point.iter().zip(&x) {
                     prop_assert!((a - b).abs() < 1e-9, "{} {a} {b}", set.kind());
                 }

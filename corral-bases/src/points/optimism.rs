@@ -4,12 +4,11 @@
 use corral_core::set::SetError;
 use corral_core::{BaseError, Set};
 use nalgebra::{DMatrix, SymmetricEigen};
-use serde::{Deserialize, Serialize};
 
 use crate::common::lowest;
 use crate::regression::{Ridge, dot, packed};
 
-words! {
+corral_core::params! {
     /// How the optimum over a polytope (or box) is found.
     pub enum Search {
         /// Vertices where there are few, else relaxed.

@@ -10,7 +10,7 @@ use corral_core::Observation;
 use super::geometry::Leader;
 use super::prelude::*;
 
-words! {
+corral_core::params! {
     /// How directions on the Dikin ellipsoid are drawn.
     pub enum Direction {
         /// Sphere on the ball, else basis.

@@ -13,7 +13,7 @@ use super::prelude::*;
 use corral_core::ContextSampler;
 use rand_distr::{Binomial, Distribution};
 
-words! {
+corral_core::params! {
     /// Which minimiser over the simplex is played.
     pub enum BistroRule {
         /// All on the leader's action: one call of the oracle.
@@ -100,7 +100,6 @@ pub struct BistroWork {
     sampler: Option<Arc<dyn ContextSampler>>,
     /// Past and future.
     future: Costs,
-    drawn: Context,
     oracle: Workspace,
     /// phi_a.
     shares: Vec<f64>,
@@ -122,11 +121,8 @@ impl Bistro {
         block[..past.len()].copy_from_slice(past);
         block[past.len()..].fill(0.0);
         for _ in 0..count {
-            match &work.sampler {
-                Some(sampler) => sampler.sample_into(rng, &mut work.drawn),
-                None => work.drawn = Context::plain(k),
-            }
-            let site = state.sites.enter(&work.drawn)?;
+            let drawn = work.sampler.as_ref().map_or_else(|| Context::plain(k), |law| law.sample(rng));
+            let site = state.sites.enter(&drawn)?;
             let row = &mut work.future.block(&state.sites)[site * k..(site + 1) * k];
             let (mut bits, mut signed) = (0, step);
             for (a, cost) in row.iter_mut().enumerate() {
@@ -134,7 +130,7 @@ impl Bistro {
                     bits = rng.next_u64();
                 }
                 // An action that is not offered costs what is played in its place.
-                if a < work.drawn.actions() {
+                if a < drawn.actions() {
                     signed = if bits & 1 == 0 { step } else { -step };
                 }
                 *cost += signed;
@@ -210,7 +206,6 @@ impl PolicyRule for BistroParams {
             size: Size::default(),
             sampler: setup.sampler.clone(),
             future: Costs::new(actions),
-            drawn: Context::default(),
             oracle: Workspace::default(),
             shares: vec![0.0; actions],
             q: vec![0.0; actions],

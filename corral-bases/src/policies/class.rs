@@ -98,14 +98,8 @@ impl Policies {
     /// The world has not what the class needs, or a parameter cannot be used.
     pub fn class(&self, setup: &Setup) -> Result<PolicyClass> {
         let actions = setup.actions();
-        if actions == 0 || actions > 1 << 16 {
-            return Err(ParamError::new(
-                "the number of actions",
-                actions,
-                "between 1 and 65536 for policies",
-            )
-            .into());
-        }
+        let must = "between 1 and 65536 for policies";
+        require((1..=1 << 16).contains(&actions), "the number of actions", actions, must)?;
         if let Some(needs) = self.needs(setup) {
             return Err(BaseError::Failed(format!("policies need {needs}")));
         }

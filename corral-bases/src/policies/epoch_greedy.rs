@@ -12,7 +12,7 @@
 
 use super::prelude::*;
 
-words! {
+corral_core::params! {
     /// Which Epoch-Greedy.
     pub enum EpochGreedyVariant {
         /// All exploration comes first, as in the paper.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::data::Reads;
 use crate::regression::{Regressor, Ridge};
 
-words! {
+corral_core::params! {
     /// How the costs of actions that were not played are estimated.
     pub enum Estimates {
         /// By the importance weight alone, as in the paper.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use corral_core::policy::Policy;
-use corral_core::{BaseError, ParamError, Setup};
+use corral_core::{BaseError, Setup, require};
 
 use super::class::{Erm, ErmOracle};
 use super::data::{Costs, Reads, Sites};
@@ -26,9 +26,7 @@ impl FiniteClass {
     /// There is none, or one does not fit the world.
     pub fn new(policies: impl IntoIterator<Item = Policy>, setup: &Setup) -> Result<Self, BaseError> {
         let policies: Vec<Arc<Policy>> = policies.into_iter().map(Arc::new).collect();
-        if policies.is_empty() {
-            return Err(ParamError::new("policies", "empty", "at least one policy").into());
-        }
+        require(!policies.is_empty(), "policies", "empty", "at least one policy")?;
         for policy in &policies {
             policy.check(&setup.context, setup.actions())?;
         }

@@ -218,9 +218,7 @@ impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
     fn load(&mut self, state: &[u8]) -> Result {
         let (clock, mut state): (Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
         clock.valid()?;
-        if self.rule.needs_horizon() && clock.horizon.is_none() {
-            return Err(SnapshotError::state("it has no horizon").into());
-        }
+        ensure(!self.rule.needs_horizon() || clock.horizon.is_some(), "it has no horizon")?;
         R::restore(self, &mut state, &clock)?;
         Ok(self.begin(clock, state).map_err(SnapshotError::state)?)
     }

@@ -13,7 +13,7 @@ use super::estimates::{Estimates, Estimator, Seen};
 use super::op::{History, Op, OpInfo, OpParams};
 use super::prelude::*;
 
-words! {
+corral_core::params! {
     /// Constants of [`Iltcb`].
     pub enum IltcbPreset {
         /// psi = 100 and mu as in the analysis.

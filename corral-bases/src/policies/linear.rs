@@ -46,9 +46,8 @@ impl LinearClass {
     pub fn new(params: &LinearParams, setup: &Setup) -> Result<Self> {
         params.check()?;
         let features = setup.context.features;
-        if !(1..=1 << 12).contains(&features) {
-            return Err(ParamError::new("features", features, "1 to 4096 for linear policies").into());
-        }
+        let must = "1 to 4096 for linear policies";
+        require((1..=1 << 12).contains(&features), "features", features, must)?;
         let reads = Reads { actions: setup.actions(), cells: None, features: Some(features) };
         Ok(Self { params: params.clone(), reads })
     }

@@ -3,7 +3,7 @@
 use super::{Regressor, Ridge, packed, unusable};
 use crate::prelude::*;
 
-words! {
+corral_core::params! {
     /// The link sigma.
     pub enum Link {
         /// 1/(1 + exp(-u)).

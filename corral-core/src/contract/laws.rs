@@ -32,9 +32,8 @@ pub(super) fn randomness<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, 
         let made = subject.play(&mut *a, round, &mut rng_a, |world| subject.ordinary(world))?;
         let again = subject.play(&mut *b, round, &mut rng_b, |world| subject.ordinary(world))?;
         same_proposal(round, "two lives with the same generator", &made, &again)?;
-        if rng_a.drawn() != rng_b.drawn() {
-            return Err(format!("round {round}: two lives drew differently many numbers"));
-        }
+        let alike = rng_a.drawn() == rng_b.drawn();
+        demand(alike, format_args!("round {round}: two lives drew differently many numbers"))?;
         // A fresh base is asked: what it drew is judged by what it says it would do.
         if round == 0 && rng_a.drawn() == drawn {
             let x = subject.context(0);
@@ -60,12 +59,9 @@ pub(super) fn pass<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>)
         let heeds = base.abilities().heeds_passes;
         base.pass(&subject.context(round)).map_err(|e| format!("pass: {e}"))?;
         if base.save() != before {
-            if !heeds {
-                return Err("its state changed in a pass that it says it does not heed".into());
-            }
-            if !subject.counts_rounds {
-                return Err("its state changed in a pass, and it does not declare to count rounds".into());
-            }
+            demand(heeds, "its state changed in a pass that it says it does not heed")?;
+            let why = "its state changed in a pass, and it does not declare to count rounds";
+            demand(subject.counts_rounds, why)?;
         }
     }
     // It goes on.
@@ -81,13 +77,11 @@ pub(super) fn unseen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D
         let (x, made) = subject.propose(&mut *base, LIFE, &mut rng)?;
         let before = base.save();
         base.learn(&x, &made, Feedback::new(loss, 0.0)).map_err(|e| format!("learn with weight 0: {e}"))?;
-        if base.save() != before && !subject.counts_rounds {
-            return Err("its state changed with weight 0, and it does not declare to count rounds".into());
-        }
+        let why = "its state changed with weight 0, and it does not declare to count rounds";
+        demand(subject.counts_rounds || base.save() == before, why)?;
         lives.push(base.save());
     }
-    demand(!lives.windows(2).any(|pair| pair[0] != pair[1]), "a loss with weight 0 left its mark")?;
-    Ok(())
+    demand(!lives.windows(2).any(|pair| pair[0] != pair[1]), "a loss with weight 0 left its mark")
 }
 
 pub(super) fn outstanding<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
@@ -144,25 +138,20 @@ fn likelihoods_at<X, D: Debug>(subject: &Subject<'_, X, D>, base: &dyn Base<X, D
     let mut some = 0;
     for decision in &decisions {
         let Some((q, memo)) = base.likelihood(&x, decision) else { continue };
-        if !(0.0..=1.0 + 1e-9).contains(&q) {
-            return Err(format!("round {round}: the likelihood of {decision:?} is {q}"));
-        }
-        if memo.numbers().iter().any(|v| !v.is_finite()) {
-            return Err(format!("round {round}: the memo of {decision:?} is {:?}", memo.numbers()));
-        }
-        if base.likelihood(&x, decision).map(|(q, _)| q) != Some(q) {
-            return Err(format!("round {round}: the likelihood of {decision:?} changes by being asked"));
-        }
+        let told = format_args!("round {round}: the likelihood of {decision:?}");
+        demand((0.0..=1.0 + 1e-9).contains(&q), format_args!("{told} is {q}"))?;
+        let (numbers, finite) = (memo.numbers(), memo.numbers().iter().all(|v| v.is_finite()));
+        demand(finite, format_args!("round {round}: the memo of {decision:?} is {numbers:?}"))?;
+        let again = base.likelihood(&x, decision).map(|(q, _)| q);
+        demand(again == Some(q), format_args!("{told} changes by being asked"))?;
         total += q;
         some += 1;
     }
-    if some != 0 && some != decisions.len() {
-        return Err(format!("round {round}: {some} of {} decisions have a likelihood", decisions.len()));
-    }
-    if some != 0 && !((total - 1.0).abs() <= 1e-9) {
-        return Err(format!("round {round}: the likelihoods sum to {total}"));
-    }
-    Ok(())
+    let all = decisions.len();
+    let every = some == 0 || some == all;
+    demand(every, format_args!("round {round}: {some} of {all} decisions have a likelihood"))?;
+    let sum = some == 0 || (total - 1.0).abs() <= 1e-9;
+    demand(sum, format_args!("round {round}: the likelihoods sum to {total}"))
 }
 
 /// How often each decision is proposed, starting again and again from one state.
@@ -236,9 +225,8 @@ pub(super) fn widen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>
     subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
     let before = base.save();
     for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5] {
-        if base.obey(Order::Widen { range: bad, remaining: Some(10) }).is_ok() {
-            return Err(format!("it accepts the range {bad}"));
-        }
+        let refused = base.obey(Order::Widen { range: bad, remaining: Some(10) }).is_err();
+        demand(refused, format_args!("it accepts the range {bad}"))?;
         demand(base.save() == before, format_args!("the range {bad} is refused, but changed its state"))?;
     }
     let wider = 2.0 * range;
@@ -251,9 +239,8 @@ pub(super) fn widen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>
             base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
             let is =
                 subject.decisions(&subject.context(LIFE)).map(|l| all(&*base, &subject.context(LIFE), &l));
-            if subject.on_range == OnRange::Keep && was != is {
-                return Err("it declares to keep, but a new range changed its likelihoods".into());
-            }
+            let as_declared = subject.on_range != OnRange::Keep || was == is;
+            demand(as_declared, "it declares to keep, but a new range changed its likelihoods")?;
             let widest = |_: &mut super::Tape| Feedback::new(1.0, wider);
             for round in LIFE..2 * LIFE {
                 subject.play(&mut *base, round, &mut subject.tape(9 + round), widest)?;
@@ -284,9 +271,8 @@ pub(super) fn bad_feedback<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_
         (0.5, f64::INFINITY),
     ];
     for (loss, weight) in bad {
-        if base.learn(&x, &made, Feedback::new(loss, weight)).is_ok() {
-            return Err(format!("it accepts the loss {loss} with weight {weight}"));
-        }
+        let refused = base.learn(&x, &made, Feedback::new(loss, weight)).is_err();
+        demand(refused, format_args!("it accepts the loss {loss} with weight {weight}"))?;
         demand(
             base.save() == before,
             format_args!("the loss {loss} with weight {weight} is refused, but changed its state"),
@@ -328,14 +314,10 @@ pub(super) fn same_proposal<D: PartialEq + Debug>(
     a: &Proposal<D>,
     b: &Proposal<D>,
 ) -> Finding {
-    if a.decision != b.decision {
-        return Err(format!("round {round}: {who} propose {:?} and {:?}", a.decision, b.decision));
-    }
-    if a.memo != b.memo {
-        let (a, b) = (a.memo.numbers(), b.memo.numbers());
-        return Err(format!("round {round}: {who} have the memos {a:?} and {b:?}"));
-    }
-    Ok(())
+    let differ = format_args!("round {round}: {who} propose {:?} and {:?}", a.decision, b.decision);
+    demand(a.decision == b.decision, differ)?;
+    let (a, b) = (a.memo.numbers(), b.memo.numbers());
+    demand(a == b, format_args!("round {round}: {who} have the memos {a:?} and {b:?}"))
 }
 
 /// Equal up to rounding: a likelihood may be computed another way.

@@ -59,8 +59,7 @@ pub(super) fn bad_snapshots<X, D: Clone + PartialEq + Debug>(subject: &Subject<'
             Ok(Ok(())) => return Err(format!("{what}: it is loaded")),
             Ok(Err(_)) => {}
         }
-        demand(victim.save() == before, format_args!("{what}: it is refused, but changed the state"))?;
-        Ok(())
+        demand(victim.save() == before, format_args!("{what}: it is refused, but changed the state"))
     };
     for cut in places(good.len()) {
         refused(format!("a snapshot cut to {cut} of {} bytes", good.len()), &good[..cut])?;
@@ -110,9 +109,11 @@ fn tampered<X, D: Debug>(subject: &Subject<'_, X, D>, good: &[u8]) -> Finding {
                 Ok(true) => {}
                 Ok(false) => {
                     base.load(&before).map_err(|e| format!("{}: nothing loads over it: {e}", changed()))?;
-                    if base.save() != before {
-                        return Err(format!("{}: what is loaded over it is not what it saves", changed()));
-                    }
+                    let again = base.save() == before;
+                    demand(
+                        again,
+                        format_args!("{}: what is loaded over it is not what it saves", changed()),
+                    )?;
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! A base under examination.
 
-use super::Tape;
+use super::{Tape, demand};
 use crate::{Arm, Base, BaseError, Context, Decision, Feedback, Order, Point, Proposal, Setup, uniform};
 
 /// What a base does when its range changes.
@@ -145,12 +145,8 @@ impl<X, D: std::fmt::Debug> Subject<'_, X, D> {
     ) -> Result<(X, Proposal<D>), String> {
         let x = self.context(round);
         let made = base.propose(&x, rng).map_err(|e| format!("round {round}: propose: {e}"))?;
-        if !(self.admits)(&x, &made.decision) {
-            return Err(format!(
-                "round {round}: it proposes {:?}, which is outside the space",
-                made.decision
-            ));
-        }
+        let found = format_args!("round {round}: it proposes {:?}", made.decision);
+        demand((self.admits)(&x, &made.decision), format_args!("{found}, which is outside the space"))?;
         if let Some(v) = made.memo.numbers().iter().find(|v| !v.is_finite()) {
             return Err(format!("round {round}: its memo holds {v}"));
         }

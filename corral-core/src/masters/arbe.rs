@@ -273,9 +273,7 @@ impl Rule for ArbeRule {
         all("spreads", &state.spreads, bases, |v| v >= 0.0 && v.is_finite())?;
         all("ranges", &state.ranges, bases, |r| r >= 1.0 && r.is_finite())?;
         let left = &state.order[state.dropped..];
-        if state.leader.is_some_and(|(base, gap)| !(left.contains(&base) && gap > 0.0 && gap.is_finite())) {
-            return Err(SnapshotError::state("its second phase is none"));
-        }
-        Ok(())
+        let leads = |(base, gap): (usize, f64)| left.contains(&base) && gap > 0.0 && gap.is_finite();
+        ensure(state.leader.is_none_or(leads), "its second phase is none")
     }
 }

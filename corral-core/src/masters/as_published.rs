@@ -137,14 +137,6 @@ impl AsPublishedRule {
     }
 }
 
-/// pbar = (1 - gamma) p + gamma/M over the roster
-fn mix(plain: &[f64], gamma: f64, roster: &Roster, out: &mut [f64]) {
-    let floor = gamma / roster.left() as f64;
-    for (i, p) in out.iter_mut().enumerate() {
-        *p = if roster.has(i) { (1.0 - gamma) * plain[i] + floor } else { 0.0 };
-    }
-}
-
 /// A local minimum of `f` over [low, high]: golden sections with parabolic steps (Brent 1973), to 1e-5.
 fn minimise(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
     const GOLDEN: f64 = 0.381_966_011_250_105_1;
@@ -271,7 +263,8 @@ impl Rule for AsPublishedRule {
             return Err(MasterError::Step { residual: (total - 1.0).abs(), iterations: 0 });
         }
         std::mem::swap(&mut self.plain, &mut self.next);
-        mix(&self.plain, self.gamma, roster, &mut self.next);
+        self.next.copy_from_slice(&self.plain);
+        roster.mix(self.gamma, &mut self.next);
         for i in roster.iter() {
             if 1.0 / self.next[i] > self.ranges[i] {
                 let range = 2.0 / self.next[i];
@@ -293,12 +286,10 @@ impl Rule for AsPublishedRule {
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        match self.program {
-            // p is pbar already.
-            CorralProgram::AsModelselection | CorralProgram::AsAdversarialMasterH => {
-                out.copy_from_slice(&self.plain);
-            }
-            _ => mix(&self.plain, self.gamma, roster, out),
+        out.copy_from_slice(&self.plain);
+        // Elsewhere p is pbar already.
+        if !matches!(self.program, CorralProgram::AsModelselection | CorralProgram::AsAdversarialMasterH) {
+            roster.mix(self.gamma, out);
         }
         // Draws are made from a distribution, even where p is only nearly one.
         let total: f64 = out.iter().sum();

@@ -193,9 +193,8 @@ impl Rule for BlackBoxRule {
         let sensible = |x: f64| x >= 0.0 && x.is_finite();
         all("estimates", &state.sums, bases, sensible)?;
         all("plays", &state.plays, bases, sensible)?;
-        if !(sensible(state.before) && sensible(state.stretch) && state.lead.is_finite()) {
-            return Err(SnapshotError::state("its epoch is none"));
-        }
+        let epoch = sensible(state.before) && sensible(state.stretch) && state.lead.is_finite();
+        ensure(epoch, "its epoch is none")?;
         ensure((0.0..=1.0).contains(&state.share), format_args!("a share of {}", state.share))?;
         Ok(())
     }

@@ -78,6 +78,8 @@ impl Rule for DynamicBalancingRule {
         ..Entry::EMPTY
     };
 
+    const CERTAIN: bool = true;
+
     fn new(params: &DynamicBalancingParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases;
         Ok(Self {
@@ -113,10 +115,6 @@ impl Rule for DynamicBalancingRule {
         let best = roster.iter().map(|j| self.lower[j]).fold(f64::NEG_INFINITY, f64::max);
         let score = |i: usize| if self.upper[i] >= best { self.potential[i] } else { f64::INFINITY };
         follow(roster.least(score), out);
-    }
-
-    fn weight_range(&self) -> Option<f64> {
-        Some(1.0)
     }
 
     fn constants(&self) -> impl Serialize {

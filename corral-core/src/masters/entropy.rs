@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::rule::all;
 use super::{Roster, lanes};
 use crate::SnapshotError;
+use crate::snapshot::ensure;
 
 /// q_i proportional to exp(-rate * (S_i - anchor)). The anchor is the least sum whenever everything is computed
 /// afresh, so no raw sum is ever exponentiated; between those times only the weights whose sums moved are computed.
@@ -85,6 +86,12 @@ impl ExponentialWeights {
             self.refresh(roster, self.rate);
             total = self.total(roster);
         }
+        self.spread(roster, mixing, total, out);
+    }
+
+    /// The weights as a distribution, with the even one mixed in.
+    #[inline]
+    fn spread(&self, roster: &Roster, mixing: f64, total: f64, out: &mut [f64]) {
         let scale = (1.0 - mixing) / total;
         let floor = mixing / roster.left() as f64;
         for (i, (p, weight)) in out.iter_mut().zip(&self.weights).enumerate() {
@@ -102,11 +109,7 @@ impl ExponentialWeights {
             *weight = (exponent(*sum) - largest).exp();
         }
         *anchor = 0.0;
-        let scale = (1.0 - mixing) / self.total(roster);
-        let floor = mixing / roster.left() as f64;
-        for (i, (p, weight)) in out.iter_mut().zip(&self.weights).enumerate() {
-            *p = if roster.has(i) { scale * weight + floor } else { 0.0 };
-        }
+        self.spread(roster, mixing, self.total(roster), out);
     }
 
     /// The weights at `rate` with one more, of probability `share`; the others keep theirs. `None`: a rate of 0, at which all
@@ -147,11 +150,9 @@ impl ExponentialWeights {
     pub(super) fn validate(&self, bases: usize) -> Result<(), SnapshotError> {
         all("estimates", &self.sums, bases, f64::is_finite)?;
         all("weights", &self.weights, bases, |w| (0.0..f64::INFINITY).contains(&w))?;
-        let aged = self.age <= OLD;
-        if !(aged && self.anchor.is_finite() && self.rate >= 0.0 && self.rate.is_finite()) {
-            return Err(SnapshotError::state(format!("rate {}, anchor {}", self.rate, self.anchor)));
-        }
-        Ok(())
+        let rate = self.rate >= 0.0 && self.rate.is_finite();
+        let sound = rate && self.age <= OLD && self.anchor.is_finite();
+        ensure(sound, format_args!("rate {}, anchor {}", self.rate, self.anchor))
     }
 }
 

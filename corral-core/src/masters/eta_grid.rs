@@ -143,10 +143,7 @@ impl Rule for EtaGridRule {
             }
         }
         // pbar = (1 - gamma) p + gamma/M
-        let floor = self.mixing / roster.left() as f64;
-        for (i, p) in out.iter_mut().enumerate() {
-            *p = if roster.has(i) { (1.0 - self.mixing) * *p + floor } else { 0.0 };
-        }
+        roster.mix(self.mixing, out);
     }
 
     fn make_room(&mut self) {

@@ -35,6 +35,8 @@ impl Rule for FixedRule {
         ..Entry::EMPTY
     };
 
+    const CERTAIN: bool = true;
+
     fn new(params: &FixedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         if params.base < setup.bases {
             Ok(Self { base: params.base })
@@ -50,10 +52,6 @@ impl Rule for FixedRule {
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         let base = if roster.has(self.base) { self.base } else { roster.least(|_| 0.0) };
         follow(base, out);
-    }
-
-    fn weight_range(&self) -> Option<f64> {
-        Some(1.0)
     }
 
     fn constants(&self) -> impl Serialize {

@@ -108,6 +108,8 @@ impl Rule for RbbeRule {
         ..Entry::EMPTY
     };
 
+    const CERTAIN: bool = true;
+
     fn new(params: &RbbeParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases;
         let published = params.rules == Rulebook::PublishedCode;
@@ -170,10 +172,6 @@ impl Rule for RbbeRule {
         // argmin_{i in A} R_i(n_i)
         let base = roster.least(|i| if self.active[i] { self.potential[i] } else { f64::INFINITY });
         follow(base, out);
-    }
-
-    fn weight_range(&self) -> Option<f64> {
-        Some(1.0)
     }
 
     fn constants(&self) -> impl Serialize {

@@ -52,6 +52,8 @@ impl Rule for RegretBalancingRule {
         ..Entry::EMPTY
     };
 
+    const CERTAIN: bool = true;
+
     fn new(params: &RegretBalancingParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let target = match params.target {
             Some(target) => target.check()?,
@@ -82,10 +84,6 @@ impl Rule for RegretBalancingRule {
             if plays > 0.0 { plays * best - self.earned.rewards[i] } else { f64::NEG_INFINITY }
         });
         follow(base, out);
-    }
-
-    fn weight_range(&self) -> Option<f64> {
-        Some(1.0)
     }
 
     fn constants(&self) -> impl Serialize {

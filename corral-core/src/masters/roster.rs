@@ -55,6 +55,14 @@ impl Roster {
     }
 
     /// One more, behind the others.
+    /// Moves the distribution `p` over the bases a part `gamma` of its way to the even one over those that are left.
+    pub(super) fn mix(&self, gamma: f64, p: &mut [f64]) {
+        let floor = gamma / self.left as f64;
+        for (i, p) in p.iter_mut().enumerate() {
+            *p = if self.has(i) { (1.0 - gamma) * *p + floor } else { 0.0 };
+        }
+    }
+
     pub(super) fn add(&mut self) {
         self.present.push(true);
         self.left += 1;
@@ -127,7 +135,6 @@ impl Roster {
         ensure(
             left == self.left && left != 0,
             format_args!("{left} bases are left, but {} were counted", self.left),
-        )?;
-        Ok(())
+        )
     }
 }

@@ -52,13 +52,16 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
         false
     }
 
+    /// Whether each round has one base that is followed for certain: weights are 1 then.
+    const CERTAIN: bool = false;
+
     /// Writes the distribution of the next round.
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]);
 
     /// The largest weight, per unit of outer range, that feedback to a base can carry at present. `None` where there is
     /// none, or where it is so large (M T) that a base tuned for it would not learn: ranges then grow as they are needed.
     fn weight_range(&self) -> Option<f64> {
-        None
+        Self::CERTAIN.then_some(1.0)
     }
 
     /// The same of one base, where bases differ.
@@ -294,17 +297,14 @@ impl<R: Rule> Master for Ruled<R> {
 
 /// Whether `p` is a distribution over the bases of `roster`.
 fn distribution(p: &[f64], roster: &Roster) -> Result<(), SnapshotError> {
-    if p.len() != roster.bases() {
-        return Err(SnapshotError::state(format!("{} probabilities for {} bases", p.len(), roster.bases())));
-    }
+    let bases = roster.bases();
+    ensure(p.len() == bases, format_args!("{} probabilities for {bases} bases", p.len()))?;
     for (i, &x) in p.iter().enumerate() {
-        if !((0.0..=1.0 + 1e-9).contains(&x) && (x == 0.0 || roster.has(i))) {
-            return Err(SnapshotError::state(format!("base {i} has probability {x}")));
-        }
+        let sound = (0.0..=1.0 + 1e-9).contains(&x) && (x == 0.0 || roster.has(i));
+        ensure(sound, format_args!("base {i} has probability {x}"))?;
     }
     let sum: f64 = p.iter().sum();
-    ensure((sum - 1.0).abs() <= 1e-6, format_args!("probabilities sum to {sum}"))?;
-    Ok(())
+    ensure((sum - 1.0).abs() <= 1e-6, format_args!("probabilities sum to {sum}"))
 }
 
 /// `Ok` when `numbers` are as many as `bases`, and each satisfies `good`; else says which does not.

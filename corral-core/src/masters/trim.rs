@@ -369,9 +369,7 @@ impl Rule for TrimRule {
         all("means", &state.means, bases, |x| (0.0..=1.0).contains(&x))?;
         all("plays", &state.plays, bases, finite)?;
         all("patience", &state.spent, bases, finite)?;
-        if !(state.rate > 0.0 && state.rate <= self.cap && finite(state.moment)) {
-            return Err(SnapshotError::state(format!("rate {}, moment {}", state.rate, state.moment)));
-        }
-        Ok(())
+        let sound = state.rate > 0.0 && state.rate <= self.cap && finite(state.moment);
+        ensure(sound, format_args!("rate {}, moment {}", state.rate, state.moment))
     }
 }

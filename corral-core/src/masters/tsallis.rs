@@ -94,7 +94,6 @@ impl Tsallis {
 
     pub fn validate(&self, bases: usize) -> Result<(), SnapshotError> {
         all("estimates", &self.sums, bases, |s| s > f64::NEG_INFINITY)?;
-        ensure(self.normaliser.is_finite(), format_args!("its normaliser is {}", self.normaliser))?;
-        Ok(())
+        ensure(self.normaliser.is_finite(), format_args!("its normaliser is {}", self.normaliser))
     }
 }

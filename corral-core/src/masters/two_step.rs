@@ -21,7 +21,7 @@ use crate::registry::{Entry, Status};
 use crate::snapshot::ensure;
 use crate::{
     Corral, CorralParams, Credit, Horizon, LossDomain, Master, MasterError, Order, ParamError, Rate,
-    SnapshotError, Telemetry, snapshot,
+    Telemetry, snapshot,
 };
 
 crate::params! {
@@ -188,9 +188,8 @@ impl Master for TwoStep {
         let (second, outer, roster, inner): (Option<usize>, f64, Roster, Vec<u8>) =
             snapshot::open(Self::ENTRY.name, VERSION, state)?;
         roster.validate(self.roster.bases())?;
-        if second.is_some_and(|base| base >= roster.bases() || !roster.has(base)) {
-            return Err(SnapshotError::state(format!("the second step of base {second:?} is due")).into());
-        }
+        let plays = second.is_none_or(|base| base < roster.bases() && roster.has(base));
+        ensure(plays, format_args!("the second step of base {second:?} is due"))?;
         ensure((1.0..f64::INFINITY).contains(&outer), format_args!("weights up to {outer} from outside"))?;
         self.inner.load(&inner)?;
         (self.roster, self.outer) = (roster, outer);

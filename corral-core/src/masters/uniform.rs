@@ -41,10 +41,8 @@ impl Rule for UniformRule {
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        let share = 1.0 / roster.left() as f64;
-        for (i, p) in out.iter_mut().enumerate() {
-            *p = if roster.has(i) { share } else { 0.0 };
-        }
+        out.fill(0.0);
+        roster.mix(1.0, out);
     }
 
     fn weight_range(&self) -> Option<f64> {

@@ -23,12 +23,10 @@ impl Linear {
     /// # Errors
     /// No action, more than 2^16, rows of another length, or a weight that is not finite.
     pub fn new(features: usize, mut intercepts: Vec<f64>, mut weights: Vec<f64>) -> Result<Self, ParamError> {
-        if intercepts.is_empty() || intercepts.len() > 1 << 16 {
-            return Err(ParamError::new("intercepts", intercepts.len(), "between 1 and 65536 numbers"));
-        }
-        if Some(weights.len()) != intercepts.len().checked_mul(features) {
-            return Err(ParamError::new("weights", weights.len(), "one row of features per action"));
-        }
+        let (actions, numbers) = (intercepts.len(), weights.len());
+        require((1..=1 << 16).contains(&actions), "intercepts", actions, "between 1 and 65536 numbers")?;
+        let rows = Some(numbers) == actions.checked_mul(features);
+        require(rows, "weights", numbers, "one row of features per action")?;
         for w in intercepts.iter_mut().chain(&mut weights) {
             require(w.is_finite(), "weights", *w, "finite")?;
             *w += 0.0; // -0 becomes 0

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{SetError, error};
-use crate::vectors::{distance, dot, first_least};
+use crate::vectors::{distance, dot, lowest};
 
 /// Finitely many points of R^d, in the order in which they were given. Not convex: its projection is the nearest
 /// point.
@@ -103,12 +103,12 @@ impl Finite {
 
     /// The index of the point that minimises <direction, .>; the lowest where several do.
     pub fn minimiser(&self, direction: &[f64]) -> usize {
-        first_least(self.iter().map(|p| dot(p, direction)))
+        lowest(self.iter().map(|p| dot(p, direction))).0
     }
 
     /// The index of the nearest point; the lowest where several are.
     pub fn nearest(&self, point: &[f64]) -> usize {
-        first_least(self.iter().map(|p| distance(p, point)))
+        lowest(self.iter().map(|p| distance(p, point))).0
     }
 
     pub(super) fn centre(&self) -> &[f64] {

@@ -20,7 +20,7 @@ mod polytope;
 #[cfg(test)]
 mod tests;
 
-use crate::vectors::{dot, first_least};
+use crate::vectors::{dot, lowest};
 pub use error::SetError;
 pub use finite::Finite;
 pub use polytope::Polytope;
@@ -262,7 +262,7 @@ impl Set {
             }
             Self::Simplex { .. } => {
                 at.fill(0.0);
-                at[first_least(direction.iter().copied())] = 1.0;
+                at[lowest(direction.iter().copied()).0] = 1.0;
             }
             Self::Polytope(polytope) => polytope.linear_min(direction, at)?,
             Self::Finite(points) => {

@@ -10,8 +10,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use corral_core::policy::{Node, Policy, Tree};
-use corral_core::{BaseError, ParamError, Setup, memory};
-use serde::{Deserialize, Serialize};
+use corral_core::{BaseError, Setup, memory, require};
 
 pub use bins::Bins;
 use search::{Dense, Examples, Search, Sparse};
@@ -23,7 +22,7 @@ use crate::common::Setting;
 use crate::seeded::Seeded;
 use corral_core::params::{Bounds, Params};
 
-words! {
+corral_core::params! {
     /// How a tree is searched for.
     pub enum TreeSearch {
         /// Split by split, each the best by itself: time linear in the data.
@@ -86,18 +85,13 @@ impl TreeClass {
     /// A parameter is out of bounds, or there are no features.
     pub fn new(params: &TreeParams, setup: &Setup) -> Result<Self, BaseError> {
         params.check()?;
-        if params.search == TreeSearch::Exact && params.depth > 3 {
-            return Err(ParamError::new("depth", params.depth, "1 to 3 for an exact search").into());
-        }
+        let shallow = params.search != TreeSearch::Exact || params.depth <= 3;
+        require(shallow, "depth", params.depth, "1 to 3 for an exact search")?;
         let dim = setup.context.features;
-        if !(1..=1 << 20).contains(&dim) {
-            return Err(ParamError::new("features", dim, "1 to 2^20 for trees").into());
-        }
+        require((1..=1 << 20).contains(&dim), "features", dim, "1 to 2^20 for trees")?;
         let [low, high] = params.interval;
-        if !(low < high && (high - low).is_finite()) {
-            let interval = format!("[{low}, {high}]");
-            return Err(ParamError::new("interval", interval, "finite and not empty").into());
-        }
+        let sound = low < high && (high - low).is_finite();
+        require(sound, "interval", format_args!("[{low}, {high}]"), "finite and not empty")?;
         let reads = Reads { actions: setup.actions(), cells: None, features: Some(dim) };
         // The thresholds and the drawn values of every feature, and the costs of a node by threshold and action.
         let cells = dim as u128 * params.bins as u128;
