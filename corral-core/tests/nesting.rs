@@ -346,6 +346,27 @@ fn practical_bands_nest() {
     assert!(plays[1] > 150, "{plays:?}");
 }
 
+/// docs/practical.md, the guard: it leaves the first rounds to a band that looks at every arm by itself (K g = 77 is more than 50
+/// rounds have), and has every arm played where all bases are stuck on one.
+#[test]
+fn the_guard_speaks_where_nobody_looks() {
+    let demanded = |arm_of: fn(u32) -> u32| {
+        let bases = (0..10).map(|base| Constant::boxed(arm_of(base)).0).collect();
+        let mut band = Ensemble::practical(bases).unwrap().with_setup(&corral_core::Setup::arms(10, None));
+        let (x, mut rng) = (Context::plain(10), generator(4));
+        let mut demanded = [0; 10];
+        for _ in 0..50 {
+            let ticket = band.choose(&x, &mut rng).unwrap();
+            let arm = ticket.decision.index();
+            demanded[arm] += u32::from(!band.learn(&x, ticket, 0.5).unwrap().credited);
+        }
+        demanded
+    };
+    assert_eq!(demanded(|base| base), [0; 10]);
+    let stuck = demanded(|_| 0);
+    assert!(stuck.iter().all(|n| *n > 0), "{stuck:?}");
+}
+
 /// A probability that underflows is none: the shares of those who could have made the decision are no numbers then.
 #[test]
 fn a_likelihood_that_underflows_is_zero() {

@@ -1,8 +1,9 @@
 //! A guard for bands without contexts that learn from everybody: copies of one greedy learner would all lock on the same
 //! wrong arm, and nobody would ever look at another.
 //!
-//! With N_b the times that arm b was played, S = sum_s (1 - Q_s(a_s)) what the band explored by itself, and g = (ln t)^2/2: where
-//! S < K g, the arm with the fewest plays is played, of those with N_b < g that may yet be the best. An arm may not be when
+//! With N_b the times that arm b was played, S = sum_s (1 - Q_s(a_s)) what the band explored by itself in t rounds, and
+//! g = (ln t)^2/2: where S < min(K g, t/2), the arm with the fewest plays is played, of those with N_b < g that may yet be
+//! the best. (Without t/2 the first rounds are all the guard's: K g > t.) An arm may not be when
 //! n_b kl(mean_b, mean) >= ln t, with mean_b that of its n_b losses and mean the least of an arm with g losses or more (what
 //! KL-UCB asks of an arm; Garivier, Cappe 2011). The rule looks at the past alone, so nothing that is learned from such a
 //! round is biased; the master is not credited in it (docs/practical.md).
@@ -36,7 +37,8 @@ impl Guard {
     pub fn demands(&self) -> Option<usize> {
         let ln_t = ((self.rounds + 1) as f64).ln();
         let enough = 0.5 * ln_t.powi(2);
-        if self.explored >= self.plays.len() as f64 * enough {
+        // S >= min(K g, t/2)
+        if self.explored >= (self.plays.len() as f64 * enough).min(0.5 * self.rounds as f64) {
             return None;
         }
         // With one pseudo-observation of 1: a rival without a loss so far may have some.
@@ -115,5 +117,17 @@ mod tests {
         let mut curious = Guard::new(2);
         (0..100).for_each(|_| curious.count(0, 0.76));
         assert_eq!(curious.demands(), None, "a band that explores by itself, 24 > 2 * 10.7, is left alone");
+    }
+
+    #[test]
+    fn a_band_that_explores_in_every_second_round_is_left_alone() {
+        // K g = 10 (ln 51)^2/2 = 77 is more than 50 rounds can have explored.
+        let after_fifty = |propensity| {
+            let mut guard = Guard::new(10);
+            (0..50).for_each(|_| guard.count(0, propensity));
+            guard.demands()
+        };
+        assert_eq!(after_fifty(0.5), None);
+        assert_eq!(after_fifty(0.51), Some(1));
     }
 }
