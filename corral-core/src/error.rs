@@ -151,3 +151,10 @@ impl BaseError {
         if (1.0..f64::INFINITY).contains(&range) { Ok(range) } else { Err(Self::Range(range)) }
     }
 }
+
+/// An error that is seldom: the compiler lays out the other path straight.
+#[cold]
+#[inline(never)]
+pub(crate) fn seldom<E>(error: E) -> E {
+    error
+}

@@ -6,7 +6,7 @@ use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::mixture::Mixture;
-use crate::omd::{BarrierState, FlatBarrier, FlatState, LogBarrier, OmdError, OmdInfo};
+use crate::omd::{BarrierState, FlatBarrier, FlatState, LogBarrier, OmdError};
 use crate::uniform;
 
 /// What moves the distribution.
@@ -140,31 +140,31 @@ impl Engine {
 
     /// Lines "Update" and "Set pbar" with a loss in one place.
     #[inline]
-    pub fn step_one(&mut self, base: usize, loss: f64) -> Result<OmdInfo, OmdError> {
+    pub fn step_one(&mut self, base: usize, loss: f64, weight: f64) -> Result<(), OmdError> {
         match self {
-            Self::Dense(dense) => match dense.barrier.step_one(base, loss, dense.mixture.taker())? {
-                Some(info) => {
-                    dense.mixture.total();
-                    Ok(info)
+            Self::Dense(dense) => {
+                if !dense.barrier.step_one(base, loss, weight, &mut dense.mixture)? {
+                    return dense.search(base, loss * weight);
                 }
-                None => dense.search(base, loss),
-            },
+                dense.mixture.total();
+                Ok(())
+            }
             Self::Flat(flat) => {
                 flat.forget();
-                flat.barrier.step_one(base, loss)
+                flat.barrier.step_one(base, loss * weight).map(|_| ())
             }
         }
     }
 
     /// As [`step_one`](Self::step_one), with a loss everywhere. The flat step has nothing to gain then, and from here on the
     /// dense one is made.
-    pub fn step_all(&mut self, losses: &[f64]) -> Result<OmdInfo, OmdError> {
+    pub fn step_all(&mut self, losses: &[f64]) -> Result<(), OmdError> {
         if let Self::Flat(flat) = self {
             let inverse: Vec<f64> = flat.p().iter().map(|p| 1.0 / p).collect();
             *self = Self::of_dense(LogBarrier::new(&inverse, &flat.barrier.rates())?, flat.gamma);
         }
-        let Self::Dense(dense) = self else { return Ok(OmdInfo::default()) };
-        let step = dense.barrier.step_all(losses, dense.mixture.taker());
+        let Self::Dense(dense) = self else { return Ok(()) };
+        let step = dense.barrier.step_all(losses, &mut dense.mixture);
         dense.finish(step)
     }
 
@@ -231,12 +231,12 @@ impl Dense {
     }
 
     #[cold]
-    fn search(&mut self, base: usize, loss: f64) -> Result<OmdInfo, OmdError> {
-        let step = self.barrier.search_one(base, loss, self.mixture.taker());
+    fn search(&mut self, base: usize, loss: f64) -> Result<(), OmdError> {
+        let step = self.barrier.search_one(base, loss, &mut self.mixture);
         self.finish(step)
     }
 
-    fn finish(&mut self, step: Result<OmdInfo, OmdError>) -> Result<OmdInfo, OmdError> {
+    fn finish(&mut self, step: Result<(), OmdError>) -> Result<(), OmdError> {
         match step {
             Ok(_) => self.mixture.total(),
             Err(_) => self.mixture.fill(self.barrier.blocks()),

@@ -2,7 +2,7 @@
 
 use std::array;
 
-use crate::omd::{Block, Sink, WIDTH};
+use crate::omd::{Block, Sink, Target, WIDTH};
 
 /// pbar in blocks of 8; where there are more than 8 blocks, the sum of each block, and of each 8 blocks.
 #[derive(Debug, Clone)]
@@ -47,13 +47,6 @@ impl Mixture {
         self.mixed.as_flattened()
     }
 
-    /// Takes in the blocks of p one by one; [`total`](Self::total) finishes.
-    #[inline]
-    pub fn taker(&mut self) -> Taker<'_> {
-        let Self { keep, floor, mixed, sums, .. } = self;
-        Taker { keep: *keep, floor, mixed, sums: sums.as_flattened_mut() }
-    }
-
     /// Finishes the sums after the blocks were taken in.
     #[inline]
     pub fn total(&mut self) {
@@ -64,9 +57,9 @@ impl Mixture {
 
     /// Takes in all of p.
     pub fn fill(&mut self, p: &[Block]) {
-        let mut taker = self.taker();
-        for (b, block) in p.iter().enumerate() {
-            taker.take(b, block);
+        {
+            let mut sink = self.sink();
+            p.iter().enumerate().for_each(|(b, block)| sink.take(b, block));
         }
         self.total();
     }
@@ -74,18 +67,24 @@ impl Mixture {
     /// The place where the distribution function passes `u` in [0, 1).
     #[inline]
     pub fn at(&self, u: f64) -> usize {
+        if self.two {
+            let second = u >= self.mixed[0][0];
+            // Rounding may lead past the only place that is left.
+            return usize::from(if self.mixed[0][usize::from(second)] > 0.0 { second } else { !second });
+        }
         let mut left = u;
         let blocks = self.mixed.len();
         let block = if blocks == 1 {
             0
         } else if blocks <= WIDTH {
             // Few enough to be summed now: what was just written in pieces is slow to read back as a whole.
-            let (mut block, mut before, mut sum_before) = (0, 0.0, 0.0);
+            let (mut block, mut passed, mut sums) = (0, 0.0, [0.0; WIDTH]);
             for (b, mixed) in self.mixed[..blocks - 1].iter().enumerate() {
-                sum_before += sum(mixed);
-                (block, before) = if left >= sum_before { (b + 1, sum_before) } else { (block, before) };
+                passed += sum(mixed);
+                sums[b + 1] = passed;
+                block = if left >= passed { b + 1 } else { block };
             }
-            left -= before;
+            left -= sums[block & (WIDTH - 1)];
             block
         } else {
             let mut top = 0;
@@ -97,8 +96,7 @@ impl Mixture {
             left -= before;
             (top * WIDTH + block).min(blocks - 1)
         };
-        let mut lane =
-            if self.two { usize::from(u >= self.mixed[0][0]) } else { pick(&self.mixed[block], left).0 };
+        let mut lane = pick(&self.mixed[block], left).0;
         // Rounding may lead past the last place of positive probability of its block.
         while self.mixed[block][lane] == 0.0 {
             if lane == 0 {
@@ -113,6 +111,15 @@ impl Mixture {
     #[cold]
     fn last(&self) -> usize {
         self.mixed().iter().rposition(|p| *p > 0.0).unwrap_or(0)
+    }
+}
+
+/// Blocks of p are taken in one by one; [`total`](Mixture::total) finishes.
+impl Target for Mixture {
+    #[inline(always)]
+    fn sink(&mut self) -> impl Sink {
+        let Self { keep, floor, mixed, sums, .. } = self;
+        Taker { keep: *keep, floor, mixed, sums: sums.as_flattened_mut() }
     }
 }
 
@@ -153,8 +160,8 @@ fn sum(m: &Block) -> f64 {
 #[inline(always)]
 fn pick(v: &Block, left: f64) -> (usize, f64) {
     let (a, b, c) = (v[0] + v[1], v[2] + v[3], v[4] + v[5]);
-    let (s3, s5) = (a + b, (a + b) + c);
-    let sums = [0.0, v[0], a, a + v[2], s3, s3 + v[4], s5, s5 + v[6]];
+    let half = a + b;
+    let sums = [0.0, v[0], a, a + v[2], half, half + v[4], half + c, half + (c + v[6])];
     let place: usize = sums[1..].iter().map(|s| usize::from(left >= *s)).sum();
     (place, sums[place & (WIDTH - 1)])
 }

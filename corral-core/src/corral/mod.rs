@@ -110,9 +110,11 @@ impl Epoch {
     /// What rates are multiplied by beyond a horizon that was told: after one round more than T, 2T, 4T, ... they are those of
     /// twice as long a game, and nobody is restarted (docs/why.md). 1 up to T.
     fn fall(&self) -> f64 {
-        if self.round <= self.length {
-            return 1.0;
-        }
+        if self.round <= self.length { 1.0 } else { self.fallen() }
+    }
+
+    #[cold]
+    fn fallen(&self) -> f64 {
         let doublings = ((self.round - 1) / self.length).ilog2() + 1;
         0.5_f64.powi(doublings as i32).sqrt()
     }

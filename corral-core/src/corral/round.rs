@@ -2,6 +2,7 @@
 
 use super::{Corral, Epoch, Horizon, SLACK};
 use crate::audit::Round;
+use crate::error::seldom;
 use crate::omd::Losses;
 use crate::{MasterError, Order};
 
@@ -11,14 +12,14 @@ impl Corral {
     #[inline(always)]
     fn descend_one(&mut self, loss: f64, base: usize, weight: f64) -> Result<(), MasterError> {
         let Some(range) = self.ranges.get(base) else {
-            return Err(MasterError::Index { base, bases: self.params.bases });
+            return Err(seldom(MasterError::Index { base, bases: self.params.bases }));
         };
         // Nothing was promised that is below the range.
         if !(weight >= 0.0 && weight <= *range) {
             check_weight(base, weight, self.promised[base])?;
         }
         if loss != 0.0 {
-            self.engine.step_one(base, loss * self.epoch.fall() * weight)?;
+            self.engine.step_one(base, loss * self.epoch.fall(), weight)?;
         }
         Ok(())
     }
@@ -87,7 +88,7 @@ impl Corral {
     #[inline(always)]
     fn centre(&self, loss: f64) -> Result<f64, MasterError> {
         if !self.params.losses.contains(loss) {
-            return Err(MasterError::Loss(loss));
+            return Err(seldom(MasterError::Loss(loss)));
         }
         let mean = if self.params.baseline { self.epoch.losses.0 / self.epoch.losses.1 } else { 0.0 };
         Ok(loss - mean)
@@ -183,7 +184,7 @@ impl Corral {
     }
 }
 
-#[inline]
+#[cold]
 fn check_weight(base: usize, weight: f64, range: f64) -> Result<(), MasterError> {
     if weight >= 0.0 && weight <= range * SLACK {
         Ok(())

@@ -1,7 +1,8 @@
 //! The dense step: a pass or two over all numbers.
 
-use super::kernel::{self, Block, ONE_HOT, Rest, Sink, Sums, WIDTH, blocks};
+use super::kernel::{self, Block, ONE_HOT, Rest, Sink, Sums, Target, WIDTH, blocks};
 use super::{Losses, OmdError, OmdInfo, OmdParams, check_start, saved};
+use crate::error::seldom;
 
 /// A distribution that moves by steps of Algorithm 2. Read back, it continues to the last bit.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -17,14 +18,17 @@ pub struct LogBarrier {
     pub(super) rates: Vec<Block>,
     /// An upper bound of the rates.
     pub(super) largest: f64,
-    /// What the last step left behind: S1 = sum eta p^2 and S2 = sum eta^2 p^3.
+    /// What the last step left behind: S1 = sum eta p^2, and 1/S1, so that the next step need not wait for it.
     pub(super) slope: f64,
-    pub(super) curve: f64,
-    /// 1/S1 and S2/S1^2, so that the next step need not wait for them.
     pace: f64,
+    /// S2 = sum eta^2 p^3, and S2/S1^2.
+    pub(super) curve: f64,
     bend: f64,
-    /// Room for reciprocals, and for the w of before a search.
+    /// sum p - 1
+    residual: f64,
+    /// Room for what an evaluation leaves behind, and for the w of before a search.
     pub(super) q: Vec<Block>,
+    z: Vec<Block>,
     pub(super) backup: Vec<Block>,
 }
 
@@ -63,10 +67,12 @@ impl LogBarrier {
             rates: blocks(rates.iter().copied(), 0.0),
             largest: 0.0,
             slope: 0.0,
-            curve: 0.0,
             pace: 0.0,
+            curve: 0.0,
             bend: 0.0,
+            residual: 0.0,
             q: blocks(inverse.iter().map(|_| 0.0), 0.0),
+            z: blocks(inverse.iter().map(|_| 0.0), 0.0),
             backup: blocks(inverse.iter().copied(), f64::INFINITY),
         };
         barrier.refresh();
@@ -83,6 +89,11 @@ impl LogBarrier {
         &self.inverse.as_flattened()[..self.size]
     }
 
+    /// sum p - 1, as the last step left it.
+    pub fn residual(&self) -> f64 {
+        self.residual
+    }
+
     /// The rates.
     pub fn rates(&self) -> &[f64] {
         &self.rates.as_flattened()[..self.size]
@@ -93,13 +104,16 @@ impl LogBarrier {
     /// # Errors
     /// A loss is out of bounds, or no root was found; nothing changed then.
     pub fn step(&mut self, losses: Losses<'_>) -> Result<OmdInfo, OmdError> {
+        let mut report = Report::default();
         match losses {
-            Losses::OneHot { index, loss } => match self.step_one(index, loss, ())? {
-                Some(info) => Ok(info),
-                None => self.search_one(index, loss, ()),
-            },
-            Losses::Dense(losses) => self.step_all(losses, ()),
+            Losses::OneHot { index, loss } => {
+                if !self.step_one(index, loss, 1.0, &mut report)? {
+                    self.search_one(index, loss, &mut report)?;
+                }
+            }
+            Losses::Dense(losses) => self.step_all(losses, &mut report)?,
         }
+        Ok(report.0)
     }
 
     pub(crate) fn active(&self) -> usize {
@@ -171,73 +185,95 @@ impl LogBarrier {
         (self.slope, self.curve, self.pace, self.bend) = (slope, curve, pace, curve * pace * pace);
     }
 
-    /// One step with a loss in one place, from a good start; `None` where there is none, and then [`search_one`](Self::search_one)
-    /// makes it. Finished blocks of p are shown to `sink`.
+    /// One step with a loss in one place, from a good start; `false` where there is none, and then [`search_one`](Self::search_one)
+    /// makes it. The loss is a product, whose second factor is known last. Finished blocks of p are shown to `target`.
     #[inline]
     pub(crate) fn step_one(
         &mut self,
         index: usize,
         loss: f64,
-        sink: impl Sink,
-    ) -> Result<Option<OmdInfo>, OmdError> {
+        weight: f64,
+        target: &mut impl Target,
+    ) -> Result<bool, OmdError> {
         if index >= self.size {
-            return Err(OmdError::Index { index, expected: self.size });
+            return Err(seldom(OmdError::Index { index, expected: self.size }));
         }
         let (block, lane) = (index / WIDTH, index % WIDTH);
-        let (p, eta) = (self.p[block][lane], self.rates[block][lane]);
-        let push = eta * loss;
+        let (p, eta) = (self.p.as_flattened()[index], self.rates.as_flattened()[index]);
+        let (push, share) = ((eta * loss) * weight, (eta * p) * loss);
         if !(push.abs() <= 1e300) {
-            return Err(OmdError::Loss { index, value: loss });
+            return Err(seldom(OmdError::Loss { index, value: loss * weight }));
+        }
+        let (charge, x) = (Charge { block, lane, push }, share * weight);
+        if self.size > 2 && x.abs() <= SMALL && x != 0.0 && self.active > 1 {
+            return Ok(match self.inverse.len() {
+                // Most bands are this small, and need no loop.
+                1 => self.step_near(1, charge, (eta, p, share, weight), target),
+                n => self.step_near(n, charge, (eta, p, share, weight), target),
+            });
         }
         if push == 0.0 || p == 0.0 || self.active == 1 {
-            return Ok(Some(OmdInfo::default()));
+            return Ok(true);
         }
         if self.size == 2 {
-            return Ok(Some(self.step_two(index, loss, sink)));
+            self.step_two(index, loss, weight, target);
+            return Ok(true);
         }
-        let (charge, x) = (Charge { block, lane, push }, loss * (eta * p));
-        Ok(if x.abs() <= SMALL {
-            self.step_near(charge, (eta, p, x), sink)
-        } else {
-            self.step_far(charge, (eta, p, x), sink)
-        })
+        Ok(self.step_far(charge, (eta, p, x), target))
     }
 
-    /// From the root as a series in x. With a = e p^2/S1 and b = p S2/S1^2,
+    /// From the root as a series in x = `share` times `weight`. With a = e p^2/S1 and b = p S2/S1^2,
     ///
     /// ```text
-    /// lambda = (p/S1) (x + k x^2 + m x^3 + ...),   k = 2a - 1 - b,   m = 1 - 3a (1 - a) - b^2 + 2 (a - b) k
+    /// lambda = (p/S1) (x + k x^2 + m x^3 + ...),   k = 2a - 1 - b,   m = 7a^2 - (5 + 6b) a + (1 + b)^2
     /// 1/F'   = (1/S1) (1 + 2 (a - b) x + ...)
     /// ```
     ///
-    /// where the third of the sums, S3 = sum eta^3 p^4, is taken to be S2^2/S1 (docs/step.md, "How the root is found").
+    /// where the third of the sums, S3 = sum eta^3 p^4, is taken to be S2^2/S1 (docs/step.md, "How the root is found"). `n` is the
+    /// number of blocks. Nothing between the weight and the new p waits that need not: not for a branch, and not for memory.
     #[inline(always)]
     fn step_near(
         &mut self,
+        n: usize,
         charge: Charge,
-        (eta, p, x): (f64, f64, f64),
-        mut sink: impl Sink,
-    ) -> Option<OmdInfo> {
-        let (a, b) = ((eta * self.pace) * (p * p), self.bend * p);
+        (eta, p, share, weight): (f64, f64, f64, f64),
+        target: &mut impl Target,
+    ) -> bool {
+        let (ep, step, b) = (eta * p, p * self.pace, self.bend * p);
+        let a = ep * step;
         let k = 2.0 * a - (1.0 + b);
-        let m = (1.0 - 3.0 * a * (1.0 - a)) - b * b + 2.0 * (a - b) * k;
-        let first = x * (p * self.pace);
+        let m = (ep * (p * (7.0 * self.pace)) - (5.0 + 6.0 * b)) * a + (1.0 + b) * (1.0 + b);
+        let (x, first) = (share * weight, (share * step) * weight);
         let lambda = first + (first * x) * (k + m * x);
-        let pace = self.pace + self.pace * (2.0 * (a - b)) * x;
-        if !(self.reach(lambda, self.slope) <= FAR * FAR) {
-            return None;
-        }
+        let pace = self.pace * (1.0 + 2.0 * (a - b) * x);
+        // Where lambda is near enough to be evaluated at, F' is at most 8 times what it was, and 1/F' is known but for about x^2 of it:
+        // the rest of the way is tiny where `most` times the square of what the sum lacks is at most 1, and what it lacks
+        // then is below rounding.
+        let near = self.reach(lambda, self.slope) <= FAR * FAR;
+        let most = (8.0 / (SHORT * SHORT)) * (self.largest * pace) + 2.5e33 * (x * x) * (x * x);
         let before = self.push(charge);
-        let sums = kernel::evaluate::<false>(&self.inverse, &self.rates, lambda, &mut self.q);
+        let Self { inverse, rates, q, z, p, .. } = self;
+        let (w, rates, p) = (&mut inverse[..n], &rates[..n], &mut p[..n]);
+        // What a single block leaves behind need not go through memory.
+        let (mut one, mut other) = ([[0.0; WIDTH]], [[0.0; WIDTH]]);
+        let (q, z) = if n == 1 { (&mut one[..], &mut other[..]) } else { (&mut q[..n], &mut z[..n]) };
+        let sums = kernel::evaluate(w, rates, (lambda, pace), q, z);
         let missing = 1.0 - sums.total;
-        let rest = missing * pace;
-        // F' is at most 8 times what it was, and 1/F' is known but for about x^2 of it: what the sum lacks then is below rounding.
-        if self.reach(rest, 8.0 * self.slope) <= SHORT * SHORT && missing.abs() * (x * x) <= 2e-17 {
-            return Some(self.finish::<true>(Rest { lambda, pace, missing }, 1, &mut sink));
+        if near && missing * missing * most <= 1.0 {
+            let rest = Rest { lambda, pace, missing };
+            let total = kernel::commit::<true>(w, rates, rest, (q, z), p, target.sink());
+            self.finished(Sums { total, ..sums }, rest, 1, target);
+            return true;
         }
-        let info =
-            self.approach(lambda, sink).map(|info| OmdInfo { iterations: info.iterations + 1, ..info });
-        info.or_else(|| self.pull(charge, before))
+        self.retry(near.then_some(lambda), charge, before, target)
+    }
+
+    /// Goes on from where one evaluation was not enough, or, without a lambda, gives up.
+    #[cold]
+    #[inline(never)]
+    fn retry(&mut self, lambda: Option<f64>, charge: Charge, before: f64, target: &mut impl Target) -> bool {
+        let mut later = Shifted { target, lambda: 0.0, iterations: 1 };
+        lambda.is_some_and(|lambda| self.approach(lambda, &mut later)) || self.pull(charge, before)
     }
 
     /// From Halley's formula. At lambda = 0 only the term of the charged base differs from sum p = 1: it is p/y with y = 1 + x. So
@@ -248,7 +284,7 @@ impl LogBarrier {
     ///
     /// and with y multiplied out there is a single division.
     #[inline(never)]
-    fn step_far(&mut self, charge: Charge, (eta, p, x): (f64, f64, f64), sink: impl Sink) -> Option<OmdInfo> {
+    fn step_far(&mut self, charge: Charge, (eta, p, x): (f64, f64, f64), target: &mut impl Target) -> bool {
         let y = 1.0 + x;
         let (epp, eeppp) = (eta * p * p, eta * eta * p * p * p);
         let missing = x * p;
@@ -256,10 +292,10 @@ impl LogBarrier {
         let curve = (self.curve - eeppp) * (y * y) * y + eeppp;
         let lambda = missing * y * slope / (slope * slope + curve * missing);
         if !(x > -0.5 && self.reach(lambda, self.slope) <= FAR * FAR) {
-            return None;
+            return false;
         }
         let before = self.push(charge);
-        self.approach(lambda, sink).or_else(|| self.pull(charge, before))
+        self.approach(lambda, target) || self.pull(charge, before)
     }
 
     /// Adds a charge to its w, and returns what that was.
@@ -275,9 +311,9 @@ impl LogBarrier {
 
     /// Takes the charge back: no step was made.
     #[cold]
-    fn pull(&mut self, Charge { block, lane, .. }: Charge, before: f64) -> Option<OmdInfo> {
+    fn pull(&mut self, Charge { block, lane, .. }: Charge, before: f64) -> bool {
         self.inverse[block][lane] = before;
-        None
+        false
     }
 
     /// No (eta_j q_j lambda)^2 is larger than this, as eta_j q_j <= sqrt(max eta sum eta q^2).
@@ -287,7 +323,7 @@ impl LogBarrier {
     }
 
     /// One step with a loss everywhere.
-    pub(crate) fn step_all(&mut self, losses: &[f64], sink: impl Sink) -> Result<OmdInfo, OmdError> {
+    pub(crate) fn step_all(&mut self, losses: &[f64], target: &mut impl Target) -> Result<(), OmdError> {
         if losses.len() != self.size {
             return Err(OmdError::Length { what: "losses", found: losses.len(), expected: self.size });
         }
@@ -300,32 +336,32 @@ impl LogBarrier {
             // Up to a constant, the loss is in one place.
             let (index, loss) =
                 if losses[0] >= losses[1] { (0, losses[0] - losses[1]) } else { (1, losses[1] - losses[0]) };
-            let mut info = self.step_one(index, loss, sink)?.unwrap_or_default();
-            info.lambda += losses[1 - index];
-            return Ok(info);
+            let mut target = Shifted { target, lambda: losses[1 - index], iterations: 0 };
+            return self.step_one(index, loss, 1.0, &mut target).map(|_| ());
         }
-        self.search(|i| losses[i], sink)
+        self.search(|i| losses[i], target)
     }
 
-    /// Two probabilities in closed form. Without lambda,
+    /// Two probabilities in closed form. Without lambda, with a and b the rates of the charged base i and of the other one j,
     ///
     /// ```text
-    /// b/p_0 - a/p_1 = K,   K = b w_0 - a w_1 + a b (l_0 - l_1),   p_0 + p_1 = 1,   a = eta_0, b = eta_1
-    /// p_0 = 2b/(s + r),   s = K + a + b,   r = sqrt((K + a - b)^2 + 4ab)
+    /// b/p_i - a/p_j = K,   K = b w_i - a w_j + a b l,   p_i + p_j = 1
+    /// p_i = 2b/(s + r),   s = K + a + b,   r = sqrt((K + a - b)^2 + 4ab)
     /// ```
     ///
     /// of which the smaller of the two is computed, and the other is what it leaves of 1.
     #[inline]
-    fn step_two(&mut self, index: usize, loss: f64, mut sink: impl Sink) -> OmdInfo {
-        let ([w0, w1, ..], [a, b, ..]) = (self.inverse[0], self.rates[0]);
-        // Either of two bases may be the charged one, and the smaller one: signs and places are computed, not branched on.
-        let k = (b * w0 - a * w1) + a * b * [1.0, -1.0][index & 1] * loss;
-        let middle = k + (a - b);
+    fn step_two(&mut self, index: usize, loss: f64, weight: f64, target: &mut impl Target) {
+        let (i, j) = (index & 1, index & 1 ^ 1);
+        let (a, b) = (self.rates[0][i], self.rates[0][j]);
+        let (before, charge) = (b * self.inverse[0][i] - a * self.inverse[0][j], (a * b * loss) * weight);
+        let (k, middle, loss) = (before + charge, (before + (a - b)) + charge, loss * weight);
         let root = (middle * middle + 4.0 * a * b).sqrt();
-        // p_0 <= 1/2 where K >= 2 (b - a). By symmetry p_1 has -K for K, and a for b.
-        let first = middle + (a - b);
-        let (at, other) = (usize::from(first < 0.0), usize::from(first >= 0.0));
-        let (key, top) = (k * [1.0, -1.0][at], self.rates[0][other]);
+        // p_i <= 1/2 where K >= 2 (b - a). By symmetry p_j has -K for K, and a for b. Either may be the smaller one: signs and places
+        // are computed, not branched on.
+        let second = usize::from(middle + (a - b) < 0.0);
+        let (at, other) = (i ^ second, j ^ second);
+        let (key, top) = (f64::from_bits(k.to_bits() ^ ((second as u64) << 63)), self.rates[0][other]);
         let s = key + (a + b);
         // Where s < 0, s + r would cancel: the same root is (s - r)/(2K).
         let (top, bottom) = if s >= 0.0 { (2.0 * top, s + root) } else { (root - s, -2.0 * key) };
@@ -338,47 +374,87 @@ impl LogBarrier {
         let lambda = lambda.max(loss.min(0.0)).min(loss.max(0.0));
         (self.inverse[0][at], self.inverse[0][other]) = (w_small, w_large);
         (self.p[0][at], self.p[0][other]) = (small, large);
-        sink.take_two(at, small, large);
-        OmdInfo { lambda, residual: (small + large) - 1.0, iterations: 0 }
+        target.sink().take_two(at, small, large);
+        self.residual = (small + large) - 1.0;
+        target.made(OmdInfo { lambda, residual: self.residual, iterations: 0 });
     }
 
-    /// From an evaluation near the root, w being w + eta l already: seldom more than one other. `None` where the start was not good
+    /// From an evaluation near the root, w being w + eta l already: seldom more than one other. `false` where the start was not good
     /// enough.
     #[inline(never)]
-    pub(super) fn approach(&mut self, mut lambda: f64, mut sink: impl Sink) -> Option<OmdInfo> {
+    pub(super) fn approach(&mut self, mut lambda: f64, target: &mut impl Target) -> bool {
         for iterations in 1..=4 {
             let sums = self.evaluate(lambda);
             let rest = sums.halley();
             let reach = self.reach(rest, sums.slope);
             if reach <= SERIES * SERIES {
                 let solved = sums.residual(rest).abs() <= self.params.tolerance;
-                return solved.then(|| {
-                    self.finish::<false>(Rest { lambda, pace: rest, missing: 1.0 }, iterations, &mut sink)
-                });
+                if solved {
+                    self.finish((sums, lambda, rest), iterations, target);
+                }
+                return solved;
             }
             if !(reach <= FAR * FAR) {
-                return None;
+                return false;
             }
             lambda += rest;
         }
-        None
+        false
     }
 
     pub(super) fn evaluate(&mut self, lambda: f64) -> Sums {
-        kernel::evaluate::<true>(&self.inverse, &self.rates, lambda, &mut self.q)
+        kernel::evaluate(&self.inverse, &self.rates, (lambda, 1.0), &mut self.q, &mut self.z)
     }
 
-    /// Goes the rest of the way.
+    /// Goes the `rest` of the way from an evaluation at lambda.
     #[inline(always)]
-    pub(super) fn finish<const SHORT: bool>(
+    pub(super) fn finish(
         &mut self,
-        rest: Rest,
+        (sums, lambda, rest): (Sums, f64, f64),
         iterations: usize,
-        sink: &mut impl Sink,
-    ) -> OmdInfo {
-        let Self { inverse, rates, q, p, .. } = self;
-        let sums = kernel::commit::<SHORT>(inverse, rates, rest, q, p, sink);
+        target: &mut impl Target,
+    ) {
+        let Self { inverse, rates, q, z, p, .. } = self;
+        let rest = Rest { lambda, pace: 1.0, missing: rest };
+        let total = kernel::commit::<false>(inverse, rates, rest, (q, z), p, target.sink());
+        self.finished(Sums { total, ..sums }, rest, iterations, target);
+    }
+
+    #[inline(always)]
+    fn finished(&mut self, sums: Sums, rest: Rest, iterations: usize, target: &mut impl Target) {
         self.weigh(sums.slope, sums.curve);
-        OmdInfo { lambda: rest.lambda + rest.pace * rest.missing, residual: sums.total - 1.0, iterations }
+        self.residual = sums.total - 1.0;
+        let lambda = rest.lambda + rest.pace * rest.missing;
+        target.made(OmdInfo { lambda, residual: self.residual, iterations });
+    }
+}
+
+/// What was made, for who asks.
+#[derive(Default)]
+struct Report(OmdInfo);
+
+impl Target for Report {
+    fn sink(&mut self) -> impl Sink {}
+
+    fn made(&mut self, info: OmdInfo) {
+        self.0 = info;
+    }
+}
+
+/// A target that is told of a lambda that counts from another place, after evaluations before these.
+pub(super) struct Shifted<'a, T> {
+    pub target: &'a mut T,
+    pub lambda: f64,
+    pub iterations: usize,
+}
+
+impl<T: Target> Target for Shifted<'_, T> {
+    fn sink(&mut self) -> impl Sink {
+        self.target.sink()
+    }
+
+    fn made(&mut self, info: OmdInfo) {
+        let (lambda, iterations) = (info.lambda + self.lambda, info.iterations + self.iterations);
+        self.target.made(OmdInfo { lambda, iterations, ..info });
     }
 }

@@ -3,7 +3,8 @@
 use std::array;
 use std::iter::Sum;
 use std::ops::Range;
-use std::slice::{from_mut, from_ref};
+
+use super::OmdInfo;
 
 /// Numbers come in blocks, so that no loop has a remainder. What pads the last block has w infinite, eta and p zero.
 pub(crate) type Block = [f64; WIDTH];
@@ -54,6 +55,16 @@ impl<S: Sink> Sink for &mut S {
     }
 }
 
+/// Where a step goes.
+pub(crate) trait Target {
+    /// Who is shown the next blocks.
+    fn sink(&mut self) -> impl Sink;
+
+    /// Is told of the step that was made.
+    #[inline(always)]
+    fn made(&mut self, _: OmdInfo) {}
+}
+
 /// Nobody.
 impl Sink for () {
     #[inline(always)]
@@ -99,6 +110,14 @@ fn fold(sums: &mut [f64; LANES], values: &Block) {
     }
 }
 
+/// As [`fold`], where fewer registers count for more than latency.
+#[inline(always)]
+fn fold_narrow(sums: &mut [f64; 2], values: &Block) {
+    for j in 0..2 {
+        sums[j] += (values[j] + values[j + 4]) + (values[j + 2] + values[j + 6]);
+    }
+}
+
 #[inline]
 fn add(sums: [f64; LANES]) -> f64 {
     (sums[0] + sums[2]) + (sums[1] + sums[3])
@@ -117,54 +136,68 @@ impl Sum for Sums {
 /// The sums of a run of blocks, in lanes.
 struct Lanes {
     total: [f64; LANES],
-    slope: [f64; LANES],
-    curve: [f64; LANES],
+    slope: [f64; 2],
+    curve: [f64; 2],
 }
 
 impl Lanes {
     /// To -0 anything is added without an addition: -0 + x is x, and 0 + x is not where x is -0.
-    const EMPTY: Self = Self { total: [-0.0; LANES], slope: [-0.0; LANES], curve: [-0.0; LANES] };
+    const EMPTY: Self = Self { total: [-0.0; LANES], slope: [-0.0; 2], curve: [-0.0; 2] };
 
     #[inline(always)]
     fn sums(&self) -> Sums {
-        Sums { total: add(self.total), slope: add(self.slope), curve: add(self.curve) }
+        Sums {
+            total: add(self.total),
+            slope: self.slope[0] + self.slope[1],
+            curve: self.curve[0] + self.curve[1],
+        }
     }
 }
 
-/// The sums at `lambda`, of which the last two are 0 unless `ALL` are wanted; leaves the reciprocals in `q`.
+/// The sums at `lambda`; leaves the reciprocals in `q`, and `pace` times eta q^2 in `z`.
 #[inline(always)]
-pub(crate) fn evaluate<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    match (w, rates, &mut *q) {
-        // Most bands are this small, and need no loop.
-        ([w], [e], [q]) => evaluate_run::<ALL>(from_ref(w), from_ref(e), lambda, from_mut(q)),
-        _ if w.len() <= RUN => evaluate_run::<ALL>(w, rates, lambda, q),
-        _ => evaluate_long::<ALL>(w, rates, lambda, q),
+pub(crate) fn evaluate(
+    w: &[Block],
+    rates: &[Block],
+    (lambda, pace): (f64, f64),
+    q: &mut [Block],
+    z: &mut [Block],
+) -> Sums {
+    if w.len() <= RUN {
+        evaluate_run(w, rates, (lambda, pace), q, z)
+    } else {
+        evaluate_long(w, rates, (lambda, pace), q, z)
     }
 }
 
 #[cold]
-fn evaluate_long<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
-    let runs = w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN));
-    runs.map(|((w, rates), q)| evaluate_run::<ALL>(w, rates, lambda, q)).sum()
+fn evaluate_long(w: &[Block], rates: &[Block], at: (f64, f64), q: &mut [Block], z: &mut [Block]) -> Sums {
+    let runs = w.chunks(RUN).zip(rates.chunks(RUN)).zip(q.chunks_mut(RUN).zip(z.chunks_mut(RUN)));
+    runs.map(|((w, rates), (q, z))| evaluate_run(w, rates, at, q, z)).sum()
 }
 
 #[inline(always)]
-fn evaluate_run<const ALL: bool>(w: &[Block], rates: &[Block], lambda: f64, q: &mut [Block]) -> Sums {
+fn evaluate_run(
+    w: &[Block],
+    rates: &[Block],
+    (lambda, pace): (f64, f64),
+    q: &mut [Block],
+    z: &mut [Block],
+) -> Sums {
     let mut lanes = Lanes::EMPTY;
     let n = w.len();
-    let (rates, q) = (&rates[..n], &mut q[..n]);
+    let (rates, q, z) = (&rates[..n], &mut q[..n], &mut z[..n]);
     for b in 0..n {
         let (w, e) = (&w[b], &rates[b]);
         let r: Block = array::from_fn(|i| 1.0 / (w[i] - e[i] * lambda));
+        let er: Block = array::from_fn(|i| e[i] * r[i]);
+        let err: Block = array::from_fn(|i| er[i] * r[i]);
+        let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
         q[b] = r;
+        z[b] = array::from_fn(|i| err[i] * pace);
         fold(&mut lanes.total, &r);
-        if ALL {
-            let er: Block = array::from_fn(|i| e[i] * r[i]);
-            let err: Block = array::from_fn(|i| er[i] * r[i]);
-            let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
-            fold(&mut lanes.slope, &err);
-            fold(&mut lanes.curve, &eerrr);
-        }
+        fold_narrow(&mut lanes.slope, &err);
+        fold_narrow(&mut lanes.curve, &eerrr);
     }
     lanes.sums()
 }
@@ -177,44 +210,43 @@ pub(crate) struct Rest {
     pub missing: f64,
 }
 
-/// Moves on from the reciprocals `q` at `lambda` by a small `rest`, without a division: with z = eta q rest,
+/// Moves on from an evaluation at `lambda` by a small `rest`, without a division:
 ///
 /// ```text
-/// p' = 1/(1/q - eta rest) = q (1 + z + z^2 + O(z^3)),   w' = (w - eta lambda) - eta rest
+/// p' = 1/(1/q - eta rest) = q (1 + y + y^2 + O(y^3)),   y = eta q rest,   w' = (w - eta lambda) - eta rest
 /// ```
 ///
-/// Where `SHORT`, z^2 is left out and w' is w - eta (lambda + rest): for a tiny rest, and a lambda that moves no w by more than half. Each finished block of p' is shown to `sink`. Returns sum p', and F' and F''/2 at lambda.
+/// Where `SHORT`, y^2 is left out and w' is w - eta (lambda + rest): for a tiny rest, and a lambda that moves no w by more than half. Each
+/// finished block of p' is shown to `sink`. Returns sum p'.
 #[inline(always)]
 pub(crate) fn commit<const SHORT: bool>(
     w: &mut [Block],
     rates: &[Block],
     at: Rest,
-    q: &[Block],
+    (q, z): (&[Block], &[Block]),
     p: &mut [Block],
-    sink: &mut impl Sink,
-) -> Sums {
-    let n = w.len();
-    match (w, rates, q, p) {
-        ([w], [e], [q], [p]) => {
-            commit_run::<SHORT>(0..1, from_mut(w), from_ref(e), at, from_ref(q), from_mut(p), sink)
-        }
-        (w, rates, q, p) if n <= RUN => commit_run::<SHORT>(0..n, w, rates, at, q, p, sink),
-        (w, rates, q, p) => commit_long::<SHORT>(w, rates, at, q, p, sink),
+    sink: impl Sink,
+) -> f64 {
+    if w.len() <= RUN {
+        commit_run::<SHORT>(0..w.len(), w, rates, at, (q, z), p, sink)
+    } else {
+        commit_long::<SHORT>(w, rates, at, (q, z), p, sink)
     }
 }
 
 #[cold]
+#[inline(never)]
 fn commit_long<const SHORT: bool>(
     w: &mut [Block],
     rates: &[Block],
     at: Rest,
-    q: &[Block],
+    (q, z): (&[Block], &[Block]),
     p: &mut [Block],
-    sink: &mut impl Sink,
-) -> Sums {
+    mut sink: impl Sink,
+) -> f64 {
     let n = w.len();
     let runs = (0..n).step_by(RUN).map(|b| b..n.min(b + RUN));
-    runs.map(|run| commit_run::<SHORT>(run, w, rates, at, q, p, sink)).sum()
+    runs.map(|run| commit_run::<SHORT>(run, w, rates, at, (q, z), p, &mut sink)).sum()
 }
 
 #[inline(always)]
@@ -223,33 +255,28 @@ fn commit_run<const SHORT: bool>(
     w: &mut [Block],
     rates: &[Block],
     Rest { lambda, pace, missing }: Rest,
-    q: &[Block],
+    (q, z): (&[Block], &[Block]),
     p: &mut [Block],
-    sink: &mut impl Sink,
-) -> Sums {
-    let mut lanes = Lanes::EMPTY;
+    mut sink: impl Sink,
+) -> f64 {
+    let mut total = [-0.0; LANES];
     let (n, rest) = (run.end, pace * missing);
     let all = lambda + rest;
-    let (w, rates, q, p) = (&mut w[..n], &rates[..n], &q[..n], &mut p[..n]);
+    let (w, rates, q, z, p) = (&mut w[..n], &rates[..n], &q[..n], &z[..n], &mut p[..n]);
     for b in run {
-        let (old, e, r) = (w[b], &rates[b], &q[b]);
-        // Written so that little waits for `rest`.
-        let er: Block = array::from_fn(|i| e[i] * r[i]);
-        let err: Block = array::from_fn(|i| er[i] * r[i]);
+        let (old, e, r, z) = (w[b], &rates[b], &q[b], &z[b]);
         let next: Block;
         if SHORT {
-            next = array::from_fn(|i| r[i] + (err[i] * pace) * missing);
+            next = array::from_fn(|i| r[i] + z[i] * missing);
             w[b] = array::from_fn(|i| old[i] - e[i] * all);
         } else {
-            next = array::from_fn(|i| r[i] + err[i] * rest * (1.0 + er[i] * rest));
+            next = array::from_fn(|i| r[i] + z[i] * missing * (1.0 + e[i] * r[i] * rest));
             w[b] = array::from_fn(|i| (old[i] - e[i] * lambda) - e[i] * rest);
         }
         p[b] = next;
         sink.take(b, &next);
-        let eerrr: Block = array::from_fn(|i| er[i] * err[i]);
-        fold(&mut lanes.total, &next);
-        fold(&mut lanes.slope, &err);
-        fold(&mut lanes.curve, &eerrr);
+        // Without a sum the compiler would take two blocks at once, and shuffle.
+        fold(&mut total, &next);
     }
-    lanes.sums()
+    add(total)
 }

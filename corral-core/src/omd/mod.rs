@@ -29,7 +29,7 @@ mod wide;
 pub use dense::LogBarrier;
 pub use flat::FlatBarrier;
 pub(crate) use flat::FlatState;
-pub(crate) use kernel::{Block, Sink, WIDTH};
+pub(crate) use kernel::{Block, Sink, Target, WIDTH};
 pub use root::settle;
 pub(crate) use saved::BarrierState;
 

@@ -1,7 +1,7 @@
 //! The guarded search for the root, where no good start is known.
 
-use super::dense::SERIES;
-use super::kernel::{Rest, Sink};
+use super::dense::{SERIES, Shifted};
+use super::kernel::Target;
 use super::wide::Wide;
 use super::{LogBarrier, OmdError, OmdInfo};
 
@@ -12,9 +12,9 @@ impl LogBarrier {
         &mut self,
         index: usize,
         loss: f64,
-        sink: impl Sink,
-    ) -> Result<OmdInfo, OmdError> {
-        self.search(|i| if i == index { loss } else { 0.0 }, sink)
+        target: &mut impl Target,
+    ) -> Result<(), OmdError> {
+        self.search(|i| if i == index { loss } else { 0.0 }, target)
     }
 
     /// The guarded search, for any losses and rates.
@@ -23,8 +23,8 @@ impl LogBarrier {
     pub(super) fn search(
         &mut self,
         loss: impl Fn(usize) -> f64,
-        mut sink: impl Sink,
-    ) -> Result<OmdInfo, OmdError> {
+        target: &mut impl Target,
+    ) -> Result<(), OmdError> {
         let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
         for (i, w) in self.inverse().iter().enumerate() {
             if w.is_finite() {
@@ -34,16 +34,16 @@ impl LogBarrier {
         }
         if !(most > least) {
             // Equal losses move nothing: an exact no-op.
-            return Ok(OmdInfo { lambda: least, ..OmdInfo::default() });
+            target.made(OmdInfo { lambda: least, ..OmdInfo::default() });
+            return Ok(());
         }
         self.backup.copy_from_slice(&self.inverse);
         // w + eta (l - min l), whose root is in [0, max l - min l].
         self.count_from(Wide(least, 0.0), &loss);
-        if let Some(mut info) = self.approach(0.0, &mut sink) {
-            info.lambda += least;
-            return Ok(info);
+        if self.approach(0.0, &mut Shifted { target, lambda: least, iterations: 0 }) {
+            return Ok(());
         }
-        self.bracketed(loss, (least, most), &mut sink)
+        self.bracketed(loss, (least, most), target)
             .inspect_err(|_| self.inverse.copy_from_slice(&self.backup))
     }
 
@@ -61,8 +61,8 @@ impl LogBarrier {
         &mut self,
         loss: impl Fn(usize) -> f64,
         (least, most): (f64, f64),
-        sink: &mut impl Sink,
-    ) -> Result<OmdInfo, OmdError> {
+        target: &mut impl Target,
+    ) -> Result<(), OmdError> {
         let (mut frame, mut low, mut high, mut lambda) = (Wide(least, 0.0), 0.0, most - least, 0.0);
         // Beyond (w_j - 1)/eta_j the next p_j would exceed 1; the pole is further right.
         for (w, e) in self.inverse().iter().zip(self.rates()) {
@@ -91,10 +91,9 @@ impl LogBarrier {
                 if !(sums.residual(rest).abs() <= self.params.tolerance) {
                     break;
                 }
-                let mut info =
-                    self.finish::<false>(Rest { lambda, pace: rest, missing: 1.0 }, iterations, sink);
-                info.lambda += frame.0;
-                return Ok(info);
+                let mut target = Shifted { target, lambda: frame.0, iterations: 0 };
+                self.finish((sums, lambda, rest), iterations, &mut target);
+                return Ok(());
             }
             // As near as can be seen from this frame.
             frame = frame.plus(lambda);
