@@ -143,6 +143,15 @@ impl BaseError {
         matches!(self, Self::Context { .. } | Self::Feature { .. })
     }
 
+    /// Goes on where a context has as many of `what` as were announced.
+    ///
+    /// # Errors
+    /// It has not.
+    #[inline]
+    pub fn check_count(what: &'static str, found: usize, expected: usize) -> Result<(), Self> {
+        if found == expected { Ok(()) } else { Err(Self::Context { what, found, expected }) }
+    }
+
     /// Passes `range` on when it is finite and at least 1.
     ///
     /// # Errors

@@ -263,10 +263,8 @@ impl Band {
         if rewards.is_some() == losses.is_some() {
             return Err(Error::Type("give rewards= or losses=, one of them".into()));
         }
-        if numbers.len() != decisions.len() {
-            let (count, given) = (decisions.len(), numbers.len());
-            return Err(Error::value(format!("{count} decisions, but {given} rewards or losses")));
-        }
+        let (count, given) = (decisions.len(), numbers.len());
+        Error::unless(count == given, format_args!("{count} decisions, but {given} rewards or losses"))?;
         self.watched(py, |inner| {
             let mut seen = std::collections::HashSet::new();
             for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {

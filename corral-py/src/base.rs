@@ -254,12 +254,8 @@ impl<D: Proposed> Base<Context, D> for PyBase {
                     Proposal::new(action)
                 });
             }
-            if self.probability {
-                return Err(Error::value(
-                    "learn takes a probability, so propose must return (action, probability)",
-                )
-                .into());
-            }
+            let why = "learn takes a probability, so propose must return (action, probability)";
+            Error::unless(!self.probability, why)?;
             Ok(Proposal::new(D::read(&made, x, &self.place.names)?))
         })
     }

@@ -152,9 +152,7 @@ pub fn context(
         }
         return Ok((Context::shared(features, count), None));
     };
-    if row_features == 0 {
-        return Err(Error::value("actions: this band was built without row_features"));
-    }
+    Error::unless(row_features > 0, "actions: this band was built without row_features")?;
     let own = actions.cast::<PyDict>().ok().map(|dict| offered(dict, names)).transpose()?;
     let (own, given) = own.unzip();
     let (rows, dim) = rows(given.as_ref().unwrap_or(actions)).map_err(|e| e.of("actions"))?;
@@ -185,12 +183,9 @@ pub fn space(
     match (actions, points) {
         (Some(actions), None) => {
             let (count, names) = action_names(actions)?;
-            if count == 0 {
-                return Err(Error::value("actions: at least one is needed"));
-            }
-            if u32::try_from(count).is_err() {
-                return Err(Error::value(format!("actions: {count} are more than 2^32")));
-            }
+            Error::unless(count > 0, "actions: at least one is needed")?;
+            let numbered = u32::try_from(count).is_ok();
+            Error::unless(numbered, format_args!("actions: {count} are more than 2^32"))?;
             Ok((Space::Arms(count), names))
         }
         (None, Some(points)) => {
@@ -215,9 +210,7 @@ fn action_names(given: &Bound<'_, PyAny>) -> Answer<(usize, Arc<[Arc<str>]>)> {
     }
     for name in given.try_iter().map_err(|_| refused())? {
         let name: Arc<str> = Arc::from(name?.extract::<&str>().map_err(|_| refused())?);
-        if names.contains(&name) {
-            return Err(Error::value(format!("actions: {name:?} is there twice")));
-        }
+        Error::unless(!names.contains(&name), format_args!("actions: {name:?} is there twice"))?;
         names.push(name);
     }
     Ok((names.len(), names.into()))

@@ -49,6 +49,11 @@ impl Error {
         Self::Value(why.to_string())
     }
 
+    /// An error about a value, unless it `holds`.
+    pub fn unless(holds: bool, why: impl std::fmt::Display) -> Answer<()> {
+        if holds { Ok(()) } else { Err(Self::value(why)) }
+    }
+
     /// The same error, of the thing called `what`.
     pub fn of(self, what: impl std::fmt::Display) -> Self {
         match self {

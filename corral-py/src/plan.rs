@@ -70,9 +70,8 @@ impl Plan {
         rewards: (f64, f64),
         style: &Style<'_, '_>,
     ) -> Answer<Self> {
-        if matches!(space, Space::Points(_)) && row_features > 0 {
-            return Err(Error::value("row_features describe actions, and this band decides on points"));
-        }
+        let described = row_features == 0 || matches!(space, Space::Arms(_));
+        Error::unless(described, "row_features describe actions, and this band decides on points")?;
         let rewards =
             Scale::rewards(rewards.0, rewards.1).check().map_err(|e| Error::value(e).of("reward_range"))?;
         let (master, mut keys) = match (style.master, style.preset) {
@@ -194,11 +193,9 @@ impl Plan {
     fn again(&self, text: &str, plugins: &[(String, String)], shelf: &Shelf) -> Answer<Learner> {
         let spec = LearnerSpec::parse(text)?;
         for (key, digest) in shelf.plugins.used_by([&spec]) {
-            if !plugins.iter().any(|(own, saved)| *own == key && *saved == digest) {
-                return Err(Error::value(format!(
-                    "plugin {key:?} is another file than the band was saved with"
-                )));
-            }
+            let same = plugins.iter().any(|(own, saved)| *own == key && *saved == digest);
+            let other = format_args!("plugin {key:?} is another file than the band was saved with");
+            Error::unless(same, other)?;
         }
         self.specified(&spec, shelf)
     }

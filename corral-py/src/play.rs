@@ -71,16 +71,11 @@ pub fn play<'py>(
     contexts: Option<&Bound<'py, PyAny>>,
 ) -> Answer<Bound<'py, PyDict>> {
     let (actions, features, row_features) = band.shape();
-    if actions == 0 {
-        return Err(Error::value("play: a table of losses is one of actions, and this band plays points"));
-    }
-    if row_features > 0 {
-        return Err(Error::value("play: actions with a feature row each are chosen one by one, by choose"));
-    }
+    Error::unless(actions > 0, "play: a table of losses is one of actions, and this band plays points")?;
+    let rowless = row_features == 0;
+    Error::unless(rowless, "play: actions with a feature row each are chosen one by one, by choose")?;
     let (losses, columns) = convert::rows(losses).map_err(|e| e.of("losses"))?;
-    if columns != actions {
-        return Err(Error::value(format!("losses: {columns} columns, but {actions} actions")));
-    }
+    Error::unless(columns == actions, format_args!("losses: {columns} columns, but {actions} actions"))?;
     let rounds = losses.len() / actions;
     if let Some(at) = losses.iter().position(|loss| !(0.0..=1.0).contains(loss)) {
         let (row, action, loss) = (at / actions, at % actions, losses[at]);
@@ -90,13 +85,11 @@ pub fn play<'py>(
         Some(contexts) => convert::rows(contexts).map_err(|e| e.of("contexts"))?,
         None => (Vec::new(), 0),
     };
-    if contexts.1 != features || contexts.0.len() != rounds * features {
-        let (found, expected) = (contexts.0.len().checked_div(contexts.1).unwrap_or(0), rounds);
-        return Err(Error::value(format!(
-            "contexts: {found} rows of {} features, but {expected} rows of {features} are needed",
-            contexts.1
-        )));
-    }
+    let (numbers, width) = (contexts.0.len(), contexts.1);
+    let found = numbers.checked_div(width).unwrap_or(0);
+    let needed = format_args!("{rounds} rows of {features} are needed");
+    let why = format_args!("contexts: {found} rows of {width} features, but {needed}");
+    Error::unless(width == features && numbers == rounds * features, why)?;
     if let Some(at) = contexts.0.iter().position(|v| !v.is_finite()) {
         let (row, feature, value) = (at / features, at % features, contexts.0[at]);
         return Err(Error::value(format!("contexts: row {row}, feature {feature} is {value}")));
@@ -183,11 +176,8 @@ fn walk<D: Decision>(
     seed: u64,
 ) -> Answer<Walked> {
     let its = world.setup();
-    if its.losses != LossDomain::Unit {
-        return Err(Error::value(
-            "the losses of the environment are not in [0, 1]: give it rescale = [low, high]",
-        ));
-    }
+    let why = "the losses of the environment are not in [0, 1]: give it rescale = [low, high]";
+    Error::unless(its.losses == LossDomain::Unit, why)?;
     if (&own.space, &own.context) != (&its.space, &its.context) {
         let say = |s: &Setup| match &s.space {
             Space::Arms(actions) => {

@@ -44,9 +44,8 @@ fn read(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<Spec> {
         }
     };
     let source = Source::parse(&text)?.overridden(fast, &[])?;
-    if StabilitySpec::of(&source)?.is_some() {
-        return Err(Error::value("a spec that measures stability is run by the program: corral run"));
-    }
+    let runs = StabilitySpec::of(&source)?.is_none();
+    Error::unless(runs, "a spec that measures stability is run by the program: corral run")?;
     Ok(Spec::of(&source)?)
 }
 
@@ -145,9 +144,7 @@ pub fn run_cell<'py>(
     plugins: Option<PathBuf>,
 ) -> Answer<Bound<'py, PyAny>> {
     let spec = read(spec, fast)?;
-    if cell >= spec.cells() {
-        return Err(Error::value(format!("cell {cell} of {}", spec.cells())));
-    }
+    Error::unless(cell < spec.cells(), format_args!("cell {cell} of {}", spec.cells()))?;
     let (plugins, stopped) = (Shelf::open(py, plugins.as_deref())?.plugins, AtomicBool::new(false));
     let record = py.detach(|| {
         runner::check(&spec, &plugins, memory::DEFAULT)?;
@@ -179,17 +176,12 @@ pub fn collect(
     let mut cells: Vec<CellRecord> =
         serde_json::from_str(&text).map_err(|e| Error::value(format!("cells: {e}")))?;
     cells.sort_by_key(|c| c.cell);
+    let (there, all) = (cells.len() as u64, spec.cells());
     for (i, cell) in (0..).zip(&cells) {
-        if cell.cell != i {
-            return Err(Error::value(format!(
-                "cells: number {i} of {} is missing or there twice",
-                spec.cells()
-            )));
-        }
+        let why = format_args!("cells: number {i} of {all} is missing or there twice");
+        Error::unless(cell.cell == i, why)?;
     }
-    if cells.len() as u64 != spec.cells() {
-        return Err(Error::value(format!("cells: {} of {} are there", cells.len(), spec.cells())));
-    }
+    Error::unless(there == all, format_args!("cells: {there} of {all} are there"))?;
     Ok(Outcome(Findings::of(spec, cells, &Timings::default())))
 }
 

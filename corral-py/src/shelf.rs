@@ -26,9 +26,8 @@ impl Shelf {
     /// warned of.
     pub fn open(py: Python<'_>, folder: Option<&Path>) -> Answer<Self> {
         let Some(folder) = folder else { return Ok(Self::default()) };
-        if !folder.is_dir() {
-            return Err(Error::value(format!("plugins: {} is not a folder", folder.display())));
-        }
+        let named = folder.display();
+        Error::unless(folder.is_dir(), format_args!("plugins: {named} is not a folder"))?;
         let program = py.import("sys")?.getattr("executable")?.extract::<Option<PathBuf>>()?;
         let module: OsString = py.import("corral._corral")?.getattr("__file__")?.extract()?;
         let arguments = ["-I", "-S", "-c", SCRIPT].map(OsString::from).into_iter().chain([module]).collect();

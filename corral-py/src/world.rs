@@ -117,9 +117,7 @@ impl World {
     /// Plays an action, by its number, or a point, and returns its loss: NaN where it is not seen. Once a round.
     fn play(&self, action: &Bound<'_, PyAny>) -> Answer<f64> {
         let inner = &mut *self.enter(action.py());
-        if !inner.open {
-            return Err(Error::value("no round is open: call next first"));
-        }
+        Error::unless(inner.open, "no round is open: call next first")?;
         let loss = worlds!(&mut inner.world, own => play(own, action))?;
         inner.open = false;
         Ok(loss)

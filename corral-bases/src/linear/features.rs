@@ -216,14 +216,8 @@ impl<B> Featurize<B> {
     }
 
     fn see(&self, x: &Context, seen: &mut Context) -> Result {
-        if x.features().len() != self.shared.input {
-            let (found, expected) = (x.features().len(), self.shared.input);
-            return Err(BaseError::Context { what: "features", found, expected });
-        }
-        if x.row_dim() != self.rows.input {
-            let (found, expected) = (x.row_dim(), self.rows.input);
-            return Err(BaseError::Context { what: "features per action", found, expected });
-        }
+        BaseError::check_count("features", x.features().len(), self.shared.input)?;
+        BaseError::check_count("features per action", x.row_dim(), self.rows.input)?;
         seen.copy_from(x);
         let features = seen.features_mut();
         features.clear();

@@ -10,7 +10,7 @@ use corral_core::{BaseError, Commons, Context};
 
 use super::features::Features;
 use super::layout::Layout;
-use crate::regression::{Regressor, unusable};
+use crate::regression::{Regressor, usable};
 
 /// A base's hold on its regression.
 #[derive(Debug)]
@@ -234,9 +234,7 @@ impl Sight {
             for a in 0..actions {
                 let z = layout.features(x, a);
                 self.predictions[a] = model.predict(layout.model(a), z);
-                if !self.predictions[a].is_finite() {
-                    return Err(unusable(z));
-                }
+                usable(self.predictions[a].is_finite(), z)?;
             }
             self.x.clear();
             self.x.extend_from_slice(seen);
@@ -247,9 +245,7 @@ impl Sight {
                 let (m, z) = (layout.model(a), layout.features(x, a));
                 self.widths[a] = model.variance(m, z).sqrt();
                 self.log_dets[a] = model.log_det(m);
-                if !self.widths[a].is_finite() {
-                    return Err(unusable(z));
-                }
+                usable(self.widths[a].is_finite(), z)?;
             }
             self.wide = true;
         }

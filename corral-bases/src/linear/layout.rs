@@ -87,9 +87,7 @@ impl Layout {
     #[inline]
     pub(crate) fn check(&self, x: &Context) -> Result<usize> {
         let found = if self.rows { x.row_dim() } else { x.features().len() };
-        if found != self.dim {
-            return Err(BaseError::Context { what: "features", found, expected: self.dim });
-        }
+        BaseError::check_count("features", found, self.dim)?;
         check_offered(Some(x.actions()), self.actions)
     }
 

@@ -137,9 +137,7 @@ impl LinTs {
         for a in 0..actions {
             let z = self.state.layout.features(x, a);
             let score = packed::dot(&self.drawn, z);
-            if !score.is_finite() {
-                return Err(unusable(z));
-            }
+            usable(score.is_finite(), z)?;
             if score < low {
                 (low, best) = (score, a);
             }

@@ -70,9 +70,7 @@ impl Regressor for Lms {
     fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result {
         let error = loss - self.predict(model, z);
         let square = dot(z, z);
-        if !(error.is_finite() && square.is_finite()) {
-            return Err(unusable(z));
-        }
+        usable(error.is_finite() && square.is_finite(), z)?;
         let rate = if weight == 1.0 { self.rate } else { (self.rate * weight).min(1.0) };
         axpy(&mut self.theta[model * self.dim..(model + 1) * self.dim], rate * error / (square + 0.001), z);
         Ok(())

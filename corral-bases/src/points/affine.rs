@@ -25,20 +25,14 @@ impl AffineMap {
         if dim == 0 {
             return Err(SetError::ZeroDimension);
         }
-        let wrong = |what: String, found| SetError::Dimension { what, found, expected: dim };
-        if matrix.len() != dim {
-            return Err(wrong(String::from("the matrix of the map"), matrix.len()));
-        }
+        SetError::same_length("the matrix of the map", matrix.len(), dim)?;
         let mut flat = Vec::with_capacity(dim * dim);
         for (i, row) in matrix.iter().enumerate() {
-            if row.len() != dim {
-                return Err(wrong(format!("row {i} of the map"), row.len()));
-            }
+            SetError::same_length(&format!("row {i} of the map"), row.len(), dim)?;
             flat.extend_from_slice(row);
         }
-        if let Some(value) = flat.iter().chain(offset).find(|v| !v.is_finite()) {
-            return Err(SetError::NotFinite { what: String::from("the map"), value: *value });
-        }
+        SetError::finite("the map", &flat)?;
+        SetError::finite("the map", offset)?;
         let inverse = invert(&flat, dim)?;
         Ok(Self { dim, matrix: flat, inverse, offset: offset.to_vec() })
     }
@@ -68,10 +62,7 @@ impl AffineMap {
     /// # Errors
     /// The set is of another dimension or kind.
     pub fn preimage(&self, set: &Set) -> Result<Set, SetError> {
-        if set.dim() != self.dim {
-            let what = String::from("the map");
-            return Err(SetError::Dimension { what, found: self.dim, expected: set.dim() });
-        }
+        SetError::same_length("the map", self.dim, set.dim())?;
         let d = self.dim;
         match set {
             Set::Box { dim } => {

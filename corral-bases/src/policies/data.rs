@@ -32,10 +32,7 @@ impl Reads {
             }
         }
         if let Some(expected) = self.features {
-            let found = x.features().len();
-            if found != expected {
-                return Err(BaseError::Context { what: "features", found, expected });
-            }
+            BaseError::check_count("features", x.features().len(), expected)?;
             if let Some(index) = x.features().iter().position(|v| !v.is_finite()) {
                 return Err(BaseError::Feature { index, value: x.features()[index] });
             }

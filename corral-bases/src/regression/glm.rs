@@ -1,6 +1,6 @@
 //! Generalised linear regression of the loss: E[c] = sigma(theta z), by maximal quasi-likelihood.
 
-use super::{Regressor, Ridge, packed, unusable};
+use super::{Regressor, Ridge, packed, usable};
 use crate::prelude::*;
 
 corral_core::params! {
@@ -231,9 +231,7 @@ impl Regressor for Glm {
 
     fn update(&mut self, model: usize, z: &[f64], loss: f64, _weight: f64) -> Result {
         let dim = self.dim;
-        if !packed::dot(z, z).is_finite() {
-            return Err(unusable(z));
-        }
+        usable(packed::dot(z, z).is_finite(), z)?;
         self.spread.update(model, z, loss, 1.0)?;
         if self.kept.len() < KEPT * (dim + 2) {
             self.kept.extend_from_slice(&[model as f64, loss]);

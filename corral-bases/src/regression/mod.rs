@@ -56,8 +56,15 @@ pub trait Regressor: fmt::Debug + Serialize + DeserializeOwned + PartialEq + Clo
     fn restore(&mut self, fresh: &Self) -> Result<(), SnapshotError>;
 }
 
-/// The first feature of `z` that cannot be computed with: not finite, or the largest.
-pub(crate) fn unusable(z: &[f64]) -> BaseError {
+/// Goes on where what was computed from `z` is `sound`; else a feature is to blame.
+#[inline]
+pub(crate) fn usable(sound: bool, z: &[f64]) -> Result {
+    if sound { Ok(()) } else { Err(blamed(z)) }
+}
+
+/// The feature that is not finite, or else the largest.
+#[cold]
+fn blamed(z: &[f64]) -> BaseError {
     let largest = |at: usize, i: usize| if z[i].abs() > z[at].abs() { i } else { at };
     let bad = z.iter().position(|v| !v.is_finite()).unwrap_or_else(|| (0..z.len()).fold(0, largest));
     BaseError::Feature { index: bad, value: z.get(bad).copied().unwrap_or(f64::NAN) }

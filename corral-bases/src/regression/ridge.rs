@@ -1,6 +1,6 @@
 //! Ridge regression, one model or several of the same size, updated one example at a time.
 
-use super::{Regressor, packed, unusable};
+use super::{Regressor, packed, usable};
 use crate::prelude::*;
 
 /// After how many updates of a model its inverse is computed afresh, so that rounding does not add up.
@@ -126,9 +126,7 @@ impl Regressor for Ridge {
         let inverse = &mut self.inverse[model * size..(model + 1) * size];
         packed::multiply(inverse, z, direction);
         let variance = packed::dot(z, direction).max(0.0);
-        if !(error.is_finite() && (weight * variance).is_finite()) {
-            return Err(unusable(z));
-        }
+        usable(error.is_finite() && (weight * variance).is_finite(), z)?;
         let gain = weight / (1.0 + weight * variance);
         packed::rank_one(inverse, -gain, direction);
         packed::axpy(&mut self.theta[model * dim..(model + 1) * dim], gain * error, direction);

@@ -215,7 +215,7 @@ impl Node {
     pub fn parse(text: &str, place: &Place, called: &str) -> Option<Self> {
         let text = format!("v = {text}");
         let table = DeTable::parse(&text).ok()?;
-        let (_, value) = table.get_ref().iter().next()?;
+        let (_, value) = table.get_ref().iter().find(|(key, _)| key.get_ref() == "v")?;
         Some(Places(&|_| place.clone()).node(value.get_ref(), place.clone(), called))
     }
 

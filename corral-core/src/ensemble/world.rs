@@ -27,18 +27,15 @@ impl Observation for () {
 
 impl Observation for Context {
     fn check(&self, space: &Space, shape: &ContextShape) -> Result<(), BaseError> {
-        let count = |what, found, expected| {
-            if found == expected { Ok(()) } else { Err(BaseError::Context { what, found, expected }) }
-        };
-        count("features", self.features().len(), shape.features)?;
+        BaseError::check_count("features", self.features().len(), shape.features)?;
         if let Space::Arms(actions) = space
             && !(1..=*actions).contains(&self.actions())
         {
             return Err(BaseError::Context { what: "actions", found: self.actions(), expected: *actions });
         }
         if shape.row_features > 0 {
-            count("features per action", self.row_dim(), shape.row_features)?;
-            count("action features", self.rows().len(), self.actions() * self.row_dim())?;
+            BaseError::check_count("features per action", self.row_dim(), shape.row_features)?;
+            BaseError::check_count("action features", self.rows().len(), self.actions() * self.row_dim())?;
         }
         if let Some(cells) = shape.cells
             && self.cell().is_none_or(|cell| cell >= cells)

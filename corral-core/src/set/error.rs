@@ -87,19 +87,27 @@ pub enum SetError {
     },
 }
 
-/// Passes on when `found == expected`.
-pub(super) fn same_length(what: &str, found: usize, expected: usize) -> Result<(), SetError> {
-    if found == expected {
-        Ok(())
-    } else {
-        Err(SetError::Dimension { what: what.to_owned(), found, expected })
+impl SetError {
+    /// Goes on where `what` has the length that was expected.
+    ///
+    /// # Errors
+    /// It has not.
+    pub fn same_length(what: &str, found: usize, expected: usize) -> Result<(), Self> {
+        if found == expected {
+            Ok(())
+        } else {
+            Err(Self::Dimension { what: what.to_owned(), found, expected })
+        }
     }
-}
 
-/// Passes on when every number is finite.
-pub(super) fn finite(what: &str, numbers: &[f64]) -> Result<(), SetError> {
-    match numbers.iter().find(|v| !v.is_finite()) {
-        None => Ok(()),
-        Some(value) => Err(SetError::NotFinite { what: what.to_owned(), value: *value }),
+    /// Goes on where all numbers of `what` are finite.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn finite(what: &str, numbers: &[f64]) -> Result<(), Self> {
+        match numbers.iter().find(|v| !v.is_finite()) {
+            None => Ok(()),
+            Some(value) => Err(Self::NotFinite { what: what.to_owned(), value: *value }),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SetError, error};
+use super::SetError;
 use crate::vectors::{distance, dot, lowest};
 
 /// Finitely many points of R^d, in the order in which they were given. Not convex: its projection is the nearest
@@ -50,8 +50,8 @@ impl Finite {
         let mut flat = Vec::with_capacity(points.len() * dim);
         for (i, point) in points.iter().enumerate() {
             let name = format!("point {i}");
-            error::same_length(&name, point.len(), dim)?;
-            error::finite(&name, point)?;
+            SetError::same_length(&name, point.len(), dim)?;
+            SetError::finite(&name, point)?;
             flat.extend_from_slice(point);
         }
         let mut order: Vec<usize> = (0..points.len()).collect();

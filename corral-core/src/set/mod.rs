@@ -246,7 +246,7 @@ impl Set {
     /// The direction is of another dimension or not finite.
     pub fn linear_min(&self, direction: &[f64], at: &mut [f64]) -> Result<f64, SetError> {
         self.accept(direction)?;
-        error::same_length("the room for the minimiser", at.len(), self.dim())?;
+        SetError::same_length("the room for the minimiser", at.len(), self.dim())?;
         match self {
             Self::Ball { .. } => {
                 let norm = dot(direction, direction).sqrt();
@@ -409,8 +409,8 @@ impl Set {
     }
 
     fn accept(&self, point: &[f64]) -> Result<(), SetError> {
-        error::same_length("the point", point.len(), self.dim())?;
-        error::finite("the point", point)
+        SetError::same_length("the point", point.len(), self.dim())?;
+        SetError::finite("the point", point)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::SetError;
 use super::lp::{self, Outcome};
-use super::{SetError, error};
 use crate::vectors::{distance, dot};
 
 /// Vertices are listed for the outer radius when no more than this many choices of d rows have to be looked at.
@@ -54,14 +54,14 @@ impl Polytope {
         if dim == 0 {
             return Err(SetError::ZeroDimension);
         }
-        error::same_length("the list of bounds", bounds.len(), rows.len())?;
-        error::finite("the list of bounds", bounds)?;
+        SetError::same_length("the list of bounds", bounds.len(), rows.len())?;
+        SetError::finite("the list of bounds", bounds)?;
         let mut flat = Vec::with_capacity(rows.len() * dim);
         let mut norms = Vec::with_capacity(rows.len());
         for (i, row) in rows.iter().enumerate() {
             let name = format!("row {i}");
-            error::same_length(&name, row.len(), dim)?;
-            error::finite(&name, row)?;
+            SetError::same_length(&name, row.len(), dim)?;
+            SetError::finite(&name, row)?;
             let norm = dot(row, row).sqrt();
             if !(norm > 0.0 && norm.is_finite()) {
                 return Err(SetError::ZeroRow(i));

@@ -95,20 +95,16 @@ impl Columns {
             let text = String::from_utf8_lossy(&row.cells[column]);
             finite(&text).map_err(|why| at(path, Some(row.line), why))
         };
-        let refuse = |what: &str, value: f64, must: &str| {
-            at(path, Some(row.line), format!("the {what} must be {must}, but is {value}"))
+        let check = |holds: bool, what: &str, value: f64, must: &str| match holds {
+            true => Ok(()),
+            false => Err(at(path, Some(row.line), format!("the {what} must be {must}, but is {value}"))),
         };
         let (action, reward, propensity) =
             (number(self.action)?, number(self.reward)?, number(self.propensity)?);
-        if !(action >= 0.0 && action.fract() == 0.0 && action < 65_536.0) {
-            return Err(refuse("action", action, "a whole number from 0 to 65535"));
-        }
-        if !(0.0..=1.0).contains(&reward) {
-            return Err(refuse("reward", reward, "in [0, 1]"));
-        }
-        if !(propensity > 0.0 && propensity <= 1.0) {
-            return Err(refuse("propensity", propensity, "in (0, 1]"));
-        }
+        let whole = action >= 0.0 && action.fract() == 0.0 && action < 65_536.0;
+        check(whole, "action", action, "a whole number from 0 to 65535")?;
+        check((0.0..=1.0).contains(&reward), "reward", reward, "in [0, 1]")?;
+        check(propensity > 0.0 && propensity <= 1.0, "propensity", propensity, "in (0, 1]")?;
         Ok(Record { action: action as usize, loss: 1.0 - reward, propensity })
     }
 }

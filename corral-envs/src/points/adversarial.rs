@@ -32,16 +32,7 @@ impl Builds for AdversarialLinearParams {
     const EXAMPLE: &'static str = "set = \"box\"\ndim = 3\nvariant = 1";
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
-    }
-}
-
-impl AdversarialLinearParams {
-    /// The world of `rounds` rounds.
-    ///
-    /// # Errors
-    /// The set cannot be built, the variant is none, or gap and noise are negative or sum to more than 1.
-    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialLinear>, EnvError> {
+        let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;
         require(self.gap + self.noise <= 1.0, "gap + noise", self.gap + self.noise, "at most 1")?;
         let set = self.set.build(self.dim, self.points, rng)?;
@@ -56,7 +47,7 @@ impl AdversarialLinearParams {
             turned: 0.0,
             c: vec![0.0; dim],
         };
-        Ok(PointWorld::new(set, losses, rounds))
+        Ok(PointWorld::new(set, losses, rounds).boxed())
     }
 }
 

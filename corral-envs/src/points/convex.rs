@@ -45,23 +45,14 @@ impl Builds for AdversarialConvexParams {
     const EXAMPLE: &'static str = "set = \"simplex\"\ndim = 3\nshape = \"huber\"";
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
-    }
-}
-
-impl AdversarialConvexParams {
-    /// The world of `rounds` rounds.
-    ///
-    /// # Errors
-    /// The set cannot be built or is not convex, or the variant is none.
-    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<AdversarialConvex>, EnvError> {
+        let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;
         let set = self.set.build(self.dim, 0, rng)?;
         if !set.is_convex() {
             return Err(SetError::Unsupported { what: "a convex loss", kind: set.kind() }.into());
         }
         let losses = AdversarialConvex::new(&set, self.shape, self.variant, rounds);
-        Ok(PointWorld::new(set, losses, rounds))
+        Ok(PointWorld::new(set, losses, rounds).boxed())
     }
 }
 

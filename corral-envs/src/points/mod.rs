@@ -78,16 +78,6 @@ impl<L: PointLoss> PointWorld<L> {
     {
         World::Points(Box::new(self))
     }
-
-    /// The set of decisions.
-    pub fn set(&self) -> &Set {
-        &self.set
-    }
-
-    /// The loss functions.
-    pub fn losses(&self) -> &L {
-        &self.losses
-    }
 }
 
 impl<L: PointLoss> Environment<Context, Point> for PointWorld<L> {

@@ -123,7 +123,7 @@ type Noisy = Box<dyn Fn(f64, f64) -> f64 + Send>;
 /// Losses of the linear part <c*, x> of a point and one number of each round. The mean grows with the linear part, so that the
 /// best point minimises that: it is computed, not listed.
 pub struct Projected {
-    parameter: Vec<f64>,
+    pub(super) parameter: Vec<f64>,
     least: f64,
     losses: LossDomain,
     drawn: f64,
@@ -144,11 +144,6 @@ impl Projected {
         let least = mean(set.linear_min(&parameter, &mut vec![0.0; set.dim()])?);
         let (noise, mean, loss) = (Box::new(noise), Box::new(mean), Box::new(loss));
         Ok(Self { parameter, least, losses, drawn: 0.0, noise, mean, loss })
-    }
-
-    /// c*, in the units of the linear part.
-    pub fn parameter(&self) -> &[f64] {
-        &self.parameter
     }
 }
 
@@ -222,16 +217,7 @@ impl Builds for GlmParams {
     const EXAMPLE: &'static str = "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3";
 
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
-    }
-}
-
-impl GlmParams {
-    /// The world of `rounds` rounds; the parameter is drawn from `rng` unless it is given.
-    ///
-    /// # Errors
-    /// The set cannot be built, the parameter does not fit it, or the scale is not positive.
-    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<Projected>, EnvError> {
+        let Ask { rounds, rng, .. } = ask;
         let set = self.set.build(self.dim, self.points, rng)?;
         let structure = StochasticLinearParams { parameter: self.parameter, ..Default::default() };
         let mut parameter = hidden(&structure, set.dim(), rng)?;
@@ -246,6 +232,6 @@ impl GlmParams {
             move |u| link.mean(u, scale),
             |mean, uniform| f64::from(uniform < mean),
         )?;
-        Ok(PointWorld::new(set, losses, rounds))
+        Ok(PointWorld::new(set, losses, rounds).boxed())
     }
 }

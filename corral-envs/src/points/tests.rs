@@ -242,10 +242,10 @@ fn structured_parameters_have_their_structure() {
     };
     let world = params.world(10, &mut rng).expect("fits");
     let groups: Vec<bool> =
-        world.losses().parameter().chunks_exact(3).map(|g| g.iter().all(|v| *v != 0.0)).collect();
+        world.losses.parameter.chunks_exact(3).map(|g| g.iter().all(|v| *v != 0.0)).collect();
     assert_eq!(groups.iter().filter(|g| **g).count(), 2);
-    assert_eq!(world.losses().parameter().iter().filter(|v| **v != 0.0).count(), 6);
-    let length = dot(world.losses().parameter(), world.losses().parameter()).sqrt();
+    assert_eq!(world.losses.parameter.iter().filter(|v| **v != 0.0).count(), 6);
+    let length = dot(&world.losses.parameter, &world.losses.parameter).sqrt();
     assert!((length - 0.4).abs() < 1e-12, "{length}");
 }
 
