@@ -166,8 +166,24 @@ impl Chart {
 
     /// Every series, those of the context once.
     pub fn series(&self) -> impl Iterator<Item = &Series> + Clone {
-        self.context.iter().chain(self.panels.iter().flat_map(|p| &p.series))
+        self.context.iter().chain(self.drawn())
     }
+
+    /// Those of the panels.
+    pub fn drawn(&self) -> impl Iterator<Item = &Series> + Clone {
+        self.panels.iter().flat_map(|p| &p.series)
+    }
+}
+
+/// The first series of each name.
+pub fn by_name<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<&'a Series> {
+    let mut found: Vec<&Series> = Vec::new();
+    for s in series {
+        if !found.iter().any(|known| known.name == s.name) {
+            found.push(s);
+        }
+    }
+    found
 }
 
 /// The colours of a page, light and dark. Beyond them they come again with another dash.

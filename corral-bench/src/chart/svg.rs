@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::frame::{Frame, Span};
 use super::line::{band_path, line_path, thinned};
-use super::{COLOURS, Chart, DASHES, Mark, Panel, Point, Scale, Series, Style};
+use super::{COLOURS, Chart, DASHES, Mark, Panel, Point, Scale, Series, Style, by_name};
 
 /// The size of a drawing area in pixels, 96 to the inch, and of its text.
 #[derive(Debug, Clone, Copy)]
@@ -182,15 +182,8 @@ fn sheet(chart: &Chart, font: f64) -> String {
 
 /// Names and samples of the lines, in rows; and how tall that is.
 fn legend(chart: &Chart, width: f64, font: f64) -> Option<(Markup, f64)> {
-    let mut shown: Vec<&Series> = Vec::new();
-    for panel in &chart.panels {
-        for s in &panel.series {
-            let seen = shown.iter().any(|known| known.name == s.name);
-            if !seen && matches!(s.style, Style::Own(_)) && matches!(s.mark, Mark::Line | Mark::Steps) {
-                shown.push(s);
-            }
-        }
-    }
+    let line = |s: &&Series| matches!((s.style, s.mark), (Style::Own(_), Mark::Line | Mark::Steps));
+    let shown = by_name(chart.drawn().filter(line));
     if shown.len() < 2 {
         return None;
     }

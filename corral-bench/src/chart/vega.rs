@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Axis, COLOURS, Chart, DASHES, Mark, Scale, Style};
+use super::{Axis, COLOURS, Chart, DASHES, Mark, Scale, Series, Style, by_name};
 
 /// The chart as a Vega-Lite specification.
 pub fn vega(chart: &Chart) -> Value {
@@ -17,7 +17,7 @@ pub fn vega(chart: &Chart) -> Value {
             }
         }
     }
-    let first = chart.panels.iter().flat_map(|p| &p.series).next();
+    let first = chart.drawn().next();
     let mark = first.map_or(Mark::Line, |s| s.mark);
     let interpolate = if mark == Mark::Steps { "step-after" } else { "linear" };
     let (x, y) = (axis(&chart.x, "x"), axis(&chart.y, "y"));
@@ -74,15 +74,12 @@ fn axis(axis: &Axis, field: &str) -> Value {
 }
 
 /// The colour and the dash of every series, as on paper.
-fn styles(chart: &Chart) -> (Value, Value) {
-    let mut seen: Vec<(&str, usize)> = Vec::new();
-    for s in chart.panels.iter().flat_map(|p| &p.series) {
-        if let Style::Own(i) = s.style
-            && !seen.iter().any(|(name, _)| *name == s.name)
-        {
-            seen.push((&s.name, i));
-        }
-    }
+fn styles<'a>(chart: &'a Chart) -> (Value, Value) {
+    let own = |s: &'a Series| match s.style {
+        Style::Own(i) => Some((s.name.as_str(), i)),
+        _ => None,
+    };
+    let seen: Vec<(&str, usize)> = by_name(chart.drawn()).into_iter().filter_map(own).collect();
     if seen.is_empty() {
         return (json!({ "value": "black" }), json!({ "value": [1, 0] }));
     }

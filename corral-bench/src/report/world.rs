@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{Page, key, table};
-use crate::chart::{Mark, Scale, Series};
+use crate::chart::{Mark, Scale, Series, by_name};
 use crate::figures::{self, World};
 use crate::findings::Findings;
 use crate::run::BandRecord;
@@ -45,7 +45,7 @@ fn legend<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
 /// The charts of what a spec sweeps, horizons included; `None` where it sweeps nothing.
 pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[Row]) -> Option<Markup> {
     let charts = sweeps::charts(spec, rows, &mut page.palette);
-    let names = named(charts.iter().flat_map(|(_, chart)| chart.panels.iter().flat_map(|p| &p.series)));
+    let names = named(charts.iter().flat_map(|(_, chart)| chart.drawn()));
     let drawn: Vec<Markup> = charts.iter().map(|(_, chart)| page.figure(chart)).collect();
     (!drawn.is_empty()).then(|| {
         html! {
@@ -57,13 +57,8 @@ pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[Row]) -> Option<Markup> {
 
 /// The names of lines with the classes of their styles, each once.
 fn named<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(String, String)> {
-    let mut shown: Vec<(String, String)> = Vec::new();
-    for s in series.filter(|s| s.mark != Mark::Tile) {
-        if !shown.iter().any(|(name, _)| *name == s.name) {
-            shown.push((s.name.clone(), s.style.class()));
-        }
-    }
-    shown
+    let lines = by_name(series.filter(|s| s.mark != Mark::Tile));
+    lines.into_iter().map(|s| (s.name.clone(), s.style.class())).collect()
 }
 
 fn learners(world: &World<'_>, found: &Findings, styles: &[Option<String>]) -> Markup {
@@ -128,7 +123,7 @@ fn inside_all(page: &mut Page, world: &World<'_>) -> Markup {
     let names = first.first().map_or(&[][..], |b| b.bases.as_slice());
     let labels: Vec<&str> = bands.iter().map(|(label, _)| *label).collect();
     let chart = figures::probabilities(world, &labels, &mut page.palette);
-    let shown = named(chart.panels.iter().flat_map(|p| &p.series));
+    let shown = named(chart.drawn());
     let drawn = page.figure(&chart);
     let share = |bands: &[&BandRecord], base: &str| {
         let of = |b: &&BandRecord| {
