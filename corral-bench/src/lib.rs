@@ -1,7 +1,7 @@
 //! The runner behind the `corral` program: specs, runs, claims, reports.
 //!
 //! ```
-//! use corral_bench::{claims, run, spec::Spec, summary};
+//! use corral_bench::{claims, findings, run, spec::Spec};
 //!
 //! let spec = Spec::parse(
 //!     r#"

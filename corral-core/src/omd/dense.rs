@@ -195,40 +195,31 @@ impl LogBarrier {
         weight: f64,
         target: &mut impl Target,
     ) -> Result<bool, OmdError> {
-        if self.size == 2 {
-            return self.step_two(index, loss, weight, target).map(|()| true);
+        if index >= self.size {
+            return Err(seldom(OmdError::Index { index, expected: self.size }));
         }
-        let (p, eta, push) = self.charged(index, loss, weight)?;
-        let (block, lane, share) = (index / WIDTH, index % WIDTH, (eta * p) * loss);
+        let (block, lane) = (index / WIDTH, index % WIDTH);
+        let (p, eta) = (self.p.as_flattened()[index], self.rates.as_flattened()[index]);
+        let (push, share) = ((eta * loss) * weight, (eta * p) * loss);
+        if !(push.abs() <= 1e300) {
+            return Err(seldom(OmdError::Loss { index, value: loss * weight }));
+        }
         let (charge, x) = (Charge { block, lane, push }, share * weight);
-        if x.abs() <= SMALL && x != 0.0 && self.active > 1 {
+        if self.size > 2 && x.abs() <= SMALL && x != 0.0 && self.active > 1 {
             return Ok(match self.inverse.len() {
                 // Most bands are this small, and need no loop.
                 1 => self.step_near(1, charge, (eta, p, share, weight), target),
                 n => self.step_near(n, charge, (eta, p, share, weight), target),
             });
         }
-        Ok(self.stays(p, push) || self.step_far(charge, (eta, p, x), target))
-    }
-
-    /// p, eta and what a loss in that place adds to w.
-    #[inline(always)]
-    fn charged(&self, index: usize, loss: f64, weight: f64) -> Result<(f64, f64, f64), OmdError> {
-        if index >= self.size {
-            return Err(seldom(OmdError::Index { index, expected: self.size }));
+        if push == 0.0 || p == 0.0 || self.active == 1 {
+            return Ok(true);
         }
-        let (p, eta) = (self.p.as_flattened()[index], self.rates.as_flattened()[index]);
-        let push = (eta * loss) * weight;
-        if !(push.abs() <= 1e300) {
-            return Err(seldom(OmdError::Loss { index, value: loss * weight }));
+        if self.size == 2 {
+            self.step_two(index, loss, weight, target);
+            return Ok(true);
         }
-        Ok((p, eta, push))
-    }
-
-    /// Whether a charge moves nothing.
-    #[inline(always)]
-    fn stays(&self, p: f64, push: f64) -> bool {
-        push == 0.0 || p == 0.0 || self.active == 1
+        Ok(self.step_far(charge, (eta, p, x), target))
     }
 
     /// From the root as a series in x = `share` times `weight`. With a = e p^2/S1 and b = p S2/S1^2,
@@ -360,17 +351,7 @@ impl LogBarrier {
     ///
     /// of which the smaller of the two is computed, and the other is what it leaves of 1.
     #[inline(never)]
-    fn step_two(
-        &mut self,
-        index: usize,
-        loss: f64,
-        weight: f64,
-        target: &mut impl Target,
-    ) -> Result<(), OmdError> {
-        let (p, _, push) = self.charged(index, loss, weight)?;
-        if self.stays(p, push) {
-            return Ok(());
-        }
+    fn step_two(&mut self, index: usize, loss: f64, weight: f64, target: &mut impl Target) {
         let (i, j) = (index & 1, index & 1 ^ 1);
         let (a, b) = (self.rates[0][i], self.rates[0][j]);
         let (before, charge) = (b * self.inverse[0][i] - a * self.inverse[0][j], (a * b * loss) * weight);
@@ -396,7 +377,6 @@ impl LogBarrier {
         target.sink().take_two(at, small, large);
         self.residual = (small + large) - 1.0;
         target.made(OmdInfo { lambda, residual: self.residual, iterations: 0 });
-        Ok(())
     }
 
     /// From an evaluation near the root, w being w + eta l already: seldom more than one other. `false` where the start was not good
