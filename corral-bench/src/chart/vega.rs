@@ -79,7 +79,8 @@ fn styles<'a>(chart: &'a Chart) -> (Value, Value) {
         Style::Own(i) => Some((s.name.as_str(), i)),
         _ => None,
     };
-    let seen: Vec<(&str, usize)> = by_name(chart.drawn()).into_iter().filter_map(own).collect();
+    let of_own = by_name(chart.drawn().filter(|s| own(s).is_some()));
+    let seen: Vec<(&str, usize)> = of_own.into_iter().filter_map(own).collect();
     if seen.is_empty() {
         return (json!({ "value": "black" }), json!({ "value": [1, 0] }));
     }
