@@ -138,10 +138,11 @@ impl Engine {
         }
     }
 
-    /// Lines "Update" and "Set pbar" with a loss in one place.
-    #[inline]
-    pub fn step_one(&mut self, base: usize, loss: f64, weight: f64) -> Result<(), OmdError> {
+    /// Lines "Update" and "Set pbar" with a loss in one place. `TWO`: there are two.
+    #[inline(always)]
+    pub fn step_one<const TWO: bool>(&mut self, base: usize, loss: f64, weight: f64) -> Result<(), OmdError> {
         match self {
+            Self::Dense(dense) if TWO => dense.barrier.step_two(base, loss, weight, &mut dense.mixture),
             Self::Dense(dense) => {
                 if !dense.barrier.step_one(base, loss, weight, &mut dense.mixture)? {
                     return dense.search(base, loss * weight);
@@ -149,10 +150,7 @@ impl Engine {
                 dense.mixture.total();
                 Ok(())
             }
-            Self::Flat(flat) => {
-                flat.forget();
-                flat.barrier.step_one(base, loss * weight).map(|_| ())
-            }
+            Self::Flat(flat) => flat.step_one(base, loss * weight),
         }
     }
 
@@ -254,6 +252,13 @@ impl Flat {
 
     fn p(&self) -> &[f64] {
         self.p.get(|all| all.extend((0..self.barrier.len()).map(|i| self.barrier.probability(i))))
+    }
+
+    // Called, so that nothing of the dense step has to be put away for what is called here.
+    #[inline(never)]
+    fn step_one(&mut self, base: usize, loss: f64) -> Result<(), OmdError> {
+        self.forget();
+        self.barrier.step_one(base, loss).map(|_| ())
     }
 
     /// What was written out is no longer so.
