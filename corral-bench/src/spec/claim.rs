@@ -2,8 +2,9 @@
 
 use corral_core::registry::Unknown;
 
-use super::located::{Node, Table, Value};
+use super::located::{Node, Table};
 use super::read::named;
+use super::schema::keys;
 use super::{ClaimSpec, EnvironmentSpec, Measure, NamedLearner, Result};
 
 pub(super) fn claims(
@@ -17,27 +18,14 @@ pub(super) fn claims(
     spec.list("claim").iter().map(|node| claim(node.table("claim")?, &worlds, &players, horizons)).collect()
 }
 
-/// What a claim may say.
-pub(crate) const CLAIM_KEYS: &[&str] = &[
-    "text",
-    "measure",
-    "learner",
-    "than",
-    "environment",
-    "at-most",
-    "at-least",
-    "logarithms",
-    "published",
-    "error",
-    "rounds",
-    "unlikely",
-];
+/// Where the schema has the keys of a claim.
+const KEYS: &str = "/$defs/claim";
 
 /// A label, and what it would be without a sweep.
 type Name<'a> = (&'a str, &'a str);
 
 fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usize) -> Result<ClaimSpec> {
-    table.only(CLAIM_KEYS)?;
+    table.only(&keys(KEYS))?;
     // A label means itself, and without what was swept all of its variants.
     let known = |what: &str, label: &str, among: &[Name<'_>], node: &Node| {
         let exact = among.iter().any(|(l, _)| *l == label);
@@ -55,33 +43,26 @@ fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usi
     let labels = |key: &str, among: &[Name<'_>]| -> Result<Vec<String>> {
         let mut all = Vec::new();
         for node in table.list(key) {
-            match &node.value {
-                Value::Scalar(toml::Value::String(label)) => all.extend(known(key, label, among, node)?),
-                _ => return Err(node.wrong(key, "a label")),
-            }
+            let label = node.as_str().ok_or_else(|| node.wrong(key, "a label"))?;
+            all.extend(known(key, label, among, node)?);
         }
         Ok(all)
     };
     let bound = |key: &str| table.number(key, "a number", |_| true);
-    const MEASURES: &[&str] =
-        &["regret", "per-round", "ratio", "difference", "exponent", "audit", "mean-gap", "worst-gap"];
-    let measure: Measure = named(table, "measure", MEASURES)?.unwrap_or_default();
-    let than = match (table.text("than")?, table.get("than")) {
-        (Some(label), Some(node)) => match known("than", &label, players, node)?.as_slice() {
-            [one] => Some(one.clone()),
-            many => {
-                let why = format!("{label:?} is swept: compare with one of {}", many.join(", "));
-                return Err(node.error(why));
-            }
-        },
-        _ => None,
+    let measure: Measure = named(table, KEYS, "measure")?.unwrap_or_default();
+    let one = |node: &Node| {
+        let label = node.text("than")?;
+        let mut found = known("than", &label, players, node)?;
+        let why = format!("{label:?} is swept: compare with one of {}", found.join(", "));
+        node.place.ensure(found.len() == 1, why)?;
+        Ok(found.remove(0))
     };
-    if matches!(measure, Measure::Ratio | Measure::Difference) && than.is_none() {
-        return Err(table.error("a claim that compares needs `than`, the learner to compare with"));
-    }
-    if measure == Measure::Exponent && horizons < 2 {
-        return Err(table.error("an exponent needs at least two horizons: rounds = [1000, 4000]"));
-    }
+    let than = table.get("than").map(one).transpose()?;
+    let ensure = |holds: bool, why: &str| table.place.ensure(holds, why);
+    let compares = matches!(measure, Measure::Ratio | Measure::Difference);
+    ensure(than.is_some() || !compares, "a claim that compares needs `than`, the learner to compare with")?;
+    let exponent = measure == Measure::Exponent;
+    ensure(horizons >= 2 || !exponent, "an exponent needs at least two horizons: rounds = [1000, 4000]")?;
     let publishable =
         matches!((measure, than.is_some()), (Measure::Regret, false) | (Measure::Difference, true));
     let published = match (bound("published")?, bound("error")?) {
@@ -93,17 +74,10 @@ fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usi
         }
     };
     let rounds = table.count("rounds", 1)?;
-    if rounds.is_some() && measure == Measure::Exponent {
-        return Err(table.error("an exponent is about all horizons"));
-    }
-    let logarithms = match bound("logarithms")? {
-        Some(power) if measure == Measure::Exponent && power.is_finite() => power,
-        None => 0.0,
-        Some(_) => {
-            let why = "logarithms belong to an exponent: regret is divided by (ln T) to this power first";
-            return Err(table.error(why));
-        }
-    };
+    ensure(rounds.is_none() || !exponent, "an exponent is about all horizons")?;
+    let logarithms = bound("logarithms")?;
+    let why = "logarithms belong to an exponent: regret is divided by (ln T) to this power first";
+    ensure(logarithms.is_none_or(|power| exponent && power.is_finite()), why)?;
     let claim = ClaimSpec {
         text: table.text("text")?.unwrap_or_default(),
         measure,
@@ -112,17 +86,14 @@ fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usi
         environments: labels("environment", worlds)?,
         at_most: bound("at-most")?,
         at_least: bound("at-least")?,
-        logarithms,
+        logarithms: logarithms.unwrap_or(0.0),
         published,
         rounds,
         unlikely: table.text("unlikely")?,
     };
-    if claim.learners.is_empty() {
-        return Err(table.error("a claim needs a learner"));
-    }
-    match (claim.at_most.is_some() || claim.at_least.is_some(), claim.published.is_some()) {
-        (false, false) => Err(table.error("a claim needs at-most, at-least or published")),
-        (true, true) => Err(table.error("published cannot be given with at-most or at-least")),
-        _ => Ok(claim),
-    }
+    let (bounded, published) = (claim.at_most.or(claim.at_least).is_some(), claim.published.is_some());
+    ensure(!claim.learners.is_empty(), "a claim needs a learner")?;
+    ensure(bounded || published, "a claim needs at-most, at-least or published")?;
+    ensure(!(bounded && published), "published cannot be given with at-most or at-least")?;
+    Ok(claim)
 }

@@ -18,6 +18,16 @@ pub enum Place {
     Argument(Arc<str>),
 }
 
+impl Place {
+    /// The error `why` about what stands here, unless something `holds`.
+    ///
+    /// # Errors
+    /// It does not hold.
+    pub fn ensure(&self, holds: bool, why: impl fmt::Display) -> Result {
+        if holds { Ok(()) } else { Err(SpecError::at(self, why)) }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,6 +86,14 @@ impl Table {
     /// The value of `key`.
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|(k, ..)| k == key).map(|(.., node)| node)
+    }
+
+    /// The value of `key`, which must be there.
+    ///
+    /// # Errors
+    /// `why`, where it is not.
+    pub fn need(&self, key: &str, why: impl fmt::Display) -> Result<&Node> {
+        self.get(key).ok_or_else(|| self.error(why))
     }
 
     /// Its keys and their values.
@@ -205,10 +223,12 @@ impl Node {
     /// # Errors
     /// It is not a string.
     pub fn text(&self, key: &str) -> Result<String> {
-        match &self.value {
-            Value::Scalar(toml::Value::String(s)) => Ok(s.clone()),
-            _ => Err(self.wrong(key, "a string")),
-        }
+        self.as_str().map(str::to_owned).ok_or_else(|| self.wrong(key, "a string"))
+    }
+
+    /// The string that stands here, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Value::Scalar(scalar) = &self.value { scalar.as_str() } else { None }
     }
 
     /// What `text` says in TOML, of a key `called`, all of it at `place`.
@@ -337,9 +357,7 @@ impl Node {
 
     /// Whether `text` stands here, alone or in a list.
     pub fn mentions(&self, text: &str) -> bool {
-        self.one_or_many()
-            .iter()
-            .any(|n| matches!(&n.value, Value::Scalar(toml::Value::String(s)) if s == text))
+        self.one_or_many().iter().any(|n| n.as_str() == Some(text))
     }
 
     /// As plain TOML.

@@ -4,6 +4,7 @@ mod claim;
 mod located;
 mod overrides;
 mod read;
+mod schema;
 mod stability;
 mod sweep;
 
@@ -12,12 +13,9 @@ use std::fmt;
 use corral_core::{Crediting, Feed};
 use serde::Serialize;
 
-#[cfg(test)]
-pub(crate) use claim::CLAIM_KEYS;
 pub use located::Place;
 pub use overrides::{Source, value_of};
-#[cfg(test)]
-pub(crate) use read::{LEARNER_KEYS, SPEC_KEYS};
+pub use schema::schema;
 pub use stability::{StabilityRow, StabilitySpec};
 
 /// A run, as its file says it.

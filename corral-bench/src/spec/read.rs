@@ -3,61 +3,36 @@
 use std::collections::{HashMap, HashSet};
 
 use corral_core::registry::Unknown;
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use serde::de::value::{Error as ValueError, StrDeserializer};
+use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use super::claim::claims;
-use super::located::{Node, Place, Table, Value};
+use super::located::{Node, Place, Table};
+use super::schema::{keys, words};
 use super::sweep::{Sweep, grid};
 use super::{
     BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, Result, RunSpec, Source, Spec,
     SpecError, Surrounding, distinct,
 };
 
-/// What a spec may say.
-pub(crate) const SPEC_KEYS: &[&str] = &[
-    "name",
-    "asks",
-    "rounds",
-    "seeds",
-    "environment",
-    "induced",
-    "delay",
-    "bands",
-    "learner",
-    "claim",
-    "sweep",
-    "fast",
-];
-
-/// What a learner may say.
-pub(crate) const LEARNER_KEYS: &[&str] = &["label", "base", "master", "bases", "copies", "alone"];
-
 pub(super) fn spec(source: &Source) -> Result<Spec> {
     let table = &source.table;
-    table.only(SPEC_KEYS)?;
+    table.only(&keys(""))?;
     let sweep = Sweep::read(table)?;
-    let horizons = match (sweep.rounds(), table.get("rounds")) {
-        (Some(nodes), _) => nodes,
-        (None, Some(node)) => node.one_or_many(),
-        (None, None) => return Err(SpecError::whole("rounds is missing: how many rounds to play")),
+    let horizons = match sweep.rounds() {
+        Some(nodes) => nodes,
+        None => given(table, "rounds", "how many rounds to play")?.one_or_many(),
     };
     let mut rounds = Vec::with_capacity(horizons.len());
     for node in horizons {
         let horizon = node.count("rounds", 1)?;
-        if rounds.contains(&horizon) {
-            return Err(node.error(format!("rounds has {horizon} twice")));
-        }
+        node.place.ensure(!rounds.contains(&horizon), format_args!("rounds has {horizon} twice"))?;
         rounds.push(horizon);
     }
     if rounds.is_empty() {
         return Err(SpecError::whole("rounds is an empty list"));
     }
-    let (first_seed, seeds) = match table.get("seeds") {
-        Some(node) => seeds(node)?,
-        None => return Err(SpecError::whole("seeds is missing: how many times to repeat each run")),
-    };
+    let (first_seed, seeds) = seeds(given(table, "seeds", "how many times to repeat each run")?)?;
     let bands = Bands::read(table)?;
     let environments = environments(table, &bands, &sweep)?;
     let learners = learners(table, &sweep, &environments)?;
@@ -78,20 +53,20 @@ pub(super) fn spec(source: &Source) -> Result<Spec> {
     })
 }
 
+/// What a spec cannot be without: `what` says what `key` is.
+fn given<'a>(spec: &'a Table, key: &str, what: &str) -> Result<&'a Node> {
+    spec.get(key).ok_or_else(|| SpecError::whole(format_args!("{key} is missing: {what}")))
+}
+
 /// The first seed and how many: of a count, from 0 on, or of a range "FIRST..END" without its end.
 fn seeds(node: &Node) -> Result<(u64, u64), SpecError> {
-    match &node.value {
-        Value::Scalar(toml::Value::String(text)) => text
-            .split_once("..")
-            .and_then(|(first, end)| Some((first.parse().ok()?, end.parse().ok()?)))
-            .filter(|(first, end): &(u64, u64)| first < end)
-            .map(|(first, end)| (first, end - first))
-            .ok_or_else(|| {
-                let must = "a whole number of at least 1, or a range FIRST..END with FIRST below END";
-                node.wrong("seeds", must)
-            }),
-        _ => Ok((0, node.count("seeds", 1)?)),
-    }
+    let Some(text) = node.as_str() else { return Ok((0, node.count("seeds", 1)?)) };
+    let must = "a whole number of at least 1, or a range FIRST..END with FIRST below END";
+    text.split_once("..")
+        .and_then(|(first, end)| Some((first.parse().ok()?, end.parse().ok()?)))
+        .filter(|(first, end): &(u64, u64)| first < end)
+        .map(|(first, end)| (first, end - first))
+        .ok_or_else(|| node.wrong("seeds", must))
 }
 
 /// The most combinations of horizon, environment and learner: the table of results has a row for each.
@@ -135,11 +110,7 @@ fn runs(
 }
 
 fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<EnvironmentSpec>> {
-    let Some(node) = spec.get("environment") else {
-        return Err(SpecError::whole(
-            "environment is missing: a table with a name, or [[environment]] tables",
-        ));
-    };
+    let node = given(spec, "environment", "a table with a name, or [[environment]] tables")?;
     let mut found = Vec::new();
     for number in 0..node.one_or_many().len() {
         for variant in sweep.environments(spec, number)? {
@@ -184,9 +155,7 @@ impl Bands {
         let (mut bands, none) = (Vec::new(), Self(Vec::new()));
         for (name, node) in spec.table("bands")?.map(Table::nodes).into_iter().flatten() {
             let bases = none.expand(node.one_or_many())?;
-            if bases.is_empty() {
-                return Err(node.error(format!("the band {name:?} has no bases")));
-            }
+            node.place.ensure(!bases.is_empty(), format_args!("the band {name:?} has no bases"))?;
             bands.push((name.to_owned(), bases));
         }
         Ok(Self(bands))
@@ -200,9 +169,7 @@ impl Bands {
     fn expand(&self, nodes: &[Node]) -> Result<Vec<LearnerSpec>> {
         let mut bases = Vec::new();
         for node in nodes {
-            if let Value::Scalar(toml::Value::String(name)) = &node.value
-                && let Some(band) = self.get(name)
-            {
+            if let Some(band) = node.as_str().and_then(|name| self.get(name)) {
                 bases.extend_from_slice(band);
                 continue;
             }
@@ -271,13 +238,12 @@ fn members(
     worlds: &[&str],
     unbanded: bool,
 ) -> Result<Vec<(String, LearnerSpec, Option<String>)>> {
-    table.only(LEARNER_KEYS)?;
-    if table.get("alone").is_some() {
-        if let Some(other) =
-            ["label", "base", "master", "bases", "copies"].iter().find(|k| table.get(k).is_some())
-        {
-            return Err(table.error(format!("alone names a band, and cannot be given with {other}")));
-        }
+    table.only(&keys("/$defs/learner"))?;
+    let has = |key: &str| table.get(key).is_some();
+    if has("alone") {
+        let other = ["label", "base", "master", "bases", "copies"].into_iter().find(|key| has(key));
+        let why = format!("alone names a band, and cannot be given with {}", other.unwrap_or_default());
+        table.place.ensure(other.is_none(), why)?;
         let (name, members) = bands.find(table, "alone")?;
         let band = (!worlds.is_empty()).then_some(name);
         return Ok(members
@@ -288,11 +254,8 @@ fn members(
     let labelled = |learner: LearnerSpec, band: Option<String>| -> Result<_> {
         Ok((table.text("label")?.unwrap_or_else(|| learner.label().to_owned()), learner, band))
     };
-    if table.get("master").is_some() && table.get("base").is_none() && table.get("bases").is_none() {
-        if unbanded {
-            let why = "a master needs bases: its own, or a band in every environment";
-            return Err(table.error(why));
-        }
+    if has("master") && !has("base") && !has("bases") {
+        table.place.ensure(!unbanded, "a master needs bases: its own, or a band in every environment")?;
         return worlds
             .iter()
             .map(|world| {
@@ -304,22 +267,16 @@ fn members(
     }
     let learner = match (table.get("base"), table.get("master")) {
         (Some(base), None) => {
-            for key in ["bases", "copies"] {
-                if let Some(node) = table.get(key) {
-                    let why = format!("{key} needs a master; a learner with base has none");
-                    return Err(node.error(why));
-                }
+            if let Some((key, node)) = table.nodes().find(|(key, _)| ["bases", "copies"].contains(key)) {
+                return Err(node.error(format_args!("{key} needs a master; a learner with base has none")));
             }
             learner(&*base.named("base")?, bands)?
         }
         (None, Some(_)) => LearnerSpec::Band(band(table, bands)?),
         (Some(_), Some(master)) => {
-            let why = "a learner is a base or a master over bases, not both";
-            return Err(SpecError::at(&master.place, why));
+            return Err(master.error("a learner is a base or a master over bases, not both"));
         }
-        (None, None) => {
-            return Err(table.error("a learner needs a base, or a master with bases"));
-        }
+        (None, None) => return Err(table.error("a learner needs a base, or a master with bases")),
     };
     Ok(vec![labelled(learner, None)?])
 }
@@ -370,26 +327,20 @@ fn band(table: &Table, bands: &Bands) -> Result<BandSpec> {
 }
 
 fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
-    let Some(node) = table.get("master") else {
-        return Err(table.error("a band needs a master"));
-    };
+    let node = table.need("master", "a band needs a master")?;
     let m = &*node.named("master")?;
-    let credit = named(m, "credit", &["chosen", "same-decision", "likelihood"])?;
-    let feed = named(m, "feed", &["weighted", "raw", "everyone"])?;
+    const KEYS: &str = "/$defs/master/anyOf/1";
+    let (credit, feed) = (named(m, KEYS, "credit")?, named(m, KEYS, "feed")?);
     let cut = m.number("cut", "a number of at least 1", |cut| cut >= 1.0)?;
     let guard = m.flag("guard")?;
     let params = m.params(&["name", "credit", "feed", "cut", "guard"]);
     let master = required_name(m, "master")?;
     // The paper's preset is the paper's algorithm.
     let master = if master == "paper" { String::from("corral") } else { master };
-    if bases.is_empty() {
-        return Err(table.error("a master needs bases: at least one"));
-    }
+    table.place.ensure(!bases.is_empty(), "a master needs bases: at least one")?;
     let copies = match table.get("copies") {
         None => Copies::Count(1),
-        Some(Node { value: Value::Scalar(toml::Value::String(text)), .. }) if text == "log-rounds" => {
-            Copies::LogRounds
-        }
+        Some(node) if node.as_str() == Some("log-rounds") => Copies::LogRounds,
         Some(node) => match node.count("copies", 1) {
             Ok(copies @ 1..=1024) => Copies::Count(copies as usize),
             _ => return Err(node.error("copies must be \"log-rounds\", or from 1 to 1024")),
@@ -414,32 +365,24 @@ fn number_repeated_labels(bases: &mut [LearnerSpec]) {
 }
 
 fn required_name(table: &Table, what: &str) -> Result<String> {
-    match table.text("name")? {
-        Some(name) => Ok(name),
-        None => Err(table.error(format!("the {what} has no name"))),
-    }
+    table.need("name", format_args!("the {what} has no name"))?.text("name")
 }
 
-/// An enum of the core by its name in a spec file.
-pub(super) fn named<'a, T: Deserialize<'a>>(table: &Table, key: &str, known: &[&str]) -> Result<Option<T>> {
+/// An enum by its name in a spec file: one of the words that `key` of the table at `path` of the schema may be.
+pub(super) fn named<T: DeserializeOwned>(table: &Table, path: &str, key: &str) -> Result<Option<T>> {
     let Some(node) = table.get(key) else { return Ok(None) };
-    let text = table.text(key)?.unwrap_or_default();
-    let Some(name) = known.iter().find(|k| **k == text) else {
-        return Err(node.error(Unknown::new(key, &text, known.iter().copied())));
-    };
-    let name: StrDeserializer<'_, ValueError> = (*name).into_deserializer();
+    let (text, known) = (node.text(key)?, words(path, key));
+    let unknown = Unknown::new(key, &text, known.iter().map(String::as_str));
+    node.place.ensure(known.contains(&text), unknown)?;
+    let name: StrDeserializer<'_, ValueError> = text.as_str().into_deserializer();
     T::deserialize(name).map(Some).map_err(|e| node.error(e))
 }
 
 fn labelled_once<'a>(what: &str, labels: impl Iterator<Item = (&'a str, &'a Place)>) -> Result {
     let mut seen = HashSet::new();
     for (label, place) in labels {
-        if !seen.insert(label) {
-            return Err(SpecError::at(
-                place,
-                format!("two {what}s are labelled {label:?}: give each its own label"),
-            ));
-        }
+        let why = format_args!("two {what}s are labelled {label:?}: give each its own label");
+        place.ensure(seen.insert(label), why)?;
     }
     Ok(())
 }

@@ -82,10 +82,7 @@ impl StabilitySpec {
 fn row(node: &Node, schedule: &str, named: bool) -> Result<StabilityRow> {
     let table = node.table("stability")?;
     table.only(&["base", "alpha", "rounds-times", "seeds-times"])?;
-    let Some(base) = table.get("base") else {
-        return Err(table.error("the base is missing: base = { name = \"exp3\" }"));
-    };
-    let mut base = one_base(base)?;
+    let mut base = one_base(table.need("base", "the base is missing: base = { name = \"exp3\" }")?)?;
     if named {
         base.label = format!("{}, {schedule}", base.label);
     }

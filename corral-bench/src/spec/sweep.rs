@@ -94,9 +94,7 @@ impl Sweep {
             }
             Value::Scalar(_) => return Err(node.wrong(&key, "a list of values, or { from, to, points }")),
         };
-        if values.is_empty() {
-            return Err(SpecError::at(&node.place, format!("{key} is swept over an empty list")));
-        }
+        node.place.ensure(!values.is_empty(), format_args!("{key} is swept over an empty list"))?;
         self.axes.push(Axis { path: path.clone(), place: node.place.clone(), values });
         Ok(())
     }
@@ -156,19 +154,10 @@ impl Sweep {
             .map(|turn| {
                 let mut table = spec.clone();
                 let mut swept = Vec::with_capacity(axes.len());
-                // The last key turns fastest.
-                let mut rest = turn;
-                let mut picks: Vec<usize> = axes
-                    .iter()
-                    .rev()
-                    .map(|a| {
-                        let pick = rest % a.values.len();
-                        rest /= a.values.len();
-                        if self.zipped { turn } else { pick }
-                    })
-                    .collect();
-                picks.reverse();
-                for (axis, pick) in axes.iter().zip(picks) {
+                for (i, axis) in axes.iter().enumerate() {
+                    // The last key turns fastest.
+                    let faster = || axes[i + 1..].iter().map(|a| a.values.len()).product::<usize>();
+                    let pick = if self.zipped { turn } else { turn / faster() % axis.values.len() };
                     let node = axis.values[pick].clone();
                     let key = axis.path.join(".");
                     let mut path: Vec<&str> = axis.path.iter().map(String::as_str).collect();
@@ -205,10 +194,8 @@ pub(super) fn grid(base: &Table) -> Result<Vec<(Table, String)>> {
             for variant in axes.variants(table, |_| true)? {
                 next.push((variant.table.clone(), variant.label(label)));
             }
-            if next.len() > MOST_BASES {
-                let why = format!("the grid makes more than {MOST_BASES} bases");
-                return Err(SpecError::at(&node.place, why));
-            }
+            let few = next.len() <= MOST_BASES;
+            node.place.ensure(few, format_args!("the grid makes more than {MOST_BASES} bases"))?;
         }
         made = next;
     }
@@ -226,14 +213,10 @@ fn name(axis: &Axis, axes: &[&Axis]) -> String {
 /// The path with the numbers of environments and learners in place of their labels.
 fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>> {
     let [root, rest @ ..] = path else { return Ok(Vec::new()) };
-    if !ROOTS.contains(&root.as_str()) {
-        let unknown = Unknown::new("key to sweep", root, ROOTS.iter().copied());
-        return Err(SpecError::at(place, unknown));
-    }
-    if (root == "rounds") != rest.is_empty() {
-        let why = format!("{} cannot be swept: name a key of it", path.join("."));
-        return Err(SpecError::at(place, why));
-    }
+    let known = ROOTS.contains(&root.as_str());
+    place.ensure(known, Unknown::new("key to sweep", root, ROOTS.iter().copied()))?;
+    let no_key = format!("{} cannot be swept: name a key of it", path.join("."));
+    place.ensure((root == "rounds") == rest.is_empty(), &no_key)?;
     let Some(node) = spec.get(root).filter(|_| root == "environment" || root == "learner") else {
         return Ok(path.to_vec());
     };
@@ -254,9 +237,7 @@ fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>>
             _ => (0, rest),
         },
     };
-    if rest.is_empty() {
-        return Err(SpecError::at(place, format!("{} cannot be swept: name a key of it", path.join("."))));
-    }
+    place.ensure(!rest.is_empty(), no_key)?;
     Ok([root.clone(), number.to_string()].into_iter().chain(rest.iter().cloned()).collect())
 }
 
@@ -266,32 +247,22 @@ fn range(table: &Table, key: &str) -> Result<Vec<Node>> {
         e.why += ": a range has from, to, points and scale";
         e
     })?;
+    let need = |name: &str| table.need(name, format_args!("the range of {key} has no {name}"));
     let end = |name: &str| -> Result<(f64, bool)> {
-        let Some(node) = table.get(name) else {
-            return Err(table.error(format_args!("the range of {key} has no {name}")));
-        };
+        let node = need(name)?;
         let whole = matches!(node.value, Value::Scalar(toml::Value::Integer(_)));
         Ok((node.number(name, "a finite number", f64::is_finite)?, whole))
     };
     let ((from, whole_from), (to, whole_to)) = (end("from")?, end("to")?);
-    let Some(points) = table.count("points", 2)? else {
-        return Err(table.error(format_args!("the range of {key} has no points")));
-    };
-    let log = match table.text("scale")?.as_deref() {
-        None | Some("log") => true,
-        Some("linear") => false,
-        Some(other) => {
-            let unknown = Unknown::new("scale", other, ["log", "linear"]);
-            return Err(table.error(unknown));
-        }
-    };
-    if log && !(from > 0.0 && to > 0.0) {
-        let why = format!("a range in logarithm needs positive ends, not {from} and {to}");
-        return Err(table.error(why));
-    }
-    if points > MOST_VARIANTS as u64 {
-        return Err(table.error(format_args!("{points} points of {key}; at most {MOST_VARIANTS} are made")));
-    }
+    let points = need("points")?.count("points", 2)?;
+    let scale = table.text("scale")?.unwrap_or_else(|| "log".to_owned());
+    let known = ["log", "linear"];
+    table.place.ensure(known.contains(&&*scale), Unknown::new("scale", &scale, known))?;
+    let log = scale == "log";
+    let why = format_args!("a range in logarithm needs positive ends, not {from} and {to}");
+    table.place.ensure(!log || (from > 0.0 && to > 0.0), why)?;
+    let why = format_args!("{points} points of {key}; at most {MOST_VARIANTS} are made");
+    table.place.ensure(points <= MOST_VARIANTS as u64, why)?;
     let mut values: Vec<toml::Value> = (0..points)
         .map(|i| {
             let part = i as f64 / (points - 1) as f64;
