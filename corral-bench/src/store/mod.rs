@@ -106,14 +106,6 @@ impl Manifest {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The file system said no.
-    #[error("{}: {why}", path.display())]
-    Io {
-        /// Where.
-        path: PathBuf,
-        /// What it said.
-        why: io::Error,
-    },
     /// It belongs to something else.
     #[error("{} holds results of {why}; choose another folder with --out, or remove it", dir.display())]
     Other {
@@ -132,7 +124,7 @@ pub enum StoreError {
         /// The other.
         second: PathBuf,
     },
-    /// It is none, a unusable one, or somebody else is writing to it.
+    /// It is none, it cannot be read or written, or somebody else is writing to it.
     #[error("{}: {why}", path.display())]
     Unusable {
         /// The folder or the file.
@@ -142,11 +134,7 @@ pub enum StoreError {
     },
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
-    move |why| StoreError::Io { path: path.to_owned(), why }
-}
-
-fn unusable<E: std::fmt::Display>(path: &Path) -> impl FnOnce(E) -> StoreError + '_ {
+fn unusable<E: std::fmt::Display>(path: &Path) -> impl Fn(E) -> StoreError + '_ {
     move |why| StoreError::Unusable { path: path.to_owned(), why: why.to_string() }
 }
 
@@ -170,7 +158,7 @@ impl<'a> Store<'a> {
     /// # Errors
     /// The folder cannot be written, another run writes to it, or it holds another run.
     pub fn open(dir: &Path, manifest: Manifest, spec: &'a Spec) -> Result<Self, StoreError> {
-        fs::create_dir_all(dir).map_err(at(dir))?;
+        fs::create_dir_all(dir).map_err(unusable(dir))?;
         let lock = lock(dir)?;
         let path = dir.join(MANIFEST);
         if path.exists() {
@@ -187,22 +175,19 @@ impl<'a> Store<'a> {
         let seal = Seal::of(spec);
         let (mut done, mut played, mut changed) = (Done::default(), 0u64, Vec::new());
         write_with(&partial, |out| {
-            read_lines(dir, &seal, spec, &mut |line| match line {
-                Line::Record { record, bytes } => {
-                    let Some(place) = manifest.shard.place(record.cell) else { return Ok(()) };
-                    if done.insert(place) {
+            read_lines(dir, &seal, spec, |found, line| {
+                match found {
+                    Ok(record) if manifest.shard.place(record.cell).is_some_and(|p| done.insert(p)) => {
                         played = played.saturating_add(record.rounds);
-                        out.write_all(bytes).map_err(at(&partial))?;
+                        out.write_all(line).map_err(unusable(&partial))?;
                     }
-                    Ok(())
+                    Ok(_) => {}
+                    Err(why) => changed.push(why),
                 }
-                Line::Changed(why) => {
-                    changed.push(why);
-                    Ok(())
-                }
+                Ok(())
             })
         })?;
-        let log = OpenOptions::new().append(true).open(&partial).map_err(at(&partial))?;
+        let log = OpenOptions::new().append(true).open(&partial).map_err(unusable(&partial))?;
         Ok(Self { dir: dir.to_owned(), manifest, spec, seal, log, done, played, changed, _lock: lock })
     }
 
@@ -228,7 +213,7 @@ impl<'a> Store<'a> {
     pub fn append(&mut self, record: &CellRecord) -> Result<(), StoreError> {
         let path = self.dir.join(LOG_FILE);
         let line = sealed(&self.seal, record, &path)?;
-        self.log.write_all(&line).map_err(at(&path))?;
+        self.log.write_all(&line).map_err(unusable(&path))?;
         if let Some(place) = self.manifest.shard.place(record.cell) {
             self.done.insert(place);
         }
@@ -251,19 +236,20 @@ impl<'a> Store<'a> {
         write_whole(&self.dir.join("results.csv"), results_csv(cells).as_bytes())?;
         let path = self.dir.join(WHOLE_FILE);
         write_with(&path, |out| {
-            cells
-                .iter()
-                .try_for_each(|cell| out.write_all(&sealed(&self.seal, cell, &path)?).map_err(at(&path)))
+            cells.iter().try_for_each(|cell| {
+                out.write_all(&sealed(&self.seal, cell, &path)?).map_err(unusable(&path))
+            })
         })?;
         let log = self.dir.join(LOG_FILE);
-        fs::remove_file(&log).map_err(at(&log))
+        fs::remove_file(&log).map_err(unusable(&log))
     }
 }
 
 /// One writer at a time. Where the file system has no locks, nobody is kept out.
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(".lock");
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
+    let file =
+        OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unusable(&path))?;
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(unusable(dir)("another run is writing to this folder")),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
@@ -327,7 +313,7 @@ fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
     if !path.exists() {
         return Err(not_results(dir));
     }
-    let text = io::read_to_string(open_regular(&path)?).map_err(at(&path))?;
+    let text = io::read_to_string(open_regular(&path)?).map_err(unusable(&path))?;
     let manifest: Manifest = serde_json::from_str(&text).map_err(unusable(&path))?;
     if manifest.format != FORMAT {
         let why = format!("layout {} is not the {FORMAT} that this program reads", manifest.format);
@@ -336,38 +322,27 @@ fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
     Ok(manifest)
 }
 
-/// What stands on a line of a file of records.
-enum Line<'a> {
-    /// A record that holds, and the bytes of its line.
-    Record { record: Box<CellRecord>, bytes: &'a [u8] },
-    /// One that does not: where, and why not.
-    Changed(String),
-}
-
-/// Hands every line of a folder's records to `each`; a last line that was cut short is left out.
+/// Hands every line of a folder's records to `each`: the record, or where and why it does not hold, and the line's bytes. A
+/// last line that was cut short is left out.
 fn read_lines(
     dir: &Path,
     seal: &Seal,
     spec: &Spec,
-    each: &mut dyn FnMut(Line<'_>) -> Result<(), StoreError>,
+    mut each: impl FnMut(Result<CellRecord, String>, &[u8]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    for name in [WHOLE_FILE, LOG_FILE] {
-        let path = dir.join(name);
-        let file = match open_regular(&path) {
-            Err(StoreError::Io { why, .. }) if why.kind() == io::ErrorKind::NotFound => continue,
-            other => other?,
-        };
-        let mut reader = BufReader::new(file);
+    for path in [WHOLE_FILE, LOG_FILE].map(|name| dir.join(name)).into_iter().filter(|p| p.exists()) {
+        let mut reader = BufReader::new(open_regular(&path)?);
         let mut line = Vec::new();
         for number in 1u64.. {
             line.clear();
-            if reader.read_until(b'\n', &mut line).map_err(at(&path))? == 0 {
+            if reader.read_until(b'\n', &mut line).map_err(unusable(&path))? == 0 {
                 break;
             }
             match seal.open(&line, spec) {
-                Ok(record) => each(Line::Record { record: Box::new(record), bytes: &line })?,
                 Err(_) if line.last() != Some(&b'\n') => break,
-                Err(why) => each(Line::Changed(format!("{}, line {number}: {why}", path.display())))?,
+                found => {
+                    each(found.map_err(|why| format!("{}, line {number}: {why}", path.display())), &line)?;
+                }
             }
         }
     }
@@ -382,12 +357,12 @@ fn read_cells(
     changed: impl Fn(String) -> Result<(), StoreError>,
 ) -> Result<Vec<CellRecord>, StoreError> {
     let mut cells = Vec::new();
-    read_lines(dir, seal, spec, &mut |line| match line {
-        Line::Record { record, .. } => {
-            cells.push(*record);
-            Ok(())
+    read_lines(dir, seal, spec, |found, _| {
+        match found {
+            Ok(record) => cells.push(record),
+            Err(why) => changed(why)?,
         }
-        Line::Changed(why) => changed(why),
+        Ok(())
     })?;
     cells.sort_by_key(|c| c.cell);
     cells.dedup_by_key(|c| c.cell);
@@ -396,10 +371,10 @@ fn read_cells(
 
 /// Opens a file for reading that is neither a pipe nor a device.
 fn open_regular(path: &Path) -> Result<File, StoreError> {
-    if !fs::metadata(path).map_err(at(path))?.is_file() {
+    if !fs::metadata(path).map_err(unusable(path))?.is_file() {
         return Err(unusable(path)("not a regular file"));
     }
-    File::open(path).map_err(at(path))
+    File::open(path).map_err(unusable(path))
 }
 
 /// What a results folder holds.
@@ -444,7 +419,7 @@ fn difference(found: &Manifest, wanted: &Manifest) -> String {
 /// # Errors
 /// The file system said no.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_with(path, |out| out.write_all(bytes).map_err(at(path)))
+    write_with(path, |out| out.write_all(bytes).map_err(unusable(path)))
 }
 
 /// Like [`write_whole`], bit by bit.
@@ -452,7 +427,7 @@ fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    replace(path, |e| at(path)(e), fill)
+    replace(path, unusable(path), fill)
 }
 
 /// Has `fill` write a file whose final name never holds half of it; `failed` is what the file system's errors become.
@@ -485,7 +460,7 @@ mod tests {
                         [[learner]]\nmaster = \"corral\"\nbases = [\"ucb1\", \"exp3\"]\n";
 
     fn record(spec: &Spec, cell: u64) -> CellRecord {
-        run_cell(spec, &CellSpec::of(spec, cell), &Plugins::none(), &|| false, &|_| ()).unwrap()
+        run_cell(spec, &CellSpec::of(spec, cell), &Plugins::default(), &|| false, &|_| ()).unwrap()
     }
 
     /// Leaves `records` in a folder of shard `index` of 2.
