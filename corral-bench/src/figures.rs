@@ -22,10 +22,8 @@ pub struct World<'a> {
     pub rounds: u64,
     /// Its cells.
     pub cells: Vec<&'a CellRecord>,
-    /// A row for each learner.
-    pub rows: Vec<&'a Row>,
-    /// Regret over time, for each row.
-    pub curves: Vec<Option<Curve>>,
+    /// A row for each learner, and its regret over time.
+    pub rows: Vec<(&'a Row, Option<Curve>)>,
 }
 
 impl<'a> World<'a> {
@@ -35,25 +33,15 @@ impl<'a> World<'a> {
         for (rounds, environment) in found.spec.worlds() {
             let here = |t: u64, label: &str| t == rounds && label == environment.label;
             let cells = found.cells.iter().filter(|c| here(c.rounds, &c.environment)).collect();
-            let rows: Vec<&Row> = found.rows.iter().filter(|r| here(r.rounds, &r.environment)).collect();
-            if rows.is_empty() {
-                continue;
+            let mut world = Self { environment: &environment.label, rounds, cells, rows: Vec::new() };
+            let with_curve = |r: &'a Row| (r, curves::regret(&world.of(&r.label).collect::<Vec<_>>()));
+            let rows = found.rows.iter().filter(|r| here(r.rounds, &r.environment));
+            world.rows = rows.map(with_curve).collect();
+            if !world.rows.is_empty() {
+                worlds.push(world);
             }
-            let mut world = Self { environment: &environment.label, rounds, cells, rows, curves: Vec::new() };
-            let curve = |r: &&Row| curves::regret(&world.of(&r.label).collect::<Vec<_>>());
-            world.curves = world.rows.iter().map(curve).collect();
-            worlds.push(world);
         }
         worlds
-    }
-
-    /// Leaves the learners out that are not kept.
-    pub fn keep(&mut self, kept: impl Fn(&str) -> bool) {
-        let keep: Vec<bool> = self.rows.iter().map(|r| kept(&r.label)).collect();
-        let mut at = keep.iter();
-        self.rows.retain(|_| at.next() == Some(&true));
-        let mut at = keep.iter();
-        self.curves.retain(|_| at.next() == Some(&true));
     }
 
     /// The cells of a learner.
@@ -91,7 +79,6 @@ pub fn regret(world: &World<'_>, scale: &Scale, palette: &mut Palette) -> Chart 
     let lines: Vec<(&Row, Vec<Point>)> = world
         .rows
         .iter()
-        .zip(&world.curves)
         .filter_map(|(row, curve)| {
             let points = &curve.as_ref()?.points;
             let point = |p: &(f64, f64, f64)| Point { x: p.0, y: p.1, low: p.1 - p.2, high: p.1 + p.2 };

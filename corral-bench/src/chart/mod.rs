@@ -7,14 +7,19 @@ pub mod paper;
 pub mod svg;
 pub mod vega;
 
+use std::collections::HashSet;
+
 /// How an axis maps values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scale {
     /// Equal steps; begins at 0 or below.
+    #[value(help = "Equal steps")]
     Linear,
     /// Equal ratios; values that are not positive are left out.
+    #[value(help = "Equal ratios, both axes")]
     Log,
     /// One place for each name, at 0, 1, 2 and so on.
+    #[value(skip)]
     Names(Vec<String>),
 }
 
@@ -177,13 +182,8 @@ impl Chart {
 
 /// The first series of each name.
 pub fn by_name<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<&'a Series> {
-    let mut found: Vec<&Series> = Vec::new();
-    for s in series {
-        if !found.iter().any(|known| known.name == s.name) {
-            found.push(s);
-        }
-    }
-    found
+    let mut seen = HashSet::new();
+    series.filter(|s| seen.insert(&s.name)).collect()
 }
 
 /// The colours of a page, light and dark. Beyond them they come again with another dash.

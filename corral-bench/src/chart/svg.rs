@@ -228,32 +228,19 @@ fn frame(look: &Look, x: Span, y: Span) -> Frame {
 /// What the script of a page needs to tell values from places.
 fn data(frame: &Frame) -> String {
     let scale = |s: &Scale| if *s == Scale::Log { "log" } else { "lin" };
-    format!(
-        "{} {} {} {} {} {} {} {} {} {}",
-        frame.x.lo,
-        frame.x.hi,
-        scale(&frame.x.scale),
-        frame.y.lo,
-        frame.y.hi,
-        scale(&frame.y.scale),
-        short(frame.left),
-        short(frame.top),
-        short(frame.width),
-        short(frame.height)
-    )
+    let span = |s: &Span| format!("{} {} {}", s.lo, s.hi, scale(&s.scale));
+    let area = [frame.left, frame.top, frame.width, frame.height].map(short).join(" ");
+    format!("{} {} {area}", span(&frame.x), span(&frame.y))
 }
 
 /// Grid, ticks and axes.
 fn backdrop(chart: &Chart, frame: &Frame, look: &Look) -> Markup {
-    let (bottom, right) = (frame.top + frame.height, frame.left + frame.width);
-    let mut grid = String::new();
-    let (mut along, mut up) = (Vec::new(), Vec::new());
-    for (v, label) in frame.y.ticks(look.ticks.1) {
-        if let Some((_, py)) = frame.at(frame.x.lo, v) {
-            grid += &format!("M{} {}H{}", short(frame.left), short(py), short(right));
-            up.push((py, fitting(&label, frame.left - 6.0, look.font)));
-        }
-    }
+    let end = frame.top + frame.height;
+    let [left, top, bottom, right] = [frame.left, frame.top, end, frame.left + frame.width].map(short);
+    let along = |v: f64| frame.at(v, frame.y.lo).map(|(px, _)| px);
+    let up = |v: f64| frame.at(frame.x.lo, v).map(|(_, py)| py);
+    let row = |(v, label): (f64, String)| Some((up(v)?, fitting(&label, frame.left - 6.0, look.font)));
+    let rows: Vec<(f64, String)> = frame.y.ticks(look.ticks.1).into_iter().filter_map(row).collect();
     // Names of an axis along are cut, and values and names that are many are thinned, until they fit beside each other.
     let mut ticks = frame.x.ticks(look.ticks.0);
     let room = frame.width / ticks.len() as f64 - 6.0;
@@ -263,36 +250,26 @@ fn backdrop(chart: &Chart, frame: &Frame, look: &Look) -> Markup {
     let wide =
         ticks.iter().map(|t| t.1.chars().count()).max().unwrap_or(0) as f64 * look.font * CHARACTER + 6.0;
     let every = ((wide * ticks.len() as f64 / frame.width).ceil() as usize).max(1);
-    for (v, label) in ticks.into_iter().step_by(every) {
-        if let Some((px, _)) = frame.at(v, frame.y.lo) {
-            grid += &format!("M{} {}V{}", short(px), short(frame.top), short(bottom));
-            along.push((px, label));
-        }
-    }
-    let minor = |path: &mut String| {
-        for v in frame.x.between() {
-            if let Some((px, _)) = frame.at(v, frame.y.lo) {
-                *path += &format!("M{} {}v-4", short(px), short(bottom));
-            }
-        }
-        for v in frame.y.between() {
-            if let Some((_, py)) = frame.at(frame.x.lo, v) {
-                *path += &format!("M{} {}h4", short(frame.left), short(py));
-            }
-        }
-    };
-    let mut axis = format!("M{} {}V{}H{}", short(frame.left), short(frame.top), short(bottom), short(right));
+    let column = |(v, label): (f64, String)| Some((along(v)?, label));
+    let columns: Vec<(f64, String)> = ticks.into_iter().step_by(every).filter_map(column).collect();
+    let across = rows.iter().map(|(py, _)| format!("M{left} {}H{right}", short(*py)));
+    let down = columns.iter().map(|(px, _)| format!("M{} {top}V{bottom}", short(*px)));
+    let grid: String = across.chain(down).collect();
+    let mut axis = format!("M{left} {top}V{bottom}H{right}");
     if chart.panels.len() == 1 {
-        minor(&mut axis);
+        let minor = frame.x.between().into_iter().filter_map(along);
+        axis.extend(minor.map(|px| format!("M{} {bottom}v-4", short(px))));
+        let minor = frame.y.between().into_iter().filter_map(up);
+        axis.extend(minor.map(|py| format!("M{left} {}h4", short(py))));
     }
     html! {
         @if !chart.tiled() { path class="grid" d=(grid) {} }
         path class="axis" fill="none" d=(axis) {}
-        @for (py, label) in up {
+        @for (py, label) in rows {
             text class="tick" x=(short(frame.left - 5.0)) y=(short(py + look.font * 0.35)) text-anchor="end" { (label) }
         }
-        @for (px, label) in along {
-            text class="tick" x=(short(px)) y=(short(bottom + look.font * 1.3)) text-anchor="middle" { (label) }
+        @for (px, label) in columns {
+            text class="tick" x=(short(px)) y=(short(end + look.font * 1.3)) text-anchor="middle" { (label) }
         }
     }
 }

@@ -40,7 +40,7 @@ pub struct PlotArgs {
     width: Columns,
     /// Scale of the axes of a chart of regret
     #[arg(long, value_enum, default_value = "linear")]
-    scale: AxisScale,
+    scale: Scale,
     /// Text as text, its font embedded in a PDF; or drawn as outlines
     #[arg(long, value_enum, default_value = "text")]
     fonts: Fonts,
@@ -60,14 +60,6 @@ enum Kind {
     Sweep,
     /// Mean ranks of masters over worlds
     Ranks,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum AxisScale {
-    /// Equal steps
-    Linear,
-    /// Equal ratios, both axes
-    Log,
 }
 
 /// `corral plot`.
@@ -149,18 +141,17 @@ fn in_world(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
     let Some(mut world) = worlds.pop() else {
         return Err(format!("no cell of {environment} with {rounds} rounds has ended"));
     };
-    let learners: Vec<&str> = world.rows.iter().map(|r| r.label.as_str()).collect();
+    let learners: Vec<&str> = world.rows.iter().map(|(r, _)| r.label.as_str()).collect();
     for label in &args.learners {
         known("learner", label, &learners)?;
     }
     if !args.learners.is_empty() {
-        world.keep(|label| args.learners.iter().any(|l| l == label));
+        world.rows.retain(|(r, _)| args.learners.contains(&r.label));
     }
     if args.kind == Kind::Regret {
-        let scale = if args.scale == AxisScale::Log { Scale::Log } else { Scale::Linear };
-        return Ok(figures::regret(&world, &scale, &mut palette));
+        return Ok(figures::regret(&world, &args.scale, &mut palette));
     }
-    let masters = world.rows.iter().map(|r| r.label.as_str());
+    let masters = world.rows.iter().map(|(r, _)| r.label.as_str());
     match masters.filter(|label| !world.bands(label).is_empty()).collect::<Vec<_>>().as_slice() {
         [] => Err(format!("no master over bases in {environment}")),
         masters => Ok(figures::probabilities(&world, masters, &mut palette)),

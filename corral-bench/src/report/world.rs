@@ -23,10 +23,11 @@ pub fn world(page: &mut Page, world: &World<'_>, found: &Findings) -> Markup {
     let styles: Vec<Option<String>> = world
         .rows
         .iter()
-        .map(|r| (!crowded).then(|| figures::style_of(r, &mut page.palette).class()))
+        .map(|(r, _)| (!crowded).then(|| figures::style_of(r, &mut page.palette).class()))
         .collect();
     let table = learners(world, found, &styles);
-    let names = world.rows.iter().zip(&styles).filter_map(|(r, s)| Some((r.label.as_str(), s.as_deref()?)));
+    let rows = world.rows.iter().zip(&styles);
+    let names = rows.filter_map(|((r, _), s)| Some((r.label.as_str(), s.as_deref()?)));
     let inside = if crowded { inside_all(page, world) } else { inside_each(page, world) };
     html! {
         (table)
@@ -64,7 +65,7 @@ fn named<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(String, String)> 
 fn learners(world: &World<'_>, found: &Findings, styles: &[Option<String>]) -> Markup {
     let header =
         ["learner", "regret", "95% interval", "worst seed", "loss per round", "to best base", "exponent", ""];
-    let lines = html! { @for ((row, curve), style) in world.rows.iter().zip(&world.curves).zip(styles) {
+    let lines = html! { @for ((row, curve), style) in world.rows.iter().zip(styles) {
         @let place = found.place(row);
         tr class=[(place == Some(Place::Best)).then_some("best")] {
             td { @if let Some(class) = style { (key(class)) } (row.label) @if row.alone { " (alone)" } }
@@ -87,7 +88,7 @@ fn learners(world: &World<'_>, found: &Findings, styles: &[Option<String>]) -> M
 /// A section for every band: probabilities, rates, ranges, weights.
 fn inside_each(page: &mut Page, world: &World<'_>) -> Markup {
     let mut parts = Vec::new();
-    for row in &world.rows {
+    for (row, _) in &world.rows {
         let bands = world.bands(&row.label);
         let Some(first) = bands.first() else { continue };
         let charts = [
@@ -116,7 +117,7 @@ fn inside_all(page: &mut Page, world: &World<'_>) -> Markup {
     let bands: Vec<(&str, Vec<&BandRecord>)> = world
         .rows
         .iter()
-        .map(|r| (r.label.as_str(), world.bands(&r.label)))
+        .map(|(r, _)| (r.label.as_str(), world.bands(&r.label)))
         .filter(|(_, bands)| !bands.is_empty())
         .collect();
     let Some((_, first)) = bands.first() else { return html! {} };
