@@ -52,7 +52,7 @@ impl CellSpec {
 }
 
 /// The outcome of one cell: one learner in one environment with one seed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
     /// Its place in the order of the spec.
     pub cell: u64,

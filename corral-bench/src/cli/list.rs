@@ -127,6 +127,16 @@ pub(super) fn default_text(default: Option<&Value>) -> String {
     }
 }
 
+/// What a parameter means, and what it may be; `quote` stands around words.
+pub(super) fn meaning(f: &Field, quote: &str) -> String {
+    let bounds = f.bounds.as_ref().map(|b| format!(" It must be {b}.")).unwrap_or_default();
+    let choices = match f.choices.join(&format!("{quote}, {quote}")) {
+        none if none.is_empty() => none,
+        words => format!(" One of {quote}{words}{quote}."),
+    };
+    format!("{}{bounds}{choices}", f.doc)
+}
+
 fn many(entries: &[Listed], format: Format) -> String {
     match format {
         Format::Json => format!("{:#}\n", serde_json::json!(entries)),
@@ -179,18 +189,8 @@ fn one(listed: &Listed, format: Format) -> String {
     if fields.is_empty() {
         return out + "\n  no parameters\n";
     }
-    let rows: Vec<Vec<String>> = fields
-        .iter()
-        .map(|f| {
-            let bounds = f.bounds.as_ref().map(|b| format!(" It must be {b}.")).unwrap_or_default();
-            let choices = if f.choices.is_empty() {
-                String::new()
-            } else {
-                format!(" One of {}.", f.choices.join(", "))
-            };
-            vec![f.name.clone(), default_text(f.default.as_ref()), format!("{}{bounds}{choices}", f.doc)]
-        })
-        .collect();
+    let row = |f: &Field| vec![f.name.clone(), default_text(f.default.as_ref()), meaning(f, "")];
+    let rows: Vec<Vec<String>> = fields.iter().map(row).collect();
     let table = within(&["parameter", "default", "what it does"], "lll", &rows, page_width() - 2);
     out.push('\n');
     table.lines().for_each(|l| out.push_str(&format!("  {l}\n")));

@@ -6,7 +6,7 @@ use corral_core::params::describe::{Field, fields_of};
 use corral_core::registry::Registry;
 use serde_json::Value;
 
-use super::list::default_text;
+use super::list::{default_text, meaning};
 
 /// The page of a schema.
 pub fn page(schema: &Value) -> String {
@@ -120,17 +120,11 @@ fn table(fields: &[Field]) -> String {
     let cell = |text: &str| text.replace('|', "\\|");
     let mut out = String::from("| key | default | meaning |\n|---|---|---|\n");
     for f in fields {
-        let bounds = f.bounds.as_ref().map(|b| format!(" It must be {b}.")).unwrap_or_default();
-        let choices = match f.choices.as_slice() {
-            [] => String::new(),
-            words => format!(" One of `{}`.", words.join("`, `")),
-        };
         let default = match f.default.as_ref() {
             None => String::new(),
             default => format!("`{}`", default_text(default)),
         };
-        let meaning = format!("{}{bounds}{choices}", f.doc);
-        out.push_str(&format!("| `{}` | {} | {} |\n", f.name, cell(&default), cell(&meaning)));
+        out.push_str(&format!("| `{}` | {} | {} |\n", f.name, cell(&default), cell(&meaning(f, "`"))));
     }
     out
 }

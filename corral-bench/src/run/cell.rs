@@ -35,13 +35,7 @@ pub fn run_cell(
             environment: environment.label.clone(),
             learner: learner.label.clone(),
             seed: cell.seed,
-            failed: None,
-            played: 0,
-            seen: 0,
-            regret: 0.0,
-            loss: 0.0,
-            curve: Vec::new(),
-            band: None,
+            ..CellRecord::default()
         },
     };
     let ended = match build::world(environment, cell.rounds, cell.seed) {
