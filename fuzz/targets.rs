@@ -168,7 +168,7 @@ fn memo(bytes: &[u8]) {
 /// A spec: reading and checking it answers.
 pub fn spec(bytes: &[u8]) {
     let Ok(spec) = Spec::parse(&String::from_utf8_lossy(bytes)) else { return };
-    let _ = check(&spec, &Plugins::none(), MEMORY);
+    let _ = check(&spec, &Plugins::default(), MEMORY);
 }
 
 /// `WORLD FORMAT` and the bytes of a file: the world answers, and so do its first rounds.

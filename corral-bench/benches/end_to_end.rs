@@ -45,7 +45,7 @@ fn rounds(c: &mut Criterion) {
         let spec = spec(learner);
         let cell = CellSpec::of(&spec, seed);
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
-            b.iter(|| black_box(run_cell(&spec, &cell, &Plugins::none(), &|| false, &|_| ())));
+            b.iter(|| black_box(run_cell(&spec, &cell, &Plugins::default(), &|| false, &|_| ())));
         });
     }
     group.finish();

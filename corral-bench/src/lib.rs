@@ -25,7 +25,7 @@
 //!     at-most = 0.9
 //!     "#,
 //! )?;
-//! let plugins = run::Plugins::none();
+//! let plugins = run::Plugins::default();
 //! run::check(&spec, &plugins, 8 << 30)?;                                        // what is wrong, and in which line
 //! let cell = |i| run::run_cell(&spec, &run::CellSpec::of(&spec, i), &plugins, &|| false, &|_| {});
 //! let cells: Vec<_> = (0..spec.cells()).filter_map(cell).collect();

@@ -173,9 +173,9 @@ pub fn kind_and_alpha(name: &str, plugins: &Plugins) -> Result<(Kind, Option<f64
     if let Some(entry) = corral_bases::entries().find(|e| e.name == name) {
         return Ok((entry.kind, entry.alpha));
     }
-    plugins.kind_and_alpha(name).ok_or_else(|| {
-        let keys = plugins.keys();
-        let known = corral_bases::entries().map(|e| e.name).chain(keys.iter().map(String::as_str));
+    plugins.find(name).map(|(_, base)| (base.kind, base.alpha)).ok_or_else(|| {
+        let listed = plugins.list();
+        let known = corral_bases::entries().map(|e| e.name).chain(listed.iter().map(|l| l.key.as_str()));
         Unknown::new("base", name, known)
     })
 }
@@ -298,9 +298,7 @@ impl Stability {
             failed: cells.iter().find_map(|c| c.failed.clone()),
         }
     }
-}
 
-impl Stability {
     /// The claimed alpha, held against what was measured.
     pub fn hold(&self, found: &UnderSchedule) -> Held {
         let nothing = Fit { alpha: f64::NAN, low: f64::NAN, high: f64::NAN, points: 0 };

@@ -71,7 +71,7 @@ fn good_files_are_good() {
     assert!(base.load(&targets::reframed(&base.save(), payload)).is_ok());
     let spec = fs::read_to_string(corpus("spec").join("bernoulli")).unwrap();
     let spec = Spec::parse(&spec).unwrap();
-    corral_bench::run::check(&spec, &corral_bench::run::Plugins::none(), 1 << 30).unwrap();
+    corral_bench::run::check(&spec, &corral_bench::run::Plugins::default(), 1 << 30).unwrap();
 }
 
 /// Writes the good files again, after a layout changed: `cargo test -p corral-bench --test corpora -- --ignored`.
@@ -134,7 +134,7 @@ fn write_good_files() {
         let record = corral_bench::run::run_cell(
             &spec,
             &cell,
-            &corral_bench::run::Plugins::none(),
+            &corral_bench::run::Plugins::default(),
             &|| false,
             &|_| (),
         );

@@ -124,7 +124,7 @@ impl Plan {
             let text = keys.to_string();
             let spec = LearnerSpec::parse(&text).map_err(|e| Error::value(e.why).of("base"))?;
             let base = self.specified(&spec, shelf)?;
-            let plugins = shelf.plugins.used_by([&spec]);
+            let plugins = run::plugins_used(&shelf.plugins, [&spec]);
             (label.unwrap_or_else(|| spec.label().to_owned()), Recipe::Spec { text, plugins }, base)
         } else {
             let base = PyBase::new(given, self.place(raised))?;
@@ -192,7 +192,7 @@ impl Plan {
     /// A base of a file that was saved, with the very plugins that it was saved with.
     fn again(&self, text: &str, plugins: &[(String, String)], shelf: &Shelf) -> Answer<Learner> {
         let spec = LearnerSpec::parse(text)?;
-        for (key, digest) in shelf.plugins.used_by([&spec]) {
+        for (key, digest) in run::plugins_used(&shelf.plugins, [&spec]) {
             let same = plugins.iter().any(|(own, saved)| *own == key && *saved == digest);
             let other = format_args!("plugin {key:?} is another file than the band was saved with");
             Error::unless(same, other)?;
@@ -202,29 +202,27 @@ impl Plan {
 
     /// Builds everything again: the ensemble as it was before its first round, and the exceptions of each base.
     pub fn rebuild(&self, py: Python<'_>, shelf: &Shelf) -> Answer<(Members, Vec<Raised>)> {
-        memory::within(memory::DEFAULT, || self.rebuilt(py, shelf))
-    }
-
-    fn rebuilt(&self, py: Python<'_>, shelf: &Shelf) -> Answer<(Members, Vec<Raised>)> {
         let shared = Raised::default();
         let (mut bases, mut later, mut raised) = (Vec::new(), Vec::new(), Vec::new());
-        for member in &self.members {
-            let own = shared.sibling();
-            let base = match &member.recipe {
-                Recipe::Spec { text, plugins } => self.again(text, plugins, shelf)?,
-                Recipe::Python(first) => self.python(PyBase::new(&loads(py, first)?, self.place(&own))?),
-            };
-            raised.push(own);
-            match member.share {
-                None => bases.push(base),
-                Some(share) => later.push((member.name.clone(), base, share)),
+        memory::within(memory::DEFAULT, || {
+            for member in &self.members {
+                let own = shared.sibling();
+                let base = match &member.recipe {
+                    Recipe::Spec { text, plugins } => self.again(text, plugins, shelf)?,
+                    Recipe::Python(first) => self.python(PyBase::new(&loads(py, first)?, self.place(&own))?),
+                };
+                raised.push(own);
+                match member.share {
+                    None => bases.push(base),
+                    Some(share) => later.push((member.name.clone(), base, share)),
+                }
             }
-        }
-        let mut ensemble = self.ensemble(bases)?;
-        for (name, base, share) in later {
-            ensemble.add(&name, base, share)?;
-        }
-        Ok((ensemble, raised))
+            let mut ensemble = self.ensemble(bases)?;
+            for (name, base, share) in later {
+                ensemble.add(&name, base, share)?;
+            }
+            Ok((ensemble, raised))
+        })
     }
 }
 

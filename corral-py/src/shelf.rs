@@ -33,7 +33,8 @@ impl Shelf {
         let arguments = ["-I", "-S", "-c", SCRIPT].map(OsString::from).into_iter().chain([module]).collect();
         let isolation = Isolation { program, arguments, ..Isolation::default() };
         let policy = Policy { run_in: RunIn::ChildrenUnlessUsed, isolation, ..Policy::default() };
-        let plugins = py.detach(|| Plugins::load(folder, false, policy));
+        let mut plugins = Plugins::new(policy);
+        py.detach(|| plugins.add_dir(folder));
         for why in plugins.refused() {
             warn(py, format!("plugin refused: {why}"))?;
         }

@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 use corral_core::params::describe::Field;
 use corral_core::registry::{Entry, Registry, Unknown};
+use corral_plugin_abi::host::Listing;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -243,7 +244,11 @@ fn rendered(header: &[&str], rows: &[Vec<String>], format: Format) -> String {
 
 fn list_plugins(args: &ListArgs) -> Result<(), Failure> {
     let plugins = load_plugins(&args.plugins, true)?;
-    let mut rows = plugins.described();
+    let alpha = |a: Option<f64>| a.map_or(String::new(), |a| format!("{a:.2}"));
+    let row = |Listing { key, base, .. }: Listing| {
+        vec![key, base.kind.to_string(), alpha(base.alpha), base.version, base.description]
+    };
+    let mut rows: Vec<Vec<String>> = plugins.list().into_iter().map(row).collect();
     plugins.refused().iter().for_each(|why| say(&format!("plugin refused: {why}")));
     only(&mut rows, "plugin", args.name.as_deref())?;
     let header = ["key", "kind", "alpha", "version", "what it is"];

@@ -308,11 +308,16 @@ fn default_jobs() -> usize {
 
 /// Loads the plugins of the folder, saying what was refused.
 pub(super) fn load_plugins(from: &PluginDir, quiet: bool) -> Result<Plugins, Failure> {
-    let Some(dir) = from.folder() else { return Ok(Plugins::none()) };
+    let Some(dir) = from.folder() else { return Ok(Plugins::default()) };
     if !dir.is_dir() {
         return Err(Failure::usage(format!("{}: there is no such folder of plugins", dir.display())));
     }
-    let plugins = Plugins::load(&dir, from.plugins.is_none(), from.policy()?);
+    let mut plugins = Plugins::new(from.policy()?);
+    if from.plugins.is_some() {
+        plugins.add_dir(&dir)
+    } else {
+        plugins.add_found_dir(&dir)
+    }
     if !quiet {
         plugins.refused().iter().for_each(|why| say(&format!("plugin refused: {why}")));
     }

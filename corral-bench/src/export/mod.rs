@@ -161,15 +161,9 @@ pub struct Export<'a>(pub &'a Findings);
 pub type Each<'e> = &'e mut dyn FnMut(&[Value<'_>]) -> io::Result<()>;
 
 impl What {
-    /// The table's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Cells => "cells",
-            Self::Curves => "curves",
-            Self::Bases => "bases",
-            Self::Traces => "traces",
-            Self::Claims => "claims",
-        }
+    /// The table's name, as the command line takes it.
+    pub fn name(self) -> String {
+        clap::ValueEnum::to_possible_value(&self).map_or(String::new(), |v| v.get_name().to_owned())
     }
 
     /// The columns that the table always has.

@@ -6,7 +6,7 @@ use corral_core::registry::BuildError;
 use corral_core::{Arm, Base, Context, Decision, Ensemble, EnsembleParams, LossDomain, Master, Point, Setup};
 use corral_envs::{Environment, World};
 
-use super::plugins::Plugins;
+use super::Plugins;
 use crate::spec::{BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, Place, SpecError};
 use crate::streams::stream;
 
@@ -116,7 +116,9 @@ fn plain_base<D: Decision>(spec: &BaseSpec, setup: &Setup, plugins: &Plugins) ->
         if setup.losses == LossDomain::Real {
             return Err(at(format!("base {:?} needs losses in [0, 1]: plugins take no others", spec.name)));
         }
-        plugins.build(spec, setup).map_err(registered(&spec.place))?
+        let mut params = spec.params.clone();
+        params.insert("isolate".to_owned(), spec.isolate.into());
+        plugins.build(&spec.name, &params, setup).map_err(registered(&spec.place))?
     } else if spec.isolate {
         return Err(at(format!("base {:?} is built in: only plugins can be isolated", spec.name)));
     } else {

@@ -11,7 +11,7 @@ use corral_envs::data::Table;
 
 use super::cell::run_cell;
 use super::estimate::estimate;
-use super::{CellRecord, CellSpec, Plugins, build};
+use super::{CellRecord, CellSpec, Plugins, build, plugins_used};
 use crate::spec::{Spec, SpecError, Swept};
 use crate::store::{Manifest, Shard, Store, StoreError};
 
@@ -161,7 +161,8 @@ pub fn run(
 ) -> Result<(Vec<CellRecord>, Timings), RunError> {
     let memory = resources.memory_of_a_cell();
     check(spec, plugins, memory)?;
-    let manifest = Manifest::new(spec, shard, plugins.used_by(spec.learners.iter().map(|l| &l.learner)));
+    let used = plugins_used(plugins, spec.learners.iter().map(|l| &l.learner));
+    let manifest = Manifest::new(spec, shard, used);
     let store = Store::open(dir, manifest, spec).map_err(RunError::Folder)?;
     store.changed().iter().for_each(|why| progress.note(&format!("{why}; this cell is computed again")));
     progress.advance(store.played());

@@ -9,6 +9,7 @@ mod plugins;
 pub use crate::record::{AuditRecord, BandRecord, CellRecord, CellSpec, checkpoints};
 pub use build::{bound, member};
 pub use cell::run_cell;
+pub use corral_plugin_abi::host::Plugins;
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};
-pub use plugins::Plugins;
+pub use plugins::plugins_used;
