@@ -63,7 +63,12 @@ pub struct Band {
     names: Arc<[Arc<str>]>,
     /// 0 where points are played.
     actions: usize,
-    shape: (usize, usize),
+    /// How many numbers describe a round.
+    #[pyo3(get)]
+    features: usize,
+    /// How many numbers describe each action of a round.
+    #[pyo3(get)]
+    row_features: usize,
     rewards: Scale,
 }
 
@@ -77,12 +82,16 @@ struct State {
 
 impl Band {
     fn with(plan: Plan, members: Members, rng: Pcg64Dxsm, raised: Vec<Raised>, shelf: Shelf) -> Self {
-        let (names, actions, shape) =
-            (Arc::clone(&plan.names), plan.setup().actions(), (plan.features, plan.row_features));
-        let rewards = plan.rewards;
         let called = plan.members.iter().map(|m| Arc::from(&*m.name)).collect();
-        let inner = Mutex::new(Inner { members, rng, plan, names: called, raised, shelf });
-        Self { inner, inside: AtomicUsize::new(0), names, actions, shape, rewards }
+        Self {
+            inside: AtomicUsize::new(0),
+            names: Arc::clone(&plan.names),
+            actions: plan.setup().actions(),
+            features: plan.features,
+            row_features: plan.row_features,
+            rewards: plan.rewards,
+            inner: Mutex::new(Inner { members, rng, plan, names: called, raised, shelf }),
+        }
     }
 
     /// Waits for other threads to leave, without keeping the interpreter from them.
@@ -114,7 +123,7 @@ impl Band {
 
     /// How many actions, features and features of each action there are.
     pub fn shape(&self) -> (usize, usize, usize) {
-        (self.actions, self.shape.0, self.shape.1)
+        (self.actions, self.features, self.row_features)
     }
 
     /// The loss of a round, from what the caller says of it.
@@ -272,7 +281,7 @@ impl Band {
                 let (reward, loss) =
                     if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
                 *number = self.loss(reward, loss).map_err(|e| e.of(format!("decision {i}")))?;
-                let id = decision.ticket_id();
+                let id = decision.id;
                 if !seen.insert(id) || !decision.is_out(py) || inner.members.has_learned(id) {
                     return Err(decision.learned().of(format!("decision {i}")));
                 }
@@ -425,18 +434,6 @@ impl Band {
             return Label::Number(self.actions).to_python(py);
         }
         Ok(PyList::new(py, self.names.iter().map(|n| &**n))?.into_any())
-    }
-
-    /// How many numbers describe a round.
-    #[getter]
-    fn features(&self) -> usize {
-        self.shape.0
-    }
-
-    /// How many numbers describe each action of a round.
-    #[getter]
-    fn row_features(&self) -> usize {
-        self.shape.1
     }
 
     /// The smallest and the largest reward.

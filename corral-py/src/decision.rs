@@ -59,19 +59,18 @@ impl std::fmt::Display for Label {
 /// True
 /// >>> band.learn(later, reward=1)
 #[pyclass(frozen, module = "corral")]
-pub struct Decision {
-    known: Known,
-    flight: Mutex<Flight>,
-}
-
-/// What the caller sees of it.
 #[derive(Serialize, Deserialize)]
-struct Known {
-    id: TicketId,
+pub struct Decision {
+    pub id: TicketId,
     action: Label,
     base: Arc<str>,
+    /// The probability with which that base was followed.
+    #[pyo3(get, name = "base_probability")]
     probability: f64,
+    /// The probability with which the action was chosen, over all bases; None where a base cannot say its own.
+    #[pyo3(get)]
     propensity: Option<f64>,
+    flight: Mutex<Flight>,
 }
 
 /// What the band wants back.
@@ -86,13 +85,8 @@ pub struct Flight {
 impl Decision {
     pub fn new(ticket: Flying, context: Context, action: Label, base: Arc<str>) -> Self {
         let (id, probability, propensity) = (ticket.id(), ticket.probability(), ticket.propensity());
-        let known = Known { id, action, base, probability, propensity };
-        Self { known, flight: Mutex::new(Flight { context, ticket: Some(ticket) }) }
-    }
-
-    /// Which it is.
-    pub fn ticket_id(&self) -> TicketId {
-        self.known.id
+        let flight = Mutex::new(Flight { context, ticket: Some(ticket) });
+        Self { id, action, base, probability, propensity, flight }
     }
 
     /// Lets `settle` have the ticket, which it keeps or gives back with its error.
@@ -127,7 +121,7 @@ impl Decision {
     }
 
     pub fn learned(&self) -> Error {
-        Error::value(format!("the decision of round {} was learned already", self.known.id.round))
+        Error::value(format!("the decision of round {} was learned already", self.id.round))
     }
 }
 
@@ -136,37 +130,25 @@ impl Decision {
     /// The action to play: its name, or its number where the band was built with a number of actions; or the point.
     #[getter]
     fn action<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.known.action.to_python(py)
-    }
-
-    /// The probability with which the action was chosen, over all bases; None where a base cannot say its own.
-    #[getter]
-    fn propensity(&self) -> Option<f64> {
-        self.known.propensity
+        self.action.to_python(py)
     }
 
     /// What tells it from every other decision: band, copy and round.
     #[getter]
     fn id(&self) -> String {
-        self.known.id.to_string()
+        self.id.to_string()
     }
 
     /// The name of the base that proposed it.
     #[getter]
     fn base(&self) -> &str {
-        &self.known.base
-    }
-
-    /// The probability with which that base was followed.
-    #[getter]
-    fn base_probability(&self) -> f64 {
-        self.known.probability
+        &self.base
     }
 
     /// The round of the band in which it was made, from 0.
     #[getter]
     fn round(&self) -> u64 {
-        self.known.id.round
+        self.id.round
     }
 
     /// Whether its reward was learned.
@@ -176,21 +158,18 @@ impl Decision {
     }
 
     fn __repr__(&self) -> String {
-        let Known { id, action, base, propensity, .. } = &self.known;
+        let Self { id, action, base, propensity, .. } = self;
         let propensity = propensity.map_or("None".to_owned(), |p| format!("{p:.4}"));
         format!("<Decision {id}: action {action} by {base}, propensity {propensity}>")
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let (py, own) = (slf.py(), slf.get());
-        let bytes = snapshot::seal(NAME, VERSION, &(&own.known, &*own.enter(py)));
-        Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(py, &bytes),)))
+        let bytes = snapshot::seal(NAME, VERSION, slf.get());
+        Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
     }
 
     #[staticmethod]
     fn _from_bytes(bytes: &[u8]) -> Answer<Self> {
-        let opened: Result<(Known, Flight), _> = snapshot::open(NAME, VERSION, bytes);
-        let (known, flight) = opened.map_err(|e| Error::value(e).of("a pickled decision"))?;
-        Ok(Self { known, flight: Mutex::new(flight) })
+        snapshot::open(NAME, VERSION, bytes).map_err(|e| Error::value(e).of("a pickled decision"))
     }
 }

@@ -66,15 +66,6 @@ fn read<D: Proposed>(world: &Of<D>, given: &Bound<'_, PyAny>) -> Answer<D> {
     Ok(D::read(given, world.context(), &[])?)
 }
 
-fn play<D: Proposed>(world: &mut Of<D>, given: &Bound<'_, PyAny>) -> Answer<f64> {
-    let feedback = world.play(&read(world, given)?)?;
-    Ok(feedback.observed().unwrap_or(f64::NAN))
-}
-
-fn mean_loss<D: Proposed>(world: &Of<D>, given: &Bound<'_, PyAny>) -> Answer<f64> {
-    Ok(world.mean_loss(&read(world, given)?))
-}
-
 impl World {
     fn enter(&self, py: Python<'_>) -> MutexGuard<'_, Inner> {
         self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
@@ -118,14 +109,14 @@ impl World {
     fn play(&self, action: &Bound<'_, PyAny>) -> Answer<f64> {
         let inner = &mut *self.enter(action.py());
         Error::unless(inner.open, "no round is open: call next first")?;
-        let loss = worlds!(&mut inner.world, own => play(own, action))?;
+        let feedback = worlds!(&mut inner.world, own => own.play(&read(own, action)?))?;
         inner.open = false;
-        Ok(loss)
+        Ok(feedback.observed().unwrap_or(f64::NAN))
     }
 
     /// The mean loss of an action or a point in this round.
     fn mean_loss(&self, action: &Bound<'_, PyAny>) -> Answer<f64> {
-        worlds!(&self.enter(action.py()).world, own => mean_loss(own, action))
+        worlds!(&self.enter(action.py()).world, own => Ok(own.mean_loss(&read(own, action)?)))
     }
 
     /// The mean loss, summed over the rounds so far, of the best fixed decision in hindsight.
