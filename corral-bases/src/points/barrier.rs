@@ -1,138 +1,10 @@
-//! Self-concordant barriers of convex sets, and damped Newton on them.
+//! The log barrier of a polytope, and damped Newton on it.
 //!
 //! Nesterov and Nemirovskii 1994; docs/bases.md#sets-and-barriers lists barrier and parameter per set.
 
-use corral_core::Set;
-use corral_core::set::{Polytope, SetError};
+use corral_core::set::Polytope;
 
 use crate::regression::{dot, packed};
-
-/// A self-concordant barrier R of a convex set. Points are in coordinates of the affine hull: those of the set, but
-/// on the simplex the first K - 1.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Barrier {
-    /// -ln(1 - |x|^2) on the unit ball.
-    Ball {
-        /// Dimension.
-        dim: usize,
-    },
-    /// -sum ln(1 - x_i^2) on the cube.
-    Box {
-        /// Dimension.
-        dim: usize,
-    },
-    /// -sum ln x_i on the simplex, with x_K = 1 - the others.
-    Simplex {
-        /// Number of vertices.
-        vertices: usize,
-    },
-    /// -sum ln(b_i - <a_i, x>) on a polytope.
-    Polytope(Polytope),
-}
-
-impl Barrier {
-    /// The barrier of `set`.
-    ///
-    /// # Errors
-    /// The set is finite, or its sizes are not usable.
-    pub fn of(set: &Set) -> Result<Self, SetError> {
-        set.check()?;
-        match set {
-            Set::Ball { dim } => Ok(Self::Ball { dim: *dim }),
-            Set::Box { dim } => Ok(Self::Box { dim: *dim }),
-            Set::Simplex { vertices } => Ok(Self::Simplex { vertices: *vertices }),
-            Set::Polytope(polytope) => Ok(Self::Polytope(polytope.clone())),
-            other => Err(SetError::Unsupported { what: "a barrier", kind: other.kind() }),
-        }
-    }
-
-    /// Dimension of the affine hull.
-    pub fn dim(&self) -> usize {
-        match self {
-            Self::Ball { dim } | Self::Box { dim } => *dim,
-            Self::Simplex { vertices } => vertices - 1,
-            Self::Polytope(polytope) => polytope.dim(),
-        }
-    }
-
-    /// The parameter nu: |grad R(x)|^2 in the dual local norm is at most nu.
-    pub fn nu(&self) -> f64 {
-        match self {
-            Self::Ball { .. } => 1.0,
-            Self::Box { dim } => *dim as f64,
-            Self::Simplex { vertices } => *vertices as f64,
-            Self::Polytope(polytope) => polytope.constraints() as f64,
-        }
-    }
-
-    /// R(x), infinite outside the interior.
-    pub fn value(&self, x: &[f64]) -> f64 {
-        let log = |slack: f64| if slack > 0.0 { -slack.ln() } else { f64::INFINITY };
-        match self {
-            Self::Ball { .. } => log(1.0 - dot(x, x)),
-            Self::Box { .. } => x.iter().map(|v| log(1.0 - v * v)).sum(),
-            Self::Simplex { .. } => x.iter().map(|v| log(*v)).sum::<f64>() + log(1.0 - x.iter().sum::<f64>()),
-            Self::Polytope(p) => (0..p.constraints()).map(|i| log(p.bounds()[i] - dot(p.row(i), x))).sum(),
-        }
-    }
-
-    /// Writes grad R(x) into `out`.
-    pub fn gradient(&self, x: &[f64], out: &mut [f64]) {
-        match self {
-            Self::Ball { .. } => {
-                let factor = 2.0 / (1.0 - dot(x, x));
-                out.iter_mut().zip(x).for_each(|(o, v)| *o = factor * v);
-            }
-            Self::Box { .. } => out.iter_mut().zip(x).for_each(|(o, v)| *o = 2.0 * v / (1.0 - v * v)),
-            Self::Simplex { .. } => {
-                let last = 1.0 / (1.0 - x.iter().sum::<f64>());
-                out.iter_mut().zip(x).for_each(|(o, v)| *o = last - 1.0 / v);
-            }
-            Self::Polytope(p) => {
-                out.fill(0.0);
-                for i in 0..p.constraints() {
-                    let row = p.row(i);
-                    let inverse = 1.0 / (p.bounds()[i] - dot(row, x));
-                    out.iter_mut().zip(row).for_each(|(o, a)| *o += inverse * a);
-                }
-            }
-        }
-    }
-
-    /// Writes the lower triangle of the Hessian of R at x into `out`, row after row.
-    pub fn hessian(&self, x: &[f64], out: &mut [f64]) {
-        match self {
-            Self::Ball { .. } => {
-                let slack = 1.0 - dot(x, x);
-                packed::set_diagonal(out, 2.0 / slack);
-                packed::rank_one(out, 4.0 / (slack * slack), x);
-            }
-            Self::Box { .. } => {
-                packed::fill_diagonal(out, x.iter().map(|x| (1.0 - x).powi(-2) + (1.0 + x).powi(-2)), 0.0);
-            }
-            Self::Simplex { .. } => {
-                let last = (1.0 - x.iter().sum::<f64>()).powi(-2);
-                packed::fill_diagonal(out, x.iter().map(|x| last + x.powi(-2)), last);
-            }
-            Self::Polytope(p) => {
-                out.fill(0.0);
-                for k in 0..p.constraints() {
-                    let row = p.row(k);
-                    packed::rank_one(out, (p.bounds()[k] - dot(row, x)).powi(-2), row);
-                }
-            }
-        }
-    }
-
-    /// A point of the interior to start from, in coordinates of the affine hull.
-    pub fn start(&self) -> Vec<f64> {
-        match self {
-            Self::Ball { dim } | Self::Box { dim } => vec![0.0; *dim],
-            Self::Simplex { vertices } => vec![1.0 / *vertices as f64; vertices - 1],
-            Self::Polytope(polytope) => polytope.centre().to_vec(),
-        }
-    }
-}
 
 /// The Newton iteration ends when its decrement falls below this,
 const TOLERANCE: f64 = 1e-9;
@@ -142,25 +14,28 @@ const ITERATIONS: usize = 100;
 /// The Newton iteration did not end.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("the barrier step ended with decrement {decrement} after {iterations} iterations")]
-pub struct NewtonError {
+pub(crate) struct NewtonError {
     /// The last Newton decrement.
     pub decrement: f64,
     /// Iterations spent.
     pub iterations: usize,
 }
 
-/// Damped Newton on <linear, x> + R(x), with its room and the Cholesky factor of the Hessian where it ended.
+/// Damped Newton on <linear, x> + R(x), R(x) = -sum ln(b_i - <a_i, x>), with its room and the Cholesky factor of the Hessian
+/// where it ended.
 #[derive(Debug, Clone)]
-pub struct Newton {
+pub(crate) struct Newton {
+    set: Polytope,
     step: Vec<f64>,
     gradient: Vec<f64>,
     factor: Vec<f64>,
 }
 
 impl Newton {
-    /// Room for `dim` coordinates.
-    pub fn new(dim: usize) -> Self {
-        Self { step: vec![0.0; dim], gradient: vec![0.0; dim], factor: vec![0.0; packed::size(dim)] }
+    pub fn new(set: &Polytope) -> Self {
+        let zeros = || vec![0.0; set.dim()];
+        let factor = vec![0.0; packed::size(set.dim())];
+        Self { set: set.clone(), step: zeros(), gradient: zeros(), factor }
     }
 
     /// The lower factor A of the Hessian A A^T, row after row, where [`minimise`](Newton::minimise) ended.
@@ -168,21 +43,21 @@ impl Newton {
         &self.factor
     }
 
+    /// Whether `x` is a point of the interior.
+    pub fn is_inside(&self, x: &[f64]) -> bool {
+        slacks(&self.set, x).all(|(_, slack)| slack > 0.0 && slack.is_finite())
+    }
+
     /// Moves `x`, a point of the interior, to the minimiser of <linear, x> + R(x), and says in how many steps: a warm
     /// start makes them few.
     ///
     /// # Errors
     /// The iteration did not end, or `x` was not in the interior.
-    pub fn minimise(
-        &mut self,
-        barrier: &Barrier,
-        linear: &[f64],
-        x: &mut [f64],
-    ) -> Result<usize, NewtonError> {
+    pub fn minimise(&mut self, linear: &[f64], x: &mut [f64]) -> Result<usize, NewtonError> {
         let mut decrement = f64::NAN;
         for iterations in 1..=ITERATIONS {
-            self.refactor(barrier, x).ok_or(NewtonError { decrement, iterations })?;
-            barrier.gradient(x, &mut self.gradient);
+            self.refactor(x).ok_or(NewtonError { decrement, iterations })?;
+            gradient(&self.set, x, &mut self.gradient);
             self.gradient.iter_mut().zip(linear).for_each(|(g, l)| *g += l);
             self.step.copy_from_slice(&self.gradient);
             packed::solve(&self.factor, &mut self.step);
@@ -191,7 +66,7 @@ impl Newton {
             let damping = if decrement >= 0.25 { 1.0 / (1.0 + decrement) } else { 1.0 };
             x.iter_mut().zip(&self.step).for_each(|(x, s)| *x -= damping * s);
             if decrement < TOLERANCE {
-                self.refactor(barrier, x).ok_or(NewtonError { decrement, iterations })?;
+                self.refactor(x).ok_or(NewtonError { decrement, iterations })?;
                 return Ok(iterations);
             }
         }
@@ -199,19 +74,51 @@ impl Newton {
     }
 
     /// The factor of the Hessian at `x`; `None` where it has none.
-    pub(crate) fn refactor(&mut self, barrier: &Barrier, x: &[f64]) -> Option<()> {
-        barrier.hessian(x, &mut self.factor);
+    pub fn refactor(&mut self, x: &[f64]) -> Option<()> {
+        hessian(&self.set, x, &mut self.factor);
         packed::cholesky(&mut self.factor, x.len())
     }
 }
 
+/// The rows a_i, each with b_i - <a_i, x>.
+fn slacks<'a>(set: &'a Polytope, x: &'a [f64]) -> impl Iterator<Item = (&'a [f64], f64)> {
+    (0..set.constraints()).map(move |i| (set.row(i), set.bounds()[i] - dot(set.row(i), x)))
+}
+
+/// Writes grad R(x) into `out`.
+fn gradient(set: &Polytope, x: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    for (row, slack) in slacks(set, x) {
+        let inverse = 1.0 / slack;
+        out.iter_mut().zip(row).for_each(|(o, a)| *o += inverse * a);
+    }
+}
+
+/// Writes the lower triangle of the Hessian of R at x into `out`, row after row.
+pub(super) fn hessian(set: &Polytope, x: &[f64], out: &mut [f64]) {
+    out.fill(0.0);
+    slacks(set, x).for_each(|(row, slack)| packed::rank_one(out, slack.powi(-2), row));
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn barriers() -> Vec<Barrier> {
-        let cut = Set::polytope(
+    /// The cube and the simplex (in the coordinates of its hull, all but the last) as polytopes.
+    pub fn cube_and_simplex(dim: usize) -> [Polytope; 2] {
+        let axis =
+            |i: usize, sign: f64| (0..dim).map(|j| if i == j { sign } else { 0.0 }).collect::<Vec<f64>>();
+        let cube: Vec<_> = (0..dim).flat_map(|i| [axis(i, 1.0), axis(i, -1.0)]).collect();
+        let mut corner: Vec<_> = (0..dim).map(|i| axis(i, -1.0)).collect();
+        corner.push(vec![1.0; dim]);
+        let mut bounds = vec![0.0; dim];
+        bounds.push(1.0);
+        [Polytope::new(&cube, &vec![1.0; 2 * dim]).unwrap(), Polytope::new(&corner, &bounds).unwrap()]
+    }
+
+    fn polytopes() -> Vec<Polytope> {
+        let cut = Polytope::new(
             &[
                 vec![1.0, 0.2, 0.0],
                 vec![-1.0, 0.0, 0.3],
@@ -221,51 +128,48 @@ mod tests {
                 vec![0.2, 0.0, -1.0],
             ],
             &[1.0, 1.0, 0.8, 1.0, 1.0, 0.7],
-        )
-        .unwrap();
-        [Set::Ball { dim: 3 }, Set::Box { dim: 3 }, Set::Simplex { vertices: 4 }, cut]
-            .iter()
-            .map(|set| Barrier::of(set).unwrap())
-            .collect()
+        );
+        cube_and_simplex(3).into_iter().chain(cut).collect()
     }
 
-    /// A point of the interior: `share` of the way from the start to where `push` would leave it.
-    fn inside(barrier: &Barrier, push: &[f64], share: f64) -> Vec<f64> {
-        let start = barrier.start();
+    fn value(set: &Polytope, x: &[f64]) -> f64 {
+        slacks(set, x).map(|(_, slack)| if slack > 0.0 { -slack.ln() } else { f64::INFINITY }).sum()
+    }
+
+    /// A point of the interior: `share` of the way from the centre to where `push` would leave it.
+    fn inside(set: &Polytope, push: &[f64], share: f64) -> Vec<f64> {
+        let at = |step: f64| set.centre().iter().zip(push).map(|(s, p)| s + step * p).collect::<Vec<f64>>();
         let mut step = 1.0;
-        loop {
-            let x: Vec<f64> = start.iter().zip(push).map(|(s, p)| s + step * p).collect();
-            if barrier.value(&x).is_finite() {
-                return start.iter().zip(push).map(|(s, p)| s + share * step * p).collect();
-            }
+        while !value(set, &at(step)).is_finite() {
             step *= 0.7;
         }
+        at(share * step)
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
 
-        /// Gradient and Hessian are derivatives, and |grad R|^2 in the dual local norm is at most nu.
+        /// Gradient and Hessian are derivatives, and |grad R|^2 in the dual local norm is at most nu, the number of rows.
         #[test]
         fn derivatives_are_derivatives(
             push in proptest::array::uniform3(-1.0f64..1.0), share in 0.0f64..0.9,
         ) {
-            for barrier in barriers() {
-                let (d, h) = (barrier.dim(), 1e-6);
-                let x = inside(&barrier, &push, share);
+            for set in polytopes() {
+                let (d, h) = (set.dim(), 1e-6);
+                let x = inside(&set, &push, share);
                 let (mut g, mut hess) = (vec![0.0; d], vec![0.0; packed::size(d)]);
-                barrier.gradient(&x, &mut g);
-                barrier.hessian(&x, &mut hess);
+                gradient(&set, &x, &mut g);
+                hessian(&set, &x, &mut hess);
                 for i in 0..d {
                     let mut ahead = x.clone();
                     ahead[i] += h;
                     let mut behind = x.clone();
                     behind[i] -= h;
-                    let slope = (barrier.value(&ahead) - barrier.value(&behind)) / (2.0 * h);
-                    prop_assert!((slope - g[i]).abs() <= 1e-4 * (1.0 + g[i].abs()), "{barrier:?} {slope} {}", g[i]);
+                    let slope = (value(&set, &ahead) - value(&set, &behind)) / (2.0 * h);
+                    prop_assert!((slope - g[i]).abs() <= 1e-4 * (1.0 + g[i].abs()), "{set:?} {slope} {}", g[i]);
                     let (mut ga, mut gb) = (vec![0.0; d], vec![0.0; d]);
-                    barrier.gradient(&ahead, &mut ga);
-                    barrier.gradient(&behind, &mut gb);
+                    gradient(&set, &ahead, &mut ga);
+                    gradient(&set, &behind, &mut gb);
                     for j in 0..d {
                         let bend = (ga[j] - gb[j]) / (2.0 * h);
                         prop_assert!((bend - packed::entry(&hess, i, j)).abs() <= 1e-4 * (1.0 + bend.abs()));
@@ -275,7 +179,7 @@ mod tests {
                 prop_assert!(packed::cholesky(&mut a, d).is_some());
                 let mut step = g.clone();
                 packed::solve(&a, &mut step);
-                prop_assert!(dot(&g, &step) <= barrier.nu() + 1e-9);
+                prop_assert!(dot(&g, &step) <= set.constraints() as f64 + 1e-9);
             }
         }
 
@@ -284,15 +188,14 @@ mod tests {
         fn newton_ends_where_the_gradient_vanishes(
             push in proptest::array::uniform3(-1.0f64..1.0), force in proptest::array::uniform3(-50.0f64..50.0),
         ) {
-            for barrier in barriers() {
-                let d = barrier.dim();
-                let mut x = inside(&barrier, &push, 0.9);
-                let mut newton = Newton::new(d);
-                let iterations = newton.minimise(&barrier, &force, &mut x).unwrap();
-                prop_assert!(iterations <= 60);
-                let mut g = vec![0.0; d];
-                barrier.gradient(&x, &mut g);
-                prop_assert!(g.iter().zip(&force).all(|(g, f)| (g + f).abs() < 1e-8 * (1.0 + f.abs())), "{barrier:?}");
+            for set in polytopes() {
+                let mut x = inside(&set, &push, 0.9);
+                let mut newton = Newton::new(&set);
+                let iterations = newton.minimise(&force, &mut x).unwrap();
+                prop_assert!(iterations <= 60 && newton.is_inside(&x));
+                let mut g = vec![0.0; set.dim()];
+                gradient(&set, &x, &mut g);
+                prop_assert!(g.iter().zip(&force).all(|(g, f)| (g + f).abs() < 1e-8 * (1.0 + f.abs())), "{set:?}");
             }
         }
     }

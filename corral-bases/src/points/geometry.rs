@@ -4,14 +4,15 @@
 use corral_core::Set;
 use corral_core::set::SetError;
 
-use super::barrier::{Barrier, Newton, NewtonError};
+use super::barrier::{Newton, NewtonError};
 use crate::regression::{dot, packed};
 
 /// The FTRL point x = argmin <linear, x> + R(x) and a factor A of the Hessian A A^T at x. Coordinates are those of the
 /// affine hull (the first K - 1 on the simplex).
 #[derive(Debug, Clone)]
 pub(crate) struct Leader {
-    barrier: Barrier,
+    /// The parameter of the barrier: |grad R(x)|^2 in the dual local norm is at most nu.
+    pub(crate) nu: f64,
     form: Form,
     /// x, in coordinates of the affine hull.
     pub(crate) point: Vec<f64>,
@@ -35,26 +36,31 @@ impl Leader {
     /// # Errors
     /// The set has no barrier.
     pub(crate) fn new(set: &Set) -> Result<Self, SetError> {
-        let barrier = Barrier::of(set)?;
-        let d = barrier.dim();
-        let form = match &barrier {
-            Barrier::Ball { .. } => Form::Ball { direction: vec![0.0; d], q: 2.0 },
-            Barrier::Box { .. } => Form::Box { roots: vec![0.0; d] },
-            Barrier::Simplex { .. } => {
-                Form::Simplex { last: 0.0, pivots: vec![0.0; d], columns: vec![0.0; d] }
+        set.check()?;
+        let d = set.affine_dim();
+        let zeros = || vec![0.0; d];
+        let (nu, form) = match set {
+            // -ln(1 - |x|^2)
+            Set::Ball { .. } => (1.0, Form::Ball { direction: zeros(), q: 2.0 }),
+            // -sum ln(1 - x_i^2)
+            Set::Box { dim } => (*dim as f64, Form::Box { roots: zeros() }),
+            // -sum ln x_i, with x_K = 1 - the others
+            Set::Simplex { vertices } => {
+                (*vertices as f64, Form::Simplex { last: 0.0, pivots: zeros(), columns: zeros() })
             }
-            Barrier::Polytope(_) => {
-                let mut newton = Newton::new(d);
-                let mut start = barrier.start();
-                newton.minimise(&barrier, &vec![0.0; d], &mut start).map_err(|e| SetError::Iterations {
+            // -sum ln(b_i - <a_i, x>)
+            Set::Polytope(polytope) => {
+                let mut newton = Newton::new(polytope);
+                let mut start = polytope.centre().to_vec();
+                newton.minimise(&zeros(), &mut start).map_err(|e| SetError::Iterations {
                     what: "the search of the analytic centre",
                     iterations: e.iterations,
                 })?;
-                Form::Newton { newton: Box::new(newton), start }
+                (polytope.constraints() as f64, Form::Newton { newton: Box::new(newton), start })
             }
+            other => return Err(SetError::Unsupported { what: "a barrier", kind: other.kind() }),
         };
-        let point = barrier.start();
-        let mut leader = Self { barrier, form, point };
+        let mut leader = Self { nu, form, point: zeros() };
         leader.reset();
         Ok(leader)
     }
@@ -63,16 +69,12 @@ impl Leader {
         self.point.len()
     }
 
-    pub(crate) fn nu(&self) -> f64 {
-        self.barrier.nu()
-    }
-
     /// Back to the analytic centre.
     pub(crate) fn reset(&mut self) {
         if let Form::Newton { newton, start } = &mut self.form {
             self.point.copy_from_slice(start);
             // The Hessian has a factor in the interior.
-            let _ = newton.refactor(&self.barrier, &self.point);
+            let _ = newton.refactor(&self.point);
         } else {
             // Closed forms do not fail.
             let _ = self.follow(&vec![0.0; self.point.len()], 0.0);
@@ -85,13 +87,11 @@ impl Leader {
     /// The point is not in the interior.
     pub(crate) fn resume(&mut self, point: &[f64]) -> Result<(), SetError> {
         if let Form::Newton { newton, .. } = &mut self.form {
-            if !self.barrier.value(point).is_finite() {
+            if !newton.is_inside(point) {
                 return Err(SetError::CentreOutside { radius: 0.0 });
             }
             self.point.copy_from_slice(point);
-            newton
-                .refactor(&self.barrier, &self.point)
-                .ok_or(SetError::Singular { pivot: 0.0, column: 0 })?;
+            newton.refactor(&self.point).ok_or(SetError::Singular { pivot: 0.0, column: 0 })?;
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Leader {
             Form::Newton { newton, .. } => {
                 let linear: Vec<f64> = force.iter().map(|f| rate * f).collect();
                 let mut x = self.point.clone();
-                newton.minimise(&self.barrier, &linear, &mut x)?;
+                newton.minimise(&linear, &mut x)?;
                 self.point = x;
             }
         }
@@ -239,7 +239,36 @@ fn follow_simplex(force: &[f64], rate: f64, x: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::points::barrier::{self, tests::cube_and_simplex};
     use proptest::prelude::*;
+
+    /// A A^T is the `hessian` there, and |grad R|^2 in the dual local norm is at most nu.
+    fn agrees(leader: &Leader, hessian: &[f64], force: &[f64], rate: f64) -> Result<(), TestCaseError> {
+        let d = force.len();
+        // A A^T by columns: stretch of the basis gives A.
+        let column = |i: usize| {
+            let u: Vec<f64> = (0..d).map(|j| f64::from(i == j)).collect();
+            let mut out = vec![0.0; d];
+            leader.stretch(&u, &mut out);
+            out
+        };
+        let columns: Vec<Vec<f64>> = (0..d).map(column).collect();
+        let at = |i, j| packed::entry(hessian, i, j);
+        for i in 0..d {
+            for j in 0..d {
+                let h: f64 = columns.iter().map(|c| c[i] * c[j]).sum();
+                let scale = (at(i, i) * at(j, j)).sqrt();
+                prop_assert!((h - at(i, j)).abs() < 1e-6 * scale, "{leader:?}");
+            }
+        }
+        let mut factor = hessian.to_vec();
+        prop_assert!(packed::cholesky(&mut factor, d).is_some());
+        let gradient: Vec<f64> = force.iter().map(|f| rate * f).collect();
+        let mut step = gradient.clone();
+        packed::solve(&factor, &mut step);
+        prop_assert!(dot(&gradient, &step) <= leader.nu + 1e-9);
+        Ok(())
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(100))]
@@ -250,36 +279,38 @@ mod tests {
             force in proptest::collection::vec(-20.0f64..20.0, 1..6), rate in prop_oneof![Just(0.01), Just(0.3), Just(3.0)],
         ) {
             let d = force.len();
-            for set in [Set::Ball { dim: d }, Set::Box { dim: d }, Set::Simplex { vertices: d + 1 }] {
-                let mut leader = Leader::new(&set).unwrap();
+            let linear: Vec<f64> = force.iter().map(|f| rate * f).collect();
+            let mut hessian = vec![0.0; packed::size(d)];
+            let closed = [Set::Box { dim: d }, Set::Simplex { vertices: d + 1 }];
+            for (set, polytope) in closed.iter().zip(cube_and_simplex(d)) {
+                let mut leader = Leader::new(set).unwrap();
                 leader.follow(&force, rate).unwrap();
-                let barrier = Barrier::of(&set).unwrap();
-                let mut x = barrier.start();
-                let linear: Vec<f64> = force.iter().map(|f| rate * f).collect();
-                Newton::new(d).minimise(&barrier, &linear, &mut x).unwrap();
+                let mut x = polytope.centre().to_vec();
+                Newton::new(&polytope).minimise(&linear, &mut x).unwrap();
                 for (a, b) in leader.point.iter().zip(&x) {
                     prop_assert!((a - b).abs() < 1e-9, "{} {a} {b}", set.kind());
                 }
-                let mut hessian = vec![0.0; packed::size(d)];
-                barrier.hessian(&x, &mut hessian);
-                // A A^T by columns: stretch of the basis gives A.
-                let columns: Vec<Vec<f64>> = (0..d)
-                    .map(|i| {
-                        let u: Vec<f64> = (0..d).map(|j| f64::from(i == j)).collect();
-                        let mut out = vec![0.0; d];
-                        leader.stretch(&u, &mut out);
-                        out
-                    })
-                    .collect();
-                for i in 0..d {
-                    for j in 0..d {
-                        let h: f64 = columns.iter().map(|c| c[i] * c[j]).sum();
-                        let at = |i, j| packed::entry(&hessian, i, j);
-                        let scale = (at(i, i) * at(j, j)).sqrt();
-                        prop_assert!((h - at(i, j)).abs() < 1e-6 * scale, "{}", set.kind());
-                    }
-                }
+                barrier::hessian(&polytope, &x, &mut hessian);
+                agrees(&leader, &hessian, &force, rate)?;
             }
+        }
+
+        /// On the ball the gradient 2 x/(1 - |x|^2) of the barrier balances the force, and A A^T is its Hessian.
+        #[test]
+        fn the_leader_of_the_ball_is_where_the_gradient_vanishes(
+            force in proptest::collection::vec(-20.0f64..20.0, 1..6), rate in prop_oneof![Just(0.01), Just(0.3), Just(3.0)],
+        ) {
+            let mut leader = Leader::new(&Set::Ball { dim: force.len() }).unwrap();
+            leader.follow(&force, rate).unwrap();
+            let x = &leader.point;
+            let slack = 1.0 - dot(x, x);
+            for (x, f) in x.iter().zip(&force) {
+                prop_assert!((2.0 * x / slack + rate * f).abs() < 1e-9 * (1.0 + (rate * f).abs()), "{x} {f}");
+            }
+            let mut hessian = vec![0.0; packed::size(force.len())];
+            packed::set_diagonal(&mut hessian, 2.0 / slack);
+            packed::rank_one(&mut hessian, 4.0 / (slack * slack), x);
+            agrees(&leader, &hessian, &force, rate)?;
         }
 
         /// <A u, A^{-T} v> = <u, v> on every kind of set.

@@ -54,7 +54,6 @@ mod sparse;
 mod tests;
 
 pub use affine::AffineMap;
-pub use barrier::{Barrier, Newton, NewtonError};
 pub use bgd::{Bgd, BgdParams, BgdWork};
 pub use frame::{PointBase, PointRule};
 pub use glm::{GlmOful, GlmOfulParams, GlmWork};

@@ -40,7 +40,7 @@ base! {
 /// 2 d sqrt(2 nu T ln T).
 fn bound_over(set: &Set, setup: &Setup) -> Option<RegretBound> {
     let leader = Leader::new(set).ok()?;
-    let scale = 2.0 * leader.dim() as f64 * (2.0 * leader.nu() * bound_horizon(setup).ln()).sqrt();
+    let scale = 2.0 * leader.dim() as f64 * (2.0 * leader.nu * bound_horizon(setup).ln()).sqrt();
     Some(RegretBound::new(scale, 0.5))
 }
 
@@ -69,7 +69,7 @@ pub struct ScribleWork {
 impl Scrible {
     fn set_rate(&mut self) {
         let leader = &self.work.leader;
-        let (d, nu, range) = (leader.dim() as f64, leader.nu(), self.clock.range);
+        let (d, nu, range) = (leader.dim() as f64, leader.nu, self.clock.range);
         let rounds = horizon_or_doubling(&self.clock);
         // eta = min{ sqrt(nu ln T/(2 d^2 rho T)), 1/(4 d rho) }   docs/bases.md#scrible
         let free = self.rule.rate.or(|| (nu * rounds.ln() / (2.0 * d * d * rounds)).sqrt()) / range.sqrt();

@@ -70,16 +70,9 @@ pub(crate) fn rank_one(matrix: &mut [f64], factor: f64, x: &[f64]) {
 
 /// A = value I.
 pub(crate) fn set_diagonal(matrix: &mut [f64], value: f64) {
-    fill_diagonal(matrix, std::iter::repeat(value), 0.0);
-}
-
-/// Writes `diagonal` where it is, and `below` elsewhere.
-pub(crate) fn fill_diagonal(matrix: &mut [f64], diagonal: impl Iterator<Item = f64>, below: f64) {
-    matrix.fill(below);
-    for (i, value) in diagonal.enumerate() {
-        let Some(cell) = matrix.get_mut(size(i) + i) else { break };
-        *cell = value;
-    }
+    let len = matrix.len();
+    matrix.fill(0.0);
+    (0..).map(|i| size(i) + i).take_while(|at| *at < len).for_each(|at| matrix[at] = value);
 }
 
 /// The factor L of A = L L^T, in place. `None` where A is not positive definite (`matrix` is spoilt then).
