@@ -1,5 +1,6 @@
 //! What Corral is told before the first round.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{LossDomain, ParamError};
@@ -129,12 +130,13 @@ impl Step {
 }
 
 /// How long the game is. In a spec: a number of rounds, `"restart"` or `"unknown"`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "a horizon must be a number of rounds, \"restart\" or \"unknown\""
+)]
 pub enum Horizon {
-    /// T rounds. Rounds beyond are played with the same gamma and beta and with rates that fall as if twice as long a game had
-    /// been told, by bases over arms that take the game to be twice as long too, and by others that keep the rates of their last
-    /// round; the theorem says nothing of them.
-    Known(u64),
     /// Epochs of 64, 128, 256, ... rounds; everything starts over with each, the bases too. Where the regret of one
     /// epoch is of order sqrt(T), this costs a factor of sqrt(2)/(sqrt(2) - 1) = 3.41.
     #[default]
@@ -142,11 +144,18 @@ pub enum Horizon {
     /// Not known, and nobody is restarted: not Algorithm 1 any more, but its step with a rate that falls
     /// ([`Practical`](crate::masters::Practical)). A spec of `corral` may say it; [`Corral`](crate::Corral) itself refuses it.
     Unknown,
+    /// T rounds. Rounds beyond are played with the same gamma and beta and with rates that fall as if twice as long a game had
+    /// been told, by bases over arms that take the game to be twice as long too, and by others that keep the rates of their last
+    /// round; the theorem says nothing of them.
+    #[serde(untagged)]
+    Known(u64),
 }
 
 /// The learning rate eta: a trade-off, not a nuisance. Large rates follow the leader fast, and starve slow starters.
 /// In a spec: a name, `{ scaled = 3 }`, `{ theory = { alpha = 0.5, regret = 100 } }`, `{ fixed = 0.1 }`, or a number.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema), schemars(rename = "Rate", transform = or_number))]
+#[serde(remote = "Self", rename_all = "kebab-case")]
 pub enum Rate {
     /// 1/sqrt(T): patient with slow starters.
     #[default]
@@ -235,127 +244,40 @@ impl Rate {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(untagged)]
-enum HorizonSpec {
-    Rounds(u64),
-    Name(HorizonName),
-}
-
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-enum HorizonName {
-    Restart,
-    Unknown,
-}
-
-impl Serialize for Horizon {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Known(rounds) => HorizonSpec::Rounds(*rounds),
-            Self::Restart => HorizonSpec::Name(HorizonName::Restart),
-            Self::Unknown => HorizonSpec::Name(HorizonName::Unknown),
-        }
-        .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Horizon {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let spec = HorizonSpec::deserialize(deserializer).map_err(|_| {
-            serde::de::Error::custom("a horizon must be a number of rounds, \"restart\" or \"unknown\"")
-        })?;
-        Ok(match spec {
-            HorizonSpec::Rounds(rounds) => Self::Known(rounds),
-            HorizonSpec::Name(HorizonName::Restart) => Self::Restart,
-            HorizonSpec::Name(HorizonName::Unknown) => Self::Unknown,
-        })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(untagged)]
-enum RateSpec {
-    Number(f64),
-    Named(RateName),
-}
-
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-enum RateName {
-    Balanced,
-    Fast,
-    Eager,
-    Scaled(f64),
-    MasterOptimal,
-    Theory { alpha: f64, regret: f64 },
-    Fixed(f64),
-}
-
 impl Serialize for Rate {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match *self {
-            Self::Balanced => RateName::Balanced,
-            Self::Fast => RateName::Fast,
-            Self::Eager => RateName::Eager,
-            Self::Scaled(scale) => RateName::Scaled(scale),
-            Self::MasterOptimal => RateName::MasterOptimal,
-            Self::Theory { alpha, regret } => RateName::Theory { alpha, regret },
-            Self::Fixed(rate) => RateName::Fixed(rate),
-        }
-        .serialize(serializer)
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, to)
     }
 }
 
 impl<'de> Deserialize<'de> for Rate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Number(f64),
+            Named(#[serde(with = "Rate")] Rate),
+        }
         // A snapshot says which variant follows; a spec is recognised by what it looks like.
-        let spec = if deserializer.is_human_readable() {
-            RateSpec::deserialize(deserializer)
+        let rate = if from.is_human_readable() {
+            Written::deserialize(from).map(|written| match written {
+                Written::Number(rate) => Self::Fixed(rate),
+                Written::Named(rate) => rate,
+            })
         } else {
-            RateName::deserialize(deserializer).map(RateSpec::Named)
+            Self::deserialize(from)
         };
-        let spec = spec.map_err(|_| {
-            serde::de::Error::custom(
+        rate.map_err(|_| {
+            D::Error::custom(
                 "a rate must be balanced, fast, eager, master-optimal, a number, { fixed = number }, \
                  { scaled = number } or { theory = { alpha = number, regret = number } }",
             )
-        })?;
-        Ok(match spec {
-            RateSpec::Number(rate) | RateSpec::Named(RateName::Fixed(rate)) => Self::Fixed(rate),
-            RateSpec::Named(RateName::Balanced) => Self::Balanced,
-            RateSpec::Named(RateName::Fast) => Self::Fast,
-            RateSpec::Named(RateName::Eager) => Self::Eager,
-            RateSpec::Named(RateName::Scaled(scale)) => Self::Scaled(scale),
-            RateSpec::Named(RateName::MasterOptimal) => Self::MasterOptimal,
-            RateSpec::Named(RateName::Theory { alpha, regret }) => Self::Theory { alpha, regret },
         })
     }
 }
 
-/// A spec writes these types as their `...Spec`: so their schema is that one's.
+/// In a spec a number stands for itself.
 #[cfg(feature = "describe")]
-mod schema {
-    use schemars::{JsonSchema, Schema, SchemaGenerator};
-
-    use super::{Horizon, HorizonSpec, Rate, RateSpec};
-
-    macro_rules! as_written {
-        ($type:ty, $written:ty, $name:literal) => {
-            impl JsonSchema for $type {
-                fn schema_name() -> std::borrow::Cow<'static, str> {
-                    $name.into()
-                }
-                fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-                    <$written>::json_schema(generator)
-                }
-            }
-        };
-    }
-    as_written!(Rate, RateSpec, "Rate");
-    as_written!(Horizon, HorizonSpec, "Horizon");
+fn or_number(schema: &mut schemars::Schema) {
+    *schema = schemars::json_schema!({ "anyOf": [{ "type": "number", "format": "double" }, schema] });
 }
