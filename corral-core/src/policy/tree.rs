@@ -99,21 +99,14 @@ impl Tree {
 
     /// The longest path from the root to a leaf, in splits.
     pub fn depth(&self) -> usize {
-        let mut deepest = 0;
-        // The right side of each split on the path to the node at hand, nearest last.
-        let mut path: Vec<usize> = Vec::new();
-        for (at, node) in self.0.iter().enumerate() {
-            // A node that is the right side of an ancestor has that ancestor's depth plus one.
-            while path.len() > deepest_ancestor(&path, at) {
-                path.pop();
-            }
-            if node.feature == LEAF {
-                deepest = deepest.max(path.len());
-            } else {
-                path.push(node.next as usize);
-            }
+        self.depth_from(0)
+    }
+
+    fn depth_from(&self, at: usize) -> usize {
+        match self.0[at] {
+            Packed { feature: LEAF, .. } => 0,
+            Packed { next, .. } => 1 + self.depth_from(at + 1).max(self.depth_from(next as usize)),
         }
-        deepest
     }
 
     /// One more than the largest feature that is asked for; 0 for a leaf.
@@ -149,12 +142,6 @@ impl Tree {
         grow(depth, actions, None, &mut cell, &mut nodes, rng);
         Self::from_nodes(&nodes)
     }
-}
-
-/// How many entries of `path` are still ancestors of the node at `at`: those whose right side begins after it, or at
-/// it (then `at` is that right side, and the split itself stays).
-fn deepest_ancestor(path: &[usize], at: usize) -> usize {
-    path.iter().rposition(|right| *right >= at).map_or(0, |i| i + 1)
 }
 
 /// Appends a random full subtree.
@@ -240,16 +227,12 @@ impl Builder<'_> {
         self.path.pop();
 
         match decided {
-            Some(true) => {
-                self.out.truncate(middle);
-                self.remove(start, 1);
-            }
             Some(false) => self.remove(start, middle - start),
-            None if self.same(start + 1, middle) => {
+            None if !self.same(start + 1, middle) => self.out[start].next = middle as u32,
+            _ => {
                 self.out.truncate(middle);
                 self.remove(start, 1);
             }
-            None => self.out[start].next = middle as u32,
         }
         Ok(())
     }

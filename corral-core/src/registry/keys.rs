@@ -9,24 +9,15 @@ use serde::de::{
 };
 
 /// What went wrong while reading parameters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(super) enum KeyError {
     /// A key that the parameters do not have, and those they have.
+    #[error("unknown key {key:?}")]
     Unknown { key: String, known: &'static [&'static str] },
     /// Anything else, in serde's words.
+    #[error("{}", .0.trim_end())]
     Other(String),
 }
-
-impl fmt::Display for KeyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { key, .. } => write!(f, "unknown key {key:?}"),
-            Self::Other(why) => f.write_str(why.trim_end()),
-        }
-    }
-}
-
-impl std::error::Error for KeyError {}
 
 impl de::Error for KeyError {
     fn custom<T: fmt::Display>(why: T) -> Self {
