@@ -23,15 +23,6 @@ params! {
 }
 
 impl Builds for HardnessParams {
-    const ENTRY: Entry = Entry {
-        name: "hardness",
-        summary: "the hardness theorem's pair: four arms with fixed losses 0.1 to 0.4; run with its two bases",
-        source: "the paper, hardness theorem",
-        fits: "stochastic; no master over hardness-first and hardness-second has less than linear regret",
-        cost: "O(1)",
-        ..OVER_ARMS
-    };
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let (losses, which) = self.draw(ask.rng);
         ask.game(deterministic(losses.to_vec()).with_fact("environment", f64::from(which)))
@@ -57,7 +48,7 @@ impl HardnessParams {
     }
 }
 
-crate::world::rows![HardnessParams];
+crate::world::rows! { "hardness": HardnessParams }
 
 #[cfg(test)]
 mod tests {

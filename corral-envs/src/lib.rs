@@ -27,8 +27,9 @@
 //!
 //! An environment draws one number a round and derives the round from it ([`Draw`]), so that every learner of a seed
 //! faces the same world. [`build`] knows environments by name ([`REGISTRY`]), [`induce`] puts E' around one, [`delay`]
-//! makes feedback late outside of it, [`alone`] runs a learner in one and measures its regret.
-
+//! makes feedback late outside of it, [`alone`] runs a learner in one and measures its regret. K arms, d features, T rounds:
+//!
+#![doc = include_str!("worlds.md")]
 #![forbid(unsafe_code)]
 
 mod alone;

@@ -3,7 +3,6 @@
 pub(crate) use std::sync::Arc;
 
 pub(crate) use corral_core::params::Bounds;
-pub(crate) use corral_core::registry::Entry;
 pub(crate) use corral_core::vectors::dot;
 pub(crate) use corral_core::{
     Arm, Context, ContextSampler, ContextShape, LossDomain, ParamError, Policy, Rng, Set, Setup, memory,
@@ -15,4 +14,4 @@ pub(crate) use crate::bandit::{Game, Round, coin};
 pub(crate) use crate::draw::{Draw, Stream};
 pub(crate) use crate::environment::EnvError;
 pub(crate) use crate::regret::{ArmSums, CellSums};
-pub(crate) use crate::world::{Ask, Builds, CONTEXTUAL, OVER_ARMS, World};
+pub(crate) use crate::world::{Ask, Builds, World};

@@ -58,3 +58,15 @@ pub fn build(name: &str, params: &toml::Table, rounds: u64, rng: &mut dyn Rng) -
         World::Points(world) => World::Points(Box::new(Rescaled::new(world, scale).map_err(|e| refuse(&e))?)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_lists_the_environments() {
+        let rows =
+            include_str!("worlds.md").lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        assert!(rows.map(|(name, _)| name).eq(entries().map(|entry| entry.name)));
+    }
+}

@@ -1,7 +1,7 @@
 //! How environments are built from parameters: what each of them says of itself, and a row of the registry of it.
 
 use corral_core::params::Params;
-use corral_core::registry::{BuildError, Entry, Kind, Registry, Row, read};
+use corral_core::registry::{BuildError, Entry, Registry, Row, read, table};
 use corral_core::{Arm, Context, Point, Rng, Setup};
 
 use crate::bandit::{Bandit, Game};
@@ -69,33 +69,23 @@ impl Ask<'_> {
 
 /// Parameters of an environment.
 pub(crate) trait Builds: Params {
-    /// What is said of the environment.
-    const ENTRY: Entry;
-    /// Keys, as TOML, that build it.
-    const EXAMPLE: &'static str = "";
-
     /// The world that they describe.
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError>;
 }
 
-/// What is said of a world of arms.
-pub(crate) const OVER_ARMS: Entry = Entry { kind: Kind::Arms, ..Entry::EMPTY };
-
-/// What is said of a world of arms with contexts.
-pub(crate) const CONTEXTUAL: Entry = Entry { kind: Kind::Contextual, ..Entry::EMPTY };
-
-/// The row of the environment with the parameters `P` that `entry` describes and `example` builds.
-pub(crate) const fn row<P: Builds>((entry, example): (Entry, &'static str)) -> Row<Build> {
+/// The row of the environment `name` with the parameters `P`, which `example` builds.
+pub(crate) const fn row<P: Builds>(name: &'static str, example: &'static str) -> Row<Build> {
+    let [summary, source, fits, cost, kind] = table::cells(include_str!("worlds.md"), name);
+    let entry = Entry { name, summary, source, fits, cost, kind: table::kind(kind), ..Entry::EMPTY };
     Row::of::<P>(entry, Build { example, make: make::<P> })
 }
 
-/// The rows of parameters; `Params(ANOTHER)` is another entry, with its example, of the same parameters.
+/// The environments of a folder: the name of each, its parameters, and the keys, as TOML, that build it where it cannot do
+/// without.
 macro_rules! rows {
-    (@of $params:ident) => { (<$params as crate::world::Builds>::ENTRY, <$params as crate::world::Builds>::EXAMPLE) };
-    (@of $params:ident $other:ident) => { $other };
-    ($($params:ident $(($other:ident))?),* $(,)?) => {
+    ($($name:literal: $params:ident $(= $example:literal)?),* $(,)?) => {
         pub(crate) const ROWS: &[corral_core::registry::Row<crate::world::Build>] =
-            &[$( crate::world::row::<$params>(crate::world::rows!(@of $params $($other)?)) ),*];
+            &[$( const { crate::world::row::<$params>($name, concat!($($example)?)) } ),*];
     };
 }
 pub(crate) use rows;

@@ -77,7 +77,7 @@ impl Plan {
         let (master, mut keys) = match (style.master, style.preset) {
             (Some(given), "practical") => convert::named("master", given)?,
             (Some(_), _) => return Err(Error::value("give preset or master, not both")),
-            (None, "practical") => (PracticalRule::ENTRY.name.to_owned(), toml::Table::new()),
+            (None, "practical") => (PracticalRule::NAME.to_owned(), toml::Table::new()),
             (None, "paper") => {
                 // Epochs that double, where nobody knows the horizon: the theorem's way.
                 let restart = ("horizon".to_owned(), toml::Value::from("restart"));
@@ -85,7 +85,7 @@ impl Plan {
             }
             (None, other) => return Err(Unknown::new("preset", other, ["practical", "paper"]).into()),
         };
-        let preset = if master == PracticalRule::ENTRY.name {
+        let preset = if master == PracticalRule::NAME {
             EnsembleParams::practical(if matches!(space, Space::Arms(_)) { Kind::Arms } else { Kind::Points })
         } else {
             EnsembleParams::default()

@@ -130,7 +130,7 @@ fn plain_base<D: Decision>(spec: &BaseSpec, setup: &Setup, plugins: &Plugins) ->
 }
 
 fn band<D: Decision>(spec: &BandSpec, setup: &Setup, plugins: &Plugins) -> Result<Band<D>, SpecError> {
-    let practical = spec.master == PracticalRule::ENTRY.name;
+    let practical = spec.master == PracticalRule::NAME;
     let preset = if practical { EnsembleParams::practical(D::KIND) } else { EnsembleParams::default() };
     // The practical band needs no horizon; whoever in it can do without one is not told.
     let known = setup;

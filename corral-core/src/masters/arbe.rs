@@ -144,16 +144,7 @@ impl ArbeRule {
 impl Rule for ArbeRule {
     type Params = ArbeParams;
 
-    const ENTRY: Entry = Entry {
-        name: "arbe",
-        summary: "draws bases so that their candidate bounds are balanced, drops those that break theirs, plays one whose gap is verified",
-        source: "Pacchiano, Dann, Gentile 2022, Best of both worlds model selection",
-        regret: "about d^2 sqrt(M T) for the first base whose bound d sqrt(n) holds; M ln^2 T/gap once a gap is seen",
-        fits: "feed weighted; any losses; nested bases with candidate bounds",
-        cost: "O(M), two square roots a base",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "arbe";
 
     fn new(params: &ArbeParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bounds = setup.bounds_or(params.bounds.as_deref())?;

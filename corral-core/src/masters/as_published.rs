@@ -207,16 +207,7 @@ fn minimise(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> f64 {
 impl Rule for AsPublishedRule {
     type Params = AsPublishedParams;
 
-    const ENTRY: Entry = Entry {
-        name: "corral-as-published",
-        summary: "Corral by the rules of a public program, which are not the paper's",
-        source: "the public programs named by its rules",
-        regret: "no theorem",
-        fits: "the reproduction of published figures",
-        cost: "O(M) per step of a bisection, some 20 to 50 steps",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "corral-as-published";
 
     fn new(params: &AsPublishedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         require(params.rules != CorralProgram::Paper, "rules", "paper", "those of a public program")?;

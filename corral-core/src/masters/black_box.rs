@@ -101,16 +101,7 @@ pub fn share_beside_candidate(t: f64, outer: f64, c1: f64, lead: f64, stretch: f
 impl Rule for BlackBoxRule {
     type Params = BlackBoxParams;
 
-    const ENTRY: Entry = Entry {
-        name: "black-box",
-        summary: "a candidate base beside EXP3 over the others; the candidate changes when another is played most",
-        source: "Dann, Wei, Zimmert 2023, A blackbox approach to best of both worlds in bandits and beyond",
-        regret: "sqrt(M T ln M) against the best base inside the band, M ln M ln T/gap where losses are stochastic",
-        fits: "feed weighted; any losses; unknown horizon",
-        cost: "O(M), one exponential a base",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "black-box";
 
     fn new(params: &BlackBoxParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let zeros = vec![0.0; setup.bases];

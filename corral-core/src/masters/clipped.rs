@@ -75,16 +75,7 @@ impl ClippedRule {
 impl Rule for ClippedRule {
     type Params = ClippedParams;
 
-    const ENTRY: Entry = Entry {
-        name: "corral-clipped",
-        summary: "Corral over the clipped simplex",
-        source: "after Lee, Luo, Wei, Zhang 2020, Bias no more",
-        regret: "Corral's, with high probability (derived for bandits, not for bases)",
-        fits: "feed weighted; any losses; known horizon",
-        cost: "O(M)",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "corral-clipped";
 
     fn new(params: &ClippedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let horizon = setup.known_horizon("known where p is clipped")?;

@@ -5,7 +5,6 @@ use super::clipped::{ClippedParams, ClippedRule};
 use super::practical::{Fall, Practical, PracticalParams};
 use super::{Listed, MasterSetup, Ruled};
 use crate::params::Bounds;
-use crate::registry::{Entry, Status};
 use crate::{CorralParams, Horizon, Master, ParamError, Rate, Step, require};
 
 crate::params! {
@@ -36,16 +35,7 @@ crate::params! {
 impl Listed for CorralSpec {
     type Params = Self;
 
-    const ENTRY: Entry = Entry {
-        name: "corral",
-        summary: "mirror descent with the log barrier, and rates that grow where probabilities fall",
-        source: "Agarwal, Luo, Neyshabur, Schapire 2017, Corralling a Band of Bandit Algorithms",
-        regret: "M ln T/eta + T eta - E[rho]/(40 eta ln T): the best base run alone, if bases are stable",
-        fits: "feed weighted (the theorem) or raw (stochastic bases); any losses",
-        cost: "O(M) up to 256 bases; independent of M from there on",
-        status: Status::Paper,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "corral";
 
     fn build(spec: Self, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
         setup.check()?;

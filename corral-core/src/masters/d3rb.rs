@@ -112,20 +112,7 @@ fn estimate(params: &D3rbParams, plays: f64, gap: f64, rate: &mut f64, potential
 impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
     type Params = D3rbParams;
 
-    const ENTRY: Entry = Entry {
-        name: if ESTIMATED { "ed2rb" } else { "d3rb" },
-        summary: if ESTIMATED {
-            "balances regret rates that are estimated from the data"
-        } else {
-            "balances regret rates that are doubled when the data refute them"
-        },
-        source: "Pacchiano, Dann, Gentile 2024, Data-driven online model selection with regret guarantees",
-        regret: "about d M sqrt(T) + d^2 sqrt(M T), d the best base's realised rate; stochastic losses only",
-        fits: "feed raw; stochastic losses",
-        cost: "O(M)",
-        status: Status::FromMemory,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = if ESTIMATED { "ed2rb" } else { "d3rb" };
 
     fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let rate = params.least_rate;

@@ -67,16 +67,7 @@ fn each(
 impl Rule for DynamicBalancingRule {
     type Params = DynamicBalancingParams;
 
-    const ENTRY: Entry = Entry {
-        name: "dynamic-balancing",
-        summary: "balances candidate regret bounds among the bases that keep theirs at present",
-        source: "Cutkosky, Dann, Das, Gentile, Pacchiano, Purohit 2021, Dynamic balancing for model selection in bandits and RL",
-        regret: "about M d sqrt(T) + d^2 sqrt(M T) for the best base whose bound d sqrt(n) holds, less where gaps are large",
-        fits: "feed raw; stochastic losses, candidate bounds",
-        cost: "O(M)",
-        status: Status::FromMemory,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "dynamic-balancing";
 
     const CERTAIN: bool = true;
 

@@ -58,16 +58,7 @@ impl EtaGridRule {
 impl Rule for EtaGridRule {
     type Params = EtaGridParams;
 
-    const ENTRY: Entry = Entry {
-        name: "eta-grid",
-        summary: "log-barrier descents with several learning rates on the same estimates, and a hedge over them",
-        source: "a heuristic of this project, after Agarwal, Luo, Neyshabur, Schapire 2017",
-        regret: "no theorem",
-        fits: "feed raw or weighted; known horizon; bases that learn fast",
-        cost: "O(G M)",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "eta-grid";
 
     fn new(params: &EtaGridParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let horizon = setup.known_horizon("known")?;

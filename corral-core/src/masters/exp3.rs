@@ -62,15 +62,7 @@ impl Exp3Rule {
 impl Rule for Exp3Rule {
     type Params = Exp3Params;
 
-    const ENTRY: Entry = Entry {
-        name: "exp3",
-        summary: "exponential weights over the bases' estimated losses",
-        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, The nonstochastic multiarmed bandit problem",
-        regret: "sqrt(2 T M ln M) against each base's actual run; nothing against the base run alone",
-        fits: "feed raw or weighted; any losses",
-        cost: "O(M), one exponential (M when T is not known)",
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "exp3";
 
     fn new(params: &Exp3Params, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases as f64;

@@ -46,16 +46,7 @@ pub struct Exp3PRule {
 impl Rule for Exp3PRule {
     type Params = Exp3PParams;
 
-    const ENTRY: Entry = Entry {
-        name: "exp3-p",
-        summary: "exponential weights over optimistic gains, with high probability",
-        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002; Bubeck, Cesa-Bianchi 2012, section 3.3",
-        regret: "O(sqrt(T M ln(M/delta))) against each base's actual run, with probability 1 - delta",
-        fits: "feed raw or weighted; any losses; known horizon",
-        cost: "O(M), a few exponentials",
-        status: Status::FromMemory,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "exp3-p";
 
     fn new(params: &Exp3PParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases as f64;

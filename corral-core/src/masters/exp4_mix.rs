@@ -45,16 +45,7 @@ pub struct Exp4MixRule {
 impl Rule for Exp4MixRule {
     type Params = Exp4MixParams;
 
-    const ENTRY: Entry = Entry {
-        name: "exp4-mix",
-        summary: "EXP4 over the bases with uniform exploration, so that each keeps learning",
-        source: "Maillard, Munos 2011, Adaptive bandits; Bubeck, Cesa-Bianchi 2012, chapter 4.2",
-        regret: "gamma T + sqrt(2 T min(M,K) ln M) + (M/gamma)^alpha R: T^(2/3) for sqrt(T) bases",
-        fits: "credit likelihood or same-decision, feed weighted; stable bases, known horizon",
-        cost: "O(M), an exponential per credited base",
-        status: Status::FromMemory,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "exp4-mix";
 
     fn new(params: &Exp4MixParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases as f64;

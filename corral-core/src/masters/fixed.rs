@@ -25,15 +25,7 @@ pub struct FixedRule {
 impl Rule for FixedRule {
     type Params = FixedParams;
 
-    const ENTRY: Entry = Entry {
-        name: "fixed",
-        summary: "always the same base, for scale",
-        source: "folklore",
-        regret: "that base's",
-        fits: "any feed",
-        cost: "O(M)",
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "fixed";
 
     const CERTAIN: bool = true;
 

@@ -56,16 +56,7 @@ const LARGEST_RANGE: f64 = (1u64 << 60) as f64;
 impl Rule for HedgedRule {
     type Params = HedgedParams;
 
-    const ENTRY: Entry = Entry {
-        name: "hedged",
-        summary: "follow the leader with the Tsallis-1/2 entropy, and a bias for bases whose probability falls",
-        source: "Foster, Gentile, Mohri, Zimmert 2020, Adapting to misspecification in contextual bandits",
-        regret: "O(sqrt(M T) + M^alpha R_i) against base i run alone, if bases are stable and every R_i is known",
-        fits: "feed weighted; any losses; known horizon; a regret bound per base",
-        cost: "O(M) per Newton step, a few steps",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "hedged";
 
     fn new(params: &HedgedParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let horizon = setup.known_horizon("known")?;

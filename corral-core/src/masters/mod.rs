@@ -16,6 +16,10 @@
 //! - `start_over` begins anew with the new range, with all bases back.
 //! - Deterministic masters put probability 1 on one base. Against losses that depend on that distribution their
 //!   regret is linear; each says so.
+//!
+//! M bases, T rounds, R_i the regret of base i; `docs/masters.md` says more of each. Status: see [`Status`](crate::registry::Status).
+//!
+#![doc = include_str!("masters.md")]
 
 mod arbe;
 mod as_published;
@@ -74,7 +78,7 @@ pub use ucb::{Ucb, UcbParams, UcbRule};
 pub use uniform::{Uniform, UniformParams, UniformRule};
 
 use crate::params::Params;
-use crate::registry::{BuildError, Entry, Registry, Row};
+use crate::registry::{BuildError, Entry, Registry, Row, table};
 use crate::{Corral, CorralParams, LossDomain, Master, ParamError, memory, require};
 
 crate::params! {
@@ -159,7 +163,7 @@ impl MasterSetup {
 trait Listed {
     type Params: Params;
 
-    const ENTRY: Entry;
+    const NAME: &'static str;
 
     fn build(params: Self::Params, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError>;
 }
@@ -167,18 +171,24 @@ trait Listed {
 impl<R: Rule + 'static> Listed for Ruled<R> {
     type Params = R::Params;
 
-    const ENTRY: Entry = R::ENTRY;
+    const NAME: &'static str = R::NAME;
 
     fn build(params: R::Params, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
         Ok(Box::new(Self::new(params, setup)?))
     }
 }
 
+/// What the table above says of the master `name`.
+const fn entry(name: &'static str) -> Entry {
+    let [summary, source, regret, fits, cost, status] = table::cells(include_str!("masters.md"), name);
+    Entry { name, summary, source, regret, fits, cost, status: table::status(status), ..Entry::EMPTY }
+}
+
 /// Masters by name: each is listed once.
 macro_rules! masters {
     ($($master:ty),* $(,)?) => {
         const ROWS: &[Row<()>] =
-            &[$( Row::of::<<$master as Listed>::Params>(<$master as Listed>::ENTRY, ()), )*];
+            &[$( Row::of::<<$master as Listed>::Params>(const { entry(<$master as Listed>::NAME) }, ()), )*];
 
         /// Builds the master `name` with the keys of `params`, a map (a TOML table, say) that holds nothing but the
         /// master's own keys.
@@ -191,7 +201,7 @@ macro_rules! masters {
             setup: &MasterSetup,
         ) -> Result<Box<dyn Master>, BuildError> {
             let refuse = |why: ParamError| BuildError::refused("master", name, why);
-            $( if name == <$master as Listed>::ENTRY.name {
+            $( if name == <$master as Listed>::NAME {
                 return <$master as Listed>::build(REGISTRY.read(name, params)?, setup).map_err(refuse);
             } )*
             Err(REGISTRY.find(name).err().unwrap_or_else(|| BuildError::refused("master", name, "cannot be built")))
@@ -233,6 +243,13 @@ mod tests {
 
     fn with(keys: &'static [(&'static str, f64)]) -> impl serde::Deserializer<'static, Error = Error> {
         MapDeserializer::new(keys.iter().copied())
+    }
+
+    #[test]
+    fn the_table_lists_the_masters() {
+        let rows =
+            include_str!("masters.md").lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        assert!(rows.map(|(name, _)| name).eq(REGISTRY.entries().map(|entry| entry.name)));
     }
 
     #[test]

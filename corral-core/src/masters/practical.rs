@@ -18,26 +18,8 @@
 //! constants come from and what was measured). No theorem: it is meant for likelihood credit and feed `everyone`, and for
 //! losses that do not answer to what is played. Where they do, take the paper's preset.
 
-use serde::{Deserialize, Serialize};
-
-use super::rule::{Credited, Rule, Ruled, all};
-use super::{MasterSetup, Roster};
+use super::prelude::*;
 use crate::omd::{OmdParams, settle};
-use crate::params::Bounds;
-use crate::registry::{Entry, Status};
-use crate::{MasterError, ParamError, SnapshotError};
-
-/// How the rate of [`Practical`] falls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Fall {
-    /// With what the estimates have varied so far.
-    #[default]
-    Adaptive,
-    /// With the square root of the rounds.
-    Falling,
-}
 
 crate::params! {
     /// Parameters of [`Practical`].
@@ -59,6 +41,15 @@ crate::params! {
         baseline: bool = true;
         /// How many of the last rounds the running mean remembers: few follow losses that swing all at once.
         memory: f64 = 20.0, Bounds::at_least(1.0);
+    }
+
+    /// How the rate of [`Practical`] falls.
+    pub enum Fall {
+        /// With what the estimates have varied so far.
+        #[default]
+        Adaptive,
+        /// With the square root of the rounds.
+        Falling,
     }
 }
 
@@ -132,16 +123,7 @@ impl PracticalRule {
 impl Rule for PracticalRule {
     type Params = PracticalParams;
 
-    const ENTRY: Entry = Entry {
-        name: "practical",
-        summary: "the log barrier for practice: no horizon, a rate that follows the losses, nobody restarted",
-        source: "this project, after Agarwal, Luo, Neyshabur, Schapire 2017 (docs/practical.md)",
-        regret: "no theorem",
-        fits: "likelihood credit, feed everyone; losses that do not answer to what is played",
-        cost: "O(M) per Newton step, three or four steps",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "practical";
 
     fn new(params: &PracticalParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let mut rule = Self {

@@ -97,16 +97,7 @@ impl RbbeRule {
 impl Rule for RbbeRule {
     type Params = RbbeParams;
 
-    const ENTRY: Entry = Entry {
-        name: "rbbe",
-        summary: "balances candidate regret bounds, and drops bases that break theirs",
-        source: "Pacchiano, Dann, Gentile, Bartlett 2020, Regret bound balancing and elimination",
-        regret: "about M d sqrt(T) + d^2 sqrt(M T) for the best base whose bound d sqrt(n) holds",
-        fits: "feed raw; stochastic losses, candidate bounds",
-        cost: "O(M)",
-        status: Status::FromMemory,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "rbbe";
 
     const CERTAIN: bool = true;
 

@@ -41,16 +41,7 @@ const FAR: f64 = 1e6;
 impl Rule for RegretBalancingRule {
     type Params = RegretBalancingParams;
 
-    const ENTRY: Entry = Entry {
-        name: "regret-balancing",
-        summary: "plays so that all bases have the same estimated regret",
-        source: "Abbasi-Yadkori, Pacchiano, Phan 2020, Regret balancing for bandit and RL model selection",
-        regret: "about M times the best base's, if the target bounds that",
-        fits: "feed raw; stochastic losses, a known bound on the best base's regret",
-        cost: "O(M)",
-        status: Status::FromMemory,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "regret-balancing";
 
     const CERTAIN: bool = true;
 

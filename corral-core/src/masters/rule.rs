@@ -7,8 +7,7 @@ use crate::master::{check_share, described};
 use crate::params::Params;
 use crate::snapshot::ensure;
 use crate::{
-    Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry, registry::Entry,
-    require, snapshot,
+    Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry, require, snapshot,
 };
 
 /// How losses become a distribution over bases: what distinguishes one master from the next. [`Ruled`] makes a
@@ -22,8 +21,8 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Its parameters, as a spec file writes them.
     type Params: Params + PartialEq + Send;
 
-    /// What the registry says of it.
-    const ENTRY: Entry;
+    /// Its name in specs and snapshots.
+    const NAME: &'static str;
 
     /// The state before the first round.
     ///
@@ -264,11 +263,11 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn describe(&self) -> String {
-        described(R::ENTRY.name, &self.now.params)
+        described(R::NAME, &self.now.params)
     }
 
     fn save(&self) -> Vec<u8> {
-        snapshot::seal(R::ENTRY.name, VERSION, &self.now)
+        snapshot::seal(R::NAME, VERSION, &self.now)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
@@ -276,7 +275,7 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
-        let mut read: State<R> = snapshot::open(R::ENTRY.name, VERSION, state)?;
+        let mut read: State<R> = snapshot::open(R::NAME, VERSION, state)?;
         ensure(read.params == self.now.params, "its parameters are others than this master's")?;
         let mut setup = MasterSetup { bases, ..self.now.setup.clone() };
         setup.bounds.truncate(bases);

@@ -225,16 +225,7 @@ impl TrimRule {
 impl Rule for TrimRule {
     type Params = TrimParams;
 
-    const ENTRY: Entry = Entry {
-        name: "trim",
-        summary: "trimmed log-barrier descent with baselines, an adaptive rate and a patience budget",
-        source: "this project",
-        regret: "O(M ln T + sqrt(M ln T Q)) + 4 sqrt(T) against actual runs (halving; derived, not published)",
-        fits: "feed raw or weighted; bases that learn fast, problems that change; patience for slow starters",
-        cost: "O(M) per Newton step, a few steps",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "trim";
 
     fn new(params: &TrimParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let halving = params.schedule == Schedule::Halving;

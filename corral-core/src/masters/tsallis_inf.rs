@@ -59,16 +59,7 @@ impl TsallisInfRule {
 impl Rule for TsallisInfRule {
     type Params = TsallisInfParams;
 
-    const ENTRY: Entry = Entry {
-        name: "tsallis-inf",
-        summary: "mirror descent with the Tsallis-1/2 entropy, anytime",
-        source: "Zimmert, Seldin 2021, Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits",
-        regret: "about 4 sqrt(M T) against each base's actual run, logarithmic where one base is best throughout",
-        fits: "feed raw or weighted; any losses, bases that learn fast",
-        cost: "O(M) per Newton step, a few steps",
-        status: Status::FromMemory,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "tsallis-inf";
 
     fn new(params: &TsallisInfParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let reduced = params.estimator == Estimator::ReducedVariance;

@@ -17,7 +17,6 @@
 //! whose second step is due or with the weight of a first step, is checked and dropped: pairs need losses without delay. **Experimental**: from memory.
 
 use super::{Listed, MasterSetup, Roster};
-use crate::registry::{Entry, Status};
 use crate::snapshot::ensure;
 use crate::{
     Corral, CorralParams, Credit, Horizon, LossDomain, Master, MasterError, Order, ParamError, Rate,
@@ -57,16 +56,7 @@ fn pairs(rounds: u64) -> u64 {
 impl Listed for TwoStep {
     type Params = TwoStepParams;
 
-    const ENTRY: Entry = Entry {
-        name: "two-step",
-        summary: "Corral over pairs of rounds: a base plays twice, and is judged by the second loss",
-        source: "Pacchiano, Phan, Abbasi-Yadkori, Rao, Zimmert, Lattimore, Szepesvari 2020, Model selection in contextual stochastic bandit problems",
-        regret: "about sqrt(M T) + M^(1-a) T^a c for smoothed bases with regret c n^a with high probability, a and c known",
-        fits: "feed raw; smoothed bases; stochastic losses, no delay",
-        cost: "half of Corral's",
-        status: Status::Experimental,
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "two-step";
 
     fn build(params: TwoStepParams, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
         Ok(Box::new(Self::new(params, setup)?))
@@ -177,16 +167,16 @@ impl Master for TwoStep {
     }
 
     fn describe(&self) -> String {
-        format!("{} over {}", Self::ENTRY.name, self.inner.describe())
+        format!("{} over {}", Self::NAME, self.inner.describe())
     }
 
     fn save(&self) -> Vec<u8> {
-        snapshot::seal(Self::ENTRY.name, VERSION, &(self.second, self.outer, &self.roster, self.inner.save()))
+        snapshot::seal(Self::NAME, VERSION, &(self.second, self.outer, &self.roster, self.inner.save()))
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
         let (second, outer, roster, inner): (Option<usize>, f64, Roster, Vec<u8>) =
-            snapshot::open(Self::ENTRY.name, VERSION, state)?;
+            snapshot::open(Self::NAME, VERSION, state)?;
         roster.validate(self.roster.bases())?;
         let plays = second.is_none_or(|base| base < roster.bases() && roster.has(base));
         ensure(plays, format_args!("the second step of base {second:?} is due"))?;

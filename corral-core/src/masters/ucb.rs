@@ -78,15 +78,7 @@ impl UcbRule {
 impl Rule for UcbRule {
     type Params = UcbParams;
 
-    const ENTRY: Entry = Entry {
-        name: "ucb",
-        summary: "the base with the highest upper confidence bound",
-        source: "Auer, Cesa-Bianchi, Fischer 2002, Finite-time analysis of the multiarmed bandit problem",
-        regret: "logarithmic where bases are i.i.d. arms; linear against losses that depend on its choice",
-        fits: "feed raw; stochastic losses, bases that learn fast",
-        cost: "O(M)",
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "ucb";
 
     fn new(params: &UcbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         Ok(Self {

@@ -22,15 +22,7 @@ pub struct UniformRule {
 impl Rule for UniformRule {
     type Params = UniformParams;
 
-    const ENTRY: Entry = Entry {
-        name: "uniform",
-        summary: "every base with the same probability, for scale",
-        source: "folklore",
-        regret: "the mean of the bases' regrets",
-        fits: "any feed",
-        cost: "O(M)",
-        ..Entry::EMPTY
-    };
+    const NAME: &'static str = "uniform";
 
     fn new(_params: &UniformParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         Ok(Self { bases: setup.bases })

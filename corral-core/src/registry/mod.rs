@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::params::Params;
 
 mod keys;
+pub mod table;
 
 /// Which decisions something is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

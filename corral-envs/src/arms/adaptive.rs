@@ -18,13 +18,6 @@ params! {
 pub(crate) const WINDOW: Bounds = Bounds::between(1.0, 16_777_216.0);
 
 impl Builds for AntiGreedyParams {
-    const ENTRY: Entry = Entry {
-        name: "anti-greedy",
-        summary: "loss 1 for the arm that was played most in the last rounds, 0 for the others",
-        ..ADAPTIVE
-    };
-    const EXAMPLE: &'static str = "arms = 3\nwindow = 5";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let mut answer = AntiGreedy::new(self.arms, self.window);
         ask.game(Moving::new(self.arms, Noise::None, move |past, means| {
@@ -92,13 +85,6 @@ params! {
 }
 
 impl Builds for AntiCumulativeParams {
-    const ENTRY: Entry = Entry {
-        name: "anti-cumulative",
-        summary: "mean losses proportional to the softmax of how often the arms were played",
-        ..ADAPTIVE
-    };
-    const EXAMPLE: &'static str = "arms = 3";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         ask.game(Moving::new(self.arms, self.noise, move |past, means| {
             let most = past.plays.iter().copied().max().unwrap_or(0);
@@ -129,15 +115,6 @@ params! {
 }
 
 impl Builds for SlowStarterParams {
-    const ENTRY: Entry = Entry {
-        name: "slow-starter",
-        summary: "an arm that becomes the best after 1000 plays of its own; for masters over fixed bases",
-        source: "stress scenario: A costs 0.5; B costs 0.7 until 1000 own plays, then 0.3",
-        fits: "reacts to an arm's own plays; regret against the best arm played in every round",
-        ..ADAPTIVE
-    };
-    const EXAMPLE: &'static str = "plays = 100";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
@@ -165,10 +142,3 @@ pub(super) fn same_arms(before: &[f64], after: &[f64]) -> Result<(), corral_core
     let found = format!("{} means after {} before", after.len(), before.len());
     Err(corral_core::ParamError::new("after", found, "as many as before"))
 }
-
-const ADAPTIVE: Entry = Entry {
-    source: "the paper's multi-armed example, adaptive adversary",
-    fits: "adaptive adversary; regret against the losses that were realised",
-    cost: "O(K)",
-    ..OVER_ARMS
-};

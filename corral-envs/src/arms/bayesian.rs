@@ -20,18 +20,6 @@ params! {
 }
 
 impl Builds for BayesianParams {
-    const ENTRY: Entry = Entry {
-        name: "bayesian",
-        summary: "arms whose mean losses are drawn from a prior before the first round",
-        source: "the paper's Thompson sampling corollary; reports H(q), the entropy of which arm is best",
-        fits: "Bayesian",
-        cost: "O(1)",
-        ..OVER_ARMS
-    };
-    const EXAMPLE: &'static str = "arms = 4\nprior = { one-good-arm = { probabilities = [1.0], gap = 0.2 } }";
-
-    /// Draws the world: losses follow the prior's likelihood around the drawn means. Means of Bernoulli losses that a
-    /// finite family puts outside [0, 1] are refused.
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         self.prior.check(self.arms)?;
         let mut means = vec![0.0; self.arms];

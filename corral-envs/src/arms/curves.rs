@@ -22,16 +22,6 @@ params! {
 }
 
 impl Builds for LearningCurvesParams {
-    const ENTRY: Entry = Entry {
-        name: "learning-curves",
-        summary: "arms that are learners: an arm costs its learning curve at the number of times it was played",
-        source: "learning curves as in LCDB (Mohr, Viering, Loog, van Rijn 2022); for masters over fixed bases",
-        fits: "reacts to an arm's own plays; regret against the best arm played in every round",
-        cost: "O(K log anchors)",
-        ..OVER_ARMS
-    };
-    const EXAMPLE: &'static str = "file = 'tests/data/curves.csv'\nset = '44'";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let noise = self.noise;
         let curves = Arc::new(self.read()?);

@@ -13,7 +13,6 @@ use corral_core::ParamError;
 use corral_core::params::Bounds;
 
 use moving::{Moving, Past};
-use oblivious::FTL_KILLER;
 use stationary::Stationary;
 
 pub use adaptive::{AntiCumulativeParams, AntiGreedyParams, SlowStarterParams};
@@ -31,27 +30,27 @@ pub(crate) use adaptive::AntiGreedy;
 pub(crate) use adaptive::WINDOW;
 pub(crate) use stochastic::deterministic;
 
-crate::world::rows![
-    BernoulliParams,
-    GaussianParams,
-    BetaParams,
-    HeavyTailedParams,
-    DeterministicParams,
-    GapParams,
-    Exp3HardParams,
-    BayesianParams,
-    SwitchingParams,
-    DriftParams,
-    AlternatingParams,
-    AlternatingParams(FTL_KILLER),
-    ConstrainedParams,
-    ChangeParams,
-    ReplayParams,
-    AntiGreedyParams,
-    AntiCumulativeParams,
-    SlowStarterParams,
-    LearningCurvesParams,
-];
+crate::world::rows! {
+    "bernoulli": BernoulliParams = "means = [0.9, 0.8, 0.5, 0.2]",
+    "gaussian": GaussianParams = "means = [0.5, 0.0, 0.8, 0.9, 0.4]\nsd = 1.0",
+    "beta": BetaParams = "a = [2.0, 0.5, 1.0]\nb = [1.0, 0.5, 3.0]",
+    "heavy-tailed": HeavyTailedParams = "scales = [0.2, 0.1, 0.05]",
+    "deterministic": DeterministicParams = "losses = [0.3, 0.1, 0.2]",
+    "gap": GapParams = "arms = 5\ngap = 0.3",
+    "exp3-hard": Exp3HardParams = "arms = 4",
+    "bayesian": BayesianParams = "arms = 4\nprior = { one-good-arm = { probabilities = [1.0], gap = 0.2 } }",
+    "switching": SwitchingParams = "means = [[0.2, 0.5, 0.5], [0.5, 0.5, 0.2]]",
+    "drift": DriftParams = "arms = 3\nperiod = 200",
+    "alternating": AlternatingParams,
+    "ftl-killer": AlternatingParams,
+    "stochastically-constrained": ConstrainedParams = "arms = 4",
+    "change": ChangeParams,
+    "replay": ReplayParams = "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true",
+    "anti-greedy": AntiGreedyParams = "arms = 3\nwindow = 5",
+    "anti-cumulative": AntiCumulativeParams = "arms = 3",
+    "slow-starter": SlowStarterParams = "plays = 100",
+    "learning-curves": LearningCurvesParams = "file = 'tests/data/curves.csv'\nset = '44'",
+}
 
 /// How many arms there may be.
 pub(crate) const ARMS: Bounds = Bounds::between(1.0, MOST_ARMS);

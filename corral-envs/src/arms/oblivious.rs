@@ -17,13 +17,6 @@ params! {
 }
 
 impl Builds for SwitchingParams {
-    const ENTRY: Entry = Entry {
-        name: "switching",
-        summary: "mean losses that change all at once in given rounds",
-        ..OBLIVIOUS
-    };
-    const EXAMPLE: &'static str = "means = [[0.2, 0.5, 0.5], [0.5, 0.5, 0.2]]";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Some(first) = self.means.first() else {
             return Err(ParamError::choice("means", "give at least one phase").into());
@@ -72,13 +65,6 @@ params! {
 }
 
 impl Builds for ChangeParams {
-    const ENTRY: Entry = Entry {
-        name: "change",
-        summary: "one change of the mean losses: a good arm turns bad; for masters over fixed bases",
-        source: "stress scenario: A costs 0.3 for the first half, then 0.9; B costs 0.5",
-        ..OBLIVIOUS
-    };
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
@@ -103,10 +89,6 @@ params! {
 }
 
 impl Builds for DriftParams {
-    const ENTRY: Entry =
-        Entry { name: "drift", summary: "mean losses 1/2 + A sin(2 pi (t/P + i/K))", ..OBLIVIOUS };
-    const EXAMPLE: &'static str = "arms = 3\nperiod = 200";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let period = self.period.unwrap_or(ask.rounds.max(1) as f64);
         let Self { arms, amplitude, noise, .. } = self;
@@ -129,20 +111,7 @@ params! {
     }
 }
 
-pub(super) const FTL_KILLER: (Entry, &str) = (
-    Entry {
-        name: "ftl-killer",
-        summary: "losses (1/2, 0), then (0, 1) and (1, 0) in turn, 1 for other arms: who follows the leader loses every round",
-        source: "Cesa-Bianchi, Lugosi 2006, Prediction, Learning, and Games",
-        ..OBLIVIOUS
-    },
-    "",
-);
-
 impl Builds for AlternatingParams {
-    const ENTRY: Entry =
-        Entry { name: "alternating", summary: "arm i costs (t + i) mod 2 in round t", ..OBLIVIOUS };
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         match ask.name {
             "ftl-killer" => ask.game(Moving::new(self.arms, Noise::None, ftl_killer)),
@@ -187,15 +156,6 @@ params! {
 }
 
 impl Builds for ConstrainedParams {
-    const ENTRY: Entry = Entry {
-        name: "stochastically-constrained",
-        summary: "a fixed gap, while all means swing between low and high in phases that grow by 1.6",
-        source: "Zimmert, Seldin 2021, Tsallis-INF",
-        fits: "stochastically constrained adversary",
-        ..OBLIVIOUS
-    };
-    const EXAMPLE: &'static str = "arms = 4";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Self { arms, gap, growth, best, noise } = self;
         let best = best.unwrap_or(arms - 1);
@@ -214,10 +174,3 @@ impl Builds for ConstrainedParams {
         }))
     }
 }
-
-const OBLIVIOUS: Entry = Entry {
-    source: "the paper's multi-armed example, adversarial environment",
-    fits: "oblivious adversary",
-    cost: "O(K)",
-    ..OVER_ARMS
-};

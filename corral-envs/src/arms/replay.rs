@@ -16,16 +16,6 @@ params! {
 }
 
 impl Builds for ReplayParams {
-    const ENTRY: Entry = Entry {
-        name: "replay",
-        summary: "a loss matrix played back, one row per round, one column per arm",
-        source: "the paper's multi-armed example, oblivious adversary",
-        fits: "oblivious adversary",
-        cost: "O(K)",
-        ..OVER_ARMS
-    };
-    const EXAMPLE: &'static str = "losses = [[0.0, 0.5], [1.0, 0.25], [0.5, 0.0]]\nrepeat = true";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let rows = match (self.file.is_empty(), self.losses.is_empty()) {
             (true, _) => self.losses,

@@ -5,9 +5,6 @@ use rand_distr::Distribution;
 use super::{ARMS, Stationary, given};
 use crate::prelude::*;
 
-/// What is said of a stochastic environment.
-const STOCHASTIC: Entry = Entry { fits: "stochastic", cost: "O(1)", ..OVER_ARMS };
-
 params! {
     /// Parameters of Bernoulli arms.
     pub struct BernoulliParams {
@@ -21,14 +18,6 @@ params! {
 }
 
 impl Builds for BernoulliParams {
-    const ENTRY: Entry = Entry {
-        name: "bernoulli",
-        summary: "arms that cost 1 (or another scale) with a fixed probability, else 0",
-        source: "the paper's multi-armed example, stochastic environment; scale 30: experiment 8 of Pacchiano, Dann, Gentile 2024",
-        ..STOCHASTIC
-    };
-    const EXAMPLE: &'static str = "means = [0.9, 0.8, 0.5, 0.2]";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("means", &self.means)?;
         ask.game(bernoulli(self.means, self.scale, self.offset))
@@ -60,14 +49,6 @@ params! {
 }
 
 impl Builds for GaussianParams {
-    const ENTRY: Entry = Entry {
-        name: "gaussian",
-        summary: "arms with normal losses, clipped to [0, 1] (their true mean is the clipped one) or not",
-        source: "the paper's multi-armed example; unclipped: experiments 1 and 2 of Pacchiano, Dann, Gentile 2024",
-        ..STOCHASTIC
-    };
-    const EXAMPLE: &'static str = "means = [0.5, 0.0, 0.8, 0.9, 0.4]\nsd = 1.0";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("means", &self.means)?;
         ask.game(gaussian(self.means, self.sd, self.clip))
@@ -110,14 +91,6 @@ params! {
 }
 
 impl Builds for BetaParams {
-    const ENTRY: Entry = Entry {
-        name: "beta",
-        summary: "arms whose losses have a Beta law",
-        source: "the paper's multi-armed example, stochastic environment",
-        ..STOCHASTIC
-    };
-    const EXAMPLE: &'static str = "a = [2.0, 0.5, 1.0]\nb = [1.0, 0.5, 3.0]";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("a", &self.a)?;
         let found = format_args!("{} numbers", self.b.len());
@@ -147,14 +120,6 @@ params! {
 }
 
 impl Builds for HeavyTailedParams {
-    const ENTRY: Entry = Entry {
-        name: "heavy-tailed",
-        summary: "arms with losses min(1, X), P(X > x) = (1 + x/scale)^-exponent: small ones, and now and then a 1",
-        source: "stress scenario: heavy tails, clipped",
-        ..STOCHASTIC
-    };
-    const EXAMPLE: &'static str = "scales = [0.2, 0.1, 0.05]";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("scales", &self.scales)?;
         // E min(1, X) is the integral of (1 + x/s)^-a over [0, 1].
@@ -180,14 +145,6 @@ params! {
 }
 
 impl Builds for DeterministicParams {
-    const ENTRY: Entry = Entry {
-        name: "deterministic",
-        summary: "arms that always cost the same",
-        source: "the hardness theorem's environments are of this kind",
-        ..STOCHASTIC
-    };
-    const EXAMPLE: &'static str = "losses = [0.3, 0.1, 0.2]";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("losses", &self.losses)?;
         ask.game(deterministic(self.losses))
@@ -235,14 +192,6 @@ impl GapParams {
 }
 
 impl Builds for GapParams {
-    const ENTRY: Entry = Entry {
-        name: "gap",
-        summary: "Bernoulli arms with mean 1/2, but for one with 1/2 - gap",
-        source: "the reference instance of the figures; the minimax gap is c sqrt(range K / T)",
-        ..STOCHASTIC
-    };
-    const EXAMPLE: &'static str = "arms = 5\ngap = 0.3";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         ask.game(self.world(ask.rounds)?)
     }
@@ -259,14 +208,6 @@ params! {
 }
 
 impl Builds for Exp3HardParams {
-    const ENTRY: Entry = Entry {
-        name: "exp3-hard",
-        summary: "fair coins, but for one arm, drawn at random, that is better by sqrt(K/T)/4",
-        source: "Auer, Cesa-Bianchi, Freund, Schapire 2002, lower bound",
-        ..STOCHASTIC
-    };
-    const EXAMPLE: &'static str = "arms = 4";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let best = Some(Draw::new(ask.rng).stream(0).index(self.arms));
         let gap = GapParams { arms: self.arms, gap: None, scale: Some(self.scale), range: 1.0, best };

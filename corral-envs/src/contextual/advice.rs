@@ -17,15 +17,6 @@ params! {
 }
 
 impl Builds for AdviceParams {
-    const ENTRY: Entry = Entry {
-        name: "expert-advice",
-        summary: "every expert recommends at random each round, and one of them is better by sqrt(K ln N / T)/4",
-        source: "the paper's contextual example, adversarial contexts and losses; the hard instance of EXP4",
-        fits: "oblivious adversary; offers the experts as its policy class",
-        cost: "O(N)",
-        ..CONTEXTUAL
-    };
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         memory::claim("experts", self.experts, self.experts as u128 * (4 * self.arms as u128 + 4))?;
         let (k, n) = (self.arms as f64, self.experts as f64);

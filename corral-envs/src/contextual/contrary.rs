@@ -32,16 +32,6 @@ params! {
 }
 
 impl Builds for ContraryParams {
-    const ENTRY: Entry = Entry {
-        name: "contrary",
-        summary: "in each context the action that was played most in it costs 1, the others 0",
-        source: "the paper's contextual example, adversarial contexts and losses, adaptive adversary",
-        fits: "adaptive adversary; regret against its policy class, for the losses that were realised",
-        cost: "O(K)",
-        ..CONTEXTUAL
-    };
-    const EXAMPLE: &'static str = "contexts = 3\nwindow = 5\norder = \"uniform\"";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let class = random_tables(self.contexts, self.arms, self.policies, ask.rng)?;
         memory::claim("window", self.window, self.contexts as u128 * self.window as u128 / 2)?;

@@ -66,16 +66,6 @@ params! {
 }
 
 impl Builds for LinearParams {
-    const ENTRY: Entry = Entry {
-        name: "linear",
-        summary: "mean losses that are linear (or logistic, or exponential) in features of the actions or of the context",
-        source: "the paper's contextual example, E[c] = W x; Li et al. 2010, Chu et al. 2011, Filippi et al. 2010",
-        fits: "i.i.d. or adversarial contexts, stochastic losses; offers its contexts' law where they are i.i.d.",
-        cost: "O(K d)",
-        ..CONTEXTUAL
-    };
-    const EXAMPLE: &'static str = "fewest = 4";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let world = self.draw(ask.rounds, ask.rng)?;
         ask.game(world)

@@ -20,16 +20,14 @@ pub use sphere::{Sphere, SphereParams};
 pub use tabular::{PlantedParams, Tabular, TabularLosses};
 pub use tree::{TreeParams, TreeWorld};
 
-use tabular::HYBRID;
-
-crate::world::rows![
-    PlantedParams,
-    PlantedParams(HYBRID),
-    ReferenceParams,
-    TreeParams,
-    LinearParams,
-    SphereParams,
-    RepresentationsParams,
-    AdviceParams,
-    ContraryParams,
-];
+crate::world::rows! {
+    "planted": PlantedParams,
+    "hybrid": PlantedParams = "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
+    "reference-contextual": ReferenceParams,
+    "planted-tree": TreeParams = "depth = 8\npolicies = 5",
+    "linear": LinearParams = "fewest = 4",
+    "sphere": SphereParams = "theta = [0.0, 1.0, 2.0]\narms = 4",
+    "representations": RepresentationsParams,
+    "expert-advice": AdviceParams,
+    "contrary": ContraryParams = "contexts = 3\nwindow = 5\norder = \"uniform\"",
+}

@@ -39,15 +39,6 @@ params! {
 }
 
 impl Builds for ReferenceParams {
-    const ENTRY: Entry = Entry {
-        name: "reference-contextual",
-        summary: "the contextual instance of the reference figures: 8 contexts, 3 actions, 64 policies, gap 0.3",
-        source: "reference figures",
-        fits: "stochastic, or i.i.d. contexts with an oblivious adversary; offers its policy class and its contexts' law",
-        cost: "O(K)",
-        ..CONTEXTUAL
-    };
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let (losses, planted) = match self.variant {
             Variant::Stochastic => (TabularLosses::Stochastic, [0, 0]),

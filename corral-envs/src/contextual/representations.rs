@@ -18,15 +18,6 @@ params! {
 }
 
 impl Builds for RepresentationsParams {
-    const ENTRY: Entry = Entry {
-        name: "representations",
-        summary: "action rows that carry several feature maps, of which one makes the loss linear",
-        source: "the paper's applications: different ways to represent the contexts",
-        fits: "stochastic; offers its contexts' law",
-        cost: "O(K d maps)",
-        ..CONTEXTUAL
-    };
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let fitting = self.fitting.unwrap_or(self.maps - 1);
         require(fitting < self.maps, "fitting", fitting, "one of the maps")?;

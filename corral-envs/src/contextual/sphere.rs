@@ -24,16 +24,6 @@ params! {
 }
 
 impl Builds for SphereParams {
-    const ENTRY: Entry = Entry {
-        name: "sphere",
-        summary: "rewards linear in features that are uniform on a sphere, with normal noise; losses are not clipped",
-        source: "experiments 4 and 6 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
-        fits: "i.i.d. contexts, stochastic losses that may lie outside [0, 1]: for the learners that take them",
-        cost: "O(K d)",
-        ..CONTEXTUAL
-    };
-    const EXAMPLE: &'static str = "theta = [0.0, 1.0, 2.0]\narms = 4";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("theta", &self.theta)?;
         memory::claim("arms", self.arms, self.arms as u128 * (self.theta.len() as u128 + 1))?;

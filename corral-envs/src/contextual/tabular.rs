@@ -33,28 +33,7 @@ params! {
 /// How many contexts or policies there may be: 2^20.
 pub(super) const CELLS: Bounds = Bounds::between(1.0, 1_048_576.0);
 
-pub(super) const HYBRID: (Entry, &str) = (
-    Entry {
-        name: "hybrid",
-        summary: "finitely many i.i.d. contexts; adversarial losses: the planted policy changes at T/3",
-        source: "the paper's contextual example, i.i.d. contexts and adversarial losses",
-        fits: "i.i.d. contexts, oblivious adversary; offers its policy class and its contexts' law",
-        cost: "O(K)",
-        ..CONTEXTUAL
-    },
-    "contexts = 5\narms = 4\npolicies = 20\nweights = [1, 2, 3, 0, 1]\none_hot = true",
-);
-
 impl Builds for PlantedParams {
-    const ENTRY: Entry = Entry {
-        name: "planted",
-        summary: "finitely many contexts; the action of a planted policy costs less by the gap",
-        source: "the paper's contextual example, stochastic contexts and losses",
-        fits: "stochastic; offers its policy class and its contexts' law",
-        cost: "O(K)",
-        ..CONTEXTUAL
-    };
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let losses = match ask.name {
             "hybrid" => TabularLosses::Hybrid,

@@ -27,16 +27,6 @@ params! {
 }
 
 impl Builds for TreeParams {
-    const ENTRY: Entry = Entry {
-        name: "planted-tree",
-        summary: "contexts uniform in a cube; the action of a planted tree costs less by the gap",
-        source: "the paper's contextual applications: classes of trees of different depth",
-        fits: "stochastic; offers its contexts' law, and a policy class where one is asked for",
-        cost: "O(d + depth)",
-        ..CONTEXTUAL
-    };
-    const EXAMPLE: &'static str = "depth = 8\npolicies = 5";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let world = self.draw(ask.rng)?;
         ask.game(world)

@@ -9,16 +9,6 @@ use crate::prelude::*;
 use crate::table::Table;
 
 impl Builds for DataSetParams {
-    const ENTRY: Entry = Entry {
-        name: "dataset",
-        summary: "a supervised data set as a bandit: an action costs 0 if it is the row's class, else 1; or its distance from a number, or what a column says",
-        source: "CSV, ARFF, libsvm or Vowpal Wabbit text, also gzip",
-        fits: "contexts and losses as they come",
-        cost: "O(cells)",
-        ..CONTEXTUAL
-    };
-    const EXAMPLE: &'static str = "file = 'tests/data/small.csv'\nrepeat = true";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         ask.game(self.open()?)
     }

@@ -110,16 +110,6 @@ impl Columns {
 }
 
 impl Builds for LoggedParams {
-    const ENTRY: Entry = Entry {
-        name: "logged",
-        summary: "logged bandit feedback with propensities, replayed by rejection or by weights",
-        source: "Li, Chu, Langford, Wang 2011, Unbiased offline evaluation of contextual-bandit-based news article recommendation algorithms",
-        fits: "a log of another policy; mean losses are estimates",
-        cost: "O(cells)",
-        ..CONTEXTUAL
-    };
-    const EXAMPLE: &'static str = "file = 'tests/data/logged.csv'\naction = 'action'\nreward = 'reward'\npropensity = 'propensity'\nrepeat = true";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         Ok(World::Arms(Box::new(self.open(ask.rounds)?)))
     }

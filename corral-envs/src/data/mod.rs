@@ -24,4 +24,7 @@ pub(crate) use rows::{File, Row, Rows};
 pub use source::{DATA_FOLDER, LONGEST_LINE};
 pub(crate) use source::{at, matrix, resolve};
 
-crate::world::rows![DataSetParams, LoggedParams];
+crate::world::rows! {
+    "dataset": DataSetParams = "file = 'tests/data/small.csv'\nrepeat = true",
+    "logged": LoggedParams = "file = 'tests/data/logged.csv'\naction = 'action'\nreward = 'reward'\npropensity = 'propensity'\nrepeat = true",
+}

@@ -1,6 +1,6 @@
 //! Linear losses that an oblivious adversary chooses.
 
-use super::{POINTS, PointLoss, PointWorld, SetSpec, fill_sphere, misleads};
+use super::{PointLoss, PointWorld, SetSpec, fill_sphere, misleads};
 use crate::prelude::*;
 
 params! {
@@ -22,15 +22,6 @@ params! {
 }
 
 impl Builds for AdversarialLinearParams {
-    const ENTRY: Entry = Entry {
-        name: "adversarial-linear",
-        summary: "linear losses on a set of points, chosen by an oblivious adversary",
-        source: "Abernethy, Hazan, Rakhlin 2012; the paper's convex-bandit example",
-        fits: "adversarial linear",
-        ..POINTS
-    };
-    const EXAMPLE: &'static str = "set = \"box\"\ndim = 3\nvariant = 1";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;

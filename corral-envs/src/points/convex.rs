@@ -6,7 +6,7 @@ use corral_core::set::SetError;
 use corral_core::vectors::distance;
 
 use super::adversarial::check_variant;
-use super::{POINTS, PointLoss, PointWorld, SetSpec, fill_sphere, misleads};
+use super::{PointLoss, PointWorld, SetSpec, fill_sphere, misleads};
 use crate::prelude::*;
 
 params! {
@@ -35,15 +35,6 @@ params! {
 }
 
 impl Builds for AdversarialConvexParams {
-    const ENTRY: Entry = Entry {
-        name: "adversarial-convex",
-        summary: "convex Lipschitz losses on a convex set, chosen by an oblivious adversary",
-        source: "Flaxman, Kalai, McMahan 2005; the paper's convex-bandit example",
-        fits: "adversarial convex",
-        ..POINTS
-    };
-    const EXAMPLE: &'static str = "set = \"simplex\"\ndim = 3\nshape = \"huber\"";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;

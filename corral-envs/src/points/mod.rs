@@ -9,7 +9,6 @@ mod stochastic;
 #[cfg(test)]
 mod tests;
 
-use corral_core::registry::{Entry, Kind};
 use corral_core::vectors::dot;
 use corral_core::{Context, Feedback, LossDomain, Point, Rng, Set, Setup, Space};
 
@@ -22,18 +21,15 @@ pub use stochastic::{GlmParams, Link, Projected, StochasticLinearParams, Structu
 
 use crate::{Draw, EnvError, Environment, World};
 
-/// What is said of a world of points.
-const POINTS: Entry = Entry { kind: Kind::Points, cost: "O(d)", ..Entry::EMPTY };
-
-crate::world::rows![
-    AdversarialLinearParams,
-    AdversarialConvexParams,
-    StochasticLinearParams,
-    GlmParams,
-    NormalLinearParams,
-    ReferenceBallParams,
-    ReferenceSimplexParams,
-];
+crate::world::rows! {
+    "adversarial-linear": AdversarialLinearParams = "set = \"box\"\ndim = 3\nvariant = 1",
+    "adversarial-convex": AdversarialConvexParams = "set = \"simplex\"\ndim = 3\nshape = \"huber\"",
+    "stochastic-linear": StochasticLinearParams = "dim = 6\nstructure = \"sparse\"\nsupport = 2",
+    "glm-points": GlmParams = "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3",
+    "normal-linear": NormalLinearParams = "set = \"hypercube\"\ndim = 10",
+    "reference-ball": ReferenceBallParams = "loss = \"lipschitz\"\ndim = 2\nvariant = 0",
+    "reference-simplex": ReferenceSimplexParams = "arms = 3",
+}
 
 /// The loss functions f_1, f_2, ... of a world of points. Points that come in have the set's dimension.
 pub trait PointLoss: Send {

@@ -1,6 +1,6 @@
 //! Linear rewards with normal noise, not clipped: the point worlds of published model-selection experiments.
 
-use super::{Named, POINTS, PointWorld, Projected, SetSpec};
+use super::{Named, PointWorld, Projected, SetSpec};
 use crate::prelude::*;
 
 params! {
@@ -26,15 +26,6 @@ params! {
 }
 
 impl Builds for NormalLinearParams {
-    const ENTRY: Entry = Entry {
-        name: "normal-linear",
-        summary: "linear rewards with normal noise on the unit sphere, the hypercube or another set; losses are not clipped",
-        source: "experiments 10, 12 and 16 of Pacchiano, Dann, Gentile 2024, for reproducing their figures",
-        fits: "stochastic linear losses that may lie outside [0, 1]: for the learners that take them",
-        ..POINTS
-    };
-    const EXAMPLE: &'static str = "set = \"hypercube\"\ndim = 10";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let set = self.set.build(self.dim, self.points, ask.rng)?;
         let dim = set.dim();

@@ -2,7 +2,7 @@
 
 use super::adversarial::{AdversarialLinearParams, check_variant};
 use super::convex::AdversarialConvexParams;
-use super::{POINTS, PointLoss, PointWorld, misleads};
+use super::{PointLoss, PointWorld, misleads};
 use crate::prelude::*;
 
 params! {
@@ -28,15 +28,6 @@ params! {
 }
 
 impl Builds for ReferenceBallParams {
-    const ENTRY: Entry = Entry {
-        name: "reference-ball",
-        summary: "the unit ball with the linear or Lipschitz losses of the reference regrets",
-        source: "reference instances for SCRiBLe and BGD",
-        fits: "adversarial linear or convex",
-        ..POINTS
-    };
-    const EXAMPLE: &'static str = "loss = \"lipschitz\"\ndim = 2\nvariant = 0";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Self { loss, dim, variant } = self;
         match loss {
@@ -61,16 +52,6 @@ params! {
 }
 
 impl Builds for ReferenceSimplexParams {
-    const ENTRY: Entry = Entry {
-        name: "reference-simplex",
-        summary: "the simplex with the Bernoulli losses of the reference regrets",
-        source: "reference instance for SCRiBLe on the simplex",
-        fits: "adversarial linear",
-        cost: "O(K)",
-        ..POINTS
-    };
-    const EXAMPLE: &'static str = "arms = 3";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         check_variant(self.variant)?;
         memory::claim("arms", self.arms, self.arms as u128 * 4)?;

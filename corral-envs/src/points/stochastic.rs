@@ -1,6 +1,6 @@
 //! Stochastic losses of a hidden linear parameter: plain, structured, and through a link.
 
-use super::{POINTS, PointLoss, PointWorld, SetSpec};
+use super::{PointLoss, PointWorld, SetSpec};
 use crate::prelude::*;
 
 params! {
@@ -38,15 +38,6 @@ params! {
 }
 
 impl Builds for StochasticLinearParams {
-    const ENTRY: Entry = Entry {
-        name: "stochastic-linear",
-        summary: "stochastic linear losses on a set of points, with a dense, sparse or group-sparse parameter",
-        source: "the paper's other examples: stochastic linear bandits",
-        fits: "stochastic linear",
-        ..POINTS
-    };
-    const EXAMPLE: &'static str = "dim = 6\nstructure = \"sparse\"\nsupport = 2";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
     }
@@ -207,15 +198,6 @@ params! {
 }
 
 impl Builds for GlmParams {
-    const ENTRY: Entry = Entry {
-        name: "glm-points",
-        summary: "losses 0 and 1 whose mean is a link function of a linear one",
-        source: "Filippi, Cappe, Garivier, Szepesvari 2010; the paper's other examples",
-        fits: "stochastic generalised linear",
-        ..POINTS
-    };
-    const EXAMPLE: &'static str = "link = \"exponential\"\nset = \"sphere\"\npoints = 20\ndim = 3";
-
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Ask { rounds, rng, .. } = ask;
         let set = self.set.build(self.dim, self.points, rng)?;
