@@ -13,7 +13,7 @@ use crate::summary::Row;
 const ONE_SIDED_95: f64 = 1.644_853_6;
 
 /// A learner against all the others, over the data sets.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Duels {
     /// The learner's label.
     pub label: String,
@@ -55,14 +55,7 @@ pub fn duels(spec: &Spec, rows: &[Row]) -> Vec<Duels> {
     };
     let mut found: Vec<Duels> = labels
         .iter()
-        .map(|label| Duels {
-            label: (*label).to_owned(),
-            wins: 0,
-            losses: 0,
-            wins_over_best: 0,
-            losses_to_best: 0,
-            net: vec![0; labels.len()],
-        })
+        .map(|label| Duels { label: (*label).to_owned(), net: vec![0; labels.len()], ..Duels::default() })
         .collect();
     for set in &sets {
         for (i, a) in labels.iter().enumerate() {

@@ -114,29 +114,21 @@ impl Standing {
             })
             .collect();
         table.sort_by(|a, b| a.2.total_cmp(&b.2));
-        let mut pairs = Vec::new();
-        for i in 0..table.len() {
-            for j in i + 1..table.len() {
-                pairs.push((i, j, paired_p(&table[i].1, &table[j].1)));
-            }
-        }
-        let corrected = holm(&pairs.iter().map(|pair| pair.2).collect::<Vec<_>>());
-        let to_best = |j: usize| {
-            let pair = pairs.iter().position(|pair| (pair.0, pair.1) == (0, j));
-            pair.map_or(1.0, |k| corrected[k])
-        };
+        // All pairs, those with the best first.
+        let pairs = (0..table.len()).flat_map(|i| (i + 1..table.len()).map(move |j| (i, j)));
+        let corrected = holm(&pairs.map(|(i, j)| paired_p(&table[i].1, &table[j].1)).collect::<Vec<_>>());
         Some(Self {
             environment: environment.to_owned(),
             rounds,
             figure,
-            comparisons: pairs.len(),
+            comparisons: corrected.len(),
             seeds: whole.len(),
             learners: (0..table.len())
                 .map(|j| Placed {
                     label: table[j].0.clone(),
                     mean: table[j].2,
                     above_best: table[j].2 - table[0].2,
-                    p: to_best(j),
+                    p: if j == 0 { 1.0 } else { corrected[j - 1] },
                     seconds_per_round: speed(&table[j].0),
                 })
                 .collect(),
@@ -223,14 +215,11 @@ fn list(of: &[&Placed], word: impl Fn(&&Placed) -> String) -> String {
 }
 
 fn p_value(p: f64) -> String {
-    if p < 0.001 {
-        "0.000".to_owned()
-    } else if p > 0.995 {
-        "1".to_owned()
-    } else if p < 0.1 {
-        format!("{p:.3}")
-    } else {
-        format!("{p:.2}")
+    match p {
+        p if p < 0.001 => "0.000".to_owned(),
+        p if p > 0.995 => "1".to_owned(),
+        p if p < 0.1 => format!("{p:.3}"),
+        p => format!("{p:.2}"),
     }
 }
 

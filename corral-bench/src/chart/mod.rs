@@ -60,6 +60,11 @@ pub enum Style {
 }
 
 impl Style {
+    /// The number of a colour of its own.
+    pub fn own(self) -> Option<usize> {
+        if let Self::Own(i) = self { Some(i) } else { None }
+    }
+
     /// Its class in a drawing.
     pub fn class(self) -> String {
         match self {

@@ -1,5 +1,7 @@
 //! Charts as SVG: on a page, where the style sheet has the colours, and on paper, where the drawing has them itself.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, PreEscaped, html};
 
 use super::frame::{Frame, Span};
@@ -162,16 +164,7 @@ fn sheet(chart: &Chart, font: f64) -> String {
          .band{{opacity:.18;stroke:none}}.dot{{stroke:#fff;stroke-width:.5}}.tile{{fill:#0072b2}}\
          .line.ink{{stroke:#000}}.band.ink,.dot.ink{{fill:#000}}.line.ctx{{stroke:#aaa;stroke-width:.8}}.band.ctx,.dot.ctx{{fill:#aaa}}"
     );
-    let mut styles: Vec<usize> = chart
-        .series()
-        .filter_map(|s| match s.style {
-            Style::Own(i) => Some(i),
-            _ => None,
-        })
-        .collect();
-    styles.sort_unstable();
-    styles.dedup();
-    for i in styles {
+    for i in chart.series().filter_map(|s| s.style.own()).collect::<BTreeSet<_>>() {
         let (colour, dash) = (COLOURS[i % COLOURS.len()].0, DASHES[i % DASHES.len()]);
         out += &format!(
             ".line.s{i}{{stroke:{colour};stroke-dasharray:{dash}}}.band.s{i},.dot.s{i}{{fill:{colour}}}"
@@ -371,7 +364,7 @@ fn shapes(points: &[(Point, f64, f64)], style: Style, place: usize) -> Markup {
 
 /// The shape of a style: none for the first four, which differ by their dash.
 fn shape(style: Style, x: f64, y: f64) -> Markup {
-    let Style::Own(i) = style else { return html! {} };
+    let Some(i) = style.own() else { return html! {} };
     let (class, r) = (format!("dot s{i}"), 2.6);
     match i / DASHES.len() % 4 {
         0 => html! {},

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Axis, COLOURS, Chart, DASHES, Mark, Scale, Series, Style, by_name};
+use super::{Axis, COLOURS, Chart, DASHES, Mark, Scale, by_name};
 
 /// The chart as a Vega-Lite specification.
 pub fn vega(chart: &Chart) -> Value {
@@ -74,13 +74,10 @@ fn axis(axis: &Axis, field: &str) -> Value {
 }
 
 /// The colour and the dash of every series, as on paper.
-fn styles<'a>(chart: &'a Chart) -> (Value, Value) {
-    let own = |s: &'a Series| match s.style {
-        Style::Own(i) => Some((s.name.as_str(), i)),
-        _ => None,
-    };
-    let of_own = by_name(chart.drawn().filter(|s| own(s).is_some()));
-    let seen: Vec<(&str, usize)> = of_own.into_iter().filter_map(own).collect();
+fn styles(chart: &Chart) -> (Value, Value) {
+    let of_own = by_name(chart.drawn().filter(|s| s.style.own().is_some()));
+    let seen: Vec<(&str, usize)> =
+        of_own.into_iter().filter_map(|s| Some((s.name.as_str(), s.style.own()?))).collect();
     if seen.is_empty() {
         return (json!({ "value": "black" }), json!({ "value": [1, 0] }));
     }

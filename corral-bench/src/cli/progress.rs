@@ -17,7 +17,6 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 /// Shows how far a run is.
 pub struct Reporter {
     bar: Option<ProgressBar>,
-    lines: bool,
     quiet: bool,
     total: u64,
     done: AtomicU64,
@@ -44,8 +43,7 @@ impl Reporter {
             bar
         });
         let now = Instant::now();
-        let lines = !quiet && !terminal;
-        Self { bar, lines, quiet, total, done: AtomicU64::new(0), started: now, last_line: Mutex::new(now) }
+        Self { bar, quiet, total, done: AtomicU64::new(0), started: now, last_line: Mutex::new(now) }
     }
 
     /// Takes the bar away.
@@ -61,7 +59,7 @@ impl Progress for Reporter {
         let done = self.done.fetch_add(rounds, Ordering::Relaxed) + rounds;
         if let Some(bar) = &self.bar {
             bar.inc(rounds);
-        } else if self.lines
+        } else if !self.quiet
             && let Ok(mut last) = self.last_line.try_lock()
             && last.elapsed() > LINE_EVERY
         {
@@ -87,10 +85,8 @@ impl Progress for Reporter {
     }
 
     fn note(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| say(&format!("note: {text}"))),
-            None => say(&format!("note: {text}")),
-        }
+        let tell = || say(&format!("note: {text}"));
+        self.bar.as_ref().map_or_else(tell, |bar| bar.suspend(tell));
     }
 
     fn cell(&self, cell: &CellRecord) {

@@ -170,7 +170,7 @@ impl Run<'_> {
         let mut learner_rng = stream(self.cell.seed, "learner");
         let mut delay_rng = stream(self.cell.seed, "delay");
         let mut in_flight: Mailbox<(Context, P::Made, Feedback)> = Mailbox::new();
-        let mut trail = Trail::default();
+        let mut ranges = Vec::new();
         let mut next_checkpoint = 0;
         let mut mean_loss = 0.0;
         let mut range = 1.0;
@@ -210,7 +210,7 @@ impl Run<'_> {
                     next_checkpoint += 1;
                     self.record.curve.push(mean_loss - env.best_so_far());
                     if let (Some(band), Some(record)) = (learner.band(), &mut self.record.band) {
-                        trail.mark(band, record, self.traced, t);
+                        mark(band, record, self.traced, t, &mut ranges);
                     }
                 }
                 if t % LOOK_UP == 0 {
@@ -251,44 +251,36 @@ fn labels(learner: &LearnerSpec, horizon: Option<u64>) -> Vec<String> {
     band.bases.iter().flat_map(|base| (1..=copies).map(move |copy| of(base, copy))).collect()
 }
 
-/// What was seen of a band at the last checkpoint.
-#[derive(Default)]
-struct Trail {
-    ranges: Vec<f64>,
-}
-
-impl Trail {
-    /// Adds a checkpoint to the traces, and the range changes since the last one.
-    fn mark<D: Decision>(&mut self, band: &Band<D>, record: &mut BandRecord, traced: bool, t: u64) {
-        use corral_core::Master;
-        let master = band.master();
-        let ranges: Vec<f64> = (0..band.len()).filter_map(|i| master.range(i)).collect();
-        if ranges.len() == self.ranges.len() {
-            let changed = ranges.iter().zip(&self.ranges).enumerate().filter(|(_, (new, old))| new != old);
-            record.range_changes.extend(changed.map(|(base, _)| (t, base)));
-        }
-        let seen = master.telemetry();
-        if let Some(audit) = seen.audit {
-            let found = record.audit.get_or_insert_default();
-            // Written so that NaN stays.
-            let worse = |a: f64, b: f64| if b <= a { a } else { b };
-            found.share = audit.tightest.map_or(found.share, |sides| worse(found.share, sides.share()));
-            found.gap = [audit.worst_step, audit.run.gap(), audit.worst_sum, audit.worst_mixing]
-                .into_iter()
-                .chain([audit.worst_rate, audit.worst_range])
-                .fold(found.gap, worse);
-        }
-        if traced && band.len() <= LISTED_BASES {
-            record.probabilities.push(band.probabilities().to_vec());
-            if !seen.rates.is_empty() {
-                record.rates.push(seen.rates.to_vec());
-            }
-            if ranges.len() == band.len() {
-                record.ranges.push(ranges.clone());
-            }
-        }
-        self.ranges = ranges;
+/// Adds a checkpoint to the traces, and the range changes since the last one, where the ranges were `before`.
+fn mark<D: Decision>(band: &Band<D>, record: &mut BandRecord, traced: bool, t: u64, before: &mut Vec<f64>) {
+    use corral_core::Master;
+    let master = band.master();
+    let ranges: Vec<f64> = (0..band.len()).filter_map(|i| master.range(i)).collect();
+    if ranges.len() == before.len() {
+        let changed = ranges.iter().zip(&*before).enumerate().filter(|(_, (new, old))| new != old);
+        record.range_changes.extend(changed.map(|(base, _)| (t, base)));
     }
+    let seen = master.telemetry();
+    if let Some(audit) = seen.audit {
+        let found = record.audit.get_or_insert_default();
+        // Written so that NaN stays.
+        let worse = |a: f64, b: f64| if b <= a { a } else { b };
+        found.share = audit.tightest.map_or(found.share, |sides| worse(found.share, sides.share()));
+        found.gap = [audit.worst_step, audit.run.gap(), audit.worst_sum, audit.worst_mixing]
+            .into_iter()
+            .chain([audit.worst_rate, audit.worst_range])
+            .fold(found.gap, worse);
+    }
+    if traced && band.len() <= LISTED_BASES {
+        record.probabilities.push(band.probabilities().to_vec());
+        if !seen.rates.is_empty() {
+            record.rates.push(seen.rates.to_vec());
+        }
+        if ranges.len() == band.len() {
+            record.ranges.push(ranges.clone());
+        }
+    }
+    *before = ranges;
 }
 
 /// The totals of a band.
