@@ -19,12 +19,6 @@ use crate::world::{build, streams};
 /// How often Ctrl-C is looked for.
 const LOOK_UP: u64 = 4096;
 
-/// What was done in a round.
-struct Made {
-    base: usize,
-    propensity: f64,
-}
-
 /// A band that plays, with what its rounds need.
 struct Playing<'a, D> {
     band: &'a mut Of<D>,
@@ -33,12 +27,12 @@ struct Playing<'a, D> {
 }
 
 impl<D: Decision> Playing<'_, D> {
-    /// A round: what `play` says of the decision is learned at once.
-    fn round(&mut self, x: &Context, play: impl FnOnce(&D) -> Answer<Feedback>) -> Answer<Made> {
+    /// A round: what `play` says of the decision is learned at once. Says who was followed, and the propensity.
+    fn round(&mut self, x: &Context, play: impl FnOnce(&D) -> Answer<Feedback>) -> Answer<(usize, f64)> {
         let made = self.band.choose(x, self.rng);
         callers(self.raised)?;
         let ticket = made?;
-        let made = Made { base: ticket.base(), propensity: ticket.propensity().unwrap_or(f64::NAN) };
+        let made = (ticket.base(), ticket.propensity().unwrap_or(f64::NAN));
         let feedback = play(&ticket.decision)?;
         self.band.learn(x, ticket, feedback).map_err(|refused| refused.error)?;
         callers(self.raised)?;
@@ -103,21 +97,21 @@ pub fn play<'py>(
             x.features_mut().clear();
             x.features_mut().extend_from_slice(&contexts.0[t * features..(t + 1) * features]);
             let mut played = Arm::default();
-            let now = playing.round(&x, |arm| {
+            let (base, propensity) = playing.round(&x, |arm| {
                 played = *arm;
                 Ok(Feedback::plain(losses[arm.index()]))
             })?;
-            made.push((played.index(), now));
+            made.push((played.index(), base, propensity));
             look_up(t as u64)?;
         }
         Ok(made)
     })?;
-    let paid = played.iter().zip(losses.chunks_exact(actions)).map(|((arm, _), losses)| losses[*arm]);
+    let paid = played.iter().zip(losses.chunks_exact(actions)).map(|((arm, ..), losses)| losses[*arm]);
     let columns = [
-        ("action", PyArray1::from_iter(py, played.iter().map(|(arm, _)| *arm as i64)).into_any()),
+        ("action", PyArray1::from_iter(py, played.iter().map(|(arm, ..)| *arm as i64)).into_any()),
         ("loss", PyArray1::from_iter(py, paid).into_any()),
-        ("base", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.base as i64)).into_any()),
-        ("propensity", PyArray1::from_iter(py, played.iter().map(|(_, made)| made.propensity)).into_any()),
+        ("base", PyArray1::from_iter(py, played.iter().map(|(_, base, _)| *base as i64)).into_any()),
+        ("propensity", PyArray1::from_iter(py, played.iter().map(|(.., propensity)| *propensity)).into_any()),
     ];
     Ok(columns.into_py_dict(py)?)
 }

@@ -49,10 +49,6 @@ fn read(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<Spec> {
     Ok(Spec::of(&source)?)
 }
 
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, Into::into)
-}
-
 /// What a run has done so far.
 struct Meter {
     rounds: AtomicU64,
@@ -88,7 +84,8 @@ pub fn run(
     let plugins = Shelf::open(py, plugins.as_deref())?.plugins;
     let meter = Meter { rounds: AtomicU64::new(0), notes: Mutex::new(advice::warnings(&spec)) };
     let total: u64 = spec.runs.iter().map(|run| spec.rounds[run.horizon].saturating_mul(spec.seeds)).sum();
-    let resources = Resources { jobs: jobs.unwrap_or_else(cores).clamp(1, 1024), memory: memory::DEFAULT };
+    let jobs = jobs.unwrap_or_else(Resources::cores).clamp(1, 1024);
+    let resources = Resources { jobs, memory: memory::DEFAULT };
     let cancel = AtomicBool::new(false);
     let mut interrupt = None;
     let mut say = || {

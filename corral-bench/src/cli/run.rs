@@ -83,7 +83,7 @@ impl RunArgs {
     /// What the run may use of the machine.
     fn resources(&self) -> Resources {
         Resources {
-            jobs: self.jobs.map_or_else(default_jobs, |n| n as usize),
+            jobs: self.jobs.map_or_else(Resources::cores, |n| n as usize),
             memory: self.memory.unwrap_or_else(half_of_the_memory),
         }
     }
@@ -145,9 +145,8 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
 
 /// A spec that measures stability: its runs are many small specs, each in a folder of its own.
 fn run_stability(args: &RunArgs, spec: &StabilitySpec) -> Result<(), Failure> {
-    if args.shard.is_some() || args.emit.is_some() {
-        return Err(Failure::usage(format!("{}: a table of stability is not run in parts", args.spec)));
-    }
+    let whole = args.shard.is_none() && args.emit.is_none();
+    Failure::ensure(whole, format_args!("{}: a table of stability is not run in parts", args.spec))?;
     let plugins = load_plugins(&args.plugins, args.quiet)?;
     if args.check {
         let cells = exponents::checked(spec, &plugins, args.resources().memory_of_a_cell())
@@ -258,13 +257,10 @@ fn spec_text(name: &str) -> Result<String, Failure> {
     }
     let path = Path::new(name);
     let looks_like_a_file = path.extension().is_some() || path.exists();
-    if !looks_like_a_file {
-        return Err(Failure::usage(format!("{}, and there is no such file", experiments::unknown(name))));
-    }
+    let unknown = format_args!("{}, and there is no such file", experiments::unknown(name));
+    Failure::ensure(looks_like_a_file, unknown)?;
     let text = read_text(path)?;
-    if text.trim().is_empty() {
-        return Err(Failure::usage(format!("{name}: the file is empty")));
-    }
+    Failure::ensure(!text.trim().is_empty(), format_args!("{name}: the file is empty"))?;
     Ok(text)
 }
 
@@ -302,16 +298,11 @@ fn half_of_the_memory() -> u64 {
     total().map_or(corral_core::memory::DEFAULT, |kilobytes| kilobytes * 512)
 }
 
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, Into::into)
-}
-
 /// Loads the plugins of the folder, saying what was refused.
 pub(super) fn load_plugins(from: &PluginDir, quiet: bool) -> Result<Plugins, Failure> {
     let Some(dir) = from.folder() else { return Ok(Plugins::default()) };
-    if !dir.is_dir() {
-        return Err(Failure::usage(format!("{}: there is no such folder of plugins", dir.display())));
-    }
+    let missing = format_args!("{}: there is no such folder of plugins", dir.display());
+    Failure::ensure(dir.is_dir(), missing)?;
     let mut plugins = Plugins::new(from.policy()?);
     if from.plugins.is_some() {
         plugins.add_dir(&dir)

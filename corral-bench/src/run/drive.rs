@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use corral_core::memory;
@@ -139,6 +139,11 @@ pub struct Resources {
 }
 
 impl Resources {
+    /// As many cells as the machine has cores.
+    pub fn cores() -> usize {
+        std::thread::available_parallelism().map_or(1, Into::into)
+    }
+
     /// Of one cell, when as many run as may.
     pub fn memory_of_a_cell(self) -> u64 {
         self.memory / self.jobs.max(1) as u64
@@ -174,8 +179,7 @@ pub fn run(
     }
     // In order, one at a time, as threads ask for them: neighbours in the spec take about equally long.
     let missing = Mutex::new(before.missing(total));
-    let store = Mutex::new((store, Timings::default()));
-    let failed: Mutex<Option<StoreError>> = Mutex::new(None);
+    let store = Mutex::new((store, Timings::default(), None));
     let stop = || cancel.load(Ordering::Relaxed);
     let next = || if stop() { None } else { missing.lock().ok()?.next() };
     let work = || {
@@ -186,13 +190,11 @@ pub fn run(
             let Some(record) = memory::within(memory, play) else { return };
             progress.cell(&record);
             if let Ok(mut guard) = store.lock() {
-                let (store, timings) = &mut *guard;
+                let (store, timings, failed) = &mut *guard;
                 timings.add(&record, started.elapsed());
                 if let Err(e) = store.append(&record) {
                     cancel.store(true, Ordering::Relaxed);
-                    if let Ok(mut slot) = failed.lock() {
-                        slot.get_or_insert(e);
-                    }
+                    failed.get_or_insert(e);
                 }
             }
         }
@@ -204,13 +206,10 @@ pub fn run(
         Ok(())
     })
     .map_err(|e| RunError::Threads(e.to_string()))?;
-    if let Ok(Some(e)) = failed.into_inner() {
-        return Err(e.into());
+    let (store, timings, failed) = store.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(e) = failed {
+        return Err(RunError::Store(e));
     }
-    let (store, timings) = match store.into_inner() {
-        Ok(inner) => inner,
-        Err(poisoned) => poisoned.into_inner(),
-    };
     let done = store.done().len();
     if done < total {
         return Err(RunError::Interrupted { done, cells: total });

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Done, MANIFEST, Manifest, Results, Shard, Store, StoreError, difference, read, unusable};
+use super::{MANIFEST, Manifest, Results, Shard, Store, StoreError, difference, read, unusable};
 use crate::record::{CellRecord, CellSpec};
 use crate::spec::Spec;
 
@@ -40,17 +40,14 @@ pub fn merge(dirs: &[PathBuf], out: &Path) -> Result<Results, StoreError> {
     }
     let mut cells: Vec<CellRecord> = cells.into_iter().map(|(c, _)| c).collect();
     cells.dedup_by_key(|c| c.cell);
-    let mut done = Done::default();
-    cells.iter().for_each(|c| {
-        done.insert(c.cell);
-    });
-    if let Some(first) = done.missing(manifest.cells).next() {
+    let missing = |n: &u64| cells.get(*n as usize).is_none_or(|c| c.cell != *n);
+    if let Some(first) = (0..manifest.cells).find(missing) {
         let cell = CellSpec::of(&spec, first);
         let (world, learner) =
             (&spec.environments[cell.environment].label, &spec.learners[cell.learner].label);
         let why = format!(
             "{} cells are missing, the first is cell {first} ({learner} in {world}, seed {})",
-            manifest.cells - done.len(),
+            manifest.cells - cells.len() as u64,
             cell.seed
         );
         return Err(unusable(out)(why));

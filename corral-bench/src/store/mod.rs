@@ -212,8 +212,7 @@ impl<'a> Store<'a> {
     /// It could not be written: the disk is full.
     pub fn append(&mut self, record: &CellRecord) -> Result<(), StoreError> {
         let path = self.dir.join(LOG_FILE);
-        let line = sealed(&self.seal, record, &path)?;
-        self.log.write_all(&line).map_err(unusable(&path))?;
+        self.seal.line(record).and_then(|line| self.log.write_all(&line)).map_err(unusable(&path))?;
         if let Some(place) = self.manifest.shard.place(record.cell) {
             self.done.insert(place);
         }
@@ -236,9 +235,8 @@ impl<'a> Store<'a> {
         write_whole(&self.dir.join("results.csv"), results_csv(cells).as_bytes())?;
         let path = self.dir.join(WHOLE_FILE);
         write_with(&path, |out| {
-            cells.iter().try_for_each(|cell| {
-                out.write_all(&sealed(&self.seal, cell, &path)?).map_err(unusable(&path))
-            })
+            let mut write = |cell| out.write_all(&self.seal.line(cell)?);
+            cells.iter().try_for_each(|cell| write(cell).map_err(unusable(&path)))
         })?;
         let log = self.dir.join(LOG_FILE);
         fs::remove_file(&log).map_err(unusable(&log))
@@ -254,10 +252,6 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => Err(unusable(dir)("another run is writing to this folder")),
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
-}
-
-fn sealed(seal: &Seal, record: &CellRecord, path: &Path) -> Result<Vec<u8>, StoreError> {
-    seal.line(record).map_err(unusable(path))
 }
 
 /// A table as CSV.

@@ -1,6 +1,6 @@
 //! A digest per record: what was changed after it was written is not taken for a result.
 
-use std::fmt::Write;
+use std::io;
 
 use sha2::{Digest, Sha256};
 
@@ -28,7 +28,7 @@ impl Seal {
     ///
     /// # Errors
     /// It is no JSON.
-    pub fn line(&self, record: &CellRecord) -> Result<Vec<u8>, serde_json::Error> {
+    pub fn line(&self, record: &CellRecord) -> io::Result<Vec<u8>> {
         let json = serde_json::to_vec(record)?;
         let mut line = [OPENING, self.digest(&json).as_bytes(), b"\","].concat();
         line.extend_from_slice(&json[1..]);
@@ -41,11 +41,11 @@ impl Seal {
     /// # Errors
     /// In words, what is wrong with it.
     pub fn open(&self, line: &[u8], spec: &Spec) -> Result<CellRecord, String> {
-        let (digest, rest) = line
+        let (digest, body) = line
             .strip_prefix(OPENING)
             .and_then(|rest| rest.split_at_checked(LENGTH))
+            .and_then(|(digest, rest)| Some((digest, rest.strip_prefix(b"\",")?)))
             .ok_or_else(|| "it has no digest".to_owned())?;
-        let body = rest.strip_prefix(b"\",").ok_or_else(|| "it has no digest".to_owned())?;
         let json = [b"{", body.trim_ascii_end()].concat();
         if self.digest(&json).as_bytes() != digest {
             let cell = serde_json::from_slice::<CellRecord>(&json).map(|r| format!("cell {}: ", r.cell));
@@ -59,12 +59,7 @@ impl Seal {
     fn digest(&self, json: &[u8]) -> String {
         let mut hash = self.0.clone();
         hash.update(json);
-        let mut text = String::with_capacity(LENGTH);
-        for byte in &hash.finalize()[..LENGTH / 2] {
-            // Writing into a string cannot fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text
+        hash.finalize().iter().take(LENGTH / 2).map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
