@@ -11,14 +11,11 @@ use crate::store::{self, Results};
 pub fn read(dir: &Path, partial: bool) -> Result<Findings, Failure> {
     let Results { manifest, spec, cells } = store::read(dir).map_err(Failure::usage)?;
     let (done, all) = (cells.len() as u64, manifest.cells);
-    if done < all && !partial {
-        return Err(Failure::usage(format!(
-            "{}: the run is unfinished, {done} of {all} cells; finish it, or take what is there with --partial",
-            dir.display()
-        )));
-    }
-    if cells.is_empty() {
-        return Err(Failure::usage(format!("{}: no cell has ended yet", dir.display())));
-    }
+    let dir = dir.display();
+    let unfinished = format_args!(
+        "{dir}: the run is unfinished, {done} of {all} cells; finish it, or take what is there with --partial"
+    );
+    Failure::ensure(done >= all || partial, unfinished)?;
+    Failure::ensure(!cells.is_empty(), format_args!("{dir}: no cell has ended yet"))?;
     Ok(Findings::of(spec, cells, &Timings::default()))
 }

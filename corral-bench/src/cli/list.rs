@@ -221,9 +221,8 @@ fn list_experiments(args: &ListArgs) -> Result<(), Failure> {
 /// Leaves the row of `name`, if one is asked for.
 fn only(rows: &mut Vec<Vec<String>>, what: &str, name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return Ok(()) };
-    if !rows.iter().any(|r| r[0] == name) {
-        return Err(Failure::usage(Unknown::new(what, name, rows.iter().map(|r| r[0].as_str()))));
-    }
+    let unknown = Unknown::new(what, name, rows.iter().map(|r| r[0].as_str()));
+    Failure::ensure(rows.iter().any(|r| r[0] == name), unknown)?;
     rows.retain(|r| r[0] == name);
     Ok(())
 }

@@ -232,6 +232,14 @@ impl Failure {
         Self { code: 2, message: message.to_string() }
     }
 
+    /// That what was asked cannot be done, unless something `holds`.
+    ///
+    /// # Errors
+    /// It does not hold.
+    pub fn ensure(holds: bool, message: impl std::fmt::Display) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self::usage(message)) }
+    }
+
     /// It failed while running.
     pub fn running(message: impl std::fmt::Display) -> Self {
         Self { code: 1, message: message.to_string() }

@@ -35,10 +35,8 @@ fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usi
             .map(|(l, _)| (*l).to_owned())
             .collect();
         found.dedup();
-        match found.is_empty() {
-            true => Err(node.error(Unknown::new(what, label, among.iter().map(|(l, _)| *l)))),
-            false => Ok(found),
-        }
+        let unknown = Unknown::new(what, label, among.iter().map(|(l, _)| *l));
+        node.place.ensure(!found.is_empty(), unknown).map(|()| found)
     };
     let labels = |key: &str, among: &[Name<'_>]| -> Result<Vec<String>> {
         let mut all = Vec::new();

@@ -264,14 +264,6 @@ impl Node {
         }
     }
 
-    /// The place of `step` in an array: a number counted from 0, or a label or name.
-    pub fn position(&self, step: &str) -> Option<usize> {
-        match &self.value {
-            Value::Array(items) => position(items, step),
-            _ => None,
-        }
-    }
-
     /// What a table is called: its label, its name, or that of its base or master.
     pub fn label(&self) -> Option<String> {
         let Value::Table(table) = &self.value else { return None };
@@ -370,7 +362,8 @@ impl Node {
     }
 }
 
-fn position(items: &[Node], step: &str) -> Option<usize> {
+/// The place of `step` in an array: a number counted from 0, or a label or name.
+pub fn position(items: &[Node], step: &str) -> Option<usize> {
     match step.parse::<usize>() {
         Ok(at) => Some(at).filter(|at| *at < items.len()),
         Err(_) => items.iter().position(|item| item.label().as_deref() == Some(step)),

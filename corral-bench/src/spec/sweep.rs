@@ -2,7 +2,7 @@
 
 use corral_core::registry::Unknown;
 
-use super::located::{Node, Place, Table, Value};
+use super::located::{Node, Place, Table, Value, position};
 use super::{Result, SpecError, Swept};
 
 /// The most variants that a sweep makes of one learner or environment.
@@ -223,7 +223,7 @@ fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>>
     let (number, rest) = match &node.value {
         Value::Array(items) => {
             let step = rest.first().map(String::as_str).unwrap_or_default();
-            let number = node.position(step).ok_or_else(|| {
+            let number = position(items, step).ok_or_else(|| {
                 let labels: Vec<String> = items.iter().filter_map(Node::label).collect();
                 SpecError::at(place, Unknown::new(root.as_str(), step, labels.iter().map(String::as_str)))
             })?;
