@@ -1,19 +1,19 @@
 //! What the fuzz targets do with their bytes: each function answers whatever it is given, or panics, which is what fuzzing
 //! looks for. The targets of `cargo fuzz` call them, and so do the plain tests that play the corpora
-//! (`corral-bench/tests/corpora.rs`).
+//! (`corral-lab/tests/it/corpora.rs`).
 
 use std::fs;
 use std::path::Path;
 
-use corral_bench::run::{Plugins, check};
-use corral_bench::spec::Spec;
-use corral_bench::store;
 use corral_core::masters::{self, MasterSetup};
 use corral_core::{
     Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Decision, Ensemble, EnsembleParams,
     Feedback, Horizon, Learner, Master, Memo, Proposal, Set, Setup, Space, Ticket, memory, snapshot,
 };
 use corral_envs::World;
+use corral_lab::run::{Plugins, check};
+use corral_lab::spec::Spec;
+use corral_lab::store;
 use corral_plugin_abi::host::preflight_bytes;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;

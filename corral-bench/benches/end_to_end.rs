@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use corral_bench::run::{CellSpec, Plugins, run_cell};
-use corral_bench::spec::Spec;
+use corral_lab::run::{CellSpec, Plugins, run_cell};
+use corral_lab::spec::Spec;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 
 const ROUNDS: u64 = 100_000;

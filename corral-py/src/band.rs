@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use corral_bench::store::write_whole;
 use corral_core::{Scale, Space, memory, snapshot};
+use corral_lab::store::write_whole;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;

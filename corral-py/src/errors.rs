@@ -9,12 +9,12 @@
 //! | files | `OSError` |
 //! | a base that failed and plays no more | the warning `corral.BenchedWarning`, caused by the base's own exception |
 
-use corral_bench::run::RunError;
-use corral_bench::spec::SpecError;
-use corral_bench::store::StoreError;
 use corral_core::registry::{BuildError, Unknown};
 use corral_core::{EnsembleError, MasterError, ParamError, SnapshotError};
 use corral_envs::EnvError;
+use corral_lab::run::RunError;
+use corral_lab::spec::SpecError;
+use corral_lab::store::StoreError;
 use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::{CastError, create_exception};

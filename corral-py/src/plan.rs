@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use corral_bench::run;
-use corral_bench::spec::LearnerSpec;
 use corral_core::masters::{self, MasterSetup, PracticalRule, Rule};
 use corral_core::registry::{Kind, Unknown};
 use corral_core::{
     Arm, Base, Context, ContextShape, Crediting, Ensemble, EnsembleParams, Feed, Learner, Point,
     Propensities, Scale, Setup, Space, memory,
 };
+use corral_lab::run;
+use corral_lab::spec::LearnerSpec;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde::{Deserialize, Serialize};

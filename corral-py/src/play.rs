@@ -1,8 +1,8 @@
 //! Many rounds at once, without the interpreter in the loop.
 
-use corral_bench::run::checkpoints;
 use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Setup, Space};
 use corral_envs::{EnvError, Environment, World as Worlds};
+use corral_lab::run::checkpoints;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};

@@ -5,16 +5,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use corral_bench::export::{Export, Value, What};
-use corral_bench::findings::Findings;
-use corral_bench::run::{self as runner, CellRecord, CellSpec, Progress, Resources, Timings};
-use corral_bench::spec::{Source, Spec, StabilitySpec};
-use corral_bench::store::{Shard, write_whole};
-use corral_bench::summary::{Figure, Row};
-use corral_bench::{advice, cli, experiments, report};
 use corral_core::memory;
 use corral_core::params::describe::Field;
 use corral_core::registry::{Entry, Registry};
+use corral_lab::export::{Export, Value, What};
+use corral_lab::findings::Findings;
+use corral_lab::run::{self as runner, CellRecord, CellSpec, Progress, Resources, Timings};
+use corral_lab::spec::{Source, Spec, StabilitySpec};
+use corral_lab::store::{Shard, write_whole};
+use corral_lab::summary::{Figure, Row};
+use corral_lab::{advice, experiments, report};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -320,7 +320,7 @@ impl Outcome {
     }
 
     fn __str__(&self) -> String {
-        cli::text_of(&self.0)
+        report::text(&self.0)
     }
 
     fn __repr__(&self) -> String {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use corral_bench::run::Plugins;
+use corral_lab::run::Plugins;
 use corral_plugin_abi::host::{Isolation, Policy, RunIn};
 use pyo3::prelude::*;
 

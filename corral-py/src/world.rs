@@ -2,9 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use corral_bench::streams::stream;
 use corral_core::{Context, Set, Setup, Space};
 use corral_envs::{EnvError, Environment, World as Worlds};
+use corral_lab::streams::stream;
 use numpy::PyArray1;
 use pyo3::exceptions::PyStopIteration;
 use pyo3::prelude::*;

@@ -1,0 +1,20 @@
+//! The program from outside, and what holds for the whole workspace.
+
+mod browser;
+mod citations;
+mod cluster;
+mod columns;
+mod examples;
+mod experiments;
+mod interrupt;
+mod launch;
+mod logged;
+mod messages;
+mod modules;
+mod plugins;
+mod program;
+mod published;
+mod report;
+mod results;
+mod start;
+mod sweep;

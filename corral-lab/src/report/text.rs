@@ -1,0 +1,222 @@
+//! The report as text: what the program and Python print of a run.
+
+use crate::claims::{Held, Verdict};
+use crate::duels::Duels;
+use crate::findings::Findings;
+use crate::ranks::Rank;
+use crate::spec::Spec;
+use crate::standing::{Place, Standing, method};
+use crate::summary::{Gap, Row, number};
+use crate::table::aligned;
+
+/// What `corral run` prints: the tables, the claims, and the answer in words.
+pub fn text(found: &Findings) -> String {
+    [
+        results(found),
+        by_key(&found.spec, &found.rows),
+        gaps(&found.gaps),
+        ranks(&found.ranks),
+        duels(&found.duels),
+        claims(&found.held),
+        answer(&found.standings),
+    ]
+    .concat()
+}
+
+/// Rounds a second.
+fn speed(rounds: f64) -> String {
+    if rounds >= 1e6 { format!("{:.2} M", rounds / 1e6) } else { format!("{:.1} k", rounds / 1e3) }
+}
+
+/// What a spec is called and what it asks.
+pub fn heading(name: &str, asks: Option<&str>) -> String {
+    asks.map_or(format!("{name}\n"), |asks| format!("{name}\n{asks}\n"))
+}
+
+/// The verdict of a run.
+fn results(found: &Findings) -> String {
+    let spec = &found.spec;
+    let mut out = heading(&spec.name, spec.asks.as_deref());
+    for (rounds, environment) in spec.worlds() {
+        let group: Vec<&Row> =
+            found.rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
+        if group.is_empty() {
+            continue;
+        }
+        let seeds = group.iter().map(|r| r.seeds).max().unwrap_or(0);
+        let from = spec.seeds_begin();
+        out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds{from}\n", environment.label));
+        let lines = group.iter().map(|r| {
+            vec![
+                if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
+                number(r.regret.mean),
+                format!("± {}", number(r.regret.half_width(r.seeds))),
+                number(r.regret.max),
+                number(r.loss.mean),
+                r.to_best_base().unwrap_or("-".to_owned()),
+                found.place(r).map_or("", Place::word).to_owned(),
+                r.rounds_per_second.map_or("-".to_owned(), speed),
+                if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
+            ]
+        });
+        let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
+        out.push_str(&aligned(&header, "lrrrrrlrl", lines));
+        for row in &group {
+            if let Some(first) = row.benched.first() {
+                let times =
+                    if row.benched.len() == 1 { "once" } else { &format!("{} times", row.benched.len()) };
+                out.push_str(&format!(
+                    "{}: {times} a base was benched and the run continued with the others; {first}\n",
+                    row.label
+                ));
+            }
+        }
+    }
+    out
+}
+
+/// The answer in words: a line for each world.
+fn answer(standings: &[Standing]) -> String {
+    let Some(method) = method(standings) else { return String::new() };
+    let lines: String = standings.iter().map(|s| format!("- {}{}\n", s.words(), s.cost())).collect();
+    format!("\nin words\n{lines}{method}\n")
+}
+
+/// How far each learner is from the best base of every world.
+fn gaps(gaps: &[Gap]) -> String {
+    let Some(first) = gaps.first() else { return String::new() };
+    let header = ["learner", "mean gap", "worst gap", "in"];
+    format!("\nloss per round above the best base alone, over {} worlds\n", first.worlds)
+        + &aligned(&header, "lrrl", gaps.iter().map(|g| g.cells().to_vec()))
+}
+
+/// Wins and losses on data sets.
+fn duels(duels: &[Duels]) -> String {
+    if duels.is_empty() {
+        return String::new();
+    }
+    let numbers: Vec<String> = (1..=duels.len()).map(|n| n.to_string()).collect();
+    let mut header = vec!["", "learner", "wins", "losses", "best base"];
+    header.extend(numbers.iter().map(String::as_str));
+    let rows = duels.iter().enumerate().map(|(i, d)| {
+        let best = format!("{}-{}", d.wins_over_best, d.losses_to_best);
+        let mut row =
+            vec![numbers[i].clone(), d.label.clone(), d.wins.to_string(), d.losses.to_string(), best];
+        let net = d.net.iter().enumerate();
+        row.extend(net.map(|(j, n)| if i == j { "·".to_owned() } else { n.to_string() }));
+        row
+    });
+    let align: String = "rl".chars().chain("r".repeat(header.len() - 2).chars()).collect();
+    String::from(
+        "\nwins and losses at 0.05 by the bake-off's z-test, over data sets; against the best base of each set; wins less \
+         losses against each learner\n",
+    ) + &aligned(&header, &align, rows)
+}
+
+/// The masters, best first.
+fn ranks(ranks: &[Rank]) -> String {
+    let Some(first) = ranks.first() else { return String::new() };
+    let mut header = vec!["master", "mean rank", "95%", "near best"];
+    header.extend(first.by_band.iter().map(|(band, _)| band.as_str()));
+    header.push("cost");
+    let rows = ranks.iter().map(|r| {
+        let mut row = r.cells();
+        row.push(r.cost.map_or("-".to_owned(), |cost| format!("{cost:.2}")));
+        row
+    });
+    let align: String = "l".chars().chain("r".repeat(header.len() - 1).chars()).collect();
+    let over = if first.by_band.is_empty() { "" } else { ", and over those of each band" };
+    format!(
+        "\nmasters by mean rank of their regret over {} worlds{over}; cost is time a round to the quickest master's\n",
+        first.worlds
+    ) + &aligned(&header, &align, rows)
+}
+
+/// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.
+fn claims(held: &[Held]) -> String {
+    let mut out = published(held);
+    let others: Vec<&Held> = held.iter().filter(|h| h.published.is_none()).collect();
+    for claim in others.chunk_by(|a, b| (&a.text, &a.unlikely) == (&b.text, &b.unlikely)) {
+        out.push_str(&format!("\n{}\n", claim[0].text));
+        for h in claim {
+            out.push_str(&format!(
+                "  {:10}  {}, {}: {} = {} [{}, {}], claimed {}\n",
+                h.verdict,
+                h.environment,
+                h.learner,
+                h.figure,
+                number(h.measured),
+                number(h.low),
+                number(h.high),
+                h.bound
+            ));
+        }
+        if let Some(why) = &claim[0].unlikely {
+            out.push_str(&format!("  not expected to show here: {why}\n"));
+        }
+    }
+    out
+}
+
+/// Measured beside published means.
+fn published(held: &[Held]) -> String {
+    let mut rows = Vec::new();
+    let mut notes = String::new();
+    for h in held {
+        let Some(p) = &h.published else { continue };
+        let figure = match h.figure.strip_prefix("regret - regret of ") {
+            Some(than) => format!("{} - {than}", h.learner),
+            None => h.learner.clone(),
+        };
+        rows.push(vec![
+            figure,
+            p.rounds.to_string(),
+            format!("{} ± {}", number(h.measured), number(p.own_error)),
+            format!("{} ± {}", p.mean, number(p.error)),
+            format!("{:+.1}", p.z),
+            match h.verdict {
+                Verdict::Holds => "agrees".to_owned(),
+                Verdict::Fails => "DIFFERS".to_owned(),
+                other => other.to_string(),
+            },
+            h.text.clone(),
+        ]);
+        if let Some(why) = &h.unlikely {
+            notes.push_str(&format!("{}, T = {}: {why}\n", h.learner, p.rounds));
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = ["learner", "T", "measured", "published", "z", "", ""];
+    let agree = rows.iter().filter(|r| r[5] == "agrees").count();
+    format!(
+        "\nregret beside published means, ± one standard error: {agree} of {} within 3 combined ones\n",
+        rows.len()
+    ) + &aligned(&header, "lrrrrll", rows)
+        + &notes
+}
+
+/// For every swept key a table of mean regret per value and learner, over all else that was run.
+fn by_key(spec: &Spec, rows: &[Row]) -> String {
+    let mut out = String::new();
+    for key in spec.swept() {
+        // Value, learner, sum of regrets, rows.
+        let mut groups: Vec<(String, &str, f64, u32)> = Vec::new();
+        for row in rows.iter().filter(|r| r.regret.mean.is_finite()) {
+            let Some(setting) = spec.setting(&row.environment, &row.label) else { continue };
+            let Some(level) = setting.value(key) else { continue };
+            let learner = setting.learner.name;
+            match groups.iter_mut().find(|(v, l, ..)| *v == level.text && *l == learner) {
+                Some((.., sum, n)) => (*sum, *n) = (*sum + row.regret.mean, *n + 1),
+                None => groups.push((level.text.clone(), learner, row.regret.mean, 1)),
+            }
+        }
+        let lines = groups.into_iter().map(|(value, learner, sum, n)| {
+            vec![value, learner.to_owned(), number(sum / f64::from(n)), n.to_string()]
+        });
+        out.push_str(&format!("\nby {key}\n"));
+        out.push_str(&aligned(&[key, "learner", "mean regret", "rows"], "rlrr", lines));
+    }
+    out
+}

@@ -1,0 +1,9 @@
+//! The laboratory from outside.
+
+mod corpora;
+mod hardness;
+mod harness;
+mod pitfalls;
+mod points;
+mod points_linear;
+mod soak;
