@@ -2,11 +2,20 @@
 
 use std::path::Path;
 
-use super::run::Emit;
+use clap::ValueEnum;
+
+/// What a job script is for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum System {
+    /// A Slurm array.
+    Slurm,
+    /// GNU parallel.
+    Parallel,
+}
 
 /// A script for `system` that runs `spec` in `parts` parts and joins them.
 pub fn script(
-    system: Emit,
+    system: System,
     spec: &str,
     pairs: &[(String, String)],
     fast: bool,
@@ -24,7 +33,7 @@ pub fn script(
     let part = |i: &str| format!("{run} --quiet --shard {i}/{parts} --out {}.part-{i}", quoted(&out));
     let folders = format!("{}.part-*", quoted(&out));
     match system {
-        Emit::Slurm => format!(
+        System::Slurm => format!(
             "#!/bin/bash
 #SBATCH --job-name=corral
 #SBATCH --array=1-{parts}
@@ -39,7 +48,7 @@ set -euo pipefail
             quoted(&out),
             part("$SLURM_ARRAY_TASK_ID"),
         ),
-        Emit::Parallel => format!(
+        System::Parallel => format!(
             "#!/bin/bash
 set -euo pipefail
 seq 1 {parts} | parallel '{} --jobs 1'

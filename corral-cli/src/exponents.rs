@@ -3,9 +3,6 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use super::Format;
-use super::progress::Reporter;
-use super::stability::{CURVE_HEADER, curve_row};
 use corral_lab::claims::Held;
 use corral_lab::report::heading;
 use corral_lab::report::stability as report;
@@ -15,6 +12,10 @@ use corral_lab::stability::{AtRange, Measured, Stability, World, kind_and_alpha}
 use corral_lab::store::{Shard, csv as csv_text, write_whole};
 use corral_lab::summary::number;
 use corral_lab::table::aligned;
+
+use crate::Format;
+use crate::progress::Reporter;
+use crate::stability::{CURVE_HEADER, curve_row};
 
 /// Builds every run once: is the spec well formed?
 ///

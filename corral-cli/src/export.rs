@@ -4,9 +4,9 @@ use std::io::{self, BufWriter};
 use std::path::PathBuf;
 
 use clap::Args;
-
-use super::{Failure, choice, folder};
 use corral_lab::export::{Export, Form, What};
+
+use crate::{Failure, choice, folder};
 
 /// Arguments of `corral export`.
 #[derive(Debug, Args)]

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::Failure;
 use corral_lab::findings::Findings;
 use corral_lab::run::Timings;
 use corral_lab::store::{self, Results};
+
+use crate::Failure;
 
 /// What the folder `dir` holds, which must be finished unless `partial`.
 pub fn read(dir: &Path, partial: bool) -> Result<Findings, Failure> {

@@ -3,16 +3,16 @@
 use clap::{Args, ValueEnum};
 use corral_core::params::describe::Field;
 use corral_core::registry::{Entry, Registry, Unknown};
+use corral_lab::experiments;
+use corral_lab::store::csv;
+use corral_lab::table::{within, wrapped};
 use corral_plugin_abi::host::Listing;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::run::load_plugins;
-use super::table::page_width;
-use super::{Failure, Format, PluginDir, print, say};
-use corral_lab::experiments;
-use corral_lab::store::csv;
-use corral_lab::table::{within, wrapped};
+use crate::plugins::PluginDir;
+use crate::table::page_width;
+use crate::{Failure, Format, print, say};
 
 /// Arguments of `corral list`.
 #[derive(Debug, Args)]
@@ -243,7 +243,7 @@ fn rendered(header: &[&str], rows: &[Vec<String>], format: Format) -> String {
 }
 
 fn list_plugins(args: &ListArgs) -> Result<(), Failure> {
-    let plugins = load_plugins(&args.plugins, true)?;
+    let plugins = args.plugins.load(true)?;
     let alpha = |a: Option<f64>| a.map_or(String::new(), |a| format!("{a:.2}"));
     let row = |Listing { key, base, .. }: Listing| {
         vec![key, base.kind.to_string(), alpha(base.alpha), base.version, base.description]

@@ -10,22 +10,23 @@ mod list;
 mod new;
 mod plot;
 mod plugin;
+mod plugins;
 mod progress;
 mod reference;
 mod report;
 mod run;
 mod schema;
+mod signals;
 mod stability;
 mod table;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use corral_core::text::visible_lines;
 use corral_lab::choice::Choice;
-use corral_plugin_abi::host::{Policy, RunIn};
 
 fn main() -> ExitCode {
     // A copy of this program that was started as the home of a plugin never returns from here.
@@ -181,60 +182,6 @@ pub enum Format {
 fn choice<T: Choice + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let words = T::ALL.iter().map(|(_, word, meaning)| PossibleValue::new(*word).help(*meaning));
     PossibleValuesParser::new(words).try_map(|word| T::named(&word).ok_or("not one of the words"))
-}
-
-/// Which plugins are loaded that somebody else may have changed.
-#[derive(Debug, Clone, Default, Args)]
-pub struct Trust {
-    /// Also load plugins that everybody may write
-    #[arg(long)]
-    allow_world_writable: bool,
-    /// Also load plugins that belong to somebody other than you and root
-    #[arg(long)]
-    allow_other_owners: bool,
-}
-
-impl Trust {
-    fn policy(&self) -> Policy {
-        let Self { allow_world_writable, allow_other_owners } = *self;
-        Policy { allow_world_writable, allow_other_owners, ..Policy::default() }
-    }
-}
-
-/// Where plugins come from.
-#[derive(Debug, Clone, Args)]
-pub struct PluginDir {
-    /// Folder of compiled plugins [default: plugins/ here, if it exists, in a folder of yours]
-    #[arg(long, value_name = "DIR", env = "CORRAL_PLUGINS")]
-    plugins: Option<PathBuf>,
-    #[command(flatten)]
-    trust: Trust,
-    /// Load only plugins whose SHA-256 stands in this file, one per line
-    #[arg(long, value_name = "FILE")]
-    allow_digests: Option<PathBuf>,
-}
-
-impl PluginDir {
-    /// The folder, unless it is the default one and is not there.
-    fn folder(&self) -> Option<PathBuf> {
-        match &self.plugins {
-            Some(dir) => Some(dir.clone()),
-            None => Some(PathBuf::from("plugins")).filter(|dir| dir.is_dir()),
-        }
-    }
-
-    /// What may be loaded. Only plugins that a spec uses without `isolate = true` run in this process.
-    fn policy(&self) -> Result<Policy, Failure> {
-        let allowed = match &self.allow_digests {
-            None => None,
-            Some(path) => {
-                let text = read_text(path)?;
-                // The output of sha256sum has the file's name behind the digest.
-                Some(text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect())
-            }
-        };
-        Ok(Policy { allowed, run_in: RunIn::ChildrenUnlessUsed, ..self.trust.policy() })
-    }
 }
 
 /// What ends a command early: a message for stderr and the exit code.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Failure, print};
+use crate::{Failure, print};
 
 /// Arguments of `corral new`.
 #[derive(Debug, Args)]

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-
-use super::{Failure, choice, folder, print};
 use corral_lab::chart::paper::{self, Fonts};
 use corral_lab::chart::svg::{self, Columns};
 use corral_lab::chart::{Chart, Palette, Scale, vega};
 use corral_lab::figures::{self, World};
 use corral_lab::findings::Findings;
 use corral_lab::store;
+
+use crate::{Failure, choice, folder, print};
 
 /// Arguments of `corral plot`.
 #[derive(Debug, Args)]

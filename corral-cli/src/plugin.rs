@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use corral_plugin_abi::host::{Policy, inspect, scaffold};
 
-use super::{Failure, Trust, print};
+use crate::plugins::Trust;
+use crate::{Failure, print};
 
 /// Arguments of `corral plugin`.
 #[derive(Debug, Args)]

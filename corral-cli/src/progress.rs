@@ -5,12 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-
-use super::say;
 use corral_lab::run::{CellRecord, Progress, about};
 use corral_lab::spec::{RunSpec, Spec};
 use corral_lab::store::Shard;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::say;
 
 const LINE_EVERY: Duration = Duration::from_secs(5);
 

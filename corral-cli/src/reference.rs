@@ -6,7 +6,7 @@ use corral_core::params::describe::{Field, fields_of};
 use corral_core::registry::Registry;
 use serde_json::Value;
 
-use super::list::{default_text, meaning};
+use crate::list::{default_text, meaning};
 
 /// The page of a schema.
 pub fn page(schema: &Value) -> String {

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use super::{Failure, folder, print};
 use corral_lab::report;
 use corral_lab::store;
+
+use crate::{Failure, folder, print};
 
 /// Arguments of `corral report`.
 #[derive(Debug, Args)]

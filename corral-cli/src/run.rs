@@ -1,25 +1,21 @@
 //! `corral run` and `corral merge`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use corral_envs::data::Table;
-
-use super::progress::Reporter;
-use super::{
-    Failure, Format, PluginDir, emit, exponents, parse_bytes, parse_pair, print, read_text, say, table,
-};
 use corral_lab::experiments;
 use corral_lab::findings::Findings;
 use corral_lab::report;
-use corral_lab::run::{
-    Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
-};
+use corral_lab::run::{Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive};
 use corral_lab::spec::{Source, Spec, SpecError, StabilitySpec, Swept};
 use corral_lab::store::{self, Results, Shard, results_csv};
+
+use crate::plugins::PluginDir;
+use crate::progress::Reporter;
+use crate::{
+    Failure, Format, emit, exponents, parse_bytes, parse_pair, print, read_text, say, signals, table,
+};
 
 /// Arguments of `corral run`.
 #[derive(Debug, Args)]
@@ -64,19 +60,10 @@ pub struct RunArgs {
     quiet: bool,
     /// Print a job script that runs this spec in parts, and stop
     #[arg(long, value_enum, value_name = "SYSTEM", conflicts_with_all = ["shard", "check"])]
-    emit: Option<Emit>,
+    emit: Option<emit::System>,
     /// How many parts the job script has
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..))]
     parts: u64,
-}
-
-/// What a job script is for.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Emit {
-    /// A Slurm array.
-    Slurm,
-    /// GNU parallel.
-    Parallel,
 }
 
 impl RunArgs {
@@ -114,7 +101,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
             &out_dir(&args, &spec.name, &spec.text),
         ));
     }
-    let plugins = load_plugins(&args.plugins, args.quiet)?;
+    let plugins = args.plugins.load(args.quiet)?;
     if !args.quiet {
         for warning in corral_lab::advice::warnings(&spec) {
             say(&format!("note: {warning}"));
@@ -134,7 +121,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
         return print(&format!("{}: fine; {of}\n", args.spec));
     }
     let dir = out_dir(&args, &spec.name, &spec.text);
-    let cancel = interruptible();
+    let cancel = signals::interruptible();
     let shard = args.shard.unwrap_or(Shard::WHOLE);
     let reporter = Reporter::new(&spec, shard, args.quiet);
     let outcome = drive(&spec, &plugins, &dir, shard, args.resources(), &cancel, &reporter);
@@ -147,38 +134,24 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
 fn run_stability(args: &RunArgs, spec: &StabilitySpec) -> Result<(), Failure> {
     let whole = args.shard.is_none() && args.emit.is_none();
     Failure::ensure(whole, format_args!("{}: a table of stability is not run in parts", args.spec))?;
-    let plugins = load_plugins(&args.plugins, args.quiet)?;
+    let plugins = args.plugins.load(args.quiet)?;
     if args.check {
         let cells = exponents::checked(spec, &plugins, args.resources().memory_of_a_cell())
             .map_err(|e| Failure::usage(format!("{}: {e}", args.spec)))?;
         return print(&format!("{}: fine; {cells} cells\n", args.spec));
     }
     let dir = out_dir(args, &spec.name, &spec.text);
-    let answer =
-        exponents::run(spec, &plugins, &dir, args.resources(), &interruptible(), args.format, args.quiet)
-            .map_err(|e| failure(&args.spec, e))?;
+    let answer = exponents::run(
+        spec,
+        &plugins,
+        &dir,
+        args.resources(),
+        &signals::interruptible(),
+        args.format,
+        args.quiet,
+    )
+    .map_err(|e| failure(&args.spec, e))?;
     print(&answer)
-}
-
-/// How long a run may take to end when it is told to, before it is ended.
-const PATIENCE: Duration = Duration::from_millis(1500);
-
-/// A flag that Ctrl-C and SIGTERM set, for cells to end at their next round. What takes longer than that is ended where
-/// it is, and so is everything at the second signal: files are whole at any moment.
-pub(super) fn interruptible() -> Arc<AtomicBool> {
-    let cancel = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&cancel);
-    let _ = ctrlc::set_handler(move || {
-        if handler.swap(true, std::sync::atomic::Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        std::thread::spawn(|| {
-            std::thread::sleep(PATIENCE);
-            eprintln!("error: interrupted; the same command goes on from the cells that are done");
-            std::process::exit(130);
-        });
-    });
-    cancel
 }
 
 fn failure(spec: &str, e: RunError) -> Failure {
@@ -293,23 +266,6 @@ fn half_of_the_memory() -> u64 {
         text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?.trim().strip_suffix(" kB")?.parse().ok()
     };
     total().map_or(corral_core::memory::DEFAULT, |kilobytes| kilobytes * 512)
-}
-
-/// Loads the plugins of the folder, saying what was refused.
-pub(super) fn load_plugins(from: &PluginDir, quiet: bool) -> Result<Plugins, Failure> {
-    let Some(dir) = from.folder() else { return Ok(Plugins::default()) };
-    let missing = format_args!("{}: there is no such folder of plugins", dir.display());
-    Failure::ensure(dir.is_dir(), missing)?;
-    let mut plugins = Plugins::new(from.policy()?);
-    if from.plugins.is_some() {
-        plugins.add_dir(&dir)
-    } else {
-        plugins.add_found_dir(&dir)
-    }
-    if !quiet {
-        plugins.refused().iter().for_each(|why| say(&format!("plugin refused: {why}")));
-    }
-    Ok(plugins)
 }
 
 /// Arguments of `corral merge`.

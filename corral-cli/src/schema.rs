@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use corral_core::registry::Registry;
 use serde_json::{Value, json};
 
-use super::{Failure, print, reference};
+use crate::{Failure, print, reference};
 
 /// How a schema is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,15 +3,15 @@
 use std::sync::atomic::Ordering;
 
 use clap::Args;
-use indicatif::ProgressBar;
-
-use super::run::{interruptible, load_plugins};
-use super::{Failure, Format, PluginDir, parse_pair, print};
 use corral_lab::spec::{BaseSpec, Place, value_of};
 use corral_lab::stability::{AtRange, Fit, Stability, UnderSchedule, World, kind_and_alpha};
 use corral_lab::store::csv;
 use corral_lab::summary::number;
 use corral_lab::table::aligned;
+use indicatif::ProgressBar;
+
+use crate::plugins::PluginDir;
+use crate::{Failure, Format, parse_pair, print, signals};
 
 /// Arguments of `corral stability`.
 #[derive(Debug, Args)]
@@ -48,7 +48,7 @@ pub struct StabilityArgs {
 /// # Errors
 /// An unknown base or parameter, or one that fails.
 pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
-    let plugins = load_plugins(&args.plugins, args.quiet)?;
+    let plugins = args.plugins.load(args.quiet)?;
     let (kind, claimed) = kind_and_alpha(&args.base, &plugins).map_err(Failure::usage)?;
     let world = World::of_kind(kind);
     let what = Stability {
@@ -62,7 +62,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
         seeds: args.seeds,
         ranges: args.ranges,
     };
-    let stop = interruptible();
+    let stop = signals::interruptible();
     let total = what.total_rounds() * args.schedules.len() as u64;
     let bar = if args.quiet { ProgressBar::hidden() } else { ProgressBar::new(total) };
     let measured = args

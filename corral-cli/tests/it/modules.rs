@@ -53,7 +53,8 @@ fn names(code: &str) -> Vec<String> {
 
 /// Who names whom in a crate. What `lib.rs` exports stands for the module that it is from.
 fn graph(source: &Path) -> Graph {
-    let lib = code(&std::fs::read_to_string(source.join("lib.rs")).unwrap());
+    let lib = ["lib.rs", "main.rs"].iter().find_map(|name| std::fs::read_to_string(source.join(name)).ok());
+    let lib = code(&lib.unwrap());
     let mut home = BTreeMap::new();
     for export in lib.split("pub use ").skip(1).filter_map(|e| e.split(';').next()) {
         let Some((module, items)) = export.split_once("::") else { continue };
@@ -72,7 +73,11 @@ fn graph(source: &Path) -> Graph {
         if own == "lib" || own == "main" {
             continue;
         }
-        let named = names(&code(&std::fs::read_to_string(path).unwrap()));
+        let mut text = code(&std::fs::read_to_string(path).unwrap());
+        if path.parent() == Some(source) {
+            text = text.replace("super::", "crate::");
+        }
+        let named = names(&text);
         let named = named.into_iter().map(|name| home.get(&name).cloned().unwrap_or(name));
         graph.entry(own.clone()).or_default().extend(named.filter(|name| *name != own));
     }
