@@ -13,8 +13,8 @@ macro_rules! base {
 
     ($(#[doc = $doc:literal])+ $name:literal: $base:ident from $params:ident; $($rest:tt)*) => {
         base! { @base [$params $base] [
-            const ENTRY: Entry =
-                $crate::table::entry($name, concat!($($doc),+).trim_ascii_start(), <$base as Make<$params>>::KIND);
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = concat!($($doc),+).trim_ascii_start();
         ] $($rest)* }
     };
 

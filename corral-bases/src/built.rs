@@ -2,12 +2,13 @@
 
 use corral_core::masters::RegretBound;
 use corral_core::params::Params;
-use corral_core::registry::{BuildError, Entry, Kind, Row, read};
+use corral_core::registry::{BuildError, Kind, Row, read};
 use corral_core::{
     Arm, Base, BaseError, Context, Learner, LossDomain, ParamError, Point, Setup, Space, memory,
 };
 
 use crate::common::{RangeChange, Ties};
+use crate::table;
 
 /// A base that is made from the parameters `P`.
 pub trait Make<P>: Sized {
@@ -26,8 +27,11 @@ pub trait BaseParams: Params + PartialEq + Send + 'static {
     /// The base.
     type Base: Make<Self>;
 
-    /// What the registry says of it.
-    const ENTRY: Entry;
+    /// Its name in a spec, in the table of bases and in snapshots.
+    const NAME: &'static str;
+
+    /// One sentence of it.
+    const SUMMARY: &'static str;
 
     /// Whether losses outside [0, 1] are taken too: by bases that only keep means, or regress.
     const REAL_LOSSES: bool = false;
@@ -69,7 +73,7 @@ pub trait BaseParams: Params + PartialEq + Send + 'static {
         self.check()?;
         self.range_change().check(Self::RANGE_CHANGES)?;
         if let Some(needs) = self.needs(setup) {
-            return Err(BaseError::Failed(format!("{} needs {needs}", Self::ENTRY.name)));
+            return Err(BaseError::Failed(format!("{} needs {needs}", Self::NAME)));
         }
         B::make(self, setup)
     }
@@ -93,7 +97,7 @@ pub struct Build {
 const WHAT: &str = "base";
 
 /// The row of a base over arms.
-pub(crate) const fn arms<P: BaseParams>() -> Row<Build>
+pub(crate) fn arms<P: BaseParams>() -> Row<Build>
 where
     P::Base: Base<Context, Arm> + 'static,
 {
@@ -104,7 +108,7 @@ where
 }
 
 /// The row of a base over points.
-pub(crate) const fn points<P: BaseParams>() -> Row<Build>
+pub(crate) fn points<P: BaseParams>() -> Row<Build>
 where
     P::Base: Base<Context, Point> + 'static,
 {
@@ -113,28 +117,28 @@ where
         if let Space::Points(set) = &setup.space {
             let dim = set.dim() as u128;
             memory::claim("the dimension", dim, if P::MATRICES { dim * dim } else { dim })
-                .map_err(|e| BuildError::refused(WHAT, P::ENTRY.name, e))?;
+                .map_err(|e| BuildError::refused(WHAT, P::NAME, e))?;
         }
         Ok(Learner::Points(Box::new(build(params, setup)?)))
     })
 }
 
 /// The row of a base that `learner` builds.
-pub(crate) const fn row<P: BaseParams>(
+pub(crate) fn row<P: BaseParams>(
     learner: fn(&toml::Table, &Setup) -> Result<Learner, BuildError>,
 ) -> Row<Build> {
-    Row::of::<P>(P::ENTRY, Build { learner, bound: bound::<P> })
+    Row::of::<P>(table::entry_of::<P>(), Build { learner, bound: bound::<P> })
 }
 
 fn bound<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Option<RegretBound> {
-    read::<P, _>(WHAT, P::ENTRY.name, table.clone()).ok()?.bound(setup)
+    read::<P, _>(WHAT, P::NAME, table.clone()).ok()?.bound(setup)
 }
 
 /// Reads the parameters of a base that fits the world of `setup`.
 pub(crate) fn read_for<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Result<P, BuildError> {
-    let Entry { name, kind, .. } = P::ENTRY;
+    let name = P::NAME;
     let params: P = read(WHAT, name, table.clone())?;
-    let needs = match (kind, &setup.space) {
+    let needs = match (P::Base::KIND, &setup.space) {
         _ if setup.losses == LossDomain::Real && !P::REAL_LOSSES => {
             Some("losses in [0, 1]: it is not defined for losses outside")
         }
@@ -155,7 +159,7 @@ pub(crate) fn build<P: BaseParams>(params: P, setup: &Setup) -> Result<P::Base, 
 
 /// What a base said when it could not be built.
 pub(crate) fn refused<P: BaseParams>(why: BaseError) -> BuildError {
-    BuildError::refused(WHAT, P::ENTRY.name, why)
+    BuildError::refused(WHAT, P::NAME, why)
 }
 
 /// The size of a world, as the formulas of regret bounds use it.

@@ -18,6 +18,8 @@
 //! be read again. Ours are the first candidate (arm 0, where the paper draws one), the epoch before the first (sqrt(c_1) ln T rounds) and weights
 //! from outside. Candidates are arms: a base over policies would have to name its policies, and to leave one out.
 
+use std::sync::LazyLock;
+
 use corral_core::masters::share_beside_candidate;
 use corral_core::registry::{Registry, Row};
 use corral_core::{Learner, Observation};
@@ -39,10 +41,12 @@ base! {
 }
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row<Build>] = &[built::arms::<CandidateParams>()];
+pub(crate) fn rows() -> Vec<Row<Build>> {
+    vec![built::arms::<CandidateParams>()]
+}
 
 /// Who may stand beside a candidate.
-const OTHERS: Registry<Build> = Registry::new("base", &[arms::ROWS]);
+static OTHERS: LazyLock<Registry<Build>> = LazyLock::new(|| Registry::new("base", arms::rows()));
 
 fn inner_bound(name: &str, setup: &Setup) -> Option<RegretBound> {
     (OTHERS.find(name).ok()?.build.bound)(&toml::Table::new(), setup)
@@ -239,12 +243,12 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
 
     fn save(&self) -> Vec<u8> {
         let base = self.base.as_ref().map(|base| base.save());
-        seal(CandidateParams::ENTRY.name, &self.params, &(&self.clock, &self.state, base))
+        seal(CandidateParams::NAME, &self.params, &(&self.clock, &self.state, base))
     }
 
     fn load(&mut self, state: &[u8]) -> Result {
         let (clock, state, base): (Clock, State, Option<Vec<u8>>) =
-            reopen(CandidateParams::ENTRY.name, &self.params, state)?;
+            reopen(CandidateParams::NAME, &self.params, state)?;
         clock.valid()?;
         let numbers = [state.before, state.stretch, state.lead.abs(), state.range];
         ensure(

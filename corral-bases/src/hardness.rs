@@ -14,7 +14,9 @@ use crate::built::{Build, arms};
 use crate::prelude::*;
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row<Build>] = &[arms::<HardnessFirstParams>(), arms::<HardnessSecondParams>()];
+pub(crate) fn rows() -> Vec<Row<Build>> {
+    vec![arms::<HardnessFirstParams>(), arms::<HardnessSecondParams>()]
+}
 
 /// What the first round led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

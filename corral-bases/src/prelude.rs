@@ -2,7 +2,7 @@
 
 pub(crate) use corral_core::masters::RegretBound;
 pub(crate) use corral_core::params::{Bounds, Params};
-pub(crate) use corral_core::registry::{Entry, Kind};
+pub(crate) use corral_core::registry::Kind;
 pub(crate) use corral_core::{
     Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Point, Proposal, Rng, Set,
     Setup, SnapshotError, require, sample_index, uniform,

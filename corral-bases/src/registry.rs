@@ -1,4 +1,6 @@
-//! Bases by name: every module of bases has a constant `ROWS`, listed here.
+//! Bases by name: every module of bases has its `rows`, listed here.
+
+use std::sync::LazyLock;
 
 use corral_core::masters::RegretBound;
 use corral_core::registry::{BuildError, Entry, Registry};
@@ -8,10 +10,11 @@ use crate::built::Build;
 use crate::{arms, candidate, hardness, linear, points, policies};
 
 /// What can be built.
-pub const REGISTRY: Registry<Build> = Registry::new(
-    "base",
-    &[arms::ROWS, candidate::ROWS, linear::ROWS, policies::ROWS, points::ROWS, hardness::ROWS],
-);
+pub static REGISTRY: LazyLock<Registry<Build>> = LazyLock::new(|| {
+    let groups =
+        [arms::rows(), candidate::rows(), linear::rows(), policies::rows(), points::rows(), hardness::rows()];
+    Registry::new("base", groups.into_iter().flatten().collect())
+});
 
 /// What is said of everything that can be built.
 pub fn entries() -> impl Iterator<Item = &'static Entry> + Clone {

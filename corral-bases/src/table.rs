@@ -1,19 +1,29 @@
-//! What the registry says of bases: the rows of the table on the crate's front page, read when the crate is compiled.
+//! What the registry says of bases: the rows of the table on the crate's front page.
 
 use corral_core::registry::{Entry, Kind, table};
 
-/// What the table says of the base `name`.
-pub(crate) const fn entry(name: &'static str, summary: &'static str, kind: Kind) -> Entry {
-    let [source, regret, alpha, fits, cost, status] = table::cells(include_str!("bases.md"), name);
-    let (alpha, status) = (fraction(alpha), table::status(status));
-    Entry { name, summary, source, alpha, regret, fits, cost, kind, status }
+use crate::built::{BaseParams, Make};
+
+/// What is said of the base with the parameters `P`.
+pub(crate) fn entry_of<P: BaseParams>() -> Entry {
+    let (name, summary, kind) = (P::NAME, P::SUMMARY, P::Base::KIND);
+    // `tests/front_page.rs` holds that each has its row.
+    entry(name, summary, kind).unwrap_or(Entry { name, summary, kind, ..Entry::EMPTY })
 }
 
-const fn fraction(alpha: &str) -> Option<f64> {
+/// What the table says of the base `name`.
+fn entry(name: &'static str, summary: &'static str, kind: Kind) -> Option<Entry> {
+    let [source, regret, alpha, fits, cost, status] = table::cells(include_str!("bases.md"), name)?;
+    let (alpha, status) = (fraction(alpha)?, table::status(status)?);
+    Some(Entry { name, summary, source, alpha, regret, fits, cost, kind, status })
+}
+
+/// An alpha is 0, 1 over a digit, or -, for none.
+fn fraction(alpha: &str) -> Option<Option<f64>> {
     match alpha.as_bytes() {
-        b"-" => None,
-        b"0" => Some(0.0),
-        [b'1', b'/', n @ b'2'..=b'9'] => Some(1.0 / (*n - b'0') as f64),
-        _ => panic!("an alpha is 0, 1 over a digit, or -"),
+        b"-" => Some(None),
+        b"0" => Some(Some(0.0)),
+        [b'1', b'/', n @ b'2'..=b'9'] => Some(Some(1.0 / f64::from(n - b'0'))),
+        _ => None,
     }
 }

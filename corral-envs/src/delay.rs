@@ -1,6 +1,7 @@
 //! Feedback that comes late, in another order, or never: outside the environment, for the runner to use.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
@@ -107,24 +108,26 @@ impl<T> Mailbox<T> {
 }
 
 /// What delays can be built.
-pub const DELAYS: Registry<Make<Delay>> = Registry::new(
-    "delay",
-    &[&[
-        row::<FixedParams>("fixed", "feedback comes a fixed number of rounds late"),
-        row::<GeometricParams>("geometric", "late by a geometric number of rounds"),
-        row::<HeavyTailedParams>(
-            "heavy-tailed",
-            "late by d rounds with P(d > x) = (1 + x/scale)^(-exponent)",
-        ),
-        row::<ReorderedParams>(
-            "reordered",
-            "the feedback of a block of rounds comes at its end, in random order",
-        ),
-        row::<LostParams>("lost", "feedback comes at once or never"),
-    ]],
-);
+pub static DELAYS: LazyLock<Registry<Make<Delay>>> = LazyLock::new(|| {
+    Registry::new(
+        "delay",
+        vec![
+            row::<FixedParams>("fixed", "feedback comes a fixed number of rounds late"),
+            row::<GeometricParams>("geometric", "late by a geometric number of rounds"),
+            row::<HeavyTailedParams>(
+                "heavy-tailed",
+                "late by d rounds with P(d > x) = (1 + x/scale)^(-exponent)",
+            ),
+            row::<ReorderedParams>(
+                "reordered",
+                "the feedback of a block of rounds comes at its end, in random order",
+            ),
+            row::<LostParams>("lost", "feedback comes at once or never"),
+        ],
+    )
+});
 
-const fn row<P: Late>(name: &'static str, summary: &'static str) -> Row<Make<Delay>> {
+fn row<P: Late>(name: &'static str, summary: &'static str) -> Row<Make<Delay>> {
     let fits = "any environment; the paper's theorem does not cover delays";
     Row::of::<P>(Entry { name, summary, fits, cost: "O(1)", ..Entry::EMPTY }, make::<P>)
 }

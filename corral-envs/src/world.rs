@@ -74,18 +74,28 @@ pub(crate) trait Builds: Params {
 }
 
 /// The row of the environment `name` with the parameters `P`, which `example` builds.
-pub(crate) const fn row<P: Builds>(name: &'static str, example: &'static str) -> Row<Build> {
-    let [summary, source, fits, cost, kind] = table::cells(include_str!("worlds.md"), name);
-    let entry = Entry { name, summary, source, fits, cost, kind: table::kind(kind), ..Entry::EMPTY };
+pub(crate) fn row<P: Builds>(name: &'static str, example: &'static str) -> Row<Build> {
+    // A test of the registry holds that each has its row.
+    let entry = entry(name).unwrap_or(Entry { name, ..Entry::EMPTY });
     Row::of::<P>(entry, Build { example, make: make::<P> })
+}
+
+/// The table of environments.
+pub(crate) const PAGE: &str = include_str!("worlds.md");
+
+/// What the table says of the environment `name`.
+fn entry(name: &'static str) -> Option<Entry> {
+    let [summary, source, fits, cost, kind] = table::cells(PAGE, name)?;
+    Some(Entry { name, summary, source, fits, cost, kind: table::kind(kind)?, ..Entry::EMPTY })
 }
 
 /// The environments of a folder: the name of each, its parameters, and the keys, as TOML, that build it where it cannot do
 /// without.
 macro_rules! rows {
     ($($name:literal: $params:ident $(= $example:literal)?),* $(,)?) => {
-        pub(crate) const ROWS: &[corral_core::registry::Row<crate::world::Build>] =
-            &[$( const { crate::world::row::<$params>($name, concat!($($example)?)) } ),*];
+        pub(crate) fn rows() -> Vec<corral_core::registry::Row<crate::world::Build>> {
+            vec![$( crate::world::row::<$params>($name, concat!($($example)?)) ),*]
+        }
     };
 }
 pub(crate) use rows;
@@ -100,11 +110,11 @@ fn make<P: Builds>(params: &toml::Table, ask: Ask<'_>) -> Result<World, BuildErr
 pub type Make<T> = fn(&'static str, toml::Table) -> Result<T, BuildError>;
 
 /// The row of what `table` names under `key`, and the other keys.
-pub(crate) fn named<B>(
-    registry: &Registry<B>,
+pub(crate) fn named<'a, B>(
+    registry: &'a Registry<B>,
     key: &str,
     table: &toml::Table,
-) -> Result<(&'static Row<B>, toml::Table), BuildError> {
+) -> Result<(&'a Row<B>, toml::Table), BuildError> {
     let refuse = |why: String| BuildError::refused(WHAT, registry.what(), why);
     let mut own = table.clone();
     match own.remove(key) {

@@ -30,7 +30,7 @@ pub trait ArmRule: BaseParams {
     type State: Clone + fmt::Debug + Send + Serialize + DeserializeOwned;
 
     /// The name in snapshots.
-    const NAME: &'static str = Self::ENTRY.name;
+    const SAVED_AS: &'static str = Self::NAME;
     /// Whether anything is tuned for a horizon.
     const HORIZON: bool = true;
     /// What is known before the first round.
@@ -190,11 +190,11 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(R::NAME, &self.rule, &(&self.clock, &self.state))
+        seal(R::SAVED_AS, &self.rule, &(&self.clock, &self.state))
     }
 
     fn load(&mut self, state: &[u8]) -> Result {
-        let (clock, mut state): (Clock, R::State) = reopen(R::NAME, &self.rule, state)?;
+        let (clock, mut state): (Clock, R::State) = reopen(R::SAVED_AS, &self.rule, state)?;
         clock.valid()?;
         let now = Now { clock, ..self.now() };
         self.rule.restore(&mut state, &now)?;

@@ -64,14 +64,16 @@ pub use ucb_v::{Mode, UcbV, UcbVParams};
 pub use ucb1::{Ucb1, Ucb1Params, Width};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row<Build>] = &[
-    arms::<Exp3Params>(),
-    arms::<TsallisParams>(),
-    arms::<Ucb1Params>(),
-    arms::<UcbVParams>(),
-    arms::<KlUcbParams>(),
-    arms::<MossParams>(),
-    arms::<ThompsonParams>(),
-    arms::<FixedParams>(),
-    arms::<RandomParams>(),
-];
+pub(crate) fn rows() -> Vec<Row<Build>> {
+    vec![
+        arms::<Exp3Params>(),
+        arms::<TsallisParams>(),
+        arms::<Ucb1Params>(),
+        arms::<UcbVParams>(),
+        arms::<KlUcbParams>(),
+        arms::<MossParams>(),
+        arms::<ThompsonParams>(),
+        arms::<FixedParams>(),
+        arms::<RandomParams>(),
+    ]
+}

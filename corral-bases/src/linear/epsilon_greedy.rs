@@ -9,18 +9,20 @@ use corral_core::registry::Row;
 
 use super::PlainEpsilonGreedy;
 use super::prelude::*;
-use crate::built::{Build, read_for, refused, row};
+use crate::built::{self, Build, read_for, refused};
 
 /// Over features where there are some, or where the base makes some; else over plain arms.
-pub(crate) const ROW: Row<Build> = row::<EpsilonGreedyParams>(|table, setup| {
-    let params: EpsilonGreedyParams = read_for(table, setup)?;
-    let has_features = setup.context.features + setup.context.row_features > 0;
-    if has_features || params.features != Features::Raw {
-        return super::build_over_features::<EpsilonGreedyParams>(table, setup);
-    }
-    let base = params.build_as::<PlainEpsilonGreedy>(setup).map_err(refused::<EpsilonGreedyParams>)?;
-    Ok(Learner::Arms(Box::new(base)))
-});
+pub(crate) fn row() -> Row<Build> {
+    built::row::<EpsilonGreedyParams>(|table, setup| {
+        let params: EpsilonGreedyParams = read_for(table, setup)?;
+        let has_features = setup.context.features + setup.context.row_features > 0;
+        if has_features || params.features != Features::Raw {
+            return super::build_over_features::<EpsilonGreedyParams>(table, setup);
+        }
+        let base = params.build_as::<PlainEpsilonGreedy>(setup).map_err(refused::<EpsilonGreedyParams>)?;
+        Ok(Learner::Arms(Box::new(base)))
+    })
+}
 
 base! {
     /// A random action with probability epsilon, else the one with the lowest predicted loss.

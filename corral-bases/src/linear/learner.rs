@@ -191,7 +191,7 @@ impl<P: Regression> State<P> {
     pub(crate) fn save<T: Serialize>(&self, beside: &T) -> Vec<u8> {
         let whole = |model: &P::Model| {
             let state = (&self.layout, &self.clock, self.held.seen(), model, beside);
-            seal(P::ENTRY.name, &self.params, &state)
+            seal(P::NAME, &self.params, &state)
         };
         self.held.model(whole).unwrap_or_default()
     }
@@ -203,7 +203,7 @@ impl<P: Regression> State<P> {
         sound: impl FnOnce(&T) -> Result<(), SnapshotError>,
     ) -> Result<T> {
         let (layout, clock, seen, mut model, beside): (Layout, Clock, u64, P::Model, T) =
-            reopen(P::ENTRY.name, &self.params, bytes)?;
+            reopen(P::NAME, &self.params, bytes)?;
         sound(&beside)?;
         ensure(layout == self.layout, "it was saved for a world of another shape")?;
         clock.valid()?;
@@ -263,7 +263,7 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         let mut weights = self.weights.borrow_mut();
         let actions = self.weigh(x, &mut weights)?;
         let arm = sample_index(&weights[..actions], 1.0, rng)
-            .ok_or_else(|| BaseError::Failed(format!("{} found no action", C::ENTRY.name)))?;
+            .ok_or_else(|| BaseError::Failed(format!("{} found no action", C::NAME)))?;
         Ok(Proposal::new(Arm::from(arm)))
     }
 

@@ -71,19 +71,21 @@ pub use regcb::{RegCb, RegCbParams};
 pub use squarecb::{Forecast, SquareCb, SquareCbParams};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row<Build>] = &[
-    epsilon_greedy::ROW,
-    over_features::<GreedyParams>(),
-    over_features::<LinUcbParams>(),
-    over_features::<LinTsParams>(),
-    over_features::<GlmUcbParams>(),
-    over_features::<SquareCbParams>(),
-    over_features::<RegCbParams>(),
-    over_features::<NlmsParams>(),
-];
+pub(crate) fn rows() -> Vec<Row<Build>> {
+    vec![
+        epsilon_greedy::row(),
+        over_features::<GreedyParams>(),
+        over_features::<LinUcbParams>(),
+        over_features::<LinTsParams>(),
+        over_features::<GlmUcbParams>(),
+        over_features::<SquareCbParams>(),
+        over_features::<RegCbParams>(),
+        over_features::<NlmsParams>(),
+    ]
+}
 
 /// The row of a base over features, behind its representation of the context.
-const fn over_features<P: Regression>() -> Row<Build>
+fn over_features<P: Regression>() -> Row<Build>
 where
     P::Base: Base<Context, Arm> + 'static,
 {
@@ -100,7 +102,7 @@ where
     let makes_some = matches!(features, Features::Bias | Features::Polynomial | Features::OneHot);
     if shape.features + shape.row_features == 0 && !makes_some {
         let needs = "an environment with features, or features = \"one-hot\"";
-        return Err(BuildError::unfit("base", P::ENTRY.name, needs));
+        return Err(BuildError::unfit("base", P::NAME, needs));
     }
     if features == Features::Raw {
         return Ok(Learner::Arms(Box::new(build(params, setup)?)));

@@ -22,7 +22,7 @@ fn means<'a>(tallies: &'a [ArmStats], now: &Now) -> impl Iterator<Item = f64> + 
 
 impl ArmRule for EpsilonGreedyParams {
     type State = Vec<ArmStats>;
-    const NAME: &'static str = "epsilon-greedy arms";
+    const SAVED_AS: &'static str = "epsilon-greedy arms";
 
     fn fresh(&self, now: &Now) -> Result<Vec<ArmStats>> {
         Ok(vec![ArmStats::default(); now.actions])

@@ -190,11 +190,11 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(R::ENTRY.name, &self.rule, &(&self.set, &self.clock, &self.state))
+        seal(R::NAME, &self.rule, &(&self.set, &self.clock, &self.state))
     }
 
     fn load(&mut self, state: &[u8]) -> Result {
-        let (set, clock, mut state): (Set, Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
+        let (set, clock, mut state): (Set, Clock, R::State) = reopen(R::NAME, &self.rule, state)?;
         clock.valid()?;
         ensure(set == self.set, "it was saved for another set")?;
         R::restore(self, &mut state, &clock)?;

@@ -89,7 +89,7 @@ impl PointRule for GroupSparseParams {
     type Work = Vec<f64>;
 
     fn work(&self, set: &Set) -> Result<Vec<f64>> {
-        let decision = restricted::unit_ball(set, Self::ENTRY.name)?;
+        let decision = restricted::unit_ball(set, Self::NAME)?;
         if decision.len().is_multiple_of(self.group) {
             return Ok(decision);
         }

@@ -69,17 +69,19 @@ pub use sl_ucb::{SlUcb, SlUcbParams, SlUcbState};
 pub use sparse::{SparseOful, SparseOfulParams, SparseState, SparseWork};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row<Build>] = &[
-    points::<ScribleParams>(),
-    arms::<ScribleArmsParams>(),
-    points::<BgdParams>(),
-    points::<OfulParams>(),
-    points::<LinTsPointsParams>(),
-    points::<SparseOfulParams>(),
-    points::<SlUcbParams>(),
-    points::<GroupSparseParams>(),
-    points::<GlmOfulParams>(),
-];
+pub(crate) fn rows() -> Vec<Row<Build>> {
+    vec![
+        points::<ScribleParams>(),
+        arms::<ScribleArmsParams>(),
+        points::<BgdParams>(),
+        points::<OfulParams>(),
+        points::<LinTsPointsParams>(),
+        points::<SparseOfulParams>(),
+        points::<SlUcbParams>(),
+        points::<GroupSparseParams>(),
+        points::<GlmOfulParams>(),
+    ]
+}
 
 /// The set of `setup`, where decisions are points.
 pub(crate) fn point_set(setup: &Setup) -> Result<&Set, corral_core::BaseError> {

@@ -251,11 +251,11 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(ScribleArmsParams::ENTRY.name, &self.inner.rule, &Base::<X, Point>::save(&self.inner))
+        seal(ScribleArmsParams::NAME, &self.inner.rule, &Base::<X, Point>::save(&self.inner))
     }
 
     fn load(&mut self, state: &[u8]) -> Result {
-        let state: Vec<u8> = reopen(ScribleArmsParams::ENTRY.name, &self.inner.rule, state)?;
+        let state: Vec<u8> = reopen(ScribleArmsParams::NAME, &self.inner.rule, state)?;
         Base::<X, Point>::load(&mut self.inner, &state)
     }
 }

@@ -55,7 +55,7 @@ impl PointRule for SlUcbParams {
     type Work = Vec<f64>;
 
     fn work(&self, set: &Set) -> Result<Vec<f64>> {
-        restricted::unit_ball(set, Self::ENTRY.name)
+        restricted::unit_ball(set, Self::NAME)
     }
 
     fn fresh(&self, set: &Set, _: &Vec<f64>) -> SlUcbState {

@@ -166,7 +166,7 @@ impl<R: PolicyRule> Make<R> for PolicyBase<R> {
 
 /// The error of a policy that has no action at a context.
 pub(super) fn undefined<R: BaseParams>() -> BaseError {
-    BaseError::Failed(format!("a policy of {} is not defined at the context", R::ENTRY.name))
+    BaseError::Failed(format!("a policy of {} is not defined at the context", R::NAME))
 }
 
 impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
@@ -212,11 +212,11 @@ impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(R::ENTRY.name, &self.rule, &(&self.clock, &self.state))
+        seal(R::NAME, &self.rule, &(&self.clock, &self.state))
     }
 
     fn load(&mut self, state: &[u8]) -> Result {
-        let (clock, mut state): (Clock, R::State) = reopen(R::ENTRY.name, &self.rule, state)?;
+        let (clock, mut state): (Clock, R::State) = reopen(R::NAME, &self.rule, state)?;
         clock.valid()?;
         ensure(!self.rule.needs_horizon() || clock.horizon.is_some(), "it has no horizon")?;
         R::restore(self, &mut state, &clock)?;

@@ -72,5 +72,6 @@ use corral_core::registry::Row;
 use crate::built::{Build, arms};
 
 /// The rows of the registry.
-pub(crate) const ROWS: &[Row<Build>] =
-    &[arms::<Exp4Params>(), arms::<EpochGreedyParams>(), arms::<IltcbParams>(), arms::<BistroParams>()];
+pub(crate) fn rows() -> Vec<Row<Build>> {
+    vec![arms::<Exp4Params>(), arms::<EpochGreedyParams>(), arms::<IltcbParams>(), arms::<BistroParams>()]
+}

@@ -11,11 +11,12 @@
 //!         bias: f64 = 0.5, corral_core::params::Bounds::UNIT;
 //!     }
 //! }
-//! const COIN: Entry = Entry { name: "coin", summary: "A coin.", kind: Kind::Any, ..Entry::EMPTY };
-//! const REGISTRY: Registry<fn() -> u8> = Registry::new("thing", &[&[Row::of::<CoinParams>(COIN, || 1)]]);
+//! let coin = Entry { name: "coin", summary: "A coin.", kind: Kind::Any, ..Entry::EMPTY };
+//! let build: fn() -> u8 = || 1;
+//! let things = Registry::new("thing", vec![Row::of::<CoinParams>(coin, build)]);
 //!
-//! assert_eq!((REGISTRY.find("coin").unwrap().build)(), 1);
-//! let unknown = REGISTRY.find("coim").err().unwrap();
+//! assert_eq!((things.find("coin").unwrap().build)(), 1);
+//! let unknown = things.find("coim").err().unwrap();
 //! assert_eq!(unknown.to_string(), r#"unknown thing "coim"; did you mean "coin"?"#);
 //! ```
 
@@ -126,7 +127,7 @@ pub struct Row<B> {
 
 impl<B> Row<B> {
     /// The row of a thing with the parameters `P`.
-    pub const fn of<P: Params>(entry: Entry, build: B) -> Self {
+    pub fn of<P: Params>(entry: Entry, build: B) -> Self {
         Self {
             entry,
             #[cfg(feature = "describe")]
@@ -143,30 +144,30 @@ impl<B> Row<B> {
 }
 
 /// Everything of one sort that can be built by name.
-#[derive(Debug, Clone, Copy)]
-pub struct Registry<B: 'static> {
+#[derive(Debug, Clone)]
+pub struct Registry<B> {
     what: &'static str,
-    groups: &'static [&'static [Row<B>]],
+    rows: Vec<Row<B>>,
 }
 
 impl<B> Registry<B> {
-    /// The registry of `what` ("base", "environment"), module by module.
-    pub const fn new(what: &'static str, groups: &'static [&'static [Row<B>]]) -> Self {
-        Self { what, groups }
+    /// The registry of `what` ("base", "environment").
+    pub fn new(what: &'static str, rows: Vec<Row<B>>) -> Self {
+        Self { what, rows }
     }
 
     /// What is in it: "base", "environment".
-    pub const fn what(&self) -> &'static str {
+    pub fn what(&self) -> &'static str {
         self.what
     }
 
     /// Every row, in order.
-    pub fn rows(&self) -> impl Iterator<Item = &'static Row<B>> + Clone + use<B> {
-        self.groups.iter().copied().flatten()
+    pub fn rows(&self) -> std::slice::Iter<'_, Row<B>> {
+        self.rows.iter()
     }
 
     /// What is said of everything, in order.
-    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + Clone + use<B> {
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> + Clone {
         self.rows().map(|row| &row.entry)
     }
 
@@ -174,7 +175,7 @@ impl<B> Registry<B> {
     ///
     /// # Errors
     /// There is none; the nearest names are suggested.
-    pub fn find(&self, name: &str) -> Result<&'static Row<B>, BuildError> {
+    pub fn find(&self, name: &str) -> Result<&Row<B>, BuildError> {
         let found = self.rows().find(|row| row.entry.name == name);
         found.ok_or_else(|| Unknown::new(self.what, name, self.entries().map(|e| e.name)).into())
     }

@@ -1,5 +1,7 @@
 //! E' from the `induced` table of a spec.
 
+use std::sync::LazyLock;
+
 use corral_core::params::{Bounds, Params};
 use corral_core::registry::{Entry, Registry, Row};
 use corral_core::{ParamError, params, require};
@@ -10,24 +12,29 @@ use crate::world::{Make, named};
 use crate::{BuildError, EnvError, World};
 
 /// What schedules can be built.
-pub const SCHEDULES: Registry<Make<Around>> = Registry::new(
-    "schedule",
-    &[&[
-        row::<RangeParams>("constant", "p = 1/range"),
-        row::<RangeParams>("decay", "p = range^(-t/T)"),
-        row::<RangeParams>("half", "p = 1/range in the first half, then 1"),
-        row::<RangeParams>("staircase", "p = 1/2, 1/4, ..., 1/range in steps of equal length"),
-        row::<RangeParams>("starve-good", "p = 1/range after an optimal proposal, else 1"),
-        row::<RangeParams>("starve-bad", "p = 1/range after a proposal that was not optimal, else 1"),
-        row::<BurstsParams>("bursts", "p = 1 in the first `length` rounds of every `period`, else 1/range"),
-        row::<RecordedParams>("recorded", "the probabilities of a real run"),
-    ]],
-);
+pub static SCHEDULES: LazyLock<Registry<Make<Around>>> = LazyLock::new(|| {
+    Registry::new(
+        "schedule",
+        vec![
+            row::<RangeParams>("constant", "p = 1/range"),
+            row::<RangeParams>("decay", "p = range^(-t/T)"),
+            row::<RangeParams>("half", "p = 1/range in the first half, then 1"),
+            row::<RangeParams>("staircase", "p = 1/2, 1/4, ..., 1/range in steps of equal length"),
+            row::<RangeParams>("starve-good", "p = 1/range after an optimal proposal, else 1"),
+            row::<RangeParams>("starve-bad", "p = 1/range after a proposal that was not optimal, else 1"),
+            row::<BurstsParams>(
+                "bursts",
+                "p = 1 in the first `length` rounds of every `period`, else 1/range",
+            ),
+            row::<RecordedParams>("recorded", "the probabilities of a real run"),
+        ],
+    )
+});
 
 /// A schedule, what E plays unseen, and what the learner is told of the range.
 pub type Around = (Schedule, Substitute, Announce);
 
-const fn row<P: Schedules>(name: &'static str, summary: &'static str) -> Row<Make<Around>> {
+fn row<P: Schedules>(name: &'static str, summary: &'static str) -> Row<Make<Around>> {
     let source = "the paper's definition of E'";
     let entry = Entry { name, summary, source, fits: "any environment", cost: "O(1)", ..Entry::EMPTY };
     Row::of::<P>(entry, make::<P>)
