@@ -92,6 +92,8 @@ pub struct Build {
     pub learner: fn(&toml::Table, &Setup) -> Result<Learner, BuildError>,
     /// See [`BaseParams::bound`]. `None` also where the keys cannot be read.
     pub bound: fn(&toml::Table, &Setup) -> Option<RegretBound>,
+    /// Whether it cannot be built without a known horizon. `false` also where the keys cannot be read.
+    pub needs_horizon: fn(&toml::Table, &Setup) -> bool,
 }
 
 const WHAT: &str = "base";
@@ -127,11 +129,22 @@ where
 pub(crate) fn row<P: BaseParams>(
     learner: fn(&toml::Table, &Setup) -> Result<Learner, BuildError>,
 ) -> Row<Build> {
-    Row::of::<P>(table::entry_of::<P>(), Build { learner, bound: bound::<P> })
+    Row::of::<P>(
+        table::entry_of::<P>(),
+        Build { learner, bound: bound::<P>, needs_horizon: needs_horizon::<P> },
+    )
 }
 
 fn bound<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Option<RegretBound> {
     read::<P, _>(WHAT, P::NAME, table.clone()).ok()?.bound(setup)
+}
+
+fn needs_horizon<P: BaseParams>(table: &toml::Table, setup: &Setup) -> bool {
+    let Ok(params) = read::<P, _>(WHAT, P::NAME, table.clone()) else { return false };
+    let mut told = Setup { horizon: None, ..setup.clone() };
+    let without = params.needs(&told).is_some();
+    told.horizon = Some(setup.horizon.unwrap_or(1));
+    without && params.needs(&told).is_none()
 }
 
 /// Reads the parameters of a base that fits the world of `setup`.

@@ -34,6 +34,7 @@ mod table;
 mod winner;
 
 pub mod arms;
+pub mod band;
 pub mod candidate;
 pub mod common;
 pub mod hardness;
@@ -45,10 +46,11 @@ pub mod regression;
 pub mod rescaled;
 pub mod smoothed;
 
+pub use band::{band, band_over_points};
 pub use built::{BaseParams, Build, Make};
 pub use candidate::Candidate;
 pub use corral_core::Learner;
 pub use corral_core::registry::BuildError;
-pub use registry::{REGISTRY, build, entries, regret_bound};
+pub use registry::{REGISTRY, build, entries, needs_horizon, regret_bound};
 pub use rescaled::Rescaled;
 pub use smoothed::Smoothed;

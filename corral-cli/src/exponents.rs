@@ -70,7 +70,7 @@ pub fn run(
 
 fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Result<Stability, SpecError> {
     let (kind, alpha) =
-        kind_and_alpha(&row.base.name, plugins).map_err(|e| SpecError::at(&row.base.place, e))?;
+        kind_and_alpha(&row.base.recipe.name, plugins).map_err(|e| SpecError::at(&row.base.place, e))?;
     Ok(Stability {
         base: row.base.clone(),
         world: World::of_kind(kind),

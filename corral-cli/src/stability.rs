@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use clap::Args;
+use corral_bases::band::BaseRecipe;
 use corral_lab::spec::{BaseSpec, Place, value_of};
 use corral_lab::stability::{AtRange, Fit, Stability, UnderSchedule, World, kind_and_alpha};
 use corral_lab::store::csv;
@@ -53,7 +54,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
     let world = World::of_kind(kind);
     let what = Stability {
         base: BaseSpec {
-            params: params(&args.set)?,
+            recipe: BaseRecipe { params: params(&args.set)?, ..BaseRecipe::named(&args.base) },
             ..BaseSpec::named(&args.base, Place::Argument(args.base.as_str().into()))
         },
         world,
@@ -112,7 +113,7 @@ fn params(pairs: &[(String, String)]) -> Result<toml::Table, Failure> {
 fn text(what: &Stability, measured: &[UnderSchedule]) -> String {
     let mut out = format!(
         "{} under E': {} rounds, {} seeds, {:?}\n",
-        what.base.name, what.rounds, what.seeds, what.world
+        what.base.recipe.name, what.rounds, what.seeds, what.world
     );
     let exponent = |fit: &Option<Fit>| match fit {
         Some(f) => format!("{:.2} [{:.2}, {:.2}] from {} points", f.alpha, f.low, f.high, f.points),

@@ -38,13 +38,16 @@ fn band_warnings<'a>(label: &'a str, band: &BandSpec, feeding: &mut Vec<&'a str>
     let mut seen = HashMap::new();
     for base in &band.bases {
         let LearnerSpec::Base(base) = base else { continue };
-        if let Some(twin) = seen.insert((&base.name, base.params.to_string()), base) {
+        if let Some(twin) = seen.insert((&base.recipe.name, base.recipe.params.to_string()), base) {
             let worse = if feeds_everyone(band) {
                 "; with feed everyone, copies of one greedy learner all stay on the same wrong arm"
             } else {
                 ""
             };
-            notes.push(format!("{label:?} has the base {:?} twice (also {}){worse}", base.name, twin.place));
+            notes.push(format!(
+                "{label:?} has the base {:?} twice (also {}){worse}",
+                base.recipe.name, twin.place
+            ));
             break;
         }
     }
@@ -56,8 +59,8 @@ fn band_warnings<'a>(label: &'a str, band: &BandSpec, feeding: &mut Vec<&'a str>
 }
 
 fn feeds_everyone(band: &BandSpec) -> bool {
-    match band.feed {
+    match band.master.feed {
         Some(feed) => feed == Feed::Everyone,
-        None => band.master == "practical",
+        None => band.master.name == "practical",
     }
 }

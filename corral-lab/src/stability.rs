@@ -232,12 +232,12 @@ impl Stability {
                 worlds.push(Value::Table(world));
             }
         }
-        let mut base = self.base.params.clone();
-        base.insert("name".to_owned(), self.base.name.clone().into());
+        let mut base = self.base.recipe.params.clone();
+        base.insert("name".to_owned(), self.base.recipe.name.clone().into());
         for (key, set) in [
-            ("isolate", self.base.isolate),
-            ("smoothed", self.base.smoothed),
-            ("rescaled", self.base.rescaled),
+            ("isolate", self.base.recipe.isolate),
+            ("smoothed", self.base.recipe.smoothed),
+            ("rescaled", self.base.recipe.rescaled),
         ] {
             if set {
                 base.insert(key.to_owned(), true.into());

@@ -93,14 +93,15 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
 
     // Independent: a fault of one is not the other's.
     let params: toml::Table = toml::from_str("epsilon = 1.0").unwrap();
-    assert!(registry.build("libtwo/draws", &params, &world(2, 1)).is_ok());
-    let unknown = registry.build("one/drawz", &params, &world(2, 1)).unwrap_err();
+    assert!(registry.build("libtwo/draws", &params, false, &world(2, 1)).is_ok());
+    let unknown = registry.build("one/drawz", &params, false, &world(2, 1)).unwrap_err();
     assert!(
         unknown.to_string().starts_with(r#"unknown plugin base "one/drawz"; the nearest are one/draws"#),
         "{unknown}"
     );
-    let wrong =
-        registry.build("one/draws", &toml::from_str("epsilon = 2.0").unwrap(), &world(2, 1)).unwrap_err();
+    let wrong = registry
+        .build("one/draws", &toml::from_str("epsilon = 2.0").unwrap(), false, &world(2, 1))
+        .unwrap_err();
     assert_eq!(wrong.to_string(), r#"base "one/draws": draws: create: epsilon must be in [0, 1], but is 2"#);
 
     // A file of the same name elsewhere cannot take the key.
@@ -376,7 +377,7 @@ mod unix {
             registry.list().into_iter().map(|l| l.key).filter(|k| k.ends_with("draws")).collect();
         assert_eq!(keys, ["\\u{1b}[2J/draws", "$(touch x);'q'/draws", "a b/draws", "caf\u{fffd}/draws"]);
         for key in keys {
-            registry.build(&key, &toml::Table::new(), &world(2, 1)).unwrap();
+            registry.build(&key, &toml::Table::new(), false, &world(2, 1)).unwrap();
         }
     }
 
@@ -409,7 +410,8 @@ mod unix {
         let mut registry = Plugins::new(Policy::in_this_process());
         registry.add_found_dir(&inner);
         assert!(registry.plugins().is_empty() && registry.refused().len() == 1, "{:?}", registry.refused());
-        let unknown = registry.build("b/draws", &toml::Table::new(), &world(2, 1)).unwrap_err().to_string();
+        let unknown =
+            registry.build("b/draws", &toml::Table::new(), false, &world(2, 1)).unwrap_err().to_string();
         assert!(unknown.contains("its folder belongs to user 12345"), "{unknown}");
         registry.add_dir(&inner);
         assert_eq!(registry.plugins().len(), 1, "whoever names it vouches for the way to it");
@@ -456,7 +458,7 @@ fn what_was_judged_is_what_runs() {
         let mut registry = Plugins::new(Policy::in_this_process());
         let digest = registry.add_file(&path).unwrap().sha256.clone();
         change();
-        let built = registry.build("a/draws", &toml::Table::new(), &world(2, 1));
+        let built = registry.build("a/draws", &toml::Table::new(), false, &world(2, 1));
         let mut base = built.unwrap().into_arms().expect("the library that was judged");
         base.propose(&Context::shared(vec![0.5], 2), &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
         assert_eq!(digest, registry.plugins()[0].sha256);

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use corral_core::{Scale, Space, memory, snapshot};
 use corral_lab::store::write_whole;
+use corral_lab::streams::stream;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -17,9 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::Raised;
 use crate::convert;
-use crate::decision::{Decision, Label};
+use crate::decision::Decision;
 use crate::errors::{Answer, Error};
 use crate::inner::{Benched, Entered, Inner, here, warn};
+use crate::label::Label;
 use crate::members::Members;
 use crate::plan::{Plan, Style};
 use crate::play;
@@ -196,7 +198,7 @@ impl Band {
             Ok::<_, Error>(())
         })?;
         let rng = match seed {
-            Some(seed) => Pcg64Dxsm::seed_from_u64(seed),
+            Some(seed) => stream(seed, "learner"),
             None => {
                 let mut rng = Pcg64Dxsm::try_from_rng(&mut SysRng).map_err(Error::value)?;
                 plan.params.id = Some(rng.next_u64());

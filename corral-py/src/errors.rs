@@ -9,6 +9,7 @@
 //! | files | `OSError` |
 //! | a base that failed and plays no more | the warning `corral.BenchedWarning`, caused by the base's own exception |
 
+use corral_bases::band::BandError;
 use corral_core::registry::{BuildError, Unknown};
 use corral_core::{EnsembleError, MasterError, ParamError, SnapshotError};
 use corral_envs::EnvError;
@@ -83,6 +84,12 @@ impl From<BuildError> for Error {
             BuildError::Unknown(unknown) => unknown.into(),
             other => Self::value(other),
         }
+    }
+}
+
+impl From<BandError> for Error {
+    fn from(error: BandError) -> Self {
+        error.path.iter().rev().fold(error.why.into(), |e: Self, i| e.of(format_args!("bases[{i}]")))
     }
 }
 

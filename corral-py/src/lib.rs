@@ -7,6 +7,7 @@ mod convert;
 mod decision;
 mod errors;
 mod inner;
+mod label;
 mod laws;
 mod members;
 mod plan;

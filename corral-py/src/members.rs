@@ -1,20 +1,17 @@
 //! The ensemble behind a band: over actions or over points.
 
+use corral_bases::band::Band;
 use corral_core::{
-    Arm, Benched, Context, Ensemble, EnsembleError, Learner, Master, Metrics, Point, Refused, Rng, Tally,
-    Ticket, TicketId,
+    Arm, Benched, Context, EnsembleError, Learner, Metrics, Point, Refused, Rng, Tally, Ticket, TicketId,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::decision::Label;
-
-/// An ensemble over decisions of one kind.
-pub type Of<D> = Ensemble<Context, D, Box<dyn Master>>;
+use crate::label::Label;
 
 /// An ensemble over decisions of either kind.
 pub enum Members {
-    Arms(Of<Arm>),
-    Points(Of<Point>),
+    Arms(Band<Arm>),
+    Points(Band<Point>),
 }
 
 /// A decision of either kind that is out.

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use corral_core::masters::{self, MasterSetup, PracticalRule, Rule};
-use corral_core::registry::{Kind, Unknown};
+use corral_bases::band::{self, Assembler, Band, MasterRecipe};
+use corral_core::registry::Unknown;
 use corral_core::{
-    Arm, Base, Context, ContextShape, Crediting, Ensemble, EnsembleParams, Feed, Learner, Point,
-    Propensities, Scale, Setup, Space, memory,
+    Arm, ContextShape, Decision, EnsembleParams, Learner, Point, Propensities, Scale, Setup, Space, memory,
 };
-use corral_lab::run;
+use corral_lab::run::{FromPlugins, plugins_used};
 use corral_lab::spec::LearnerSpec;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -17,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::{Place, Proposed, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error};
-use crate::members::{Members, Of};
+use crate::members::Members;
 use crate::shelf::Shelf;
 
 /// How a band is put together.
@@ -74,10 +73,10 @@ impl Plan {
         Error::unless(described, "row_features describe actions, and this band decides on points")?;
         let rewards =
             Scale::rewards(rewards.0, rewards.1).check().map_err(|e| Error::value(e).of("reward_range"))?;
-        let (master, mut keys) = match (style.master, style.preset) {
+        let (master, keys) = match (style.master, style.preset) {
             (Some(given), "practical") => convert::named("master", given)?,
             (Some(_), _) => return Err(Error::value("give preset or master, not both")),
-            (None, "practical") => (PracticalRule::NAME.to_owned(), toml::Table::new()),
+            (None, "practical") => (MasterRecipe::default().name, toml::Table::new()),
             (None, "paper") => {
                 // Epochs that double, where nobody knows the horizon: the theorem's way.
                 let restart = ("horizon".to_owned(), toml::Value::from("restart"));
@@ -85,21 +84,16 @@ impl Plan {
             }
             (None, other) => return Err(Unknown::new("preset", other, ["practical", "paper"]).into()),
         };
-        let preset = if master == PracticalRule::NAME {
-            EnsembleParams::practical(if matches!(space, Space::Arms(_)) { Kind::Arms } else { Kind::Points })
-        } else {
-            EnsembleParams::default()
-        };
+        let mut given = keys;
+        given.insert("name".to_owned(), master.into());
+        let mastering = MasterRecipe::try_from(toml::Value::Table(given))?;
+        let kind = if matches!(space, Space::Arms(_)) { Arm::KIND } else { Point::KIND };
         let params = EnsembleParams {
-            credit: word::<Crediting>(&mut keys, "credit")?.unwrap_or(preset.credit),
-            feed: word::<Feed>(&mut keys, "feed")?.unwrap_or(preset.feed),
-            cut: word::<f64>(&mut keys, "cut")?.or(preset.cut),
-            guard: word::<bool>(&mut keys, "guard")?.unwrap_or(preset.guard),
-            horizon: style.horizon,
             propensities: if style.propensities { Propensities::Decision } else { Propensities::None },
-            ..preset
+            ..mastering.ensemble_params(kind, &Setup::new(space.clone(), style.horizon))
         };
-        let (horizon, keys, members) = (style.horizon, keys.to_string(), Vec::new());
+        let (master, keys) = (mastering.name, mastering.params.to_string());
+        let (horizon, members) = (style.horizon, Vec::new());
         Ok(Self { space, names, features, row_features, rewards, horizon, master, keys, params, members })
     }
 
@@ -124,7 +118,7 @@ impl Plan {
             let text = keys.to_string();
             let spec = LearnerSpec::parse(&text).map_err(|e| Error::value(e.why).of("base"))?;
             let base = self.specified(&spec, shelf)?;
-            let plugins = run::plugins_used(&shelf.plugins, [&spec]);
+            let plugins = plugins_used(&shelf.plugins, [&spec]);
             (label.unwrap_or_else(|| spec.label().to_owned()), Recipe::Spec { text, plugins }, base)
         } else {
             let base = PyBase::new(given, self.place(raised))?;
@@ -146,18 +140,24 @@ impl Plan {
         Place { names: Arc::clone(&self.names), raised: raised.clone() }
     }
 
+    /// The master, without what `params` has of it.
+    fn mastering(&self) -> Answer<MasterRecipe> {
+        let params = self.keys.parse().map_err(Error::value)?;
+        Ok(MasterRecipe { params, ..MasterRecipe::named(&*self.master) })
+    }
+
     fn specified(&self, spec: &LearnerSpec, shelf: &Shelf) -> Answer<Learner> {
         if let LearnerSpec::Base(base) = spec {
-            shelf.hint(&base.name)?;
+            shelf.hint(&base.recipe.name)?;
         }
-        let setup = self.setup();
+        let (setup, others, master) = (self.setup(), FromPlugins(&shelf.plugins), self.mastering()?);
         // What a base keeps of an action: a count, a sum, a weight, a probability.
         memory::claim("the number of actions", setup.actions(), 4 * setup.actions() as u128)?;
-        let built = match self.space {
-            Space::Arms(_) => run::member::<Arm>(spec, &setup, &shelf.plugins).map(Learner::Arms),
-            Space::Points(_) => run::member::<Point>(spec, &setup, &shelf.plugins).map(Learner::Points),
-        };
-        built.map_err(|e| if e.unknown { Error::Key(e.why) } else { Error::Value(e.why) })
+        let build = Assembler::new(&setup).with(&others);
+        Ok(match self.space {
+            Space::Arms(_) => Learner::Arms(build.member(&master, &spec.recipe())?.base),
+            Space::Points(_) => Learner::Points(build.member(&master, &spec.recipe())?.base),
+        })
     }
 
     fn python(&self, base: PyBase) -> Learner {
@@ -175,24 +175,24 @@ impl Plan {
         })
     }
 
-    fn of<D: Proposed>(&self, bases: Vec<Learner>) -> Answer<Of<D>> {
-        let bases: Vec<Box<dyn Base<Context, D>>> = bases.into_iter().filter_map(D::pick).collect();
-        let names: Vec<&str> = self.members.iter().map(|m| &*m.name).take(bases.len()).collect();
-        let bounds = self.members.iter().map(|m| match &m.recipe {
-            Recipe::Spec { text, .. } => run::bound(&LearnerSpec::parse(text).ok()?, &self.setup()),
+    fn of<D: Proposed>(&self, bases: Vec<Learner>) -> Answer<Band<D>> {
+        let (setup, master) = (self.setup(), self.mastering()?);
+        let build = Assembler::new(&setup);
+        let bound = |member: &Member| match &member.recipe {
+            Recipe::Spec { text, .. } => build.bound(&master, &LearnerSpec::parse(text).ok()?.recipe()),
             Recipe::Python(_) => None,
-        });
-        let told =
-            MasterSetup::new(bases.len(), self.horizon).with_bounds(bounds.take(bases.len()).collect());
-        let master = masters::build(&self.master, read(&self.keys)?, &told)?;
-        let ensemble = Ensemble::with_params(master, bases, self.params)?;
-        Ok(ensemble.with_setup(&self.setup()).with_names(names))
+        };
+        let bases = bases.into_iter().filter_map(D::pick).zip(&self.members);
+        let members: Vec<_> =
+            bases.map(|(base, member)| band::Member { base, bound: bound(member) }).collect();
+        let names: Vec<&str> = self.members.iter().map(|m| &*m.name).take(members.len()).collect();
+        Ok(build.ensemble(&master, members, self.params)?.with_names(names))
     }
 
     /// A base of a file that was saved, with the very plugins that it was saved with.
     fn again(&self, text: &str, plugins: &[(String, String)], shelf: &Shelf) -> Answer<Learner> {
         let spec = LearnerSpec::parse(text)?;
-        for (key, digest) in run::plugins_used(&shelf.plugins, [&spec]) {
+        for (key, digest) in plugins_used(&shelf.plugins, [&spec]) {
             let same = plugins.iter().any(|(own, saved)| *own == key && *saved == digest);
             let other = format_args!("plugin {key:?} is another file than the band was saved with");
             Error::unless(same, other)?;
@@ -230,8 +230,4 @@ impl Plan {
 fn word<T: serde::de::DeserializeOwned>(table: &mut toml::Table, key: &str) -> Answer<Option<T>> {
     let Some(value) = table.remove(key) else { return Ok(None) };
     T::deserialize(value).map(Some).map_err(|e| Error::value(format!("{key}: {}", e.to_string().trim())))
-}
-
-fn read(keys: &str) -> Answer<toml::Table> {
-    keys.parse().map_err(Error::value)
 }

@@ -1,5 +1,6 @@
 //! Many rounds at once, without the interpreter in the loop.
 
+use corral_bases::band::Band as Ensemble;
 use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Setup, Space};
 use corral_envs::{EnvError, Environment, World as Worlds};
 use corral_lab::run::checkpoints;
@@ -13,7 +14,7 @@ use crate::base::Raised;
 use crate::convert;
 use crate::errors::{Answer, Error};
 use crate::inner::{Inner, callers};
-use crate::members::{Members, Of};
+use crate::members::Members;
 use crate::world::{build, streams};
 
 /// How often Ctrl-C is looked for.
@@ -21,7 +22,7 @@ const LOOK_UP: u64 = 4096;
 
 /// A band that plays, with what its rounds need.
 struct Playing<'a, D> {
-    band: &'a mut Of<D>,
+    band: &'a mut Ensemble<D>,
     rng: &'a mut Pcg64Dxsm,
     raised: &'a [Raised],
 }

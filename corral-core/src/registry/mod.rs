@@ -241,6 +241,12 @@ pub enum BuildError {
     },
 }
 
+impl From<std::convert::Infallible> for BuildError {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}
+
 impl BuildError {
     /// A value that cannot be used, and why.
     pub fn refused(what: &'static str, name: impl Into<String>, why: impl fmt::Display) -> Self {

@@ -1,11 +1,12 @@
 //! One cell: one learner in one environment with one seed, a pure function of the spec.
 
+use corral_bases::band::Band;
 use corral_core::{Base, Context, Decision, Feedback, Order, Proposal, Ticket};
 use corral_envs::{Delay, EnvError, Environment, Mailbox, World};
 use rand_pcg::Pcg64Dxsm;
 
 use super::Plugins;
-use super::build::{self, Band, Runner};
+use super::build::{self, Runner};
 use crate::record::{BandRecord, CellRecord, CellSpec, LISTED_BASES, TRACED_SEEDS, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;

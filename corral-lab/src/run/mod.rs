@@ -7,9 +7,8 @@ mod estimate;
 mod plugins;
 
 pub use crate::record::{AuditRecord, BandRecord, CellRecord, CellSpec, checkpoints};
-pub use build::{bound, member};
 pub use cell::run_cell;
 pub use corral_plugin_abi::host::Plugins;
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};
-pub use plugins::plugins_used;
+pub use plugins::{FromPlugins, plugins_used};

@@ -1,8 +1,20 @@
 //! Which compiled plugins a run uses.
 
+use corral_bases::band::{BaseRecipe, Source};
+use corral_core::registry::BuildError;
+use corral_core::{Learner, Setup};
 use corral_plugin_abi::host::{Library, Plugins};
 
 use crate::spec::LearnerSpec;
+
+/// Plugins as a source of bases.
+pub struct FromPlugins<'a>(pub &'a Plugins);
+
+impl Source for FromPlugins<'_> {
+    fn build(&self, base: &BaseRecipe, setup: &Setup) -> Result<Learner, BuildError> {
+        self.0.build(&base.name, &base.params, base.isolate, setup)
+    }
+}
 
 /// Key and SHA-256 of every file of `plugins` that `learners` use.
 pub fn plugins_used<'a>(
@@ -20,7 +32,7 @@ pub fn plugins_used<'a>(
 /// The names of all plugin bases of a learner: those with a slash.
 fn base_names<'a>(learner: &'a LearnerSpec, names: &mut Vec<&'a str>) {
     match learner {
-        LearnerSpec::Base(base) if base.name.contains('/') => names.push(&base.name),
+        LearnerSpec::Base(base) if base.recipe.name.contains('/') => names.push(&base.recipe.name),
         LearnerSpec::Base(_) => {}
         LearnerSpec::Band(band) => band.bases.iter().for_each(|b| base_names(b, names)),
     }

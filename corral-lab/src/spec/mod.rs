@@ -10,7 +10,7 @@ mod sweep;
 
 use std::fmt;
 
-use corral_core::{Crediting, Feed};
+use corral_bases::band::{BandRecipe, BaseRecipe, Copies, MasterRecipe, Recipe};
 use serde::Serialize;
 
 pub use located::Place;
@@ -210,21 +210,13 @@ pub enum LearnerSpec {
     Band(BandSpec),
 }
 
-/// A base by name: built in, or `file-stem/base` of a plugin.
+/// A base of a spec.
 #[derive(Debug, Clone)]
 pub struct BaseSpec {
     /// What the report calls it.
     pub label: String,
-    /// Its name in the registry.
-    pub name: String,
-    /// Its keys.
-    pub params: toml::Table,
-    /// Whether a plugin runs in a process of its own.
-    pub isolate: bool,
-    /// Whether every second round of its own is played as it used to play: `corral_bases::Smoothed`.
-    pub smoothed: bool,
-    /// Whether it learns losses divided by the range of their weights: `corral_bases::Rescaled`.
-    pub rescaled: bool,
+    /// What it is.
+    pub recipe: BaseRecipe,
     /// Where it stands.
     pub place: Place,
 }
@@ -232,51 +224,21 @@ pub struct BaseSpec {
 impl BaseSpec {
     /// The base of this name, as it is without any keys.
     pub fn named(name: &str, place: Place) -> Self {
-        let (label, name, params) = (name.to_owned(), name.to_owned(), toml::Table::new());
-        Self { label, name, params, isolate: false, smoothed: false, rescaled: false, place }
+        Self { label: name.to_owned(), recipe: BaseRecipe::named(name), place }
     }
 }
 
 /// A master over a band of learners.
 #[derive(Debug, Clone)]
 pub struct BandSpec {
-    /// The master's name.
-    pub master: String,
-    /// The master's keys.
-    pub params: toml::Table,
-    /// How it credits a loss; none: as its preset does.
-    pub credit: Option<Crediting>,
-    /// What its bases are fed; none: as its preset does.
-    pub feed: Option<Feed>,
-    /// Where weights are cut; none: as its preset does.
-    pub cut: Option<f64>,
-    /// Whether arms that nobody looks at are played now and then; none: as its preset does.
-    pub guard: Option<bool>,
+    /// The master.
+    pub master: MasterRecipe,
     /// The band.
     pub bases: Vec<LearnerSpec>,
     /// How many of each there are, side by side.
     pub copies: Copies,
-    /// Where it stands.
+    /// Where the master stands.
     pub place: Place,
-}
-
-/// How many copies of each base a band holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Copies {
-    /// So many.
-    Count(usize),
-    /// ln T, rounded down: the grid of published experiments.
-    LogRounds,
-}
-
-impl Copies {
-    /// How many there are in a run of `rounds` rounds.
-    pub fn of(self, rounds: u64) -> usize {
-        match self {
-            Self::Count(copies) => copies,
-            Self::LogRounds => corral_core::masters::copies_of_grid(rounds) as usize,
-        }
-    }
 }
 
 /// A claim about learners, to be held against what was measured.
@@ -335,8 +297,33 @@ impl LearnerSpec {
     pub fn label(&self) -> &str {
         match self {
             Self::Base(base) => &base.label,
-            Self::Band(band) => &band.master,
+            Self::Band(band) => &band.master.name,
         }
+    }
+
+    /// What it is, without labels and places.
+    pub fn recipe(&self) -> Recipe {
+        match self {
+            Self::Base(base) => base.recipe.clone().into(),
+            Self::Band(band) => band.recipe().into(),
+        }
+    }
+
+    /// Where the member at the end of a path stands: see [`BandError`](corral_bases::band::BandError).
+    pub fn place(&self, path: &[usize]) -> &Place {
+        match (self, path) {
+            (Self::Band(band), [i, inner @ ..]) if *i < band.bases.len() => band.bases[*i].place(inner),
+            (Self::Band(band), _) => &band.place,
+            (Self::Base(base), _) => &base.place,
+        }
+    }
+}
+
+impl BandSpec {
+    /// What it is, without labels and places.
+    pub fn recipe(&self) -> BandRecipe {
+        let (master, copies) = (self.master.clone(), self.copies);
+        BandRecipe { master, bases: self.bases.iter().map(LearnerSpec::recipe).collect(), copies }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use corral_bases::band::{BaseRecipe, Copies, MasterRecipe};
 use corral_core::registry::Unknown;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -11,8 +12,8 @@ use super::located::{Node, Place, Table};
 use super::schema::{keys, words};
 use super::sweep::{Sweep, grid};
 use super::{
-    BandSpec, BaseSpec, Copies, EnvironmentSpec, LearnerSpec, NamedLearner, Result, RunSpec, Source, Spec,
-    SpecError, Surrounding, distinct,
+    BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Result, RunSpec, Source, Spec, SpecError,
+    Surrounding, distinct,
 };
 
 pub(super) fn spec(source: &Source) -> Result<Spec> {
@@ -311,11 +312,13 @@ fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec> {
     let name = required_name(table, "base")?;
     Ok(LearnerSpec::Base(BaseSpec {
         label: table.text("label")?.unwrap_or_else(|| name.clone()),
-        name,
-        isolate: table.flag("isolate")?.unwrap_or(false),
-        smoothed: table.flag("smoothed")?.unwrap_or(false),
-        rescaled: table.flag("rescaled")?.unwrap_or(false),
-        params: table.params(&["name", "label", "isolate", "smoothed", "rescaled"]),
+        recipe: BaseRecipe {
+            name,
+            isolate: table.flag("isolate")?.unwrap_or(false),
+            smoothed: table.flag("smoothed")?.unwrap_or(false),
+            rescaled: table.flag("rescaled")?.unwrap_or(false),
+            params: table.params(&["name", "label", "isolate", "smoothed", "rescaled"]),
+        },
         place: table.place.clone(),
     }))
 }
@@ -334,9 +337,8 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
     let cut = m.number("cut", "a number of at least 1", |cut| cut >= 1.0)?;
     let guard = m.flag("guard")?;
     let params = m.params(&["name", "credit", "feed", "cut", "guard"]);
-    let master = required_name(m, "master")?;
-    // The paper's preset is the paper's algorithm.
-    let master = if master == "paper" { String::from("corral") } else { master };
+    let name = required_name(m, "master")?;
+    let master = MasterRecipe { params, credit, feed, cut, guard, ..MasterRecipe::named(name) };
     table.place.ensure(!bases.is_empty(), "a master needs bases: at least one")?;
     let copies = match table.get("copies") {
         None => Copies::Count(1),
@@ -346,7 +348,7 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
             _ => return Err(node.error("copies must be \"log-rounds\", or from 1 to 1024")),
         },
     };
-    Ok(BandSpec { master, params, credit, feed, cut, guard, bases, copies, place: node.place.clone() })
+    Ok(BandSpec { master, bases, copies, place: node.place.clone() })
 }
 
 /// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.

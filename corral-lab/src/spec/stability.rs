@@ -115,7 +115,7 @@ mod tests {
             (second.base.label.as_str(), second.alpha, second.rounds_times),
             ("slow", Some(0.25), 10.0)
         );
-        assert_eq!(second.base.params.len(), 1);
+        assert_eq!(second.base.recipe.params.len(), 1);
         assert!(read("rounds = 3").unwrap().is_none());
         let two =
             read("schedule = [\"constant\", \"decay\"]\n[[stability]]\nbase = \"exp4\"").unwrap().unwrap();

@@ -102,17 +102,23 @@ impl Plugins {
         Some((plugin, plugin.bases().iter().find(|b| b.name == name)?))
     }
 
-    /// Builds the base `key` with the keys of `params` for the world of `setup`, with range 1. Two keys are the host's
-    /// and not the plugin's: `isolate = true` runs the base in a process of its own, where a call may take
-    /// `time-limit` seconds (1.0) of processor time.
+    /// Builds the base `key` with the keys of `params` for the world of `setup`, with range 1: with `isolate` in
+    /// a process of its own, where a call may take `time-limit` seconds (1.0) of processor time. That key is the host's
+    /// and not the plugin's, and isolates too.
     ///
     /// # Safety
-    /// Without `isolate = true`, and unless the policy says otherwise, foreign code runs in this process: see
+    /// Unless it is isolated or the policy says otherwise, foreign code runs in this process: see
     /// [`Library::build`].
     ///
     /// # Errors
     /// An unknown key (with the nearest known ones), or what the plugin says.
-    pub fn build(&self, key: &str, params: &toml::Table, setup: &Setup) -> Result<Learner, BuildError> {
+    pub fn build(
+        &self,
+        key: &str,
+        params: &toml::Table,
+        isolate: bool,
+        setup: &Setup,
+    ) -> Result<Learner, BuildError> {
         let wrong = |why: &dyn Display| BuildError::refused("base", key, why);
         let Some((plugin, base)) = self.find(key) else {
             let file = key.rsplit_once('/').map_or("", |(stem, _)| stem);
@@ -123,13 +129,6 @@ impl Plugins {
             return Err(Unknown::new("plugin base", key, known.iter().map(String::as_str)).into());
         };
         let mut params = params.clone();
-        let isolate = match params.remove("isolate") {
-            None => false,
-            Some(toml::Value::Boolean(isolate)) => isolate,
-            Some(other) => {
-                return Err(wrong(&format_args!("isolate must be true or false, but is {other}")));
-            }
-        };
         let time_limit = match params.remove("time-limit") {
             None => None,
             Some(given) => {

@@ -228,12 +228,12 @@ fn a_run_goes_on_without_the_base_that_died() {
 fn a_spec_isolates_one_base() {
     let mut registry = Plugins::new(Policy { run_in: RunIn::ChildrenUnlessUsed, ..Policy::default() });
     registry.add_file(&rust("draws")).unwrap();
-    let build = |params: &str| registry.build("draws/draws", &toml::from_str(params).unwrap(), &world(2, 1));
-    build("isolate = true\ntime-limit = 20\nepsilon = 0.5").unwrap();
-    build("isolate = false").unwrap();
-    let wrong = build("isolate = 1").unwrap_err().to_string();
-    assert_eq!(wrong, r#"base "draws/draws": isolate must be true or false, but is 1"#);
-    assert!(build("time-limit = -1").is_err());
-    let refused = build("isolate = true\ntime-limit = 20\nepsilon = 2.0").unwrap_err().to_string();
+    let build = |params: &str, isolate: bool| {
+        registry.build("draws/draws", &toml::from_str(params).unwrap(), isolate, &world(2, 1))
+    };
+    build("time-limit = 20\nepsilon = 0.5", true).unwrap();
+    build("", false).unwrap();
+    assert!(build("time-limit = -1", false).is_err());
+    let refused = build("time-limit = 20\nepsilon = 2.0", true).unwrap_err().to_string();
     assert!(refused.contains("epsilon must be in [0, 1], but is 2"), "{refused}");
 }

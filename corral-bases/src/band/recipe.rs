@@ -1,0 +1,222 @@
+//! What a band is built from, as words say it.
+
+use corral_core::masters::{PracticalRule, Rule, copies_of_grid};
+use corral_core::registry::{BuildError, Kind};
+use corral_core::{Crediting, EnsembleParams, Feed, Setup};
+use serde::Deserialize;
+
+/// A learner: a base, or a master over learners.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recipe {
+    /// A base alone.
+    Base(BaseRecipe),
+    /// A master over a band.
+    Band(BandRecipe),
+}
+
+/// A base by name: built in, or of another [`Source`](super::Source).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BaseRecipe {
+    /// Its name in the registry.
+    pub name: String,
+    /// Its keys.
+    pub params: toml::Table,
+    /// Whether a plugin runs in a process of its own.
+    pub isolate: bool,
+    /// Whether every second round of its own is played as it used to play: [`Smoothed`](crate::Smoothed).
+    pub smoothed: bool,
+    /// Whether it learns losses divided by the range of their weights: [`Rescaled`](crate::Rescaled).
+    pub rescaled: bool,
+}
+
+/// A master over learners.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BandRecipe {
+    /// The master.
+    pub master: MasterRecipe,
+    /// The learners.
+    pub bases: Vec<Recipe>,
+    /// How many of each there are, side by side.
+    pub copies: Copies,
+}
+
+/// A master by name, and how it credits and feeds its bases; `None`: as its preset does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MasterRecipe {
+    /// Its name in the registry.
+    pub name: String,
+    /// Its keys.
+    pub params: toml::Table,
+    /// How it credits a loss.
+    pub credit: Option<Crediting>,
+    /// What its bases are fed.
+    pub feed: Option<Feed>,
+    /// Where weights are cut.
+    pub cut: Option<f64>,
+    /// Whether arms that no base looks at are played now and then.
+    pub guard: Option<bool>,
+}
+
+/// How many copies of each base a band holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copies {
+    /// So many.
+    Count(usize),
+    /// ln T, rounded down: the grid of published experiments.
+    LogRounds,
+}
+
+impl Copies {
+    /// How many there are in a run of `rounds` rounds.
+    pub fn of(self, rounds: u64) -> usize {
+        match self {
+            Self::Count(copies) => copies,
+            Self::LogRounds => copies_of_grid(rounds) as usize,
+        }
+    }
+}
+
+impl BaseRecipe {
+    /// The base of this name, as it is without any keys.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+}
+
+impl Default for MasterRecipe {
+    /// The practical preset.
+    fn default() -> Self {
+        Self::named(PracticalRule::NAME)
+    }
+}
+
+impl MasterRecipe {
+    /// The master of this name, as it is without any keys. "paper" is Algorithm 1.
+    pub fn named(name: impl Into<String>) -> Self {
+        let name = name.into();
+        let name = if name == "paper" { "corral".to_owned() } else { name };
+        Self { name, params: toml::Table::new(), credit: None, feed: None, cut: None, guard: None }
+    }
+
+    fn is_practical(&self) -> bool {
+        self.name == PracticalRule::NAME
+    }
+
+    /// What the bases of this master are told of the world: the practical preset needs no horizon, and tells none to
+    /// bases that can do without.
+    pub fn tells(&self, setup: &Setup) -> Setup {
+        let mut told = setup.clone();
+        if self.is_practical() {
+            told.horizon = None;
+        }
+        told
+    }
+
+    /// How the ensemble of this master works over decisions of `kind` in the world of `setup`.
+    pub fn ensemble_params(&self, kind: Kind, setup: &Setup) -> EnsembleParams {
+        let told = self.tells(setup);
+        let preset =
+            if self.is_practical() { EnsembleParams::practical(kind) } else { EnsembleParams::default() };
+        EnsembleParams {
+            credit: self.credit.unwrap_or(preset.credit),
+            feed: self.feed.unwrap_or(preset.feed),
+            cut: self.cut.or(preset.cut),
+            guard: self.guard.unwrap_or(preset.guard),
+            losses: told.losses,
+            horizon: told.horizon,
+            ..preset
+        }
+    }
+}
+
+impl From<&str> for Recipe {
+    fn from(name: &str) -> Self {
+        Self::Base(BaseRecipe::named(name))
+    }
+}
+
+impl From<BaseRecipe> for Recipe {
+    fn from(base: BaseRecipe) -> Self {
+        Self::Base(base)
+    }
+}
+
+impl From<BandRecipe> for Recipe {
+    fn from(band: BandRecipe) -> Self {
+        Self::Band(band)
+    }
+}
+
+/// `{ name = "exp3", rate = 0.1 }`, or `{ master = "corral", bases = ["ucb1", { name = "exp3" }] }`.
+impl TryFrom<toml::Table> for Recipe {
+    type Error = BuildError;
+
+    fn try_from(mut table: toml::Table) -> Result<Self, BuildError> {
+        let mut keys = Keys { what: "base", table: &mut table };
+        let Some(master) = keys.table.remove("master") else {
+            return Ok(Self::Base(BaseRecipe {
+                name: keys.name()?,
+                isolate: keys.take("isolate")?.unwrap_or_default(),
+                smoothed: keys.take("smoothed")?.unwrap_or_default(),
+                rescaled: keys.take("rescaled")?.unwrap_or_default(),
+                params: table,
+            }));
+        };
+        let bases: Vec<toml::Value> = keys.take("bases")?.unwrap_or_default();
+        let copies = Copies::Count(keys.take("copies")?.unwrap_or(1));
+        if let Some(key) = table.keys().next() {
+            return Err(BuildError::refused("master", key, "is not a key of a band"));
+        }
+        let bases = bases.into_iter().map(Self::try_from).collect::<Result<_, _>>()?;
+        Ok(Self::Band(BandRecipe { master: MasterRecipe::try_from(master)?, bases, copies }))
+    }
+}
+
+/// A name, or a table.
+impl TryFrom<toml::Value> for Recipe {
+    type Error = BuildError;
+
+    fn try_from(value: toml::Value) -> Result<Self, BuildError> {
+        match value {
+            toml::Value::String(name) => Ok(Self::from(&*name)),
+            toml::Value::Table(table) => Self::try_from(table),
+            other => Err(BuildError::refused("base", other.to_string(), "must be a name or a table")),
+        }
+    }
+}
+
+/// A name, or a table with the master's keys and `credit`, `feed`, `cut` and `guard`.
+impl TryFrom<toml::Value> for MasterRecipe {
+    type Error = BuildError;
+
+    fn try_from(value: toml::Value) -> Result<Self, BuildError> {
+        match value {
+            toml::Value::String(name) => Ok(Self::named(name)),
+            toml::Value::Table(mut table) => {
+                let mut keys = Keys { what: "master", table: &mut table };
+                let (name, credit, feed) = (keys.name()?, keys.take("credit")?, keys.take("feed")?);
+                let (cut, guard) = (keys.take("cut")?, keys.take("guard")?);
+                Ok(Self { credit, feed, cut, guard, params: table, ..Self::named(name) })
+            }
+            other => Err(BuildError::refused("master", other.to_string(), "must be a name or a table")),
+        }
+    }
+}
+
+/// The keys of a table that are taken out of it one by one.
+struct Keys<'a> {
+    what: &'static str,
+    table: &'a mut toml::Table,
+}
+
+impl Keys<'_> {
+    fn take<'de, T: Deserialize<'de>>(&mut self, key: &'static str) -> Result<Option<T>, BuildError> {
+        let Some(value) = self.table.remove(key) else { return Ok(None) };
+        let read = T::deserialize(value).map(Some);
+        read.map_err(|e| BuildError::refused(self.what, key, e.to_string().trim()))
+    }
+
+    fn name(&mut self) -> Result<String, BuildError> {
+        self.take("name")?.ok_or_else(|| BuildError::refused(self.what, "name", "is missing"))
+    }
+}
