@@ -11,6 +11,8 @@
 //! Guarantees: none. The paper's theorem is about the paper's algorithm.
 
 use super::prelude::*;
+use super::{CorralProgram, CorralSpec};
+use crate::{Horizon, Master};
 
 crate::params! {
     /// Parameters of Corral by the rules of a public program.
@@ -20,20 +22,25 @@ crate::params! {
         /// The learning rate; unset: the program's own default.
         rate: Option<f64> = None, Bounds::POSITIVE;
     }
+}
 
-    /// Whose rules to follow.
-    pub enum CorralProgram {
-        /// The paper's.
-        #[default]
-        Paper,
-        /// Those of pacchiano/modelselection.
-        AsModelselection,
-        /// Those of VowpalWabbit/coba.
-        AsCoba,
-        /// Those of SMPyBandits.
-        AsSmpybandits,
-        /// Those of a C++ header for smoothed bases.
-        AsAdversarialMasterH,
+impl CorralSpec {
+    /// By the rules of a public program.
+    pub(super) fn as_published(
+        &self,
+        horizon: Horizon,
+        setup: &MasterSetup,
+    ) -> Result<Box<dyn Master>, ParamError> {
+        let must = "the paper's where prior, baseline, audit or step is set";
+        require(self.is_plain(), "rules", "a public program's", must)?;
+        let rounds = match horizon {
+            Horizon::Known(rounds) => Some(rounds),
+            Horizon::Restart | Horizon::Unknown => None,
+        };
+        let rate = self.rate.map(|rate| rate.given(setup.bases, rounds)).transpose()?;
+        let params = AsPublishedParams { rules: self.rules, rate };
+        let setup = MasterSetup { horizon: rounds, ..setup.clone() };
+        Ok(Box::new(Ruled::<AsPublishedRule>::new(params, &setup)?))
     }
 }
 

@@ -1,11 +1,10 @@
-//! Corral in the registry: the paper's algorithm, and its presets after public programs.
+//! Corral in the registry.
 
-use super::as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
 use super::clipped::{ClippedParams, ClippedRule};
 use super::practical::{Fall, Practical, PracticalParams};
 use super::{Listed, MasterSetup, Ruled};
 use crate::params::Bounds;
-use crate::{CorralParams, Horizon, Master, ParamError, Rate, Step, require};
+use crate::{CorralParams, Horizon, Master, ParamError, Rate, Step};
 
 crate::params! {
     /// What a spec says of Corral: everything but the number of bases, and the horizon where it is that of the run.
@@ -27,8 +26,28 @@ crate::params! {
         clipped: bool = false;
         /// How a round is made: by a pass over all bases, by clusters of them (flat), or by whichever is faster (auto).
         step: Step = Step::Auto;
-        /// Whose rules to follow: the paper's, or those of a public program, which are not.
+        #[cfg_attr(not(feature = "published"), doc = "Whose rules to follow.")]
+        #[cfg_attr(feature = "published", doc = "Whose rules to follow: the paper's, or those of a public program, which are not.")]
         rules: CorralProgram = CorralProgram::Paper;
+    }
+
+    /// Whose rules to follow.
+    pub enum CorralProgram {
+        /// The paper's.
+        #[default]
+        Paper,
+        #[cfg(feature = "published")]
+        /// Those of pacchiano/modelselection.
+        AsModelselection,
+        #[cfg(feature = "published")]
+        /// Those of VowpalWabbit/coba.
+        AsCoba,
+        #[cfg(feature = "published")]
+        /// Those of SMPyBandits.
+        AsSmpybandits,
+        #[cfg(feature = "published")]
+        /// Those of a C++ header for smoothed bases.
+        AsAdversarialMasterH,
     }
 }
 
@@ -57,37 +76,29 @@ impl CorralSpec {
         if self.clipped {
             return self.clipped(horizon, setup);
         }
-        if self.rules == CorralProgram::Paper && horizon == Horizon::Unknown {
+        #[cfg(feature = "published")]
+        if self.rules != CorralProgram::Paper {
+            return self.as_published(horizon, setup);
+        }
+        if horizon == Horizon::Unknown {
             return self.without_horizon(setup);
         }
-        if self.rules == CorralProgram::Paper {
-            let params = CorralParams {
-                rate: self.rate.unwrap_or_default(),
-                prior: self.prior.clone(),
-                baseline: self.baseline,
-                step: self.step,
-                ..CorralParams::new(setup.bases, horizon)
-            };
-            let mut corral = setup.corral(params, setup.horizon)?;
-            if self.audit && setup.bases > 0 {
-                corral.start_audit(0).map_err(|_| ParamError::new("audit", true, "asked before a run"))?;
-            }
-            return Ok(Box::new(corral));
-        }
-        let must = "the paper's where prior, baseline, audit or step is set";
-        require(self.is_plain(), "rules", "a public program's", must)?;
-        let rounds = match horizon {
-            Horizon::Known(rounds) => Some(rounds),
-            Horizon::Restart | Horizon::Unknown => None,
+        let params = CorralParams {
+            rate: self.rate.unwrap_or_default(),
+            prior: self.prior.clone(),
+            baseline: self.baseline,
+            step: self.step,
+            ..CorralParams::new(setup.bases, horizon)
         };
-        let rate = self.rate.map(|rate| rate.given(setup.bases, rounds)).transpose()?;
-        let params = AsPublishedParams { rules: self.rules, rate };
-        let setup = MasterSetup { horizon: rounds, ..setup.clone() };
-        Ok(Box::new(Ruled::<AsPublishedRule>::new(params, &setup)?))
+        let mut corral = setup.corral(params, setup.horizon)?;
+        if self.audit && setup.bases > 0 {
+            corral.start_audit(0).map_err(|_| ParamError::new("audit", true, "asked before a run"))?;
+        }
+        Ok(Box::new(corral))
     }
 
     /// Nothing is asked that the paper's program alone has.
-    fn is_plain(&self) -> bool {
+    pub(super) fn is_plain(&self) -> bool {
         self.prior.is_none() && !self.baseline && !self.audit && self.step == Step::Auto
     }
 

@@ -10,21 +10,14 @@
 //!
 //! for the played base alone; ln n is guarded by max(1, .), which is ours. The formulas are from memory.
 //!
-//! With `rules = "published-code"` the rules are those of the authors' program, which differ from the formulas, so that
-//! the published tables can be reproduced: with s_i = sqrt(n_i ln((n_i + 1)/delta)),
-//!
-//! ```text
-//! gap_i = max_j (u_j - c s_j)/sqrt(max(n_j, 1)) - (u_i + c s_i)/sqrt(n_i)
-//! D3RB:   if n_i gap_i > d_i sqrt(n_i): d_i = min(2 d_i, 10000);   phi_i = d_i sqrt(n_i)
-//! ED2RB:  phi_i = max(min(n_i gap_i, 2 phi_i), phi_i, d_min sqrt(n_i))
-//! ```
-//!
-//! With `draw = "stochastic"` ("Stoch" in the published tables) a base is drawn with probability ~ 1/d_i^2 instead, where ED2RB has
-//! d_i = phi_i/sqrt(n_i), at least d_min, by the published code's rules.
+//! With `draw = "stochastic"` a base is drawn with probability ~ 1/d_i^2 instead.
 //!
 //! Feed: raw. For stochastic losses the regret is about d M sqrt(T) + d^2 sqrt(M T), with d the *realised* regret rate of
 //! the best base: no candidate bound is needed. Nothing is guaranteed for other losses: it is deterministic, and its
 //! regret is linear against losses that depend on its choice.
+
+#[cfg(feature = "published")]
+mod published;
 
 use super::prelude::*;
 
@@ -75,37 +68,32 @@ pub struct Balance<const ESTIMATED: bool> {
     rates: Vec<f64>,
     /// phi_i
     potential: Vec<f64>,
-    /// The lower confidence bound of each base, of the earned; before a play none (in the published code 0).
+    /// The lower confidence bound of each base, of the earned; before a play none.
     lower: Vec<f64>,
 }
 
-/// The published code's largest rate.
-const LARGEST_RATE: f64 = 1e4;
-
 /// d_i and phi_i of a base with n_i plays and the gap gap_i: D3RB.
-fn double(params: &D3rbParams, plays: f64, gap: f64, rate: &mut f64, potential: &mut f64) {
+fn double(plays: f64, gap: f64, rate: &mut f64, potential: &mut f64) {
     let root = plays.sqrt();
-    match params.rules {
-        Rulebook::Paper if gap > *rate / root => *rate *= 2.0,
-        Rulebook::PublishedCode if plays * gap > *rate * root => *rate = (2.0 * *rate).min(LARGEST_RATE),
-        _ => {}
+    if gap > *rate / root {
+        *rate *= 2.0;
     }
     *potential = *rate * root;
 }
 
 /// The same of ED2RB.
-fn estimate(params: &D3rbParams, plays: f64, gap: f64, rate: &mut f64, potential: &mut f64) {
+fn estimate(least_rate: f64, plays: f64, gap: f64, rate: &mut f64, potential: &mut f64) {
     let (root, before) = (plays.sqrt(), *potential);
-    match params.rules {
-        Rulebook::Paper => {
-            *rate = (root * gap).max(params.least_rate);
-            *potential = (*rate * root).clamp(before, 2.0 * before);
-        }
-        Rulebook::PublishedCode => {
-            let estimate = (plays * gap).min(2.0 * before);
-            *potential = estimate.max(before).max(params.least_rate * root);
-            *rate = (*potential / root).max(params.least_rate);
-        }
+    *rate = (root * gap).max(least_rate);
+    *potential = (*rate * root).clamp(before, 2.0 * before);
+}
+
+/// The highest lower bound of those that are left.
+fn best(lower: &[f64], roster: &Roster) -> f64 {
+    if roster.left() == roster.bases() {
+        lower.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    } else {
+        roster.iter().map(|j| lower[j]).fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
@@ -116,39 +104,42 @@ impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
 
     fn new(params: &D3rbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let rate = params.least_rate;
-        let published = params.rules == Rulebook::PublishedCode;
         let bases = setup.bases;
-        Ok(Self {
+        #[cfg_attr(not(feature = "published"), expect(unused_mut))]
+        let mut rule = Self {
             params: params.clone(),
             earned: Earned::new(bases),
             rates: vec![rate; bases],
             potential: vec![rate; bases],
-            lower: vec![if published { 0.0 } else { f64::NEG_INFINITY }; bases],
-        })
+            lower: vec![f64::NEG_INFINITY; bases],
+        };
+        #[cfg(feature = "published")]
+        if params.rules == Rulebook::PublishedCode {
+            rule.lower.fill(0.0);
+        }
+        Ok(rule)
     }
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
+        #[cfg(feature = "published")]
+        if self.params.rules == Rulebook::PublishedCode {
+            self.learn_as_published(round);
+            return Ok(());
+        }
         let Self { params, earned, rates, potential, lower } = self;
         let roster = round.roster;
         let bases = roster.bases() as f64;
         earned.count(round, |earned, i| {
             let (plays, reward) = (earned.plays[i], earned.rewards[i]);
-            let upper = if params.rules == Rulebook::PublishedCode {
-                let width = params.scale * (plays * ((plays + 1.0) / params.delta).ln()).sqrt();
-                lower[i] = (reward - width) / plays.max(1.0).sqrt();
-                (reward + width) / plays.sqrt()
+            let width = iterated_width(params.scale, bases, params.delta, plays);
+            lower[i] = reward / plays - width;
+            let gap = best(lower, roster) - (reward / plays + width);
+            let (rate, potential) = (&mut rates[i], &mut potential[i]);
+            if ESTIMATED {
+                estimate(params.least_rate, plays, gap, rate, potential);
             } else {
-                let width = iterated_width(params.scale, bases, params.delta, plays);
-                lower[i] = reward / plays - width;
-                reward / plays + width
-            };
-            let best = if roster.left() == roster.bases() {
-                lower.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-            } else {
-                roster.iter().map(|j| lower[j]).fold(f64::NEG_INFINITY, f64::max)
-            };
-            let revise = if ESTIMATED { estimate } else { double };
-            revise(params, plays, best - upper, &mut rates[i], &mut potential[i]);
+                double(plays, gap, rate, potential);
+            }
         });
         Ok(())
     }

@@ -1,5 +1,8 @@
 //! Exponential weights over cumulative estimates, in a form that neither overflows nor ties.
 
+#[cfg(feature = "published")]
+mod capped;
+
 use serde::{Deserialize, Serialize};
 
 use super::rule::all;
@@ -40,12 +43,6 @@ impl ExponentialWeights {
     pub(super) fn add(&mut self, base: usize, estimate: f64) {
         self.sums[base] += estimate;
         self.weights[base] = (-self.rate * (self.sums[base] - self.anchor)).exp();
-    }
-
-    /// S_i += estimate for a sum whose weight is not needed before [`refresh`](Self::refresh).
-    #[inline]
-    pub(super) fn add_lazily(&mut self, base: usize, estimate: f64) {
-        self.sums[base] += estimate;
     }
 
     /// S_i -= bonus/p_i for every base of the roster. Where the weights hardly move they are multiplied by the series
@@ -97,19 +94,6 @@ impl ExponentialWeights {
         for (i, (p, weight)) in out.iter_mut().zip(&self.weights).enumerate() {
             *p = if roster.has(i) { scale * weight + floor } else { 0.0 };
         }
-    }
-
-    /// As [`distribute`](Self::distribute), with every exponent -rate * S_i cut at `cap`.
-    pub(super) fn distribute_capped(&mut self, roster: &Roster, cap: f64, mixing: f64, out: &mut [f64]) {
-        let Self { sums, weights, anchor, rate, .. } = self;
-        let exponent = |sum: f64| (-*rate * sum).min(cap);
-        let largest = roster.iter().map(|i| exponent(sums[i])).fold(f64::NEG_INFINITY, f64::max);
-        for (weight, sum) in weights.iter_mut().zip(sums.iter()) {
-            // Less the largest: the weights are the same but for a factor, and do not overflow.
-            *weight = (exponent(*sum) - largest).exp();
-        }
-        *anchor = 0.0;
-        self.spread(roster, mixing, self.total(roster), out);
     }
 
     /// The weights at `rate` with one more, of probability `share`; the others keep theirs. `None`: a rate of 0, at which all

@@ -7,18 +7,13 @@
 //! eta     = sqrt(2 ln M/(T M)); T not known: eta_t = sqrt(ln M/(t M))
 //! ```
 //!
-//! With `rules = "published-code"` they are those of the program behind the published figures, over *gains* r = 1 - f:
-//!
-//! ```text
-//! S_i    += r w_i,  q_i ~ exp(min(eta S_i, 100)),  eta = sqrt(ln M/(T M)),  gamma = min(1, mixing/sqrt(T))
-//! ```
-//!
-//! (mixing is .1 in its "EXP3" and 1 in its "high mix".) The cut at 100 ties all bases that reach it.
-//!
 //! Feed: raw or weighted. Guarantees ln M/eta + eta M T/2 + gamma T against each base's *actual* run, for any losses.
 //! It does not guarantee anything against the base run alone, which is why Corral exists: 1/pbar can grow
 //! exponentially, so a base that learns from weighted losses can be starved or drowned ("EXP3 induces probabilities
 //! that are exponentially small"). Constants from memory.
+
+#[cfg(feature = "published")]
+mod published;
 
 use super::prelude::*;
 
@@ -27,9 +22,11 @@ crate::params! {
     pub struct Exp3Params {
         /// The learning rate eta: a number, or `{ scaled = c }` for c/sqrt(T); unset: sqrt(2 ln M/(T M)).
         rate: Option<Rate> = None;
-        /// The uniform share gamma, in [0, 1]; by the published code's rules in units of 1/sqrt(T).
+        #[cfg_attr(not(feature = "published"), doc = "The uniform share gamma, in [0, 1].")]
+        #[cfg_attr(feature = "published", doc = "The uniform share gamma, in [0, 1]; by the published code's rules in units of 1/sqrt(T).")]
         mixing: f64 = 0.0, Bounds::NON_NEGATIVE;
-        /// Whose rules to follow. By the published code's: gains, eta = sqrt(ln M/(T M)), exponents cut at 100.
+        /// Whose rules to follow.
+        #[cfg_attr(feature = "published", doc = "By the published code's: gains, eta = sqrt(ln M/(T M)), exponents cut at 100.")]
         rules: Rulebook = Rulebook::Paper;
     }
 }
@@ -45,12 +42,9 @@ pub struct Exp3Rule {
     /// M times the outer range: the second moment of an estimate.
     moment: f64,
     anytime: bool,
-    published: bool,
+    rules: Rulebook,
     round: u64,
 }
-
-/// The largest exponent of the published code.
-const LARGEST_EXPONENT: f64 = 100.0;
 
 impl Exp3Rule {
     /// eta_t = sqrt(ln M/(t M)) of round t.
@@ -65,28 +59,23 @@ impl Rule for Exp3Rule {
     const NAME: &'static str = "exp3";
 
     fn new(params: &Exp3Params, setup: &MasterSetup) -> Result<Self, ParamError> {
+        #[cfg(feature = "published")]
+        if params.rules == Rulebook::PublishedCode {
+            return Self::as_published(params, setup);
+        }
         let bases = setup.bases as f64;
         let moment = bases * setup.range;
-        let published = params.rules == Rulebook::PublishedCode;
         let rate = match (params.rate, setup.horizon) {
             (Some(rate), horizon) => rate.given(setup.bases, horizon)?,
-            (None, Some(horizon)) if published => (bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, Some(horizon)) => (2.0 * bases.ln() / (horizon as f64 * moment)).sqrt(),
             (None, None) => (bases.ln() / moment).sqrt(),
         };
-        let mixing = match (published, setup.horizon) {
-            (false, _) => ParamError::unit("mixing", params.mixing)?,
-            (true, None) => {
-                return Err(ParamError::new("horizon", "not known", "known by the published code's rules"));
-            }
-            (true, Some(horizon)) => (params.mixing / (horizon as f64).sqrt()).min(1.0),
-        };
         Ok(Self {
             weights: ExponentialWeights::new(setup.bases, rate),
-            mixing,
+            mixing: ParamError::unit("mixing", params.mixing)?,
             moment,
             anytime: params.rate.is_none() && setup.horizon.is_none(),
-            published,
+            rules: params.rules,
             round: 1,
         })
     }
@@ -94,9 +83,9 @@ impl Rule for Exp3Rule {
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, roster, .. } = round;
         self.round += 1;
-        if self.published {
-            // S_{i_t} += r/pbar_{i_t}; the sums hold -S.
-            round.each(|i, weight| self.weights.add_lazily(i, -(1.0 - loss) * weight));
+        #[cfg(feature = "published")]
+        if self.rules == Rulebook::PublishedCode {
+            self.learn_as_published(round);
             return Ok(());
         }
         // S_{i_t} += f/pbar_{i_t}
@@ -113,16 +102,20 @@ impl Rule for Exp3Rule {
         let bases = fresh.weights.len();
         let rate = if fresh.anytime { fresh.anytime_rate(bases) } else { fresh.weights.rate() };
         // Capped exponents do not tell probabilities apart.
-        let joined = if self.published { None } else { self.weights.joined(base, share, roster, rate) };
+        #[cfg(feature = "published")]
+        if self.rules == Rulebook::PublishedCode {
+            return false;
+        }
+        let joined = self.weights.joined(base, share, roster, rate);
         joined.map(|weights| *self = Self { weights, ..fresh }).is_some()
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        if self.published {
-            self.weights.distribute_capped(roster, LARGEST_EXPONENT, self.mixing, out);
-        } else {
-            self.weights.distribute(roster, self.mixing, out);
+        #[cfg(feature = "published")]
+        if self.rules == Rulebook::PublishedCode {
+            return self.distribute_as_published(roster, out);
         }
+        self.weights.distribute(roster, self.mixing, out);
     }
 
     fn weight_range(&self) -> Option<f64> {
@@ -131,7 +124,7 @@ impl Rule for Exp3Rule {
     }
 
     fn constants(&self) -> impl Serialize {
-        (self.mixing, self.moment, self.anytime, self.published, self.round > 0)
+        (self.mixing, self.moment, self.anytime, self.rules, self.round > 0)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

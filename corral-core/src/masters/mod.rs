@@ -22,6 +22,7 @@
 #![doc = include_str!("masters.md")]
 
 mod arbe;
+#[cfg(feature = "published")]
 mod as_published;
 mod black_box;
 mod bound;
@@ -56,10 +57,11 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use arbe::{Arbe, ArbeParams, ArbeRule};
-pub use as_published::{AsPublishedParams, AsPublishedRule, CorralProgram};
+#[cfg(feature = "published")]
+pub use as_published::{AsPublishedParams, AsPublishedRule};
 pub use black_box::{BlackBox, BlackBoxParams, BlackBoxRule, share_beside_candidate};
 pub use bound::RegretBound;
-pub use corral_spec::CorralSpec;
+pub use corral_spec::{CorralProgram, CorralSpec};
 pub use d3rb::{BalanceDraw, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
 pub use dynamic_balancing::{DynamicBalancing, DynamicBalancingParams, DynamicBalancingRule};
 pub use eta_grid::{EtaGrid, EtaGridParams, EtaGridRule};
@@ -69,7 +71,9 @@ pub use exp4_mix::{Exp4Mix, Exp4MixParams, Exp4MixRule};
 pub use fixed::{Fixed, FixedParams, FixedRule};
 pub use hedged::{Hedged, HedgedParams, HedgedRule};
 pub use practical::{Fall, Practical, PracticalParams, PracticalRule};
-pub use rbbe::{Rbbe, RbbeParams, RbbeRule, copies_of_grid};
+#[cfg(feature = "published")]
+pub use rbbe::copies_of_grid;
+pub use rbbe::{Rbbe, RbbeParams, RbbeRule};
 pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
 pub use roster::Roster;
 pub use rule::{Credited, Rule, Ruled};
@@ -84,13 +88,16 @@ use crate::registry::{BuildError, Entry, Registry, Row, table};
 use crate::{Corral, CorralParams, LossDomain, Master, ParamError, memory, require};
 
 crate::params! {
-    /// Whose rules a master follows: its paper's, or those of the program behind published figures, so that these can be
-    /// reproduced (github.com/pacchiano/modelselection, of Pacchiano, Dann, Gentile 2024). Never the latter by default.
+    /// Whose rules a master follows.
+    #[cfg_attr(feature = "published", doc = "")]
+    #[cfg_attr(feature = "published", doc = "Its paper's, or those of the program behind published figures, so that these can be")]
+    #[cfg_attr(feature = "published", doc = "reproduced (github.com/pacchiano/modelselection, of Pacchiano, Dann, Gentile 2024).")]
     pub enum Rulebook {
         /// The paper's formulas.
         #[default]
         Paper,
         /// The published program's.
+        #[cfg(feature = "published")]
         PublishedCode,
     }
 }

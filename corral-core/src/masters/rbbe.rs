@@ -8,18 +8,15 @@
 //!
 //! with n_i plays and u_i rewards of base i and A all bases at first; ln n is guarded by max(1, .), which is ours.
 //!
-//! With `rules = "published-code"` they are those of the grid in the program behind the published figures (scale 1), where
-//! every base stands k times in the band (`copies` of a spec) and its copies are given the bounds d = 1, 2, 4, ..., 2^(k-1):
-//!
-//! ```text
-//! play argmin_i phi_i, at first d_i;  then for the played base, with s_i = c sqrt(n_i ln((n_i + 1)/delta)),
-//! phi_i = d_i sqrt(n_i ln(n_i/delta)), but for ever infinite once
-//! (u_i + s_i)/sqrt(n_i) + d_i sqrt(n_i ln(n_i/delta)) < max_j (u_j - s_j)/sqrt(max(n_j, 1))
-//! ```
-//!
 //! Feed: raw. For stochastic losses and candidate bounds R_i = d_i sqrt(n), about M d sqrt(T) + d^2 sqrt(M T) for the
 //! best base whose bound holds (from memory). A base is dropped for good, so one that starts slowly beyond its
 //! candidate bound is lost; deterministic, so its regret is linear against losses that depend on its choice.
+
+#[cfg(feature = "published")]
+mod published;
+
+#[cfg(feature = "published")]
+pub use published::copies_of_grid;
 
 use super::prelude::*;
 
@@ -32,9 +29,11 @@ crate::params! {
         scale: f64 = 2.0, Bounds::POSITIVE;
         /// The confidence delta.
         delta: f64 = 0.01, Bounds::INSIDE_UNIT;
-        /// Whose rules to follow. By the published code's there is a grid of bounds over copies, and the program's test.
+        /// Whose rules to follow.
+        #[cfg_attr(feature = "published", doc = "By the published code's there is a grid of bounds over copies, and the program's test.")]
         rules: Rulebook = Rulebook::Paper;
-        /// By the published code's rules: the number k of copies of each base; unset: ln T, rounded down.
+        #[cfg_attr(not(feature = "published"), doc = "Must be unset.")]
+        #[cfg_attr(feature = "published", doc = "By the published code's rules: the number k of copies of each base; unset: ln T, rounded down.")]
         copies: Option<u32> = None, Bounds::between(1.0, 64.0);
     }
 }
@@ -49,7 +48,7 @@ pub struct RbbeRule {
     bounds: Vec<RegretBound>,
     scale: f64,
     delta: f64,
-    published: bool,
+    rules: Rulebook,
     active: Vec<bool>,
     /// R_i(n_i), u_i/n_i + R_i(n_i)/n_i + b(n_i) and u_i/n_i - b(n_i), of the earned.
     potential: Vec<f64>,
@@ -57,37 +56,7 @@ pub struct RbbeRule {
     lower: Vec<f64>,
 }
 
-/// d = 2^0, ..., 2^(k-1) for the k copies of each base, which stand side by side.
-fn grid(params: &RbbeParams, setup: &MasterSetup) -> Result<Vec<RegretBound>, ParamError> {
-    let copies = match (params.copies, setup.horizon) {
-        (Some(copies), _) => copies,
-        (None, Some(rounds)) => copies_of_grid(rounds),
-        (None, None) => return Err(ParamError::new("horizon", "not known", "known, or copies given")),
-    };
-    let bound = |i: usize| RegretBound::new(f64::from(i as u32 % copies).exp2(), 0.5);
-    Ok((0..setup.bases).map(bound).collect())
-}
-
-/// The number of copies of each base in the published grid: ln T, rounded down, and at least 1.
-pub fn copies_of_grid(rounds: u64) -> u32 {
-    ((rounds.max(1) as f64).ln() as u32).max(1)
-}
-
 impl RbbeRule {
-    fn learn_as_published(&mut self, round: Credited<'_>) {
-        let Self { earned, bounds, scale, delta, active, potential, upper, lower, .. } = self;
-        earned.count(round, |earned, i| {
-            let (plays, reward) = (earned.plays[i], earned.rewards[i]);
-            let width = *scale * (plays * ((plays + 1.0) / *delta).ln()).sqrt();
-            lower[i] = (reward - width) / plays.max(1.0).sqrt();
-            // A fraction of a play, which other credit rules count, may be below delta.
-            potential[i] = bounds[i].scale * (plays * (plays / *delta).ln().max(0.0)).sqrt();
-            upper[i] = (reward + width) / plays.sqrt() + potential[i];
-            let best = lower.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            active[i] = !(upper[i] < best);
-        });
-    }
-
     /// Whether `base` is still a candidate.
     pub fn active(&self, base: usize) -> bool {
         self.active.get(base).copied().unwrap_or(false)
@@ -103,34 +72,30 @@ impl Rule for RbbeRule {
 
     fn new(params: &RbbeParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let bases = setup.bases;
-        let published = params.rules == Rulebook::PublishedCode;
-        if params.copies.is_some() && !published {
-            return Err(ParamError::choice(
-                "copies",
-                "belongs to the published code's rules, and the rules are the paper's",
-            ));
+        #[cfg(feature = "published")]
+        if params.rules == Rulebook::PublishedCode {
+            return Self::as_published(params, setup);
         }
-        let bounds = if published && params.bounds.is_none() {
-            grid(params, setup)?
-        } else {
-            setup.bounds_or(params.bounds.as_deref())?
-        };
-        let potential = if published { bounds.iter().map(|b| b.scale).collect() } else { vec![0.0; bases] };
+        if params.copies.is_some() {
+            let why = "belongs to the published code's rules, and the rules are the paper's";
+            return Err(ParamError::choice("copies", why));
+        }
         Ok(Self {
             earned: Earned::new(bases),
-            bounds,
+            bounds: setup.bounds_or(params.bounds.as_deref())?,
             scale: params.scale,
             delta: params.delta,
-            published,
+            rules: params.rules,
             active: vec![true; bases],
-            potential,
+            potential: vec![0.0; bases],
             upper: vec![f64::INFINITY; bases],
-            lower: vec![if published { 0.0 } else { f64::NEG_INFINITY }; bases],
+            lower: vec![f64::NEG_INFINITY; bases],
         })
     }
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
-        if self.published {
+        #[cfg(feature = "published")]
+        if self.rules == Rulebook::PublishedCode {
             self.learn_as_published(round);
             return Ok(());
         }
@@ -154,7 +119,11 @@ impl Rule for RbbeRule {
     }
 
     fn retired(&mut self, _: usize, roster: &Roster) {
-        if !self.published && !roster.iter().any(|i| self.active[i]) {
+        #[cfg(feature = "published")]
+        if self.rules == Rulebook::PublishedCode {
+            return;
+        }
+        if !roster.iter().any(|i| self.active[i]) {
             self.active.fill(true);
         }
     }
@@ -166,8 +135,8 @@ impl Rule for RbbeRule {
     }
 
     fn constants(&self) -> impl Serialize {
-        let someone = self.published || self.active.contains(&true);
-        (&self.bounds, self.scale, self.delta, self.published, self.active.len(), someone)
+        let someone = self.rules != Rulebook::Paper || self.active.contains(&true);
+        (&self.bounds, self.scale, self.delta, self.rules, self.active.len(), someone)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

@@ -7,17 +7,12 @@
 //! with n_i plays and u_i rewards (r = 1 - f) of base i. The width is that of the published experiments of Pacchiano,
 //! Dann, Gentile 2024; c = 1/2 did best of these masters on stochastic problems held out from tuning.
 //!
-//! With `rules = "published-code"` ties and unplayed bases go as in the program behind the published figures (scale 2; its
-//! greedy master is scale 0):
-//!
-//! ```text
-//! a random base in the first two rounds; then a random one of those with the highest
-//! min(1, u_i/n_i + c sqrt(ln((t+1)/delta)/(n_i + 1e-10))),  where u_i/n_i = 0 without a play
-//! ```
-//!
 //! Feed: raw. Where each base's rewards are i.i.d. the regret is logarithmic in T. Bases learn, so they are not: it
 //! guarantees nothing for a base that starts slowly, and its regret is linear against losses that depend on its
 //! choice (it is deterministic).
+
+#[cfg(feature = "published")]
+mod published;
 
 use super::prelude::*;
 
@@ -28,8 +23,8 @@ crate::params! {
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// The confidence delta, in ln((t+1)/delta).
         delta: f64 = 0.1, Bounds::POSITIVE_UNIT;
-        /// Whose rules to follow. By the published code's, indices are cut at 1, equals are drawn at random, and two random
-        /// plays come first.
+        /// Whose rules to follow.
+        #[cfg_attr(feature = "published", doc = "By the published code's, indices are cut at 1, equals are drawn at random, and two random plays come first.")]
         rules: Rulebook = Rulebook::Paper;
     }
 }
@@ -43,36 +38,11 @@ pub struct UcbRule {
     earned: Earned,
     scale: f64,
     delta: f64,
-    published: bool,
+    rules: Rulebook,
     round: u64,
     /// u_i/n_i and 1/sqrt(n_i), of the earned.
     means: Vec<f64>,
     roots: Vec<f64>,
-}
-
-impl UcbRule {
-    /// Evenly over the bases with the highest index, cut at 1; over all of them in the first two rounds.
-    fn distribute_as_published(&self, roster: &Roster, out: &mut [f64]) {
-        let log = ((self.round + 1) as f64 / self.delta).ln();
-        let (mut highest, mut equals) = (f64::NEG_INFINITY, 0.0);
-        for i in roster.iter() {
-            // min(1, u_i/n_i + c sqrt(ln((t+1)/delta)/(n_i + 1e-10)))
-            let index = if self.round <= 1 {
-                1.0
-            } else {
-                (self.means[i] + self.scale * (log / (self.earned.plays[i] + 1e-10)).sqrt()).min(1.0)
-            };
-            out[i] = index;
-            if index > highest {
-                (highest, equals) = (index, 1.0);
-            } else if index == highest {
-                equals += 1.0;
-            }
-        }
-        for (i, p) in out.iter_mut().enumerate() {
-            *p = if roster.has(i) && *p == highest { 1.0 / equals } else { 0.0 };
-        }
-    }
 }
 
 impl Rule for UcbRule {
@@ -85,7 +55,7 @@ impl Rule for UcbRule {
             earned: Earned::new(setup.bases),
             scale: params.scale,
             delta: params.delta,
-            published: params.rules == Rulebook::PublishedCode,
+            rules: params.rules,
             round: 0,
             means: vec![0.0; setup.bases],
             roots: vec![f64::INFINITY; setup.bases],
@@ -103,7 +73,8 @@ impl Rule for UcbRule {
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        if self.published {
+        #[cfg(feature = "published")]
+        if self.rules == Rulebook::PublishedCode {
             return self.distribute_as_published(roster, out);
         }
         let width = self.scale * ((self.round + 1) as f64 / self.delta).ln().sqrt();
@@ -119,12 +90,16 @@ impl Rule for UcbRule {
     }
 
     fn weight_range(&self) -> Option<f64> {
-        // Among M equals each has probability 1/M.
-        Some(if self.published { self.means.len() as f64 } else { 1.0 })
+        #[cfg(feature = "published")]
+        if self.rules == Rulebook::PublishedCode {
+            // Among M equals each has probability 1/M.
+            return Some(self.means.len() as f64);
+        }
+        Some(1.0)
     }
 
     fn constants(&self) -> impl Serialize {
-        (self.scale, self.delta, self.published)
+        (self.scale, self.delta, self.rules)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
