@@ -138,11 +138,10 @@ impl Engine {
         }
     }
 
-    /// Lines "Update" and "Set pbar" with a loss in one place. `TWO`: there are two.
-    #[inline(always)]
-    pub fn step_one<const TWO: bool>(&mut self, base: usize, loss: f64, weight: f64) -> Result<(), OmdError> {
+    /// Lines "Update" and "Set pbar" with a loss in one place.
+    #[inline]
+    pub fn step_one(&mut self, base: usize, loss: f64, weight: f64) -> Result<(), OmdError> {
         match self {
-            Self::Dense(dense) if TWO => dense.barrier.step_two(base, loss, weight, &mut dense.mixture),
             Self::Dense(dense) => {
                 if !dense.barrier.step_one(base, loss, weight, &mut dense.mixture)? {
                     return dense.search(base, loss * weight);

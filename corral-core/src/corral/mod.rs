@@ -295,12 +295,9 @@ impl Master for Corral {
     /// was ever promised, as credit may come late.
     #[inline]
     fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError> {
-        // The numbers of a credit go on in registers, and two bases have a short way of their own.
+        // The numbers of a credit go on in registers.
         match credit {
-            Credit::Chosen { base, weight } if self.params.bases == 2 => {
-                self.update_one::<true>(loss, base, weight)
-            }
-            Credit::Chosen { base, weight } => self.update_one::<false>(loss, base, weight),
+            Credit::Chosen { base, weight } => self.update_one(loss, base, weight),
             Credit::Shared(weights) => self.update_all(loss, weights),
         }
     }

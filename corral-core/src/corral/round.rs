@@ -8,14 +8,9 @@ use crate::{MasterError, Order};
 
 impl Corral {
     /// Lines "Update" and "Set pbar", with the loss of one base estimated by `loss` times its weight. A step with all rates multiplied
-    /// by a number is one with all losses multiplied by it. Comparisons are written so that NaN fails. `TWO`: there are two bases.
+    /// by a number is one with all losses multiplied by it. Comparisons are written so that NaN fails.
     #[inline(always)]
-    fn descend_one<const TWO: bool>(
-        &mut self,
-        loss: f64,
-        base: usize,
-        weight: f64,
-    ) -> Result<(), MasterError> {
+    fn descend_one(&mut self, loss: f64, base: usize, weight: f64) -> Result<(), MasterError> {
         let Some(range) = self.ranges.get(base) else {
             return Err(seldom(MasterError::Index { base, bases: self.params.bases }));
         };
@@ -24,7 +19,7 @@ impl Corral {
             check_weight(base, weight, self.promised[base])?;
         }
         if loss != 0.0 {
-            self.engine.step_one::<TWO>(base, loss * self.epoch.fall(), weight)?;
+            self.engine.step_one(base, loss * self.epoch.fall(), weight)?;
         }
         Ok(())
     }
@@ -47,15 +42,14 @@ impl Corral {
         Ok(())
     }
 
-    #[inline(never)]
-    pub(super) fn update_one<const TWO: bool>(
+    pub(super) fn update_one(
         &mut self,
         loss: f64,
         base: usize,
         weight: f64,
     ) -> Result<&[(usize, Order)], MasterError> {
         let centred = self.centre(loss)?;
-        self.descend_one::<TWO>(centred, base, weight)?;
+        self.descend_one(centred, base, weight)?;
         self.count(loss);
         if centred > 0.0 {
             // Where one base loses, no other's probability falls.

@@ -106,9 +106,6 @@ impl LogBarrier {
     pub fn step(&mut self, losses: Losses<'_>) -> Result<OmdInfo, OmdError> {
         let mut report = Report::default();
         match losses {
-            Losses::OneHot { index, loss } if self.size == 2 => {
-                self.step_two(index, loss, 1.0, &mut report)?;
-            }
             Losses::OneHot { index, loss } => {
                 if !self.step_one(index, loss, 1.0, &mut report)? {
                     self.search_one(index, loss, &mut report)?;
@@ -188,21 +185,8 @@ impl LogBarrier {
         (self.slope, self.curve, self.pace, self.bend) = (slope, curve, pace, curve * pace * pace);
     }
 
-    /// What a loss in one place adds to its w.
-    #[inline(always)]
-    fn pushed(&self, index: usize, loss: f64, weight: f64) -> Result<f64, OmdError> {
-        if index >= self.size {
-            return Err(seldom(OmdError::Index { index, expected: self.size }));
-        }
-        let push = (self.rates.as_flattened()[index] * loss) * weight;
-        if !(push.abs() <= 1e300) {
-            return Err(seldom(OmdError::Loss { index, value: loss * weight }));
-        }
-        Ok(push)
-    }
-
-    /// One step with a loss in one of more than two places, from a good start; `false` where there is none, and then
-    /// [`search_one`](Self::search_one) makes it. The loss is a product, whose second factor is known last. Finished blocks of p are shown to `target`.
+    /// One step with a loss in one place, from a good start; `false` where there is none, and then [`search_one`](Self::search_one)
+    /// makes it. The loss is a product, whose second factor is known last. Finished blocks of p are shown to `target`.
     #[inline]
     pub(crate) fn step_one(
         &mut self,
@@ -211,12 +195,17 @@ impl LogBarrier {
         weight: f64,
         target: &mut impl Target,
     ) -> Result<bool, OmdError> {
-        let push = self.pushed(index, loss, weight)?;
+        if index >= self.size {
+            return Err(seldom(OmdError::Index { index, expected: self.size }));
+        }
         let (block, lane) = (index / WIDTH, index % WIDTH);
         let (p, eta) = (self.p.as_flattened()[index], self.rates.as_flattened()[index]);
-        let share = (eta * p) * loss;
+        let (push, share) = ((eta * loss) * weight, (eta * p) * loss);
+        if !(push.abs() <= 1e300) {
+            return Err(seldom(OmdError::Loss { index, value: loss * weight }));
+        }
         let (charge, x) = (Charge { block, lane, push }, share * weight);
-        if x.abs() <= SMALL && x != 0.0 && self.active > 1 {
+        if self.size > 2 && x.abs() <= SMALL && x != 0.0 && self.active > 1 {
             return Ok(match self.inverse.len() {
                 // Most bands are this small, and need no loop.
                 1 => self.step_near(1, charge, (eta, p, share, weight), target),
@@ -224,6 +213,10 @@ impl LogBarrier {
             });
         }
         if push == 0.0 || p == 0.0 || self.active == 1 {
+            return Ok(true);
+        }
+        if self.size == 2 {
+            self.step_two(index, loss, weight, target);
             return Ok(true);
         }
         Ok(self.step_far(charge, (eta, p, x), target))
@@ -344,7 +337,7 @@ impl LogBarrier {
             let (index, loss) =
                 if losses[0] >= losses[1] { (0, losses[0] - losses[1]) } else { (1, losses[1] - losses[0]) };
             let mut target = Shifted { target, lambda: losses[1 - index], iterations: 0 };
-            return self.step_two(index, loss, 1.0, &mut target);
+            return self.step_one(index, loss, 1.0, &mut target).map(|_| ());
         }
         self.search(|i| losses[i], target)
     }
@@ -357,17 +350,8 @@ impl LogBarrier {
     /// ```
     ///
     /// of which the smaller of the two is computed, and the other is what it leaves of 1.
-    #[inline(always)]
-    pub(crate) fn step_two(
-        &mut self,
-        index: usize,
-        loss: f64,
-        weight: f64,
-        target: &mut impl Target,
-    ) -> Result<(), OmdError> {
-        if self.pushed(index, loss, weight)? == 0.0 || self.active < 2 {
-            return Ok(());
-        }
+    #[inline(never)]
+    fn step_two(&mut self, index: usize, loss: f64, weight: f64, target: &mut impl Target) {
         let (i, j) = (index & 1, index & 1 ^ 1);
         let (a, b) = (self.rates[0][i], self.rates[0][j]);
         let (before, charge) = (b * self.inverse[0][i] - a * self.inverse[0][j], (a * b * loss) * weight);
@@ -393,7 +377,6 @@ impl LogBarrier {
         target.sink().take_two(at, small, large);
         self.residual = (small + large) - 1.0;
         target.made(OmdInfo { lambda, residual: self.residual, iterations: 0 });
-        Ok(())
     }
 
     /// From an evaluation near the root, w being w + eta l already: seldom more than one other. `false` where the start was not good
