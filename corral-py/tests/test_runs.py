@@ -137,3 +137,18 @@ def test_everything_is_listed():
     assert "corral" in {m["name"] for m in corral.list_masters()}
     assert "bernoulli" in {e["name"] for e in corral.list_environments()}
     assert {"name", "asks"} == set(corral.list_experiments()[0])
+
+
+@pytest.mark.parametrize("master", ["practical", "paper", {"name": "corral", "rate": "fast"}, "tsallis-inf", "d3rb"])
+def test_a_spec_and_a_band_are_the_same_run(master):
+    # kl-ucb, moss and exp3 use a horizon where they are told one; the practical preset tells none.
+    bases = ["kl-ucb", {"name": "exp3", "mixing": 0.1}, {"name": "moss"}, {"master": "corral", "bases": ["ucb1", "exp3"]}]
+    world = {"name": "bernoulli", "means": [0.8, 0.5, 0.2]}
+    learner = {"label": "band", "master": master, "bases": bases}
+    ran = corral.run({"rounds": 700, "seeds": "3..4", "environment": world, "learner": [learner]}, jobs=1)
+    how = {} if master in ("practical", "paper") else {"master": master}
+    how |= {"preset": master} if master in ("practical", "paper") else {}
+    band = corral.Band(bases, actions=3, horizon=700, seed=3, **how)
+    played = band.simulate(world, 700, seed=3)
+    assert played["curve"]["regret"].tolist() == ran.curves()["regret"].tolist()
+    assert band.probabilities.sum() == pytest.approx(1)

@@ -1,0 +1,21 @@
+//! The bases from outside.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../../corral-core/tests/counting/mod.rs"]
+mod counting;
+
+mod arm_figures;
+mod band;
+mod contract;
+mod every_base;
+mod extremes;
+mod front_page;
+mod linear_worlds;
+mod passes;
+mod points_allocation;
+mod policy_contract;
+mod policy_figures;
+mod propensity;
+mod shared_regression;
+mod unbiased;

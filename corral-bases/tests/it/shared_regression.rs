@@ -1,0 +1,224 @@
+//! Under `everyone`, bases with the same regression keep it once: nothing else may change, to the last bit.
+
+use crate::common::choose;
+use corral_core::{
+    Abilities, Arm, Base, BaseError, Commons, Context, ContextShape, Corral, CorralParams, Crediting,
+    Ensemble, EnsembleParams, Feed, Feedback, Horizon, Memo, Order, Proposal, Rng, Setup, Ticket, uniform,
+};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+
+const ROUNDS: u64 = 700; // Past the 256 examples after which an inverse is computed afresh.
+const ACTIONS: usize = 3;
+const DIM: usize = 5;
+
+/// Eight of a kind or two of a kind, in two representations; some with nobody alike.
+const BAND: &[(&str, &str)] = &[
+    ("greedy", ""),
+    ("epsilon-greedy", "epsilon = 0.1"),
+    ("linucb", "alpha = 0.1"),
+    ("linucb", "alpha = 1.0"),
+    ("regcb", ""),
+    ("squarecb", "gamma = 10.0"),
+    ("lints", "scale = 0.25\ndraw = \"independent\""),
+    ("nlms", ""),
+    ("nlms", "ties = \"lowest\""),
+    ("linucb", "alpha = 0.1\nfeatures = \"bias\""),
+    ("greedy", "features = \"bias\""),
+    ("greedy", "model = { ridge = 2.0 }"),
+    ("greedy", "range_change = \"restart\""),
+];
+
+/// A base that keeps to itself.
+struct Apart(Box<dyn Base<Context, Arm>>);
+
+impl Base<Context, Arm> for Apart {
+    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        self.0.propose(x, rng)
+    }
+    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
+        self.0.learn(x, made, feedback)
+    }
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.0.pass(x)
+    }
+    fn abilities(&self) -> Abilities {
+        self.0.abilities()
+    }
+    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
+        self.0.likelihood(x, decision)
+    }
+    fn share(&mut self, _commons: &mut Commons) {}
+    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        self.0.obey(order)
+    }
+    fn save(&self) -> Vec<u8> {
+        self.0.save()
+    }
+    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
+        self.0.load(state)
+    }
+}
+
+fn setup() -> Setup {
+    let mut setup = Setup::arms(ACTIONS, Some(ROUNDS));
+    setup.context = ContextShape { features: DIM, ..ContextShape::default() };
+    setup
+}
+
+fn bases() -> Vec<Box<dyn Base<Context, Arm>>> {
+    let build = |(name, params): &(&str, &str)| {
+        corral_bases::build(name, &params.parse().unwrap(), &setup()).unwrap().into_arms().unwrap()
+    };
+    BAND.iter().map(build).collect()
+}
+
+type Band = Ensemble<Context, Arm, Corral>;
+
+fn band(credit: Crediting, together: bool) -> Band {
+    let apart = |base| Box::new(Apart(base)) as Box<dyn Base<Context, Arm>>;
+    let bases = if together { bases() } else { bases().into_iter().map(apart).collect() };
+    let master = Corral::new(CorralParams::new(BAND.len(), Horizon::Known(ROUNDS))).unwrap();
+    let params = EnsembleParams { credit, feed: Feed::Everyone, id: Some(1), ..EnsembleParams::default() };
+    Ensemble::with_params(master, bases, params).unwrap()
+}
+
+fn context(rng: &mut Pcg64Dxsm) -> Context {
+    Context::shared((0..DIM).map(|_| uniform(rng) - 0.5).collect(), ACTIONS)
+}
+
+/// Losses come home late and out of order, up to seven in flight.
+struct Play {
+    band: Band,
+    world: Pcg64Dxsm,
+    learner: Pcg64Dxsm,
+    flying: Vec<(Context, Ticket<Arm>, f64)>,
+    trail: Vec<(usize, usize)>,
+}
+
+impl Play {
+    fn new(band: Band) -> Self {
+        let (world, learner) = (Pcg64Dxsm::seed_from_u64(5), Pcg64Dxsm::seed_from_u64(6));
+        Self { band, world, learner, flying: Vec::new(), trail: Vec::new() }
+    }
+
+    fn go(&mut self, rounds: u64) {
+        for _ in 0..rounds {
+            let x = context(&mut self.world);
+            let (ticket, loss) = choose(&mut self.band, &x, &mut self.learner, |ticket, _| {
+                self.trail.push((ticket.base(), ticket.decision.index()));
+                let best = if x.features()[0] > 0.1 { 0 } else { 1 + usize::from(x.features()[1] > 0.0) };
+                let miss = f64::from(u8::from(ticket.decision.index() != best));
+                if uniform(&mut self.world) < 0.1 { 1.0 - miss } else { miss }
+            });
+            self.flying.push((x, ticket, loss));
+            while self.flying.len() > 7 || (!self.flying.is_empty() && uniform(&mut self.world) < 0.4) {
+                let at = (uniform(&mut self.world) * self.flying.len() as f64) as usize;
+                let (x, ticket, loss) = self.flying.swap_remove(at);
+                let outcome = self.band.learn(&x, ticket, loss).unwrap();
+                assert_eq!(outcome.learned, BAND.len());
+            }
+        }
+        assert!(self.band.benched().is_empty(), "{:?}", self.band.benched());
+    }
+}
+
+#[test]
+fn a_shared_regression_changes_nothing() {
+    for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+        let (mut together, mut apart) = (Play::new(band(credit, true)), Play::new(band(credit, false)));
+        for _ in 0..7 {
+            together.go(ROUNDS / 7);
+            apart.go(ROUNDS / 7);
+            assert_eq!(together.trail, apart.trail, "{credit:?}");
+            assert_eq!(together.band.save(), apart.band.save(), "{credit:?}");
+        }
+    }
+}
+
+#[test]
+fn snapshots_fit_either_way_and_continue_bit_for_bit() {
+    let mut going = Play::new(band(Crediting::Likelihood, true));
+    going.go(400);
+    let saved = going.band.save();
+    let at = going.trail.len();
+    // The generators as they are now, and the losses that are in flight, once for each.
+    let (world, learner) = (going.world.clone(), going.learner.clone());
+    let flying = serde_copy(&going.flying);
+    going.go(200);
+    for together in [true, false] {
+        let mut again = Play::new(band(Crediting::Likelihood, together));
+        again.go(30); // Not where it is loaded to.
+        again.band.load(&saved).unwrap();
+        assert_eq!(again.band.save(), saved);
+        (again.world, again.learner) = (world.clone(), learner.clone());
+        (again.flying, again.trail) = (serde_copy(&flying), Vec::new());
+        again.go(200);
+        assert_eq!(again.trail, going.trail[at..], "together: {together}");
+        assert_eq!(again.band.save(), going.band.save());
+    }
+    // A snapshot that is refused leaves everybody where they were.
+    let mut damaged = saved.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    let before = going.band.save();
+    assert!(going.band.load(&damaged).is_err());
+    assert_eq!(going.band.save(), before);
+    going.go(20);
+}
+
+/// Tickets are not `Clone`, for a loss is learned once; here two futures learn it.
+fn serde_copy(flying: &[(Context, Ticket<Arm>, f64)]) -> Vec<(Context, Ticket<Arm>, f64)> {
+    let copy = |ticket: &Ticket<Arm>| {
+        let bytes = corral_core::snapshot::seal("ticket", 1, ticket);
+        corral_core::snapshot::open("ticket", 1, &bytes).unwrap()
+    };
+    flying.iter().map(|(x, ticket, loss)| (x.clone(), copy(ticket), *loss)).collect()
+}
+
+#[test]
+fn a_new_range_from_above_restarts_those_that_restart_and_no_others() {
+    let (mut together, mut apart) =
+        (Play::new(band(Crediting::Likelihood, true)), Play::new(band(Crediting::Likelihood, false)));
+    for play in [&mut together, &mut apart] {
+        play.go(50);
+        Base::obey(&mut play.band, Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap();
+        play.flying.clear();
+        play.go(300);
+    }
+    assert_eq!(together.trail, apart.trail);
+    assert_eq!(together.band.save(), apart.band.save());
+}
+
+#[test]
+fn members_that_are_not_fed_alike_are_told() {
+    let two = || {
+        let mut commons = Commons::default();
+        let mut two: Vec<_> = bases().into_iter().take(2).collect();
+        two.iter_mut().for_each(|base| base.share(&mut commons));
+        two
+    };
+    let mut rng = Pcg64Dxsm::seed_from_u64(7);
+    let (x, y) = (context(&mut rng), context(&mut rng));
+    let made = Proposal::new(Arm(1));
+    let feed = |base: &mut Box<dyn Base<Context, Arm>>, x: &Context, loss| {
+        base.learn(x, &made, Feedback::plain(loss))
+    };
+    // One has learned what the other has not: the other cannot decide, and has no state of its own.
+    let mut pair = two();
+    feed(&mut pair[0], &x, 1.0).unwrap();
+    assert!(pair[0].propose(&x, &mut rng).is_ok());
+    assert!(pair[1].propose(&x, &mut rng).is_err());
+    assert!(pair[1].likelihood(&x, &Arm(0)).is_none());
+    assert!(pair[1].save().is_empty());
+    // It then learns the same, and is in step again; anything else is refused.
+    assert!(feed(&mut pair[1], &x, 0.0).is_err());
+    assert!(feed(&mut pair[1], &y, 1.0).is_err());
+    feed(&mut pair[1], &x, 1.0).unwrap();
+    assert!(pair[1].propose(&x, &mut rng).is_ok());
+    assert!(pair[1].likelihood(&x, &Arm(0)).is_some());
+    // Two losses ahead is too far.
+    feed(&mut pair[0], &x, 1.0).unwrap();
+    feed(&mut pair[0], &y, 1.0).unwrap();
+    assert!(feed(&mut pair[1], &x, 1.0).is_err());
+}

@@ -1,0 +1,29 @@
+//! The core from outside.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../counting/mod.rs"]
+mod counting;
+#[path = "../reference/mod.rs"]
+mod reference;
+#[path = "../masters/table.rs"]
+mod table;
+
+mod bad_input;
+mod best_of_both;
+mod callers;
+mod contract;
+mod corral_allocation;
+mod ensemble;
+mod ensemble_allocation;
+mod laws;
+mod master_values;
+mod masters;
+mod masters_allocation;
+mod nesting;
+mod omd;
+mod paper;
+mod pending;
+mod sequences;
+mod service;
+mod snapshots;

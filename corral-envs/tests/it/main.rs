@@ -1,0 +1,13 @@
+//! Environments from outside.
+
+#[path = "../../../corral-core/tests/counting/mod.rs"]
+mod counting;
+
+mod allocation;
+mod arms;
+mod contextual;
+mod data;
+mod delay;
+mod induced;
+mod registry;
+mod wrappers;
