@@ -1,4 +1,4 @@
-# One page of docs/results, told in a few lines: its question, and a line for every claim with its verdicts.
+# One page of docs/results in a few lines: its question, and a line for every claim with its verdicts.
 # Usage: awk -v name=paper/hardness -f index.awk docs/results/paper/hardness.md
 function flush(   line, v, all) {
   if (claim == "") return
@@ -7,7 +7,7 @@ function flush(   line, v, all) {
   if (all > 0) {
     line = ""
     for (v = 1; v <= 4; v++) if (count[order[v]]) line = line (line == "" ? "" : ", ") order[v] (all > 1 ? " " count[order[v]] : "")
-    print "- **" line "**" (all > 1 ? " of " all : "") (unlikely ? " (not expected)" : "") ": " claim
+    print "- **" line "**" (all > 1 ? " of " all : "") (unlikely ? " (not expected to show at this T)" : "") ": " claim
   }
   claim = ""; unlikely = 0
   for (v in count) delete count[v]

@@ -42,14 +42,17 @@ fi
   cat <<'HEAD'
 # Results
 
-Every experiment with its question and its claims, a line for each; the title leads to the full tables. Written by
+Every experiment with its question and its claims, one line each; the title leads to the full tables. Written by
 `corral-lab/experiments/record.sh`; each page has its date, its machine and its command.
 
-Regret is pseudo-regret against the best fixed decision, mean over seeds with its 95% interval; seeds, rounds and parameters stand in the
-spec of each experiment (`corral-lab/experiments`). Figures but the speed are the same on every run. A claim **holds** when its
-whole 95% bootstrap interval is on the claimed side, **FAILS** when all of it is on the other side, and is **undecided** otherwise
-([claims](docs/claims.md)); a published mean **agrees** within three combined standard errors. Worlds, lengths and bounds were
-fixed after pilot runs, and so was the mark "not expected" (to show at this length): a verdict describes these runs, it is not a blind test.
+Regret is pseudo-regret against the best *fixed* decision (negative where following a change beats it), mean over seeds with its 95%
+interval; seeds, rounds and parameters are in the spec of each experiment (`corral-lab/experiments`). All figures but the speed are the same on every run. A
+claim **holds** when its whole 95% bootstrap interval is on the claimed side, **FAILS** when all of it is on the other side, and is
+**undecided** otherwise ([claims](docs/claims.md)); a published mean **agrees** within three combined standard errors.
+
+Environments, lengths and bounds were fixed after pilot runs, and so was the mark "not expected to show at this T": a verdict describes
+these runs, it is not a blind test. The constants of the practical preset were chosen on some of these environments
+([docs/lab/practical.md](docs/lab/practical.md)). Words: [docs/glossary.md](docs/glossary.md).
 HEAD
   for name in $all; do
     [ ! -f "docs/results/$name.md" ] || awk -v name="$name" -f corral-lab/experiments/index.awk "docs/results/$name.md"
