@@ -16,7 +16,7 @@ crate::params! {
         prior: Option<Vec<f64>> = None, Bounds::POSITIVE;
         /// Whether losses are estimated around their running mean.
         baseline: bool = false;
-        /// A number of rounds, "restart" (epochs that double, everything starts over) or "unknown" (a rate that falls, nobody
+        /// A number of rounds, "restart" (epochs that double, everything starts over) or "unknown" (a rate that falls, no base
         /// is restarted); unset: the run's.
         horizon: Option<Horizon> = None;
         /// Whether every round is checked against what the paper proves, for claims that measure it.

@@ -32,8 +32,8 @@ crate::params! {
         cap: f64 = 8.0, Bounds::POSITIVE;
         /// The largest part of 1/p that one lucky round may take from a base: at one half its probability doubles at most.
         reach: f64 = 0.5, Bounds::POSITIVE;
-        /// The floor phi under every probability, in units of 1/(M sqrt(t + t0)): 0 suits a world that stands still, 1
-        /// follows changes better.
+        /// The floor phi under every probability, in units of 1/(M sqrt(t + t0)): 0 suits an environment that stands still,
+        /// 1 follows changes better.
         floor: f64 = 0.5, Bounds::NON_NEGATIVE;
         /// The rounds t0 by which the count of rounds is ahead.
         offset: f64 = 256.0, Bounds::at_least(1.0);
