@@ -24,6 +24,9 @@ enum PluginCommand {
         /// The folder to write it into
         #[arg(long, default_value = ".", value_name = "DIR")]
         dir: PathBuf,
+        /// A checkout of Corral to build against, in place of the published crate [default: one that the folder lies in]
+        #[arg(long, value_name = "DIR")]
+        corral: Option<PathBuf>,
     },
     /// Examine a compiled plugin: pre-flight, version, layout, then every law that a base owes
     Check {
@@ -43,8 +46,9 @@ enum PluginCommand {
 /// A name that cannot be used, a file that is refused (2), or a law that is broken (1).
 pub fn plugin(args: PluginArgs) -> Result<(), Failure> {
     match args.command {
-        PluginCommand::New { name, dir } => {
-            let folder = scaffold(&name, &dir).map_err(Failure::usage)?;
+        PluginCommand::New { name, dir, corral } => {
+            let checkout = checkout(&dir, corral.as_deref())?;
+            let folder = scaffold(&name, &dir, checkout.as_deref()).map_err(Failure::usage)?;
             let library = format!("target/release/lib{}.so", name.replace('-', "_"));
             print(&format!(
                 "wrote {0}\n\n  cd {0}\n  cargo build --release\n  corral plugin check {library}\n",
@@ -53,6 +57,28 @@ pub fn plugin(args: PluginArgs) -> Result<(), Failure> {
         }
         PluginCommand::Check { file, params, trust } => check(&file, &params, &trust.policy()),
     }
+}
+
+/// The checkout of Corral that a plugin in a folder of `dir` is built against, as seen from that folder: the one that is
+/// `given`, or one that `dir` lies in.
+fn checkout(dir: &Path, given: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let whole =
+        |path: &Path| path.canonicalize().map_err(|e| Failure::usage(format!("{}: {e}", path.display())));
+    let is_one = |path: &Path| path.join("corral-plugin-abi/Cargo.toml").is_file();
+    let dir = if dir.is_dir() { whole(dir)? } else { std::path::absolute(dir).map_err(Failure::usage)? };
+    let found = match given {
+        Some(path) => {
+            let refuse = format_args!("{}: not a checkout of Corral", path.display());
+            Failure::ensure(is_one(path), refuse)?;
+            Some(whole(path)?)
+        }
+        None => dir.ancestors().find(|path| is_one(path)).map(Path::to_owned),
+    };
+    Ok(found.map(|found| {
+        let shared = found.components().zip(dir.components()).take_while(|(a, b)| a == b).count();
+        let up = std::iter::repeat_n("..", dir.components().count() - shared + 1);
+        up.collect::<PathBuf>().join(found.components().skip(shared).collect::<PathBuf>())
+    }))
 }
 
 /// Every step runs in a child, and every base in one of its own: one that ends before its verdict is no good base.

@@ -6,16 +6,16 @@
 //! largest down to about R(T)/T, each half the one before, and the slope is that of the worst at each rho.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use corral_core::memory;
 use corral_core::registry::{Kind, Unknown};
-use rayon::prelude::*;
 use serde::Serialize;
 use toml::Value;
 
 use crate::claims::{Held, Verdict};
 use crate::curves::slope;
-use crate::run::{CellRecord, CellSpec, Plugins, run_cell};
+use crate::run::{CellRecord, CellSpec, Plugins, Resources, in_threads, run_cell};
 use crate::spec::{BaseSpec, Spec, SpecError};
 use crate::summary::{Figure, bootstrap_95};
 
@@ -194,13 +194,17 @@ impl Stability {
     ) -> Result<UnderSchedule, SpecError> {
         let spec = self.spec(schedule)?;
         crate::run::check(&spec, plugins, memory::DEFAULT).map_err(|e| SpecError::whole(e.why))?;
-        let cells: Vec<CellRecord> = (0..spec.cells())
-            .into_par_iter()
-            .filter_map(|n| {
-                let stop = || stop.load(Ordering::Relaxed);
-                run_cell(&spec, &CellSpec::of(&spec, n), plugins, &stop, &|n| advance(n))
-            })
-            .collect();
+        let cells = Mutex::new(Vec::new());
+        in_threads(Resources::cores(), 0..spec.cells(), |n| {
+            let stop = || stop.load(Ordering::Relaxed);
+            let cell = run_cell(&spec, &CellSpec::of(&spec, n), plugins, &stop, &|n| advance(n));
+            let ended = cell.is_some();
+            cells.lock().unwrap_or_else(PoisonError::into_inner).extend(cell);
+            ended
+        })
+        .map_err(SpecError::whole)?;
+        let mut cells = cells.into_inner().unwrap_or_else(PoisonError::into_inner);
+        cells.sort_by_key(|cell| cell.cell);
         Ok(self.analyse(schedule, &cells))
     }
 

@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::run::{CellRecord, Timings};
 use crate::spec::{LearnerSpec, Spec};
@@ -58,21 +59,9 @@ pub fn number(x: f64) -> String {
     }
 }
 
-/// The 97.5% quantile of Student's t, by the expansion of Cornish and Fisher around the normal's; the first five
-/// degrees of freedom from the table.
+/// The 97.5% quantile of Student's t; infinite without a degree of freedom.
 pub fn student_95(freedom: u64) -> f64 {
-    const TABLE: [f64; 5] = [12.706, 4.303, 3.182, 2.776, 2.571];
-    match freedom {
-        0 => f64::INFINITY,
-        1..=5 => TABLE[freedom as usize - 1],
-        n => {
-            let (z, n): (f64, f64) = (1.959_964, n as f64);
-            let (z3, z5, z7) = (z.powi(3), z.powi(5), z.powi(7));
-            z + (z3 + z) / (4.0 * n)
-                + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * n * n)
-                + (3.0 * z7 + 19.0 * z5 + 17.0 * z3 - 15.0 * z) / (384.0 * n * n * n)
-        }
-    }
+    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
 }
 
 /// The 2.5% and 97.5% quantiles of resampled figures: a percentile bootstrap's interval; NaN where there are none.

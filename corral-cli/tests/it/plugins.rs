@@ -300,6 +300,20 @@ fn a_new_plugin_is_written_with_the_commands_that_build_it() {
     assert!(wrote.status.success(), "{}", err(&wrote));
     assert!(out(&wrote).contains("corral plugin check target/release/libmy_base.so"), "{}", out(&wrote));
     assert!(dir.path().join("my-base/src/lib.rs").exists());
+    let manifest = |name: &str| std::fs::read_to_string(dir.path().join(name).join("Cargo.toml")).unwrap();
+    assert!(manifest("my-base").contains("corral-plugin-abi = \"0."), "{}", manifest("my-base"));
+    // A checkout is named as it is seen from the plugin's folder.
+    std::fs::create_dir_all(dir.path().join("house/corral-plugin-abi")).unwrap();
+    std::fs::write(dir.path().join("house/corral-plugin-abi/Cargo.toml"), "").unwrap();
+    assert!(corral(dir.path(), &["plugin", "new", "other", "--corral", "house"]).status.success());
+    assert!(manifest("other").contains("{ path = \"../house/corral-plugin-abi\" }"), "{}", manifest("other"));
+    assert!(corral(dir.path(), &["plugin", "new", "inside", "--dir", "house"]).status.success());
+    assert!(
+        manifest("house/inside").contains("{ path = \"../corral-plugin-abi\" }"),
+        "{}",
+        manifest("house/inside")
+    );
+    assert_eq!(corral(dir.path(), &["plugin", "new", "none", "--corral", "."]).status.code(), Some(2));
     assert_eq!(corral(dir.path(), &["plugin", "new", "my-base"]).status.code(), Some(2));
     assert_eq!(corral(dir.path(), &["plugin", "new", "My Base"]).status.code(), Some(2));
 }

@@ -11,7 +11,7 @@ use corral_envs::data::Table;
 
 use super::cell::run_cell;
 use super::estimate::estimate;
-use super::{CellRecord, CellSpec, Plugins, build, plugins_used};
+use super::{CellRecord, CellSpec, Plugins, build, in_threads, plugins_used};
 use crate::spec::{Spec, SpecError, Swept};
 use crate::store::{Manifest, Shard, Store, StoreError};
 
@@ -177,33 +177,25 @@ pub fn run(
         let share = left as f64 / spec.cells() as f64;
         progress.plan(left, total, &|| estimate(spec, plugins, resources, share));
     }
-    // In order, one at a time, as threads ask for them: neighbours in the spec take about equally long.
-    let missing = Mutex::new(before.missing(total));
+    // In order: neighbours in the spec take about equally long.
     let store = Mutex::new((store, Timings::default(), None));
     let stop = || cancel.load(Ordering::Relaxed);
-    let next = || if stop() { None } else { missing.lock().ok()?.next() };
-    let work = || {
-        while let Some(place) = next() {
-            let started = Instant::now();
-            let cell = CellSpec::of(spec, shard.cell(place));
-            let play = || run_cell(spec, &cell, plugins, &stop, &|n| progress.advance(n));
-            let Some(record) = memory::within(memory, play) else { return };
-            progress.cell(&record);
-            if let Ok(mut guard) = store.lock() {
-                let (store, timings, failed) = &mut *guard;
-                timings.add(&record, started.elapsed());
-                if let Err(e) = store.append(&record) {
-                    cancel.store(true, Ordering::Relaxed);
-                    failed.get_or_insert(e);
-                }
+    let jobs = left.min(resources.jobs as u64) as usize;
+    in_threads(jobs, before.missing(total), |place| {
+        let started = Instant::now();
+        let cell = CellSpec::of(spec, shard.cell(place));
+        let play = || run_cell(spec, &cell, plugins, &stop, &|n| progress.advance(n));
+        let Some(record) = memory::within(memory, play) else { return false };
+        progress.cell(&record);
+        if let Ok(mut guard) = store.lock() {
+            let (store, timings, failed) = &mut *guard;
+            timings.add(&record, started.elapsed());
+            if let Err(e) = store.append(&record) {
+                cancel.store(true, Ordering::Relaxed);
+                failed.get_or_insert(e);
             }
         }
-    };
-    std::thread::scope(|scope| -> std::io::Result<()> {
-        for _ in 0..left.min(resources.jobs as u64) {
-            std::thread::Builder::new().spawn_scoped(scope, work)?;
-        }
-        Ok(())
+        !stop()
     })
     .map_err(|e| RunError::Threads(e.to_string()))?;
     let (store, timings, failed) = store.into_inner().unwrap_or_else(PoisonError::into_inner);

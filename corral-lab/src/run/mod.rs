@@ -5,6 +5,7 @@ mod cell;
 mod drive;
 mod estimate;
 mod plugins;
+mod threads;
 
 pub use crate::record::{AuditRecord, BandRecord, CellRecord, CellSpec, checkpoints};
 pub use cell::run_cell;
@@ -12,3 +13,4 @@ pub use corral_plugin_abi::host::Plugins;
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};
 pub use plugins::{FromPlugins, plugins_used};
+pub use threads::in_threads;

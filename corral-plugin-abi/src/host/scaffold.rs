@@ -3,21 +3,20 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Where this crate is, when the host was built from its sources: a plugin that is begun here finds it there.
-fn dependency() -> String {
-    let here = env!("CARGO_MANIFEST_DIR");
-    if Path::new(here).join("Cargo.toml").exists() {
-        format!("{{ path = {here:?} }}")
-    } else {
-        format!("{:?}", env!("CARGO_PKG_VERSION"))
+/// What a plugin's manifest says of this crate: the version, or the path to a checkout of it.
+fn dependency(checkout: Option<&Path>) -> String {
+    match checkout {
+        Some(folder) => format!("{{ path = {:?} }}", folder.join("corral-plugin-abi")),
+        None => format!("{:?}", env!("CARGO_PKG_VERSION")),
     }
 }
 
 /// Writes a new plugin crate to the folder `dir/name`: manifest, code of a complete base, readme. Returns the folder.
+/// It depends on the published version of this crate, or on the one in a `checkout`, as seen from that folder.
 ///
 /// # Errors
-/// The name is none, there is such a folder already, or it cannot be written.
-pub fn scaffold(name: &str, dir: &Path) -> io::Result<PathBuf> {
+/// The name cannot be a plugin's, there is such a folder already, or it cannot be written.
+pub fn scaffold(name: &str, dir: &Path, checkout: Option<&Path>) -> io::Result<PathBuf> {
     let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     if !letters
         || !name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -41,7 +40,7 @@ pub fn scaffold(name: &str, dir: &Path) -> io::Result<PathBuf> {
         let text = text
             .replace("{{name}}", name)
             .replace("{{library}}", &name.replace('-', "_"))
-            .replace("{{dependency}}", &dependency());
+            .replace("{{dependency}}", &dependency(checkout));
         let path = folder.join(file);
         let written = match path.parent() {
             Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text)),

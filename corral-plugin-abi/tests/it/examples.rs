@@ -74,12 +74,12 @@ fn the_c_example_keeps_the_contract() {
 #[test]
 fn a_plugin_that_is_begun_builds_loads_and_keeps_the_contract() {
     rust("draws");
-    let home = target().join("begun");
+    let (home, checkout) = (target().join("begun"), workspace());
     let _ = fs::remove_dir_all(home.join("my-base"));
-    let folder = scaffold("my-base", &home).unwrap();
-    assert!(scaffold("my-base", &home).unwrap_err().to_string().ends_with("exists already"));
+    let folder = scaffold("my-base", &home, Some(&checkout)).unwrap();
+    assert!(scaffold("my-base", &home, Some(&checkout)).unwrap_err().to_string().ends_with("exists already"));
     for name in ["", "My", "../up", "a b", "9lives", "ends-"] {
-        assert!(scaffold(name, &home).is_err(), "{name:?}");
+        assert!(scaffold(name, &home, None).is_err(), "{name:?}");
     }
     fs::copy(workspace().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let made = cargo(&folder, &["build", "--offline"]);
