@@ -130,7 +130,7 @@ pub(crate) fn row<P: BaseParams>(
     learner: fn(&toml::Table, &Setup) -> Result<Learner, BuildError>,
 ) -> Row<Build> {
     Row::of::<P>(
-        table::entry_of::<P>(),
+        table::entry(P::NAME, P::SUMMARY, P::Base::KIND),
         Build { learner, bound: bound::<P>, needs_horizon: needs_horizon::<P> },
     )
 }

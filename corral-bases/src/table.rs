@@ -2,17 +2,14 @@
 
 use corral_core::registry::{Entry, Kind, table};
 
-use crate::built::{BaseParams, Make};
-
-/// What is said of the base with the parameters `P`.
-pub(crate) fn entry_of<P: BaseParams>() -> Entry {
-    let (name, summary, kind) = (P::NAME, P::SUMMARY, P::Base::KIND);
-    // `tests/front_page.rs` holds that each has its row.
-    entry(name, summary, kind).unwrap_or(Entry { name, summary, kind, ..Entry::EMPTY })
+/// What is said of the base `name`.
+pub(crate) fn entry(name: &'static str, summary: &'static str, kind: Kind) -> Entry {
+    // `tests/it/front_page.rs` holds that each has its row.
+    row(name, summary, kind).unwrap_or(Entry { name, summary, kind, ..Entry::EMPTY })
 }
 
 /// What the table says of the base `name`.
-fn entry(name: &'static str, summary: &'static str, kind: Kind) -> Option<Entry> {
+fn row(name: &'static str, summary: &'static str, kind: Kind) -> Option<Entry> {
     let [source, regret, alpha, fits, cost, status] = table::cells(include_str!("bases.md"), name)?;
     let (alpha, status) = (fraction(alpha)?, table::status(status)?);
     Some(Entry { name, summary, source, alpha, regret, fits, cost, kind, status })

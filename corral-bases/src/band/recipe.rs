@@ -1,6 +1,6 @@
 //! What a band is built from, as words say it.
 
-use corral_core::masters::{PracticalRule, Rule, copies_of_grid};
+use corral_core::masters::{PracticalRule, Rule};
 use corral_core::registry::{BuildError, Kind};
 use corral_core::{Crediting, EnsembleParams, Feed, Setup};
 use serde::Deserialize;
@@ -62,7 +62,7 @@ pub struct MasterRecipe {
 pub enum Copies {
     /// So many.
     Count(usize),
-    /// ln T, rounded down: the grid of published experiments.
+    /// ln T, rounded down and at least 1: the grid of published experiments.
     LogRounds,
 }
 
@@ -71,7 +71,7 @@ impl Copies {
     pub fn of(self, rounds: u64) -> usize {
         match self {
             Self::Count(copies) => copies,
-            Self::LogRounds => copies_of_grid(rounds) as usize,
+            Self::LogRounds => ((rounds.max(1) as f64).ln() as usize).max(1),
         }
     }
 }
