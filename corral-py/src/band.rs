@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use corral_core::{Scale, Space, memory, snapshot};
 use corral_lab::store::write_whole;
 use corral_lab::streams::stream;
+use corral_lab::table::aligned;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -396,17 +397,13 @@ impl Band {
     fn report(&self, py: Python<'_>) -> Answer<String> {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
-        let width = inner.names.iter().map(|n| n.chars().count()).chain([4]).max().unwrap_or(4);
-        let mut text = format!(
-            "{} rounds\n{:width$}  probability      plays  mean reward\n",
-            inner.members.rounds(),
-            "base"
-        );
-        for (i, tally) in inner.members.tallies().into_iter().enumerate() {
+        let rows = inner.members.tallies().into_iter().enumerate().map(|(i, tally)| {
             let mean = tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(loss)));
-            let (name, p) = (&inner.names[i], inner.members.probabilities()[i]);
-            text.push_str(&format!("{name:width$}  {p:11.4}  {:9}  {mean:>11}\n", tally.plays));
-        }
+            let probability = format!("{:.4}", inner.members.probabilities()[i]);
+            vec![inner.names[i].to_string(), probability, tally.plays.to_string(), mean]
+        });
+        let table = aligned(&["base", "probability", "plays", "mean reward"], "lrrr", rows);
+        let mut text = format!("{} rounds\n{table}", inner.members.rounds());
         for b in inner.members.benched() {
             text.push_str(&format!("benched: {} in round {}, {}: {}\n", b.name, b.round, b.during, b.reason));
         }
