@@ -142,7 +142,7 @@ def test_everything_is_listed():
 @pytest.mark.parametrize("master", ["practical", "paper", {"name": "corral", "rate": "fast"}, "tsallis-inf", "d3rb"])
 def test_a_spec_and_a_band_are_the_same_run(master):
     # kl-ucb, moss and exp3 use a horizon where they are told one; the practical preset tells none.
-    bases = ["kl-ucb", {"name": "exp3", "mixing": 0.1}, {"name": "moss"}, {"master": "corral", "bases": ["ucb1", "exp3"]}]
+    bases = ["kl-ucb", {"name": "exp3", "ix": True}, {"name": "moss"}, {"master": "corral", "bases": ["ucb1", "exp3"]}]
     world = {"name": "bernoulli", "means": [0.8, 0.5, 0.2]}
     learner = {"label": "band", "master": master, "bases": bases}
     ran = corral.run({"rounds": 700, "seeds": "3..4", "environment": world, "learner": [learner]}, jobs=1)

@@ -29,6 +29,7 @@ use corral_core::masters::{self, MasterSetup, RegretBound};
 use corral_core::registry::BuildError;
 use corral_core::{
     Arm, Base, Context, Decision, Ensemble, EnsembleParams, Learner, LossDomain, Master, Point, Setup,
+    require,
 };
 
 pub use recipe::{BandRecipe, BaseRecipe, Copies, MasterRecipe, Recipe};
@@ -207,12 +208,15 @@ impl<'a> Assembler<'a> {
         members: Vec<Member<D>>,
         params: EnsembleParams,
     ) -> Result<Band<D>, BuildError> {
+        let refuse = |why: &dyn std::fmt::Display| BuildError::refused("master", &master.name, why);
+        // Also where the master is not told it.
+        require(self.setup.horizon != Some(0), "horizon", 0, "at least 1").map_err(|e| refuse(&e))?;
         let told = master.tells(self.setup);
         let (bases, bounds): (Vec<_>, Vec<_>) = members.into_iter().map(|m| (m.base, m.bound)).unzip();
         let setup = MasterSetup::new(bases.len(), told.horizon).with_bounds(bounds).with_losses(told.losses);
         let built = masters::build(&master.name, master.params.clone(), &setup)?;
-        let ensemble = Ensemble::with_params(built, bases, params);
-        Ok(ensemble.map_err(|e| BuildError::refused("master", &master.name, e))?.with_setup(&told))
+        let ensemble = Ensemble::with_params(built, bases, params).map_err(|e| refuse(&e))?;
+        Ok(ensemble.with_setup(&told))
     }
 
     /// A base alone.
