@@ -1,10 +1,12 @@
 //! A regression that one base keeps for itself, or several keep once.
 //!
-//! Bases that learn the same losses in the same order have the same regression, bit for bit. Each member knows how many
-//! losses it has learned: the first that learns a loss updates the regression, the others find it done. A member that
-//! is fed anything else, or misses a loss, is told so by an error, and never gets a prediction that is not its own.
+//! Bases that learn the same losses in the same order have the same regression, bit for bit. What happens to it is an event:
+//! a loss, or a restart. The first base to which an event comes brings it about, the others find it done. A base to which
+//! something else comes parts with the regression as it was before, and keeps its own from then on: nobody sees whether a
+//! regression is kept once.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use corral_core::{BaseError, Commons, Context};
 
@@ -14,32 +16,46 @@ use crate::regression::{Regressor, usable};
 
 /// A base's hold on its regression.
 #[derive(Debug)]
-pub(crate) struct Held<M> {
-    common: Arc<Mutex<Common<M>>>,
+pub(crate) struct Held<M: Regressor> {
+    common: RefCell<Arc<Mutex<Common<M>>>>,
+    /// The event up to which this base has come.
+    at: Cell<u64>,
     /// Losses that this base has learned.
     seen: u64,
-    /// Restarts that this base has made or followed.
-    era: u64,
 }
 
-#[derive(Debug, Clone)]
+/// A regression, and what the bases that keep it have seen of it.
+#[derive(Debug)]
 struct Common<M> {
     model: M,
-    /// Losses that the model has learned.
-    learned: u64,
-    /// How often it started over.
-    era: u64,
-    last: Example,
+    /// Counts events.
+    at: u64,
+    /// The last of them; none before the first.
+    last: Option<Event>,
+    /// The bases that keep it, those included to which the last event has not come yet.
+    members: usize,
+    /// To how many of them it has not.
+    behind: usize,
+    /// The model before the last event; none where it is kept alone.
+    before: Option<M>,
+    /// Models of bases that stayed behind for good.
+    parked: Vec<Parked<M>>,
     sight: Sight,
 }
 
-/// The last example that was learned.
-#[derive(Debug, Clone, Default)]
-struct Example {
-    model: usize,
-    loss: f64,
-    weight: f64,
-    z: Vec<f64>,
+/// What can happen to a regression.
+#[derive(Debug, Clone, PartialEq)]
+enum Event {
+    Learned { model: usize, loss: f64, weight: f64, z: Vec<f64> },
+    Restarted,
+}
+
+/// The model after the event `at`, for `members` bases that have not asked for it yet.
+#[derive(Debug)]
+struct Parked<M> {
+    model: M,
+    at: u64,
+    members: usize,
 }
 
 /// What was computed for the last context: the members of a round all look at the same one.
@@ -65,17 +81,68 @@ struct Kept<M> {
     restarts: bool,
 }
 
+impl<M: Regressor> Common<M> {
+    /// A regression of one base, that predicts for at most `actions` actions.
+    fn alone(model: M, actions: usize) -> Self {
+        let zeros = || vec![0.0; actions];
+        let sight = Sight { predictions: zeros(), widths: zeros(), log_dets: zeros(), ..Default::default() };
+        Self { model, at: 0, last: None, members: 1, behind: 0, before: None, parked: Vec::new(), sight }
+    }
+
+    /// Keeps the model as it is, and puts aside what those want who stayed behind.
+    fn keep_before(&mut self) {
+        let Self { model, at, members, behind, before, parked, last, .. } = self;
+        if let Some(model) = before.as_ref().filter(|_| *behind > 0) {
+            parked.push(Parked { model: model.clone(), at: *at - 1, members: *behind });
+            *members -= *behind;
+            *behind = 0;
+        }
+        match (before, last) {
+            (before, _) if *members == 1 => *before = None,
+            // All but the last event is in it already.
+            (Some(before), Some(Event::Learned { model: changed, .. })) => before.copy_model(model, *changed),
+            (before, _) => *before = Some(model.clone()),
+        }
+    }
+
+    /// The first base has brought about an event.
+    fn happened(&mut self) {
+        self.at += 1;
+        self.behind = self.members - 1;
+        self.sight.fresh = false;
+    }
+
+    /// A base that has come up to `at` leaves: with its model, where that is not the present one.
+    fn leave(&mut self, at: u64) -> Option<M> {
+        if at == self.at {
+            self.members = self.members.saturating_sub(1);
+            return None;
+        }
+        if at + 1 == self.at {
+            (self.members, self.behind) = (self.members.saturating_sub(1), self.behind.saturating_sub(1));
+            return self.before.clone();
+        }
+        let place = self.parked.iter().position(|parked| parked.at == at)?;
+        self.parked[place].members -= 1;
+        match self.parked[place].members {
+            0 => Some(self.parked.swap_remove(place).model),
+            _ => Some(self.parked[place].model.clone()),
+        }
+    }
+}
+
 impl<M: Regressor> Held<M> {
     /// A regression of its own, that predicts for at most `actions` actions.
     pub(crate) fn new(model: M, actions: usize) -> Self {
-        let zeros = || vec![0.0; actions];
-        let sight = Sight { predictions: zeros(), widths: zeros(), log_dets: zeros(), ..Default::default() };
-        let common = Common { model, learned: 0, era: 0, last: Example::default(), sight };
-        Self { common: Arc::new(Mutex::new(common)), seen: 0, era: 0 }
+        Self::of(Common::alone(model, actions), 0)
     }
 
-    /// Takes the regression of an earlier base where it is the same, and offers its own otherwise. Only before the
-    /// first loss. `restarts`: whether the regression starts over when the range changes.
+    fn of(common: Common<M>, seen: u64) -> Self {
+        Self { common: RefCell::new(Arc::new(Mutex::new(common))), at: Cell::new(0), seen }
+    }
+
+    /// Takes the regression of an earlier base where it is the same, and offers its own otherwise. `restarts`: whether the
+    /// regression starts over when the range changes.
     pub(crate) fn share(
         &mut self,
         commons: &mut Commons,
@@ -83,42 +150,27 @@ impl<M: Regressor> Held<M> {
         layout: &Layout,
         restarts: bool,
     ) {
-        let found = {
-            let Ok(own) = self.in_step() else { return };
-            let same = |kept: &Kept<M>| {
-                let alike = (&kept.features, kept.layout, kept.restarts) == (features, *layout, restarts);
-                alike
-                    && own.learned == 0
-                    && kept.common.lock().is_ok_and(|other| other.learned == 0 && other.model == own.model)
-            };
-            commons.find(same).map(|kept| Arc::clone(&kept.common))
+        let Ok(own) = self.model(Clone::clone) else { return };
+        let mine = Arc::clone(&self.common.borrow());
+        let same = |kept: &Kept<M>| {
+            (&kept.features, kept.layout, kept.restarts) == (features, *layout, restarts)
+                && (Arc::ptr_eq(&kept.common, &mine)
+                    || kept.common.lock().is_ok_and(|other| other.behind == 0 && other.model == own))
         };
-        match found {
-            Some(common) => {
-                self.era = common.lock().map_or(self.era, |common| common.era);
-                self.common = common;
-            }
-            None => commons.keep(Kept {
-                common: Arc::clone(&self.common),
-                features: features.clone(),
-                layout: *layout,
-                restarts,
-            }),
+        let Some(kept) = commons.find(same) else {
+            commons.keep(Kept { common: mine, features: features.clone(), layout: *layout, restarts });
+            return;
+        };
+        if Arc::ptr_eq(&kept.common, &mine) {
+            return;
         }
-    }
-
-    fn lock(&self) -> Result<MutexGuard<'_, Common<M>>, BaseError> {
-        let broken = |_| BaseError::Failed(String::from("a regression was left half made"));
-        self.common.lock().map_err(broken)
-    }
-
-    /// The regression, when it has learned what this base has learned.
-    fn in_step(&self) -> Result<MutexGuard<'_, Common<M>>, BaseError> {
-        let common = self.lock()?;
-        if (common.learned, common.era) == (self.seen, self.era) {
-            return Ok(common);
+        let Ok(mut other) = kept.common.lock() else { return };
+        other.members += 1;
+        if let Ok(mut mine) = mine.lock() {
+            mine.leave(self.at.get());
         }
-        Err(out_of_step(self.seen, common.learned))
+        self.at.set(other.at);
+        *self.common.borrow_mut() = Arc::clone(&kept.common);
     }
 
     /// Losses that this base has learned.
@@ -126,30 +178,65 @@ impl<M: Regressor> Held<M> {
         self.seen
     }
 
+    /// Does something with the regression as this base has it: its own from now on, where the others went another way.
+    fn with<R>(&self, work: impl FnOnce(&mut Common<M>) -> R) -> Result<R, BaseError> {
+        let common = Arc::clone(&self.common.borrow());
+        let mut shared = locked(&common)?;
+        if shared.at == self.at.get() {
+            return Ok(work(&mut shared));
+        }
+        let actions = shared.sight.predictions.len();
+        let gone = || BaseError::Failed("its regression is gone".into());
+        let mut own = Common::alone(shared.leave(self.at.get()).ok_or_else(gone)?, actions);
+        drop(shared);
+        let done = work(&mut own);
+        self.at.set(0);
+        *self.common.borrow_mut() = Arc::new(Mutex::new(own));
+        Ok(done)
+    }
+
+    /// Brings an event about, unless another base did. `same`: whether the last one is this.
+    fn event(
+        &mut self,
+        same: impl Fn(&Event) -> bool,
+        bring: impl FnOnce(&mut Common<M>) -> Result<(), BaseError>,
+    ) -> Result<(), BaseError> {
+        let common = Arc::clone(&self.common.borrow());
+        let mut shared = locked(&common)?;
+        if shared.at == self.at.get() + 1 && shared.last.as_ref().is_some_and(same) {
+            shared.behind -= 1;
+        } else {
+            drop(shared);
+            self.with(|common| {
+                common.keep_before();
+                bring(common)?;
+                common.happened();
+                Ok::<(), BaseError>(())
+            })??;
+        }
+        self.at.set(self.at.get() + 1);
+        Ok(())
+    }
+
     /// Learns that z cost `loss`, unless another member did.
     pub(crate) fn learn(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result<(), BaseError> {
-        let mut guard = self.lock()?;
-        let common = &mut *guard;
-        if common.era != self.era {
-            return Err(out_of_step(self.seen, common.learned));
-        }
-        if common.learned == self.seen {
+        let given = (model, loss, weight, z);
+        let same = |last: &Event| match last {
+            Event::Learned { model, loss, weight, z } => (*model, *loss, *weight, &z[..]) == given,
+            Event::Restarted => false,
+        };
+        self.event(same, |common| {
             common.model.update(model, z, loss, weight)?;
-            common.sight.fresh = false;
-            common.learned = common.learned.saturating_add(1);
-            (common.last.model, common.last.loss, common.last.weight) = (model, loss, weight);
-            common.last.z.clear();
-            common.last.z.extend_from_slice(z);
-        } else {
-            let last = &common.last;
-            let done = common.learned == self.seen + 1
-                && (last.model, last.loss, last.weight) == (model, loss, weight)
-                && last.z == z;
-            if !done {
-                return Err(out_of_step(self.seen, common.learned));
-            }
-        }
-        drop(guard);
+            // The room of the last example is used again.
+            let mut room = match common.last.take() {
+                Some(Event::Learned { z, .. }) => z,
+                _ => Vec::new(),
+            };
+            room.clear();
+            room.extend_from_slice(z);
+            common.last = Some(Event::Learned { model, loss, weight, z: room });
+            Ok(())
+        })?;
         self.seen = self.seen.saturating_add(1);
         Ok(())
     }
@@ -163,59 +250,60 @@ impl<M: Regressor> Held<M> {
         widths: bool,
         then: impl FnOnce(&Sight, usize) -> R,
     ) -> Result<R, BaseError> {
-        let mut common = self.in_step()?;
-        let Common { model, sight, .. } = &mut *common;
-        let actions = sight.look(layout, model, x, widths)?;
-        Ok(then(sight, actions))
+        self.with(|Common { model, sight, .. }| {
+            let actions = sight.look(layout, model, x, widths)?;
+            Ok(then(sight, actions))
+        })?
     }
 
     /// Shows the model to `then`.
     pub(crate) fn model<R>(&self, then: impl FnOnce(&M) -> R) -> Result<R, BaseError> {
-        Ok(then(&self.in_step()?.model))
+        self.with(|common| then(&common.model))
     }
 
     /// Forgets everything, unless another member did.
     pub(crate) fn restart(&mut self) -> Result<(), BaseError> {
-        let mut common = self.lock()?;
-        if common.era == self.era {
-            common.model.reset();
-            common.sight.fresh = false;
-            common.learned = 0;
-            common.era += 1;
-        } else if common.learned > 0 {
-            return Err(out_of_step(0, common.learned));
-        }
-        let era = common.era;
-        drop(common);
-        (self.seen, self.era) = (0, era);
+        self.event(
+            |last| *last == Event::Restarted,
+            |common| {
+                common.model.reset();
+                common.last = Some(Event::Restarted);
+                Ok(())
+            },
+        )?;
+        self.seen = 0;
         Ok(())
     }
 
-    /// Continues with a model that has learned `seen` losses. The other members have to be loaded too.
+    /// Continues with a model that has learned `seen` losses, of its own until it is shared again.
     pub(crate) fn load(&mut self, model: M, seen: u64) -> Result<(), BaseError> {
-        let mut common = self.lock()?;
-        (common.model, common.learned) = (model, seen);
-        common.sight.fresh = false;
-        common.last = Example::default();
-        let era = common.era;
-        drop(common);
-        (self.seen, self.era) = (seen, era);
+        let actions = locked(&self.common.borrow())?.sight.predictions.len();
+        *self = Self::of(Common::alone(model, actions), seen);
         Ok(())
     }
 }
 
-fn out_of_step(seen: u64, learned: u64) -> BaseError {
-    BaseError::Failed(format!(
-        "a shared regression has learned {learned} losses where this base has {seen}: those that share one are fed, \
-         restarted and loaded together"
-    ))
+fn locked<M>(common: &Mutex<Common<M>>) -> Result<MutexGuard<'_, Common<M>>, BaseError> {
+    common.lock().map_err(|_| BaseError::Failed(String::from("a regression was left half made")))
 }
 
 /// A clone keeps a regression of its own.
 impl<M: Regressor> Clone for Held<M> {
     fn clone(&self) -> Self {
-        let common = self.common.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        Self { common: Arc::new(Mutex::new(common)), ..*self }
+        let whole =
+            |common: &mut Common<M>| Common::alone(common.model.clone(), common.sight.predictions.len());
+        match self.with(whole) {
+            Ok(common) => Self::of(common, self.seen),
+            // What is half made stays so.
+            Err(_) => Self { common: self.common.clone(), at: self.at.clone(), seen: self.seen },
+        }
+    }
+}
+
+/// The others do not wait for a base that is gone.
+impl<M: Regressor> Drop for Held<M> {
+    fn drop(&mut self) {
+        self.common.borrow().lock().unwrap_or_else(PoisonError::into_inner).leave(self.at.get());
     }
 }
 

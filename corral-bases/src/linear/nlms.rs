@@ -76,6 +76,11 @@ impl Regressor for Lms {
         Ok(())
     }
 
+    fn copy_model(&mut self, other: &Self, model: usize) {
+        let own = model * self.dim..(model + 1) * self.dim;
+        self.theta[own.clone()].copy_from_slice(&other.theta[own]);
+    }
+
     fn reset(&mut self) {
         self.theta.fill(0.0);
     }

@@ -1,5 +1,6 @@
 //! Generalised linear regression of the loss: E[c] = sigma(theta z), by maximal quasi-likelihood.
 
+use super::ridge::block;
 use super::{Regressor, Ridge, packed, usable};
 use crate::prelude::*;
 
@@ -247,6 +248,15 @@ impl Regressor for Glm {
             theta.iter_mut().for_each(|t| *t *= self.bound / norm);
         }
         Ok(())
+    }
+
+    fn copy_model(&mut self, other: &Self, model: usize) {
+        self.spread.copy_model(&other.spread, model);
+        let (vector, matrix) = (block(model, self.dim), block(model, packed::size(self.dim)));
+        self.theta[vector.clone()].copy_from_slice(&other.theta[vector]);
+        self.hessian[matrix.clone()].copy_from_slice(&other.hessian[matrix]);
+        let kept = self.kept.len();
+        self.kept.extend_from_slice(&other.kept[kept..]);
     }
 
     fn reset(&mut self) {

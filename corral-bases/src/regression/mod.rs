@@ -46,6 +46,9 @@ pub trait Regressor: fmt::Debug + Serialize + DeserializeOwned + PartialEq + Clo
     /// A feature is not finite, or so large that the model would not be. Nothing changed then.
     fn update(&mut self, model: usize, z: &[f64], loss: f64, weight: f64) -> Result;
 
+    /// Takes over the parameter vector `model` of another that is alike, which has learned at most one example more, of it.
+    fn copy_model(&mut self, other: &Self, model: usize);
+
     /// Forgets everything.
     fn reset(&mut self);
 

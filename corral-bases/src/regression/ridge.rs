@@ -103,6 +103,11 @@ impl Ridge {
     }
 }
 
+/// Where the numbers of a model stand, of which each has `size`.
+pub(super) fn block(model: usize, size: usize) -> std::ops::Range<usize> {
+    model * size..(model + 1) * size
+}
+
 impl Regressor for Ridge {
     #[inline]
     fn predict(&self, model: usize, z: &[f64]) -> f64 {
@@ -138,6 +143,16 @@ impl Regressor for Ridge {
             self.refresh(model);
         }
         Ok(())
+    }
+
+    fn copy_model(&mut self, other: &Self, model: usize) {
+        let matrix = block(model, packed::size(self.dim));
+        self.inverse[matrix.clone()].copy_from_slice(&other.inverse[matrix.clone()]);
+        self.gram[matrix.clone()].copy_from_slice(&other.gram[matrix]);
+        let vector = block(model, self.dim);
+        self.moment[vector.clone()].copy_from_slice(&other.moment[vector.clone()]);
+        self.theta[vector.clone()].copy_from_slice(&other.theta[vector]);
+        (self.log_det[model], self.updates[model]) = (other.log_det[model], other.updates[model]);
     }
 
     fn reset(&mut self) {

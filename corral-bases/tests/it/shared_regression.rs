@@ -190,35 +190,53 @@ fn a_new_range_from_above_restarts_those_that_restart_and_no_others() {
     assert_eq!(together.band.save(), apart.band.save());
 }
 
+/// Losses, restarts and snapshots come to all or to some, in any order, and bases are introduced again at any time: each is
+/// as if it kept its regression alone.
 #[test]
-fn members_that_are_not_fed_alike_are_told() {
-    let two = || {
-        let mut commons = Commons::default();
-        let mut two: Vec<_> = bases().into_iter().take(2).collect();
-        two.iter_mut().for_each(|base| base.share(&mut commons));
-        two
-    };
-    let mut rng = Pcg64Dxsm::seed_from_u64(7);
-    let (x, y) = (context(&mut rng), context(&mut rng));
-    let made = Proposal::new(Arm(1));
-    let feed = |base: &mut Box<dyn Base<Context, Arm>>, x: &Context, loss| {
-        base.learn(x, &made, Feedback::plain(loss))
-    };
-    // One has learned what the other has not: the other cannot decide, and has no state of its own.
-    let mut pair = two();
-    feed(&mut pair[0], &x, 1.0).unwrap();
-    assert!(pair[0].propose(&x, &mut rng).is_ok());
-    assert!(pair[1].propose(&x, &mut rng).is_err());
-    assert!(pair[1].likelihood(&x, &Arm(0)).is_none());
-    assert!(pair[1].save().is_empty());
-    // It then learns the same, and is in step again; anything else is refused.
-    assert!(feed(&mut pair[1], &x, 0.0).is_err());
-    assert!(feed(&mut pair[1], &y, 1.0).is_err());
-    feed(&mut pair[1], &x, 1.0).unwrap();
-    assert!(pair[1].propose(&x, &mut rng).is_ok());
-    assert!(pair[1].likelihood(&x, &Arm(0)).is_some());
-    // Two losses ahead is too far.
-    feed(&mut pair[0], &x, 1.0).unwrap();
-    feed(&mut pair[0], &y, 1.0).unwrap();
-    assert!(feed(&mut pair[1], &x, 1.0).is_err());
+fn members_that_go_different_ways_part() {
+    for seed in 0..200 {
+        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+        let (mut together, mut apart): (Vec<_>, Vec<_>) =
+            (bases().into_iter().take(7).collect(), bases().into_iter().take(7).collect());
+        introduce(&mut together);
+        for _ in 0..60 {
+            let x = context(&mut rng);
+            let (event, whole) = ((uniform(&mut rng) * 10.0) as u32, uniform(&mut rng) < 0.8);
+            let made = Proposal::new(Arm((uniform(&mut rng) * ACTIONS as f64) as u32));
+            let concerned: Vec<bool> = together.iter().map(|_| whole || uniform(&mut rng) < 0.5).collect();
+            if event == 9 {
+                introduce(&mut together);
+            }
+            let pairs =
+                together.iter_mut().zip(&mut apart).zip(concerned).filter(|(_, concerned)| *concerned);
+            for ((shared, own), _) in pairs {
+                for base in [shared, own] {
+                    match event {
+                        7 => base.obey(Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap(),
+                        8 => base.load(&base.save()).unwrap(),
+                        9 => drop(base.propose(&x, &mut rng.clone()).unwrap()),
+                        n => base.learn(&x, &made, Feedback::plain(f64::from(n) / 7.0)).unwrap(),
+                    }
+                }
+            }
+            if uniform(&mut rng) < 0.3 {
+                for (shared, own) in together.iter().zip(&apart) {
+                    assert_eq!(shared.likelihood(&x, &Arm(0)), own.likelihood(&x, &Arm(0)), "seed {seed}");
+                    assert_eq!(shared.save(), own.save(), "seed {seed}");
+                }
+            }
+            if uniform(&mut rng) < 0.02 && together.len() > 2 {
+                let gone = (uniform(&mut rng) * together.len() as f64) as usize;
+                (together.remove(gone), apart.remove(gone));
+            }
+        }
+        let saved =
+            |bases: &[Box<dyn Base<Context, Arm>>]| bases.iter().map(|b| b.save()).collect::<Vec<_>>();
+        assert_eq!(saved(&together), saved(&apart), "seed {seed}");
+    }
+}
+
+fn introduce(bases: &mut [Box<dyn Base<Context, Arm>>]) {
+    let mut commons = Commons::default();
+    bases.iter_mut().for_each(|base| base.share(&mut commons));
 }
