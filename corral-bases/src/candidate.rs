@@ -133,7 +133,7 @@ impl Candidate {
     fn begin(&mut self) -> Result {
         self.state.range = 2.0 * self.clock.range / self.other();
         let order = Order::StartOver { range: self.state.range, remaining: None };
-        self.base.as_mut().map_or(Ok(()), |base| base.obey(order))
+        self.base.as_mut().map_or(Ok(()), |base| base.apply_order(order))
     }
 
     /// q_2
@@ -234,8 +234,8 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
         Abilities::OWN
     }
 
-    fn obey(&mut self, order: Order) -> Result {
-        if self.clock.obey(order, RangeChange::Restart)? {
+    fn apply_order(&mut self, order: Order) -> Result {
+        if self.clock.apply_order(order, RangeChange::Restart)? {
             self.start()?;
         }
         Ok(())
@@ -292,7 +292,7 @@ impl Candidate {
         if needed > self.state.range {
             self.state.range = 2.0 * needed;
             let order = Order::Widen { range: self.state.range, remaining: None };
-            return self.base.as_mut().map_or(Ok(()), |base| base.obey(order));
+            return self.base.as_mut().map_or(Ok(()), |base| base.apply_order(order));
         }
         Ok(())
     }

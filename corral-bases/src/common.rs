@@ -187,7 +187,7 @@ impl Clock {
     ///
     /// # Errors
     /// The range is not a number of at least 1.
-    pub fn obey(&mut self, order: Order, change: RangeChange) -> Result<bool> {
+    pub fn apply_order(&mut self, order: Order, change: RangeChange) -> Result<bool> {
         let (range, remaining) = (order.check()?.range(), order.remaining());
         let wider = range > self.range;
         let forget = order.starts_over() || (wider && change == RangeChange::Restart);

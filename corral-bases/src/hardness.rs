@@ -136,7 +136,7 @@ mod tests {
     /// Which arms `base` plays in 64 rounds after the first round was answered by `feedback`.
     fn after(mut base: impl Base<(), Arm>, first_arm: u32, feedback: Option<Feedback>) -> Vec<u32> {
         let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
-        base.obey(Order::Widen { range: 4.0, remaining: None }).unwrap();
+        base.apply_order(Order::Widen { range: 4.0, remaining: None }).unwrap();
         let made = base.propose(&(), &mut rng).unwrap();
         assert_eq!(made.decision, Arm(first_arm));
         match feedback {

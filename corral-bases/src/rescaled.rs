@@ -60,12 +60,12 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Rescaled<B> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { heeds_passes: true, learns_from_others: false }
+        Abilities { wants_passes: true, learns_from_others: false }
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         let (Order::Widen { range, remaining } | Order::StartOver { range, remaining }) = order.check()?;
-        self.base.obey(Order::StartOver { range: 1.0, remaining })?;
+        self.base.apply_order(Order::StartOver { range: 1.0, remaining })?;
         self.range = range;
         Ok(())
     }
@@ -98,7 +98,7 @@ mod tests {
         for name in ["exp3", "ucb1", "thompson"] {
             let (mut rescaled, mut alone) = (Rescaled::new(inner(name, &setup)), inner(name, &setup));
             let order = Order::Widen { range: 4.0, remaining: Some(400) };
-            Base::<Context, Arm>::obey(&mut rescaled, order).unwrap();
+            Base::<Context, Arm>::apply_order(&mut rescaled, order).unwrap();
             let (mut a, mut b) = (Pcg64Dxsm::seed_from_u64(3), Pcg64Dxsm::seed_from_u64(3));
             for t in 0..400u64 {
                 b.next_u64();
@@ -137,7 +137,7 @@ mod tests {
         }
         assert_eq!(Base::<Context, Arm>::save(&base), Base::<Context, Arm>::save(&other));
         let order = Order::Widen { range: 8.0, remaining: Some(100) };
-        Base::<Context, Arm>::obey(&mut base, order).unwrap();
+        Base::<Context, Arm>::apply_order(&mut base, order).unwrap();
         assert_eq!(Base::<Context, Arm>::save(&base.base), fresh);
     }
 }

@@ -110,9 +110,9 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         Abilities { learns_from_others: false, ..self.base.abilities() }
     }
 
-    fn obey(&mut self, order: Order) -> Result {
-        self.base.obey(order)?;
-        self.past.obey(order)?;
+    fn apply_order(&mut self, order: Order) -> Result {
+        self.base.apply_order(order)?;
+        self.past.apply_order(order)?;
         (self.steps, self.second) = (0, false);
         Ok(())
     }

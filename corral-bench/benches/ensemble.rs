@@ -108,8 +108,8 @@ impl Base<Context, Arm> for Apart {
     fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
         self.0.likelihood(x, arm)
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.0.obey(order)
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
+        self.0.apply_order(order)
     }
     fn save(&self) -> Vec<u8> {
         self.0.save()

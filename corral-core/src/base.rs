@@ -52,7 +52,7 @@ use crate::{BaseError, Commons, LossDomain, Memo, Order, forward};
 ///     fn abilities(&self) -> Abilities {
 ///         Abilities::MODEL
 ///     }
-///     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+///     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
 ///         if order.check()?.starts_over() {
 ///             self.seen.fill((0.0, 0.0)); // a wider range is nothing to a lazy base
 ///         }
@@ -146,7 +146,7 @@ pub trait Base<X: ?Sized, D>: Send {
     ///
     /// # Errors
     /// The range is not a number of at least 1; nothing changed then.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError>;
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError>;
 
     /// Everything that decides the future but the generator, as a framed snapshot ([`crate::snapshot`]).
     fn save(&self) -> Vec<u8>;
@@ -169,7 +169,7 @@ impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
         fn abilities(&self) -> Abilities;
         fn share(&mut self, commons: &mut Commons);
         fn benched(&self) -> Vec<Benched>;
-        fn obey(&mut self, order: Order) -> Result<(), BaseError>;
+        fn apply_order(&mut self, order: Order) -> Result<(), BaseError>;
         fn save(&self) -> Vec<u8>;
         fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
     }
@@ -179,7 +179,7 @@ impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     /// Whether [`Base::pass`] does anything. A base for which a round without it is nothing is spared the call.
-    pub heeds_passes: bool,
+    pub wants_passes: bool,
     /// Whether it can learn from the observed loss of a decision that it did not propose: true of bases that model the
     /// loss. A base that divides the loss by its own probability of the decision cannot, and is given the weight of
     /// the credit rule whenever the decision was not its own.
@@ -188,15 +188,15 @@ pub struct Abilities {
 
 impl Abilities {
     /// A base that models the loss of decisions: it learns from others, and a round without it is nothing.
-    pub const MODEL: Self = Self { heeds_passes: false, learns_from_others: true };
+    pub const MODEL: Self = Self { wants_passes: false, learns_from_others: true };
     /// A base that learns from its own proposals alone, and for which a round without it is nothing.
-    pub const OWN: Self = Self { heeds_passes: false, learns_from_others: false };
+    pub const OWN: Self = Self { wants_passes: false, learns_from_others: false };
 }
 
 impl Default for Abilities {
     /// Nothing is taken for granted: it hears of every round, and learns from its own proposals alone.
     fn default() -> Self {
-        Self { heeds_passes: true, learns_from_others: false }
+        Self { wants_passes: true, learns_from_others: false }
     }
 }
 
@@ -320,8 +320,9 @@ pub enum Duty {
     Pass,
     /// To give the probability of a decision.
     Likelihood,
-    /// To do what the master ordered.
-    Obey,
+    /// To do what the master ordered. Older records call it `obey`.
+    #[serde(alias = "obey")]
+    ApplyOrder,
     /// Nothing: the caller retired it.
     Retired,
 }
@@ -329,5 +330,22 @@ pub enum Duty {
 impl fmt::Display for Duty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, StrDeserializer};
+
+    use super::*;
+
+    #[test]
+    fn records_with_the_older_word_are_read() {
+        for word in ["apply-order", "obey"] {
+            let words: StrDeserializer<'_, Error> = word.into_deserializer();
+            assert_eq!(Duty::deserialize(words), Ok(Duty::ApplyOrder));
+        }
+        assert_eq!(Duty::ApplyOrder.to_string(), "apply-order");
     }
 }

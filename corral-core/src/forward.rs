@@ -11,7 +11,7 @@
 /// impl<D, B: Base<(), D>> Base<(), D> for Counted<B> {
 ///     forward! { (self.0):
 ///         fn propose(&mut self, x: &(), rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError>;
-///         fn obey(&mut self, order: Order) -> Result<(), BaseError>;
+///         fn apply_order(&mut self, order: Order) -> Result<(), BaseError>;
 ///         fn save(&self) -> Vec<u8>;
 ///         fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
 ///     }

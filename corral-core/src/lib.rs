@@ -13,7 +13,7 @@
 //! #         Ok(Proposal::new(Arm(self.0)))
 //! #     }
 //! #     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-//! #     fn obey(&mut self, _: corral_core::Order) -> Result<(), BaseError> { Ok(()) }
+//! #     fn apply_order(&mut self, _: corral_core::Order) -> Result<(), BaseError> { Ok(()) }
 //! #     fn save(&self) -> Vec<u8> { Vec::new() }
 //! #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
 //! # }

@@ -25,7 +25,7 @@ use crate::{Ensemble, EnsembleError, Feedback, Master, Metrics, Outcome, Refused
 /// #         Ok(Proposal::new(Arm(self.0)))
 /// #     }
 /// #     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-/// #     fn obey(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
+/// #     fn apply_order(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
 /// #     fn save(&self) -> Vec<u8> { Vec::new() }
 /// #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
 /// # }

@@ -66,7 +66,9 @@ pub fn alone<X: ?Sized, D>(
         let learner_fails = |why| RunError::Learner { round, why };
         if world.range() != range {
             range = world.range();
-            learner.obey(Order::Widen { range, remaining: Some(rounds - round) }).map_err(learner_fails)?;
+            learner
+                .apply_order(Order::Widen { range, remaining: Some(rounds - round) })
+                .map_err(learner_fails)?;
         }
         world.next(world_rng).map_err(world_fails)?;
         let made = learner.propose(world.context(), learner_rng).map_err(learner_fails)?;

@@ -56,7 +56,7 @@ impl<X: ?Sized> Base<X, Arm> for Curious {
     }
 
     /// It does not look at weights, so a new range is nothing to it.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         order.check().map(drop)
     }
 

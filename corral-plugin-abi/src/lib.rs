@@ -30,7 +30,7 @@
 //!         Ok(Proposal::new(Arm::from((uniform(rng) * self.arms as f64) as usize)))
 //!     }
 //!     fn learn(&mut self, _: &X, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-//!     fn obey(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
+//!     fn apply_order(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
 //!     fn save(&self) -> Vec<u8> { snapshot::seal("random", 1, &()) }
 //!     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> { Ok(snapshot::open("random", 1, state)?) }
 //! }

@@ -121,7 +121,7 @@ impl PyBase {
             None => false,
         };
         Ok(Self {
-            abilities: Abilities { heeds_passes: has("skip")?, learns_from_others },
+            abilities: Abilities { wants_passes: has("skip")?, learns_from_others },
             likelihood: has("likelihood")?,
             widens: has("widen")?,
             probability,
@@ -133,7 +133,7 @@ impl PyBase {
 
     /// Whether it does something when it is told a wider range, and in rounds without it.
     pub fn heeds(&self) -> (bool, bool) {
-        (self.widens, self.abilities.heeds_passes)
+        (self.widens, self.abilities.wants_passes)
     }
 
     /// As it was when it joined; empty where it cannot be pickled.
@@ -279,7 +279,7 @@ impl<D: Proposed> Base<Context, D> for PyBase {
     }
 
     fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        if !self.abilities.heeds_passes {
+        if !self.abilities.wants_passes {
             return Ok(());
         }
         self.ask(|object| {
@@ -305,7 +305,7 @@ impl<D: Proposed> Base<Context, D> for PyBase {
         self.abilities
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         let order = order.check()?;
         if order.starts_over() {
             let Some(first) = &self.first else {

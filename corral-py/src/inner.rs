@@ -48,7 +48,7 @@ pub struct Benched {
     name: String,
     /// The round in which it failed.
     round: u64,
-    /// What it was asked to do: "propose", "learn", "likelihood", "obey"; "retired" where the caller took it out.
+    /// What it was asked to do: "propose", "learn", "likelihood", "apply_order"; "retired" where the caller took it out.
     during: String,
     /// What went wrong, in a line.
     reason: String,

@@ -122,7 +122,7 @@ impl ArmRule for Exp3Params {
 
     /// Only a rate that changes from round to round needs to know of rounds that were not seen.
     fn abilities(&self, clock: &Clock) -> Abilities {
-        Abilities { heeds_passes: self.is_anytime(clock), learns_from_others: false }
+        Abilities { wants_passes: self.is_anytime(clock), learns_from_others: false }
     }
 
     fn restore(&self, state: &mut Exp3State, now: &Now) -> Result<(), SnapshotError> {
@@ -199,7 +199,7 @@ mod tests {
         let truth = [0.9, 0.3, 0.6];
         for p in [1.0, 0.125] {
             let mut base = base(Exp3Params::default(), 3, 1_000_000);
-            Base::<(), Arm>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1_000_000) })
+            Base::<(), Arm>::apply_order(&mut base, Order::Widen { range: 8.0, remaining: Some(1_000_000) })
                 .unwrap();
             let skew = Proposal::with_memo(Arm(0), Memo::one(1.0 / 3.0));
             base.learn(&(), &skew, Feedback::new(1.0, 8.0)).unwrap();

@@ -151,7 +151,7 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
 
     fn pass(&mut self, x: &X) -> Result {
         let now = self.at(x)?;
-        if self.rule.abilities(&self.clock).heeds_passes {
+        if self.rule.abilities(&self.clock).wants_passes {
             self.rule.pass(&mut self.state, &now);
             self.tick()?;
         }
@@ -177,9 +177,9 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         self.rule.abilities(&self.clock)
     }
 
-    fn obey(&mut self, order: Order) -> Result {
+    fn apply_order(&mut self, order: Order) -> Result {
         let mut clock = self.clock;
-        let forget = clock.obey(order, self.rule.range_change())?;
+        let forget = clock.apply_order(order, self.rule.range_change())?;
         let now = Now { clock: told::<R>(clock), ..self.now() };
         if forget {
             self.state = self.rule.fresh(&now)?;

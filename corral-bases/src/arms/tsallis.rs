@@ -220,7 +220,7 @@ mod tests {
         for (reduced_variance, p) in [(false, 1.0), (false, 0.125), (true, 1.0), (true, 0.125)] {
             let params = TsallisParams { reduced_variance, ..TsallisParams::default() };
             let mut base = params.build(&Setup::arms(3, None)).unwrap();
-            Base::<(), Arm>::obey(&mut base, Order::Widen { range: 8.0, remaining: None }).unwrap();
+            Base::<(), Arm>::apply_order(&mut base, Order::Widen { range: 8.0, remaining: None }).unwrap();
             (base.state.losses, base.clock.rounds) = (vec![0.0, 10.0, 40.0], 400);
             let mut rng = Pcg64Dxsm::seed_from_u64(11);
             let (mut sum, mut square) = ([0.0; 3], [0.0; 3]);

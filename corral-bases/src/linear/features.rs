@@ -266,7 +266,7 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
     forward! { (self.base):
         fn abilities(&self) -> Abilities;
         fn share(&mut self, commons: &mut Commons);
-        fn obey(&mut self, order: Order) -> Result;
+        fn apply_order(&mut self, order: Order) -> Result;
         fn save(&self) -> Vec<u8>;
         fn load(&mut self, state: &[u8]) -> Result;
     }

@@ -177,9 +177,9 @@ impl<P: Regression> State<P> {
     }
 
     /// `true`: everything is forgotten.
-    pub(crate) fn obey(&mut self, order: Order) -> Result<bool> {
+    pub(crate) fn apply_order(&mut self, order: Order) -> Result<bool> {
         let mut clock = self.clock;
-        let forget = clock.obey(order, self.params.range_change())?;
+        let forget = clock.apply_order(order, self.params.range_change())?;
         if forget {
             self.held.restart()?;
         }
@@ -291,15 +291,15 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { heeds_passes: self.counts_passes(), learns_from_others: true }
+        Abilities { wants_passes: self.counts_passes(), learns_from_others: true }
     }
 
     fn share(&mut self, commons: &mut Commons) {
         self.state.share(commons);
     }
 
-    fn obey(&mut self, order: Order) -> Result {
-        self.state.obey(order).map(drop)
+    fn apply_order(&mut self, order: Order) -> Result {
+        self.state.apply_order(order).map(drop)
     }
 
     fn save(&self) -> Vec<u8> {

@@ -239,8 +239,8 @@ impl Base<Context, Arm> for LinTs {
         self.state.share(commons);
     }
 
-    fn obey(&mut self, order: Order) -> Result {
-        if self.state.obey(order)? {
+    fn apply_order(&mut self, order: Order) -> Result {
+        if self.state.apply_order(order)? {
             self.forget();
         }
         Ok(())

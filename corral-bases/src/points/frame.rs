@@ -178,11 +178,11 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { heeds_passes: true, learns_from_others: R::LAZY }
+        Abilities { wants_passes: true, learns_from_others: R::LAZY }
     }
 
-    fn obey(&mut self, order: Order) -> Result {
-        if self.clock.obey(order, self.rule.range_change())? {
+    fn apply_order(&mut self, order: Order) -> Result {
+        if self.clock.apply_order(order, self.rule.range_change())? {
             self.state = self.rule.fresh(&self.set, &self.work);
             R::tune(self)?;
         }

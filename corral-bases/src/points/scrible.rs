@@ -246,8 +246,8 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         Some((probability, memo))
     }
 
-    fn obey(&mut self, order: Order) -> Result {
-        Base::<X, Point>::obey(&mut self.inner, order)
+    fn apply_order(&mut self, order: Order) -> Result {
+        Base::<X, Point>::apply_order(&mut self.inner, order)
     }
 
     fn save(&self) -> Vec<u8> {

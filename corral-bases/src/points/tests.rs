@@ -158,7 +158,7 @@ fn gradient_estimates_are_unbiased() {
                 let mut rng = Pcg64Dxsm::seed_from_u64(17);
                 let params = ScribleParams { centered, ..Default::default() };
                 let mut base = params.build(&setup(set.clone(), 1000)).unwrap();
-                Base::<(), Point>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1000) })
+                Base::<(), Point>::apply_order(&mut base, Order::Widen { range: 8.0, remaining: Some(1000) })
                     .unwrap();
                 // Away from the centre first.
                 for _ in 0..200 {
@@ -180,8 +180,11 @@ fn gradient_estimates_are_unbiased() {
             // simplex sees the part of c in the plane.
             let mut rng = Pcg64Dxsm::seed_from_u64(23);
             let mut base = BgdParams::default().build(&setup(set.clone(), 1_000_000_000)).unwrap();
-            Base::<(), Point>::obey(&mut base, Order::Widen { range: 8.0, remaining: Some(1_000_000_000) })
-                .unwrap();
+            Base::<(), Point>::apply_order(
+                &mut base,
+                Order::Widen { range: 8.0, remaining: Some(1_000_000_000) },
+            )
+            .unwrap();
             let mean = if d < set.dim() { SLOPE.iter().sum::<f64>() / 4.0 } else { 0.0 };
             let truth: Vec<f64> = SLOPE[..set.dim()].iter().map(|c| c - mean).collect();
             assert_mean(&format!("bgd on a {} at p = {p}", set.kind()), &truth, 100_000, || {
@@ -262,7 +265,8 @@ fn the_clamps_bind_where_they_should() {
         let mut base = ScribleParams::default().build(&setup(set, 5000)).unwrap();
         let edge = horizon / (8.0 * nu * horizon.ln());
         for rho in [1.0, 0.5 * edge, 0.99 * edge, 1.01 * edge, 100.0 * edge] {
-            Base::<(), Point>::obey(&mut base, Order::Widen { range: rho, remaining: Some(5000) }).unwrap();
+            Base::<(), Point>::apply_order(&mut base, Order::Widen { range: rho, remaining: Some(5000) })
+                .unwrap();
             let free = (nu * horizon.ln() / (2.0 * d * d * rho * horizon)).sqrt();
             let expected = if rho < edge { free } else { 1.0 / (4.0 * d * rho) };
             assert!(
@@ -279,7 +283,8 @@ fn the_clamps_bind_where_they_should() {
     let free = |rho: f64| (2.0f64 / 4.5).sqrt() * (rho / horizon).powf(0.25);
     let edge = horizon * (0.5f64 / (2.0f64 / 4.5).sqrt()).powi(4);
     for rho in [1.0, 16.0, 0.99 * edge, 1.01 * edge, 1e6] {
-        Base::<(), Point>::obey(&mut base, Order::Widen { range: rho, remaining: Some(5000) }).unwrap();
+        Base::<(), Point>::apply_order(&mut base, Order::Widen { range: rho, remaining: Some(5000) })
+            .unwrap();
         let delta = if rho < edge { free(rho) } else { 0.5 };
         assert!((base.work.delta / delta - 1.0).abs() < 1e-12, "rho {rho}: {} not {delta}", base.work.delta);
         assert!((base.work.rate / (delta / (2.0 * (rho * horizon).sqrt())) - 1.0).abs() < 1e-12);

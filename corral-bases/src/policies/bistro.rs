@@ -374,15 +374,15 @@ mod tests {
             (base.work.size.length - length).abs() < 1e-12
                 && base.work.size.estimate == base.work.size.length
         );
-        base.obey(Order::Widen { range: 8.0, remaining: Some(5000) }).unwrap();
+        base.apply_order(Order::Widen { range: 8.0, remaining: Some(5000) }).unwrap();
         assert!((base.work.size.length - length / 2.0).abs() < 1e-12);
         assert!((base.work.size.estimate - 4.0 * length).abs() < 1e-12);
         // A range so large that L = K: uniform play.
-        base.obey(Order::Widen { range: 1e6, remaining: Some(5000) }).unwrap();
+        base.apply_order(Order::Widen { range: 1e6, remaining: Some(5000) }).unwrap();
         assert_eq!(base.work.size.length, 3.0);
         // The rounds that are left, also where nobody says how many.
         base.pass(&Context::tabular(0, 3)).unwrap();
-        base.obey(Order::StartOver { range: 1.0, remaining: None }).unwrap();
+        base.apply_order(Order::StartOver { range: 1.0, remaining: None }).unwrap();
         assert_eq!(base.clock.horizon, Some(4999));
     }
 
@@ -396,7 +396,7 @@ mod tests {
             let mut setup = setup(&tables);
             setup.horizon = Some(50);
             let mut base = BistroParams::default().build(&setup).unwrap();
-            base.obey(Order::Widen { range: 8.0, remaining: Some(50) }).unwrap();
+            base.apply_order(Order::Widen { range: 8.0, remaining: Some(50) }).unwrap();
             let state = base.state.clone();
             let x = Context::tabular(1, 3);
             let mut rng = Pcg64Dxsm::seed_from_u64(7);

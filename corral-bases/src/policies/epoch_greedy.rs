@@ -242,7 +242,7 @@ mod tests {
     fn first_explores_as_long_as_the_paper_says_and_then_never() {
         for range in [1.0, 8.0] {
             let mut base = EpochGreedyParams::default().build(&setup(100_000)).unwrap();
-            base.obey(Order::Widen { range, remaining: Some(100_000) }).unwrap();
+            base.apply_order(Order::Widen { range, remaining: Some(100_000) }).unwrap();
             // T0 = T^(2/3) rho^(1/3) sqrt(K ln(T N))
             let t0 = 100_000f64.powf(2.0 / 3.0) * range.cbrt() * (2.0 * 400_000f64.ln()).sqrt();
             assert_eq!(base.explore_first(), t0 as u64);

@@ -341,7 +341,8 @@ mod tests {
             let mut base = Exp4Params { range_change, ..Exp4Params::default() }.build(&tables(8)).unwrap();
             let made = Proposal::with_memo(Arm(0), Memo::one(0.5));
             base.learn(&Context::tabular(0, 3), &made, Feedback::plain(1.0)).unwrap();
-            base.obey(Order::Widen { range: 4.0, remaining: Some(if kept { 999 } else { 1000 }) }).unwrap();
+            base.apply_order(Order::Widen { range: 4.0, remaining: Some(if kept { 999 } else { 1000 }) })
+                .unwrap();
             assert!((base.work.rate - (2.0 * 8f64.ln() / 3000.0).sqrt() / 2.0).abs() < 1e-15);
             assert_eq!(base.state.losses.iter().any(|l| *l > 0.0), kept);
         }

@@ -194,9 +194,9 @@ impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
     }
 
     /// Restarts with the rounds that are left, or keeps what was learned and goes on with the rounds that are left.
-    fn obey(&mut self, order: Order) -> Result {
+    fn apply_order(&mut self, order: Order) -> Result {
         let mut clock = self.clock;
-        if clock.obey(order, self.rule.range_change())? {
+        if clock.apply_order(order, self.rule.range_change())? {
             if self.rule.needs_horizon() && clock.horizon.is_none() {
                 let left = |horizon: u64| horizon.saturating_sub(self.clock.rounds).max(1);
                 clock.horizon = self.clock.horizon.map(left);

@@ -336,7 +336,7 @@ mod tests {
         let truth = [0.9, 0.3, 0.6];
         for p in [1.0, 0.125] {
             let mut base = IltcbParams::default().build(&setup()).unwrap();
-            base.obey(Order::Widen { range: 8.0, remaining: None }).unwrap();
+            base.apply_order(Order::Widen { range: 8.0, remaining: None }).unwrap();
             let mut rng = Pcg64Dxsm::seed_from_u64(9);
             play(&mut base, 131_072, &mut rng);
             let x = Context::tabular(1, 3);

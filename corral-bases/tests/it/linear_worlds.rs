@@ -200,7 +200,7 @@ proptest! {
         let arms = ARMS.iter().map(|n| (*n, "", Setup::arms(3, None)));
         for (name, params, setup) in arms.chain(LINEAR.iter().map(|(n, p)| (*n, *p, contextual.clone()))) {
             let mut base = make(name, params, &setup);
-            base.obey(Order::Widen { range, remaining: None }).unwrap();
+            base.apply_order(Order::Widen { range, remaining: None }).unwrap();
             let x = Context::shared(vec![0.5; setup.context.features], 3);
             let made = base.propose(&x, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
             let fine = (0.0..=1.0).contains(&loss) && weight >= 0.0 && weight <= range * (1.0 + 1e-9);
@@ -216,7 +216,7 @@ fn trace(name: &str, params: &str) -> String {
         setup.context.features = 3;
     }
     let mut base = make(name, params, &setup);
-    base.obey(Order::Widen { range: 2.0, remaining: Some(100) }).unwrap();
+    base.apply_order(Order::Widen { range: 2.0, remaining: Some(100) }).unwrap();
     let mut nature = Pcg64Dxsm::seed_from_u64(7);
     let mut rng = Pcg64Dxsm::seed_from_u64(42);
     let mut arms = String::new();

@@ -18,11 +18,11 @@ fn observe<D>(mut base: Box<dyn Base<Context, D>>, x: &Context) -> (bool, bool) 
         base.pass(x).unwrap();
         changed |= base.save() != before;
     }
-    (base.abilities().heeds_passes, changed)
+    (base.abilities().wants_passes, changed)
 }
 
 #[test]
-fn a_base_heeds_passes_exactly_when_they_change_it() {
+fn a_base_wants_passes_exactly_when_they_change_it() {
     for entry in entries() {
         let mut built = 0;
         for (setup, x) in worlds(Some(500)).into_iter().chain(worlds(None)) {

@@ -29,13 +29,16 @@ fn a_round_allocates_nothing() {
     for set in [Set::Ball { dim: 20 }, Set::Box { dim: 20 }, Set::Simplex { vertices: 20 }] {
         let setup = Setup::new(Space::Points(set.clone()), Some(10_000));
         let mut base = ScribleParams::default().build(&setup).unwrap();
-        Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
+        Base::<(), Point>::apply_order(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) })
+            .unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "scrible on a {}", set.kind());
         let mut base = LinTsPointsParams::default().build(&setup).unwrap();
-        Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
+        Base::<(), Point>::apply_order(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) })
+            .unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "lints-points on a {}", set.kind());
         let mut base = BgdParams::default().build(&setup).unwrap();
-        Base::<(), Point>::obey(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) }).unwrap();
+        Base::<(), Point>::apply_order(&mut base, Order::Widen { range: 2.0, remaining: Some(10_000) })
+            .unwrap();
         assert_eq!(rounds(&mut base, 1000), 0, "bgd on a {}", set.kind());
     }
 }

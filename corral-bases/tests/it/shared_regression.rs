@@ -49,8 +49,8 @@ impl Base<Context, Arm> for Apart {
         self.0.likelihood(x, decision)
     }
     fn share(&mut self, _commons: &mut Commons) {}
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.0.obey(order)
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
+        self.0.apply_order(order)
     }
     fn save(&self) -> Vec<u8> {
         self.0.save()
@@ -182,7 +182,7 @@ fn a_new_range_from_above_restarts_those_that_restart_and_no_others() {
         (Play::new(band(Crediting::Likelihood, true)), Play::new(band(Crediting::Likelihood, false)));
     for play in [&mut together, &mut apart] {
         play.go(50);
-        Base::obey(&mut play.band, Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap();
+        Base::apply_order(&mut play.band, Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap();
         play.flying.clear();
         play.go(300);
     }

@@ -48,8 +48,8 @@ impl<D: Clone + Send> Base<Context, D> for Probe<D> {
     fn abilities(&self) -> Abilities {
         self.base.abilities()
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.base.obey(order)
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
+        self.base.apply_order(order)
     }
     fn save(&self) -> Vec<u8> {
         self.base.save()

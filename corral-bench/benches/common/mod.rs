@@ -43,7 +43,7 @@ impl Base<(), Arm> for Cheap {
     fn likelihood(&self, _x: &(), arm: &Arm) -> Option<(f64, Memo)> {
         Some((f64::from(u8::from(arm.0 == self.0)), Memo::one(1.0)))
     }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {

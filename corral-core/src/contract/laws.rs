@@ -56,7 +56,7 @@ pub(super) fn pass<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>)
     subject.train(&mut *base, 0, LIFE, &mut rng)?;
     for round in LIFE..LIFE + 5 {
         let before = base.save();
-        let heeds = base.abilities().heeds_passes;
+        let heeds = base.abilities().wants_passes;
         base.pass(&subject.context(round)).map_err(|e| format!("pass: {e}"))?;
         if base.save() != before {
             demand(heeds, "its state changed in a pass that it says it does not heed")?;
@@ -204,8 +204,8 @@ fn as_new<X, D: Clone + PartialEq + Debug>(
     order: Order,
 ) -> Finding {
     let mut new = subject.untold()?;
-    base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
-    new.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
+    base.apply_order(order).map_err(|e| format!("{order:?}: {e}"))?;
+    new.apply_order(order).map_err(|e| format!("{order:?}: {e}"))?;
     let (mut rng, mut rng_new) = (subject.tape(9), subject.tape(9));
     for round in LIFE..2 * LIFE {
         let made = subject.play(base, round, &mut rng, |w| subject.ordinary(w))?;
@@ -225,7 +225,7 @@ pub(super) fn widen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>
     subject.train(&mut *base, 0, LIFE, &mut subject.tape(8))?;
     let before = base.save();
     for bad in [f64::NAN, f64::INFINITY, -1.0, 0.0, 0.5] {
-        let refused = base.obey(Order::Widen { range: bad, remaining: Some(10) }).is_err();
+        let refused = base.apply_order(Order::Widen { range: bad, remaining: Some(10) }).is_err();
         demand(refused, format_args!("it accepts the range {bad}"))?;
         demand(base.save() == before, format_args!("the range {bad} is refused, but changed its state"))?;
     }
@@ -236,7 +236,7 @@ pub(super) fn widen<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>
     match subject.on_range {
         OnRange::Restart => as_new(subject, &mut *base, order),
         OnRange::Keep | OnRange::Retune => {
-            base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
+            base.apply_order(order).map_err(|e| format!("{order:?}: {e}"))?;
             let is =
                 subject.decisions(&subject.context(LIFE)).map(|l| all(&*base, &subject.context(LIFE), &l));
             let as_declared = subject.on_range != OnRange::Keep || was == is;

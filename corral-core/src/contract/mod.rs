@@ -12,7 +12,7 @@
 //! #     fn learn(&mut self, _x: &X, _made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
 //! #         feedback.check(f64::MAX).map(drop)
 //! #     }
-//! #     fn obey(&mut self, order: corral_core::Order) -> Result<(), BaseError> {
+//! #     fn apply_order(&mut self, order: corral_core::Order) -> Result<(), BaseError> {
 //! #         order.check().map(drop)
 //! #     }
 //! #     fn save(&self) -> Vec<u8> {

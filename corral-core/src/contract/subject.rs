@@ -113,7 +113,7 @@ impl<'a, X, D> Subject<'a, X, D> {
     pub(super) fn build(&self, rounds: u64) -> Result<Box<dyn Base<X, D>>, String> {
         let mut base = self.untold()?;
         let order = Order::StartOver { range: self.range, remaining: Some(rounds) };
-        base.obey(order).map_err(|e| format!("{order:?}: {e}"))?;
+        base.apply_order(order).map_err(|e| format!("{order:?}: {e}"))?;
         Ok(base)
     }
 

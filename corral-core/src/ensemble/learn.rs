@@ -170,8 +170,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             let remaining = order.remaining().map(|rounds| rounds.max(1)).or(left);
             let range = self.told_range(base);
             let order = Order::new(order.starts_over(), range, remaining);
-            let obeyed = self.attempt(base, Duty::Obey, |band| band.seats[base].obey(order));
-            told += usize::from(obeyed.is_some());
+            let applied = self.attempt(base, Duty::ApplyOrder, |band| band.seats[base].apply_order(order));
+            told += usize::from(applied.is_some());
         }
         self.orders = orders;
         self.orders.clear();

@@ -34,7 +34,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.seats[base].range = self.now.range * 2.0 / share;
         // It is told its range first: if it refuses, nothing has changed.
         let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
-        self.seats[base].obey(order).map_err(|why| EnsembleError::Base { base, why })?;
+        self.seats[base].apply_order(order).map_err(|why| EnsembleError::Base { base, why })?;
         self.seats[base].tally.restarts = 0;
         self.orders.clear();
         self.orders.extend_from_slice(self.master.admit(share)?);
@@ -55,7 +55,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let order = Order::Widen { range, remaining: self.remaining() };
         let seat = &mut self.seats[base];
         let before = seat.save();
-        if let Err(why) = seat.load(state).and_then(|()| seat.obey(order)) {
+        if let Err(why) = seat.load(state).and_then(|()| seat.apply_order(order)) {
             let _ = seat.load(&before);
             return Err(EnsembleError::Base { base, why });
         }
@@ -77,7 +77,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let old = self.seats[base].replace(new);
         self.note_ways(base);
         let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
-        if let Err(why) = self.seats[base].obey(order) {
+        if let Err(why) = self.seats[base].apply_order(order) {
             drop(self.seats[base].replace(old));
             return Err(EnsembleError::Base { base, why });
         }
@@ -114,8 +114,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.deliver_orders();
         if wider && self.seats[base].weighted {
             let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
-            if let Err(error) = self.seats[base].obey(order) {
-                self.bench(base, Duty::Obey, &error);
+            if let Err(error) = self.seats[base].apply_order(order) {
+                self.bench(base, Duty::ApplyOrder, &error);
                 return Err(EnsembleError::Base { base, why: error });
             }
         }

@@ -67,7 +67,7 @@ const SPARE: usize = 64;
 /// #         Ok(Proposal::new(Arm(self.0)))
 /// #     }
 /// #     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-/// #     fn obey(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
+/// #     fn apply_order(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }
 /// #     fn save(&self) -> Vec<u8> { Vec::new() }
 /// #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
 /// # }
@@ -350,7 +350,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             return Ok(());
         }
         let order = Order::Widen { range: seat.range, remaining: self.remaining() };
-        self.seats[base].obey(order)
+        self.seats[base].apply_order(order)
     }
 
     /// The first range of a base: the master's, or rho_1 = 2M where it knows none, and ranges multiply.
@@ -359,7 +359,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         // rho_1 = 2M                                                                       Algorithm 1, line 1
         self.seats[base].range = self.master.range(base).unwrap_or(unknown);
         let order = Order::new(over, self.told_range(base), self.remaining());
-        self.seats[base].obey(order)
+        self.seats[base].apply_order(order)
     }
 
     /// The largest weight that a base is told to expect: 1 where it learns without weights.
@@ -421,7 +421,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     fn survey(&mut self) {
         self.heeding.clear();
         for base in 0..self.seats.len() {
-            if self.note_ways(base).heeds_passes {
+            if self.note_ways(base).wants_passes {
                 self.heeding.push(base as u32);
             }
         }

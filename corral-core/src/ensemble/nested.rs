@@ -93,11 +93,11 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 
     fn abilities(&self) -> Abilities {
         let learns = self.params.feed == Feed::Everyone && self.seats.iter().any(|seat| seat.listens);
-        Abilities { heeds_passes: !self.heeding.is_empty(), learns_from_others: learns }
+        Abilities { wants_passes: !self.heeding.is_empty(), learns_from_others: learns }
     }
 
     /// A wider range is a new game for the master, which starts over; the bases say by themselves what it is for them.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         let (range, remaining) = (order.check()?.range(), order.remaining());
         self.master.start_over(range, remaining).map_err(EnsembleError::from)?;
         self.now.range = range;
@@ -107,7 +107,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         self.now.benched.clear();
         self.seats.iter_mut().for_each(|seat| seat.benched = false);
         for base in 0..self.seats.len() {
-            self.attempt(base, Duty::Obey, |band| band.first_range(base, order.starts_over()));
+            self.attempt(base, Duty::ApplyOrder, |band| band.first_range(base, order.starts_over()));
         }
         self.survey();
         Ok(())

@@ -137,10 +137,10 @@ impl<X: ?Sized, D> Seat<X, D> {
     }
 
     /// An order makes a new instance: what was asked of the old one is not told to the new one.
-    pub fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    pub fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.epoch += 1;
         self.tally.restarts += 1;
-        guarded(|| self.base.obey(order))
+        guarded(|| self.base.apply_order(order))
     }
 
     /// The state; empty where the base cannot tell it, which [`load`](Seat::load) then refuses.

@@ -203,7 +203,7 @@ impl<X: ?Sized> Base<X, Arm> for Soft {
         let q = self.q.get(arm.index()).copied().unwrap_or(0.0);
         Some((q, Memo::one(q)))
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         *self = Self { range: order.check()?.range(), ..Self::new(self.q.len(), self.rate) };
         Ok(())
     }
@@ -286,9 +286,9 @@ impl<X: ?Sized> Base<X, Arm> for Constant {
         self.frank.then(|| (f64::from(u8::from(arm.0 == self.arm)), Memo::one(f64::from(self.arm))))
     }
     fn abilities(&self) -> Abilities {
-        Abilities { heeds_passes: true, learns_from_others: self.listens }
+        Abilities { wants_passes: true, learns_from_others: self.listens }
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.diary.note(Note::Ranged(order.range()));
         Ok(())
     }
@@ -308,7 +308,7 @@ pub enum In {
     Learn,
     Pass,
     Likelihood,
-    Obey,
+    ApplyOrder,
     Save,
 }
 
@@ -376,11 +376,11 @@ impl<X: ?Sized> Base<X, Arm> for Faulty {
         }
     }
     fn abilities(&self) -> Abilities {
-        Abilities { heeds_passes: true, learns_from_others: true }
+        Abilities { wants_passes: true, learns_from_others: true }
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
-        self.due(In::Obey)?;
-        Base::<X, Arm>::obey(&mut self.inner, order)
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
+        self.due(In::ApplyOrder)?;
+        Base::<X, Arm>::apply_order(&mut self.inner, order)
     }
     fn save(&self) -> Vec<u8> {
         if self.fails_in == In::Save {

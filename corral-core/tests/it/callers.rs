@@ -340,7 +340,7 @@ impl Base<Context, Arm> for Kept {
     fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
         Base::<Context, Arm>::learn(&mut self.0, x, made, feedback)
     }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {

@@ -96,7 +96,7 @@ impl Base<Context, Arm> for Crooked {
         Ok(())
     }
     fn abilities(&self) -> Abilities {
-        Abilities { heeds_passes: self.vice != Vice::HiddenCounter, learns_from_others: false }
+        Abilities { wants_passes: self.vice != Vice::HiddenCounter, learns_from_others: false }
     }
     fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
         let (q, memo) = self.inner.likelihood(x, arm)?;
@@ -106,10 +106,10 @@ impl Base<Context, Arm> for Crooked {
             _ => Some((q, memo)),
         }
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         let anything = self.vice == Vice::AcceptsAnyRange && order.check().is_err();
         let order = if anything { Order::Widen { range: 1.0, remaining: None } } else { order };
-        Base::<Context, Arm>::obey(&mut self.inner, order)?;
+        Base::<Context, Arm>::apply_order(&mut self.inner, order)?;
         self.rounds = 0;
         if self.vice != Vice::RemembersAfterRestart {
             self.kept = 0.0;
@@ -218,9 +218,9 @@ fn a_base_that_keeps_may_say_so() {
         fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
             self.0.likelihood(x, arm)
         }
-        fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+        fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
             if order.starts_over() {
-                Base::<Context, Arm>::obey(&mut self.0, order)
+                Base::<Context, Arm>::apply_order(&mut self.0, order)
             } else {
                 order.check().map(drop)
             }

@@ -360,7 +360,7 @@ fn credit_is_unbiased_in_the_code() {
         fn likelihood(&self, _: &Context, arm: &Arm) -> Option<(f64, corral_core::Memo)> {
             Some((self.0[arm.index()], corral_core::Memo::empty()))
         }
-        fn obey(&mut self, _: Order) -> Result<(), corral_core::BaseError> {
+        fn apply_order(&mut self, _: Order) -> Result<(), corral_core::BaseError> {
             Ok(())
         }
         fn save(&self) -> Vec<u8> {
@@ -475,7 +475,7 @@ fn a_base_that_fails_is_benched_in_whatever_it_does() {
 fn a_base_that_fails_when_its_range_grows_is_benched() {
     quiet_fixtures();
     for how in [How::Error, How::Panic] {
-        let mut band = faulty_band(In::Obey, how, 1, EnsembleParams::default());
+        let mut band = faulty_band(In::ApplyOrder, how, 1, EnsembleParams::default());
         let mut rng = generator(12);
         let mut outcomes = Vec::new();
         for _ in 0..400 {
@@ -484,11 +484,11 @@ fn a_base_that_fails_when_its_range_grows_is_benched() {
             outcomes.push(band.learn(&plain(), ticket, cost).unwrap());
         }
         assert_eq!(band.benched().len(), 1);
-        assert_eq!(band.benched()[0].during, Duty::Obey);
+        assert_eq!(band.benched()[0].during, Duty::ApplyOrder);
         assert!(outcomes.iter().any(|o| o.benched == [1]));
     }
     // At construction it is an error: nothing has begun.
-    let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Faulty::new(In::Obey, How::Error, 0))];
+    let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Faulty::new(In::ApplyOrder, How::Error, 0))];
     let refused = Band::new(Toy::new(1, 0.1), bases);
     assert!(matches!(refused, Err(EnsembleError::Base { base: 0, .. })));
 }

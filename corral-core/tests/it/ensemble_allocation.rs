@@ -31,7 +31,7 @@ impl Base<Context, Point> for Walker {
     fn learn(&mut self, _: &Context, made: &Proposal<Point>, _: Feedback) -> Result<(), BaseError> {
         if made.memo.numbers() == made.decision.coordinates() { Ok(()) } else { Err(BaseError::Loss(0.0)) }
     }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -78,7 +78,7 @@ impl Base<Context, Arm> for Always {
     fn abilities(&self) -> Abilities {
         Abilities::OWN
     }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {

@@ -72,7 +72,7 @@ fn an_ensemble_of_one_ensemble_is_that_ensemble() {
         let band =
             || Band::with_params(Toy::new(3, 0.1), (0..3).map(|_| Soft::boxed(4, 0.1)).collect(), params);
         let mut alone = band().unwrap();
-        alone.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
+        alone.apply_order(Order::Widen { range: 2.0, remaining: None }).unwrap();
         let mut around = Band::new(Toy::new(1, 0.1), vec![Box::new(band().unwrap())]).unwrap();
         for t in 0..300u64 {
             let (mut a, mut b) = (generator(t), generator(t));
@@ -150,8 +150,8 @@ fn a_new_range_from_above_starts_everything_over() {
     }
     let mut fresh = build();
     let outstanding = used.propose(&x(), &mut rng).unwrap();
-    used.obey(Order::Widen { range: 8.0, remaining: Some(300) }).unwrap();
-    fresh.obey(Order::Widen { range: 8.0, remaining: Some(300) }).unwrap();
+    used.apply_order(Order::Widen { range: 8.0, remaining: Some(300) }).unwrap();
+    fresh.apply_order(Order::Widen { range: 8.0, remaining: Some(300) }).unwrap();
     assert_eq!(used.probabilities(), fresh.probabilities());
     for base in 0..3 {
         let saved = |band: &Ensemble<Context, Arm, Corral>| band.base(base).unwrap().save();
@@ -164,7 +164,7 @@ fn a_new_range_from_above_starts_everything_over() {
     }
     for bad in [f64::NAN, 0.5, f64::INFINITY] {
         let before = used.save();
-        assert!(used.obey(Order::Widen { range: bad, remaining: None }).is_err());
+        assert!(used.apply_order(Order::Widen { range: bad, remaining: None }).is_err());
         assert_eq!(used.save(), before);
     }
 }
@@ -297,7 +297,7 @@ impl Base<Context, Arm> for Dull {
     fn likelihood(&self, _: &Context, arm: &Arm) -> Option<(f64, Memo)> {
         Some((if self.proposal == Ok(*arm) { 1.0 } else { self.others }, Memo::empty()))
     }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {

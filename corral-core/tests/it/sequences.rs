@@ -131,7 +131,7 @@ proptest! {
                     }
                 }
                 Call::StartOver(range) => {
-                    let done = band.obey(Order::Widen { range, remaining: Some(50) }).is_ok();
+                    let done = band.apply_order(Order::Widen { range, remaining: Some(50) }).is_ok();
                     prop_assert_eq!(done, range >= 1.0 && range.is_finite());
                     if done {
                         outer = range;

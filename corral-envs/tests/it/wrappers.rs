@@ -33,7 +33,7 @@ impl Base<Context, Arm> for Stubborn {
         }
         Ok(())
     }
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.ranges.push((order.range(), order.remaining()));
         Ok(())
     }

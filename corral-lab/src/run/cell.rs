@@ -81,7 +81,7 @@ trait Plays<D> {
     fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Self::Made, End>;
     fn decision(made: &Self::Made) -> &D;
     fn learn(&mut self, x: &Context, made: Self::Made, feedback: Feedback) -> Result<(), End>;
-    fn obey(&mut self, order: Order) -> Result<(), End>;
+    fn apply_order(&mut self, order: Order) -> Result<(), End>;
     fn band(&self) -> Option<&Band<D>>;
 }
 
@@ -109,8 +109,8 @@ impl<D: Decision> Plays<D> for Alone<'_, D> {
         }
         Ok(())
     }
-    fn obey(&mut self, order: Order) -> Result<(), End> {
-        Ok(self.base.obey(order)?)
+    fn apply_order(&mut self, order: Order) -> Result<(), End> {
+        Ok(self.base.apply_order(order)?)
     }
     fn band(&self) -> Option<&Band<D>> {
         None
@@ -130,8 +130,8 @@ impl<D: Decision> Plays<D> for Band<D> {
         Band::learn(self, x, made, feedback)?;
         Ok(())
     }
-    fn obey(&mut self, order: Order) -> Result<(), End> {
-        Ok(Base::obey(self, order)?)
+    fn apply_order(&mut self, order: Order) -> Result<(), End> {
+        Ok(Base::apply_order(self, order)?)
     }
     fn band(&self) -> Option<&Band<D>> {
         Some(self)
@@ -180,7 +180,8 @@ impl Run<'_> {
                 let new_range = env.range();
                 if new_range != range {
                     range = new_range;
-                    learner.obey(Order::Widen { range, remaining: Some(self.cell.rounds - (t - 1)) })?;
+                    learner
+                        .apply_order(Order::Widen { range, remaining: Some(self.cell.rounds - (t - 1)) })?;
                 }
                 match env.next(&mut world_rng) {
                     // Data may end before the horizon: the learner is judged by the rounds there were.

@@ -73,7 +73,7 @@ where
     for t in 0..rounds {
         if world.range() != range {
             range = world.range();
-            learner.obey(Order::Widen { range, remaining: Some(rounds - t) }).expect("range");
+            learner.apply_order(Order::Widen { range, remaining: Some(rounds - t) }).expect("range");
         }
         world.next(&mut world_rng).expect("endless");
         learner.propose_into(world.context(), &mut rng, &mut made).expect("proposal");

@@ -319,7 +319,7 @@ unsafe extern "C" fn learns_from_others<B: Plugin>(instance: *mut c_void) -> u32
 
 unsafe extern "C" fn heeds_passes<B: Plugin>(instance: *mut c_void) -> u32 {
     // SAFETY: the host keeps the rules of the table.
-    unsafe { answer::<B>(instance, true, |base| base.abilities().heeds_passes) }
+    unsafe { answer::<B>(instance, true, |base| base.abilities().wants_passes) }
 }
 
 /// Yes or no; `otherwise` where the base panics.
@@ -363,7 +363,7 @@ unsafe extern "C" fn rerange<B: Plugin>(
                 let _ = catch(|| drop(broken));
                 (i.snapshot, i.made) = (None, Proposal::new(B::Decision::default()));
             }
-            told(error, i.base.obey(Order::Widen { range, remaining }))
+            told(error, i.base.apply_order(Order::Widen { range, remaining }))
         })
     };
     if status != CORRAL_OK && poisoned.is_some() {

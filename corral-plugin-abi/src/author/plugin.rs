@@ -54,7 +54,7 @@ pub(crate) fn kind_of(code: u32) -> Option<Kind> {
 ///         Ok(Proposal::new(self.arm))
 ///     }
 ///     fn learn(&mut self, _: &X, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
-///     fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+///     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
 ///         order.check().map(|_| ())
 ///     }
 ///     fn save(&self) -> Vec<u8> { snapshot::seal("stubborn", 1, &self.arm) }

@@ -406,14 +406,14 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         // SAFETY: a checked table and our instance.
         let says = |f: unsafe extern "C" fn(*mut c_void) -> u32| kept(|| unsafe { f(self.instance) });
         Abilities {
-            heeds_passes: calls.pass.is_some() && calls.heeds_passes.is_none_or(|f| says(f) != 0),
+            wants_passes: calls.pass.is_some() && calls.heeds_passes.is_none_or(|f| says(f) != 0),
             learns_from_others: calls.learns_from_others.is_some_and(|f| says(f) == 1),
         }
     }
 
     /// The table has one entry for ranges, and there each base does as it likes. To start over is to begin with a new
     /// instance.
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         let (range, remaining) = (order.check()?.range(), order.remaining());
         if order.starts_over() {
             let setup = Setup { horizon: remaining, ..self.setup.clone() };

@@ -343,9 +343,9 @@ fn lived(library: &Path, policy: &Policy) -> Result<(), String> {
     let state = base.save();
     base.pass(&x).map_err(failed)?;
     base.load(&state).map_err(failed)?;
-    base.obey(Order::Widen { range: 2.0, remaining: None }).map_err(failed)?;
+    base.apply_order(Order::Widen { range: 2.0, remaining: None }).map_err(failed)?;
     base.propose(&x, &mut rng).map_err(failed)?;
-    base.obey(Order::StartOver { range: 2.0, remaining: None }).map_err(failed)?;
+    base.apply_order(Order::StartOver { range: 2.0, remaining: None }).map_err(failed)?;
     base.propose(&x, &mut rng).map_err(failed)?;
     Ok(())
 }

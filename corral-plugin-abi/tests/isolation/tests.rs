@@ -65,8 +65,8 @@ fn the_same_run_bit_for_bit() {
     }
     let framed: Vec<u8> = snapshot::open("plugin base draws version 0.1.0", 1, &other.save()).unwrap();
     assert_eq!(framed, linked.save());
-    other.obey(Order::Widen { range: 3.0, remaining: Some(10) }).unwrap();
-    linked.obey(Order::Widen { range: 3.0, remaining: Some(10) }).unwrap();
+    other.apply_order(Order::Widen { range: 3.0, remaining: Some(10) }).unwrap();
+    linked.apply_order(Order::Widen { range: 3.0, remaining: Some(10) }).unwrap();
     let framed: Vec<u8> = snapshot::open("plugin base draws version 0.1.0", 1, &other.save()).unwrap();
     assert_eq!(framed, linked.save());
 }
@@ -116,7 +116,7 @@ fn a_panic_is_an_error_and_the_process_lives() {
     }
     let told = base.propose(&x, &mut rng).unwrap_err().to_string();
     assert!(told.starts_with("faulty: propose: panicked: fault in round 2 at "), "{told}");
-    base.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
+    base.apply_order(Order::Widen { range: 2.0, remaining: None }).unwrap();
     base.propose(&x, &mut rng).unwrap();
     let refused = loaded.build("faulty", "fault = 'create'", &world(3, 0)).unwrap_err().to_string();
     assert!(refused.starts_with("faulty: create: panicked: fault in create at "), "{refused}");
@@ -135,7 +135,7 @@ fn a_plugin_that_aborts_on_panic_is_survived() {
     );
     assert_eq!(base.pass(&x).unwrap_err(), told, "and stays so");
     assert!(base.save().is_empty());
-    assert!(base.obey(Order::Widen { range: 2.0, remaining: None }).is_err());
+    assert!(base.apply_order(Order::Widen { range: 2.0, remaining: None }).is_err());
 }
 
 fn what_kills_a_process_does_not_kill_the_host() {

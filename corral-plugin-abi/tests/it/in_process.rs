@@ -70,8 +70,8 @@ fn a_base_behind_the_table_gives_the_same_run() {
         crate::draws::Draws::build(crate::draws::DrawsParams { epsilon: 0.5, step: 0.1 }, &setup).unwrap();
     let mut behind = foreign::<crate::draws::Draws>("epsilon = 0.5", &setup).unwrap();
     same_run(&mut native, &mut behind, features(7, 4), 100);
-    Base::<Context, Arm>::obey(&mut native, Order::Widen { range: 4.0, remaining: None }).unwrap();
-    behind.obey(Order::Widen { range: 4.0, remaining: None }).unwrap();
+    Base::<Context, Arm>::apply_order(&mut native, Order::Widen { range: 4.0, remaining: None }).unwrap();
+    behind.apply_order(Order::Widen { range: 4.0, remaining: None }).unwrap();
     same_run(&mut native, &mut behind, features(7, 4), 20);
 }
 
@@ -110,7 +110,7 @@ impl Base<Context, Arm> for Witness {
     fn learn(&mut self, x: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
         if *x == self.0 { Ok(()) } else { Err(BaseError::Failed("another context".into())) }
     }
-    fn obey(&mut self, _: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
     fn save(&self) -> Vec<u8> {
@@ -243,7 +243,7 @@ fn a_panic_is_an_error_with_its_text_and_place() {
     told(faulty("propose").propose(&x, &mut rng).unwrap_err(), "propose");
     told(faulty("learn").learn(&x, &made, Feedback::plain(0.5)).unwrap_err(), "learn");
     told(faulty("pass").pass(&x).unwrap_err(), "pass");
-    told(faulty("rerange").obey(Order::Widen { range: 2.0, remaining: None }).unwrap_err(), "rerange");
+    told(faulty("rerange").apply_order(Order::Widen { range: 2.0, remaining: None }).unwrap_err(), "rerange");
     let state = faulty("").save();
     told(faulty("load").load(&state).unwrap_err(), "load");
     drop(faulty("drop"));
@@ -272,7 +272,7 @@ fn a_base_that_panicked_is_unusable_until_its_range_changes() {
     let again = base.propose(&x, &mut rng).unwrap_err().to_string();
     assert!(again.contains("unusable since it panicked (fault in round 2 at "), "{again}");
     assert!(base.pass(&x).is_err());
-    base.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
+    base.apply_order(Order::Widen { range: 2.0, remaining: None }).unwrap();
     for _ in 0..2 {
         base.propose(&x, &mut rng).unwrap();
     }

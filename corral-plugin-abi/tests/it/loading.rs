@@ -245,7 +245,7 @@ fn a_panic_in_a_plugin_is_an_error_with_text_and_place() {
     base.propose(&x, &mut rng).unwrap();
     base.propose(&x, &mut rng).unwrap_err();
     assert!(base.propose(&x, &mut rng).unwrap_err().to_string().contains("unusable since it panicked"));
-    base.obey(Order::Widen { range: 2.0, remaining: None }).unwrap();
+    base.apply_order(Order::Widen { range: 2.0, remaining: None }).unwrap();
     base.propose(&x, &mut rng).unwrap();
 }
 

@@ -152,14 +152,14 @@ impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
         }
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         let order = order.check()?;
         *self.fault.get_mut() = None;
         if order.starts_over() {
             // The base is built again: that may take as long as it did at first.
             self.home.get_mut().limit(Limit::start(&self.isolation));
         }
-        let told = self.tell(&Call::Obey(order));
+        let told = self.tell(&Call::ApplyOrder(order));
         self.home.get_mut().limit(Limit::call(&self.isolation));
         told
     }

@@ -146,7 +146,7 @@ fn serve_base<D: Crosses>(wire: &RefCell<Wire>, mut base: Box<dyn Base<Context, 
             Call::Pass(x) => base.pass(&x).map(done),
             Call::Likelihood(x, decision) => Ok(Answer::Likelihood(base.likelihood(&x, &decision))),
             Call::Abilities => Ok(Answer::Abilities(base.abilities())),
-            Call::Obey(order) => base.obey(order).map(done),
+            Call::ApplyOrder(order) => base.apply_order(order).map(done),
             Call::Save => Ok(Answer::Saved(base.save())),
             Call::Load(state) => base.load(&state).map(done),
         };

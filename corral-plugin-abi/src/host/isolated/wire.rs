@@ -41,7 +41,7 @@ pub(super) enum Call<'a, D: Clone> {
     Pass(Cow<'a, Context>),
     Likelihood(Cow<'a, Context>, Cow<'a, D>),
     Abilities,
-    Obey(Order),
+    ApplyOrder(Order),
     Save,
     Load(Cow<'a, [u8]>),
 }

@@ -159,7 +159,7 @@ impl<X: ?Sized> Base<X, Point> for Zooming {
         Abilities::OWN
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), BaseError> {
+    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.state = State::new(order.check()?.range(), order.remaining().or(self.horizon));
         Ok(())
     }
