@@ -4,8 +4,8 @@ pub(crate) use corral_core::masters::RegretBound;
 pub(crate) use corral_core::params::{Bounds, Params};
 pub(crate) use corral_core::registry::Kind;
 pub(crate) use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Point, Proposal, Rng, Set,
-    Setup, SnapshotError, require, sample_index, uniform,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, Feedback, Memo, Order, ParamError, Point, Proposal,
+    Rng, Set, Setup, SnapshotError, require, sample_index, uniform,
 };
 pub(crate) use serde::{Deserialize, Serialize};
 

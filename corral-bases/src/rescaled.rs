@@ -13,7 +13,7 @@
 //! Under a master that asks only the base that it follows, `pass` draws the decision by a generator that was seeded
 //! from the last proposal's, so that runs stay reproducible. In a spec every base, plugins too, takes `rescaled = true`.
 
-use corral_core::{Abilities, Base, BaseError, Feedback, Memo, Order, Proposal, Rng, snapshot};
+use corral_core::{Abilities, Base, BaseError, BaseExtra, Feedback, Memo, Order, Proposal, Rng, snapshot};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -39,11 +39,6 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Rescaled<B> {
         self.base.propose(x, rng)
     }
 
-    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
-        self.spare = Pcg64Dxsm::seed_from_u64(rng.next_u64());
-        self.base.propose_into(x, rng, made)
-    }
-
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         let estimate = feedback.check(self.range)?.estimate();
         // A weight may exceed the range by its rounding.
@@ -60,7 +55,7 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Rescaled<B> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: true, learns_from_others: false }
+        Abilities::default()
     }
 
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
@@ -80,6 +75,17 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Rescaled<B> {
         self.base.load(&base)?;
         (self.range, self.spare) = (range, spare);
         Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
+        Some(self)
+    }
+}
+
+impl<X: ?Sized, D, B: Base<X, D>> BaseExtra<X, D> for Rescaled<B> {
+    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
+        self.spare = Pcg64Dxsm::seed_from_u64(rng.next_u64());
+        made.refill(&mut self.base, x, rng)
     }
 }
 

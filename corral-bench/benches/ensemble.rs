@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use common::Cheap;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Credit, Crediting,
-    Ensemble, EnsembleParams, Feed, Feedback, Horizon, Master, Memo, Order, Proposal, Rng, Setup, uniform,
+    Arm, Base, BaseExtra, Context, ContextShape, Corral, CorralParams, Credit, Crediting, Ensemble,
+    EnsembleParams, Feed, Feedback, Horizon, Master, Proposal, Setup, forward, uniform,
 };
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
@@ -33,14 +33,14 @@ fn round(band: &mut Band, rng: &mut Pcg64Dxsm) {
 
 /// The same round of the master alone.
 fn master_round(master: &mut Corral, rng: &mut Pcg64Dxsm) {
-    let base = master.sample(rng);
+    let base = master.draw(rng).0;
     let weight = 1.0 / master.probabilities()[base];
     black_box(master.update(1.0, Credit::Chosen { base, weight }).expect("the loss is good"));
 }
 
 /// One round of the ensemble as a learner that a runner drives: proposals into a room that is used again.
 fn driven_round(band: &mut Band, room: &mut Proposal<Arm>, rng: &mut Pcg64Dxsm) {
-    band.propose_into(&(), rng, room).expect("the bases never fail");
+    room.refill(band, &(), rng).expect("the bases never fail");
     Base::learn(band, &(), room, Feedback::plain(1.0)).expect("the loss is good");
 }
 
@@ -96,26 +96,9 @@ fn rules(c: &mut Criterion) {
 struct Apart(Box<dyn Base<Context, Arm>>);
 
 impl Base<Context, Arm> for Apart {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.0.propose(x, rng)
-    }
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        self.0.learn(x, made, feedback)
-    }
-    fn abilities(&self) -> Abilities {
-        Abilities::MODEL
-    }
-    fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
-        self.0.likelihood(x, arm)
-    }
-    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
-        self.0.apply_order(order)
-    }
-    fn save(&self) -> Vec<u8> {
-        self.0.save()
-    }
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.0.load(state)
+    forward!(Base<Context, Arm>: self => self.0, except extra);
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        None
     }
 }
 

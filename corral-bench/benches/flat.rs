@@ -27,7 +27,7 @@ impl Game {
         // So that probabilities differ, and there are clusters.
         let rounds = if game.corral.is_flat() { 200_000 } else { 200_000 / bases };
         for _ in 0..rounds {
-            let base = game.corral.sample(&mut game.rng);
+            let base = game.corral.draw(&mut game.rng).0;
             let worse = 0.2 + 0.6 * base as f64 / bases as f64;
             let loss = if uniform(&mut game.rng) < worse { 1.0 } else { 0.0 };
             game.learn(base, loss);
@@ -42,7 +42,7 @@ impl Game {
 
     /// A whole round of the master: sample, and update with a loss of 1.
     fn round(&mut self) -> usize {
-        let base = self.corral.sample(&mut self.rng);
+        let base = self.corral.draw(&mut self.rng).0;
         self.learn(base, 1.0)
     }
 }

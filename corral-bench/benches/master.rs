@@ -33,7 +33,7 @@ impl Game {
 
     /// A whole round of the master: sample, update with loss 1.
     fn round(&mut self) -> usize {
-        let base = self.corral.sample(&mut self.rng);
+        let base = self.corral.draw(&mut self.rng).0;
         let weight = 1.0 / self.corral.probability(base);
         self.corral.update(1.0, Credit::Chosen { base, weight }).expect("the credit is valid").len()
     }
@@ -69,7 +69,7 @@ fn shared(c: &mut Criterion) {
         let mut weights = vec![0.0; m];
         group.bench_function(BenchmarkId::from_parameter(m), |b| {
             b.iter(|| {
-                let base = game.corral.sample(&mut game.rng);
+                let base = game.corral.draw(&mut game.rng).0;
                 // Every second base proposed the same decision.
                 let same: f64 = game.corral.probabilities().iter().skip(base % 2).step_by(2).sum();
                 for (i, w) in weights.iter_mut().enumerate() {
@@ -88,7 +88,7 @@ fn samples(c: &mut Criterion) {
     for m in SIZES {
         let mut game = Game::new(m);
         group
-            .bench_function(BenchmarkId::from_parameter(m), |b| b.iter(|| game.corral.sample(&mut game.rng)));
+            .bench_function(BenchmarkId::from_parameter(m), |b| b.iter(|| game.corral.draw(&mut game.rng).0));
     }
     group.finish();
 }

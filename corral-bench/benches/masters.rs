@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use corral_core::masters::{self, CorralProgram, CorralSpec, MasterSetup};
-use corral_core::{Credit, Master};
+use corral_core::{Credit, Master, draw_base};
 use criterion::{BenchmarkId, Criterion, criterion_group};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -40,7 +40,7 @@ impl Game {
 
     /// A whole round: sample, then update with a loss that differs from base to base and from round to round.
     fn round(&mut self) -> usize {
-        let base = self.master.sample(&mut self.rng);
+        let base = draw_base(&mut self.master, &mut self.rng).0;
         let weight = 1.0 / self.master.probabilities()[base];
         self.round += 1;
         let loss = 0.3 + 0.4 * ((self.round * 7 + base as u64 * 3) % 11) as f64 / 11.0;

@@ -70,7 +70,7 @@ fn batch<B: Base<Context, Arm> + ?Sized>(base: &mut B, x: &Context, rng: &mut Pc
     let mut made = Proposal::default();
     let start = Instant::now();
     for _ in 0..calls {
-        base.propose_into(black_box(x), rng, &mut made).expect("the base never fails");
+        made.refill(base, black_box(x), rng).expect("the base never fails");
         black_box(&mut made);
     }
     start.elapsed().as_nanos() as f64 / f64::from(calls)
@@ -97,11 +97,11 @@ fn main() {
     group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
     let mut made = Proposal::default();
     group.bench_function("native", |b| {
-        b.iter(|| linked.propose_into(black_box(&x), &mut rng, &mut made).expect("the base never fails"));
+        b.iter(|| made.refill(&mut linked, black_box(&x), &mut rng).expect("the base never fails"));
     });
     for (name, base) in &mut homes {
         group.bench_function(*name, |b| {
-            b.iter(|| base.propose_into(black_box(&x), &mut rng, &mut made).expect("the base never fails"));
+            b.iter(|| made.refill(&mut **base, black_box(&x), &mut rng).expect("the base never fails"));
         });
     }
     group.finish();

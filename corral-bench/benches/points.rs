@@ -15,7 +15,7 @@ fn setup(set: Set) -> Setup {
 
 /// A round: a proposal into the same room, and its loss.
 fn round(base: &mut dyn Base<(), Point>, rng: &mut Pcg64Dxsm, made: &mut Proposal<Point>) {
-    if base.propose_into(&(), rng, made).is_ok() {
+    if made.refill(base, &(), rng).is_ok() {
         let loss = 0.5 + 0.3 * made.decision.0[0];
         let _ = black_box(base.learn(&(), made, Feedback::plain(loss.clamp(0.0, 1.0))));
     }

@@ -87,18 +87,8 @@ pub trait Base<X: ?Sized, D>: Send {
     /// The context does not fit this base, or its state cannot produce a decision.
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError>;
 
-    /// As [`propose`](Base::propose), into a proposal whose room is used again: bases over points override this to
-    /// spare the allocation of a round. `made` may hold anything before, and is only meaningful after `Ok`.
-    ///
-    /// # Errors
-    /// As [`propose`](Base::propose).
-    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
-        *made = self.propose(x, rng)?;
-        Ok(())
-    }
-
     /// Learns what the decision `made` cost. `made` is what `propose` returned, or, when the base learns from others,
-    /// their decision with this base's [`memo`](Base::memo) of it.
+    /// their decision with the memo of its [`likelihood`](Base::likelihood), where [`wants_memo`](Abilities::wants_memo).
     ///
     /// # Errors
     /// The feedback or the proposal cannot be this base's.
@@ -119,26 +109,9 @@ pub trait Base<X: ?Sized, D>: Send {
         None
     }
 
-    /// The memo that a proposal of `decision` would carry, for a base that learns from others: bases that need none say so
-    /// here, and are spared the [`likelihood`](Base::likelihood).
-    fn memo(&self, x: &X, decision: &D) -> Memo {
-        self.likelihood(x, decision).map(|(_, memo)| memo).unwrap_or_default()
-    }
-
     /// What the base can do beyond the required methods; asked when an ensemble is built, loaded or gives an order.
     fn abilities(&self) -> Abilities {
         Abilities::default()
-    }
-
-    /// An ensemble with [`Feed::Everyone`](crate::Feed::Everyone) introduces its bases to each other, before their first
-    /// round: all that learn from others will learn the same losses in the same order, each with weight 1, until they
-    /// are benched for good, restart together and are loaded together. Bases that would keep the same model of these
-    /// losses may keep it once. What a base proposes and saves must not depend on it.
-    fn share(&mut self, _commons: &mut Commons) {}
-
-    /// The bases that are benched inside this one, where it is an ensemble itself.
-    fn benched(&self) -> Vec<Benched> {
-        Vec::new()
     }
 
     /// Does what the master orders. On [`Order::Widen`] each base says whether it starts over, re-tunes or keeps; after
@@ -156,47 +129,66 @@ pub trait Base<X: ?Sized, D>: Send {
     /// # Errors
     /// The snapshot is damaged, of another algorithm or version, or does not fit this base's parameters.
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
+
+    /// What only an ensemble asks, and what spares an allocation: `Some(self)` of a base that is a [`BaseExtra`] too.
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
+        None
+    }
+}
+
+/// What a base may have beyond [`Base`], and says by [`extra`](Base::extra).
+pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
+    /// As [`propose`](Base::propose), into a proposal whose buffers are used again: bases over points write this to spare the
+    /// allocation of a round. `made` may hold anything before, and is only meaningful after `Ok`.
+    ///
+    /// # Errors
+    /// As [`propose`](Base::propose).
+    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
+        *made = self.propose(x, rng)?;
+        Ok(())
+    }
+
+    /// An ensemble with [`Feed::Everyone`](crate::Feed::Everyone) introduces its bases to each other, before their first
+    /// round: all that learn from others will learn the same losses in the same order, each with weight 1, until they
+    /// are benched for good, restart together and are loaded together. Bases that would keep the same model of these
+    /// losses may keep it once. What a base proposes and saves must not depend on it.
+    fn share(&mut self, _commons: &mut Commons) {}
+
+    /// The bases that are benched inside this one, where it is an ensemble itself.
+    fn benched(&mut self) -> Vec<Benched> {
+        Vec::new()
+    }
 }
 
 impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
-    forward! { (**self):
-        fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError>;
-        fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError>;
-        fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError>;
-        fn pass(&mut self, x: &X) -> Result<(), BaseError>;
-        fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)>;
-        fn memo(&self, x: &X, decision: &D) -> Memo;
-        fn abilities(&self) -> Abilities;
-        fn share(&mut self, commons: &mut Commons);
-        fn benched(&self) -> Vec<Benched>;
-        fn apply_order(&mut self, order: Order) -> Result<(), BaseError>;
-        fn save(&self) -> Vec<u8>;
-        fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
-    }
+    forward!(Base<X, D>: self => **self);
 }
 
 /// What a base can do beyond what every base must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
-    /// Whether [`Base::pass`] does anything. A base for which a round without it is nothing is spared the call.
+    /// Whether [`Base::pass`] does anything. A base that does not need to see every round is spared the call.
     pub wants_passes: bool,
     /// Whether it can learn from the observed loss of a decision that it did not propose: true of bases that model the
     /// loss. A base that divides the loss by its own probability of the decision cannot, and is given the weight of
     /// the credit rule whenever the decision was not its own.
     pub learns_from_others: bool,
+    /// Whether, to learn from others, it wants the memo that its own proposal of their decision would carry. A base that wants
+    /// none is spared the [`likelihood`](Base::likelihood).
+    pub wants_memo: bool,
 }
 
 impl Abilities {
-    /// A base that models the loss of decisions: it learns from others, and a round without it is nothing.
-    pub const MODEL: Self = Self { wants_passes: false, learns_from_others: true };
-    /// A base that learns from its own proposals alone, and for which a round without it is nothing.
-    pub const OWN: Self = Self { wants_passes: false, learns_from_others: false };
+    /// A base that models the loss of decisions: it learns from others, without a memo, and does not need to see every round.
+    pub const MODEL: Self = Self { wants_passes: false, learns_from_others: true, wants_memo: false };
+    /// A base that learns from its own proposals alone, and does not need to see every round.
+    pub const OWN: Self = Self { wants_passes: false, learns_from_others: false, wants_memo: true };
 }
 
 impl Default for Abilities {
     /// Nothing is taken for granted: it hears of every round, and learns from its own proposals alone.
     fn default() -> Self {
-        Self { wants_passes: true, learns_from_others: false }
+        Self { wants_passes: true, learns_from_others: false, wants_memo: true }
     }
 }
 
@@ -218,6 +210,25 @@ impl<D> Proposal<D> {
     /// A decision and what its base wants back.
     pub fn with_memo(decision: D, memo: Memo) -> Self {
         Self { decision, memo }
+    }
+
+    /// Has `base` propose for `x`, into this proposal, whose buffers are used again where the base can
+    /// ([`BaseExtra::propose_into`]). It is only meaningful after `Ok`.
+    ///
+    /// # Errors
+    /// As [`Base::propose`].
+    #[inline]
+    pub fn refill<X: ?Sized, B: Base<X, D> + ?Sized>(
+        &mut self,
+        base: &mut B,
+        x: &X,
+        rng: &mut dyn Rng,
+    ) -> Result<(), BaseError> {
+        match base.extra() {
+            Some(extra) => extra.propose_into(x, rng, self)?,
+            None => *self = base.propose(x, rng)?,
+        }
+        Ok(())
     }
 }
 

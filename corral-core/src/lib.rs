@@ -82,7 +82,7 @@ pub mod snapshot;
 pub mod text;
 pub mod vectors;
 
-pub use base::{Abilities, Base, Benched, Duty, Feedback, Proposal};
+pub use base::{Abilities, Base, BaseExtra, Benched, Duty, Feedback, Proposal};
 pub use commons::Commons;
 pub use context::{Context, ContextSampler, ContextShape};
 pub use corral::{Corral, CorralParams, Horizon, Rate, Step, restart_factor};
@@ -93,7 +93,7 @@ pub use ensemble::{
 };
 pub use entropy::relative_entropy;
 pub use error::{BaseError, ParamError, require};
-pub use master::{Credit, Master, MasterError, Telemetry};
+pub use master::{Credit, Limits, Master, MasterError, MasterExtra, Telemetry, draw_base};
 pub use memo::Memo;
 pub use order::Order;
 pub use pending::{Event, Expired, Expiry, NotStored, Pending, PendingCounts, PendingError};

@@ -19,16 +19,6 @@ pub trait Master: Send {
     /// The distribution pbar_t from which the base of this round is drawn.
     fn probabilities(&self) -> &[f64];
 
-    /// The probability of one base; 0 where there is no such base.
-    fn probability(&self, base: usize) -> f64 {
-        self.probabilities().get(base).copied().unwrap_or(0.0)
-    }
-
-    /// Draws a base from [`probabilities`](Master::probabilities): one number of the generator, unless the master says otherwise.
-    fn sample(&self, rng: &mut dyn Rng) -> usize {
-        sample_index(self.probabilities(), 1.0, rng).unwrap_or(0)
-    }
-
     /// Learns the loss of a decision that was played, credited to the bases. Returns the orders to its bases, to be
     /// told before the next round.
     ///
@@ -43,6 +33,47 @@ pub trait Master: Send {
     /// No such base, or it is the last one.
     fn retire(&mut self, base: usize) -> Result<(), MasterError>;
 
+    /// Starts over, with all its bases back, as a master whose own losses carry weights up to `range` (it is a base of
+    /// another master).
+    ///
+    /// # Errors
+    /// The range is not a number of at least 1.
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
+
+    /// How far feedback to `base` may go at present, where the master knows.
+    fn limits(&self, _base: usize) -> Limits {
+        Limits::default()
+    }
+
+    /// What can be looked at from outside, for reports.
+    fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry::default()
+    }
+
+    /// Everything that decides the future, as a framed snapshot ([`crate::snapshot`]).
+    fn save(&self) -> Vec<u8>;
+
+    /// Continues from a snapshot, validated as strictly as a constructor would. On error nothing changed.
+    ///
+    /// # Errors
+    /// The snapshot is damaged, of another algorithm or version, or of another number of bases.
+    fn load(&mut self, state: &[u8]) -> Result<(), MasterError>;
+
+    /// What only an ensemble asks: `Some(self)` of a master that is a [`MasterExtra`] too. Of another one bases are drawn from
+    /// [`probabilities`](Master::probabilities), and none are taken in while it runs.
+    fn extra(&mut self) -> Option<&mut dyn MasterExtra> {
+        None
+    }
+}
+
+/// What a master may have beyond [`Master`], and says by [`extra`](Master::extra).
+pub trait MasterExtra: Master {
+    /// Draws a base from [`probabilities`](Master::probabilities), and says with which probability: for masters that do not have
+    /// to write all of them out for it. One number of the generator, unless the master says otherwise.
+    fn draw(&self, rng: &mut dyn Rng) -> (usize, f64) {
+        draw_from(self.probabilities(), rng)
+    }
+
     /// Takes another base in, behind the others, with probability `share`; the probabilities of the others are
     /// multiplied by 1 - share, so they keep their ratios. (Masters that mix with the uniform distribution do so before
     /// the mixing.) Returns orders as [`update`](Master::update) does.
@@ -55,7 +86,7 @@ pub trait Master: Send {
         Err(MasterError::Fixed)
     }
 
-    /// Takes a retired base back, with probability `share`; the others as after [`admit`](Master::admit).
+    /// Takes a retired base back, with probability `share`; the others as after [`admit`](MasterExtra::admit).
     ///
     /// # Errors
     /// No such base, it is not retired, the share is not in (0, 1), or this master takes nobody back.
@@ -64,46 +95,8 @@ pub trait Master: Send {
         Err(MasterError::Fixed)
     }
 
-    /// Starts over, with all its bases back, as a master whose own losses carry weights up to `range` (it is a base of
-    /// another master).
-    ///
-    /// # Errors
-    /// The range is not a number of at least 1.
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
-
-    /// The largest weight that feedback to `base` may carry at present, the range that
-    /// [`start_over`](Master::start_over) was told included (ranges multiply). `None`: not known; the ensemble then widens
-    /// ranges as they are needed.
-    fn range(&self, _base: usize) -> Option<f64> {
-        None
-    }
-
-    /// The rounds that are left, where the master knows them.
-    fn remaining(&self) -> Option<u64> {
-        None
-    }
-
-    /// What can be looked at from outside, for reports.
-    fn telemetry(&self) -> Telemetry<'_> {
-        Telemetry::default()
-    }
-
-    /// What it is, in one line, for reports.
-    fn describe(&self) -> String {
-        "not described".into()
-    }
-
-    /// Everything that decides the future, as a framed snapshot ([`crate::snapshot`]).
-    fn save(&self) -> Vec<u8>;
-
-    /// Continues from a snapshot, validated as strictly as a constructor would. On error nothing changed.
-    ///
-    /// # Errors
-    /// The snapshot is damaged, of another algorithm or version, or of another number of bases.
-    fn load(&mut self, state: &[u8]) -> Result<(), MasterError>;
-
     /// As [`load`](Master::load), of a snapshot over the first `bases` bases: the master is over these from then on, and may
-    /// [`admit`](Master::admit) others.
+    /// [`admit`](MasterExtra::admit) others.
     ///
     /// # Errors
     /// As [`load`](Master::load), or this master takes no bases while it runs.
@@ -113,23 +106,32 @@ pub trait Master: Send {
 }
 
 impl<M: Master + ?Sized> Master for Box<M> {
-    forward! { (**self):
-        fn probabilities(&self) -> &[f64];
-        fn sample(&self, rng: &mut dyn Rng) -> usize;
-        fn update(&mut self, loss: f64, credit: Credit<'_>) -> Result<&[(usize, Order)], MasterError>;
-        fn retire(&mut self, base: usize) -> Result<(), MasterError>;
-        fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError>;
-        fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError>;
-        fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
-        fn range(&self, base: usize) -> Option<f64>;
-        fn probability(&self, base: usize) -> f64;
-        fn remaining(&self) -> Option<u64>;
-        fn telemetry(&self) -> Telemetry<'_>;
-        fn describe(&self) -> String;
-        fn save(&self) -> Vec<u8>;
-        fn load(&mut self, state: &[u8]) -> Result<(), MasterError>;
-        fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError>;
+    forward!(Master: self => **self);
+}
+
+/// Draws the base of a round from the distribution of `master`, and says with which probability.
+#[inline]
+pub fn draw_base<M: Master + ?Sized>(master: &mut M, rng: &mut dyn Rng) -> (usize, f64) {
+    match master.extra() {
+        Some(extra) => extra.draw(rng),
+        None => draw_from(master.probabilities(), rng),
     }
+}
+
+#[inline]
+fn draw_from(probabilities: &[f64], rng: &mut dyn Rng) -> (usize, f64) {
+    let base = sample_index(probabilities, 1.0, rng).unwrap_or(0);
+    (base, probabilities.get(base).copied().unwrap_or(0.0))
+}
+
+/// How far feedback to a base may go.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Limits {
+    /// The largest weight that it may carry at present, the range that [`start_over`](Master::start_over) was told included
+    /// (ranges multiply). `None`: not known; the ensemble then widens ranges as they are needed.
+    pub range: Option<f64>,
+    /// The rounds that are left, of all bases together.
+    pub remaining: Option<u64>,
 }
 
 /// To whom a loss is credited: base i's loss is estimated by `loss * weight_i`.
@@ -147,8 +149,12 @@ pub enum Credit<'a> {
 }
 
 /// What a master shows of itself beside its distribution.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Telemetry<'a> {
+    /// Its name; empty: not told.
+    pub name: &'static str,
+    /// Its parameters.
+    pub params: Option<&'a dyn std::fmt::Debug>,
     /// The learning rate per base, for masters that have one; else empty.
     pub rates: &'a [f64],
     /// What is proved of every run, checked on this one, by masters that were asked to.
@@ -231,11 +237,16 @@ impl From<OmdError> for MasterError {
     }
 }
 
-/// A master and its parameters in one line.
-pub(crate) fn described(name: &str, params: &impl std::fmt::Debug) -> String {
-    let params = format!("{params:?}");
-    let keys = params.split_once('{').map_or("", |(_, keys)| keys.trim_end_matches('}').trim());
-    if keys.is_empty() { name.into() } else { format!("{name} ({keys})") }
+impl Telemetry<'_> {
+    /// The master and its parameters in one line.
+    pub fn describe(&self) -> String {
+        if self.name.is_empty() {
+            return "not described".into();
+        }
+        let params = self.params.map(|params| format!("{params:?}")).unwrap_or_default();
+        let keys = params.split_once('{').map_or("", |(_, keys)| keys.trim_end_matches('}').trim());
+        if keys.is_empty() { self.name.into() } else { format!("{} ({keys})", self.name) }
+    }
 }
 
 /// Passes over a share in (0, 1). Written so that NaN fails.

@@ -2,6 +2,7 @@
 
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
 
+use crate::About;
 use crate::table::Table;
 use crate::{Draw, EnvError, Environment};
 
@@ -65,12 +66,12 @@ pub trait Game: Send {
     /// Writes the mean losses that are told before the first round.
     fn first(&self, _means: &mut [f64]) {}
 
-    /// See [`Environment::facts`].
+    /// See [`About::facts`].
     fn facts(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
 
-    /// See [`Environment::table`].
+    /// See [`About::table`].
     fn table(&self) -> Option<&Table> {
         None
     }
@@ -149,11 +150,7 @@ impl<G: Game> Environment<Context, Arm> for Bandit<G> {
         self.game.best(self.rounds, self.least)
     }
 
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        self.game.facts()
-    }
-
-    fn table(&self) -> Option<&Table> {
-        self.game.table()
+    fn about(&self) -> About<'_> {
+        About { facts: self.game.facts(), table: self.game.table() }
     }
 }

@@ -1,7 +1,7 @@
 //! The role of an environment.
 
 use corral_core::set::SetError;
-use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup, forward};
+use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup};
 
 use crate::table::Table;
 
@@ -103,30 +103,42 @@ pub trait Environment<X: ?Sized, D>: Send {
     /// class) in hindsight. May cost a pass over the class: ask at checkpoints.
     fn best_so_far(&self) -> f64;
 
-    /// Numbers about this world that a report should show, with their names: H(q) of a prior, a drawn gap.
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        Vec::new()
-    }
-
-    /// The columns that the world is made of, where it comes from a file.
-    fn table(&self) -> Option<&Table> {
-        None
+    /// What a report may show of this world, and a learner is not told.
+    fn about(&self) -> About<'_> {
+        About::default()
     }
 }
 
+/// What a report may show of an environment.
+#[derive(Debug, Clone, Default)]
+pub struct About<'a> {
+    /// Numbers with their names: H(q) of a prior, a drawn gap.
+    pub facts: Vec<(&'static str, f64)>,
+    /// The columns that it is made of, where it comes from a file.
+    pub table: Option<&'a Table>,
+}
+
+/// Writes every method of [`Environment`] as one that asks another value, but for those that are named: see
+/// [`corral_core::forward!`].
+macro_rules! forward {
+    (Environment<$x:ty, $d:ty>: $self:ident => $to:expr $(, except $($except:ident),+)?) => {
+        corral_core::forward! { @all [$($($except)+)?] $self ($to)
+            fn setup(&self) -> corral_core::Setup;
+            fn next(&mut self, rng: &mut dyn corral_core::Rng) -> Result<(), $crate::EnvError>;
+            fn context(&self) -> &$x;
+            fn loss(&self, decision: &$d) -> f64;
+            fn mean_loss(&self, decision: &$d) -> f64;
+            fn play(&mut self, decision: &$d) -> Result<corral_core::Feedback, $crate::EnvError>;
+            fn range(&self) -> f64;
+            fn best_so_far(&self) -> f64;
+            fn about(&self) -> $crate::About<'_>;
+        }
+    };
+}
+pub(crate) use forward;
+
 impl<X: ?Sized, D, E: Environment<X, D> + ?Sized> Environment<X, D> for Box<E> {
-    forward! { (**self):
-        fn setup(&self) -> Setup;
-        fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError>;
-        fn context(&self) -> &X;
-        fn loss(&self, decision: &D) -> f64;
-        fn mean_loss(&self, decision: &D) -> f64;
-        fn play(&mut self, decision: &D) -> Result<Feedback, EnvError>;
-        fn range(&self) -> f64;
-        fn best_so_far(&self) -> f64;
-        fn facts(&self) -> Vec<(&'static str, f64)>;
-        fn table(&self) -> Option<&Table>;
-    }
+    forward!(Environment<X, D>: self => **self);
 }
 
 /// Why an environment could not go on.

@@ -59,7 +59,7 @@ pub use delay::{
     ReorderedParams, delay,
 };
 pub use draw::{Draw, Stream};
-pub use environment::{EnvError, Environment};
+pub use environment::{About, EnvError, Environment};
 pub use induced::{Induced, induce};
 pub use registry::{REGISTRY, build, entries, example};
 pub use regret::{ArmSums, CellSums};

@@ -1,8 +1,8 @@
 //! A world whose losses are shown in [0, 1], wherever its own lie.
 
-use corral_core::{Feedback, LossDomain, ParamError, Rng, Scale, Setup, forward};
+use corral_core::{Feedback, LossDomain, ParamError, Scale, Setup};
 
-use crate::table::Table;
+use crate::environment::forward;
 use crate::{EnvError, Environment};
 
 /// Shows the losses (or rewards) of `E` in [0, 1], by a [`Scale`]. Mean losses and regret stay in the units of the world.
@@ -23,15 +23,7 @@ impl<E> Rescaled<E> {
 }
 
 impl<X: ?Sized, D, E: Environment<X, D>> Environment<X, D> for Rescaled<E> {
-    forward! { (self.world):
-        fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError>;
-        fn context(&self) -> &X;
-        fn mean_loss(&self, decision: &D) -> f64;
-        fn range(&self) -> f64;
-        fn best_so_far(&self) -> f64;
-        fn facts(&self) -> Vec<(&'static str, f64)>;
-        fn table(&self) -> Option<&Table>;
-    }
+    forward!(Environment<X, D>: self => self.world, except setup, loss, play);
 
     fn setup(&self) -> Setup {
         Setup { losses: LossDomain::Unit, ..self.world.setup() }

@@ -30,8 +30,8 @@ impl World {
     /// The columns that it is made of, where it comes from a file.
     pub fn table(&self) -> Option<&crate::table::Table> {
         match self {
-            Self::Arms(world) => world.table(),
-            Self::Points(world) => world.table(),
+            Self::Arms(world) => world.about().table,
+            Self::Points(world) => world.about().table,
         }
     }
 }

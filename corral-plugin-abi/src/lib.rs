@@ -118,8 +118,8 @@ pub use serde;
 pub mod prelude {
     pub use crate::{Kind, Plugin, corral_plugin};
     pub use corral_core::{
-        Abilities, Arm, Base, BaseError, Context, Feedback, Memo, Order, ParamError, Point, Proposal, Rng,
-        Set, Setup, SnapshotError, Space, sample_index, snapshot, uniform,
+        Abilities, Arm, Base, BaseError, BaseExtra, Context, Feedback, Memo, Order, ParamError, Point,
+        Proposal, Rng, Set, Setup, SnapshotError, Space, sample_index, snapshot, uniform,
     };
     pub use serde::{Deserialize, Serialize};
 }

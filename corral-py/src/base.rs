@@ -121,7 +121,7 @@ impl PyBase {
             None => false,
         };
         Ok(Self {
-            abilities: Abilities { wants_passes: has("skip")?, learns_from_others },
+            abilities: Abilities { wants_passes: has("skip")?, learns_from_others, wants_memo: true },
             likelihood: has("likelihood")?,
             widens: has("widen")?,
             probability,

@@ -122,7 +122,7 @@ impl ArmRule for Exp3Params {
 
     /// Only a rate that changes from round to round needs to know of rounds that were not seen.
     fn abilities(&self, clock: &Clock) -> Abilities {
-        Abilities { wants_passes: self.is_anytime(clock), learns_from_others: false }
+        Abilities { wants_passes: self.is_anytime(clock), ..Abilities::OWN }
     }
 
     fn restore(&self, state: &mut Exp3State, now: &Now) -> Result<(), SnapshotError> {

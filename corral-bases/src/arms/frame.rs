@@ -166,13 +166,6 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         self.rule.likelihood(&self.state, &now, decision.index())
     }
 
-    fn memo(&self, x: &X, decision: &Arm) -> Memo {
-        if self.rule.abilities(&self.clock).learns_from_others {
-            return Memo::empty();
-        }
-        self.likelihood(x, decision).map(|(_, memo)| memo).unwrap_or_default()
-    }
-
     fn abilities(&self) -> Abilities {
         self.rule.abilities(&self.clock)
     }

@@ -201,7 +201,7 @@ impl<R: Index> ArmRule for R {
 
     fn abilities(&self, _: &Clock) -> Abilities {
         let estimates = self.counts_estimates();
-        Abilities { wants_passes: estimates, learns_from_others: !estimates }
+        Abilities { wants_passes: estimates, learns_from_others: !estimates, wants_memo: estimates }
     }
 
     fn restore(&self, state: &mut IndexState, now: &Now) -> Result<(), SnapshotError> {

@@ -259,16 +259,18 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
         self.see(x, &mut seen).ok()?;
         self.base.likelihood(&seen, decision)
     }
-    fn memo(&self, x: &Context, decision: &Arm) -> Memo {
-        let Ok(mut seen) = self.scratch.try_borrow_mut() else { return Memo::empty() };
-        self.see(x, &mut seen).map(|()| self.base.memo(&seen, decision)).unwrap_or_default()
+    forward!(Base<Context, Arm>: self => self.base, except propose, learn, pass, likelihood, extra);
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        Some(self)
     }
-    forward! { (self.base):
-        fn abilities(&self) -> Abilities;
-        fn share(&mut self, commons: &mut Commons);
-        fn apply_order(&mut self, order: Order) -> Result;
-        fn save(&self) -> Vec<u8>;
-        fn load(&mut self, state: &[u8]) -> Result;
+}
+
+impl<B: Base<Context, Arm>> BaseExtra<Context, Arm> for Featurize<B> {
+    fn share(&mut self, commons: &mut Commons) {
+        if let Some(extra) = self.base.extra() {
+            extra.share(commons);
+        }
     }
 }
 

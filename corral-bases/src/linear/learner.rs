@@ -286,16 +286,8 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         Some((weight.clamp(0.0, 1.0), Memo::empty()))
     }
 
-    fn memo(&self, _x: &Context, _decision: &Arm) -> Memo {
-        Memo::empty()
-    }
-
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: self.counts_passes(), learns_from_others: true }
-    }
-
-    fn share(&mut self, commons: &mut Commons) {
-        self.state.share(commons);
+        Abilities { wants_passes: self.counts_passes(), learns_from_others: true, wants_memo: false }
     }
 
     fn apply_order(&mut self, order: Order) -> Result {
@@ -308,5 +300,15 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
 
     fn load(&mut self, state: &[u8]) -> Result {
         self.state.load(state, |()| Ok(()))
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        Some(self)
+    }
+}
+
+impl<C: Choice> BaseExtra<Context, Arm> for Linear<C> {
+    fn share(&mut self, commons: &mut Commons) {
+        self.state.share(commons);
     }
 }

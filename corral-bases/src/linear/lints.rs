@@ -227,16 +227,8 @@ impl Base<Context, Arm> for LinTs {
         Some((*odds.of.get(decision.index())?, Memo::empty()))
     }
 
-    fn memo(&self, _x: &Context, _decision: &Arm) -> Memo {
-        Memo::empty()
-    }
-
     fn abilities(&self) -> Abilities {
         Abilities::MODEL
-    }
-
-    fn share(&mut self, commons: &mut Commons) {
-        self.state.share(commons);
     }
 
     fn apply_order(&mut self, order: Order) -> Result {
@@ -260,6 +252,16 @@ impl Base<Context, Arm> for LinTs {
         self.forget();
         *self.factor.get_mut() = factor;
         Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        Some(self)
+    }
+}
+
+impl BaseExtra<Context, Arm> for LinTs {
+    fn share(&mut self, commons: &mut Commons) {
+        self.state.share(commons);
     }
 }
 

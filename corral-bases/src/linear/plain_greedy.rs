@@ -50,7 +50,7 @@ impl ArmRule for EpsilonGreedyParams {
     /// Only an epsilon that changes from round to round needs to know of rounds that were not seen.
     fn abilities(&self, clock: &Clock) -> Abilities {
         let wants_passes = self.epsilon == Setting::Auto && clock.horizon.is_none();
-        Abilities { wants_passes, learns_from_others: true }
+        Abilities { wants_passes, ..Abilities::MODEL }
     }
 
     fn restore(&self, tallies: &mut Vec<ArmStats>, now: &Now) -> Result<(), SnapshotError> {

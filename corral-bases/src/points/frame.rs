@@ -142,10 +142,6 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
         Ok(made)
     }
 
-    fn propose_into(&mut self, _: &X, rng: &mut dyn Rng, made: &mut Proposal<Point>) -> Result {
-        self.draw(rng, made)
-    }
-
     fn learn(&mut self, _: &X, made: &Proposal<Point>, feedback: Feedback) -> Result {
         if !R::LAZY {
             return self.take(&made.memo, feedback);
@@ -173,12 +169,8 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
         Some((f64::from(sure == decision.coordinates()), Memo::empty()))
     }
 
-    fn memo(&self, _: &X, _: &Point) -> Memo {
-        Memo::empty()
-    }
-
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: true, learns_from_others: R::LAZY }
+        Abilities { wants_passes: true, learns_from_others: R::LAZY, wants_memo: false }
     }
 
     fn apply_order(&mut self, order: Order) -> Result {
@@ -202,6 +194,16 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
         R::tune(&mut next).map_err(SnapshotError::state)?;
         *self = next;
         Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, Point>> {
+        Some(self)
+    }
+}
+
+impl<X: ?Sized, R: PointRule> BaseExtra<X, Point> for PointBase<R> {
+    fn propose_into(&mut self, _: &X, rng: &mut dyn Rng, made: &mut Proposal<Point>) -> Result {
+        self.draw(rng, made)
     }
 }
 

@@ -214,7 +214,7 @@ fn decisions_near_the_boundary_stay_inside() {
             let blame = Proposal::with_memo(Point(set.centre()), memo.as_slice().into());
             base.learn(&(), &blame, Feedback::plain(1.0)).unwrap();
             for _ in 0..draws {
-                base.propose_into(&(), &mut rng, &mut made).unwrap();
+                made.refill(&mut base, &(), &mut rng).unwrap();
                 assert!(set.contains(&made.decision.0), "{} {:?}", set.kind(), made.decision.0);
             }
         }
@@ -226,7 +226,7 @@ fn decisions_near_the_boundary_stay_inside() {
             let blame = Proposal::with_memo(Point(set.centre()), memo.as_slice().into());
             bgd.learn(&(), &blame, Feedback::plain(1.0)).unwrap();
             for _ in 0..10_000 {
-                bgd.propose_into(&(), &mut rng, &mut made).unwrap();
+                made.refill(&mut bgd, &(), &mut rng).unwrap();
                 assert!(set.contains(&made.decision.0), "bgd {} {:?}", set.kind(), made.decision.0);
             }
         }

@@ -12,7 +12,7 @@ fn rounds(base: &mut dyn Base<(), Point>, rounds: u32) -> u64 {
     let mut made = Proposal::default();
     let mut play = |n: u32| {
         for t in 0..n {
-            base.propose_into(&(), &mut rng, &mut made).unwrap();
+            made.refill(base, &(), &mut rng).unwrap();
             base.learn(&(), &made, Feedback::new(f64::from(t % 2), f64::from(t % 3))).unwrap();
             base.pass(&()).unwrap();
         }

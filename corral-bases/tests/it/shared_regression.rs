@@ -2,8 +2,8 @@
 
 use crate::common::choose;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Commons, Context, ContextShape, Corral, CorralParams, Crediting,
-    Ensemble, EnsembleParams, Feed, Feedback, Horizon, Memo, Order, Proposal, Rng, Setup, Ticket, uniform,
+    Arm, Base, BaseExtra, Commons, Context, ContextShape, Corral, CorralParams, Crediting, Ensemble,
+    EnsembleParams, Feed, Feedback, Horizon, Order, Proposal, Setup, Ticket, forward, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -33,30 +33,9 @@ const BAND: &[(&str, &str)] = &[
 struct Apart(Box<dyn Base<Context, Arm>>);
 
 impl Base<Context, Arm> for Apart {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-        self.0.propose(x, rng)
-    }
-    fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
-        self.0.learn(x, made, feedback)
-    }
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.0.pass(x)
-    }
-    fn abilities(&self) -> Abilities {
-        self.0.abilities()
-    }
-    fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
-        self.0.likelihood(x, decision)
-    }
-    fn share(&mut self, _commons: &mut Commons) {}
-    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
-        self.0.apply_order(order)
-    }
-    fn save(&self) -> Vec<u8> {
-        self.0.save()
-    }
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.0.load(state)
+    forward!(Base<Context, Arm>: self => self.0, except extra);
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        None
     }
 }
 
@@ -212,7 +191,7 @@ fn members_that_go_different_ways_part() {
             for ((shared, own), _) in pairs {
                 for base in [shared, own] {
                     match event {
-                        7 => base.obey(Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap(),
+                        7 => base.apply_order(Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap(),
                         8 => base.load(&base.save()).unwrap(),
                         9 => drop(base.propose(&x, &mut rng.clone()).unwrap()),
                         n => base.learn(&x, &made, Feedback::plain(f64::from(n) / 7.0)).unwrap(),
@@ -238,5 +217,5 @@ fn members_that_go_different_ways_part() {
 
 fn introduce(bases: &mut [Box<dyn Base<Context, Arm>>]) {
     let mut commons = Commons::default();
-    bases.iter_mut().for_each(|base| base.share(&mut commons));
+    bases.iter_mut().for_each(|base| base.extra().unwrap().share(&mut commons));
 }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex};
 use crate::common::{arms, over_points, plain, points, round, worlds};
 use corral_bases::{build, entries};
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams,
-    Feed, Feedback, Horizon, Memo, Order, Proposal, Rng, Set, Setup,
+    Arm, Base, BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Feedback,
+    Horizon, Proposal, Set, Setup, forward,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -32,30 +32,10 @@ struct Probe<D> {
 }
 
 impl<D: Clone + Send> Base<Context, D> for Probe<D> {
-    fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
-        self.base.propose(x, rng)
-    }
+    forward!(Base<Context, D>: self => self.base, except learn);
     fn learn(&mut self, x: &Context, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         self.told.lock().unwrap().push((made.clone(), feedback));
         self.base.learn(x, made, feedback)
-    }
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.base.pass(x)
-    }
-    fn likelihood(&self, x: &Context, decision: &D) -> Option<(f64, Memo)> {
-        self.base.likelihood(x, decision)
-    }
-    fn abilities(&self) -> Abilities {
-        self.base.abilities()
-    }
-    fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
-        self.base.apply_order(order)
-    }
-    fn save(&self) -> Vec<u8> {
-        self.base.save()
-    }
-    fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
-        self.base.load(state)
     }
 }
 

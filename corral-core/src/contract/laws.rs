@@ -16,7 +16,7 @@ pub(super) fn proposals<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X
         let made = subject.play(&mut *base, round, &mut rng, |world| subject.ordinary(world))?;
         let x = subject.context(round);
         let room = room.get_or_insert_with(|| made.clone());
-        other.propose_into(&x, &mut rng_other, room).map_err(|e| format!("propose_into: {e}"))?;
+        room.refill(&mut *other, &x, &mut rng_other).map_err(|e| format!("propose_into: {e}"))?;
         same_proposal(round, "propose and propose_into", &made, room)?;
         let feedback = subject.ordinary(&mut subject.tape(1_000_003 + round));
         other.learn(&x, room, feedback).map_err(|e| format!("round {round}: learn: {e}"))?;

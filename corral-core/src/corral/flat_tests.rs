@@ -9,7 +9,7 @@ fn coupled(params: CorralParams, rounds: u64, seed: u64, retire: &[usize]) -> (C
     let (mut flat, mut dense) = (with(Step::Flat), with(Step::Dense));
     let mut rng = Pcg64Dxsm::seed_from_u64(seed);
     for t in 0..rounds {
-        let base = flat.sample(&mut rng);
+        let base = flat.draw(&mut rng).0;
         let weight = 1.0 / flat.probability(base);
         let worse = (base as f64 + 0.5) / params.bases as f64;
         let loss = if rng.random::<f64>() < worse { 1.0 } else { 0.0 };

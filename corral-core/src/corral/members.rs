@@ -62,7 +62,7 @@ impl Corral {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Corral, CorralParams, Credit, Horizon, Master, Order, Step};
+    use crate::{Corral, CorralParams, Credit, Horizon, Master, MasterExtra, Order, Step};
 
     fn played(step: Step) -> Corral {
         let params = CorralParams { step, ..CorralParams::new(5, Horizon::Known(500)) };

@@ -31,7 +31,9 @@ pub use params::{CorralParams, Horizon, Rate, Step};
 use self::engine::{Engine, Lazy};
 use self::state::State;
 use crate::audit::{Audit, Auditor};
-use crate::{Credit, LossDomain, Master, MasterError, Order, ParamError, Telemetry, memory};
+use crate::{
+    Credit, Limits, LossDomain, Master, MasterError, MasterExtra, Order, ParamError, Telemetry, memory,
+};
 
 /// Length of the first epoch when the horizon is unknown.
 const FIRST_EPOCH: u64 = 64;
@@ -160,6 +162,25 @@ impl Corral {
         self.engine.probabilities()
     }
 
+    /// Draws a base, and says with which probability: one number of the generator; for the flat step two or three, as it draws by
+    /// rejection.
+    #[inline]
+    pub fn draw(&self, rng: &mut dyn Rng) -> (usize, f64) {
+        let base = self.engine.sample(rng);
+        (base, self.engine.probability(base))
+    }
+
+    /// The largest weight that feedback to `base` may carry at present; `None` where there is no such base.
+    pub fn range(&self, base: usize) -> Option<f64> {
+        self.ranges.get(base).map(|r| r * self.epoch.outer)
+    }
+
+    /// The probability of one base, without writing out those of all.
+    #[inline]
+    pub fn probability(&self, base: usize) -> f64 {
+        self.engine.probability(base)
+    }
+
     /// The distribution p_t of the mirror descent, written out as [`probabilities`](Self::probabilities) are.
     pub fn distribution(&self) -> &[f64] {
         self.engine.distribution()
@@ -280,17 +301,6 @@ impl Master for Corral {
         self.probabilities()
     }
 
-    #[inline]
-    fn probability(&self, base: usize) -> f64 {
-        self.engine.probability(base)
-    }
-
-    /// One number of the generator; for the flat step two or three, as it draws by rejection.
-    #[inline]
-    fn sample(&self, rng: &mut dyn Rng) -> usize {
-        self.engine.sample(rng)
-    }
-
     /// A round is one update. Credit of a retired base moves nothing; a weight may be as large as any range that
     /// was ever promised, as credit may come late.
     #[inline]
@@ -318,21 +328,6 @@ impl Master for Corral {
         Ok(())
     }
 
-    /// Outside the theorem. p keeps its ratios, pbar up to the mixing 1/T.
-    fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
-        self.join(self.params.bases, share)
-    }
-
-    fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
-        if base >= self.params.bases {
-            return Err(MasterError::Index { base, bases: self.params.bases });
-        }
-        if !self.engine.is_retired(base) {
-            return Err(MasterError::Present(base));
-        }
-        self.join(base, share)
-    }
-
     /// Starts over, with all its bases, as a master whose own losses carry weights up to `range`: the rate is divided
     /// by sqrt(range). `remaining` becomes the horizon where one was known.
     fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
@@ -348,20 +343,12 @@ impl Master for Corral {
         Ok(())
     }
 
-    fn range(&self, base: usize) -> Option<f64> {
-        self.ranges.get(base).map(|r| r * self.epoch.outer)
-    }
-
-    fn remaining(&self) -> Option<u64> {
-        Some(self.remaining())
+    fn limits(&self, base: usize) -> Limits {
+        Limits { range: self.range(base), remaining: Some(self.remaining()) }
     }
 
     fn telemetry(&self) -> Telemetry<'_> {
-        Telemetry { rates: self.rates(), audit: self.audit() }
-    }
-
-    fn describe(&self) -> String {
-        crate::master::described("corral", &self.params)
+        Telemetry { name: "corral", params: Some(&self.params), rates: self.rates(), audit: self.audit() }
     }
 
     fn save(&self) -> Vec<u8> {
@@ -370,6 +357,33 @@ impl Master for Corral {
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
         self.load_over(state, self.params.bases)
+    }
+
+    #[inline]
+    fn extra(&mut self) -> Option<&mut dyn MasterExtra> {
+        Some(self)
+    }
+}
+
+impl MasterExtra for Corral {
+    #[inline]
+    fn draw(&self, rng: &mut dyn Rng) -> (usize, f64) {
+        self.draw(rng)
+    }
+
+    /// Outside the theorem. p keeps its ratios, pbar up to the mixing 1/T.
+    fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
+        self.join(self.params.bases, share)
+    }
+
+    fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
+        if base >= self.params.bases {
+            return Err(MasterError::Index { base, bases: self.params.bases });
+        }
+        if !self.engine.is_retired(base) {
+            return Err(MasterError::Present(base));
+        }
+        self.join(base, share)
     }
 
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {

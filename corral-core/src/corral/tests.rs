@@ -13,7 +13,7 @@ pub(super) fn build(bases: usize, horizon: Horizon, rate: Rate) -> Corral {
 pub(super) fn play(corral: &mut Corral, rounds: u64, rng: &mut Pcg64Dxsm) {
     let m = corral.params().bases;
     for _ in 0..rounds {
-        let base = corral.sample(rng);
+        let base = corral.draw(rng).0;
         let weight = 1.0 / corral.probabilities()[base];
         let loss = if rng.random::<f64>() < (base as f64 + 0.5) / m as f64 { rng.random() } else { 0.0 };
         corral.update(loss, Credit::Chosen { base, weight }).unwrap();
@@ -34,7 +34,7 @@ fn a_trace_stays_what_it_was() {
     let mut rng = Pcg64Dxsm::seed_from_u64(2017);
     let mut drawn = Vec::new();
     for _ in 0..12 {
-        let base = corral.sample(&mut rng);
+        let base = corral.draw(&mut rng).0;
         let weight = 1.0 / corral.probabilities()[base];
         corral.update(0.25 * (base + 1) as f64, Credit::Chosen { base, weight }).unwrap();
         drawn.push(base);
@@ -149,7 +149,7 @@ fn credit_may_come_late_and_out_of_order() {
     let mut rng = Pcg64Dxsm::seed_from_u64(2);
     let mut waiting: Vec<(usize, f64)> = Vec::new();
     for _ in 0..400 {
-        let base = corral.sample(&mut rng);
+        let base = corral.draw(&mut rng).0;
         waiting.push((base, 1.0 / corral.probabilities()[base]));
         if waiting.len() > 20 {
             let (base, weight) = waiting.swap_remove(rng.random_range(0..waiting.len()));
@@ -180,7 +180,7 @@ fn a_retired_base_has_probability_zero_and_the_others_go_on_as_if_it_had_never_b
     assert_eq!(corral.distribution(), still);
     let mut rng = Pcg64Dxsm::seed_from_u64(4);
     for _ in 0..1_000 {
-        assert_ne!(corral.sample(&mut rng), 1);
+        assert_ne!(corral.draw(&mut rng).0, 1);
         let weights: Vec<f64> =
             corral.probabilities().iter().map(|p| if *p > 0.2 { 1.0 } else { 0.0 }).collect();
         corral.update(rng.random(), Credit::Shared(&weights)).unwrap();
@@ -195,7 +195,7 @@ fn a_retired_base_has_probability_zero_and_the_others_go_on_as_if_it_had_never_b
     assert_eq!(corral.distribution(), [0.0, 0.0, 1.0, 0.0]);
     corral.update(1.0, Credit::Chosen { base: 2, weight: 1.0 }).unwrap();
     assert_eq!(corral.distribution(), [0.0, 0.0, 1.0, 0.0]);
-    assert_eq!(corral.sample(&mut rng), 2);
+    assert_eq!(corral.draw(&mut rng).0, 2);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn an_unknown_horizon_has_epochs_that_double_and_start_over() {
     corral.retire(2).unwrap();
     let mut starts = Vec::new();
     for t in 1..=1_000 {
-        let base = corral.sample(&mut rng);
+        let base = corral.draw(&mut rng).0;
         let weight = 1.0 / corral.probabilities()[base];
         let events = corral.update(base as f64, Credit::Chosen { base, weight }).unwrap().to_vec();
         if corral.epoch.round == 0 {

@@ -2,7 +2,7 @@
 
 use super::{Crediting, Ensemble, EnsembleError, Feed, Propensities, Seat};
 use crate::ticket::{Propensity, Share, Trace};
-use crate::{BaseError, Duty, Feedback, Master, MasterError, Memo, Proposal, Rng};
+use crate::{BaseError, Duty, Feedback, Master, MasterError, Memo, Proposal, Rng, draw_base};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Picks the base of the round, has it propose, and traces where the loss will have to go. `guarded`: not as a base of
@@ -113,7 +113,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 continue;
             }
             let mut room = self.spare.pop();
-            match self.ask(base, 1.0 / self.master.probability(base), x, rng, &mut room) {
+            match self.ask(base, 1.0 / self.master.probabilities()[base], x, rng, &mut room) {
                 Ok(()) => *slot = room,
                 Err(error) => self.fault(base, Duty::Propose, error)?,
             }
@@ -172,7 +172,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if base == chosen || self.seats[base].benched {
                 continue;
             }
-            let bound = 1.0 / self.master.probability(base);
+            let bound = 1.0 / self.master.probabilities()[base];
             let likelihood = self.attempt(base, Duty::Likelihood, |band| {
                 band.widen(base, bound)?;
                 band.seats[base].likelihood(x, &made.decision)
@@ -208,7 +208,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         made: &Proposal<D>,
     ) -> Result<Option<Memo>, EnsembleError> {
         let mut room = self.spare.pop();
-        let weight = 1.0 / self.master.probability(base);
+        let weight = 1.0 / self.master.probabilities()[base];
         if let Err(error) = self.ask(base, weight, x, rng, &mut room) {
             self.fault(base, Duty::Propose, error)?;
             return Ok(None);
@@ -236,7 +236,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let mut total = 0.0;
         let mut unknown = None;
         for base in 0..self.seats.len() {
-            let probability = self.master.probability(base);
+            let probability = self.master.probabilities()[base];
             let drawn = !self.seats[base].benched && probability > 0.0;
             let own = match self.seats[base].likelihood(x, &made.decision) {
                 Ok(Some((own, _))) if drawn => own.min(1.0),
@@ -292,13 +292,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// i_t ~ pbar_t, with its probability.
     #[inline]
-    fn draw(&self, rng: &mut dyn Rng) -> Result<(usize, f64), EnsembleError> {
+    fn draw(&mut self, rng: &mut dyn Rng) -> Result<(usize, f64), EnsembleError> {
         if self.now.benched.len() >= self.seats.len() {
             let last = self.now.benched.last().map(|b| b.reason.clone()).unwrap_or_default();
             return Err(EnsembleError::NoneLeft { bases: self.seats.len(), last });
         }
-        let base = self.master.sample(rng);
-        let probability = self.master.probability(base);
+        let (base, probability) = draw_base(&mut self.master, rng);
         match self.seats.get(base) {
             None => Err(MasterError::Index { base, bases: self.seats.len() }.into()),
             Some(seat) if seat.benched || !(probability > 0.0) => Err(MasterError::Retired(base).into()),

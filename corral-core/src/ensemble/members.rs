@@ -2,7 +2,7 @@
 
 use super::{Ensemble, EnsembleError, Seat};
 use crate::master::check_share;
-use crate::{Base, Duty, Master, Order};
+use crate::{Base, Duty, Master, MasterError, Order};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Adds a base that is followed with probability `share` at first; the probabilities of the others are multiplied by
@@ -37,7 +37,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.seats[base].apply_order(order).map_err(|why| EnsembleError::Base { base, why })?;
         self.seats[base].tally.restarts = 0;
         self.orders.clear();
-        self.orders.extend_from_slice(self.master.admit(share)?);
+        self.orders.extend_from_slice(self.master.extra().ok_or(MasterError::Fixed)?.admit(share)?);
         self.weights.push(0.0);
         self.survey();
         self.deliver_orders();
@@ -104,7 +104,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     pub fn reinstate(&mut self, base: usize, share: f64) -> Result<(), EnsembleError> {
         self.place(base)?;
         self.orders.clear();
-        self.orders.extend_from_slice(self.master.reinstate(base, share)?);
+        self.orders.extend_from_slice(self.master.extra().ok_or(MasterError::Fixed)?.reinstate(base, share)?);
         let range = self.now.range * 2.0 / share;
         let seat = &mut self.seats[base];
         seat.benched = false;

@@ -114,7 +114,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     pub fn metrics(&self) -> Metrics {
         let bases = self.seats.iter().enumerate().map(|(base, seat)| BaseMetrics {
             name: self.name(base),
-            probability: self.master.probability(base),
+            probability: self.master.probabilities()[base],
             plays: seat.tally.plays,
             mean_loss: seat.tally.mean_loss(),
             effective_samples: seat.tally.effective_samples(),
@@ -134,10 +134,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// What the ensemble is and has done, for people: the choices of its preset, a line for each base, and who was benched
     /// and why.
-    pub fn report(&self) -> String {
+    pub fn report(&mut self) -> String {
         let Metrics { rounds, learned, open, refused, clipped, bases, .. } = self.metrics();
         let mut text = String::new();
-        line(&mut text, format_args!("master: {}", self.master.describe()));
+        line(&mut text, format_args!("master: {}", self.master.telemetry().describe()));
         line(&mut text, format_args!("band: {}", self.params));
         let counts = format_args!(
             "rounds: {rounds}, learned {learned}, open {open}, refused {refused}, clipped {clipped}"

@@ -357,7 +357,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     fn first_range(&mut self, base: usize, over: bool) -> Result<(), BaseError> {
         let unknown = 2.0 * self.seats.len() as f64 * self.now.range;
         // rho_1 = 2M                                                                       Algorithm 1, line 1
-        self.seats[base].range = self.master.range(base).unwrap_or(unknown);
+        self.seats[base].range = self.master.limits(base).range.unwrap_or(unknown);
         let order = Order::new(over, self.told_range(base), self.remaining());
         self.seats[base].apply_order(order)
     }
@@ -377,6 +377,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let seat = &mut self.seats[base];
         let abilities = seat.base().abilities();
         seat.listens = abilities.learns_from_others;
+        seat.wants_memo = abilities.wants_memo;
         let others = self.params.credit != Crediting::Chosen && !seat.listens;
         seat.weighted = self.params.feed == Feed::Weighted || others;
         abilities
@@ -385,7 +386,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// The rounds that are left, where anybody knows: at least 1, for something is still to come.
     fn remaining(&self) -> Option<u64> {
         let own = || self.now.remaining.map(|r| r.saturating_sub(self.rounds() - self.now.since));
-        self.master.remaining().or_else(own).map(|rounds| rounds.max(1))
+        self.master.limits(0).remaining.or_else(own).map(|rounds| rounds.max(1))
     }
 
     /// What `call` answers; a base that fails in it is benched.

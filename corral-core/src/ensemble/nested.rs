@@ -5,7 +5,9 @@
 
 use super::{Ensemble, EnsembleError, Feed};
 use crate::ticket::{Share, Trace};
-use crate::{Abilities, Base, BaseError, Benched, Duty, Feedback, Master, Memo, Order, Proposal, Rng};
+use crate::{
+    Abilities, Base, BaseError, BaseExtra, Benched, Duty, Feedback, Master, Memo, Order, Proposal, Rng,
+};
 
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<X, D, M> {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, BaseError> {
@@ -13,14 +15,6 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         let own = std::mem::take(&mut made.memo);
         self.trace.pack(&own, &mut made.memo);
         Ok(made)
-    }
-
-    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
-        let mut inner = self.traced(x, rng)?;
-        self.trace.pack(&inner.memo, &mut made.memo);
-        std::mem::swap(&mut made.decision, &mut inner.decision);
-        self.recycle(inner);
-        Ok(())
     }
 
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
@@ -85,7 +79,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         trace.base = first.base;
         trace.epoch = first.epoch;
         trace.weight = first.weight;
-        trace.probability = self.master.probability(first.base as usize);
+        trace.probability = self.master.probabilities()[first.base as usize];
         let mut packed = Memo::empty();
         trace.pack(&first.memo, &mut packed);
         Some((total.min(1.0), packed))
@@ -93,7 +87,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 
     fn abilities(&self) -> Abilities {
         let learns = self.params.feed == Feed::Everyone && self.seats.iter().any(|seat| seat.listens);
-        Abilities { wants_passes: !self.heeding.is_empty(), learns_from_others: learns }
+        Abilities { wants_passes: !self.heeding.is_empty(), learns_from_others: learns, wants_memo: true }
     }
 
     /// A wider range is a new game for the master, which starts over; the bases say by themselves what it is for them.
@@ -113,16 +107,30 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         Ok(())
     }
 
-    fn benched(&self) -> Vec<Benched> {
-        self.everybody_benched()
-    }
-
     fn save(&self) -> Vec<u8> {
         self.save()
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         Ok(self.load(state)?)
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
+        Some(self)
+    }
+}
+
+impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> BaseExtra<X, D> for Ensemble<X, D, M> {
+    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
+        let mut inner = self.traced(x, rng)?;
+        self.trace.pack(&inner.memo, &mut made.memo);
+        std::mem::swap(&mut made.decision, &mut inner.decision);
+        self.recycle(inner);
+        Ok(())
+    }
+
+    fn benched(&mut self) -> Vec<Benched> {
+        self.everybody_benched()
     }
 }
 
@@ -136,15 +144,19 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// The bases that are benched here, and inside of bases that are ensembles themselves.
-    pub fn everybody_benched(&self) -> Vec<Benched> {
+    pub fn everybody_benched(&mut self) -> Vec<Benched> {
         let mut all = self.now.benched.clone();
-        for (place, seat) in self.seats.iter().enumerate().filter(|(_, seat)| !seat.benched) {
+        for place in 0..self.seats.len() {
+            if self.seats[place].benched {
+                continue;
+            }
+            let inside = self.seats[place].benched_inside();
             let path = |inner: Benched| Benched {
                 base: place,
                 name: format!("{}/{}", self.name(place), inner.name),
                 ..inner
             };
-            all.extend(seat.base().benched().into_iter().map(path));
+            all.extend(inside.into_iter().map(path));
         }
         all
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::guard::guard;
-use crate::{Base, BaseError, Commons, Feedback, Memo, Order, Proposal, Rng};
+use crate::{Base, BaseError, Benched, Commons, Feedback, Memo, Order, Proposal, Rng};
 
 /// What a base did and was told since the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +51,8 @@ impl Tally {
 #[repr(align(128))]
 pub(super) struct Seat<X: ?Sized, D> {
     base: Box<dyn Base<X, D>>,
+    /// Whether it has an [`extra`](Base::extra): others are not asked for it in every round.
+    has_extra: bool,
     /// What reports call it; empty: its number.
     pub name: String,
     /// Which instance of the base this is: counts the orders it was given.
@@ -62,13 +64,32 @@ pub(super) struct Seat<X: ?Sized, D> {
     pub weighted: bool,
     /// Whether it learns from decisions of others.
     pub listens: bool,
+    /// Whether it wants its memo of them.
+    pub wants_memo: bool,
     pub tally: Tally,
 }
 
 impl<X: ?Sized, D> Seat<X, D> {
     pub fn new(base: Box<dyn Base<X, D>>) -> Self {
-        let (name, tally) = (String::new(), Tally::default());
-        Self { base, name, epoch: 0, range: 1.0, benched: false, weighted: true, listens: false, tally }
+        let mut seat = Self {
+            base,
+            has_extra: false,
+            name: String::new(),
+            epoch: 0,
+            range: 1.0,
+            benched: false,
+            weighted: true,
+            listens: false,
+            wants_memo: true,
+            tally: Tally::default(),
+        };
+        seat.has_extra = seat.find_extra();
+        seat
+    }
+
+    fn find_extra(&mut self) -> bool {
+        // A base that fails here is found out at the next call that can fail.
+        guarded(|| Ok(self.base.extra().is_some())).unwrap_or(false)
     }
 
     pub fn base(&self) -> &dyn Base<X, D> {
@@ -78,7 +99,9 @@ impl<X: ?Sized, D> Seat<X, D> {
     /// Puts another base in its place: what was asked of the old one is not told to the new one.
     pub fn replace(&mut self, base: Box<dyn Base<X, D>>) -> Box<dyn Base<X, D>> {
         self.epoch += 1;
-        std::mem::replace(&mut self.base, base)
+        let before = std::mem::replace(&mut self.base, base);
+        self.has_extra = self.find_extra();
+        before
     }
 
     /// Asks for a proposal, into `room` where there is one; a memo that is not finite is an error.
@@ -88,10 +111,10 @@ impl<X: ?Sized, D> Seat<X, D> {
         rng: &mut dyn Rng,
         room: &mut Option<Proposal<D>>,
     ) -> Result<(), BaseError> {
-        let base = &mut self.base;
-        guarded(|| match room {
-            Some(made) => base.propose_into(x, rng, made),
-            None => base.propose(x, rng).map(|made| *room = Some(made)),
+        let (base, extra) = (&mut self.base, self.has_extra);
+        guarded(|| match &mut *room {
+            Some(made) if extra => made.refill(base, x, rng),
+            room => base.propose(x, rng).map(|made| *room = Some(made)),
         })?;
         match room {
             Some(made) => finite(&made.memo),
@@ -121,9 +144,13 @@ impl<X: ?Sized, D> Seat<X, D> {
         Ok(found)
     }
 
-    /// The memo of a decision that others made; one that is not finite is an error.
+    /// The memo of a decision that others made, where it is wanted; one that is not finite is an error.
     pub fn memo(&self, x: &X, decision: &D) -> Result<Memo, BaseError> {
-        let memo = guarded(|| Ok(self.base.memo(x, decision)))?;
+        if !self.wants_memo {
+            return Ok(Memo::empty());
+        }
+        let found = guarded(|| Ok(self.base.likelihood(x, decision)))?;
+        let memo = found.map(|(_, memo)| memo).unwrap_or_default();
         finite(&memo)?;
         Ok(memo)
     }
@@ -131,9 +158,16 @@ impl<X: ?Sized, D> Seat<X, D> {
     /// Introduces the base to what others keep.
     pub fn share(&mut self, commons: &mut Commons) -> Result<(), BaseError> {
         guarded(|| {
-            self.base.share(commons);
+            if let Some(extra) = self.base.extra() {
+                extra.share(commons);
+            }
             Ok(())
         })
+    }
+
+    /// The bases that are benched inside of it.
+    pub fn benched_inside(&mut self) -> Vec<Benched> {
+        guarded(|| Ok(self.base.extra().map(|extra| extra.benched()))).ok().flatten().unwrap_or_default()
     }
 
     /// An order makes a new instance: what was asked of the old one is not told to the new one.

@@ -8,7 +8,7 @@ use super::guard::Guard;
 use super::learned::Learned;
 use super::{Crediting, Ensemble, EnsembleError, Feed, Tally};
 use crate::snapshot::{self, SnapshotError, ensure};
-use crate::{Benched, Master};
+use crate::{Benched, Master, MasterError};
 
 const NAME: &str = "ensemble";
 const VERSION: u16 = 3;
@@ -158,7 +158,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     fn restore(&mut self, state: &State) -> Result<(), EnsembleError> {
-        self.master.load_of(&state.master, self.seats.len())?;
+        let same = self.seats.len() == self.master.probabilities().len();
+        match self.master.extra() {
+            Some(extra) => extra.load_of(&state.master, self.seats.len())?,
+            None if same => self.master.load(&state.master)?,
+            None => return Err(MasterError::Fixed.into()),
+        }
         self.weights.resize(self.seats.len(), 0.0);
         let bases = self.master.probabilities().len();
         if bases != self.seats.len() {

@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{MasterSetup, Roster};
-use crate::master::{check_share, described};
+use crate::master::check_share;
 use crate::params::Params;
 use crate::snapshot::ensure;
 use crate::{
-    Credit, LossDomain, Master, MasterError, Order, ParamError, SnapshotError, Telemetry, require, snapshot,
+    Credit, Limits, LossDomain, Master, MasterError, MasterExtra, Order, ParamError, SnapshotError,
+    Telemetry, require, snapshot,
 };
 
 /// How losses become a distribution over bases: what distinguishes one master from the next. [`Ruled`] makes a
@@ -214,6 +215,38 @@ impl<R: Rule> Master for Ruled<R> {
         Ok(())
     }
 
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+        if !(1.0..f64::INFINITY).contains(&range) {
+            return Err(MasterError::Range(range));
+        }
+        let setup = MasterSetup { range, horizon: remaining, ..self.now.setup.clone() };
+        *self = Self::new(self.now.params.clone(), &setup)?;
+        Ok(())
+    }
+
+    fn limits(&self, base: usize) -> Limits {
+        let range = self.now.rule.range_of(base).map(|range| self.now.setup.range * range);
+        Limits { range, remaining: self.now.rule.remaining() }
+    }
+
+    fn telemetry(&self) -> Telemetry<'_> {
+        Telemetry { name: R::NAME, params: Some(&self.now.params), rates: self.now.rule.rates(), audit: None }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        snapshot::seal(R::NAME, VERSION, &self.now)
+    }
+
+    fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
+        self.load_of(state, self.now.setup.bases)
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn MasterExtra> {
+        Some(self)
+    }
+}
+
+impl<R: Rule> MasterExtra for Ruled<R> {
     fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
         let mut setup = self.now.setup.clone();
         setup.bases += 1;
@@ -239,39 +272,6 @@ impl<R: Rule> Master for Ruled<R> {
         self.now.roster.reinstate(base);
         self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
         Ok(&[])
-    }
-
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
-        if !(1.0..f64::INFINITY).contains(&range) {
-            return Err(MasterError::Range(range));
-        }
-        let setup = MasterSetup { range, horizon: remaining, ..self.now.setup.clone() };
-        *self = Self::new(self.now.params.clone(), &setup)?;
-        Ok(())
-    }
-
-    fn range(&self, base: usize) -> Option<f64> {
-        self.now.rule.range_of(base).map(|range| self.now.setup.range * range)
-    }
-
-    fn remaining(&self) -> Option<u64> {
-        self.now.rule.remaining()
-    }
-
-    fn telemetry(&self) -> Telemetry<'_> {
-        Telemetry { rates: self.now.rule.rates(), audit: None }
-    }
-
-    fn describe(&self) -> String {
-        described(R::NAME, &self.now.params)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        snapshot::seal(R::NAME, VERSION, &self.now)
-    }
-
-    fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
-        self.load_of(state, self.now.setup.bases)
     }
 
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {

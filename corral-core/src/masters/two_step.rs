@@ -19,7 +19,7 @@
 use super::{Listed, MasterSetup, Roster};
 use crate::snapshot::ensure;
 use crate::{
-    Corral, CorralParams, Credit, Horizon, LossDomain, Master, MasterError, Order, ParamError, Rate,
+    Corral, CorralParams, Credit, Horizon, Limits, LossDomain, Master, MasterError, Order, ParamError, Rate,
     Telemetry, snapshot,
 };
 
@@ -154,20 +154,13 @@ impl Master for TwoStep {
         Ok(())
     }
 
-    fn range(&self, base: usize) -> Option<f64> {
-        self.inner.range(base)
-    }
-
-    fn remaining(&self) -> Option<u64> {
-        Some(self.inner.remaining().saturating_mul(2))
+    fn limits(&self, base: usize) -> Limits {
+        let Limits { range, remaining } = self.inner.limits(base);
+        Limits { range, remaining: remaining.map(|pairs| pairs.saturating_mul(2)) }
     }
 
     fn telemetry(&self) -> Telemetry<'_> {
-        self.inner.telemetry()
-    }
-
-    fn describe(&self) -> String {
-        format!("{} over {}", Self::NAME, self.inner.describe())
+        Telemetry { name: "two-step over corral", ..self.inner.telemetry() }
     }
 
     fn save(&self) -> Vec<u8> {

@@ -3,8 +3,8 @@
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Credit, Feedback, Master, MasterError, Memo, Order, Proposal, Rng,
-    SnapshotError, sample_index,
+    Abilities, Arm, Base, BaseError, Credit, Feedback, Limits, Master, MasterError, Memo, Order, Proposal,
+    Rng, SnapshotError, sample_index,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -132,8 +132,8 @@ impl Master for Toy {
         self.ranges.iter_mut().for_each(|r| *r *= range);
         Ok(())
     }
-    fn range(&self, base: usize) -> Option<f64> {
-        self.ranges.get(base).copied()
+    fn limits(&self, base: usize) -> Limits {
+        Limits { range: self.ranges.get(base).copied(), remaining: None }
     }
     fn save(&self) -> Vec<u8> {
         seal("toy-master", 1, self)
@@ -286,7 +286,7 @@ impl<X: ?Sized> Base<X, Arm> for Constant {
         self.frank.then(|| (f64::from(u8::from(arm.0 == self.arm)), Memo::one(f64::from(self.arm))))
     }
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: true, learns_from_others: self.listens }
+        Abilities { wants_passes: true, learns_from_others: self.listens, wants_memo: true }
     }
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.diary.note(Note::Ranged(order.range()));
@@ -376,7 +376,7 @@ impl<X: ?Sized> Base<X, Arm> for Faulty {
         }
     }
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: true, learns_from_others: true }
+        Abilities { wants_passes: true, learns_from_others: true, wants_memo: true }
     }
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.due(In::ApplyOrder)?;

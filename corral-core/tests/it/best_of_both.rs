@@ -88,7 +88,7 @@ fn arbe_widens_ranges_before_weights_grow() {
     let mut widened = 0;
     for _ in 0..20_000 {
         for (i, p) in master.probabilities().iter().enumerate().filter(|(_, p)| **p > 0.0) {
-            assert!(1.0 / p <= master.range(i).unwrap() * (1.0 + 1e-9));
+            assert!(1.0 / p <= master.limits(i).range.unwrap() * (1.0 + 1e-9));
         }
         let base = if uniform(&mut rng) < master.probabilities()[0] { 0 } else { 1 };
         let weight = 1.0 / master.probabilities()[base];

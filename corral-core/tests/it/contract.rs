@@ -96,7 +96,7 @@ impl Base<Context, Arm> for Crooked {
         Ok(())
     }
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: self.vice != Vice::HiddenCounter, learns_from_others: false }
+        Abilities { wants_passes: self.vice != Vice::HiddenCounter, ..Abilities::OWN }
     }
     fn likelihood(&self, x: &Context, arm: &Arm) -> Option<(f64, Memo)> {
         let (q, memo) = self.inner.likelihood(x, arm)?;

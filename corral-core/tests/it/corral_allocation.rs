@@ -27,7 +27,7 @@ fn a_round_allocates_nothing() {
             let mut changes = 0;
             let found = allocations(|| {
                 for t in 0..2_000 {
-                    let base = corral.sample(&mut rng);
+                    let base = corral.draw(&mut rng).0;
                     let weight = 1.0 / corral.probabilities()[base];
                     let loss = if base == 0 { 0.0 } else { rng.random() };
                     let credit = if t % 3 == 0 {

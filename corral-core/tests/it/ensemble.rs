@@ -4,7 +4,7 @@
 use crate::common::*;
 use corral_core::{
     Arm, Base, Context, Crediting, Duty, Ensemble, EnsembleError, EnsembleParams, Feed, Master, Order,
-    Proposal, Setup, Ticket,
+    Proposal, Setup, Ticket, forward,
 };
 
 type Band = Ensemble<Context, Arm, Toy>;
@@ -553,27 +553,13 @@ fn feedback_for_a_benched_base_concerns_nobody() {
 fn a_master_without_ranges_has_them_doubled_for_it() {
     struct Unbounded(Toy);
     impl Master for Unbounded {
-        fn probabilities(&self) -> &[f64] {
-            self.0.probabilities()
-        }
+        forward!(Master: self => self.0, except update, limits);
         fn update(
             &mut self,
             loss: f64,
             credit: corral_core::Credit<'_>,
         ) -> Result<&[(usize, Order)], corral_core::MasterError> {
             self.0.update(loss, credit).map(|_| &[][..])
-        }
-        fn retire(&mut self, base: usize) -> Result<(), corral_core::MasterError> {
-            self.0.retire(base)
-        }
-        fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), corral_core::MasterError> {
-            self.0.start_over(range, remaining)
-        }
-        fn save(&self) -> Vec<u8> {
-            self.0.save()
-        }
-        fn load(&mut self, state: &[u8]) -> Result<(), corral_core::MasterError> {
-            self.0.load(state)
         }
     }
     for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {

@@ -4,8 +4,8 @@
 use crate::common::*;
 use crate::counting::allocated;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Memo, Order,
-    Pending, Point, Proposal, Rate, Rng, Set, Setup, Space, Ticket, uniform,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, Corral, CorralParams, Ensemble, Feedback, Horizon,
+    Memo, Order, Pending, Point, Proposal, Rate, Rng, Set, Setup, Space, Ticket, uniform,
 };
 
 /// Proposes a point near where it stands, with a memo that spills: room is used again, or allocated.
@@ -17,17 +17,6 @@ impl Base<Context, Point> for Walker {
         self.propose_into(x, rng, &mut made)?;
         Ok(made)
     }
-    fn propose_into(
-        &mut self,
-        _: &Context,
-        rng: &mut dyn Rng,
-        made: &mut Proposal<Point>,
-    ) -> Result<(), BaseError> {
-        self.1.iter_mut().for_each(|v| *v = uniform(rng) / self.0 as f64);
-        made.decision.set(&self.1);
-        made.memo.set(&self.1);
-        Ok(())
-    }
     fn learn(&mut self, _: &Context, made: &Proposal<Point>, _: Feedback) -> Result<(), BaseError> {
         if made.memo.numbers() == made.decision.coordinates() { Ok(()) } else { Err(BaseError::Loss(0.0)) }
     }
@@ -38,6 +27,23 @@ impl Base<Context, Point> for Walker {
         Vec::new()
     }
     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Point>> {
+        Some(self)
+    }
+}
+
+impl BaseExtra<Context, Point> for Walker {
+    fn propose_into(
+        &mut self,
+        _: &Context,
+        rng: &mut dyn Rng,
+        made: &mut Proposal<Point>,
+    ) -> Result<(), BaseError> {
+        self.1.iter_mut().for_each(|v| *v = uniform(rng) / self.0 as f64);
+        made.decision.set(&self.1);
+        made.memo.set(&self.1);
         Ok(())
     }
 }

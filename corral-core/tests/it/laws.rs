@@ -140,7 +140,7 @@ proptest! {
                 let mixed = corral.probabilities();
                 let by = |i: &usize, j: &usize| mixed[*i].total_cmp(&mixed[*j]);
                 let base = match draw {
-                    0 => corral.sample(&mut rng),
+                    0 => corral.draw(&mut rng).0,
                     1 => 0,
                     2 => t % m,
                     _ => (0..m).min_by(by).unwrap(),

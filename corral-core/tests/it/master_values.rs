@@ -189,7 +189,7 @@ fn adversary(master: &mut dyn Master, rounds: u64, seed: u64) -> f64 {
     for _ in 0..rounds {
         let p = master.probabilities();
         let largest = (0..bases).fold(0, |best, i| if p[i] > p[best] { i } else { best });
-        let base = master.sample(&mut rng);
+        let base = draw_base(&mut *master, &mut rng).0;
         let weight = 1.0 / master.probabilities()[base];
         let mean = |i: usize| if i == largest { 0.8 } else { 0.2 };
         paid += mean(base);
@@ -351,7 +351,7 @@ fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
         let mut master = build(&real);
         let mut rng = Pcg64Dxsm::seed_from_u64(29);
         for t in 0..1500 {
-            let base = master.sample(&mut rng);
+            let base = draw_base(&mut *master, &mut rng).0;
             let weight = 1.0 / master.probabilities()[base];
             let loss = corral_core::normal(&mut rng) * if t % 100 == 99 { 30.0 } else { 1.0 } - 0.5;
             master
@@ -360,7 +360,7 @@ fn losses_outside_the_unit_interval_are_taken_or_refused_when_built() {
             simplex(name, master.probabilities());
         }
         let before = master.save();
-        let base = master.sample(&mut rng);
+        let base = draw_base(&mut *master, &mut rng).0;
         for loss in [f64::NAN, f64::INFINITY, -1e101] {
             let credit = Credit::Chosen { base, weight: 1.0 };
             assert!(matches!(master.update(loss, credit), Err(MasterError::Loss(_))), "{name}");

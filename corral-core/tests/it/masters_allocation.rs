@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use corral_core::masters::{self, CorralProgram, CorralSpec, MasterSetup};
-use corral_core::{Credit, Master};
+use corral_core::{Credit, Master, draw_base};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 use serde::de::value::{Error, MapDeserializer};
@@ -12,7 +12,7 @@ fn allocations(master: &mut dyn Master) -> u64 {
     let mut weights = vec![0.0; master.probabilities().len()];
     let before = crate::counting::calls();
     for t in 0..2_000u64 {
-        let base = master.sample(&mut rng);
+        let base = draw_base(&mut *master, &mut rng).0;
         let weight = 1.0 / master.probabilities()[base];
         let loss = (t % 7) as f64 / 7.0;
         let step = if t % 3 == 0 {

@@ -19,7 +19,7 @@ fn play(
 ) {
     let mut rng = Pcg64Dxsm::seed_from_u64(seed);
     for _ in 0..rounds {
-        let base = corral.sample(&mut rng);
+        let base = corral.draw(&mut rng).0;
         let f = loss(base, rng.random());
         let before = corral.clone();
         let weight = 1.0 / corral.probabilities()[base];
@@ -98,7 +98,7 @@ fn algorithm_1_sample_from_pbar() {
         let mut counts = vec![0u32; m];
         let mut rng = Pcg64Dxsm::seed_from_u64(12);
         for _ in 0..n {
-            counts[corral.sample(&mut rng)] += 1;
+            counts[corral.draw(&mut rng).0] += 1;
         }
         // Places of small probability are counted together.
         let (mut statistic, mut cells, mut rest) = (0.0, 0, (0.0, 0.0));
@@ -172,7 +172,7 @@ fn algorithm_1_doubling() {
     let mut corral = corral(4, 400, Rate::Fixed(1.0));
     let mut changes = 0;
     for t in 1..=400 {
-        let base = corral.sample(&mut rng);
+        let base = corral.draw(&mut rng).0;
         let (ranges, rates) = (corral.ranges().to_vec(), corral.rates().to_vec());
         let weight = 1.0 / corral.probabilities()[base];
         let f = ladder(4)(base, rng.random());
@@ -269,7 +269,7 @@ fn remark_same_decision() {
     shared.start_audit(1).unwrap();
     let mut rng = Pcg64Dxsm::seed_from_u64(7);
     for _ in 0..200 {
-        let base = shared.sample(&mut rng);
+        let base = shared.draw(&mut rng).0;
         let mixed = shared.probabilities().to_vec();
         // Bases 0 and 1 agree in every round, 2 and 3 in some.
         let joined: bool = rng.random();
@@ -294,7 +294,7 @@ fn remark_with_distinct_decisions_is_algorithm_1() {
         let (mut one, mut all) = (corral(m, 100, Rate::Fixed(0.5)), corral(m, 100, Rate::Fixed(0.5)));
         let mut rng = Pcg64Dxsm::seed_from_u64(8);
         for _ in 0..100 {
-            let base = one.sample(&mut rng);
+            let base = one.draw(&mut rng).0;
             let weight = 1.0 / one.probabilities()[base];
             let f: f64 = rng.random();
             let mut weights = vec![0.0; m];

@@ -12,7 +12,7 @@ pub use corral_core::masters::{
     TrimParams, TsallisInf, TsallisInfParams, TwoStep, TwoStepParams, Ucb, UcbParams, Uniform,
 };
 pub use corral_core::registry::BuildError;
-pub use corral_core::{Credit, LossDomain, Master, MasterError, Rate, Rng, uniform};
+pub use corral_core::{Credit, LossDomain, Master, MasterError, MasterExtra, Rate, Rng, draw_base, uniform};
 pub use proptest::prelude::*;
 pub use rand::SeedableRng;
 pub use rand_pcg::Pcg64Dxsm;
@@ -133,7 +133,7 @@ pub fn simplex(name: &str, p: &[f64]) {
 
 /// A round drawn from the generator: chosen credit, or shared among the bases that "agree".
 pub fn round(name: &str, master: &mut dyn Master, rng: &mut dyn Rng) {
-    let base = master.sample(rng);
+    let base = draw_base(&mut *master, rng).0;
     let loss = [0.0, 1.0, uniform(rng), uniform(rng)][(rng.next_u64() % 4) as usize];
     let agree: Vec<bool> =
         (0..master.probabilities().len()).map(|i| i == base || uniform(rng) < 0.3).collect();

@@ -11,9 +11,9 @@ use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::rows::{File, Row, Rows, Source};
 use super::source::{at, resolve};
 use super::target::Losses;
+use crate::About;
 use crate::Environment;
 use crate::prelude::*;
-use crate::table::Table;
 
 params! {
     /// Parameters of [`Logged`].
@@ -228,7 +228,7 @@ impl Environment<Context, Arm> for Logged {
         self.round as f64 * self.estimates.iter().copied().fold(1.0, f64::min)
     }
 
-    fn table(&self) -> Option<&Table> {
-        Some(&self.schema.table)
+    fn about(&self) -> About<'_> {
+        About { table: Some(&self.schema.table), ..About::default() }
     }
 }

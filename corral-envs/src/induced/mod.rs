@@ -10,13 +10,13 @@ mod build;
 mod schedule;
 
 use corral_core::{
-    Arm, Context, Decision, Feedback, Observation, Point, Rng, Setup, Space, forward, params, require,
-    uniform,
+    Arm, Context, Decision, Feedback, Observation, Point, Rng, Space, params, require, uniform,
 };
 
 pub use build::{Around, BurstsParams, RangeParams, RecordedParams, SCHEDULES, induce};
 pub use schedule::{Moment, Schedule};
 
+use crate::environment::forward;
 use crate::{EnvError, Environment};
 
 /// What the induced environment needs to know of all decisions of a round, where they can be listed.
@@ -164,14 +164,7 @@ impl<E, D> Induced<E, D> {
 }
 
 impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X, D> for Induced<E, D> {
-    forward! { (self.world):
-        fn setup(&self) -> Setup;
-        fn context(&self) -> &X;
-        fn mean_loss(&self, decision: &D) -> f64;
-        fn best_so_far(&self) -> f64;
-        fn facts(&self) -> Vec<(&'static str, f64)>;
-        fn table(&self) -> Option<&crate::table::Table>;
-    }
+    forward!(Environment<X, D>: self => self.world, except next, loss, play, range);
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
         self.world.next(rng)?;

@@ -76,12 +76,12 @@ fn the_slow_starter_has_the_published_scale() {
 fn the_gap_instance_has_its_gap() {
     let env = arms("gap", "arms = 3\ngap = 0.3", 100);
     assert_eq!([0, 1, 2].map(|a| env.mean_loss(&Arm(a))), [0.5, 0.5, 0.2]);
-    assert_eq!(env.facts(), [("gap", 0.3)]);
+    assert_eq!(env.about().facts, [("gap", 0.3)]);
     let env = arms("gap", "arms = 4\nscale = 2\nrange = 4\nbest = 1", 1600);
     assert_eq!(env.mean_loss(&Arm(1)), 0.5 - 0.2);
     let hard = arms("exp3-hard", "arms = 4", 400);
     let better: Vec<u32> = (0..4).filter(|a| hard.mean_loss(&Arm(*a)) < 0.5).collect();
-    assert_eq!((better.len(), hard.facts()), (1, vec![("gap", 0.025)]));
+    assert_eq!((better.len(), hard.about().facts), (1, vec![("gap", 0.025)]));
 }
 
 /// The closed form of the clipped mean against the integral, by Simpson's rule.
@@ -257,14 +257,14 @@ fn a_bayesian_world_is_drawn_from_its_prior() {
         assert_eq!(best.len(), 1);
         seen[best[0]] += 1;
         // H(q) of four equally likely arms is ln 4.
-        assert!((env.facts()[0].1 - 4.0f64.ln()).abs() < 1e-12);
+        assert!((env.about().facts[0].1 - 4.0f64.ln()).abs() < 1e-12);
     }
     // Each about 100, within 5 standard errors of 8.7.
     assert!(seen.iter().all(|n| (56..=144).contains(n)), "{seen:?}");
     let gaussian = "arms = 2\nprior = { gaussian = { mean = [0.5], variance = [0.01], noise = 0.04 } }";
     let env = arms("bayesian", gaussian, 10);
     assert!(env.mean_loss(&Arm(0)) != env.mean_loss(&Arm(1)));
-    assert!((env.facts()[0].1 - 2.0f64.ln()).abs() < 1e-12);
+    assert!((env.about().facts[0].1 - 2.0f64.ln()).abs() < 1e-12);
 }
 
 #[test]

@@ -329,7 +329,7 @@ fn evasive_contexts_answer_what_was_played() {
 #[test]
 fn one_representation_fits() {
     let mut env = world("representations", "maps = 2\nfitting = 0\ndim = 1\narms = 2", 100);
-    assert_eq!(env.facts(), [("fitting representation", 0.0)]);
+    assert_eq!(env.about().facts, [("fitting representation", 0.0)]);
     let (mut fits, mut misfits) = (Vec::new(), Vec::new());
     run(&mut *env, 300, |_, env| {
         let row = env.context().row(0).unwrap();
@@ -354,7 +354,7 @@ fn experts_are_followed_by_their_policies() {
     let mut env = world("expert-advice", "experts = 5\narms = 3", 1600);
     let class = env.setup().policies.unwrap();
     let gap = 0.25 * (3.0 * 5.0f64.ln() / 1600.0).sqrt();
-    assert!((env.facts()[0].1 - gap).abs() < 1e-15);
+    assert!((env.about().facts[0].1 - gap).abs() < 1e-15);
     let mut better = [0u32; 5];
     run(&mut *env, 500, |_, env| {
         for (i, policy) in class.iter().enumerate() {

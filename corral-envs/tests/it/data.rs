@@ -283,7 +283,7 @@ fn arff_is_read_in_full() {
         @attribute day date \"yyyy\"\n@attribute y {no,yes}\n@DATA\n\
         1.5, 'dark, blue', 2001, yes\n\n% another\n?,red,?,no, {0.5}\n{0 2.5, 1 \"o'ne\", 3 yes}\n{ }\n-1,'o\\'ne',2001,no\n";
     let mut world = of("a.arff", text, "missing = 'category'\nscaling = 'none'").unwrap();
-    let table = world.table().unwrap().clone();
+    let table = world.about().table.unwrap().clone();
     assert_eq!((table.rows, table.actions, table.features), (5, 2, 1 + 2 + 3 + 3));
     assert_eq!(table.columns[0].missing, 1);
     assert_eq!(table.columns[0].name, "the height");
@@ -305,7 +305,7 @@ fn the_table_tells_of_every_column() {
             .map(|i| format!("r{i},{},{},{}\n", i % 7, ["a", "b", "NA"][i % 3], i % 2))
             .collect::<String>();
     let world = of("a.csv", &text, "missing = 'category'").unwrap();
-    let table = world.table().unwrap();
+    let table = world.about().table.unwrap();
     let told: Vec<_> =
         table.columns.iter().map(|c| (c.kind, c.range, c.missing, c.categories, c.features)).collect();
     assert_eq!(told[0], ("category", None, 0, Some(1500), 1500));
@@ -319,13 +319,13 @@ fn the_table_tells_of_every_column() {
         "{warnings:?}"
     );
     let hashed = of("a.csv", &text, "missing = 'category'\nencoding = 'hashed'").unwrap();
-    assert!(hashed.table().unwrap().warnings().is_empty());
+    assert!(hashed.about().table.unwrap().warnings().is_empty());
 }
 
 #[test]
 fn a_file_without_header_or_with_other_separators_is_read() {
     let world = of("a.csv", "1;red;0\n2;blue;1\n", "separator = ';'\nheader = false").unwrap();
-    let table = world.table().unwrap();
+    let table = world.about().table.unwrap();
     assert_eq!((table.rows, table.columns[2].name.as_str(), table.columns[2].kind), (2, "3", "class"));
 }
 

@@ -82,7 +82,7 @@ trait Plays<D> {
     fn decision(made: &Self::Made) -> &D;
     fn learn(&mut self, x: &Context, made: Self::Made, feedback: Feedback) -> Result<(), End>;
     fn apply_order(&mut self, order: Order) -> Result<(), End>;
-    fn band(&self) -> Option<&Band<D>>;
+    fn band(&mut self) -> Option<&mut Band<D>>;
 }
 
 /// A base whose proposals use their room again.
@@ -96,7 +96,7 @@ impl<D: Decision> Plays<D> for Alone<'_, D> {
 
     fn choose(&mut self, x: &Context, rng: &mut Pcg64Dxsm) -> Result<Proposal<D>, End> {
         let mut made = self.spare.pop().unwrap_or_default();
-        self.base.propose_into(x, rng, &mut made)?;
+        made.refill(self.base, x, rng)?;
         Ok(made)
     }
     fn decision(made: &Proposal<D>) -> &D {
@@ -112,7 +112,7 @@ impl<D: Decision> Plays<D> for Alone<'_, D> {
     fn apply_order(&mut self, order: Order) -> Result<(), End> {
         Ok(self.base.apply_order(order)?)
     }
-    fn band(&self) -> Option<&Band<D>> {
+    fn band(&mut self) -> Option<&mut Band<D>> {
         None
     }
 }
@@ -133,7 +133,7 @@ impl<D: Decision> Plays<D> for Band<D> {
     fn apply_order(&mut self, order: Order) -> Result<(), End> {
         Ok(Base::apply_order(self, order)?)
     }
-    fn band(&self) -> Option<&Band<D>> {
+    fn band(&mut self) -> Option<&mut Band<D>> {
         Some(self)
     }
 }
@@ -257,7 +257,7 @@ fn labels(learner: &LearnerSpec, horizon: Option<u64>) -> Vec<String> {
 fn mark<D: Decision>(band: &Band<D>, record: &mut BandRecord, traced: bool, t: u64, before: &mut Vec<f64>) {
     use corral_core::Master;
     let master = band.master();
-    let ranges: Vec<f64> = (0..band.len()).filter_map(|i| master.range(i)).collect();
+    let ranges: Vec<f64> = (0..band.len()).filter_map(|i| master.limits(i).range).collect();
     if ranges.len() == before.len() {
         let changed = ranges.iter().zip(&*before).enumerate().filter(|(_, (new, old))| new != old);
         record.range_changes.extend(changed.map(|(base, _)| (t, base)));
@@ -286,7 +286,7 @@ fn mark<D: Decision>(band: &Band<D>, record: &mut BandRecord, traced: bool, t: u
 }
 
 /// The totals of a band.
-fn finish<D: Decision>(band: &Band<D>, record: &mut BandRecord) {
+fn finish<D: Decision>(band: &mut Band<D>, record: &mut BandRecord) {
     record.plays = band.tallies().map(|t| t.plays).collect();
     record.max_weight = band.tallies().map(|t| t.max_weight).collect();
     record.effective = band.tallies().map(|t| t.effective_samples()).collect();

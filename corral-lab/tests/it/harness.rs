@@ -76,7 +76,7 @@ where
             learner.apply_order(Order::Widen { range, remaining: Some(rounds - t) }).expect("range");
         }
         world.next(&mut world_rng).expect("endless");
-        learner.propose_into(world.context(), &mut rng, &mut made).expect("proposal");
+        made.refill(&mut learner, world.context(), &mut rng).expect("proposal");
         total += world.mean_loss(&made.decision);
         at_rest += idle.iter().map(|x| world.mean_loss(x)).sum::<f64>() / idle.len() as f64;
         let feedback = world.play(&made.decision).expect("inside");

@@ -16,7 +16,7 @@ fn soak(bases: usize, rounds: u64, rate: Rate) -> f64 {
     let mut rng = Pcg64Dxsm::seed_from_u64(bases as u64);
     let mut worst = 0.0f64;
     for t in 1..=rounds {
-        let base = corral.sample(&mut rng);
+        let base = corral.draw(&mut rng).0;
         let weight = 1.0 / corral.probabilities()[base];
         // The best base changes half-way.
         let best = if t < rounds / 2 { 0 } else { bases - 1 };

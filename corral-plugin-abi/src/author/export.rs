@@ -210,7 +210,7 @@ unsafe extern "C" fn propose<B: Plugin>(
             let (x, mut rng, out) = (Borrowed::new(context), HostRng::new(rng), &mut *proposal);
             if points::<B::Decision>() {
                 // A point needs room, which is used again.
-                match i.base.propose_into(&x, &mut rng, &mut i.made) {
+                match i.made.refill(&mut i.base, &x, &mut rng) {
                     Ok(()) => told(error, put(&i.made, out)),
                     Err(why) => failed(error, why),
                 }

@@ -9,8 +9,8 @@ use corral_core::set::Set;
 use corral_core::snapshot::{open, seal};
 use corral_core::text::visible;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Decision, Feedback, Learner, Memo, Observation, Order, Point,
-    Proposal, Rng, Setup, Space,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, Decision, Feedback, Learner, Memo, Observation,
+    Order, Point, Proposal, Rng, Setup, Space,
 };
 
 use super::float::kept;
@@ -337,29 +337,6 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         Ok(made)
     }
 
-    fn propose_into(
-        &mut self,
-        x: &Context,
-        rng: &mut dyn Rng,
-        made: &mut Proposal<D>,
-    ) -> Result<(), BaseError> {
-        self.sound()?;
-        let room = self.room.get_mut();
-        let lender = room.lender;
-        let mut out = room.proposal(made.decision.room(self.dim), self.dim);
-        let propose = self.table.calls.propose;
-        // SAFETY: a checked table and our instance; everything lives during the call.
-        room.call("propose", |error| {
-            lender.lend(rng, |rng| unsafe { propose(self.instance, &view(x), rng, &mut out, error) })
-        })?;
-        if !points::<D>() {
-            made.decision.take(out.arm, &[]);
-        }
-        check_decision(&made.decision, &self.setup.space, x)?;
-        made.memo.set(written(&room.memo, out.memo_len)?);
-        Ok(())
-    }
-
     fn learn(&mut self, x: &Context, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         self.sound()?;
         let feedback = feedback.check(f64::MAX)?;
@@ -408,6 +385,7 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         Abilities {
             wants_passes: calls.pass.is_some() && calls.heeds_passes.is_none_or(|f| says(f) != 0),
             learns_from_others: calls.learns_from_others.is_some_and(|f| says(f) == 1),
+            wants_memo: true,
         }
     }
 
@@ -447,6 +425,35 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         self.room
             .get_mut()
             .call("load", |error| unsafe { load(self.instance, state.as_ptr(), state.len(), error) })
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, D>> {
+        Some(self)
+    }
+}
+
+impl<D: Crosses> BaseExtra<Context, D> for ForeignBase<D> {
+    fn propose_into(
+        &mut self,
+        x: &Context,
+        rng: &mut dyn Rng,
+        made: &mut Proposal<D>,
+    ) -> Result<(), BaseError> {
+        self.sound()?;
+        let room = self.room.get_mut();
+        let lender = room.lender;
+        let mut out = room.proposal(made.decision.room(self.dim), self.dim);
+        let propose = self.table.calls.propose;
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        room.call("propose", |error| {
+            lender.lend(rng, |rng| unsafe { propose(self.instance, &view(x), rng, &mut out, error) })
+        })?;
+        if !points::<D>() {
+            made.decision.take(out.arm, &[]);
+        }
+        check_decision(&made.decision, &self.setup.space, x)?;
+        made.memo.set(written(&room.memo, out.memo_len)?);
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@ fn allocations<D>(base: &mut dyn Base<Context, D>, x: &Context, made: &mut Propo
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
     let mut before = 0;
     for round in 0..1000 {
-        base.propose_into(x, &mut rng, made).unwrap();
+        made.refill(base, x, &mut rng).unwrap();
         base.learn(x, made, Feedback::plain(0.5)).unwrap();
         base.pass(x).unwrap();
         // The first rounds make room.

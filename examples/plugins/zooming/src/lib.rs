@@ -119,25 +119,8 @@ impl Zooming {
 impl<X: ?Sized> Base<X, Point> for Zooming {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Point>, BaseError> {
         let mut made = Proposal::default();
-        self.propose_into(x, rng, &mut made)?;
+        BaseExtra::<X, Point>::propose_into(self, x, rng, &mut made)?;
         Ok(made)
-    }
-
-    fn propose_into(&mut self, _: &X, _: &mut dyn Rng, made: &mut Proposal<Point>) -> Result<(), BaseError> {
-        // Activation rule: what is not covered becomes active.
-        if self.state.active.len() < self.params.most_points
-            && let Some(at) = self.uncovered()
-        {
-            self.state.active.push(Active { at, plays: 0, mean: 0.0 });
-        }
-        // Selection rule: the smallest index mean - 2 r_t (for losses).
-        let index = |a: &Active| a.mean - 2.0 * self.radius(a);
-        let best = (0..self.state.active.len())
-            .min_by(|&i, &j| index(&self.state.active[i]).total_cmp(&index(&self.state.active[j])));
-        let best = best.ok_or_else(|| BaseError::Failed("no point is active".into()))?;
-        made.decision.set(&[self.state.active[best].at]);
-        made.memo.set(&[best as f64]);
-        Ok(())
     }
 
     fn learn(&mut self, _: &X, made: &Proposal<Point>, feedback: Feedback) -> Result<(), BaseError> {
@@ -181,6 +164,29 @@ impl<X: ?Sized> Base<X, Point> for Zooming {
         }
         BaseError::check_range(state.range)?;
         self.state = state;
+        Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, Point>> {
+        Some(self)
+    }
+}
+
+impl<X: ?Sized> BaseExtra<X, Point> for Zooming {
+    fn propose_into(&mut self, _: &X, _: &mut dyn Rng, made: &mut Proposal<Point>) -> Result<(), BaseError> {
+        // Activation rule: what is not covered becomes active.
+        if self.state.active.len() < self.params.most_points
+            && let Some(at) = self.uncovered()
+        {
+            self.state.active.push(Active { at, plays: 0, mean: 0.0 });
+        }
+        // Selection rule: the smallest index mean - 2 r_t (for losses).
+        let index = |a: &Active| a.mean - 2.0 * self.radius(a);
+        let best = (0..self.state.active.len())
+            .min_by(|&i, &j| index(&self.state.active[i]).total_cmp(&index(&self.state.active[j])));
+        let best = best.ok_or_else(|| BaseError::Failed("no point is active".into()))?;
+        made.decision.set(&[self.state.active[best].at]);
+        made.memo.set(&[best as f64]);
         Ok(())
     }
 }
