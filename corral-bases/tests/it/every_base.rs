@@ -1,7 +1,7 @@
 //! Every base of the registry keeps the laws of `corral_core::contract`, and chooses among the actions that are offered.
 
 use crate::common::{arms, changing, worlds};
-use corral_bases::{Learner, build, entries};
+use corral_bases::{Learner, build, entries, needs_horizon};
 use corral_core::contract::{OnRange, Subject, check_all};
 use corral_core::{
     BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Horizon, Setup,
@@ -63,6 +63,28 @@ fn every_base_keeps_the_contract() {
         }
         assert!(held > 0, "{} fits no world", entry.name);
     }
+}
+
+/// Nobody has to build a base to find out: what the registry says is what building says.
+#[test]
+fn a_base_needs_a_horizon_exactly_when_it_is_not_built_without() {
+    let keys_of = ["", "variant = \"first\""];
+    let mut found = std::collections::BTreeSet::new();
+    for entry in entries() {
+        for keys in keys_of {
+            let keys: toml::Table = keys.parse().unwrap();
+            for (known, _) in worlds(Some(500)) {
+                let told = Setup { horizon: None, ..known.clone() };
+                if build(entry.name, &keys, &known).is_ok() {
+                    let needs = build(entry.name, &keys, &told).is_err();
+                    assert_eq!(needs_horizon(entry.name, &keys, &told), needs, "{}: {keys}", entry.name);
+                    assert_eq!(needs_horizon(entry.name, &keys, &known), needs, "{}: {keys}", entry.name);
+                    found.extend(needs.then_some(entry.name));
+                }
+            }
+        }
+    }
+    assert!(found.into_iter().eq(["bistro", "epoch-greedy"]));
 }
 
 const POLICIES: [&str; 4] = ["exp4", "epoch-greedy", "iltcb", "bistro"];
