@@ -73,7 +73,8 @@ pub struct EnsembleParams {
     pub horizon: Option<u64>,
     /// Which probabilities tickets carry.
     pub propensities: Propensities,
-    /// Tells the tickets of this ensemble from those of others. By default every ensemble that is built gets another.
+    /// Tells the tickets of this ensemble from those of others. By default it follows from how the ensemble is built: give
+    /// ensembles that are built alike ids of their own (random ones, say), or they take each other's tickets.
     pub id: Option<u64>,
     /// Which of several copies this is, that choose side by side and share an id: tickets of different copies differ.
     pub copy: u32,

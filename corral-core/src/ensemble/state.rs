@@ -1,7 +1,5 @@
 //! Snapshots of an ensemble: the master, every base, and what the ensemble itself remembers.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
@@ -58,12 +56,9 @@ struct SeatState {
 }
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
-    /// A number that depends on how the ensemble was built, and on how many were built before it: two that are built alike
-    /// do not take each other's tickets.
+    /// A number that depends on how the ensemble was built, and on nothing else.
     pub(super) fn fingerprint(&self) -> u64 {
-        static BUILT: AtomicU64 = AtomicU64::new(0);
-        let instance = BUILT.fetch_add(1, Ordering::Relaxed);
-        snapshot::checksum(&[&self.save()[..], &instance.to_le_bytes()].concat())
+        snapshot::checksum(&self.save())
     }
 
     /// Everything that decides the future but the generator, as a framed snapshot: the master, the bases, and what

@@ -290,8 +290,11 @@ fn bad_input_is_named_and_changes_nothing() {
 }
 
 #[test]
-fn ensembles_that_are_built_alike_do_not_take_each_others_tickets() {
-    let (mut a, mut b) = (soft_band(3, EnsembleParams::default()), soft_band(3, EnsembleParams::default()));
+fn ensembles_with_other_ids_do_not_take_each_others_tickets() {
+    let with_id = |id| soft_band(3, EnsembleParams { id, ..EnsembleParams::default() });
+    assert_eq!(with_id(None).id(), with_id(None).id(), "the id follows from how it is built");
+    assert_ne!(with_id(None).id(), soft_band(4, EnsembleParams::default()).id());
+    let (mut a, mut b) = (with_id(None), with_id(Some(7)));
     let ticket = a.choose(&plain(), &mut generator(1)).unwrap();
     let refused = b.learn(&plain(), ticket, 0.5).unwrap_err();
     assert_eq!(refused.error, EnsembleError::Foreign { found: a.id(), expected: b.id() });
