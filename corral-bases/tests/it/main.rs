@@ -12,6 +12,7 @@ mod every_base;
 mod extremes;
 mod front_page;
 mod linear_worlds;
+mod membership;
 mod passes;
 mod points_allocation;
 mod policy_contract;

@@ -191,7 +191,9 @@ fn members_that_go_different_ways_part() {
             for ((shared, own), _) in pairs {
                 for base in [shared, own] {
                     match event {
-                        7 => base.apply_order(Order::StartOver { range: 1.0, remaining: Some(ROUNDS) }).unwrap(),
+                        7 => base
+                            .apply_order(Order::StartOver { range: 1.0, remaining: Some(ROUNDS) })
+                            .unwrap(),
                         8 => base.load(&base.save()).unwrap(),
                         9 => drop(base.propose(&x, &mut rng.clone()).unwrap()),
                         n => base.learn(&x, &made, Feedback::plain(f64::from(n) / 7.0)).unwrap(),

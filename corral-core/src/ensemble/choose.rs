@@ -1,6 +1,6 @@
 //! The first half of a round: who decides, and where the loss will have to go.
 
-use super::{Crediting, Ensemble, EnsembleError, Feed, Propensities, Seat};
+use super::{Crediting, Ensemble, EnsembleError, Feed, LEAST, Propensities, Seat};
 use crate::ticket::{Propensity, Share, Trace};
 use crate::{BaseError, Duty, Feedback, Master, MasterError, Memo, Proposal, Rng, draw_base};
 
@@ -22,13 +22,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         trace.benched.clear();
         trace.likelihoods.clear();
         trace.propensity = Propensity::NotAsked;
+        trace.forced = false;
         self.unfollowed.clear();
         let before = self.now.benched.len();
         let made = match self.params.credit {
             Crediting::Chosen => self.ask_one(x, rng, trace)?,
             Crediting::SameDecision => self.ask_all(x, rng, trace)?,
             Crediting::Likelihood => match self.demanded(x).filter(|_| guarded) {
-                Some(decision) => self.follow_guard(x, rng, decision, trace)?,
+                Some(decision) => self.follow_guard(rng, decision, trace)?,
                 None => loop {
                     let made = self.ask_one(x, rng, trace)?;
                     if let Some(own) = self.own_likelihood(x, &made, trace) {
@@ -59,11 +60,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         world.admits(&decision, x).then_some(decision)
     }
 
-    /// Plays what the guard demands. It would have been played whatever the bases say: the master is given no credit
-    /// (weight 0), and those that learn from others learn it.
+    /// Plays what the guard demands. It would have been played whatever the bases say: no base is credited, and those that
+    /// learn from others learn it.
     fn follow_guard(
         &mut self,
-        x: &X,
         rng: &mut dyn Rng,
         decision: D,
         trace: &mut Trace,
@@ -71,9 +71,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let (base, probability) = self.draw(rng)?;
         (trace.base, trace.probability, trace.weight) = (base as u32, probability, 0.0);
         trace.propensity = Propensity::Exact(1.0);
-        let memo = self.attempt(base, Duty::Likelihood, |band| band.seats[base].memo(x, &decision));
+        trace.forced = true;
         self.count_in_guard(&decision, 1.0);
-        Ok(Proposal::with_memo(decision, memo.unwrap_or_default()))
+        Ok(Proposal::new(decision))
     }
 
     fn count_in_guard(&mut self, decision: &D, propensity: f64) {
@@ -113,7 +113,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 continue;
             }
             let mut room = self.spare.pop();
-            match self.ask(base, 1.0 / self.master.probabilities()[base], x, rng, &mut room) {
+            match self.ask(base, self.expected(base), x, rng, &mut room) {
                 Ok(()) => *slot = room,
                 Err(error) => self.fault(base, Duty::Propose, error)?,
             }
@@ -144,6 +144,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         Ok(made)
     }
 
+    /// The largest weight that a base may be given for a decision of this round, 1/pbar. Of a base that is hardly ever
+    /// drawn nothing is known before the decision: it is told when it learns.
+    fn expected(&self, base: usize) -> f64 {
+        let probability = self.master.probabilities()[base];
+        if probability > LEAST { 1.0 / probability } else { 1.0 }
+    }
+
     /// The probability with which the chosen base proposes what it did; 1 where it has no likelihood, for given its
     /// draw it proposes that for sure. `None`: it contradicts itself, and is benched.
     fn own_likelihood(&mut self, x: &X, made: &Proposal<D>, trace: &Trace) -> Option<f64> {
@@ -172,7 +179,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if base == chosen || self.seats[base].benched {
                 continue;
             }
-            let bound = 1.0 / self.master.probabilities()[base];
+            let bound = self.expected(base);
             let likelihood = self.attempt(base, Duty::Likelihood, |band| {
                 band.widen(base, bound)?;
                 band.seats[base].likelihood(x, &made.decision)
@@ -192,6 +199,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         // pi_i(theta)/sum_j pbar_j pi_j(theta)
         let mixture = trace.probability * own
             + trace.shares.iter().map(|s| probabilities[s.base as usize] * s.weight).sum::<f64>();
+        let mixture = mixture.max(LEAST);
         trace.weight = own / mixture;
         trace.shares.iter_mut().for_each(|s| s.weight /= mixture);
         self.count_in_guard(&made.decision, mixture);
@@ -208,8 +216,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         made: &Proposal<D>,
     ) -> Result<Option<Memo>, EnsembleError> {
         let mut room = self.spare.pop();
-        let weight = 1.0 / self.master.probabilities()[base];
-        if let Err(error) = self.ask(base, weight, x, rng, &mut room) {
+        if let Err(error) = self.ask(base, self.expected(base), x, rng, &mut room) {
             self.fault(base, Duty::Propose, error)?;
             return Ok(None);
         }
@@ -277,7 +284,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     fn tell_passed(&mut self, x: &X, trace: &Trace) {
         for at in 0..self.heeding.len() {
             let base = self.heeding[at] as usize;
-            if base == trace.base as usize || self.seats[base].benched {
+            if self.seats[base].benched {
                 continue;
             }
             // Under the remark's rule every base was asked.

@@ -52,8 +52,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         };
         let before = self.now.benched.len();
         if above > 0.0 {
-            self.seats[chosen].tally.plays += 1;
-            self.seats[chosen].tally.losses += loss;
+            if !trace.forced {
+                self.seats[chosen].tally.plays += 1;
+                self.seats[chosen].tally.losses += loss;
+            }
             if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
                 && let Some(arm) = world.index(&made.decision)
             {
@@ -64,7 +66,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             self.seats[chosen].tally.credit(outcome.weight);
             trace.shares.iter().for_each(|s| self.seats[s.base as usize].tally.credit(above * s.weight));
         }
-        outcome.learned += usize::from(self.feed(x, chosen, trace.epoch, made, feedback, trace.weight));
+        if !trace.forced {
+            outcome.learned += usize::from(self.feed(x, chosen, trace.epoch, made, feedback, trace.weight));
+        }
         for share in &mut trace.shares {
             std::mem::swap(&mut made.memo, &mut share.memo);
             let learned = self.feed(x, share.base as usize, share.epoch, made, feedback, share.weight);
@@ -130,10 +134,19 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         feedback: Feedback,
         weight: f64,
     ) -> bool {
-        let seat = &mut self.seats[base];
-        if seat.benched || seat.epoch != epoch {
+        let current = |band: &Self| !band.seats[base].benched && band.seats[base].epoch == epoch;
+        if !current(self) {
             return false;
         }
+        // No base is given a weight beyond its range. That of a base that was not asked, or not drawn, is known only now; one
+        // that starts over for it does not learn what the instance before it was asked.
+        if feedback.observed().is_some() {
+            self.attempt(base, Duty::ApplyOrder, |band| band.widen(base, weight));
+            if !current(self) {
+                return false;
+            }
+        }
+        let seat = &mut self.seats[base];
         let told = match feedback.observed() {
             None => Feedback::unseen(),
             // f' = loss * weight: the weight travels beside the loss                      line "send f_t/pbar to base"

@@ -13,7 +13,7 @@ mod seat;
 mod state;
 mod world;
 
-use crate::masters::{MasterSetup, Practical, PracticalParams};
+use crate::masters::{LARGEST_WEIGHT, MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
 use crate::{
     Abilities, Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Order,
@@ -48,6 +48,9 @@ pub struct Outcome {
     /// The bases that failed and were benched, at the choice or now.
     pub benched: Vec<usize>,
 }
+
+/// Less than this is no probability: nothing can be divided by it that a master takes as a weight.
+const LEAST: f64 = 1.0 / LARGEST_WEIGHT;
 
 /// Proposals kept for their room: more than this many tickets that are learned at once are dropped.
 const SPARE: usize = 64;

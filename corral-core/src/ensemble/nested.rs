@@ -3,7 +3,7 @@
 //! Weights multiply (the inner base j is fed `outer weight * 1/pbar_j`, the loss unchanged), ranges multiply, and a new
 //! range from above starts everything over. The ticket travels in the memo.
 
-use super::{Ensemble, EnsembleError, Feed};
+use super::{Ensemble, EnsembleError, Feed, LEAST};
 use crate::ticket::{Share, Trace};
 use crate::{
     Abilities, Base, BaseError, BaseExtra, Benched, Duty, Feedback, Master, Memo, Order, Proposal, Rng,
@@ -69,8 +69,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
                 trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight, memo });
             }
         }
-        // A probability that underflows is none: nothing can be divided by it.
-        if trace.shares.is_empty() || total < f64::MIN_POSITIVE {
+        if trace.shares.is_empty() || total < LEAST {
             return Some((0.0, Memo::empty()));
         }
         trace.shares.iter_mut().for_each(|s| s.weight /= total);

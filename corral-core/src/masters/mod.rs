@@ -75,6 +75,7 @@ pub use practical::{Fall, Practical, PracticalParams, PracticalRule};
 pub use rbbe::copies_of_grid;
 pub use rbbe::{Rbbe, RbbeParams, RbbeRule};
 pub use regret_balancing::{RegretBalancing, RegretBalancingParams, RegretBalancingRule};
+pub(crate) use roster::LARGEST_WEIGHT;
 pub use roster::Roster;
 pub use rule::{Credited, Rule, Ruled};
 pub use trim::{Schedule, Trim, TrimParams, TrimRule};

@@ -6,7 +6,7 @@ use crate::snapshot::ensure;
 use crate::{Credit, LossDomain, MasterError, SnapshotError};
 
 /// Weights beyond this are refused: sums of their squares would leave the range of f64.
-const LARGEST_WEIGHT: f64 = 1e100;
+pub(crate) const LARGEST_WEIGHT: f64 = 1e100;
 
 /// Who is still in the band.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -140,6 +140,13 @@ struct State<R: Rule> {
 
 const VERSION: u16 = 2;
 
+impl<R: Rule> State<R> {
+    /// Ranges multiply. A weight is at least 1: what is below is rounding.
+    fn range_of(&self, base: usize) -> Option<f64> {
+        self.rule.range_of(base).map(|range| self.setup.range * range.max(1.0))
+    }
+}
+
 impl<R: Rule> Ruled<R> {
     /// A master over the bases of `setup`.
     ///
@@ -202,7 +209,7 @@ impl<R: Rule> Master for Ruled<R> {
         self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
         self.orders.clear();
         for &base in self.now.rule.widened() {
-            let range = self.now.setup.range * self.now.rule.range_of(base).unwrap_or(1.0);
+            let range = self.now.range_of(base).unwrap_or(self.now.setup.range);
             self.orders.push((base, Order::Widen { range, remaining: self.now.rule.remaining() }));
         }
         Ok(&self.orders)
@@ -225,8 +232,7 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn limits(&self, base: usize) -> Limits {
-        let range = self.now.rule.range_of(base).map(|range| self.now.setup.range * range);
-        Limits { range, remaining: self.now.rule.remaining() }
+        Limits { range: self.now.range_of(base), remaining: self.now.rule.remaining() }
     }
 
     fn telemetry(&self) -> Telemetry<'_> {
@@ -277,10 +283,9 @@ impl<R: Rule> MasterExtra for Ruled<R> {
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
         let mut read: State<R> = snapshot::open(R::NAME, VERSION, state)?;
         ensure(read.params == self.now.params, "its parameters are others than this master's")?;
-        let mut setup = MasterSetup { bases, ..self.now.setup.clone() };
-        setup.bounds.truncate(bases);
-        let band = |s: &MasterSetup| (s.bases, s.bounds.clone(), s.losses);
-        ensure(band(&read.setup) == band(&setup), "it is of another band of bases")?;
+        // The bounds of bases that came later are those that it was told then.
+        let same = (read.setup.bases, read.setup.losses) == (bases, self.now.setup.losses);
+        ensure(same, "it is of another band of bases")?;
         let fresh = Self::new(read.params.clone(), &read.setup).map_err(SnapshotError::state)?;
         read.roster.validate(read.setup.bases)?;
         fresh.now.rule.admits(&read.rule)?;

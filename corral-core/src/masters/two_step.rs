@@ -132,7 +132,11 @@ impl Master for TwoStep {
                 }
                 learned
             }
-            (None, None) => self.inner.update(loss, credit),
+            (None, None) => match self.inner.update(loss, credit) {
+                // Late, and of a second step: those that could not be drawn then have weights beyond their ranges.
+                Err(MasterError::Weight { .. }) => Ok(&[]),
+                learned => learned,
+            },
             (Some(_), _) => Ok(&[]),
         }
     }

@@ -164,6 +164,13 @@ impl<D> Ticket<D> {
         }
     }
 
+    /// Whether the band made the decision by itself, to look at an arm that no base looks at
+    /// ([`guard`](crate::EnsembleParams::guard)): its probability was 1, and no base is credited for it. Such rounds are to
+    /// be left out where policies are evaluated from a log.
+    pub fn is_forced(&self) -> bool {
+        self.trace.forced
+    }
+
     /// Every base's own probability of the decision, where that was asked for; NaN for a base that cannot say it or
     /// cannot be drawn.
     pub fn likelihoods(&self) -> &[f64] {
@@ -210,6 +217,8 @@ pub(crate) struct Trace {
     pub benched: Vec<u32>,
     /// The weight of the chosen base.
     pub weight: f64,
+    /// Whether the guard made the decision: no base proposed it.
+    pub forced: bool,
 }
 
 /// A base that has a share in a decision without having been followed.
@@ -241,7 +250,9 @@ impl Trace {
         if !(self.probability > 0.0 && self.probability <= 1.0 + 1e-9) {
             return Err("its probability is none");
         }
-        if self.shares.len() >= bases || !self.shares.iter().all(|s| exists(s.base)) {
+        if self.shares.len() + usize::from(!self.forced) > bases
+            || !self.shares.iter().all(|s| exists(s.base))
+        {
             return Err("it has shares of bases that do not exist");
         }
         if !weight(self.weight) || !self.shares.iter().all(|s| weight(s.weight)) {
@@ -252,7 +263,7 @@ impl Trace {
 
     /// Whether the loss will be told to `base`.
     pub fn takes_part(&self, base: usize) -> bool {
-        self.base as usize == base || self.shares.iter().any(|s| s.base as usize == base)
+        (self.base as usize == base && !self.forced) || self.shares.iter().any(|s| s.base as usize == base)
     }
 
     /// Writes the trace and the memo of the chosen base into one memo of finite numbers: an ensemble that is a base
@@ -326,6 +337,7 @@ mod tests {
             shares: vec![share(0, 1.5, &[0.5]), share(2, 0.0, &[]), share(3, 2.0, &[1.0; 9])],
             benched: vec![],
             weight: 4.0,
+            forced: false,
         }
     }
 

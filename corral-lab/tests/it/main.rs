@@ -3,6 +3,7 @@
 mod corpora;
 mod hardness;
 mod harness;
+mod healthy;
 mod pitfalls;
 mod points;
 mod points_linear;

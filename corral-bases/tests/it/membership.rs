@@ -1,0 +1,177 @@
+//! What holds of every band, whatever its master, credit, feed and bases, and whatever happens to it:
+//!
+//! - a snapshot continues bit for bit, in a band that is built of the same bases;
+//! - a base that does nothing wrong is never benched.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use corral_bases::band::{Assembler, Band, BandRecipe, Copies, MasterRecipe, Recipe};
+use corral_core::registry::BuildError;
+use corral_core::{
+    Arm, Context, ContextShape, Crediting, Duty, EnsembleError, Feed, MasterError, Setup, Ticket, masters,
+    snapshot, uniform,
+};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+
+const ACTIONS: usize = 3;
+const FEATURES: usize = 2;
+
+/// Bases of every kind: those that share a regression, those that divide by their own probability, without contexts, with
+/// passes, with rare draws, and a band.
+const BASES: &[&str] = &[
+    "name = 'linucb'",
+    "name = 'greedy'",
+    "name = 'lints'\ndraw = 'independent'",
+    "name = 'squarecb'",
+    "name = 'nlms'",
+    "name = 'ucb1'",
+    "name = 'exp3'",
+    "name = 'tsallis-inf'",
+    "name = 'thompson'",
+    "name = 'epoch-greedy'\nvariant = 'epochs'",
+    "name = 'linucb'\nrange_change = 'restart'",
+    "master = 'corral'\nbases = ['ucb1', 'greedy']",
+    "master = { name = 'practical' }\nbases = ['linucb', 'greedy', 'exp3']",
+];
+
+fn recipe(text: &str) -> Recipe {
+    Recipe::try_from(text.parse::<toml::Table>().unwrap()).unwrap()
+}
+
+fn setup() -> Setup {
+    let mut setup = Setup::arms(ACTIONS, Some(2_000));
+    setup.context = ContextShape { features: FEATURES, ..ContextShape::default() };
+    setup
+}
+
+/// A band, what it is built of, and what is in flight.
+struct Play {
+    band: Band<Arm>,
+    master: MasterRecipe,
+    bases: Vec<Recipe>,
+    world: Pcg64Dxsm,
+    learner: Pcg64Dxsm,
+    flying: Vec<(Context, Ticket<Arm>)>,
+}
+
+fn build(master: &MasterRecipe, bases: &[Recipe]) -> Result<Band<Arm>, BuildError> {
+    let recipe = BandRecipe { master: master.clone(), bases: bases.to_vec(), copies: Copies::Count(1) };
+    Assembler::new(&setup()).band(&recipe).map_err(|e| e.why)
+}
+
+impl Play {
+    fn new(master: &MasterRecipe, bases: Vec<Recipe>, seed: u64) -> Option<Self> {
+        let band = match build(master, &bases) {
+            Ok(band) => band,
+            // A master that needs something that this band does not have says so.
+            Err(_) => return None,
+        };
+        let (world, learner) = (Pcg64Dxsm::seed_from_u64(seed), Pcg64Dxsm::seed_from_u64(!seed));
+        Some(Self { band, master: master.clone(), bases, world, learner, flying: Vec::new() })
+    }
+
+    fn draw(&mut self, below: usize) -> usize {
+        (uniform(&mut self.world) * below as f64) as usize
+    }
+
+    fn round(&mut self) {
+        let x = Context::shared((0..FEATURES).map(|_| uniform(&mut self.world) - 0.5).collect(), ACTIONS);
+        let ticket = self.band.choose(&x, &mut self.learner).unwrap();
+        self.flying.push((x, ticket));
+        while self.flying.len() > 4 || (!self.flying.is_empty() && self.draw(3) > 0) {
+            let at = self.draw(self.flying.len());
+            let (x, ticket) = self.flying.swap_remove(at);
+            let best = usize::from(x.features()[0] > 0.0);
+            let loss = if ticket.decision.index() == best { 0.25 } else { 0.75 };
+            self.band.learn(&x, ticket, loss).unwrap();
+        }
+        let own = |b: &&corral_core::Benched| b.during != Duty::Retired;
+        assert_eq!(self.band.everybody_benched().iter().find(own), None);
+    }
+
+    /// A base comes or goes. A master may take none; nothing else may go wrong.
+    fn change(&mut self) {
+        let base = self.draw(self.band.len());
+        let share = 0.1 + 0.5 * uniform(&mut self.world);
+        let text = BASES[self.draw(BASES.len())];
+        let done = match self.draw(4) {
+            0 if self.bases.len() < 8 => {
+                let member = Assembler::new(&setup()).member(&self.master, &recipe(text)).unwrap();
+                let added = self.band.add("newcomer", member.base, share).map(drop);
+                if added.is_ok() {
+                    self.bases.push(recipe(text));
+                }
+                added
+            }
+            1 => self.band.retire(base),
+            2 => self.band.reinstate(base, share),
+            _ => {
+                let member = Assembler::new(&setup()).member(&self.master, &recipe(text)).unwrap();
+                let replaced = self.band.replace(base, member.base).map(drop);
+                self.bases[base] = recipe(text);
+                replaced
+            }
+        };
+        if let Err(error) = done {
+            use MasterError::{Fixed, LastBase, Present, Retired};
+            let EnsembleError::Master(why) = &error else { panic!("{error}") };
+            assert!(matches!(why, Fixed | LastBase(_) | Present(_) | Retired(_)), "{error}");
+        }
+    }
+
+    /// The same band, built anew and loaded.
+    fn again(&self) -> Self {
+        let saved = self.band.save();
+        let mut band = build(&self.master, &self.bases).unwrap();
+        band.load(&saved).unwrap_or_else(|e| panic!("its own snapshot is refused: {e}"));
+        assert!(band.save() == saved, "what was loaded is saved again");
+        let copy =
+            |ticket: &Ticket<Arm>| snapshot::open("ticket", 1, &snapshot::seal("ticket", 1, ticket)).unwrap();
+        let flying = self.flying.iter().map(|(x, ticket)| (x.clone(), copy(ticket))).collect();
+        let (master, bases) = (self.master.clone(), self.bases.clone());
+        Self { band, master, bases, world: self.world.clone(), learner: self.learner.clone(), flying }
+    }
+}
+
+/// One band through many changes. Panics at what breaks a law.
+fn live(mut play: Play, changes: usize) {
+    let bits = |p: &Play| p.band.probabilities().iter().map(|p| p.to_bits()).collect::<Vec<_>>();
+    for _ in 0..changes {
+        (0..12).for_each(|_| play.round());
+        play.change();
+        (0..play.draw(4)).for_each(|_| play.round());
+        let mut again = play.again();
+        for _ in 0..6 {
+            play.round();
+            again.round();
+            assert_eq!(bits(&play), bits(&again));
+        }
+        assert!(play.band.save() == again.band.save(), "they went different ways");
+        play = again;
+    }
+}
+
+#[test]
+fn a_snapshot_continues_bit_for_bit_and_nobody_healthy_is_benched() {
+    let (seeds, changes) = if std::env::var_os("CORRAL_SLOW").is_some() { (100, 40) } else { (5, 10) };
+    let mut runs = 0;
+    for entry in masters::REGISTRY.entries() {
+        for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+            for feed in [Feed::Weighted, Feed::Raw, Feed::Everyone] {
+                for seed in 0..seeds {
+                    let named = MasterRecipe::named(entry.name);
+                    let master = MasterRecipe { credit: Some(credit), feed: Some(feed), ..named };
+                    let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+                    let mut any = || recipe(BASES[(uniform(&mut rng) * BASES.len() as f64) as usize]);
+                    let bases = vec![any(), any(), any(), any()];
+                    let Some(play) = Play::new(&master, bases.clone(), seed) else { continue };
+                    runs += 1;
+                    let ran = catch_unwind(AssertUnwindSafe(|| live(play, changes)));
+                    assert!(ran.is_ok(), "{} {credit:?} {feed:?} seed {seed} over {bases:?}", entry.name);
+                }
+            }
+        }
+    }
+    assert!(runs > 170 * seeds, "{runs} of {seeds} seeds");
+}
