@@ -6,9 +6,10 @@ use std::fs;
 use std::path::Path;
 
 use corral_core::masters::{self, MasterSetup};
+use corral_core::memory::Budget;
 use corral_core::{
     Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Decision, Ensemble, EnsembleParams,
-    Feedback, Horizon, Learner, Master, Memo, Proposal, Set, Setup, Space, Ticket, memory, snapshot,
+    Feedback, Horizon, Learner, Master, Memo, Proposal, Set, Setup, Space, Ticket, snapshot,
 };
 use corral_envs::World;
 use corral_lab::run::{Plugins, check};
@@ -188,7 +189,7 @@ pub fn data(bytes: &[u8]) {
         }
     }
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
-    let built = memory::within(MEMORY, || corral_envs::build(world, &params, 20, &mut rng));
+    let built = corral_envs::build_within(world, &params, 20, &mut rng, &Budget::of(MEMORY));
     let Ok(World::Arms(mut world)) = built else { return };
     for round in 0..20 {
         if world.next(&mut rng).is_err() {

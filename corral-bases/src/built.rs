@@ -3,9 +3,7 @@
 use corral_core::masters::RegretBound;
 use corral_core::params::Params;
 use corral_core::registry::{BuildError, Kind, Row, read};
-use corral_core::{
-    Arm, Base, BaseError, Context, Learner, LossDomain, ParamError, Point, Setup, Space, memory,
-};
+use corral_core::{Arm, Base, BaseError, Context, Learner, LossDomain, ParamError, Point, Setup, Space};
 
 use crate::common::{RangeChange, Ties};
 use crate::table;
@@ -118,7 +116,9 @@ where
         let params = read_for::<P>(table, setup)?;
         if let Space::Points(set) = &setup.space {
             let dim = set.dim() as u128;
-            memory::claim("the dimension", dim, if P::MATRICES { dim * dim } else { dim })
+            setup
+                .budget
+                .claim("the dimension", dim, if P::MATRICES { dim * dim } else { dim })
                 .map_err(|e| BuildError::refused(WHAT, P::NAME, e))?;
         }
         Ok(Learner::Points(Box::new(build(params, setup)?)))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::Budget;
 use crate::{ContextSampler, ContextShape, Policy, Space};
 
 /// What a learner is told about the world before the first round. Constructors of bases take it, environments fill it.
@@ -34,6 +35,8 @@ pub struct Setup {
     pub policies: Option<Arc<[Policy]>>,
     /// The distribution of contexts, where they are i.i.d. and can be sampled.
     pub sampler: Option<Arc<dyn ContextSampler>>,
+    /// What a learner may claim of memory.
+    pub budget: Budget,
 }
 
 impl Setup {
@@ -51,6 +54,7 @@ impl Setup {
             horizon,
             policies: None,
             sampler: None,
+            budget: Budget::default(),
         }
     }
 

@@ -61,7 +61,7 @@ pub use delay::{
 pub use draw::{Draw, Stream};
 pub use environment::{About, EnvError, Environment};
 pub use induced::{Induced, induce};
-pub use registry::{REGISTRY, build, entries, example};
+pub use registry::{REGISTRY, build, build_within, entries, example};
 pub use regret::{ArmSums, CellSums};
 pub use rescaled::Rescaled;
 pub use world::{Ask, Build, Make, World};

@@ -5,8 +5,8 @@ pub(crate) use std::sync::Arc;
 pub(crate) use corral_core::params::Bounds;
 pub(crate) use corral_core::vectors::dot;
 pub(crate) use corral_core::{
-    Arm, Context, ContextSampler, ContextShape, LossDomain, ParamError, Policy, Rng, Set, Setup, memory,
-    params, require,
+    Arm, Context, ContextSampler, ContextShape, LossDomain, ParamError, Policy, Rng, Set, Setup, params,
+    require,
 };
 pub(crate) use serde::{Deserialize, Serialize};
 

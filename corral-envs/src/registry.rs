@@ -4,6 +4,7 @@
 
 use std::sync::LazyLock;
 
+use corral_core::memory::Budget;
 use corral_core::registry::{BuildError, Entry, Registry};
 use corral_core::{Rng, Scale};
 use serde::Deserialize;
@@ -39,8 +40,22 @@ const RESCALE: &str = "rescale";
 /// # Errors
 /// An unknown name or key (with the nearest known ones), or a value that cannot be used.
 pub fn build(name: &str, params: &toml::Table, rounds: u64, rng: &mut dyn Rng) -> Result<World, BuildError> {
+    build_within(name, params, rounds, rng, &Budget::default())
+}
+
+/// As [`build`], where what it takes is claimed of `budget`.
+///
+/// # Errors
+/// As [`build`], or it takes more than is left.
+pub fn build_within(
+    name: &str,
+    params: &toml::Table,
+    rounds: u64,
+    rng: &mut dyn Rng,
+    budget: &Budget,
+) -> Result<World, BuildError> {
     let row = REGISTRY.find(name)?;
-    let ask = Ask { name: row.entry.name, rounds, rng };
+    let ask = Ask { name: row.entry.name, rounds, rng, budget: budget.clone() };
     let Some(range) = params.get(RESCALE) else { return (row.build.make)(params, ask) };
     let mut others = params.clone();
     others.remove(RESCALE);

@@ -1,5 +1,6 @@
 //! How environments are built from parameters: what each of them says of itself, and a row of the registry of it.
 
+use corral_core::memory::Budget;
 use corral_core::params::Params;
 use corral_core::registry::{BuildError, Entry, Registry, Row, read, table};
 use corral_core::{Arm, Context, Point, Rng, Setup};
@@ -58,6 +59,8 @@ pub struct Ask<'a> {
     pub rounds: u64,
     /// What is drawn before the first round is drawn from this.
     pub rng: &'a mut dyn Rng,
+    /// What may be claimed of memory.
+    pub budget: Budget,
 }
 
 impl Ask<'_> {

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use corral_core::{Scale, Space, memory, snapshot};
+use corral_core::memory::{self, Budget};
+use corral_core::{Scale, Space, snapshot};
 use corral_lab::store::write_whole;
 use corral_lab::streams::stream;
 use corral_lab::table::aligned;
@@ -191,13 +192,12 @@ impl Band {
             return Err(Error::Type("bases: a list is needed, even of one".into()));
         }
         let shelf = Shelf::open(bases.py(), plugins.as_deref())?;
-        memory::within(memory::DEFAULT, || {
-            for base in bases.try_iter()? {
-                raised.push(shared.sibling());
-                built.push(plan.join(&base?, None, None, &raised[raised.len() - 1], &shelf)?);
-            }
-            Ok::<_, Error>(())
-        })?;
+        plan.budget = Budget::of(memory::DEFAULT);
+        for base in bases.try_iter()? {
+            raised.push(shared.sibling());
+            built.push(plan.join(&base?, None, None, &raised[raised.len() - 1], &shelf)?);
+        }
+        plan.budget = Budget::default();
         let rng = match seed {
             Some(seed) => stream(seed, "learner"),
             None => {

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use corral_bases::band::{self, Assembler, Band, MasterRecipe};
+use corral_core::memory::{self, Budget};
 use corral_core::registry::Unknown;
 use corral_core::{
-    Arm, ContextShape, Decision, EnsembleParams, Learner, Point, Propensities, Scale, Setup, Space, memory,
+    Arm, ContextShape, Decision, EnsembleParams, Learner, Point, Propensities, Scale, Setup, Space,
 };
 use corral_lab::run::{FromPlugins, plugins_used};
 use corral_lab::spec::LearnerSpec;
@@ -34,6 +35,9 @@ pub struct Plan {
     keys: String,
     pub params: EnsembleParams,
     pub members: Vec<Member>,
+    /// What its bases may claim of memory while they are built.
+    #[serde(skip)]
+    pub budget: Budget,
 }
 
 /// One base of the plan.
@@ -94,13 +98,26 @@ impl Plan {
         };
         let (master, keys) = (mastering.name, mastering.params.to_string());
         let (horizon, members) = (style.horizon, Vec::new());
-        Ok(Self { space, names, features, row_features, rewards, horizon, master, keys, params, members })
+        let budget = Budget::default();
+        Ok(Self {
+            space,
+            names,
+            features,
+            row_features,
+            rewards,
+            horizon,
+            master,
+            keys,
+            params,
+            members,
+            budget,
+        })
     }
 
     /// What the bases are told of the world.
     pub fn setup(&self) -> Setup {
         let context = ContextShape { features: self.features, row_features: self.row_features, cells: None };
-        Setup { context, ..Setup::new(self.space.clone(), self.horizon) }
+        Setup { context, budget: self.budget.clone(), ..Setup::new(self.space.clone(), self.horizon) }
     }
 
     /// Builds a base that joins with `share` (none: from the start), and puts it into the plan.
@@ -152,7 +169,7 @@ impl Plan {
         }
         let (setup, others, master) = (self.setup(), FromPlugins(&shelf.plugins), self.mastering()?);
         // What a base keeps of an action: a count, a sum, a weight, a probability.
-        memory::claim("the number of actions", setup.actions(), 4 * setup.actions() as u128)?;
+        setup.budget.claim("the number of actions", setup.actions(), 4 * setup.actions() as u128)?;
         let build = Assembler::new(&setup).with(&others);
         Ok(match self.space {
             Space::Arms(_) => Learner::Arms(build.member(&master, &spec.recipe())?.base),
@@ -204,25 +221,24 @@ impl Plan {
     pub fn rebuild(&self, py: Python<'_>, shelf: &Shelf) -> Answer<(Members, Vec<Raised>)> {
         let shared = Raised::default();
         let (mut bases, mut later, mut raised) = (Vec::new(), Vec::new(), Vec::new());
-        memory::within(memory::DEFAULT, || {
-            for member in &self.members {
-                let own = shared.sibling();
-                let base = match &member.recipe {
-                    Recipe::Spec { text, plugins } => self.again(text, plugins, shelf)?,
-                    Recipe::Python(first) => self.python(PyBase::new(&loads(py, first)?, self.place(&own))?),
-                };
-                raised.push(own);
-                match member.share {
-                    None => bases.push(base),
-                    Some(share) => later.push((member.name.clone(), base, share)),
-                }
+        let plan = Self { budget: Budget::of(memory::DEFAULT), ..self.clone() };
+        for member in &self.members {
+            let own = shared.sibling();
+            let base = match &member.recipe {
+                Recipe::Spec { text, plugins } => plan.again(text, plugins, shelf)?,
+                Recipe::Python(first) => plan.python(PyBase::new(&loads(py, first)?, plan.place(&own))?),
+            };
+            raised.push(own);
+            match member.share {
+                None => bases.push(base),
+                Some(share) => later.push((member.name.clone(), base, share)),
             }
-            let mut ensemble = self.ensemble(bases)?;
-            for (name, base, share) in later {
-                ensemble.add(&name, base, share)?;
-            }
-            Ok((ensemble, raised))
-        })
+        }
+        let mut ensemble = plan.ensemble(bases)?;
+        for (name, base, share) in later {
+            ensemble.add(&name, base, share)?;
+        }
+        Ok((ensemble, raised))
     }
 }
 

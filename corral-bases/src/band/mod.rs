@@ -214,6 +214,7 @@ impl<'a> Assembler<'a> {
         let told = master.tells(self.setup);
         let (bases, bounds): (Vec<_>, Vec<_>) = members.into_iter().map(|m| (m.base, m.bound)).unzip();
         let setup = MasterSetup::new(bases.len(), told.horizon).with_bounds(bounds).with_losses(told.losses);
+        let setup = setup.with_budget(told.budget.clone());
         let built = masters::build(&master.name, master.params.clone(), &setup)?;
         let ensemble = Ensemble::with_params(built, bases, params).map_err(|e| refuse(&e))?;
         Ok(ensemble.with_setup(&told))

@@ -1,7 +1,5 @@
 //! How contexts become examples: which features, which parameter vector.
 
-use corral_core::memory;
-
 use crate::prelude::*;
 
 corral_core::params! {
@@ -61,12 +59,12 @@ impl Layout {
         let rows = shared || features == 0;
         let dim = if rows { row_features } else { features };
         require(dim != 0, "the number of features", 0, "at least 1")?;
-        memory::claim("the number of features", dim, (actions as u128) * (dim as u128))?;
+        setup.budget.claim("the number of features", dim, (actions as u128) * (dim as u128))?;
         let layout = Self { shared, rows, actions, dim };
         if matrices {
             let (models, dim) = (layout.models() as u128, dim as u128);
             // The packed Gram matrix and its inverse.
-            memory::claim("the number of features", layout.dim, models * dim * (dim + 1))?;
+            setup.budget.claim("the number of features", layout.dim, models * dim * (dim + 1))?;
         }
         Ok(layout)
     }

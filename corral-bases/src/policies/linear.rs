@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use corral_core::memory;
+use corral_core::memory::Budget;
 use corral_core::policy::{Linear, Policy};
 
 use super::class::{Erm, ErmOracle};
@@ -36,6 +36,7 @@ corral_core::params! {
 pub struct LinearClass {
     params: LinearParams,
     reads: Reads,
+    budget: Budget,
 }
 
 impl LinearClass {
@@ -49,7 +50,7 @@ impl LinearClass {
         let must = "1 to 4096 for linear policies";
         require((1..=1 << 12).contains(&features), "features", features, must)?;
         let reads = Reads { actions: setup.actions(), cells: None, features: Some(features) };
-        Ok(Self { params: params.clone(), reads })
+        Ok(Self { params: params.clone(), reads, budget: setup.budget.clone() })
     }
 
     fn dim(&self) -> usize {
@@ -151,7 +152,7 @@ impl ErmOracle for LinearClass {
     fn enumerate(&self) -> Result<Vec<Arc<Policy>>> {
         let (d, k) = (self.dim(), self.reads.actions);
         let numbers = self.params.sample as u128 * (d as u128 + 1) * k as u128;
-        memory::claim("sample", self.params.sample, numbers)?;
+        self.budget.claim("sample", self.params.sample, numbers)?;
         let mut rng = Seeded(self.params.seed ^ 0x11ea);
         let mut all = Vec::with_capacity(self.params.sample);
         let mut known = HashSet::new();

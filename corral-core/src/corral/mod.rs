@@ -31,9 +31,8 @@ pub use params::{CorralParams, Horizon, Rate, Step};
 use self::engine::{Engine, Lazy};
 use self::state::State;
 use crate::audit::{Audit, Auditor};
-use crate::{
-    Credit, Limits, LossDomain, Master, MasterError, MasterExtra, Order, ParamError, Telemetry, memory,
-};
+use crate::memory::Budget;
+use crate::{Credit, Limits, LossDomain, Master, MasterError, MasterExtra, Order, ParamError, Telemetry};
 
 /// Length of the first epoch when the horizon is unknown.
 const FIRST_EPOCH: u64 = 64;
@@ -128,9 +127,17 @@ impl Corral {
     /// # Errors
     /// Names the parameter that the algorithm is not defined for.
     pub fn new(params: CorralParams) -> Result<Self, ParamError> {
+        Self::within(params, &Budget::default())
+    }
+
+    /// The same, where what it takes is claimed of `budget`.
+    ///
+    /// # Errors
+    /// As [`new`](Corral::new), or it takes more than is left.
+    pub fn within(params: CorralParams, budget: &Budget) -> Result<Self, ParamError> {
         let params = params.check()?;
         let m = params.bases;
-        memory::claim("bases", m, 12 * m as u128)?;
+        budget.claim("bases", m, 12 * m as u128)?;
         let length = match params.horizon {
             Horizon::Known(rounds) => rounds,
             Horizon::Restart | Horizon::Unknown => FIRST_EPOCH,

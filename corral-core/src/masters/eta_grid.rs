@@ -15,7 +15,6 @@
 //! starvation of slow starters, because the hedge is as short-sighted as its best member.
 
 use super::prelude::*;
-use crate::memory;
 
 crate::params! {
     /// Parameters of [`EtaGrid`].
@@ -64,7 +63,11 @@ impl Rule for EtaGridRule {
         let horizon = setup.known_horizon("known")?;
         let (bases, copies, rounds) = (setup.bases, params.rates.len(), horizon as f64);
         require(copies != 0, "rates", "[]", "at least one rate")?;
-        memory::claim("rates", format_args!("of length {copies}"), 8 * copies as u128 * bases as u128)?;
+        setup.budget.claim(
+            "rates",
+            format_args!("of length {copies}"),
+            8 * copies as u128 * bases as u128,
+        )?;
         // Losses whose own weights reach rho have second moments up to rho.
         let unit = 1.0 / (rounds * setup.range).sqrt();
         let mut rates = Vec::with_capacity(copies);

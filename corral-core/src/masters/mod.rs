@@ -84,9 +84,10 @@ pub use two_step::{TwoStep, TwoStepParams};
 pub use ucb::{Ucb, UcbParams, UcbRule};
 pub use uniform::{Uniform, UniformParams, UniformRule};
 
+use crate::memory::Budget;
 use crate::params::Params;
 use crate::registry::{BuildError, Entry, Registry, Row, table};
-use crate::{Corral, CorralParams, LossDomain, Master, ParamError, memory, require};
+use crate::{Corral, CorralParams, LossDomain, Master, ParamError, require};
 
 crate::params! {
     /// Whose rules a master follows.
@@ -117,17 +118,33 @@ pub struct MasterSetup {
     pub range: f64,
     /// Where losses lie. Masters that are not defined outside [0, 1] refuse to be built for more.
     pub losses: LossDomain,
+    /// What the master may claim of memory.
+    #[serde(skip)]
+    pub budget: Budget,
 }
 
 impl MasterSetup {
     /// `bases` bases of which nothing is known, for `horizon` rounds.
     pub fn new(bases: usize, horizon: Option<u64>) -> Self {
-        Self { bases, horizon, bounds: Vec::new(), range: 1.0, losses: LossDomain::Unit }
+        Self {
+            bases,
+            horizon,
+            bounds: Vec::new(),
+            range: 1.0,
+            losses: LossDomain::Unit,
+            budget: Budget::default(),
+        }
     }
 
     /// The same, with what is known of each base's regret.
     pub fn with_bounds(self, bounds: Vec<Option<RegretBound>>) -> Self {
         Self { bounds, ..self }
+    }
+
+    /// The same, with what may be claimed of memory.
+    #[must_use]
+    pub fn with_budget(self, budget: Budget) -> Self {
+        Self { budget, ..self }
     }
 
     /// The same, for losses that lie in `losses`.
@@ -141,7 +158,7 @@ impl MasterSetup {
         let told = self.bounds.is_empty() || self.bounds.len() == self.bases;
         require(told, "bounds", self.bounds.len(), "as many as there are bases")?;
         require((1.0..f64::INFINITY).contains(&self.range), "range", self.range, "finite and at least 1")?;
-        memory::claim("the number of bases", self.bases, 8 * self.bases as u128)
+        self.budget.claim("the number of bases", self.bases, 8 * self.bases as u128)
     }
 
     /// The horizon, for masters that cannot do without.
@@ -151,7 +168,8 @@ impl MasterSetup {
 
     /// Corral over these bases, for losses with these weights and `rounds` rounds.
     fn corral(&self, params: CorralParams, rounds: Option<u64>) -> Result<Corral, ParamError> {
-        let mut corral = Corral::new(CorralParams { losses: self.losses, ..params })?;
+        let corral = CorralParams { losses: self.losses, ..params };
+        let mut corral = Corral::within(corral, &self.budget)?;
         if self.range > 1.0 {
             corral
                 .start_over(self.range, rounds)

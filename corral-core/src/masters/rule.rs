@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{MasterSetup, Roster};
 use crate::master::check_share;
+use crate::memory::Budget;
 use crate::params::Params;
 use crate::snapshot::ensure;
 use crate::{
@@ -165,9 +166,11 @@ impl<R: Rule> Ruled<R> {
         let roster = Roster::new(setup.bases);
         let mut probabilities = vec![0.0; setup.bases];
         rule.distribute(&roster, &mut probabilities);
+        // What it does later is claimed of nobody's budget.
+        let setup = MasterSetup { budget: Budget::default(), ..setup.clone() };
         // No more than all can be told to widen at once, and few are.
         let orders = Vec::with_capacity(setup.bases.min(64));
-        Ok(Self { now: State { params, setup: setup.clone(), roster, rule, probabilities }, orders })
+        Ok(Self { now: State { params, setup, roster, rule, probabilities }, orders })
     }
 
     /// Its parameters.

@@ -33,8 +33,8 @@ params! {
 
 impl Builds for ContraryParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        let class = random_tables(self.contexts, self.arms, self.policies, ask.rng)?;
-        memory::claim("window", self.window, self.contexts as u128 * self.window as u128 / 2)?;
+        let class = random_tables(self.contexts, self.arms, self.policies, ask.rng, &ask.budget)?;
+        ask.budget.claim("window", self.window, self.contexts as u128 * self.window as u128 / 2)?;
         let cells = Cells::new(self.contexts, self.arms, Vec::new(), self.one_hot)?;
         ask.game(Contrary {
             answers: vec![AntiGreedy::new(self.arms, self.window); self.contexts],

@@ -1,5 +1,6 @@
 //! Losses that are linear, or generalised linear, in features; contexts i.i.d. or adversarial.
 
+use corral_core::memory::Budget;
 use corral_core::policy::Linear;
 
 use super::sequence::{Contexts, Features, HALF, Sequence, unit_vector};
@@ -67,7 +68,7 @@ params! {
 
 impl Builds for LinearParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        let world = self.draw(ask.rounds, ask.rng)?;
+        let world = self.draw(ask.rounds, ask.rng, &ask.budget)?;
         ask.game(world)
     }
 }
@@ -77,14 +78,14 @@ impl LinearParams {
     ///
     /// # Errors
     /// As [`Sequence::new`], or policies are asked for without shared features.
-    pub fn draw(self, rounds: u64, rng: &mut dyn Rng) -> Result<LinearWorld, ParamError> {
+    pub fn draw(self, rounds: u64, rng: &mut dyn Rng, budget: &Budget) -> Result<LinearWorld, ParamError> {
         let shared = self.policies == 0 || self.features == Features::Shared;
         require(shared, "policies", self.policies, "0 where actions have rows")?;
         let mut stream = Draw::new(rng).stream(0);
-        let sequence = Sequence::new(&self, rounds, &mut stream)?;
+        let sequence = Sequence::new(&self, rounds, &mut stream, budget)?;
         let vectors = if self.features == Features::Rows { 1 } else { self.arms };
         let numbers = (self.policies as u128 + 1) * vectors as u128 * (self.dim as u128 + 1);
-        memory::claim("policies", self.policies, numbers)?;
+        budget.claim("policies", self.policies, numbers)?;
         let mut parameters = || {
             (0..vectors).flat_map(|_| self.link.theta(self.scale, self.dim, &mut stream)).collect::<Vec<_>>()
         };

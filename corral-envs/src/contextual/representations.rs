@@ -21,7 +21,11 @@ impl Builds for RepresentationsParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let fitting = self.fitting.unwrap_or(self.maps - 1);
         require(fitting < self.maps, "fitting", fitting, "one of the maps")?;
-        memory::claim("maps", self.maps, (self.maps as u128) * (self.dim as u128 + 1) * (self.arms as u128))?;
+        ask.budget.claim(
+            "maps",
+            self.maps,
+            (self.maps as u128) * (self.dim as u128 + 1) * (self.arms as u128),
+        )?;
         let w = unit_vector(self.dim, &mut Draw::new(ask.rng).stream(0));
         let theta = std::iter::once(HALF).chain(w.into_iter().map(|w| HALF * w)).collect();
         let maps = Maps { maps: self.maps, fitting, dim: self.dim, arms: self.arms };

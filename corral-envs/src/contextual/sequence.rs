@@ -2,6 +2,7 @@
 
 use super::LinearParams;
 use crate::prelude::*;
+use corral_core::memory::Budget;
 
 /// 1/sqrt(2): rows are (1, v)/sqrt(2) with |v| <= 1, so that they have norm at most 1 and an intercept.
 pub(super) const HALF: f64 = std::f64::consts::FRAC_1_SQRT_2;
@@ -67,11 +68,16 @@ impl Sequence {
     /// # Errors
     /// There are more fewest than most actions, too large contexts come again, action sets change without rows, or shared
     /// contexts are to evade what was played.
-    pub fn new(params: &LinearParams, horizon: u64, stream: &mut Stream) -> Result<Self, ParamError> {
+    pub fn new(
+        params: &LinearParams,
+        horizon: u64,
+        stream: &mut Stream,
+        budget: &Budget,
+    ) -> Result<Self, ParamError> {
         let LinearParams { contexts, features, dim, arms, pool, .. } = *params;
         let fewest = params.fewest.unwrap_or(arms);
         require((1..=arms).contains(&fewest), "fewest", fewest, "in 1..=arms")?;
-        memory::claim("dim", dim, (dim as u128 + 1) * arms as u128 * (pool as u128 + 2))?;
+        budget.claim("dim", dim, (dim as u128 + 1) * arms as u128 * (pool as u128 + 2))?;
         if features == Features::Shared {
             require(fewest == arms, "fewest", fewest, "the number of arms where features are shared")?;
             let evasive = contexts == Contexts::Evasive;

@@ -26,7 +26,7 @@ params! {
 impl Builds for SphereParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         given("theta", &self.theta)?;
-        memory::claim("arms", self.arms, self.arms as u128 * (self.theta.len() as u128 + 1))?;
+        ask.budget.claim("arms", self.arms, self.arms as u128 * (self.theta.len() as u128 + 1))?;
         ask.game(Sphere { params: self })
     }
 }

@@ -1,6 +1,7 @@
 //! Finitely many contexts, a finite class of policies, and one of them planted.
 
 use crate::prelude::*;
+use corral_core::memory::Budget;
 
 /// How the losses of a [`Tabular`] world follow its planted policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl Builds for PlantedParams {
             "hybrid" => TabularLosses::Hybrid,
             _ => TabularLosses::Stochastic,
         };
-        let class = random_tables(self.contexts, self.arms, self.policies, ask.rng)?;
+        let class = random_tables(self.contexts, self.arms, self.policies, ask.rng, &ask.budget)?;
         let last = self.policies - 1;
         let cells = Cells::new(self.contexts, self.arms, self.weights, self.one_hot)?;
         let planted = [last.saturating_sub(1), last];
@@ -56,9 +57,10 @@ pub(super) fn random_tables(
     arms: usize,
     policies: usize,
     rng: &mut dyn Rng,
+    budget: &Budget,
 ) -> Result<Arc<[Policy]>, ParamError> {
     let numbers = contexts as u128 * (policies as u128 / 4 + arms as u128);
-    memory::claim("contexts", contexts, numbers)?;
+    budget.claim("contexts", contexts, numbers)?;
     let mut stream = Draw::new(rng).stream(0);
     let mut policy = || Policy::Table((0..contexts).map(|_| stream.index(arms) as u16).collect());
     Ok((0..policies).map(|_| policy()).collect())

@@ -1,5 +1,6 @@
 //! Contexts uniform in a cube, and a planted decision tree of a given depth.
 
+use corral_core::memory::Budget;
 use corral_core::policy::{Node, Tree};
 
 use crate::prelude::*;
@@ -28,7 +29,7 @@ params! {
 
 impl Builds for TreeParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        let world = self.draw(ask.rng)?;
+        let world = self.draw(ask.rng, &ask.budget)?;
         ask.game(world)
     }
 }
@@ -38,9 +39,9 @@ impl TreeParams {
     ///
     /// # Errors
     /// The trees take more memory than is allowed.
-    pub fn draw(self, rng: &mut dyn Rng) -> Result<TreeWorld, ParamError> {
+    pub fn draw(self, rng: &mut dyn Rng, budget: &Budget) -> Result<TreeWorld, ParamError> {
         let nodes = (2 * self.policies.max(1) as u128) << self.depth;
-        memory::claim("policies", self.policies, nodes * 3)?;
+        budget.claim("policies", self.policies, nodes * 3)?;
         let mut stream = Draw::new(rng).stream(0);
         let mut class = Vec::with_capacity(self.policies.max(1));
         for _ in 0..self.policies.max(1) {

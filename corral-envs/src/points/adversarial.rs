@@ -26,7 +26,7 @@ impl Builds for AdversarialLinearParams {
         let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;
         require(self.gap + self.noise <= 1.0, "gap + noise", self.gap + self.noise, "at most 1")?;
-        let set = self.set.build(self.dim, self.points, rng)?;
+        let set = self.set.build(self.dim, self.points, rng, &ask.budget)?;
         let dim = set.dim();
         let losses = AdversarialLinear {
             scale: 0.5 / set.norm_bound().max(f64::MIN_POSITIVE),

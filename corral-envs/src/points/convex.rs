@@ -38,7 +38,7 @@ impl Builds for AdversarialConvexParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;
-        let set = self.set.build(self.dim, 0, rng)?;
+        let set = self.set.build(self.dim, 0, rng, &ask.budget)?;
         if !set.is_convex() {
             return Err(SetError::Unsupported { what: "a convex loss", kind: set.kind() }.into());
         }

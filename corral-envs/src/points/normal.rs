@@ -27,7 +27,7 @@ params! {
 
 impl Builds for NormalLinearParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        let set = self.set.build(self.dim, self.points, ask.rng)?;
+        let set = self.set.build(self.dim, self.points, ask.rng, &ask.budget)?;
         let dim = set.dim();
         let theta = if self.theta.is_empty() {
             let support = if self.support == 0 { dim } else { self.support };

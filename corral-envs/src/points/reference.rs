@@ -54,7 +54,7 @@ params! {
 impl Builds for ReferenceSimplexParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         check_variant(self.variant)?;
-        memory::claim("arms", self.arms, self.arms as u128 * 4)?;
+        ask.budget.claim("arms", self.arms, self.arms as u128 * 4)?;
         let set = Set::simplex(self.arms)?;
         let losses = ReferenceSimplex {
             variant: self.variant,

@@ -1,5 +1,6 @@
 //! The set of decisions as a spec names it.
 
+use corral_core::memory::Budget;
 use corral_core::set::SetError;
 
 use super::fill_sphere;
@@ -64,18 +65,24 @@ impl SetSpec {
     ///
     /// # Errors
     /// The dimension is 0 or too large, or more points are asked for than there are.
-    pub fn build(&self, dim: usize, points: usize, rng: &mut dyn Rng) -> Result<Set, EnvError> {
+    pub fn build(
+        &self,
+        dim: usize,
+        points: usize,
+        rng: &mut dyn Rng,
+        budget: &Budget,
+    ) -> Result<Set, EnvError> {
         let kind = match self {
             Self::Given(set) => {
                 set.check()?;
-                memory::claim("dim", set.dim(), set.dim() as u128 * 4)?;
+                budget.claim("dim", set.dim(), set.dim() as u128 * 4)?;
                 return Ok(set.clone());
             }
             Self::Named(kind) => *kind,
         };
         require(dim <= 1_000_000, "dim", dim, "at most 1000000")?;
         require(points <= MOST_POINTS, "points", points, "at most 65536")?;
-        memory::claim("dim", dim, dim as u128 * 4)?;
+        budget.claim("dim", dim, dim as u128 * 4)?;
         Ok(match kind {
             Named::Ball => Set::ball(dim)?,
             Named::Box => Set::cube(dim)?,
@@ -88,7 +95,7 @@ impl SetSpec {
                 if dim == 0 {
                     return Err(SetError::ZeroDimension.into());
                 }
-                memory::claim("points", points, 2 * points as u128 * dim as u128)?;
+                budget.claim("points", points, 2 * points as u128 * dim as u128)?;
                 let mut u = vec![0.0; dim];
                 let drawn: Vec<Vec<f64>> = (0..points)
                     .map(|_| {

@@ -2,6 +2,7 @@
 
 use super::{PointLoss, PointWorld, SetSpec};
 use crate::prelude::*;
+use corral_core::memory::Budget;
 
 params! {
     /// Parameters of f_t(x) = 1/2 + <c*, x>/(2N) + xi_t with xi_t uniform in [-noise, noise] and |c*| = 1 - 2 noise: never
@@ -39,7 +40,7 @@ params! {
 
 impl Builds for StochasticLinearParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        self.world(ask.rounds, ask.rng).map(PointWorld::boxed)
+        self.world(ask.rounds, ask.rng, &ask.budget).map(PointWorld::boxed)
     }
 }
 
@@ -48,8 +49,13 @@ impl StochasticLinearParams {
     ///
     /// # Errors
     /// The set cannot be built, the parameter does not fit it, or the noise is not in [0, 1/2).
-    pub fn world(self, rounds: u64, rng: &mut dyn Rng) -> Result<PointWorld<Projected>, EnvError> {
-        let set = self.set.build(self.dim, self.points, rng)?;
+    pub fn world(
+        self,
+        rounds: u64,
+        rng: &mut dyn Rng,
+        budget: &Budget,
+    ) -> Result<PointWorld<Projected>, EnvError> {
+        let set = self.set.build(self.dim, self.points, rng, budget)?;
         let mut parameter = hidden(&self, set.dim(), rng)?;
         // |c*| = 1 - 2 noise: the loss 1/2 + <c*, x>/(2N) + xi stays in [0, 1], so that nothing is clipped.
         let scale = 0.5 * (1.0 - 2.0 * self.noise) / set.norm_bound().max(f64::MIN_POSITIVE);
@@ -200,7 +206,7 @@ params! {
 impl Builds for GlmParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
         let Ask { rounds, rng, .. } = ask;
-        let set = self.set.build(self.dim, self.points, rng)?;
+        let set = self.set.build(self.dim, self.points, rng, &ask.budget)?;
         let structure = StochasticLinearParams { parameter: self.parameter, ..Default::default() };
         let mut parameter = hidden(&structure, set.dim(), rng)?;
         let length = self.scale / set.norm_bound().max(f64::MIN_POSITIVE);

@@ -240,7 +240,7 @@ fn structured_parameters_have_their_structure() {
         group: 3,
         ..Default::default()
     };
-    let world = params.world(10, &mut rng).expect("fits");
+    let world = params.world(10, &mut rng, &Default::default()).expect("fits");
     let groups: Vec<bool> =
         world.losses.parameter.chunks_exact(3).map(|g| g.iter().all(|v| *v != 0.0)).collect();
     assert_eq!(groups.iter().filter(|g| **g).count(), 2);

@@ -153,7 +153,7 @@ fn planted_trees_have_their_depth() {
             change: 0.3,
             policies: 0,
         };
-        let env = params.draw(&mut Pcg64Dxsm::seed_from_u64(depth as u64)).unwrap();
+        let env = params.draw(&mut Pcg64Dxsm::seed_from_u64(depth as u64), &Default::default()).unwrap();
         assert_eq!(env.planted().depth(), depth);
     }
     let mut env = world("planted-tree", "depth = 8\npolicies = 4", 100);
@@ -180,7 +180,7 @@ fn the_ladder_separates_depths() {
         change: 0.3,
         policies: 0,
     };
-    let game = params.draw(&mut Pcg64Dxsm::seed_from_u64(4)).unwrap();
+    let game = params.draw(&mut Pcg64Dxsm::seed_from_u64(4), &Default::default()).unwrap();
     let nodes: Vec<corral_core::policy::Node> = game.planted().nodes().collect();
     let mut env = Bandit::new(game, 100);
     // The path of a context down to depth `cut`, as bits below a leading 1.
@@ -241,7 +241,7 @@ fn linear_means_are_the_link_of_the_features() {
                 ))
                 .try_into()
                 .unwrap();
-                let game = params.draw(50, &mut Pcg64Dxsm::seed_from_u64(3)).unwrap();
+                let game = params.draw(50, &mut Pcg64Dxsm::seed_from_u64(3), &Default::default()).unwrap();
                 let theta = game.theta().to_vec();
                 let mut env = Bandit::new(game, 50);
                 run(&mut env, 50, |_, env| {

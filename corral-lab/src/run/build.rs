@@ -1,6 +1,7 @@
 //! From a spec to a world and its learners.
 
 use corral_bases::band::{Assembler, Band, BandError};
+use corral_core::memory::Budget;
 use corral_core::registry::BuildError;
 use corral_core::{Arm, Base, Context, Decision, Point, Setup};
 use corral_envs::{Environment, World};
@@ -21,8 +22,9 @@ pub enum Runner<D: 'static> {
 ///
 /// # Errors
 /// Names the place in the spec.
-pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, SpecError> {
-    let world = corral_envs::build(&spec.name, &spec.params, rounds, &mut stream(seed, "world"))
+pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64, budget: &Budget) -> Result<World, SpecError> {
+    let rng = &mut stream(seed, "world");
+    let world = corral_envs::build_within(&spec.name, &spec.params, rounds, rng, budget)
         .map_err(|e| SpecError::at(&spec.place, e))?;
     match &spec.induced {
         Some(around) => {
@@ -36,19 +38,25 @@ pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64) -> Result<World, Sp
 ///
 /// # Errors
 /// Names the place in the spec.
-pub fn probe(world: &World, spec: &LearnerSpec, rounds: u64, plugins: &Plugins) -> Result<(), SpecError> {
+pub fn probe(
+    world: &World,
+    spec: &LearnerSpec,
+    rounds: u64,
+    plugins: &Plugins,
+    budget: &Budget,
+) -> Result<(), SpecError> {
     match world {
-        World::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds), plugins).map(drop),
-        World::Points(env) => runner::<Point>(spec, &told(&**env, rounds), plugins).map(drop),
+        World::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds, budget), plugins).map(drop),
+        World::Points(env) => runner::<Point>(spec, &told(&**env, rounds, budget), plugins).map(drop),
     }
 }
 
-/// What learners are told of `env`.
-pub fn told<D>(env: &dyn Environment<Context, D>, rounds: u64) -> Setup {
+/// What learners are told of `env`, and may claim.
+pub fn told<D>(env: &dyn Environment<Context, D>, rounds: u64, budget: &Budget) -> Setup {
     let setup = env.setup();
     // Data may end before the horizon.
     let horizon = setup.horizon.map_or(rounds, |rows| rows.min(rounds));
-    Setup { horizon: Some(horizon), ..setup }
+    Setup { horizon: Some(horizon), budget: budget.clone(), ..setup }
 }
 
 /// Builds a learner for the world of `setup`.

@@ -1,6 +1,7 @@
 //! One cell: one learner in one environment with one seed, a pure function of the spec.
 
 use corral_bases::band::Band;
+use corral_core::memory::Budget;
 use corral_core::{Base, Context, Decision, Feedback, Order, Proposal, Ticket};
 use corral_envs::{Delay, EnvError, Environment, Mailbox, World};
 use rand_pcg::Pcg64Dxsm;
@@ -22,6 +23,18 @@ pub fn run_cell(
     stop: &dyn Fn() -> bool,
     advance: &dyn Fn(u64),
 ) -> Option<CellRecord> {
+    run_cell_within(spec, cell, plugins, stop, advance, &Budget::default())
+}
+
+/// As [`run_cell`], where what its world and its learner take is claimed of `budget`.
+pub fn run_cell_within(
+    spec: &Spec,
+    cell: &CellSpec,
+    plugins: &Plugins,
+    stop: &dyn Fn() -> bool,
+    advance: &dyn Fn(u64),
+    budget: &Budget,
+) -> Option<CellRecord> {
     let environment = &spec.environments[cell.environment];
     let learner = &spec.learners[cell.learner];
     let mut run = Run {
@@ -39,9 +52,9 @@ pub fn run_cell(
             ..CellRecord::default()
         },
     };
-    let ended = match build::world(environment, cell.rounds, cell.seed) {
-        Ok(World::Arms(mut env)) => run.in_world(&mut *env, spec, plugins),
-        Ok(World::Points(mut env)) => run.in_world(&mut *env, spec, plugins),
+    let ended = match build::world(environment, cell.rounds, cell.seed, budget) {
+        Ok(World::Arms(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
+        Ok(World::Points(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
         Err(e) => Err(End::Failed(e.why)),
     };
     match ended {
@@ -144,10 +157,11 @@ impl Run<'_> {
         env: &mut dyn Environment<Context, D>,
         spec: &Spec,
         plugins: &Plugins,
+        budget: &Budget,
     ) -> Result<(), End> {
         let environment = &spec.environments[self.cell.environment];
         let learner = &spec.learners[self.cell.learner].learner;
-        let setup = build::told(env, self.cell.rounds);
+        let setup = build::told(env, self.cell.rounds, budget);
         let delay = environment.delay.as_ref().map(|d| corral_envs::delay(&d.params)).transpose()?;
         match build::runner::<D>(learner, &setup, plugins).map_err(|e| End::Failed(e.why))? {
             Runner::Alone(mut base) => {

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use corral_core::memory;
+use corral_core::memory::Budget;
 use corral_envs::data::Table;
 
-use super::cell::run_cell;
+use super::cell::run_cell_within;
 use super::estimate::estimate;
 use super::{CellRecord, CellSpec, Plugins, build, in_threads, plugins_used};
 use crate::spec::{Spec, SpecError, Swept};
@@ -97,24 +97,22 @@ pub fn check_telling(
         }
         let mut kept = None;
         for &rounds in &spec.rounds {
-            memory::within(memory, || {
-                let world = match kept.take() {
-                    Some(world) => world,
-                    None => {
-                        let world = build::world(environment, rounds, 0)
-                            .map_err(|e| blamed(e, &environment.swept))?;
-                        world.table().into_iter().for_each(&mut *tell);
-                        world
-                    }
-                };
-                for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
-                    memory::within(memory, || build::probe(&world, &learner.learner, rounds, plugins))
-                        .map_err(|e| blamed(e, &learner.swept))?;
+            let budget = Budget::of(memory);
+            let world = match kept.take() {
+                Some(world) => world,
+                None => {
+                    let world = build::world(environment, rounds, 0, &budget)
+                        .map_err(|e| blamed(e, &environment.swept))?;
+                    world.table().into_iter().for_each(&mut *tell);
+                    world
                 }
-                // A world of a file comes from it whatever the rounds are.
-                kept = world.table().is_some().then_some(world);
-                Ok::<(), SpecError>(())
-            })?;
+            };
+            for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
+                build::probe(&world, &learner.learner, rounds, plugins, &budget.part(memory))
+                    .map_err(|e| blamed(e, &learner.swept))?;
+            }
+            // A world of a file comes from it whatever the rounds are.
+            kept = world.table().is_some().then_some(world);
         }
     }
     Ok(())
@@ -184,8 +182,9 @@ pub fn run(
     in_threads(jobs, before.missing(total), |place| {
         let started = Instant::now();
         let cell = CellSpec::of(spec, shard.cell(place));
-        let play = || run_cell(spec, &cell, plugins, &stop, &|n| progress.advance(n));
-        let Some(record) = memory::within(memory, play) else { return false };
+        let (budget, advance) = (Budget::of(memory), |n| progress.advance(n));
+        let played = run_cell_within(spec, &cell, plugins, &stop, &advance, &budget);
+        let Some(record) = played else { return false };
         progress.cell(&record);
         if let Ok(mut guard) = store.lock() {
             let (store, timings, failed) = &mut *guard;

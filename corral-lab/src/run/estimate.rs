@@ -3,10 +3,10 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use corral_core::memory;
+use corral_core::memory::Budget;
 
 use super::CellSpec;
-use super::cell::run_cell;
+use super::cell::run_cell_within;
 use super::{Plugins, Resources};
 use crate::spec::{RunSpec, Spec};
 
@@ -31,7 +31,8 @@ fn pilot(spec: &Spec, plugins: &Plugins, resources: Resources, run: usize) -> Op
         // A clock costs as much as a fast round: it is read seldom, but early enough where rounds are slow.
         (rounds.get() % 16 == 0 || rounds.get().is_power_of_two()) && since.elapsed() > OF_A_CELL
     };
-    memory::within(resources.memory_of_a_cell(), || run_cell(spec, &cell, plugins, &stop, &|_| ()));
+    let budget = Budget::of(resources.memory_of_a_cell());
+    run_cell_within(spec, &cell, plugins, &stop, &|_| (), &budget);
     let since = begun.get().filter(|_| rounds.get() > 1).unwrap_or(started);
     (rounds.get() > 0).then(|| since.elapsed().as_secs_f64() / rounds.get() as f64)
 }

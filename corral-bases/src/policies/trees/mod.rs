@@ -9,8 +9,9 @@ mod search;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use corral_core::memory::Budget;
 use corral_core::policy::{Node, Policy, Tree};
-use corral_core::{BaseError, Setup, memory, require};
+use corral_core::{BaseError, Setup, require};
 
 pub use bins::Bins;
 use search::{Dense, Examples, Search, Sparse};
@@ -76,6 +77,7 @@ pub struct TreeClass {
     fixed: Option<Vec<Vec<f64>>>,
     /// The features of the sampled contexts, each sorted.
     sorted: Option<Vec<Vec<f64>>>,
+    budget: Budget,
 }
 
 impl TreeClass {
@@ -95,8 +97,13 @@ impl TreeClass {
         let reads = Reads { actions: setup.actions(), cells: None, features: Some(dim) };
         // The thresholds and the drawn values of every feature, and the costs of a node by threshold and action.
         let cells = dim as u128 * params.bins as u128;
-        memory::claim("bins", params.bins, cells * (1 + setup.actions() as u128) + (dim * DRAWN) as u128)?;
-        let mut class = Self { params: params.clone(), reads, fixed: None, sorted: None };
+        setup.budget.claim(
+            "bins",
+            params.bins,
+            cells * (1 + setup.actions() as u128) + (dim * DRAWN) as u128,
+        )?;
+        let budget = setup.budget.clone();
+        let mut class = Self { params: params.clone(), reads, fixed: None, sorted: None, budget };
         if let Some(sampler) = &setup.sampler {
             let mut rng = Seeded(params.seed);
             let mut sites = Sites::new(reads);
@@ -169,7 +176,7 @@ impl ErmOracle for TreeClass {
     fn enumerate(&self) -> Result<Vec<Arc<Policy>>, BaseError> {
         let (dim, k) = (self.reads.features.unwrap_or(0), self.reads.actions);
         let nodes = 2u128 << self.params.depth;
-        memory::claim("sample", self.params.sample, self.params.sample as u128 * 2 * nodes)?;
+        self.budget.claim("sample", self.params.sample, self.params.sample as u128 * 2 * nodes)?;
         let constant = (0..k.min(self.params.sample)).map(|a| Arc::new(Policy::from(Tree::leaf(a as u16))));
         let mut all: Vec<Arc<Policy>> = constant.collect();
         let mut known: HashSet<Arc<Policy>> = all.iter().cloned().collect();
