@@ -123,6 +123,9 @@ pub enum BaseError {
     /// A snapshot that cannot be used.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// The caller stopped the base while it worked (an interrupt, say): it is no fault of the base.
+    #[error("stopped by the caller: {0}")]
+    Caller(String),
     /// Anything else: a numerical failure, a foreign base.
     #[error("{0}")]
     Failed(String),
@@ -138,9 +141,9 @@ pub(crate) fn loss_text(loss: f64) -> String {
 }
 
 impl BaseError {
-    /// Whether whoever called is to blame, and not the base: the context is none that the base was built for.
+    /// Whether whoever called is to blame, and not the base: the context is not one that the base was built for, or it was stopped.
     pub fn is_the_callers(&self) -> bool {
-        matches!(self, Self::Context { .. } | Self::Feature { .. })
+        matches!(self, Self::Context { .. } | Self::Feature { .. } | Self::Caller(_))
     }
 
     /// Goes on where a context has as many of `what` as were announced.

@@ -54,9 +54,9 @@ impl Raised {
     /// Keeps an exception, and says it in a line.
     fn keep(&self, py: Python<'_>, error: PyErr) -> BaseError {
         if !error.is_instance_of::<PyException>(py) {
+            let text = describe(py, &error);
             self.tell_caller(error);
-            // The caller's: nobody is benched for it.
-            return BaseError::Context { what: "interrupts", found: 1, expected: 0 };
+            return BaseError::Caller(text);
         }
         let text = describe(py, &error);
         *self.own.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);

@@ -392,7 +392,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.master.limits(0).remaining.or_else(own).map(|rounds| rounds.max(1))
     }
 
-    /// What `call` answers; a base that fails in it is benched.
+    /// What `call` answers; a base that fails in it by itself is benched.
     #[inline]
     fn attempt<T>(
         &mut self,
@@ -400,7 +400,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         during: Duty,
         call: impl FnOnce(&mut Self) -> Result<T, BaseError>,
     ) -> Option<T> {
-        call(self).map_err(|error| self.bench(base, during, &error)).ok()
+        match call(self) {
+            Ok(answer) => Some(answer),
+            // Nobody is benched for an interrupt.
+            Err(BaseError::Caller(_)) => None,
+            Err(error) => {
+                self.bench(base, during, &error);
+                None
+            }
+        }
     }
 
     /// Takes a base out, for a fault of its own.

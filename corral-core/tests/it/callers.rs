@@ -350,3 +350,46 @@ impl Base<Context, Arm> for Kept {
         Base::<Context, Arm>::load(&mut self.0, state)
     }
 }
+
+/// A base that the caller stops while it works.
+struct Stopped;
+
+impl Base<Context, Arm> for Stopped {
+    fn propose(&mut self, _: &Context, _: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
+        Err(BaseError::Caller("Ctrl-C".into()))
+    }
+    fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
+        Err(BaseError::Caller("Ctrl-C".into()))
+    }
+    fn pass(&mut self, _: &Context) -> Result<(), BaseError> {
+        Err(BaseError::Caller("Ctrl-C".into()))
+    }
+    fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
+        Ok(())
+    }
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn nobody_is_benched_for_an_interrupt() {
+    let master = Corral::new(CorralParams::new(2, Horizon::Known(1_000))).unwrap();
+    let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Soft::boxed(3, 0.1), Box::new(Stopped)];
+    let mut band = Ensemble::new(master, bases).unwrap();
+    let mut rng = generator(4);
+    let (mut served, mut stopped) = (0, 0);
+    for _ in 0..50 {
+        match band.choose(&x(), &mut rng) {
+            Ok(ticket) => served += usize::from(band.learn(&x(), ticket, 0.5).is_ok()),
+            Err(error) => {
+                assert_eq!(error, EnsembleError::Context(BaseError::Caller("Ctrl-C".into())));
+                stopped += 1;
+            }
+        }
+    }
+    assert!(served > 5 && stopped > 5 && band.benched().is_empty(), "{served}, {stopped}");
+}
