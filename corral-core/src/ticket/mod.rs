@@ -89,12 +89,10 @@ impl TicketId {
     /// A seed that follows from the id and a secret of the service: whoever draws each decision with a generator of its
     /// own can draw it again.
     pub fn seed(self, secret: u64) -> u64 {
-        let mut bytes = [0; 28];
-        bytes[..8].copy_from_slice(&secret.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.band.to_le_bytes());
-        bytes[16..20].copy_from_slice(&self.copy.to_le_bytes());
-        bytes[20..].copy_from_slice(&self.round.to_le_bytes());
-        crate::snapshot::checksum(&bytes)
+        let mut bytes = [0; 12];
+        bytes[..4].copy_from_slice(&self.copy.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.round.to_le_bytes());
+        seal::siphash(secret, self.band, &bytes)
     }
 }
 

@@ -1,10 +1,10 @@
 //! What tells a ticket that comes back from one that was changed on its way.
 
 use std::fmt;
-use std::hash::Hasher;
 
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer, ser};
+use siphasher::sip::SipHasher24;
 
 use super::{Ticket, Trace};
 use crate::Proposal;
@@ -124,14 +124,8 @@ impl Visitor<'_> for Sealed {
 }
 
 /// SipHash-2-4 of Aumasson and Bernstein 2012: without the key nobody finds the tag of other bytes.
-#[expect(
-    deprecated,
-    reason = "the standard library has SipHash-2-4 with a key in this type alone, and for good"
-)]
-fn siphash(k0: u64, k1: u64, bytes: &[u8]) -> u64 {
-    let mut hasher = std::hash::SipHasher::new_with_keys(k0, k1);
-    hasher.write(bytes);
-    hasher.finish()
+pub(super) fn siphash(k0: u64, k1: u64, bytes: &[u8]) -> u64 {
+    SipHasher24::new_with_keys(k0, k1).hash(bytes)
 }
 
 #[cfg(test)]
