@@ -32,7 +32,7 @@ impl GroupSparse {
     }
 
     /// min (1/2n)|y - X th|^2 + lam_n sum_g sqrt|g| |th_g|   docs/bases.md#group-sparse
-    fn refit(&mut self) {
+    fn refit(&mut self) -> Result {
         let (d, size) = (self.set.dim(), self.rule.group);
         let (n, groups) = (self.state.ridge.updates(0) as f64, (d / size) as f64);
         // X^T X/n and X^T y/n; the regression's V has 1 added on the diagonal.
@@ -45,20 +45,24 @@ impl GroupSparse {
         let column = (0..d).map(|i| gram[i * d + i]).fold(0.0, f64::max).sqrt();
         let spread = (size as f64 + 2.0 * (groups / delta).ln()) / n;
         let lambda = self.rule.scale * 2.0 * self.rule.noise * spread.sqrt() * column;
-        group_lasso(&gram, &vector, size, lambda, &mut self.state.lasso);
+        let mut lasso = self.state.lasso.clone();
+        group_lasso(&gram, &vector, size, lambda, &mut lasso)?;
+        self.state.lasso = lasso;
         self.state.support = (0..d)
             .filter(|i| self.state.lasso[i / size * size..(i / size + 1) * size].iter().any(|v| *v != 0.0))
             .collect();
+        Ok(())
     }
 }
 
 /// Block coordinate descent for 1/2 th^T G th - <v, th> + lambda sum_g sqrt(size) |th_g|, from `theta`: a proximal step per
-/// group with the trace of its block as curvature.
-fn group_lasso(gram: &[f64], vector: &[f64], size: usize, lambda: f64, theta: &mut [f64]) {
+/// group with the trace of its block as curvature. It is an error where it still moves after 1000 passes.
+fn group_lasso(gram: &[f64], vector: &[f64], size: usize, lambda: f64, theta: &mut [f64]) -> Result {
     let d = theta.len();
     let mut next = vec![0.0; size];
+    let mut moved = f64::INFINITY;
     for _ in 0..1000 {
-        let mut moved = 0.0f64;
+        moved = 0.0;
         for start in (0..d).step_by(size) {
             let curvature: f64 = (start..start + size).map(|i| gram[i * d + i]).sum();
             if curvature <= 0.0 {
@@ -78,9 +82,10 @@ fn group_lasso(gram: &[f64], vector: &[f64], size: usize, lambda: f64, theta: &m
             }
         }
         if moved < 1e-10 {
-            return;
+            return Ok(());
         }
     }
+    Err(BaseError::Failed(format!("the group lasso still moved by {moved} after 1000 passes")))
 }
 
 impl PointRule for GroupSparseParams {
@@ -135,7 +140,7 @@ impl PointRule for GroupSparseParams {
         base.state.ridge.update(0, x, loss - base.rule.offset, 1.0)?;
         // Every doubling of the updates.
         if base.state.ridge.updates(0).is_power_of_two() {
-            base.refit();
+            base.refit()?;
         }
         Ok(())
     }
@@ -166,7 +171,7 @@ mod tests {
         let vector = [1.0, -0.8, 0.05, 0.02, 0.3, 0.4];
         let (size, lambda) = (2, 0.2);
         let mut theta = vec![0.0; d];
-        group_lasso(&gram, &vector, size, lambda, &mut theta);
+        group_lasso(&gram, &vector, size, lambda, &mut theta).unwrap();
         let weight = lambda * 2f64.sqrt();
         let mut zero = 0;
         for g in 0..3 {

@@ -124,18 +124,23 @@ impl Engine {
         }
     }
 
-    /// Starts again where all rates are `rate`.
-    pub fn reset(&mut self, flat: bool, inverse: impl Fn(usize) -> f64, rate: f64, gamma: f64) {
+    /// Starts again where all rates are `rate`. On error nothing changed.
+    pub fn reset(
+        &mut self,
+        flat: bool,
+        inverse: impl Fn(usize) -> f64,
+        rate: f64,
+        gamma: f64,
+    ) -> Result<(), OmdError> {
         if let (Self::Dense(dense), false) = (&mut *self, flat) {
             dense.barrier.reset(inverse, rate);
             dense.mix(gamma);
-            return;
+            return Ok(());
         }
         let m = self.probabilities().len();
         let inverse: Vec<f64> = (0..m).map(inverse).collect();
-        if let Ok(engine) = Self::new(flat, &inverse, &vec![rate; m], gamma) {
-            *self = engine;
-        }
+        *self = Self::new(flat, &inverse, &vec![rate; m], gamma)?;
+        Ok(())
     }
 
     /// Lines "Update" and "Set pbar" with a loss in one place.

@@ -159,7 +159,7 @@ impl Corral {
             fallen: Vec::new(),
             orders: Vec::with_capacity(m),
         };
-        corral.begin(epoch, |_| false);
+        corral.begin(epoch, |_| false).map_err(|e| ParamError::choice("rate", e.to_string()))?;
         Ok(corral)
     }
 
@@ -258,7 +258,7 @@ impl Corral {
     }
 
     /// Line "Initialize", over the bases that are not `retired`.
-    fn begin(&mut self, epoch: Epoch, retired: impl Fn(usize) -> bool) {
+    fn begin(&mut self, epoch: Epoch, retired: impl Fn(usize) -> bool) -> Result<(), MasterError> {
         let m = self.params.bases;
         let share = |i: usize| match &self.params.prior {
             _ if retired(i) => 0.0,
@@ -266,10 +266,10 @@ impl Corral {
             None => 1.0,
         };
         let total: f64 = (0..m).map(share).sum();
-        self.epoch = epoch;
         // p_1 = 1/M, eta_{1,i} = eta        Algorithm 1
         let flat = self.params.step.is_flat(m, epoch.rate);
-        self.engine.reset(flat, |i| total / share(i), epoch.rate, epoch.gamma());
+        self.engine.reset(flat, |i| total / share(i), epoch.rate, epoch.gamma())?;
+        self.epoch = epoch;
         self.rates.forget();
         for i in 0..m {
             // rho_{1,i} = 2M; with a prior 2/pbar_{1,i}        Algorithm 1
@@ -283,6 +283,7 @@ impl Corral {
         if let Some(comparator) = self.auditor.take().map(|a| a.comparator()) {
             self.start_audit(comparator).ok();
         }
+        Ok(())
     }
 
     /// Whether a step may lower the probabilities of bases that it is not about.
@@ -346,8 +347,7 @@ impl Master for Corral {
             (Horizon::Known(rounds), None) => rounds,
             (Horizon::Restart | Horizon::Unknown, _) => FIRST_EPOCH,
         };
-        self.begin(Epoch::start(&self.params, length, range), |_| false);
-        Ok(())
+        self.begin(Epoch::start(&self.params, length, range), |_| false)
     }
 
     fn limits(&self, base: usize) -> Limits {

@@ -60,7 +60,7 @@ impl Corral {
         if self.auditor.is_some() {
             self.show(Losses::OneHot { index: base, loss: centred * weight });
         }
-        Ok(self.close())
+        self.close()
     }
 
     pub(super) fn update_all(
@@ -81,7 +81,7 @@ impl Corral {
             self.show(Losses::Dense(&estimates));
             self.estimates = estimates;
         }
-        Ok(self.close())
+        self.close()
     }
 
     /// l_i = f weight_i; with a baseline m + (f - m) weight_i, of which the constant m moves nothing. This is f - m.
@@ -107,7 +107,7 @@ impl Corral {
 
     /// Ends a round, and with it the epoch where it was its last.
     #[inline(always)]
-    fn close(&mut self) -> &[(usize, Order)] {
+    fn close(&mut self) -> Result<&[(usize, Order)], MasterError> {
         if self.epoch.round >= self.epoch.length {
             match self.params.horizon {
                 Horizon::Known(_) if self.epoch.round == self.epoch.length => {}
@@ -116,10 +116,10 @@ impl Corral {
                     self.auditor = None;
                     self.rates.forget();
                 }
-                Horizon::Restart | Horizon::Unknown => self.next_epoch(),
+                Horizon::Restart | Horizon::Unknown => self.next_epoch()?,
             }
         }
-        &self.orders
+        Ok(&self.orders)
     }
 
     /// Line "if 1/pbar_{t+1,i} > rho_{t,i}".
@@ -158,15 +158,16 @@ impl Corral {
 
     /// After the last round of an epoch the next begins, twice as long.
     #[cold]
-    fn next_epoch(&mut self) {
+    fn next_epoch(&mut self) -> Result<(), MasterError> {
         let retired: Vec<bool> = (0..self.params.bases).map(|i| self.engine.is_retired(i)).collect();
         let length = self.epoch.length.saturating_mul(2);
-        self.begin(Epoch::start(&self.params, length, self.epoch.outer), |i| retired[i]);
+        self.begin(Epoch::start(&self.params, length, self.epoch.outer), |i| retired[i])?;
         self.orders.clear();
         let (outer, remaining) = (self.epoch.outer, Some(length));
         for (base, range) in self.ranges.iter().enumerate().filter(|(i, _)| !retired[*i]) {
             self.orders.push((base, Order::StartOver { range: range * outer, remaining }));
         }
+        Ok(())
     }
 
     /// Shows the finished round to the auditor.
