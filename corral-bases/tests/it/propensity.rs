@@ -4,8 +4,8 @@
 use crate::common::{arms, coin, over_points, plain, points, round, worlds};
 use corral_bases::entries;
 use corral_core::{
-    Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Horizon, Propensities, Set, Setup,
-    uniform,
+    Arm, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Horizon, Propensities, Set,
+    Setup, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -47,6 +47,16 @@ fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
             for _ in 0..rounds {
                 let x = context(setup, &mut rng);
                 let mut known = true;
+                // The law before the draw, sum_i pbar_i pi_i(a | x).
+                let likelihood =
+                    |i: usize, a: u32| band.base(i).unwrap().likelihood(&x, &Arm(a)).map(|(q, _)| q);
+                let mixed = |a: u32| -> Option<f64> {
+                    Some(
+                        band.probabilities()[0] * likelihood(0, a)?
+                            + band.probabilities()[1] * likelihood(1, a)?,
+                    )
+                };
+                let law: Vec<Option<f64>> = (0..4).map(mixed).collect();
                 round(&mut band, &x, &mut rng, |ticket, rng| {
                     let Some(propensity) = ticket.propensity() else {
                         // It plays what it makes of a future that it draws, and has no likelihood: it is named.
@@ -54,6 +64,12 @@ fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
                         known = false;
                         return 0.0;
                     };
+                    let before = law[ticket.decision.index()].unwrap();
+                    assert!(
+                        (propensity - before).abs() < 1e-9,
+                        "{} {credit:?}: {propensity} {before}",
+                        entry.name
+                    );
                     let loss = coin(mean_loss(&x, ticket.decision.index()), rng);
                     // 1/4 loss/propensity estimates the mean loss of the four actions.
                     let truth = (0..4).map(|a| 0.25 * mean_loss(&x, a)).sum::<f64>();

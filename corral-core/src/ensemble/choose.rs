@@ -40,7 +40,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 },
             },
         };
-        if self.params.propensities != Propensities::None && trace.weight > 0.0 {
+        let weighed = self.params.credit == Crediting::SameDecision || trace.forced;
+        if self.params.propensities != Propensities::None && !weighed {
             self.weigh_decision(x, &made, trace);
         }
         if self.params.feed == Feed::Everyone {
@@ -130,6 +131,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         trace.base = chosen as u32;
         trace.probability = probability;
         trace.weight = weight;
+        // By what the bases were when they were asked, before zero is fed to those that are not followed.
+        if self.params.propensities != Propensities::None {
+            self.weigh_decision(x, &made, trace);
+        }
         for (base, slot) in asked.iter_mut().enumerate() {
             let Some(other) = slot.take() else { continue };
             if other.decision == made.decision {
