@@ -148,10 +148,10 @@ pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
         Ok(())
     }
 
-    /// An ensemble with [`Feed::Everyone`](crate::Feed::Everyone) introduces its bases to each other, before their first
-    /// round: all that learn from others will learn the same losses in the same order, each with weight 1, until they
-    /// are benched for good, restart together and are loaded together. Bases that would keep the same model of these
-    /// losses may keep it once. What a base proposes and saves must not depend on it.
+    /// An ensemble with [`Feed::Everyone`](crate::Feed::Everyone) introduces its bases to each other when it is built and
+    /// loaded. Those that learn from others mostly learn the same losses in the same order, so bases with the same model
+    /// may keep it once, and part when something comes to one of them alone. What a base proposes and saves must not
+    /// depend on it.
     fn share(&mut self, _commons: &mut Commons) {}
 
     /// The bases that are benched inside this one, where it is an ensemble itself.

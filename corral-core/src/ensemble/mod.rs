@@ -152,12 +152,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             weights: vec![0.0; count],
             seats: bases.into_iter().map(Seat::new).collect(),
         };
-        if params.feed == Feed::Everyone {
-            let mut commons = Commons::default();
-            for (base, seat) in ensemble.seats.iter_mut().enumerate() {
-                seat.share(&mut commons).map_err(|why| EnsembleError::Base { base, why })?;
-            }
-        }
+        ensemble.introduce()?;
         ensemble.survey();
         for base in 0..count {
             ensemble.first_range(base, false).map_err(|why| EnsembleError::Base { base, why })?;
@@ -167,6 +162,18 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         ensemble.seats.iter_mut().for_each(|seat| seat.tally.restarts = 0);
         ensemble.id = params.id.unwrap_or_else(|| ensemble.fingerprint());
         Ok(ensemble)
+    }
+
+    /// Introduces bases that learn alike to each other: what is the same in them may be kept once.
+    fn introduce(&mut self) -> Result<(), EnsembleError> {
+        if self.params.feed != Feed::Everyone {
+            return Ok(());
+        }
+        let mut commons = Commons::default();
+        let mut seats = self.seats.iter_mut().enumerate();
+        seats.try_for_each(|(base, seat)| {
+            seat.share(&mut commons).map_err(|why| EnsembleError::Base { base, why })
+        })
     }
 
     /// Says what the ensemble is built for. Every context is then checked before any base sees it, and every decision of a

@@ -121,6 +121,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             return Err(error);
         }
         self.survey();
+        // Each was loaded by itself. A base that fails here shows it when it is asked.
+        let _ = self.introduce();
         Ok(())
     }
 
