@@ -52,6 +52,7 @@ impl Figure {
 pub fn number(x: f64) -> String {
     match x.abs() {
         _ if x.is_nan() => "-".to_owned(),
+        a if a >= 1e15 && a < f64::INFINITY => format!("{x:.3e}"),
         a if a >= 1000.0 => format!("{x:.0}"),
         a if a >= 100.0 => format!("{x:.1}"),
         a if a >= 10.0 => format!("{x:.2}"),
@@ -291,5 +292,6 @@ mod tests {
         assert_eq!(number(12345.6), "12346");
         assert_eq!(number(0.12345), "0.123");
         assert_eq!(number(f64::NAN), "-");
+        assert_eq!(number(-1e308), "-1.000e308");
     }
 }

@@ -2,6 +2,12 @@
 
 use super::{Chart, Mark, Scale};
 
+/// Ends of axes keep away from where f64 ends, so that ticks, steps and their labels are numbers too. What is beyond is
+/// drawn at the edge.
+const LARGEST: f64 = 1e300;
+/// The shortest linear axis, and the first value of a logarithmic one.
+const LEAST: f64 = 1e-300;
+
 /// The values that an axis covers.
 #[derive(Debug, Clone)]
 pub struct Span {
@@ -27,9 +33,11 @@ impl Span {
         }
         let (lo, hi) = match scale {
             Scale::Names(names) => (-0.5, names.len() as f64 - 0.5),
-            Scale::Linear if lo.min(0.0) < hi => (lo.min(0.0), hi.max(0.0)),
-            Scale::Linear => (lo - 0.5, hi + 0.5),
-            Scale::Log => two_powers(lo, hi),
+            Scale::Linear => {
+                let (lo, hi) = (lo.clamp(-LARGEST, 0.0), hi.clamp(0.0, LARGEST));
+                if hi - lo >= LEAST { (lo, hi) } else { (-0.5, 0.5) }
+            }
+            Scale::Log => two_powers(lo.clamp(LEAST, LARGEST), hi.clamp(LEAST, LARGEST)),
         };
         Some(Self { lo, hi, scale: scale.clone(), step: None })
     }
@@ -49,10 +57,14 @@ impl Span {
 
     /// The share of the axis at which `v` is, in [0, 1].
     pub fn place(&self, v: f64) -> Option<f64> {
+        if !v.is_finite() || (self.scale == Scale::Log && v <= 0.0) {
+            return None;
+        }
+        let v = v.max(self.lo).min(self.hi);
         let share = match self.scale {
             Scale::Linear | Scale::Names(_) => (v - self.lo) / (self.hi - self.lo),
-            Scale::Log if v > 0.0 => (v / self.lo).ln() / (self.hi / self.lo).ln(),
-            Scale::Log => return None,
+            // Not the logarithm of a ratio: 1e300/1e-300 is no number.
+            Scale::Log => (v.ln() - self.lo.ln()) / (self.hi.ln() - self.lo.ln()),
         };
         share.is_finite().then_some(share.clamp(0.0, 1.0))
     }
@@ -72,7 +84,7 @@ impl Span {
                 // A power of ten that is met up to rounding is inside.
                 let first = (self.lo.log10() - 1e-9).ceil() as i32;
                 let last = (self.hi.log10() + 1e-9).floor() as i32;
-                let every = 1 + (last - first) as usize / most;
+                let every = 1 + (last - first).max(0) as usize / most;
                 (first..=last).step_by(every).map(|k| (10f64.powi(k), power_label(k))).collect()
             }
         }
@@ -124,6 +136,11 @@ fn linear_label(v: f64, step: f64, largest: f64) -> String {
     };
     if v == 0.0 {
         return "0".to_owned();
+    }
+    if largest >= 1e13 || step < 1e-6 {
+        // As many digits as tell one tick from the next.
+        let digits = (v.abs().log10().floor() - step.log10().floor()).clamp(0.0, 6.0) as usize;
+        return format!("{v:.digits$e}");
     }
     let decimals = (-(step / unit).log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{:.decimals$}{name}", v / unit)
@@ -199,6 +216,11 @@ mod tests {
         assert_eq!(labels(Scale::Linear, &[0.0, 1.0], 3), ["0", "0.5", "1.0"]);
         assert_eq!(labels(Scale::Log, &[1.0, 20_000.0], 6), ["1", "10", "100", "1000", "10k"]);
         assert_eq!(labels(Scale::Log, &[0.002, 3e9], 6).len(), 6);
+        assert_eq!(
+            labels(Scale::Linear, &[0.0, 2.5e-9], 5),
+            ["0", "5e-10", "1.0e-9", "1.5e-9", "2.0e-9", "2.5e-9"]
+        );
+        assert_eq!(labels(Scale::Linear, &[f64::MAX], 3), ["0", "5e299", "1.0e300"]);
         for (lo, hi) in [(6.0, 9.0), (3.0, 30.0), (30.0, 300.0), (1.0, 1.0), (0.5, 2.0), (99.0, 101.0)] {
             let span = span(Scale::Log, &[lo, hi]);
             assert!(span.lo <= lo && span.hi >= hi && span.ticks(6).len() >= 2, "{lo} to {hi}: {span:?}");
@@ -225,10 +247,26 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_keeps_away_from_where_numbers_end() {
+        let tiny = span(Scale::Linear, &[5e-324]);
+        assert_eq!((tiny.lo, tiny.hi, tiny.place(5e-324)), (-0.5, 0.5, Some(0.5)));
+        let wide = span(Scale::Linear, &[f64::MIN, f64::MAX]).rounded(5);
+        assert_eq!(
+            (wide.place(f64::MIN), wide.place(0.0), wide.place(f64::MAX)),
+            (Some(0.0), Some(0.5), Some(1.0))
+        );
+        let log = span(Scale::Log, &[5e-324, f64::MAX]);
+        assert_eq!((log.place(5e-324), log.place(f64::MAX)), (Some(0.0), Some(1.0)));
+        assert!((log.place(1.0).unwrap() - 0.5).abs() < 1e-12 && log.ticks(6).len() >= 2);
+        assert_eq!((log.place(0.0), log.place(f64::NAN), log.place(f64::INFINITY)), (None, None, None));
+    }
+
+    #[test]
     fn nothing_to_show_has_no_span() {
         assert!(Span::of(&Scale::Log, [-1.0, 0.0, f64::NAN].into_iter()).is_none());
         let flat = span(Scale::Linear, &[0.0]);
         assert_eq!((flat.lo, flat.hi), (-0.5, 0.5));
+        assert!(Span::of(&Scale::Linear, [f64::INFINITY, f64::NAN].into_iter()).is_none());
         assert_eq!(span(Scale::Linear, &[3.0]).place(3.0), Some(1.0));
     }
 }

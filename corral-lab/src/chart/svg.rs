@@ -110,7 +110,7 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
     let across = if chart.tiled() { across / 2 } else { across };
     let (width, font) = (inches * 96.0, 10.5);
     let one = chart.panels.len() == 1;
-    let across = if one { 1 } else { across.min(chart.panels.len()) };
+    let across = if one { 1 } else { across.min(chart.panels.len()).max(1) };
     let down = chart.panels.len().div_ceil(across);
     let name = if one { 0.0 } else { font * 1.5 };
     let whole = Look {
@@ -337,14 +337,17 @@ fn series(frame: &Frame, s: &Series, nearest: f64, place: Option<usize>) -> Mark
 }
 
 fn tiles(frame: &Frame, points: &[Point]) -> Markup {
-    let values = points.iter().map(|p| p.low);
+    let values = points.iter().map(|p| p.low).filter(|v| v.is_finite());
     let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    // Halves, whose difference is finite. What is infinite is as dark as the largest, or as light as the least.
+    let long = most / 2.0 - least / 2.0;
+    let share = |v: f64| (v.max(least).min(most) / 2.0 - least / 2.0) / long;
     let (width, height) = (frame.width / (frame.x.hi - frame.x.lo), frame.height / (frame.y.hi - frame.y.lo));
     html! {
         @for p in points {
             @if let Some((px, py)) = frame.at(p.x, p.y) {
                 // Never darker than this: the number on it must be read.
-                @let shade = if most > least { 0.05 + 0.4 * (p.low - least) / (most - least) } else { 0.2 };
+                @let shade = if long > 0.0 && !p.low.is_nan() { 0.05 + 0.4 * share(p.low) } else { 0.2 };
                 @let value = crate::summary::number(p.low);
                 rect class="tile" opacity=(format!("{shade:.2}")) x=(short(px - width / 2.0)) y=(short(py - height / 2.0))
                     width=(short(width - 1.0)) height=(short(height - 1.0)) { title { (value) } }

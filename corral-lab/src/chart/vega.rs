@@ -58,7 +58,8 @@ pub fn vega(chart: &Chart) -> Value {
 
 fn named(axis: &Axis, v: f64) -> Value {
     match &axis.scale {
-        Scale::Names(names) => json!(names.get(v as usize)),
+        // What is no place has no name: NaN as an integer would be the first.
+        Scale::Names(names) => json!(if v >= 0.0 { names.get(v as usize) } else { None }),
         _ => json!(v),
     }
 }

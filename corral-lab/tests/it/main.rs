@@ -1,5 +1,6 @@
 //! The laboratory from outside.
 
+mod charts;
 mod corpora;
 mod hardness;
 mod harness;
