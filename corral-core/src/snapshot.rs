@@ -83,6 +83,11 @@ pub fn ensure(sound: bool, has: impl fmt::Display) -> Result<(), SnapshotError> 
     if sound { Ok(()) } else { Err(SnapshotError::state(has)) }
 }
 
+/// Refuses a count of rounds that no run reaches: up to 2^53 they are numbers of f64 too, and one more is no overflow.
+pub(crate) fn counted(rounds: u64) -> Result<(), SnapshotError> {
+    ensure(rounds <= 1 << f64::MANTISSA_DIGITS, format_args!("{rounds} rounds"))
+}
+
 /// FNV-1a, 64 bits: a check against accidents, not against enemies.
 pub fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3))

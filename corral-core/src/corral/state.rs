@@ -49,6 +49,11 @@ impl State {
     pub fn load(bytes: &[u8], corral: &mut Corral) -> Result<(), MasterError> {
         let state: Self = snapshot::open(NAME, VERSION, bytes)?;
         state.check(&corral.params).map_err(SnapshotError::state)?;
+        snapshot::counted(state.round)?;
+        if corral.params.horizon == Horizon::Restart {
+            // The next epoch is twice as long.
+            snapshot::counted(state.length)?;
+        }
         let Self { length, round, rate, outer, losses, engine, rates, ranges, promised, changes } = state;
         let epoch = Epoch { length, round, rate, outer, losses };
         let engine = engine.resume(&rates, epoch.gamma()).map_err(SnapshotError::state)?;

@@ -220,7 +220,7 @@ impl Rule for ArbeRule {
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
         out.fill(0.0);
-        let others = (self.left(roster).count() - 1) as f64;
+        let others = self.left(roster).count().saturating_sub(1) as f64;
         match self.leader {
             Some((best, gap)) if others > 0.0 => {
                 let t = (self.round + 1) as f64;
@@ -260,10 +260,11 @@ impl Rule for ArbeRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.rates.len();
+        counted(state.round)?;
         all("gains", &state.gains, bases, f64::is_finite)?;
         all("spreads", &state.spreads, bases, |v| v >= 0.0 && v.is_finite())?;
         all("ranges", &state.ranges, bases, |r| r >= 1.0 && r.is_finite())?;
-        let left = &state.order[state.dropped..];
+        let left = state.order.get(state.dropped..).unwrap_or_default();
         let leads = |(base, gap): (usize, f64)| left.contains(&base) && gap > 0.0 && gap.is_finite();
         ensure(state.leader.is_none_or(leads), "its second phase is none")
     }

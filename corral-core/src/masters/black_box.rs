@@ -181,6 +181,7 @@ impl Rule for BlackBoxRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.sums.len();
+        counted(state.round)?;
         let sensible = |x: f64| x >= 0.0 && x.is_finite();
         all("estimates", &state.sums, bases, sensible)?;
         all("plays", &state.plays, bases, sensible)?;

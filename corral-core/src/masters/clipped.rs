@@ -169,6 +169,7 @@ impl Rule for ClippedRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.ranges.len();
+        counted(state.round)?;
         all("ranges", &state.ranges, bases, |r| (2.0..f64::INFINITY).contains(&r))?;
         let least = self.barrier.rates().first().copied().unwrap_or(0.0);
         all("rates", state.barrier.rates(), bases, |r| r >= least)

@@ -128,6 +128,7 @@ impl Rule for Exp3Rule {
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        counted(state.round)?;
         state.weights.validate(self.weights.len())
     }
 }

@@ -126,6 +126,7 @@ impl Rule for HedgedRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.ranges.len();
+        counted(state.round)?;
         state.weights.validate(bases)?;
         let first = 2.0 * bases as f64;
         all("ranges", &state.ranges, bases, |r| (first..=2.0 * LARGEST_RANGE).contains(&r))

@@ -11,5 +11,5 @@ pub(super) use super::tsallis::Tsallis;
 pub(super) use super::{MasterSetup, Rulebook, lanes};
 pub(super) use crate::omd::{LogBarrier, Losses};
 pub(super) use crate::params::Bounds;
-pub(super) use crate::snapshot::ensure;
+pub(super) use crate::snapshot::{counted, ensure};
 pub(super) use crate::{Credit, MasterError, ParamError, Rate, SnapshotError, require};

@@ -291,12 +291,16 @@ impl<R: Rule> MasterExtra for Ruled<R> {
         ensure(same, "it is of another band of bases")?;
         let fresh = Self::new(read.params.clone(), &read.setup).map_err(SnapshotError::state)?;
         read.roster.validate(read.setup.bases)?;
-        fresh.now.rule.admits(&read.rule)?;
         let constants = |rule: &R| postcard::to_stdvec(&rule.constants()).ok();
         let follow = constants(&fresh.now.rule) == constants(&read.rule);
         ensure(follow, "its constants do not follow from its parameters")?;
+        fresh.now.rule.admits(&read.rule)?;
         distribution(&read.probabilities, &read.roster)?;
         read.rule.make_room();
+        // A rule may drop bases itself: then someone of the roster is left, or it has no distribution.
+        let mut next = vec![0.0; read.setup.bases];
+        read.rule.clone().distribute(&read.roster, &mut next);
+        distribution(&next, &read.roster)?;
         *self = Self { now: read, orders: fresh.orders };
         Ok(())
     }

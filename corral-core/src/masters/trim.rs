@@ -355,6 +355,7 @@ impl Rule for TrimRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.means.len();
+        counted(state.round)?;
         let finite = |x: f64| (0.0..f64::INFINITY).contains(&x);
         all("inverse probabilities", &state.inverse, bases, |w| w >= 1.0 - 1e-9)?;
         all("means", &state.means, bases, |x| (0.0..=1.0).contains(&x))?;

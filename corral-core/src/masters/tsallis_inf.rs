@@ -105,6 +105,7 @@ impl Rule for TsallisInfRule {
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
+        counted(state.round)?;
         state.weights.validate(self.weights.sums.len())
     }
 }

@@ -104,6 +104,7 @@ impl Rule for UcbRule {
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {
         let bases = self.means.len();
+        counted(state.round)?;
         state.earned.validate(bases)?;
         all("means", &state.means, bases, f64::is_finite)?;
         all("roots", &state.roots, bases, |r| r > 0.0)
