@@ -231,7 +231,7 @@ impl Rows {
                 if !reader.read_byte_record(&mut row.cells).map_err(|e| csv_error(path, e))? {
                     return Ok(false);
                 }
-                row.line = row.cells.position().map_or(0, |p| p.line());
+                row.line = line_of(reader, &row.cells);
                 if row.cells.len() != columns {
                     let why = format!("{} cells where the header has {columns}", row.cells.len());
                     return Err(at(path, Some(row.line), why));
@@ -313,6 +313,20 @@ fn words(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
         let from = word.as_ptr() as usize - text.as_ptr() as usize;
         from..from + word.len()
     })
+}
+
+/// The line on which a record that was just read begins. The reader says where it began to look for it, which is before
+/// blank lines, and before the \n of the \r\n that ended the last one.
+fn line_of(reader: &csv::Reader<Lines>, cells: &ByteRecord) -> u64 {
+    let (from, to) = (cells.position().map_or(0, csv::Position::line), reader.position());
+    let ended = u64::from(reader.get_ref().ends_line(to.byte()));
+    // Line ends before the record, and inside its quotes.
+    let passed = (to.line() - from).saturating_sub(ended);
+    if passed == 0 {
+        return from;
+    }
+    let inside = cells.as_slice().iter().filter(|b| **b == b'\n').count() as u64;
+    from + passed.saturating_sub(inside)
 }
 
 fn csv_error(path: &Path, e: csv::Error) -> EnvError {

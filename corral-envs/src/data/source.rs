@@ -41,19 +41,29 @@ pub fn open(path: &Path) -> Result<Lines, EnvError> {
     file.rewind().map_err(failed)?;
     let bytes: Box<dyn Read + Send> =
         if read == 2 && magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    Ok(Lines { bytes: BufReader::with_capacity(1 << 16, bytes), spent: 0 })
+    Ok(Lines { bytes: BufReader::with_capacity(1 << 16, bytes), spent: 0, read: 0, last: Vec::new() })
 }
 
 /// The bytes of a file, of which no line is longer than [`LONGEST_LINE`].
 pub struct Lines {
     bytes: BufReader<Box<dyn Read + Send>>,
     spent: usize,
+    /// Bytes that [`Read`] gave away, and the last part of them.
+    read: u64,
+    last: Vec<u8>,
 }
 
 impl Lines {
     /// A line (or record) begins.
     pub fn begin(&mut self) {
         self.spent = 0;
+    }
+
+    /// Whether the byte before place `end` ends a line. Whoever reads through a buffer asks for places in what is buffered.
+    pub fn ends_line(&self, end: u64) -> bool {
+        let from_last = self.read.checked_sub(end).and_then(|n| usize::try_from(n).ok());
+        let place = from_last.and_then(|n| self.last.len().checked_sub(n + 1));
+        place.is_some_and(|place| self.last[place] == b'\n')
     }
 
     /// Reads a line into `line`, without its end; false at the end of the file.
@@ -89,6 +99,11 @@ impl Read for Lines {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let read = self.fill_buf()?.read(room)?;
         self.consume(read);
+        if read > 0 {
+            self.read += read as u64;
+            self.last.clear();
+            self.last.extend_from_slice(&room[..read]);
+        }
         Ok(read)
     }
 }

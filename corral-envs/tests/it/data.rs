@@ -329,6 +329,47 @@ fn a_file_without_header_or_with_other_separators_is_read() {
     assert_eq!((table.rows, table.columns[2].name.as_str(), table.columns[2].kind), (2, "3", "class"));
 }
 
+/// The line of an error is the one on which its row begins, however lines end.
+#[test]
+fn rows_are_counted_by_lines_however_these_end() {
+    let dir = TempDir::new().unwrap();
+    let wrong = |name: &str, text: &str| {
+        let file = dir.path().join(name);
+        fs::write(&file, text).unwrap();
+        open(&format!("file = '{}'", file.display())).err().unwrap()
+    };
+    // The last row has a cell too many.
+    for (text, line) in [
+        ("x,y\n1,0\n2,1\n3,0,5\n", 4),
+        ("x,y\n1,0,5\n2,1\n", 2),
+        ("x,y\n1,0\n2,1\n3,0,5", 4),
+        ("x,y\n\n1,0\n\n\n2,1,5\n", 6),
+        ("x,y\nred,0\n\"blue\n\ngreen\",1\nred,0,5\n", 6),
+        ("x,y\nred,0\n\"blue\n\ngreen\",1,5\nred,0\n", 3),
+        ("\u{feff}x,y\n1,0\n\"2\n\",1,5\n", 3),
+    ] {
+        for ends in ["\n", "\r\n"] {
+            let e = wrong("a.csv", &text.replace('\n', ends));
+            assert!(e.contains(&format!(":{line}:")) && e.contains("3 cells"), "{text:?} with {ends:?}: {e}");
+        }
+    }
+    for (text, line) in [
+        ("x,y\r\n1,0\n2,1\r\n\n3,0,5\r\n", 5),
+        ("x,y\n1,0\r\n\r\n\"2\n3\",1,5", 4),
+        ("x,y\r\n\"1\r\n\",0\n\"2\n\",1\r\n3,0,5\n", 6),
+    ] {
+        let e = wrong("a.csv", text);
+        assert!(e.contains(&format!(":{line}:")), "{text:?}: {e}");
+    }
+    for ends in ["\n", "\r\n"] {
+        let e = wrong("a.libsvm", &"1 1:0.5\n\n2 1:x\n".replace('\n', ends));
+        assert!(e.contains(":3:"), "{e}");
+        let e =
+            wrong("a.csv", &("x,y\n".to_owned() + &"1,0\n2,1\n".repeat(40_000) + "3\n").replace('\n', ends));
+        assert!(e.contains(":80002:"), "{e}");
+    }
+}
+
 /// A compressed line that no memory has room for ends with an error after the limit, and so does a quoted cell.
 #[test]
 fn a_line_has_a_limit() {
