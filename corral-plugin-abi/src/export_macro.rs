@@ -38,6 +38,7 @@ macro_rules! __corral_plugin {
 
             // The name under which abi_stable 0.11 looks for the header of a library.
             #[unsafe(export_name = "_1as_0lib_1header_0root_bmodule_bloader")]
+            // SAFETY: `root` returns the root module of this very type, erased; its layout is told as `CheckTypeLayout` says.
             static HEADER: __corral::LibHeader = unsafe {
                 __corral::LibHeader::from_constructor::<__corral::CorralRootV1Ref>(
                     root,
