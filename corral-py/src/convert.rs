@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corral_core::registry::Unknown;
 use corral_core::{Context, Set, Space};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
@@ -14,8 +14,10 @@ use crate::errors::{Answer, Error};
 
 /// Writes the numbers of a list or of an array of one dimension behind those of `into`.
 pub fn append(x: &Bound<'_, PyAny>, into: &mut Vec<f64>) -> Answer<()> {
-    let given =
-        x.cast::<PyArray1<f64>>().cloned().or_else(|_| doubles(x)?.cast_into().map_err(|_| one(x)))?;
+    let given = match plain_array(x).and_then(|x| x.cast::<PyArray1<f64>>().ok()) {
+        Some(given) => given.clone(),
+        None => doubles(x)?.cast_into().map_err(|_| one(x))?,
+    };
     match given.try_readonly() {
         Ok(numbers) => into.extend(numbers.as_array().iter()),
         Err(error) => return Err(Error::value(error)),
@@ -26,7 +28,10 @@ pub fn append(x: &Bound<'_, PyAny>, into: &mut Vec<f64>) -> Answer<()> {
 /// The numbers of an array of two dimensions, row after row, and how long a row is.
 pub fn rows(x: &Bound<'_, PyAny>) -> Answer<(Vec<f64>, usize)> {
     let two = || Error::value("an array of two dimensions is needed, a row each");
-    let given = x.cast::<PyArray2<f64>>().cloned().or_else(|_| doubles(x)?.cast_into().map_err(|_| two()))?;
+    let given = match plain_array(x).and_then(|x| x.cast::<PyArray2<f64>>().ok()) {
+        Some(given) => given.clone(),
+        None => doubles(x)?.cast_into().map_err(|_| two())?,
+    };
     let numbers = given.try_readonly().map_err(Error::value)?;
     Ok((numbers.as_array().iter().copied().collect(), given.shape()[1]))
 }
@@ -36,10 +41,75 @@ fn one(x: &Bound<'_, PyAny>) -> Error {
     Error::value(format!("an array of one dimension is needed, but the shape is {shape}"))
 }
 
-/// `numpy.asarray(x, dtype=float)`.
+/// An array of numpy, and not of a class of its own, which may mean something else by its numbers: a mask, say.
+fn plain_array<'a, 'py>(x: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyAny>> {
+    x.is_exact_instance_of::<PyUntypedArray>().then_some(x)
+}
+
+/// `numpy.asarray(x, dtype=float)`, of what is a real number each: numpy would drop masks and imaginary parts, and count days.
 fn doubles<'py>(x: &Bound<'py, PyAny>) -> Answer<Bound<'py, PyAny>> {
-    let numpy = x.py().import(intern!(x.py(), "numpy"))?;
-    Ok(numpy.call_method1(intern!(x.py(), "asarray"), (x, x.py().get_type::<PyFloat>()))?)
+    let py = x.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    if plain_array(x).is_none() {
+        unmasked(&numpy, x, None)?;
+    }
+    let array = numpy.call_method1(intern!(py, "asarray"), (x,))?;
+    let kind = array.getattr(intern!(py, "dtype"))?;
+    let of = |what: &str| Err(Error::value(format!("numbers are needed, but these are {what} ({kind})")));
+    match kind.getattr(intern!(py, "kind"))?.extract::<char>()? {
+        'b' | 'i' | 'u' | 'f' => {}
+        'c' => return of("complex"),
+        'M' => return of("dates"),
+        'm' => return of("times"),
+        'U' | 'S' | 'T' => return of("texts"),
+        'O' => numbers(&array)?,
+        _ => return of("something else"),
+    }
+    Ok(numpy.call_method1(intern!(py, "asarray"), (array, py.get_type::<PyFloat>()))?)
+}
+
+/// Refuses a masked value of an array, or of an array in a list, whose place is `row`.
+fn unmasked(numpy: &Bound<'_, PyModule>, x: &Bound<'_, PyAny>, row: Option<usize>) -> Answer<()> {
+    if let (Ok(items), None) = (x.cast::<PyList>(), row) {
+        let own =
+            |item: &Bound<'_, PyAny>| !item.is_instance_of::<PyFloat>() && !item.is_instance_of::<PyInt>();
+        let mut rows = items.iter().enumerate().filter(|(_, item)| own(item));
+        return rows.try_for_each(|(i, item)| unmasked(numpy, &item, Some(i)));
+    }
+    let ma = numpy.getattr(intern!(x.py(), "ma"))?;
+    if !x.is_instance(&ma.getattr(intern!(x.py(), "MaskedArray"))?)? {
+        return Ok(());
+    }
+    let mask = ma.call_method1(intern!(x.py(), "getmaskarray"), (x,))?;
+    let flags: Vec<bool> = mask.call_method0(intern!(x.py(), "ravel"))?.extract()?;
+    let Some(first) = flags.iter().position(|masked| *masked) else { return Ok(()) };
+    let at = place(first, &mask.getattr(intern!(x.py(), "shape"))?.extract::<Vec<usize>>()?, row);
+    Err(Error::value(format!("the number at place {at} is masked")))
+}
+
+/// Refuses an array of objects unless they are numbers: whole ones of any size, or those of a table whose cells may be empty.
+fn numbers(array: &Bound<'_, PyAny>) -> Answer<()> {
+    let shape: Vec<usize> = array.getattr(intern!(array.py(), "shape"))?.extract()?;
+    for (i, item) in array.getattr(intern!(array.py(), "flat"))?.try_iter()?.enumerate() {
+        let item = item?;
+        if !item.is_instance_of::<PyFloat>() && !item.is_instance_of::<PyInt>() {
+            let (at, kind) = (place(i, &shape, None), item.get_type().name()?);
+            return Err(Error::value(format!("numbers are needed, but at place {at} is an object ({kind})")));
+        }
+    }
+    Ok(())
+}
+
+/// Where the `flat`-th number of an array is, which may itself be a row.
+fn place(mut flat: usize, shape: &[usize], row: Option<usize>) -> String {
+    let mut places = Vec::new();
+    for length in shape.iter().rev() {
+        places.push((flat % length).to_string());
+        flat /= length;
+    }
+    places.extend(row.map(|row| row.to_string()));
+    places.reverse();
+    if let [one] = places.as_slice() { one.clone() } else { format!("({})", places.join(", ")) }
 }
 
 /// How deep tables and lists may be nested.

@@ -207,7 +207,7 @@ def test_features_may_be_any_array_of_numbers():
 
 BAD_CONTEXTS = [([1.0, float("nan")], "feature 1 of the context is NaN"), ([1.0, float("inf")], "feature 1"),
                 ([1.0], "1 features, but 2 were announced"), ([1.0, 2.0, 3.0], "3 features"), (None, "0 features"),
-                ([[1.0, 2.0]], r"one dimension is needed, but the shape is \(1, 2\)"), (["a", "b"], "could not convert")]
+                ([[1.0, 2.0]], r"one dimension is needed, but the shape is \(1, 2\)"), (["a", "b"], "these are texts")]
 
 
 @pytest.mark.parametrize("x, why", BAD_CONTEXTS)
@@ -406,3 +406,53 @@ def test_threads_share_a_band_call_by_call():
     for t in threads:
         t.join()
     assert not errors and b.rounds == 2000 and b.table()["plays"].sum() == 2000
+
+
+NO_NUMBERS = [
+    (np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False]), "x: the number at place 1 is masked"),
+    (np.ma.masked_array([1, 2, 3], [True, False, False]), "x: the number at place 0 is masked"),
+    ([1.0, 2.0, np.ma.masked], "x: the number at place 2 is masked"),
+    (np.array([1, 2, 3j]), r"x: numbers are needed, but these are complex \(complex128\)"),
+    ([1.0, 2.0, 1j], "these are complex"),
+    (np.array(["2026-01-01"] * 3, dtype="datetime64[D]"), r"these are dates \(datetime64\[D\]\)"),
+    (np.array([1, 2, 3], dtype="timedelta64[s]"), r"these are times \(timedelta64\[s\]\)"),
+    ([1.0, None, 2.0], r"at place 1 is an object \(NoneType\)"),
+    (np.array([1.0, 2.0, "x"], dtype=object), r"at place 2 is an object \(str\)"),
+    (["1", "2", "3"], "these are texts"),
+    ([1.0, float("nan"), 2.0], "(?i)nan"),
+]
+
+
+@pytest.mark.parametrize("x, why", NO_NUMBERS)
+def test_features_that_are_no_numbers_are_refused_by_name(x, why):
+    b = corral.Band(["linucb", "ucb1"], actions=2, features=3, seed=1)
+    with pytest.raises(ValueError, match=why):
+        b.choose(x)
+    assert b.rounds == 0
+
+
+def test_features_of_actions_are_refused_by_name_and_place():
+    b = corral.Band(["linucb", "ucb1"], actions=["a", "b"], row_features=2, seed=1)
+    rows = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[False, False], [True, False]])
+    for given in (rows, {"a": rows[0], "b": rows[1]}):
+        with pytest.raises(ValueError, match=r"actions: the number at place \(1, 0\) is masked"):
+            b.choose(actions=given)
+    with pytest.raises(ValueError, match="actions: numbers are needed, but these are complex"):
+        b.choose(actions=np.zeros((2, 2), dtype=complex))
+
+
+@pytest.mark.parametrize("x", [
+    [1, 0, 1], (True, False, True), np.array([1, 0, 1]), np.array([1, 0, 1], dtype=np.uint8), np.array([True, False, True]),
+    np.array([1, 0, 1], dtype=np.float32), np.array([1, 0, 1], dtype=object), np.ma.masked_array([1.0, 0.0, 1.0]),
+])
+def test_features_of_every_kind_of_number_are_the_same(x):
+    def chosen(x):
+        b = corral.Band(["linucb", "ucb1"], actions=2, features=3, seed=1)
+        actions = []
+        for _ in range(20):
+            d = b.choose(x)
+            b.learn(d, reward=0.5 + 0.2 * d.action)
+            actions.append(d.action)
+        return actions, b.probabilities.tolist()
+
+    assert chosen(x) == chosen(np.array([1.0, 0.0, 1.0]))
