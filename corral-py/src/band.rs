@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use corral_core::memory::{self, Budget};
 use corral_core::{Scale, Space, snapshot};
@@ -22,6 +23,7 @@ use crate::base::Raised;
 use crate::convert;
 use crate::decision::Decision;
 use crate::errors::{Answer, Error};
+use crate::exit;
 use crate::inner::{Benched, Entered, Inner, here, warn};
 use crate::label::Label;
 use crate::members::Members;
@@ -104,9 +106,26 @@ impl Band {
         if self.inside.load(Ordering::Relaxed) == me {
             return Err(Error::Failed("a base of this band called the band while it was asked by it".into()));
         }
-        let inner = self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let inner = self.lock(py)?;
         self.inside.store(me, Ordering::Relaxed);
         Ok(Entered { inner, inside: &self.inside })
+    }
+
+    fn lock(&self, py: Python<'_>) -> Answer<MutexGuard<'_, Inner>> {
+        // What holds the lock at exit may be a thread that stays where it is (see `exit`): it is not waited for in vain.
+        if exit::has_ended() {
+            for _ in 0..1_000 {
+                match self.inner.try_lock() {
+                    Ok(inner) => return Ok(inner),
+                    Err(TryLockError::Poisoned(inner)) => return Ok(inner.into_inner()),
+                    Err(TryLockError::WouldBlock) => {
+                        py.detach(|| std::thread::sleep(Duration::from_millis(1)))
+                    }
+                }
+            }
+            return Err(Error::Failed("another thread was in this band when the interpreter ended".into()));
+        }
+        Ok(self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Does `work` inside the band, and warns of the bases that were benched meanwhile.

@@ -6,6 +6,7 @@ mod base;
 mod convert;
 mod decision;
 mod errors;
+mod exit;
 mod inner;
 mod label;
 mod laws;
@@ -22,9 +23,11 @@ mod _corral {
     use pyo3::prelude::*;
 
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // An interpreter that was started as the home of a plugin never returns from here.
         corral_plugin_abi::host::isolated_main();
+        let end = pyo3::wrap_pyfunction!(crate::exit::end, module)?;
+        module.py().import("atexit")?.call_method1("register", (end,))?;
         Ok(())
     }
 

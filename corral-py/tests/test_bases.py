@@ -1,6 +1,8 @@
 """Bases that are Python objects."""
 
 import pickle
+import subprocess
+import sys
 import threading
 import traceback
 import warnings
@@ -229,3 +231,32 @@ def test_the_laws_are_broken_by_others(base, law):
 def test_a_base_that_does_not_pickle_cannot_be_checked():
     with pytest.raises(TypeError, match="pickled"):
         check(Unpicklable(3))
+
+
+ENDS = """
+import sys, threading, time
+import numpy as np
+import corral
+
+class Sleepy:
+    def propose(self, x, u):
+        return 0
+
+    def learn(self, x, action, loss, weight):
+        time.sleep(0.001)
+
+band = corral.Band(["ucb1"] + [Sleepy()] * (sys.argv[1] == "python"), actions=3, seed=1)
+played = threading.Thread(target=lambda: band.play(np.full((2_000_000, 3), 0.5)), daemon=True)
+played.start()
+time.sleep(0.05)
+for _ in range(3):
+    threading.Thread(target=lambda: [band.choose() for _ in range(10 ** 9)], daemon=True).start()
+time.sleep(0.05)
+"""
+
+
+@pytest.mark.parametrize("bases", ["compiled", "python"])
+def test_an_interpreter_ends_whatever_daemon_threads_do_in_a_band(bases):
+    for _ in range(3):
+        ended = subprocess.run([sys.executable, "-c", ENDS, bases], capture_output=True, text=True, timeout=60)
+        assert (ended.returncode, ended.stderr) == (0, "")
