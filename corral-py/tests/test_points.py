@@ -1,9 +1,13 @@
 """Bands over points, bands inside bands, and plugins."""
 
+import os
 import pathlib
 import pickle
 import shutil
+import signal
 import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -220,3 +224,46 @@ def test_specs_may_name_plugins(folder, isolate):
     whole = corral.run(spec, plugins=folder)
     cells = [corral.run_cell(spec, i, plugins=folder) for i in range(corral.count_cells(spec))]
     assert corral.collect(spec, cells).table()["regret"].tolist() == whole.table()["regret"].tolist()
+
+
+LOOPS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((constructor)) static void loops(void) {
+    FILE *out = fopen(getenv("CORRAL_TEST_MARK"), "w");
+    fprintf(out, "%d\\n", (int)getpid());
+    fclose(out);
+    for (;;) __asm__ volatile("");
+}
+const void *corral_plugin_v1(unsigned index) { return index ? NULL : NULL; }
+"""
+
+
+def test_a_child_ends_with_its_host_while_a_library_is_opened(tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler: plugins are NOT tested")
+    source, library = tmp_path / "loops.c", tmp_path / "plugins" / "loops.so"
+    library.parent.mkdir()
+    source.write_text(LOOPS)
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
+    code = f"import corral; corral.Band(['loops/x'], actions=2, plugins={str(library.parent)!r})"
+    # Whether the thread that watches the host was there in time was a matter of luck.
+    for turn in range(12):
+        mark = tmp_path / f"mark-{turn}"
+        host = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "CORRAL_TEST_MARK": str(mark)}, stderr=subprocess.PIPE)
+        while not (mark.exists() and mark.read_text().endswith("\n")):
+            assert host.poll() is None, host.stderr.read()
+            time.sleep(0.005)
+        child = int(mark.read_text())
+        host.send_signal(signal.SIGKILL)
+        host.communicate()
+        start = time.monotonic()
+        try:
+            while time.monotonic() - start < 2:
+                os.kill(child, 0)
+                time.sleep(0.005)
+            os.kill(child, signal.SIGKILL)
+            pytest.fail(f"turn {turn}: the child is there two seconds after its host")
+        except ProcessLookupError:
+            pass

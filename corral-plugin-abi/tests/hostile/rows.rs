@@ -194,14 +194,24 @@ pub fn all() {
     nothing_is_left("late");
     println!("test what isolated plugins started has ended with them ... ok");
 
-    // A host that is killed cannot end anybody: its children notice.
-    let mut killed = Played::begin("propose:spin", "patient", &library);
-    while marked("patient") < 2 {
-        std::thread::sleep(Duration::from_millis(5));
+    // A host that is killed cannot end anybody: its children notice, while the library is opened as well as later.
+    for row in ["propose:spin", "constructor:spin"] {
+        let mut killed = Played::begin(row, "patient", &library);
+        while marked("patient") < 2 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // It is in its loop by then.
+        std::thread::sleep(Duration::from_millis(300));
+        killed.host.kill().unwrap();
+        killed.host.wait().unwrap();
+        let start = Instant::now();
+        nothing_is_left("patient");
+        assert!(
+            start.elapsed() < Duration::from_secs(2),
+            "{row}: its child was there for {:?}",
+            start.elapsed()
+        );
     }
-    killed.host.kill().unwrap();
-    killed.host.wait().unwrap();
-    nothing_is_left("patient");
     println!("test a child ends with its host ... ok");
 }
 

@@ -7,10 +7,12 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use corral_core::{Base, BaseError, Context, Learner, Setup};
 use rand_core::TryRng;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use serde::de::DeserializeOwned;
@@ -43,19 +45,37 @@ fn home() -> io::Result<(Wire, OwnedFd)> {
     let library = io::stdout().as_fd().try_clone_to_owned()?;
     dup2_stdin(File::open("/dev/null")?)?;
     dup2_stdout(io::stderr())?;
-    let host = stream.try_clone()?;
-    // A host that ends leaves nothing behind: not a plugin that computes for ever, nor what it started.
-    std::thread::spawn(move || {
-        loop {
-            let mut gone = [PollFd::new(&host, PollFlags::empty())];
-            if poll(&mut gone, None).is_ok() && gone[0].revents().contains(PollFlags::HUP) {
-                let _ = kill_current_process_group(Signal::KILL);
-            }
-        }
-    });
+    watch(stream.try_clone()?);
     let mut wire = Wire::new(stream, None)?;
     wire.send(&Answer::<()>::Hello, &mut wait)?;
     Ok((wire, library))
+}
+
+/// Ends the process group with the host: nothing is left behind, not a plugin that computes for ever, nor what it started.
+/// Returns when the thread that does it is watching. Where this program is a library itself, as in Python, a new thread
+/// needs the lock of the dynamic linker for its thread-local storage, and a plugin's constructor may hold that lock for
+/// ever. The loop uses nothing but system calls.
+fn watch(host: UnixStream) {
+    let watching = Arc::new(AtomicBool::new(false));
+    let watches = Arc::clone(&watching);
+    std::thread::spawn(move || {
+        loop {
+            let mut gone = [PollFd::new(&host, PollFlags::empty())];
+            // The first look does not wait: after it there is nothing that the loop has not done before.
+            let wait = if watches.load(Ordering::Acquire) {
+                None
+            } else {
+                Some(&Timespec { tv_sec: 0, tv_nsec: 0 })
+            };
+            if poll(&mut gone, wait).is_ok() && gone[0].revents().contains(PollFlags::HUP) {
+                let _ = kill_current_process_group(Signal::KILL);
+            }
+            watches.store(true, Ordering::Release);
+        }
+    });
+    while !watching.load(Ordering::Acquire) {
+        std::thread::sleep(Duration::from_micros(100));
+    }
 }
 
 /// The child waits for its host as long as that takes.
@@ -70,7 +90,7 @@ impl HostRng<'_> {
     fn ask<T: DeserializeOwned>(&mut self, draw: Draw) -> T {
         let mut wire = self.0.borrow_mut();
         let sent = wire.send(&Answer::<()>::Draw(draw), &mut wait);
-        // Without its host the child has nothing to live for.
+        // The child exits when its host is gone.
         sent.and_then(|()| wire.receive(REQUEST, &mut wait)).unwrap_or_else(|_| std::process::exit(1))
     }
 }
