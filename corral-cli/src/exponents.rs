@@ -9,7 +9,7 @@ use corral_lab::report::stability as report;
 use corral_lab::run::{Plugins, Resources, RunError, check, run as drive};
 use corral_lab::spec::{SpecError, StabilityRow, StabilitySpec};
 use corral_lab::stability::{AtRange, Measured, Stability, World, kind_and_alpha};
-use corral_lab::store::{Shard, csv as csv_text, write_whole};
+use corral_lab::store::{Shard, csv as csv_text, csv_cell, write_whole};
 use corral_lab::summary::number;
 use corral_lab::table::aligned;
 
@@ -149,8 +149,8 @@ fn json(spec: &StabilitySpec, all: &[Measured]) -> String {
 
 fn csv(all: &[Measured]) -> String {
     let row = |(m, p): (&Measured, &AtRange)| {
-        let of = [m.what.base.label.clone(), m.held.environment.clone(), m.what.rounds.to_string()];
-        of.into_iter().chain(curve_row(p)).collect()
+        let labels = [&*m.what.base.label, &*m.held.environment].map(|text| csv_cell(text).into_owned());
+        labels.into_iter().chain([m.what.rounds.to_string()]).chain(curve_row(p)).collect()
     };
     let points = all.iter().flat_map(|m| m.found.curve.iter().map(move |p| (m, p)));
     csv_text(&[&["base", "world", "rounds"], CURVE_HEADER].concat(), points.map(row))

@@ -61,6 +61,7 @@ pub mod experiments;
 pub mod export;
 pub mod figures;
 pub mod findings;
+mod harmless;
 pub mod ranks;
 pub mod record;
 pub mod report;

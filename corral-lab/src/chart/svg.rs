@@ -8,6 +8,7 @@ use super::frame::{Frame, Span};
 use super::line::{band_path, line_path, thinned};
 use super::{COLOURS, Chart, DASHES, Mark, Panel, Point, Scale, Series, Style, by_name};
 use crate::choice::Choice;
+use crate::harmless;
 
 /// The size of a drawing area in pixels, 96 to the inch, and of its text.
 #[derive(Debug, Clone, Copy)]
@@ -161,7 +162,7 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
             @if let Some((legend, _)) = legend { g transform={ "translate(0 " (short(drawn)) ")" } { (legend) } }
         }
     };
-    Some(markup.into_string())
+    Some(harmless::markup(markup.into_string()))
 }
 
 /// The colours and dashes of a figure for paper.
@@ -435,6 +436,22 @@ mod tests {
                 assert!(text.contains(&format!("stroke-dasharray:{dash}")), "{dash}");
             }
         }
+    }
+
+    #[test]
+    fn control_characters_of_labels_leave_it_xml() {
+        let mut chart = chart(2, 2);
+        let label = "a\u{0}\u{1b}[2J\u{b}<b>\u{ffff}";
+        chart.title = label.to_owned();
+        chart.y.title = label.to_owned();
+        for panel in &mut chart.panels {
+            panel.name = label.to_owned();
+            panel.series.iter_mut().for_each(|s| s.name = format!("{label} {}", s.name));
+        }
+        let text = paper(&chart, Columns::Two).unwrap();
+        let illegal =
+            |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r') || matches!(c, '\u{fffe}' | '\u{ffff}');
+        assert!(!text.contains(illegal) && text.contains("a\\u{0}\\u{1b}[2J\\u{b}&lt;b&gt;"), "{text}");
     }
 
     #[test]

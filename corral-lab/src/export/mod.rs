@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::choice::Choice;
 use crate::claims::{Held, Published};
 use crate::findings::Findings;
+use crate::harmless;
 use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::spec::{LearnerSpec, Level, Swept};
 use crate::store;
@@ -299,7 +300,7 @@ impl Export<'_> {
         csv.write_record(self.columns(what).iter().map(|c| &c.0)).map_err(failed)?;
         self.rows(what, &mut |row| {
             let words = row.iter().map(|v| match v {
-                Text(text) => text.map(str::to_owned),
+                Text(text) => text.map(|text| harmless::cell(text).into_owned()),
                 Count(n) => n.map(|n| n.to_string()),
                 Real(x) => x.map(|x| x.to_string()),
                 Flag(yes) => yes.map(|yes| yes.to_string()),

@@ -12,6 +12,7 @@ use crate::chart::{COLOURS, Chart, DASHES, Palette, svg};
 use crate::claims::{Held, Verdict};
 use crate::figures::World;
 use crate::findings::Findings;
+use crate::harmless;
 use crate::run::CellRecord;
 use crate::standing::method;
 use crate::summary::number;
@@ -95,7 +96,7 @@ impl Page {
                 }
             }
         };
-        page.into_string()
+        harmless::markup(page.into_string())
     }
 }
 

@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::harmless;
 use crate::record::CellRecord;
 use crate::spec::Spec;
 
+pub use crate::harmless::cell as csv_cell;
 pub use done::Done;
 pub use merge::merge;
 use seal::Seal;
@@ -271,8 +273,10 @@ pub fn results_csv(cells: &[CellRecord]) -> String {
     let row = |c: &CellRecord| {
         let [cell, rounds, seed] = [c.cell, c.rounds, c.seed].map(|n| n.to_string());
         let [regret, loss] = [c.regret, c.loss].map(|x| x.to_string());
-        let failed = c.failed.clone().unwrap_or_default();
-        vec![cell, rounds, c.environment.clone(), c.learner.clone(), seed, regret, loss, failed]
+        let failed = c.failed.as_deref().unwrap_or_default();
+        let [environment, learner, failed] =
+            [&*c.environment, &*c.learner, failed].map(|text| harmless::cell(text).into_owned());
+        vec![cell, rounds, environment, learner, seed, regret, loss, failed]
     };
     csv(&header, cells.iter().map(row))
 }
@@ -524,6 +528,26 @@ mod tests {
         (record.regret, record.curve[0]) = (f64::NAN, f64::INFINITY);
         let read = seal.open(&seal.line(&record).unwrap(), &spec).unwrap();
         assert!(read.regret.is_nan() && read.curve[0].is_nan() && read.curve[1] == record.curve[1]);
+    }
+
+    #[test]
+    fn labels_that_a_spreadsheet_would_run_are_text_and_numbers_are_numbers() {
+        let text = SPEC.replace("[[learner]]\n", "[[learner]]\nlabel = '=1+1'\n");
+        let mut record = record(&Spec::parse(&text).unwrap(), 0);
+        (record.regret, record.failed) = (-1.5, Some("@x".to_owned()));
+        let table = results_csv(&[record.clone()]);
+        let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
+        assert_eq!((row[3], row[5], row[7]), ("'=1+1", "-1.5", "'@x"), "{table}");
+        let found = crate::findings::Findings::of(
+            Spec::parse(&text).unwrap(),
+            vec![record],
+            &crate::run::Timings::default(),
+        );
+        let mut out = Vec::new();
+        let export = crate::export::Export(&found);
+        export.write(crate::export::What::Cells, crate::export::Form::Csv, &mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert!(table.contains(",'=1+1,") && table.contains(",-1.5,") && table.contains(",'@x"), "{table}");
     }
 
     #[test]
