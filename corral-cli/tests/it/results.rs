@@ -49,8 +49,34 @@ fn a_changed_record_is_named_and_computed_again() {
     succeeded(&run(&dir, &["--out", "other", "--set", "environment.means=[0.5, 0.4]"]));
     fs::copy(dir.path().join("other/cells.jsonl"), &path).unwrap();
     refused(&corral(dir.path(), &["report", "o"]), 2, &["line 1: cell 0: it does not have its digest"]);
-    succeeded(&run(&dir, &["--out", "o"]));
-    assert_eq!(read(&path), whole);
+    for command in [
+        &["export", "o", "--what", "cells", "--to", "csv"][..],
+        &["plot", "o", "--kind", "regret", "--out", "f.svg"],
+    ] {
+        refused(&corral(dir.path(), command), 2, &["line 1: cell 0: it does not have its digest"]);
+    }
+    refused(
+        &run(&dir, &["--out", "o"]),
+        2,
+        &["none of its 6 records is of this run", "choose another folder"],
+    );
+    // Nor is a manifest that was changed one of its records.
+    fs::write(&path, &whole).unwrap();
+    let manifest = dir.path().join("o/manifest.json");
+    let own = read(&manifest);
+    for (old, new, says) in [
+        ("\"seeds\": 3", "\"seeds\": 4", "o/manifest.json: its number of seeds is 4"),
+        ("\"corral\": \"", "\"corral\": \"9", "line 1: cell 0: it does not have its digest"),
+        ("\"of\": 1", "\"of\": 2", "cell 1: it does not belong to shard 1/2"),
+    ] {
+        assert!(own.contains(old), "{old}: {own}");
+        fs::write(&manifest, own.replacen(old, new, 1)).unwrap();
+        refused(&corral(dir.path(), &["report", "o"]), 2, &[says]);
+        refused(&corral(dir.path(), &["merge", "o", "--out", "joined"]), 2, &[says]);
+        refused(&run(&dir, &["--out", "o"]), 2, &["holds results of"]);
+    }
+    fs::write(&manifest, own).unwrap();
+    succeeded(&corral(dir.path(), &["report", "o"]));
 }
 
 #[test]

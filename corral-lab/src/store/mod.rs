@@ -21,7 +21,7 @@ pub use done::Done;
 pub use merge::merge;
 use seal::Seal;
 
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const MANIFEST: &str = "manifest.json";
 const WHOLE_FILE: &str = "cells.jsonl";
 const LOG_FILE: &str = "cells.partial.jsonl";
@@ -102,6 +102,32 @@ impl Manifest {
             spec: spec.text.clone(),
         }
     }
+
+    /// Holds what follows from the spec against it.
+    fn check(&self, spec: &Spec) -> Result<(), String> {
+        let differs = |what: &str, found: &dyn std::fmt::Display, own: &dyn std::fmt::Display| {
+            Err(format!("its {what} is {found}, but that of its spec is {own}: it was changed"))
+        };
+        let Shard { index, of } = self.shard;
+        match () {
+            () if self.name != spec.name => differs("name", &self.name, &spec.name),
+            () if self.cells != spec.cells() => differs("number of cells", &self.cells, &spec.cells()),
+            () if self.seeds != spec.seeds => differs("number of seeds", &self.seeds, &spec.seeds),
+            () if !(1..=of).contains(&index) => Err(format!("its shard is {index}/{of}, which is none")),
+            () => Ok(()),
+        }
+    }
+
+    /// Holds a record against the shard.
+    fn holds(&self, record: CellRecord) -> Result<CellRecord, String> {
+        match self.shard.place(record.cell) {
+            Some(_) => Ok(record),
+            None => Err(format!(
+                "cell {}: it does not belong to shard {}/{}, which its manifest says this is",
+                record.cell, self.shard.index, self.shard.of
+            )),
+        }
+    }
 }
 
 /// Why a results folder cannot be used.
@@ -174,10 +200,10 @@ impl<'a> Store<'a> {
         }
         // Start the log anew from the records that hold: a kill may have left half a line.
         let partial = dir.join(LOG_FILE);
-        let seal = Seal::of(spec);
+        let seal = Seal::of(&manifest);
         let (mut done, mut played, mut changed) = (Done::default(), 0u64, Vec::new());
         write_with(&partial, |out| {
-            read_lines(dir, &seal, spec, |found, line| {
+            read_lines(dir, &seal, &manifest, spec, |found, line| {
                 match found {
                     Ok(record) if manifest.shard.place(record.cell).is_some_and(|p| done.insert(p)) => {
                         played = played.saturating_add(record.rounds);
@@ -187,7 +213,18 @@ impl<'a> Store<'a> {
                     Err(why) => changed.push(why),
                 }
                 Ok(())
-            })
+            })?;
+            // A record that was damaged is computed again. Where none holds, they are another run's, and are left alone.
+            match changed.first() {
+                Some(first) if done.is_empty() => {
+                    let why = format!(
+                        "none of its {} records is of this run ({first}); choose another folder with --out, or remove it",
+                        changed.len()
+                    );
+                    Err(unusable(dir)(why))
+                }
+                _ => Ok(()),
+            }
         })?;
         let log = OpenOptions::new().append(true).open(&partial).map_err(unusable(&partial))?;
         Ok(Self { dir: dir.to_owned(), manifest, spec, seal, log, done, played, changed, _lock: lock })
@@ -227,7 +264,7 @@ impl<'a> Store<'a> {
     /// A file could not be written.
     pub fn finish(self) -> Result<Vec<CellRecord>, StoreError> {
         // Files of an earlier run come first, and what did not hold in them was computed again.
-        let cells = read_cells(&self.dir, &self.seal, self.spec, |_| Ok(()))?;
+        let cells = read_cells(&self.dir, &self.seal, &self.manifest, self.spec, |_| Ok(()))?;
         self.write_final(&cells)?;
         Ok(cells)
     }
@@ -325,6 +362,7 @@ fn read_manifest(dir: &Path) -> Result<Manifest, StoreError> {
 fn read_lines(
     dir: &Path,
     seal: &Seal,
+    manifest: &Manifest,
     spec: &Spec,
     mut each: impl FnMut(Result<CellRecord, String>, &[u8]) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
@@ -336,7 +374,7 @@ fn read_lines(
             if reader.read_until(b'\n', &mut line).map_err(unusable(&path))? == 0 {
                 break;
             }
-            match seal.open(&line, spec) {
+            match seal.open(&line, spec).and_then(|record| manifest.holds(record)) {
                 Err(_) if line.last() != Some(&b'\n') => break,
                 found => {
                     each(found.map_err(|why| format!("{}, line {number}: {why}", path.display())), &line)?;
@@ -351,11 +389,12 @@ fn read_lines(
 fn read_cells(
     dir: &Path,
     seal: &Seal,
+    manifest: &Manifest,
     spec: &Spec,
     changed: impl Fn(String) -> Result<(), StoreError>,
 ) -> Result<Vec<CellRecord>, StoreError> {
     let mut cells = Vec::new();
-    read_lines(dir, seal, spec, |found, _| {
+    read_lines(dir, seal, manifest, spec, |found, _| {
         match found {
             Ok(record) => cells.push(record),
             Err(why) => changed(why)?,
@@ -394,7 +433,8 @@ pub fn read(dir: &Path) -> Result<Results, StoreError> {
     let manifest = read_manifest(dir)?;
     let spec = Spec::parse(&manifest.spec)
         .map_err(|e| unusable(&dir.join(MANIFEST))(format_args!("its spec, {e}")))?;
-    let cells = read_cells(dir, &Seal::of(&spec), &spec, |why| {
+    manifest.check(&spec).map_err(unusable(&dir.join(MANIFEST)))?;
+    let cells = read_cells(dir, &Seal::of(&manifest), &manifest, &spec, |why| {
         Err(unusable(dir)(format_args!("{why}; run the spec again, and this cell is computed again")))
     })?;
     Ok(Results { manifest, spec, cells })
@@ -461,11 +501,10 @@ mod tests {
         run_cell(spec, &CellSpec::of(spec, cell), &Plugins::default(), &|| false, &|_| ()).unwrap()
     }
 
-    /// Leaves `records` in a folder of shard `index` of 2.
-    fn shard(dir: &Path, spec: &Spec, index: u64, records: &[CellRecord]) -> PathBuf {
-        let dir = dir.join(format!("part-{index}"));
-        let mut store =
-            Store::open(&dir, Manifest::new(spec, Shard { index, of: 2 }, Vec::new()), spec).unwrap();
+    /// Leaves `records` in a folder of a shard.
+    fn part(dir: &Path, spec: &Spec, shard: Shard, records: &[CellRecord]) -> PathBuf {
+        let dir = dir.join(format!("part-{}-of-{}", shard.index, shard.of));
+        let mut store = Store::open(&dir, Manifest::new(spec, shard, Vec::new()), spec).unwrap();
         records.iter().for_each(|r| store.append(r).unwrap());
         dir
     }
@@ -476,17 +515,16 @@ mod tests {
         let records = [record(&spec, 0), record(&spec, 1)];
         let forged = CellRecord { regret: 0.125, ..records[0].clone() };
         let dir = tempfile::TempDir::new().unwrap();
-        let first = shard(dir.path(), &spec, 1, &records[..1]);
-        let second = shard(dir.path(), &spec, 2, &[forged, records[1].clone()]);
+        let first = part(dir.path(), &spec, Shard { index: 1, of: 2 }, &records[..1]);
+        let second = part(dir.path(), &spec, Shard::WHOLE, &[forged, records[1].clone()]);
         let out = dir.path().join("out");
         let error = merge(&[first.clone(), second.clone()], &out).unwrap_err();
         assert!(matches!(&error, StoreError::Contradiction { cell: 0, .. }), "{error}");
-        assert!(error.to_string().contains("part-1") && error.to_string().contains("part-2"), "{error}");
+        assert!(error.to_string().contains("1-of-2") && error.to_string().contains("1-of-1"), "{error}");
         assert!(!out.exists(), "nothing is half-written");
         // The same record twice is no contradiction.
-        let second = shard(dir.path(), &spec, 2, &[records[1].clone(), records[1].clone()]);
         fs::remove_file(second.join(LOG_FILE)).unwrap();
-        let second = shard(dir.path(), &spec, 2, &records);
+        let second = part(dir.path(), &spec, Shard::WHOLE, &[&records[..], &records[1..]].concat());
         assert_eq!(merge(&[first, second], &out).unwrap().cells, records);
     }
 
@@ -508,7 +546,7 @@ mod tests {
             (|r| r.band.as_mut().unwrap().benched.push((1, 7, String::new())), "of 2 bases"),
         ];
         let spec = Spec::parse(SPEC).unwrap();
-        let seal = Seal::of(&spec);
+        let seal = Seal::of(&Manifest::new(&spec, Shard::WHOLE, Vec::new()));
         let whole = record(&spec, 0);
         assert_eq!(seal.open(&seal.line(&whole).unwrap(), &spec).unwrap(), whole);
         for (change, says) in changes {
@@ -519,10 +557,65 @@ mod tests {
         }
     }
 
+    /// A manifest that was changed by hand, and records of another run, are refused: when read, merged and resumed.
+    #[test]
+    fn a_manifest_is_held_against_its_records() {
+        let spec = Spec::parse(SPEC).unwrap();
+        let dir = tempfile::TempDir::new().unwrap();
+        let plugins = vec![("a".to_owned(), "0".repeat(64))];
+        let own = Manifest::new(&spec, Shard { index: 1, of: 2 }, plugins);
+        let folder = dir.path().join("part");
+        Store::open(&folder, own.clone(), &spec).unwrap().append(&record(&spec, 0)).unwrap();
+        assert_eq!(read(&folder).unwrap().cells.len(), 1);
+        let path = folder.join(MANIFEST);
+        type Change = fn(&mut Manifest);
+        let changes: &[(Change, &str, &str)] = &[
+            (|m| m.name.push('x'), "manifest.json: its name is", "another"),
+            (|m| m.cells = 3, "its number of cells is 3, but that of its spec is 2", "another"),
+            (|m| m.seeds = 3, "its number of seeds is 3", "another"),
+            (|m| m.shard = Shard { index: 0, of: 0 }, "its shard is 0/0, which is none", "shard 0/0"),
+            (
+                |m| m.shard = Shard { index: 2, of: 2 },
+                "line 1: cell 0: it does not belong to shard 2/2",
+                "shard 2/2",
+            ),
+            (|m| m.plugins.clear(), "line 1: cell 0: it does not have its digest", "other plugins"),
+            (|m| m.plugins[0].1 = "1".repeat(64), "it does not have its digest", "other plugins"),
+            (|m| m.corral = "9.9.9".to_owned(), "it does not have its digest", "corral 9.9.9"),
+            (|m| m.spec = m.spec.replace("0.3", "0.4"), "it does not have its digest", "another spec"),
+        ];
+        for (change, says, resumed) in changes {
+            let mut forged = own.clone();
+            change(&mut forged);
+            fs::write(&path, serde_json::to_vec(&forged).unwrap()).unwrap();
+            let why = read(&folder).unwrap_err().to_string();
+            assert!(why.contains(says), "{says:?}: {why}");
+            let why = merge(&[folder.clone()], &dir.path().join("out")).unwrap_err().to_string();
+            assert!(why.contains(says), "{says:?}: {why}");
+            let why = Store::open(&folder, own.clone(), &spec).err().unwrap().to_string();
+            assert!(why.contains(resumed), "{resumed:?}: {why}");
+            // Whoever resumes with the changed manifest does not get the old records either.
+            let other = Spec::parse(&forged.spec).unwrap();
+            if forged.name == own.name && forged.shard.index > 0 && forged.cells == own.cells {
+                let before = fs::read(folder.join(LOG_FILE)).unwrap();
+                let why =
+                    Store::open(&folder, forged, &other).err().map(|e| e.to_string()).unwrap_or_default();
+                assert!(
+                    why.contains("none of its 1 records is of this run") || *resumed == "another",
+                    "{why}"
+                );
+                assert_eq!(fs::read(folder.join(LOG_FILE)).unwrap(), before);
+            }
+        }
+        fs::write(&path, serde_json::to_vec(&own).unwrap()).unwrap();
+        assert_eq!(read(&folder).unwrap().cells.len(), 1);
+        assert_eq!(Store::open(&folder, own, &spec).unwrap().done().len(), 1);
+    }
+
     #[test]
     fn numbers_that_are_not_finite_come_back_as_nan() {
         let spec = Spec::parse(SPEC).unwrap();
-        let seal = Seal::of(&spec);
+        let seal = Seal::of(&Manifest::new(&spec, Shard::WHOLE, Vec::new()));
         let mut record = record(&spec, 0);
         record.failed = Some("the regret is NaN".to_owned());
         (record.regret, record.curve[0]) = (f64::NAN, f64::INFINITY);

@@ -1,9 +1,10 @@
-//! A digest per record: what was changed after it was written is not taken for a result.
+//! A digest per record: what was changed after it was written is not taken for a result, nor what another run gave.
 
 use std::io;
 
 use sha2::{Digest, Sha256};
 
+use super::Manifest;
 use crate::record::{CellRecord, CellSpec, checkpoints};
 use crate::spec::{LearnerSpec, Spec};
 
@@ -11,16 +12,20 @@ const OPENING: &[u8] = b"{\"digest\":\"";
 /// Of SHA-256, in hexadecimal digits: 128 bits.
 const LENGTH: usize = 32;
 
-/// What seals and opens the records of one spec.
+/// What seals and opens the records of one run.
 #[derive(Clone)]
 pub struct Seal(Sha256);
 
 impl Seal {
-    /// For records of `spec`: the digest of a record is that of the spec's text and the record's JSON.
-    pub fn of(spec: &Spec) -> Self {
+    /// For records of the run that `manifest` describes. The digest of a record is that of all that decides it, spec,
+    /// program and plugins, and of its JSON. The shard is no part of it: shards are merged.
+    pub fn of(manifest: &Manifest) -> Self {
         let mut hash = Sha256::new();
-        hash.update(spec.text.as_bytes());
-        hash.update([0]);
+        let plugins = manifest.plugins.iter().flat_map(|(key, sha)| [key, sha]);
+        for text in [&manifest.spec, &manifest.corral].into_iter().chain(plugins) {
+            hash.update(text.as_bytes());
+            hash.update([0]);
+        }
         Self(hash)
     }
 
@@ -49,7 +54,10 @@ impl Seal {
         let json = [b"{", body.trim_ascii_end()].concat();
         if self.digest(&json).as_bytes() != digest {
             let cell = serde_json::from_slice::<CellRecord>(&json).map(|r| format!("cell {}: ", r.cell));
-            return Err(format!("{}it does not have its digest", cell.unwrap_or_default()));
+            return Err(format!(
+                "{}it does not have its digest: it was changed, or the spec, plugins or version of its manifest were",
+                cell.unwrap_or_default()
+            ));
         }
         let record: CellRecord = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
         fits(&record, spec).map_err(|why| format!("cell {}: {why}", record.cell))?;
