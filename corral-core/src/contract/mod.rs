@@ -62,7 +62,8 @@ fn demand(holds: bool, seen: impl fmt::Display) -> Finding {
     if holds { Ok(()) } else { Err(seen.to_string()) }
 }
 
-type Law<X, D> = fn(&Subject<'_, X, D>) -> Result<(), Violation>;
+/// What checks a law.
+pub type Law<X, D> = fn(&Subject<'_, X, D>) -> Result<(), Violation>;
 
 /// Laws, each with its name and what checks it.
 macro_rules! laws {
@@ -75,7 +76,7 @@ macro_rules! laws {
         )*
 
         /// Every law, by name.
-        fn every<X, D: Clone + PartialEq + fmt::Debug>() -> Vec<(&'static str, Law<X, D>)> {
+        pub fn every<X, D: Clone + PartialEq + fmt::Debug>() -> Vec<(&'static str, Law<X, D>)> {
             vec![$( ($name, $law) ),*]
         }
     };

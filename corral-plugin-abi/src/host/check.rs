@@ -5,7 +5,7 @@ use std::path::Path;
 use corral_core::contract::{self, OnRange, Subject, Violation};
 use corral_core::registry::Kind;
 use corral_core::set::Set;
-use corral_core::{BaseError, Context, Learner, Setup, Space};
+use corral_core::{Arm, BaseError, Context, Learner, Setup, Space};
 use serde::{Deserialize, Serialize};
 
 use super::error::LoadError;
@@ -35,21 +35,27 @@ impl Verdict {
     }
 }
 
-/// Examines a base: builds it by `build` in the first world that it can be built in, and runs the laws.
+/// The names of the laws, in their order.
+pub(super) fn names() -> Vec<&'static str> {
+    contract::every::<Context, Arm>().into_iter().map(|(name, _)| name).collect()
+}
+
+/// Examines a base: builds it by `build` in the first world that it can be built in, and runs the laws, or one of them.
 pub(super) fn examine(
     base: &str,
     kind: Kind,
+    only: Option<usize>,
     build: &dyn Fn(&Setup) -> Result<Learner, BaseError>,
 ) -> Verdict {
     let mut refused = String::new();
     for (world, setup) in worlds(kind) {
         let other = || BaseError::Failed("it decides on something else now".into());
         let laws = match build(&setup) {
-            Ok(Learner::Arms(_)) => laws(|| {
+            Ok(Learner::Arms(_)) => laws(only, || {
                 let fresh = || build(&setup)?.into_arms().ok_or_else(other);
                 Subject::arms(base, &setup, fresh).rounds(ROUNDS)
             }),
-            Ok(Learner::Points(_)) => laws(|| {
+            Ok(Learner::Points(_)) => laws(only, || {
                 let fresh = || build(&setup)?.into_points().ok_or_else(other);
                 Subject::points(base, &setup, fresh).rounds(ROUNDS)
             }),
@@ -99,8 +105,10 @@ type Laws = Vec<(String, Result<String, String>)>;
 
 /// Runs the laws. A plugin's table does not say what the base declares about itself, so where a law depends on that
 /// the strictest declaration under which it is kept is found out and named.
-fn laws<'a, D: Clone + PartialEq + std::fmt::Debug>(subject: impl Fn() -> Subject<'a, Context, D>) -> Laws {
-    let strict = contract::check_all(&subject());
+fn laws<'a, D: Clone + PartialEq + std::fmt::Debug>(
+    only: Option<usize>,
+    subject: impl Fn() -> Subject<'a, Context, D>,
+) -> Laws {
     let again = |law: &str, broken: Violation| {
         let kept = |verdict: Result<(), Violation>, note: &str| verdict.ok().map(|()| note.to_owned());
         let choice = match law {
@@ -116,12 +124,12 @@ fn laws<'a, D: Clone + PartialEq + std::fmt::Debug>(subject: impl Fn() -> Subjec
         };
         choice.ok_or(broken.text)
     };
-    strict
-        .into_iter()
-        .map(|(law, verdict)| {
-            (law.to_owned(), verdict.map_or_else(|v| again(law, v), |()| Ok(String::new())))
-        })
-        .collect()
+    let chosen =
+        contract::every().into_iter().enumerate().filter(|(i, _)| only.is_none_or(|only| only == *i));
+    let verdict = |(law, check): (&str, contract::Law<Context, D>)| {
+        (law.to_owned(), check(&subject()).map_or_else(|broken| again(law, broken), |()| Ok(String::new())))
+    };
+    chosen.map(|(_, law)| verdict(law)).collect()
 }
 
 /// What can be said of a file without examining its bases.

@@ -6,6 +6,7 @@
 /// it, runs in whatever state the plugin is in: generators compute with integers.
 #[inline]
 pub(super) fn kept<T>(foreign: impl FnOnce() -> T) -> T {
+    super::isolated::count_call();
     let _before = Restore(State::now());
     foreign()
 }

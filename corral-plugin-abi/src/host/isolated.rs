@@ -12,6 +12,8 @@ mod child;
 #[cfg(target_os = "linux")]
 mod home;
 #[cfg(target_os = "linux")]
+mod late;
+#[cfg(target_os = "linux")]
 mod wire;
 
 use std::ffi::OsString;
@@ -36,8 +38,8 @@ const ARGUMENT: &str = "--corral-isolated-plugin";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {
     /// How much processor time the child may use for one call, all of its threads together: 1 second. By the clock a
-    /// call may take sixty times as long, so that a busy machine benches nobody. An examination by all laws may take
-    /// 120 times as long as a call.
+    /// call may take sixty times as long, so that a busy machine benches nobody; in an examination ten times, so that
+    /// whoever waits has a verdict.
     pub time_limit: Duration,
     /// How much processor time it may use to start, to open the library, and to build the base: 10 seconds each. By the
     /// clock each may take six times as long.
@@ -75,6 +77,13 @@ pub fn isolated_main() {
     if std::env::args_os().next_back().is_some_and(|last| last == ARGUMENT) {
         child::serve();
     }
+}
+
+/// A call into a plugin begins: told to whoever examines it in this process.
+#[inline]
+pub(super) fn count_call() {
+    #[cfg(target_os = "linux")]
+    late::count_call();
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -144,13 +144,13 @@ impl Library {
     /// Examines `base`, built from TOML text, by the laws of `corral_core::contract`, where the policy says.
     ///
     /// # Errors
-    /// No such base, or the child that examined it ended or took too long.
+    /// No such base, or no child opens the library. A child that ends or is late in a law has broken that law.
     pub fn examine(&self, base: &str, params: &str) -> Result<Verdict, BaseError> {
         let about = self.has(base)?;
         match self.run_in {
             RunIn::ThisProcess => {
                 let build = |setup: &Setup| self.build(base, params, setup);
-                Ok(check::examine(base, about.kind, &build))
+                Ok(check::examine(base, about.kind, None, &build))
             }
             _ => isolated::examine(self.image(&self.isolation), base, params),
         }

@@ -213,6 +213,19 @@ pub fn all() {
         );
     }
     println!("test a child ends with its host ... ok");
+
+    // Every law has its line, whatever becomes of the one before.
+    for (row, says, late) in [
+        ("propose:spin", "proposals: no answer within 100 ms", true),
+        ("propose:segv", "proposals: its process was ended by signal 11", false),
+    ] {
+        let (found, _) = Played::begin(row, "examined", &library).end(false);
+        let Found::Said(laws) = &found else { panic!("{row}: {found:?}") };
+        assert!(laws.contains(says) && laws.contains("survival: "), "{row}: {laws}");
+        assert_eq!(laws.matches("no answer within").count() > 5, late, "{row}: {laws}");
+    }
+    nothing_is_left("examined");
+    println!("test every law has its line ... ok");
 }
 
 #[derive(Debug)]
@@ -306,6 +319,7 @@ pub fn play(home: &str, library: &Path) {
     let (time_limit, start_limit) = match home {
         // Only those that are late on purpose have little time; the clock's part of it is sixty and six times as long.
         "late" => (Duration::from_millis(30), Duration::from_millis(300)),
+        "examined" => (Duration::from_millis(100), Duration::from_secs(60)),
         // To build the base takes longer than a call may.
         _ if std::env::var("CORRAL_HOSTILE").is_ok_and(|row| row.ends_with(":slow")) => {
             (Duration::from_millis(200), Duration::from_secs(20))
@@ -317,6 +331,15 @@ pub fn play(home: &str, library: &Path) {
         "here" => Policy::in_this_process(),
         _ => Policy { isolation, ..Policy::default() },
     };
+    if home == "examined" {
+        let loaded = load_file(library, &policy).unwrap();
+        let verdict = loaded.examine("hostile", "").unwrap();
+        let line = |(law, found): &(String, Result<String, String>)| {
+            format!("{law}: {}", found.clone().unwrap_or_else(|e| e))
+        };
+        let laws: Vec<String> = verdict.laws.iter().map(line).collect();
+        return println!("\nverdict: {}", laws.join("; "));
+    }
     let right = computed();
     let mut verdict = match lived(library, &policy) {
         Ok(()) => "fine".to_owned(),

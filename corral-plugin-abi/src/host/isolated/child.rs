@@ -17,6 +17,7 @@ use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use serde::de::DeserializeOwned;
 
+use super::late;
 use super::wire::{Answer, Call, Draw, Opening, REQUEST, Wire};
 use crate::author::Crosses;
 use crate::host::check;
@@ -119,6 +120,7 @@ fn run(wire: Wire, library: OwnedFd) -> io::Result<()> {
     let wire = RefCell::new(wire);
     let mut library = Some(library);
     let mut tables: Vec<Arc<Table>> = Vec::new();
+    let mut watched = false;
     loop {
         let asked: Opening = wire.borrow_mut().receive(REQUEST, &mut wait)?;
         let answer = match (asked, library.take()) {
@@ -138,10 +140,16 @@ fn run(wire: Wire, library: OwnedFd) -> io::Result<()> {
                     Err(why) => Err(why),
                 }
             }
-            (Opening::Examine { base, params }, None) => find(&tables, &base).map(|table| {
-                let build = |setup: &Setup| here(table.clone(), &params, setup);
-                Answer::Verdict(check::examine(&base, table.base.kind, &build))
-            }),
+            (Opening::Examine { base, params, law, within }, None) => {
+                if !std::mem::replace(&mut watched, true) {
+                    late::watch(wire.borrow().stream()?, within);
+                }
+                find(&tables, &base).map(|table| {
+                    let build = |setup: &Setup| here(table.clone(), &params, setup);
+                    let verdict = || check::examine(&base, table.base.kind, Some(law), &build);
+                    Answer::Verdict(late::run(verdict))
+                })
+            }
             _ => Err(BaseError::Failed("a request that is out of turn".into())),
         };
         let answer = answer.unwrap_or_else(|why| Answer::Failed(why.to_string()));

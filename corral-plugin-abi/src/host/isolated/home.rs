@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::wire::{Answer, Draw, Opening, SLICE, Wire};
 use super::{ARGUMENT, Image, Isolation};
 use crate::author::Crosses;
-use crate::host::check::Verdict;
+use crate::host::check::{self, Verdict};
 use crate::host::error::LoadError;
 use crate::host::foreign::ERROR_ROOM;
 use crate::host::loader::About;
@@ -49,10 +49,10 @@ impl Limit {
         Self { processor, clock: processor.saturating_mul(6) }
     }
 
-    /// Of an examination by every law.
-    fn examination(isolation: &Isolation) -> Self {
+    /// Of a law, which is many calls: the child itself looks at how long each of them takes.
+    fn law(isolation: &Isolation) -> Self {
         let Self { processor, clock } = Self::call(isolation);
-        Self { processor: processor.saturating_mul(120), clock: clock.saturating_mul(120) }
+        Self { processor: processor.saturating_mul(60), clock: clock.saturating_mul(10) }
     }
 }
 
@@ -135,7 +135,7 @@ impl<'a> Watch<'a> {
 }
 
 /// Processor time of a process, its threads, and its children that ended: `/proc/PID/stat`, fields 14 to 17.
-fn processor_time(pid: Pid) -> Option<Duration> {
+pub(super) fn processor_time(pid: Pid) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     // The name in parentheses may hold anything; the state, field 3, comes behind it.
     let (_, fields) = stat.rsplit_once(')')?;
@@ -337,17 +337,38 @@ pub(in crate::host) fn describe(image: Image<'_>) -> Result<About, LoadError> {
     Home::open(image).map(|(_, about)| about)
 }
 
-/// Holds a base to every law, in a process of its own.
+/// Holds a base to every law, in a process of its own; in another one after a law that it did not survive.
 pub(in crate::host) fn examine(image: Image<'_>, base: &str, params: &str) -> Result<Verdict, BaseError> {
     let failed = |why: String| BaseError::Failed(format!("{base}: {why}"));
-    let (mut home, _) = Home::open(image).map_err(|e| failed(e.to_string()))?;
-    home.limit(Limit::examination(image.isolation));
-    let asked = Opening::Examine { base: base.to_owned(), params: params.to_owned() };
-    let Answer::Verdict(mut verdict) = home.ask::<Arm>(&asked, MOST_TEXT, None).map_err(failed)? else {
-        return Err(failed(OTHER.into()));
-    };
-    for (_, Ok(text) | Err(text)) in &mut verdict.laws {
-        *text = visible(text).into_owned();
+    let call = Limit::call(image.isolation);
+    let within = [call.processor, call.processor.saturating_mul(10)];
+    let mut whole = Verdict { base: base.to_owned(), world: "none".to_owned(), laws: Vec::new() };
+    let mut lives = None;
+    for (number, law) in check::names().into_iter().enumerate() {
+        let mut home = match lives.take() {
+            Some(home) => home,
+            None => Home::open(image).map_err(|e| failed(e.to_string()))?.0,
+        };
+        home.limit(Limit::law(image.isolation));
+        let asked =
+            Opening::Examine { base: base.to_owned(), params: params.to_owned(), law: number, within };
+        match home.ask::<Arm>(&asked, MOST_TEXT, None) {
+            Ok(Answer::Verdict(found)) => {
+                whole.world = found.world;
+                whole.laws.extend(found.laws);
+                lives = Some(home);
+            }
+            Ok(_) => return Err(failed(OTHER.into())),
+            Err(why) => whole.laws.push((law.to_owned(), Err(why))),
+        }
+        // One that cannot be built is held to nothing else.
+        if lives.is_some() && whole.laws.last().is_some_and(|(last, _)| last != law) {
+            break;
+        }
     }
-    Ok(verdict)
+    whole.world = visible(&whole.world).into_owned();
+    for (name, Ok(text) | Err(text)) in &mut whole.laws {
+        (*name, *text) = (visible(name).into_owned(), visible(text).into_owned());
+    }
+    Ok(whole)
 }

@@ -29,8 +29,8 @@ pub(super) enum Opening {
     Open(Door),
     /// Build one of its bases for a world, and answer calls to it from now on.
     Build { base: String, params: String, space: Space, context: ContextShape, horizon: Option<u64> },
-    /// Hold one of its bases to every law.
-    Examine { base: String, params: String },
+    /// Hold one of its bases to a law, no call of which takes more processor time, or time by the clock, than `within`.
+    Examine { base: String, params: String, law: usize, within: [Duration; 2] },
 }
 
 /// What the host asks of the base.
@@ -86,6 +86,11 @@ impl Wire {
         stream.set_read_timeout(slice)?;
         stream.set_write_timeout(slice)?;
         Ok(Self { stream, inbox: vec![0; 4096], outbox: Vec::with_capacity(4096) })
+    }
+
+    /// The stream.
+    pub(super) fn stream(&self) -> io::Result<UnixStream> {
+        self.stream.try_clone()
     }
 
     /// Sends a message.
