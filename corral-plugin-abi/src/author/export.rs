@@ -249,9 +249,9 @@ unsafe fn put_memo(numbers: &[f64], out: &mut CorralProposal) -> Result<(), Base
         return Err(too_long(numbers.len(), out.memo_capacity));
     }
     out.memo_len = numbers.len();
-    // SAFETY: the host gave room for `memo_capacity` numbers.
     match *numbers {
-        // The usual memo is not worth a call that copies.
+        // The usual memo, without a call that copies.
+        // SAFETY: the host gave room for `memo_capacity` numbers.
         [number] => unsafe { out.memo.write(number) },
         // SAFETY: as above.
         _ => unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), out.memo, numbers.len()) },

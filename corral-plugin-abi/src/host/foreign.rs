@@ -399,10 +399,9 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         }
         let remaining = remaining.unwrap_or(CORRAL_UNKNOWN);
         let rerange = self.table.calls.rerange;
+        let room = self.room.get_mut();
         // SAFETY: a checked table and our instance; everything lives during the call.
-        self.room
-            .get_mut()
-            .call("rerange", |error| unsafe { rerange(self.instance, range, remaining, error) })?;
+        room.call("rerange", |error| unsafe { rerange(self.instance, range, remaining, error) })?;
         *self.fault.get_mut() = None;
         Ok(())
     }
@@ -444,8 +443,8 @@ impl<D: Crosses> BaseExtra<Context, D> for ForeignBase<D> {
         let lender = room.lender;
         let mut out = room.proposal(made.decision.room(self.dim), self.dim);
         let propose = self.table.calls.propose;
-        // SAFETY: a checked table and our instance; everything lives during the call.
         room.call("propose", |error| {
+            // SAFETY: a checked table and our instance; everything lives during the call.
             lender.lend(rng, |rng| unsafe { propose(self.instance, &view(x), rng, &mut out, error) })
         })?;
         if !points::<D>() {
