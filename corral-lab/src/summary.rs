@@ -52,7 +52,7 @@ impl Figure {
 pub fn number(x: f64) -> String {
     match x.abs() {
         _ if x.is_nan() => "-".to_owned(),
-        a if a >= 1e15 && a < f64::INFINITY => format!("{x:.3e}"),
+        a if (1e15..f64::INFINITY).contains(&a) => format!("{x:.3e}"),
         a if a >= 1000.0 => format!("{x:.0}"),
         a if a >= 100.0 => format!("{x:.1}"),
         a if a >= 10.0 => format!("{x:.2}"),

@@ -590,7 +590,7 @@ mod tests {
             fs::write(&path, serde_json::to_vec(&forged).unwrap()).unwrap();
             let why = read(&folder).unwrap_err().to_string();
             assert!(why.contains(says), "{says:?}: {why}");
-            let why = merge(&[folder.clone()], &dir.path().join("out")).unwrap_err().to_string();
+            let why = merge(std::slice::from_ref(&folder), &dir.path().join("out")).unwrap_err().to_string();
             assert!(why.contains(says), "{says:?}: {why}");
             let why = Store::open(&folder, own.clone(), &spec).err().unwrap().to_string();
             assert!(why.contains(resumed), "{resumed:?}: {why}");
