@@ -196,7 +196,7 @@ pub fn data(bytes: &[u8]) {
             return;
         }
         let actions = world.context().actions();
-        let _ = world.play(&Arm::from(round % actions.max(1)));
+        let _ = world.play(&Arm::at(round % actions.max(1)));
     }
 }
 

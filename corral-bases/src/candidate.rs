@@ -120,7 +120,7 @@ impl State {
 impl Candidate {
     /// The arm that is the candidate.
     pub fn candidate(&self) -> Arm {
-        Arm::from(self.state.candidate)
+        Arm::at(self.state.candidate)
     }
 
     fn start(&mut self) -> Result {
@@ -161,7 +161,7 @@ impl Candidate {
 
     /// The place of `arm` among the others.
     fn place(&self, arm: usize) -> Arm {
-        Arm::from(arm - usize::from(arm > self.state.candidate))
+        Arm::at(arm - usize::from(arm > self.state.candidate))
     }
 }
 
@@ -174,7 +174,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
                 let made = base.propose(&Context::plain(others), rng)?;
                 let place = check_arm(made.decision, others)?;
                 let arm = place + usize::from(place >= self.state.candidate);
-                Ok(Proposal::with_memo(Arm::from(arm), self.memo_of(made.memo, share)))
+                Ok(Proposal::with_memo(Arm::at(arm), self.memo_of(made.memo, share)))
             }
             _ => Ok(Proposal::with_memo(self.candidate(), self.memo_of(Memo::empty(), share))),
         }

@@ -83,7 +83,7 @@ macro_rules! hardness {
                 let pair = Verdict::pair($first, now);
                 let random = || (pair[usize::from(uniform(rng) < 0.5)], Memo::empty());
                 let (arm, memo) = verdict.certain(pair, now).unwrap_or_else(random);
-                Ok(Proposal::with_memo(Arm::from(arm), memo))
+                Ok(Proposal::with_memo(Arm::at(arm), memo))
             }
 
             fn likelihood(&self, verdict: &Verdict, now: &Now, arm: usize) -> Option<(f64, Memo)> {

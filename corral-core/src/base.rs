@@ -39,7 +39,7 @@ use crate::{BaseError, Commons, LossDomain, Memo, Order, forward};
 ///         let mean = |arm: &usize| self.seen[*arm].1 / self.seen[*arm].0.max(1.0);
 ///         let best = (0..self.seen.len()).min_by(|a, b| mean(a).total_cmp(&mean(b))).unwrap_or(0);
 ///         let arm = if explore { (any * self.seen.len() as f64) as usize } else { best };
-///         Ok(Proposal::new(Arm::from(arm)))
+///         Ok(Proposal::new(Arm::at(arm)))
 ///     }
 ///     fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
 ///         let seen = self.seen.get_mut(made.decision.index());

@@ -17,7 +17,7 @@ pub trait Decision: Clone + Default + PartialEq + Debug + Send + 'static {
     /// How an error names it.
     fn describe(&self) -> String;
 
-    /// The arm of this index, where decisions are arms.
+    /// The arm of this index, where decisions are arms and there is one.
     fn arm(_index: usize) -> Option<Self> {
         None
     }
@@ -66,7 +66,10 @@ impl Decision for Arm {
     #[inline]
     fn lies_in(&self, space: &Space, offered: Option<usize>) -> bool {
         match space {
-            Space::Arms(actions) => self.index() < offered.map_or(*actions, |n| n.min(*actions)),
+            // the last number is no arm: Arm::at makes it of an index that is too large
+            Space::Arms(actions) => {
+                self.0 < u32::MAX && self.index() < offered.map_or(*actions, |n| n.min(*actions))
+            }
             Space::Points(_) => false,
         }
     }
@@ -76,7 +79,7 @@ impl Decision for Arm {
     }
 
     fn arm(index: usize) -> Option<Self> {
-        Some(Self::from(index))
+        Self::new(index)
     }
 
     fn arm_index(&self) -> Option<usize> {
@@ -112,5 +115,21 @@ impl Decision for Point {
             Learner::Points(base) => Some(base),
             Learner::Arms(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn an_index_beyond_32_bits_is_never_another_arm() {
+        let (huge, space) = ((1usize << 32) + 1, Space::Arms(1 << 40));
+        assert_eq!((Arm::new(huge), <Arm as Decision>::arm(huge)), (None, None));
+        assert!(!Arm::at(huge).lies_in(&space, None) && !Arm::at(huge).lies_in(&space, Some(huge)));
+        assert_eq!(Arm::new(u32::MAX as usize), None);
+        assert_eq!(Arm::new(7), Some(Arm::at(7)));
+        assert!(Arm::at(7).lies_in(&space, None));
     }
 }

@@ -19,17 +19,20 @@ pub enum Space {
 pub struct Arm(pub u32);
 
 impl Arm {
+    /// The arm of an index, where there can be one: below 2^32 - 1.
+    pub fn new(index: usize) -> Option<Self> {
+        u32::try_from(index).ok().filter(|number| *number < u32::MAX).map(Self)
+    }
+
+    /// The arm of an index that lies below a number of actions. A larger one than there can be becomes the last number, which
+    /// lies in no space: it is refused where it is played, and is never another arm.
+    pub fn at(index: usize) -> Self {
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
     /// The arm as an index.
     pub fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-impl From<usize> for Arm {
-    /// # Panics
-    /// Never in practice: spaces of more than 2^32 arms are refused when they are built.
-    fn from(index: usize) -> Self {
-        Self(index as u32)
     }
 }
 

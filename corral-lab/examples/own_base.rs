@@ -35,7 +35,7 @@ impl<X: ?Sized> Base<X, Arm> for Curious {
         let best = (0..arms).min_by(|a, b| mean(*a).total_cmp(&mean(*b))).unwrap_or(0);
         // Two numbers each round, whatever they decide.
         let (curious, any) = (uniform(rng) < 0.1, (uniform(rng) * arms as f64) as usize);
-        Ok(Proposal::new(Arm::from(if curious { any } else { best })))
+        Ok(Proposal::new(Arm::at(if curious { any } else { best })))
     }
 
     fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {

@@ -27,7 +27,7 @@
 //!
 //! impl<X: ?Sized> Base<X, Arm> for Random {
 //!     fn propose(&mut self, _: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
-//!         Ok(Proposal::new(Arm::from((uniform(rng) * self.arms as f64) as usize)))
+//!         Ok(Proposal::new(Arm::at((uniform(rng) * self.arms as f64) as usize)))
 //!     }
 //!     fn learn(&mut self, _: &X, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> { Ok(()) }
 //!     fn apply_order(&mut self, _: Order) -> Result<(), BaseError> { Ok(()) }

@@ -179,12 +179,12 @@ impl Proposed for Arm {
             let name = name.to_str()?;
             let found = names.iter().position(|known| **known == *name);
             return found
-                .map(Arm::from)
+                .map(Arm::at)
                 .ok_or_else(|| Error::from(Unknown::new("action", name, names.iter().map(|n| &**n))).into());
         }
         let number: i64 = given.extract()?;
         match usize::try_from(number) {
-            Ok(number) if number < x.actions() => Ok(Arm::from(number)),
+            Ok(number) if number < x.actions() => Ok(Arm::at(number)),
             _ => Err(Error::value(format!("action {number} of {}", x.actions())).into()),
         }
     }

@@ -87,7 +87,7 @@ impl ArmRule for Exp3Params {
         let total = weights.iter().sum();
         let arm = sample_index(&weights, total, rng)
             .ok_or_else(|| BaseError::Failed(String::from("all weights of exp3 are zero")))?;
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(weights[arm] / total)))
+        Ok(Proposal::with_memo(Arm::at(arm), Memo::one(weights[arm] / total)))
     }
 
     fn likelihood(&self, state: &Exp3State, now: &Now, arm: usize) -> Option<(f64, Memo)> {
@@ -146,7 +146,7 @@ mod tests {
 
     fn distribution(base: &Exp3) -> impl Iterator<Item = f64> {
         (0..base.state.losses.len())
-            .map(|arm| Base::<(), Arm>::likelihood(base, &(), &Arm::from(arm)).unwrap().0)
+            .map(|arm| Base::<(), Arm>::likelihood(base, &(), &Arm::at(arm)).unwrap().0)
     }
 
     #[test]

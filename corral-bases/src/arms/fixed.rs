@@ -29,7 +29,7 @@ impl ArmRule for FixedParams {
     }
 
     fn propose(&self, _: &mut (), now: &Now, _: &mut dyn Rng) -> Result<Proposal<Arm>> {
-        Ok(Proposal::new(Arm::from(self.arm(now))))
+        Ok(Proposal::new(Arm::at(self.arm(now))))
     }
 
     fn likelihood(&self, _: &(), now: &Now, arm: usize) -> Option<(f64, Memo)> {

@@ -110,11 +110,11 @@ pub(crate) fn draw_lowest(
 ) -> Proposal<Arm> {
     let (low, first, count) = all_lowest(numbers.clone());
     if count <= 1 || ties == Ties::Lowest {
-        return Proposal::new(Arm::from(first));
+        return Proposal::new(Arm::at(first));
     }
     let nth = uniform_arm(count, rng);
     let arm = numbers.enumerate().filter(|(_, number)| *number == low).nth(nth);
-    Proposal::new(Arm::from(arm.map_or(first, |(arm, _)| arm)))
+    Proposal::new(Arm::at(arm.map_or(first, |(arm, _)| arm)))
 }
 
 /// The probability with which [`draw_lowest`] draws `arm`.
@@ -170,7 +170,7 @@ impl<R: Index> ArmRule for R {
 
     fn propose(&self, state: &mut IndexState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         if state.seen < self.random_start() as f64 {
-            return Ok(Proposal::new(Arm::from(uniform_arm(now.offered, rng))));
+            return Ok(Proposal::new(Arm::at(uniform_arm(now.offered, rng))));
         }
         Ok(draw_lowest(self.ties(), state.indices[..now.offered].iter().copied(), rng))
     }

@@ -17,7 +17,7 @@ impl ArmRule for RandomParams {
     }
 
     fn propose(&self, _: &mut (), now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
-        Ok(Proposal::new(Arm::from(uniform_arm(now.offered, rng))))
+        Ok(Proposal::new(Arm::at(uniform_arm(now.offered, rng))))
     }
 
     fn likelihood(&self, _: &(), now: &Now, _: usize) -> Option<(f64, Memo)> {

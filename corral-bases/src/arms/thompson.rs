@@ -52,7 +52,7 @@ impl ArmRule for ThompsonParams {
     /// The memo is a number uniform in [0, 1), drawn before the loss is known: a loss c counts as a whole one when it
     /// is below c.
     fn propose(&self, state: &mut ThompsonState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
-        let arm = Arm::from(state.posterior.sample_best(now.offered, rng));
+        let arm = Arm::at(state.posterior.sample_best(now.offered, rng));
         if state.posterior.is_redrawn() {
             state.best.get_mut().clear();
         }
@@ -167,7 +167,7 @@ mod tests {
             }
             let mut total = 0.0;
             for (arm, count) in counts.iter().enumerate() {
-                let (p, _) = Base::<(), Arm>::likelihood(&base, &(), &Arm::from(arm)).unwrap();
+                let (p, _) = Base::<(), Arm>::likelihood(&base, &(), &Arm::at(arm)).unwrap();
                 total += p;
                 assert!(
                     (count / f64::from(n) - p).abs() <= 5.0 * (p * (1.0 - p) / f64::from(n)).sqrt() + 1e-9

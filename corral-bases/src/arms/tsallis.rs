@@ -130,7 +130,7 @@ impl ArmRule for TsallisParams {
         state.gap = root.gap;
         let arm = sample_index(weights, root.sum, rng)
             .ok_or_else(|| BaseError::Failed(String::from("all weights of tsallis-inf are zero")))?;
-        Ok(Proposal::with_memo(Arm::from(arm), self.memo(state, now, &root, arm)))
+        Ok(Proposal::with_memo(Arm::at(arm), self.memo(state, now, &root, arm)))
     }
 
     fn likelihood(&self, state: &TsallisState, now: &Now, arm: usize) -> Option<(f64, Memo)> {

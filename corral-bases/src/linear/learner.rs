@@ -264,7 +264,7 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
         let actions = self.weigh(x, &mut weights)?;
         let arm = sample_index(&weights[..actions], 1.0, rng)
             .ok_or_else(|| BaseError::Failed(format!("{} found no action", C::NAME)))?;
-        Ok(Proposal::new(Arm::from(arm)))
+        Ok(Proposal::new(Arm::at(arm)))
     }
 
     fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result {

@@ -207,7 +207,7 @@ impl LinTs {
 impl Base<Context, Arm> for LinTs {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let arm = if self.is_joint() { self.draw_shared(x, rng)? } else { self.draw_each(x, rng)? };
-        Ok(Proposal::new(Arm::from(arm)))
+        Ok(Proposal::new(Arm::at(arm)))
     }
 
     fn learn(&mut self, x: &Context, made: &Proposal<Arm>, feedback: Feedback) -> Result {

@@ -30,7 +30,7 @@ impl ArmRule for EpsilonGreedyParams {
 
     fn propose(&self, tallies: &mut Vec<ArmStats>, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         if uniform(rng) < self.epsilon(now) {
-            return Ok(Proposal::new(Arm::from(uniform_arm(now.offered, rng))));
+            return Ok(Proposal::new(Arm::at(uniform_arm(now.offered, rng))));
         }
         Ok(draw_lowest(self.ties, means(tallies, now), rng))
     }

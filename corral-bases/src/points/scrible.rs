@@ -212,7 +212,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         let arm = sample_index(y, y.iter().sum(), rng)
             .ok_or_else(|| BaseError::Failed(String::from("the mixed point has no mass")))?;
         let arm = if arm < offered { arm } else { uniform_arm(offered, rng) };
-        Ok(Proposal::with_memo(Arm::from(arm), self.mixed.memo.clone()))
+        Ok(Proposal::with_memo(Arm::at(arm), self.mixed.memo.clone()))
     }
 
     fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result {

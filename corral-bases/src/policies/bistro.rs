@@ -238,7 +238,7 @@ impl PolicyRule for BistroParams {
         let arm = sample_index(q, q.iter().sum(), rng)
             .ok_or_else(|| BaseError::Failed(String::from("bistro has no probability left")))?;
         // The coin of the estimate is drawn now, for want of a generator when the loss arrives.
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::from(&[q[arm], uniform(rng)][..])))
+        Ok(Proposal::with_memo(Arm::at(arm), Memo::from(&[q[arm], uniform(rng)][..])))
     }
 
     fn likelihood(_: &Bistro, _: Round<'_>, _: usize) -> Option<(f64, Memo)> {

@@ -141,10 +141,10 @@ impl PolicyRule for EpochGreedyParams {
         let (k, draw) = (round.offered, uniform(rng));
         if base.explores() {
             let arm = ((draw * k as f64) as usize).min(k - 1);
-            return Ok(Proposal::with_memo(Arm::from(arm), memo(1.0 / k as f64, true)));
+            return Ok(Proposal::with_memo(Arm::at(arm), memo(1.0 / k as f64, true)));
         }
         let arm = base.policy().and_then(|policy| round.action(policy)).ok_or_else(undefined::<Self>)?;
-        Ok(Proposal::with_memo(Arm::from(arm), memo(1.0, false)))
+        Ok(Proposal::with_memo(Arm::at(arm), memo(1.0, false)))
     }
 
     fn likelihood(base: &EpochGreedy, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {

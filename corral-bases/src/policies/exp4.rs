@@ -180,7 +180,7 @@ impl PolicyRule for Exp4Params {
         let total: f64 = sums.iter().sum();
         let arm = sample_index(sums, total, rng)
             .ok_or_else(|| BaseError::Failed(String::from("all weights of exp4 are zero")))?;
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(sums[arm] / total)))
+        Ok(Proposal::with_memo(Arm::at(arm), Memo::one(sums[arm] / total)))
     }
 
     fn likelihood(base: &Exp4, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {

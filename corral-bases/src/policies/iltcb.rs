@@ -198,7 +198,7 @@ impl PolicyRule for IltcbParams {
         base.state.distribution_at(round, q)?;
         let arm = sample_index(q, q.iter().sum(), rng)
             .ok_or_else(|| BaseError::Failed(String::from("iltcb has no probability left")))?;
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(q[arm])))
+        Ok(Proposal::with_memo(Arm::at(arm), Memo::one(q[arm])))
     }
 
     /// As `distribution_at`, for one action.

@@ -201,7 +201,7 @@ impl<'a> Subject<'a, Context, Arm> {
         let (world, space) = (setup.clone(), setup.space.clone());
         let admits = move |x: &Context, arm: &Arm| arm.lies_in(&space, Some(x.actions()));
         Self::new(name, fresh, move |round| context_of(&world, round), admits)
-            .with_decisions(|x| (0..x.actions()).map(Arm::from).collect())
+            .with_decisions(|x| (0..x.actions()).map(Arm::at).collect())
     }
 }
 

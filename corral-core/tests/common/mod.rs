@@ -180,7 +180,7 @@ impl Soft {
 impl<X: ?Sized> Base<X, Arm> for Soft {
     fn propose(&mut self, _x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>, BaseError> {
         let arm = sample_index(&self.q, 1.0, rng).unwrap_or(0);
-        Ok(Proposal::with_memo(Arm::from(arm), Memo::one(self.q[arm])))
+        Ok(Proposal::with_memo(Arm::at(arm), Memo::one(self.q[arm])))
     }
     fn learn(&mut self, _x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result<(), BaseError> {
         let feedback = feedback.check(self.range)?;

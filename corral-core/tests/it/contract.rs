@@ -55,7 +55,7 @@ impl Base<Context, Arm> for Crooked {
             Vice::NotFiniteMemo if self.inner.told == 50 => made.memo = Memo::one(f64::INFINITY),
             Vice::OwnGenerator => {
                 let arm = ELSEWHERE.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed) >> 33;
-                made.decision = Arm::from(arm as usize % 3);
+                made.decision = Arm::at(arm as usize % 3);
                 made.memo =
                     self.inner.likelihood(x, &made.decision).map(|(_, memo)| memo).unwrap_or_default();
             }

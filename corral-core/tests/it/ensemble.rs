@@ -344,7 +344,7 @@ fn credit_is_unbiased_in_the_code() {
             rng: &mut dyn corral_core::Rng,
         ) -> Result<Proposal<Arm>, corral_core::BaseError> {
             let arm = corral_core::sample_index(&self.0, 1.0, rng).unwrap_or(0);
-            Ok(Proposal::new(Arm::from(arm)))
+            Ok(Proposal::new(Arm::at(arm)))
         }
         fn learn(
             &mut self,

@@ -93,7 +93,7 @@ fn an_ensemble_of_one_ensemble_is_that_ensemble() {
 fn the_likelihood_is_the_mixture() {
     let (band, _) = nested(&[0.2, 0.8], [&[0.5, 0.5], &[0.5, 0.5]], EnsembleParams::default());
     for (arm, expected) in [0.1, 0.1, 0.4, 0.4].into_iter().enumerate() {
-        let (q, _) = band.likelihood(&x(), &Arm::from(arm)).unwrap();
+        let (q, _) = band.likelihood(&x(), &Arm::at(arm)).unwrap();
         assert!((q - expected).abs() < 1e-12, "arm {arm}: {q}");
     }
     // A base without a likelihood leaves the ensemble without one.

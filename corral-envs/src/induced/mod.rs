@@ -31,7 +31,7 @@ impl Listed<Context> for Point {}
 
 impl Listed<Context> for Arm {
     fn extremes<E: Environment<Context, Self> + ?Sized>(world: &E) -> Option<(f64, Self)> {
-        let means = (0..world.context().actions()).map(|a| (world.mean_loss(&Arm::from(a)), Arm::from(a)));
+        let means = (0..world.context().actions()).map(|a| (world.mean_loss(&Arm::at(a)), Arm::at(a)));
         means
             .fold(None, |extremes, (mean, arm)| match extremes {
                 None => Some((mean, mean, arm)),

@@ -23,7 +23,7 @@ fn means(env: &mut dyn Environment<Context, Arm>, rounds: u64, choose: impl Fn(u
     (0..rounds)
         .map(|t| {
             env.next(&mut rng).unwrap();
-            let means = (0..env.setup().actions()).map(|a| env.mean_loss(&Arm::from(a))).collect();
+            let means = (0..env.setup().actions()).map(|a| env.mean_loss(&Arm::at(a))).collect();
             env.play(&Arm(choose(t))).unwrap();
             means
         })
@@ -253,7 +253,7 @@ fn a_bayesian_world_is_drawn_from_its_prior() {
         else {
             unreachable!()
         };
-        let best: Vec<usize> = (0..4).filter(|a| env.mean_loss(&Arm::from(*a)) == 0.3).collect();
+        let best: Vec<usize> = (0..4).filter(|a| env.mean_loss(&Arm::at(*a)) == 0.3).collect();
         assert_eq!(best.len(), 1);
         seen[best[0]] += 1;
         // H(q) of four equally likely arms is ln 4.

@@ -33,7 +33,7 @@ fn run(
 }
 
 fn means(env: &dyn Environment<Context, Arm>) -> Vec<f64> {
-    (0..env.context().actions()).map(|a| env.mean_loss(&Arm::from(a))).collect()
+    (0..env.context().actions()).map(|a| env.mean_loss(&Arm::at(a))).collect()
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn the_reference_instance_is_the_published_one() {
         let planted = class[usize::from(t >= 3)].act(env.context()).unwrap();
         for (a, mean) in means(env).into_iter().enumerate() {
             assert!((mean - if a == planted { 0.2 } else { 0.56 }).abs() < 1e-15, "{t}");
-            assert_eq!(env.loss(&Arm::from(a)), mean, "no noise");
+            assert_eq!(env.loss(&Arm::at(a)), mean, "no noise");
         }
     });
 }
@@ -161,7 +161,7 @@ fn planted_trees_have_their_depth() {
     run(&mut *env, 200, |_, env| {
         assert!(env.context().features().iter().all(|x| (0.0..1.0).contains(x)));
         let planted = class[3].act(env.context()).unwrap();
-        assert_eq!(env.mean_loss(&Arm::from(planted)), 0.2);
+        assert_eq!(env.mean_loss(&Arm::at(planted)), 0.2);
     });
 }
 
@@ -252,7 +252,7 @@ fn linear_means_are_the_link_of_the_features() {
                             None => (x.features(), &theta[4 * a..4 * a + 4]),
                         };
                         assert!(dot(z, z) <= 1.0 + 1e-12 && z[0] == 0.5f64.sqrt());
-                        let mean = env.mean_loss(&Arm::from(a));
+                        let mean = env.mean_loss(&Arm::at(a));
                         assert!((mean - sigma(dot(theta, z))).abs() < 1e-12, "{link} {features} {contexts}");
                     }
                 });
@@ -269,7 +269,7 @@ fn action_sets_change_from_round_to_round() {
     run(&mut *env, 2000, |_, env| {
         seen[env.context().actions()] += 1;
         assert_eq!(env.context().rows().len(), 6 * env.context().actions());
-        assert!(env.mean_loss(&Arm::from(env.context().actions())).is_nan());
+        assert!(env.mean_loss(&Arm::at(env.context().actions())).is_nan());
     });
     // Five sizes, 400 each, within 5 standard errors of 18.
     assert!(seen[..2] == [0, 0] && seen[2..].iter().all(|n| (310..=490).contains(n)), "{seen:?}");
@@ -360,7 +360,7 @@ fn experts_are_followed_by_their_policies() {
         for (i, policy) in class.iter().enumerate() {
             let action = policy.act(env.context()).unwrap();
             assert_eq!(action as f64, env.context().features()[i]);
-            better[i] += u32::from(env.mean_loss(&Arm::from(action)) < 0.5);
+            better[i] += u32::from(env.mean_loss(&Arm::at(action)) < 0.5);
         }
     });
     assert_eq!(better.iter().filter(|n| **n == 500).count(), 1, "one expert is always right: {better:?}");

@@ -37,7 +37,7 @@ fn rows(world: &mut dyn Environment<Context, Arm>) -> Vec<(Vec<f64>, usize)> {
             }
             Err(e) => panic!("{e}"),
         }
-        let class = (0..world.context().actions()).find(|a| world.loss(&Arm::from(*a)) == 0.0).unwrap();
+        let class = (0..world.context().actions()).find(|a| world.loss(&Arm::at(*a)) == 0.0).unwrap();
         rows.push((world.context().features().to_vec(), class));
     }
 }
@@ -263,7 +263,7 @@ fn numbers_and_columns_can_be_losses() {
         let mut rng = Pcg64Dxsm::seed_from_u64(1);
         let (mut all, mut best) = (Vec::new(), 0.0);
         while world.next(&mut rng).is_ok() {
-            let row: Vec<f64> = (0..world.setup().actions()).map(|a| world.loss(&Arm::from(a))).collect();
+            let row: Vec<f64> = (0..world.setup().actions()).map(|a| world.loss(&Arm::at(a))).collect();
             best += row.iter().copied().fold(f64::INFINITY, f64::min);
             assert!((world.best_so_far() - best).abs() < 1e-12);
             all.push(row);

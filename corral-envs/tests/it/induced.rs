@@ -43,14 +43,14 @@ fn the_estimate_is_unbiased_and_its_second_moment_at_most_the_range() {
             let range = world.range();
             world.next(&mut rng).unwrap();
             for a in 0..3 {
-                let arm = Arm::from(a);
+                let arm = Arm::at(a);
                 let loss = world.loss(&arm);
                 assert!(loss >= 0.0 && loss <= range, "{}: {loss}", entry.name);
                 drift[a] += loss - world.mean_loss(&arm);
                 // Var(s f) <= E[s^2] <= rho.
                 variance[a] += 8.0;
             }
-            let feedback = world.play(&Arm::from((t % 3) as usize)).unwrap();
+            let feedback = world.play(&Arm::at((t % 3) as usize)).unwrap();
             let weight = feedback.weight();
             assert!(weight == 0.0 || (1.0..=range).contains(&weight), "{}: {weight}", entry.name);
             second += weight * weight;

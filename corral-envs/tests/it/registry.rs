@@ -86,7 +86,7 @@ fn drive(
         world.next(&mut rng).unwrap();
         visit(t, world);
         let actions = world.context().actions();
-        world.play(&Arm::from(choose(t, actions))).unwrap();
+        world.play(&Arm::at(choose(t, actions))).unwrap();
     }
 }
 
@@ -102,7 +102,7 @@ fn a_round_draws_the_same_whatever_is_played() {
             for t in 0..50 {
                 env.next(&mut rng).unwrap();
                 let actions = env.context().actions();
-                env.play(&Arm::from((play * t) % actions)).unwrap();
+                env.play(&Arm::at((play * t) % actions)).unwrap();
             }
             ends.push(rng.next_u64());
         }
@@ -124,16 +124,16 @@ fn losses_are_in_range_and_repeatable() {
             |t, k| t as usize % k,
             |_, env| {
                 for a in 0..env.context().actions() {
-                    let (loss, mean) = (env.loss(&Arm::from(a)), env.mean_loss(&Arm::from(a)));
+                    let (loss, mean) = (env.loss(&Arm::at(a)), env.mean_loss(&Arm::at(a)));
                     assert!(losses.contains(loss) && losses.contains(mean), "{}: {loss} {mean}", entry.name);
-                    assert_eq!(loss, env.loss(&Arm::from(a)));
+                    assert_eq!(loss, env.loss(&Arm::at(a)));
                 }
-                let outside = Arm::from(env.context().actions());
+                let outside = Arm::at(env.context().actions());
                 assert!(env.loss(&outside).is_nan() && env.mean_loss(&outside).is_nan(), "{}", entry.name);
             },
         );
         env.next(&mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
-        assert!(env.play(&Arm::from(env.context().actions())).is_err(), "{}", entry.name);
+        assert!(env.play(&Arm::at(env.context().actions())).is_err(), "{}", entry.name);
     }
 }
 
@@ -158,7 +158,7 @@ fn losses_have_the_means_they_claim() {
             |t, k| (t / 3) as usize % k,
             |_, env| {
                 for (a, drift) in drift.iter_mut().enumerate().take(env.context().actions()) {
-                    *drift += env.loss(&Arm::from(a)) - env.mean_loss(&Arm::from(a));
+                    *drift += env.loss(&Arm::at(a)) - env.mean_loss(&Arm::at(a));
                 }
             },
         );
@@ -188,7 +188,7 @@ fn the_best_in_hindsight_is_found_by_brute_force() {
             9,
             |t, k| (t as usize / 2) % k,
             |t, env| {
-                let mean = |a: usize| env.mean_loss(&Arm::from(a));
+                let mean = |a: usize| env.mean_loss(&Arm::at(a));
                 match &policies {
                     Some(class) => class
                         .iter()
@@ -237,10 +237,10 @@ fn answers(env: &mut dyn Environment<Context, Arm>, past: &[usize]) -> Vec<(f64,
     for choice in past {
         env.next(&mut rng).unwrap();
         let actions = env.context().actions();
-        env.play(&Arm::from(choice % actions)).unwrap();
+        env.play(&Arm::at(choice % actions)).unwrap();
     }
     env.next(&mut rng).unwrap();
-    (0..env.context().actions()).map(|a| (env.loss(&Arm::from(a)), env.mean_loss(&Arm::from(a)))).collect()
+    (0..env.context().actions()).map(|a| (env.loss(&Arm::at(a)), env.mean_loss(&Arm::at(a)))).collect()
 }
 
 /// Whether the loss that is paid is the one that was fixed before the decision, whatever is decided: copies of the
@@ -250,9 +250,9 @@ fn ignores_the_present(copy: &dyn Fn() -> Box<dyn Environment<Context, Arm>>, pa
     (0..fixed.len()).all(|a| {
         let mut env = copy();
         answers(&mut *env, past);
-        let paid = env.play(&Arm::from(a)).unwrap();
+        let paid = env.play(&Arm::at(a)).unwrap();
         paid.observed() == Some(fixed[a].0)
-            && (0..fixed.len()).all(|b| (env.loss(&Arm::from(b)), env.mean_loss(&Arm::from(b))) == fixed[b])
+            && (0..fixed.len()).all(|b| (env.loss(&Arm::at(b)), env.mean_loss(&Arm::at(b))) == fixed[b])
     })
 }
 
@@ -364,7 +364,7 @@ fn values_are_stable() {
             |t, k| t as usize % k,
             |t, env| {
                 for a in 0..env.context().actions() {
-                    sum += ((t + 1) * (a as u64 + 1)) as f64 * env.loss(&Arm::from(a));
+                    sum += ((t + 1) * (a as u64 + 1)) as f64 * env.loss(&Arm::at(a));
                 }
             },
         );

@@ -49,7 +49,7 @@ pub fn regret(
             play(world, learner, &idle, rounds, seed, rng)
         }
         (World::Arms(world), corral_bases::Learner::Arms(learner)) => {
-            let arms: Vec<Arm> = (0..world.setup().actions()).map(Arm::from).collect();
+            let arms: Vec<Arm> = (0..world.setup().actions()).map(Arm::at).collect();
             play(world, learner, &arms, rounds, seed, rng)
         }
         _ => panic!("{base:?} does not fit {env:?}"),
