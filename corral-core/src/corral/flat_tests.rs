@@ -138,7 +138,7 @@ fn the_step_is_chosen_by_the_number_of_bases_and_the_rate() {
     assert!(!flat(1_024, Rate::Fixed(1.0), Step::Auto) && flat(1_024, Rate::Fixed(0.3), Step::Auto));
     let read: CorralParams = toml::from_str("bases = 2\nstep = 'flat'").unwrap();
     assert_eq!(read.step, Step::Flat);
-    assert!(toml::from_str::<CorralParams>("step = 'fast'").is_err());
+    assert!(toml::from_str::<CorralParams>("bases = 2\nstep = 'fast'").is_err());
 }
 
 #[test]

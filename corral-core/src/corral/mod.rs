@@ -140,7 +140,7 @@ impl Corral {
         budget.claim("bases", m, 12 * m as u128)?;
         let length = match params.horizon {
             Horizon::Known(rounds) => rounds,
-            Horizon::Restart | Horizon::Unknown => FIRST_EPOCH,
+            Horizon::Restart => FIRST_EPOCH,
         };
         let epoch = Epoch::start(&params, length, 1.0);
         let flat = params.step.is_flat(m, epoch.rate);
@@ -345,7 +345,7 @@ impl Master for Corral {
         let length = match (self.params.horizon, remaining) {
             (Horizon::Known(_), Some(rounds)) => rounds.max(1),
             (Horizon::Known(rounds), None) => rounds,
-            (Horizon::Restart | Horizon::Unknown, _) => FIRST_EPOCH,
+            (Horizon::Restart, _) => FIRST_EPOCH,
         };
         self.begin(Epoch::start(&self.params, length, range), |_| false)
     }

@@ -20,22 +20,28 @@ use crate::{LossDomain, ParamError};
 /// # Ok::<(), corral_core::ParamError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CorralParams {
     /// The number of bases M.
     pub bases: usize,
     /// The number of rounds T.
+    #[serde(default)]
     pub horizon: Horizon,
     /// The learning rate eta.
+    #[serde(default)]
     pub rate: Rate,
     /// The distribution p_1 (it need not be normalised); uniform when absent.
+    #[serde(default)]
     pub prior: Option<Vec<f64>>,
     /// Whether losses are estimated around their running mean m, by m + (f - m) weight_i: estimates are signed then,
     /// and the theorem does not cover them.
+    #[serde(default)]
     pub baseline: bool,
     /// Where losses lie. Outside [0, 1] the step is defined, and the theorem is not about it.
+    #[serde(default)]
     pub losses: LossDomain,
     /// How a round is made.
+    #[serde(default)]
     pub step: Step,
 }
 
@@ -61,14 +67,8 @@ impl CorralParams {
         if self.bases == 0 || self.bases > u32::MAX as usize {
             return Err(ParamError::new("bases", self.bases, "at least 1 (and below 2^32)"));
         }
-        match self.horizon {
-            Horizon::Known(0) => return Err(ParamError::new("horizon", 0, "at least 1")),
-            Horizon::Unknown => {
-                let why =
-                    "Algorithm 1 needs a number of rounds or restarts; masters::Practical needs neither";
-                return Err(ParamError::choice("horizon", why));
-            }
-            _ => {}
+        if self.horizon == Horizon::Known(0) {
+            return Err(ParamError::new("horizon", 0, "at least 1"));
         }
         self.rate.check()?;
         if let Some(prior) = &self.prior {
@@ -92,13 +92,6 @@ impl CorralParams {
             }
         }
         Ok(self)
-    }
-}
-
-impl Default for CorralParams {
-    /// No bases yet and an unknown horizon: to be filled in by who reads a spec.
-    fn default() -> Self {
-        Self::new(0, Horizon::Restart)
     }
 }
 
@@ -129,23 +122,17 @@ impl Step {
     }
 }
 
-/// How long the game is. In a spec: a number of rounds, `"restart"` or `"unknown"`.
+/// How long the game is. In text: a number of rounds or `"restart"`. Algorithm 1 needs one of the two;
+/// [`Practical`](crate::masters::Practical) needs neither.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
-#[serde(
-    rename_all = "kebab-case",
-    expecting = "a horizon must be a number of rounds, \"restart\" or \"unknown\""
-)]
+#[serde(rename_all = "kebab-case", expecting = "a horizon must be a number of rounds or \"restart\"")]
 pub enum Horizon {
     /// Epochs of 64, 128, 256, ... rounds; everything starts over with each, the bases too. Where the regret of one
     /// epoch is of order sqrt(T), this costs a factor of sqrt(2)/(sqrt(2) - 1) = 3.41.
     #[default]
     Restart,
-    /// Not known, and nobody is restarted: not Algorithm 1 any more, but its step with a rate that falls
-    /// ([`Practical`](crate::masters::Practical)). A spec of `corral` may say it; [`Corral`](crate::Corral) itself refuses it.
-    Unknown,
     /// T rounds. Rounds beyond are played with the same gamma and beta and with rates that fall as if twice as long a game had
-    /// been told, by bases over arms that take the game to be twice as long too, and by others that keep the rates of their last
+    /// been given, by bases over arms that take the game to be twice as long too, and by others that keep the rates of their last
     /// round; the theorem says nothing of them.
     #[serde(untagged)]
     Known(u64),

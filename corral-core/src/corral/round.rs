@@ -116,7 +116,7 @@ impl Corral {
                     self.auditor = None;
                     self.rates.forget();
                 }
-                Horizon::Restart | Horizon::Unknown => self.next_epoch()?,
+                Horizon::Restart => self.next_epoch()?,
             }
         }
         Ok(&self.orders)

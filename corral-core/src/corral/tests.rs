@@ -99,7 +99,7 @@ fn rates_have_their_formulas() {
 
 #[test]
 fn params_are_read_from_a_spec() {
-    let read = |text: &str| toml::from_str::<CorralParams>(text);
+    let read = |text: &str| toml::from_str::<CorralParams>(&format!("bases = 2\n{text}"));
     for (text, rate) in [
         ("rate = 'balanced'", Rate::Balanced),
         ("rate = 'fast'", Rate::Fast),
@@ -119,13 +119,19 @@ fn params_are_read_from_a_spec() {
     }
     assert_eq!(read("horizon = 10").unwrap().horizon, Horizon::Known(10));
     assert_eq!(read("horizon = 'restart'").unwrap().horizon, Horizon::Restart);
-    let params = read("bases = 2\nprior = [1.0, 3.0]\nbaseline = true").unwrap();
+    let params = read("prior = [1.0, 3.0]\nbaseline = true").unwrap();
     assert_eq!((params.prior, params.baseline), (Some(vec![1.0, 3.0]), true));
-    for wrong in
-        ["rate = 'slow'", "rate = { theory = { alpha = 1 } }", "horizon = -1", "eta = 1", "horizon = 'long'"]
-    {
+    for wrong in [
+        "rate = 'slow'",
+        "rate = { theory = { alpha = 1 } }",
+        "horizon = -1",
+        "eta = 1",
+        "horizon = 'long'",
+        "horizon = 'unknown'",
+    ] {
         assert!(read(wrong).is_err(), "{wrong}");
     }
+    assert!(toml::from_str::<CorralParams>("horizon = 10").is_err(), "the number of bases has no default");
     assert!(read("rate = 'slow'").unwrap_err().to_string().contains("master-optimal"));
 }
 

@@ -11,8 +11,8 @@
 //! Guarantees: none. The paper's theorem is about the paper's algorithm.
 
 use super::prelude::*;
-use super::{CorralProgram, CorralSpec};
-use crate::{Horizon, Master};
+use super::{CorralProgram, CorralSpec, HorizonSpec};
+use crate::Master;
 
 crate::params! {
     /// Parameters of Corral by the rules of a public program.
@@ -28,14 +28,14 @@ impl CorralSpec {
     /// By the rules of a public program.
     pub(super) fn as_published(
         &self,
-        horizon: Horizon,
+        horizon: HorizonSpec,
         setup: &MasterSetup,
     ) -> Result<Box<dyn Master>, ParamError> {
         let must = "the paper's where prior, baseline, audit or step is set";
         require(self.is_plain(), "rules", "a public program's", must)?;
         let rounds = match horizon {
-            Horizon::Known(rounds) => Some(rounds),
-            Horizon::Restart | Horizon::Unknown => None,
+            HorizonSpec::Known(rounds) => Some(rounds),
+            HorizonSpec::Restart | HorizonSpec::Unknown => None,
         };
         let rate = self.rate.map(|rate| rate.given(setup.bases, rounds)).transpose()?;
         let params = AsPublishedParams { rules: self.rules, rate };

@@ -1,5 +1,7 @@
 //! Corral in the registry.
 
+use serde::{Deserialize, Serialize};
+
 use super::clipped::{ClippedParams, ClippedRule};
 use super::practical::{Fall, Practical, PracticalParams};
 use super::{Listed, MasterSetup, Ruled};
@@ -18,7 +20,7 @@ crate::params! {
         baseline: bool = false;
         /// A number of rounds, "restart" (epochs that double, everything starts over) or "unknown" (a rate that falls, no base
         /// is restarted); unset: the run's.
-        horizon: Option<Horizon> = None;
+        horizon: Option<HorizonSpec> = None;
         /// Whether every round is checked against what the paper proves, for claims that measure it.
         audit: bool = false;
         /// Whether p stays at or above 1/(T M) by the step itself, instead of being mixed with the uniform distribution (Lee, Luo,
@@ -51,6 +53,23 @@ crate::params! {
     }
 }
 
+/// How long the game is, as a spec says it: a number of rounds, `"restart"` or `"unknown"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema), schemars(rename = "Horizon"))]
+#[serde(
+    rename_all = "kebab-case",
+    expecting = "a horizon must be a number of rounds, \"restart\" or \"unknown\""
+)]
+pub enum HorizonSpec {
+    /// Epochs that double; everything starts over with each, the bases too ([`Horizon::Restart`]).
+    Restart,
+    /// Not known, and no base is restarted: not Algorithm 1 any more, but its step with a rate that falls ([`Practical`]).
+    Unknown,
+    /// T rounds ([`Horizon::Known`]).
+    #[serde(untagged)]
+    Known(u64),
+}
+
 impl Listed for CorralSpec {
     type Params = Self;
 
@@ -70,8 +89,8 @@ impl CorralSpec {
     pub fn master(&self, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
         let horizon = match (self.horizon, setup.horizon) {
             (Some(horizon), _) => horizon,
-            (None, Some(rounds)) => Horizon::Known(rounds),
-            (None, None) => Horizon::Unknown,
+            (None, Some(rounds)) => HorizonSpec::Known(rounds),
+            (None, None) => HorizonSpec::Unknown,
         };
         if self.clipped {
             return self.clipped(horizon, setup);
@@ -80,9 +99,11 @@ impl CorralSpec {
         if self.rules != CorralProgram::Paper {
             return self.as_published(horizon, setup);
         }
-        if horizon == Horizon::Unknown {
-            return self.without_horizon(setup);
-        }
+        let horizon = match horizon {
+            HorizonSpec::Known(rounds) => Horizon::Known(rounds),
+            HorizonSpec::Restart => Horizon::Restart,
+            HorizonSpec::Unknown => return self.without_horizon(setup),
+        };
         let params = CorralParams {
             rate: self.rate.unwrap_or_default(),
             prior: self.prior.clone(),
@@ -103,8 +124,8 @@ impl CorralSpec {
     }
 
     /// Over the clipped simplex.
-    fn clipped(&self, horizon: Horizon, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
-        let Horizon::Known(rounds) = horizon else {
+    fn clipped(&self, horizon: HorizonSpec, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
+        let HorizonSpec::Known(rounds) = horizon else {
             return Err(ParamError::choice("clipped", "needs a number of rounds: the floor is 1/(T M)"));
         };
         if !self.is_plain() || self.rules != CorralProgram::Paper {
@@ -116,8 +137,8 @@ impl CorralSpec {
         Ok(Box::new(Ruled::<ClippedRule>::new(params, &setup)?))
     }
 
-    /// The step of Algorithm 2 with the rate c/sqrt(t + 256), where the run's is c/sqrt(T): nobody is restarted. With the floor of the
-    /// preset for practice in place of mixing, so that who was driven out while the rate was high comes back in time.
+    /// The step of Algorithm 2 with the rate c/sqrt(t + 256), where the run's is c/sqrt(T): no base is restarted. With the floor of the
+    /// practical preset in place of mixing, so that a base that was driven out while the rate was high comes back in time.
     fn without_horizon(&self, setup: &MasterSetup) -> Result<Box<dyn Master>, ParamError> {
         let scale = match self.rate.unwrap_or_default() {
             Rate::Balanced => 1.0,

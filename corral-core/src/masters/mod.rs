@@ -61,7 +61,7 @@ pub use arbe::{Arbe, ArbeParams, ArbeRule};
 pub use as_published::{AsPublishedParams, AsPublishedRule};
 pub use black_box::{BlackBox, BlackBoxParams, BlackBoxRule, share_beside_candidate};
 pub use bound::RegretBound;
-pub use corral_spec::{CorralProgram, CorralSpec};
+pub use corral_spec::{CorralProgram, CorralSpec, HorizonSpec};
 pub use d3rb::{BalanceDraw, D3rb, D3rbParams, D3rbRule, Ed2rb, Ed2rbRule};
 pub use dynamic_balancing::{DynamicBalancing, DynamicBalancingParams, DynamicBalancingRule};
 pub use eta_grid::{EtaGrid, EtaGridParams, EtaGridRule};
