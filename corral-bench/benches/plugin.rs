@@ -47,11 +47,11 @@ fn homes(quick: bool, dir: &Path) -> Vec<(&'static str, Boxed)> {
     let isolation = Isolation { time_limit: Duration::from_secs(20), ..Isolation::default() };
     let apart = Policy { isolation, ..Policy::default() };
     let mut homes =
-        vec![("boxed", Box::new(native()) as Boxed), ("loaded", load(&rust, &Policy::in_this_process()))];
+        vec![("boxed", Box::new(native()) as Boxed), ("loaded", load(&rust, &common::in_this_process()))];
     // As hard as cargo optimises the others.
     let flags = [common::SHARED, &["-O3"]].concat();
     if let Some(c) = common::c("linear.c", &dir.join("linear.so"), &flags) {
-        homes.push(("loaded C", load(&c, &Policy::in_this_process())));
+        homes.push(("loaded C", load(&c, &common::in_this_process())));
     }
     homes.push(("isolated", load(&rust, &apart)));
     homes

@@ -58,7 +58,7 @@ impl PluginDir {
                 Some(text.lines().filter_map(|l| l.split_whitespace().next()).map(str::to_owned).collect())
             }
         };
-        Ok(Policy { allowed, run_in: RunIn::ChildrenUnlessUsed, ..self.trust.policy() })
+        Ok(Policy { allowed, run_in: RunIn::user_vouches(), ..self.trust.policy() })
     }
 
     /// Loads the plugins of the folder, saying what was refused.

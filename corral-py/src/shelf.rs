@@ -32,7 +32,7 @@ impl Shelf {
         let module: OsString = py.import("corral._corral")?.getattr("__file__")?.extract()?;
         let arguments = ["-I", "-S", "-c", SCRIPT].map(OsString::from).into_iter().chain([module]).collect();
         let isolation = Isolation { program, arguments, ..Isolation::default() };
-        let policy = Policy { run_in: RunIn::ChildrenUnlessUsed, isolation, ..Policy::default() };
+        let policy = Policy { run_in: RunIn::user_vouches(), isolation, ..Policy::default() };
         let mut plugins = Plugins::new(policy);
         py.detach(|| plugins.add_dir(folder));
         for why in plugins.refused() {

@@ -141,10 +141,8 @@ pub struct Inspection {
     pub loaded: Option<Library>,
 }
 
-/// Goes through the steps of loading one by one: pre-flight, then version and layout.
-///
-/// # Safety
-/// As for [`load_file`].
+/// Goes through the steps of loading one by one: pre-flight, then version and layout, where the policy
+/// says ([`RunIn`](super::RunIn)).
 pub fn inspect(path: &Path, policy: &Policy) -> Inspection {
     let seen = match preflight(path) {
         Ok(seen) => seen,

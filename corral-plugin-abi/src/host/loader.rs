@@ -14,7 +14,7 @@ use super::check::{self, Verdict};
 use super::error::{LoadError, Refused};
 use super::foreign::here;
 use super::isolated::{self, Image, Isolation};
-use super::policy::{Policy, RunIn};
+use super::policy::{Place, Policy, RunIn};
 use super::preflight::{open, preflight_bytes, read};
 use super::sealed::Sealed;
 use super::table::{BaseInfo, Table};
@@ -76,14 +76,14 @@ impl Library {
     }
 
     /// What it says of itself. Asked once, by opening it: foreign code runs, in a child or (with
-    /// [`RunIn::ThisProcess`]) in this process, as for [`build`](Library::build).
+    /// [`RunIn::this_process`]) in this process.
     ///
     /// # Errors
     /// Why it cannot be used.
     pub fn about(&self) -> Result<&About, &LoadError> {
-        let look = || match self.run_in {
-            RunIn::Children | RunIn::ChildrenUnlessUsed => isolated::describe(self.image(&self.isolation)),
-            RunIn::ThisProcess => {
+        let look = || match self.run_in.0 {
+            Place::Children | Place::ChildrenUnlessUsed => isolated::describe(self.image(&self.isolation)),
+            Place::ThisProcess => {
                 let opened = self.tables().map_err(Clone::clone)?;
                 Ok(About::of(opened.interface.clone(), &opened.tables))
             }
@@ -107,17 +107,14 @@ impl Library {
         self.tables.get_or_init(|| open_here(&self.bytes, self.door)).as_ref()
     }
 
-    /// Builds `base` from TOML text for the world of `setup`, with range 1, where the policy says.
-    ///
-    /// # Safety
-    /// Unless that is in children, foreign code runs in this process, now and in every call of the base. It is trusted
-    /// as linked code is: no check makes native code harmless. Whoever chose [`RunIn`] vouches for it.
+    /// Builds `base` from TOML text for the world of `setup`, with range 1, where the policy says. Unless that is in children,
+    /// foreign code runs in this process, now and in every call of the base, on the promise of whoever chose [`RunIn`].
     ///
     /// # Errors
     /// No such base, or what the plugin says.
     pub fn build(&self, base: &str, params: &str, setup: &Setup) -> Result<Learner, BaseError> {
         self.has(base)?;
-        if self.run_in == RunIn::Children {
+        if self.run_in == RunIn::CHILDREN {
             return self.build_isolated(base, params, setup, &self.isolation);
         }
         let opened = self.tables().map_err(|why| self.unusable(why))?;
@@ -147,8 +144,8 @@ impl Library {
     /// No such base, or no child opens the library. A child that ends or is late in a law has broken that law.
     pub fn examine(&self, base: &str, params: &str) -> Result<Verdict, BaseError> {
         let about = self.has(base)?;
-        match self.run_in {
-            RunIn::ThisProcess => {
+        match self.run_in.0 {
+            Place::ThisProcess => {
                 let build = |setup: &Setup| self.build(base, params, setup);
                 Ok(check::examine(base, about.kind, None, &build))
             }
@@ -176,7 +173,8 @@ impl Library {
 
 #[cfg(target_os = "linux")]
 fn open_here(bytes: &Sealed, door: Door) -> Result<Opened, LoadError> {
-    // SAFETY: whoever chose to run plugins in this process vouches for them, and the pre-flight found an entry.
+    // SAFETY: the promise given to `RunIn::this_process`, or the user's by `RunIn::user_vouches`: no other policy leads here.
+    // The pre-flight found an entry.
     unsafe { super::door::open(bytes.descriptor()?, door) }
 }
 
@@ -191,10 +189,7 @@ pub(super) fn stem(path: &Path) -> String {
     visible(bare.unwrap_or(&stem)).into_owned()
 }
 
-/// Loads one file: the pre-flight, then [`Library::about`].
-///
-/// # Safety
-/// With [`RunIn::ThisProcess`] foreign code runs in this process: see [`Library::build`].
+/// Loads one file: the pre-flight, then [`Library::about`], where the policy says ([`RunIn`]).
 ///
 /// # Errors
 /// The reason why not.
@@ -204,9 +199,6 @@ pub fn load_file(path: &Path, policy: &Policy) -> Result<Library, Refused> {
 
 /// Loads every library of a folder, in the order of their names: files that end like libraries of this system. One
 /// that is refused never stops the others. A folder that cannot be read, or must not be trusted, is one refusal.
-///
-/// # Safety
-/// As for [`load_file`].
 pub fn load_dir(path: &Path, policy: &Policy) -> Vec<Result<Library, Refused>> {
     let found = Seen::default().examine_dir(path, policy);
     found.into_iter().map(|library| looked_at(library?)).collect()

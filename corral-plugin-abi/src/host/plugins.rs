@@ -104,11 +104,8 @@ impl Plugins {
 
     /// Builds the base `key` with the keys of `params` for the world of `setup`, with range 1: with `isolate` in
     /// a process of its own, where a call may take `time-limit` seconds (1.0) of processor time. That key is the host's
-    /// and not the plugin's, and isolates too.
-    ///
-    /// # Safety
-    /// Unless it is isolated or the policy says otherwise, foreign code runs in this process: see
-    /// [`Library::build`].
+    /// and not the plugin's, and isolates too. Where it is not isolated, the policy says which process runs it
+    /// ([`RunIn`](super::RunIn)).
     ///
     /// # Errors
     /// An unknown key (with the nearest known ones), or what the plugin says.

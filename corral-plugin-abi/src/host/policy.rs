@@ -20,24 +20,55 @@ pub struct Policy {
     pub isolation: Isolation,
 }
 
-/// Which process runs the foreign code of a plugin.
+/// Which process runs the foreign code of a plugin. By default, children only.
+///
+/// Native code is trusted as linked code is: no check makes it harmless. Whoever lets it run in this process gives that trust,
+/// and gives it here: by [`this_process`](RunIn::this_process), which is `unsafe`, or in the name of the program's user by
+/// [`user_vouches`](RunIn::user_vouches). What loads, builds and examines under a policy rests on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RunIn {
-    /// Children only: nothing of a plugin runs in this process, not even to look at it.
+pub struct RunIn(pub(super) Place);
+
+/// Where a plugin is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Place {
     #[default]
     Children,
-    /// A child looks at the library. Its bases run in this process, where it is opened when the first of them is built;
-    /// those that a spec isolates run in children.
     ChildrenUnlessUsed,
-    /// This process opens the library to look at it, and runs its bases: for programs that cannot start themselves
-    /// again.
     ThisProcess,
 }
 
+impl RunIn {
+    /// Children only: nothing of a plugin runs in this process, not even to look at it.
+    pub const CHILDREN: Self = Self(Place::Children);
+
+    /// For programs whose user says which plugins are used: a child looks at the library. Its bases run in this process, where
+    /// it is opened when the first of them is built; those that a spec isolates run in children.
+    ///
+    /// It is safe as starting another program is: the user chose the folder, named the base, and could as well have run the
+    /// file. Use it only where that is so, and never where the folder or the name of a base comes from somebody else. The other
+    /// fields of [`Policy`] refuse files that others may have changed.
+    pub fn user_vouches() -> Self {
+        Self(Place::ChildrenUnlessUsed)
+    }
+
+    /// This process opens the library to look at it, and runs its bases: for programs that cannot start themselves again.
+    ///
+    /// # Safety
+    /// Every library that is loaded under this policy is as trustworthy as code that is linked: its initialisers, its entry and
+    /// every call of its bases keep to the interface and to Rust's rules for memory and threads.
+    pub unsafe fn this_process() -> Self {
+        Self(Place::ThisProcess)
+    }
+}
+
 impl Policy {
-    /// Everything in this process: see [`RunIn::ThisProcess`].
-    pub fn in_this_process() -> Self {
-        Self { run_in: RunIn::ThisProcess, ..Self::default() }
+    /// Everything in this process.
+    ///
+    /// # Safety
+    /// As for [`RunIn::this_process`].
+    pub unsafe fn in_this_process() -> Self {
+        // SAFETY: the caller's promise.
+        Self { run_in: unsafe { RunIn::this_process() }, ..Self::default() }
     }
 
     /// Whether a file with this digest may be loaded.

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
+use corral_plugin_abi::host::Policy;
+
 /// The workspace.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -57,6 +59,12 @@ pub fn cargo(folder: &Path, args: &[&str]) -> BTreeMap<String, PathBuf> {
         }
     }
     made
+}
+
+/// Everything in this process.
+pub fn in_this_process() -> Policy {
+    // SAFETY: the fixtures are this repository's. Hostile ones break the promise on purpose, in a process of their own.
+    unsafe { Policy::in_this_process() }
 }
 
 /// A Rust fixture by the name of its example.

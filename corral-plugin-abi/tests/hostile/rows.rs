@@ -11,7 +11,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::common::{SHARED, c, folder};
+use crate::common::{SHARED, c, folder, in_this_process};
 
 /// What a row ends with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -328,7 +328,7 @@ pub fn play(home: &str, library: &Path) {
     };
     let isolation = Isolation { time_limit, start_limit, ..Isolation::default() };
     let policy = match home {
-        "here" => Policy::in_this_process(),
+        "here" => in_this_process(),
         _ => Policy { isolation, ..Policy::default() },
     };
     if home == "examined" {

@@ -8,7 +8,7 @@ use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
-use crate::common::{SHARED, aborting, c, folder, rust};
+use crate::common::{SHARED, aborting, c, folder, in_this_process, rust};
 use crate::draws::{Draws, DrawsParams};
 
 /// Every test, by name.
@@ -72,7 +72,7 @@ fn the_same_run_bit_for_bit() {
 }
 
 fn points_cross_as_well() {
-    let (here, there) = (Policy::in_this_process(), apart(PATIENT));
+    let (here, there) = (in_this_process(), apart(PATIENT));
     let setup = Setup::new(Space::Points(Set::Box { dim: 5 }), None);
     let build = |policy: &Policy| {
         let loaded = load_file(&rust("draws"), policy).unwrap();
@@ -91,7 +91,7 @@ fn points_cross_as_well() {
 
 fn a_snapshot_moves_between_homes() {
     let (here, there) =
-        (load_file(&rust("draws"), &Policy::in_this_process()), load_file(&rust("draws"), &apart(PATIENT)));
+        (load_file(&rust("draws"), &in_this_process()), load_file(&rust("draws"), &apart(PATIENT)));
     let (here, there) = (here.unwrap(), there.unwrap());
     let setup = world(3, 1);
     let mut first = arms(&here, "draws", "", &setup);
@@ -201,7 +201,7 @@ fn what_comes_back_is_checked() {
 }
 
 fn a_run_goes_on_without_the_base_that_died() {
-    let faults = load_file(&rust("faults"), &Policy::in_this_process()).unwrap();
+    let faults = load_file(&rust("faults"), &in_this_process()).unwrap();
     let dying = load_file(&aborting(), &apart(PATIENT)).unwrap();
     let setup = world(3, 0);
     let bases = vec![
@@ -226,7 +226,7 @@ fn a_run_goes_on_without_the_base_that_died() {
 }
 
 fn a_spec_isolates_one_base() {
-    let mut registry = Plugins::new(Policy { run_in: RunIn::ChildrenUnlessUsed, ..Policy::default() });
+    let mut registry = Plugins::new(Policy { run_in: RunIn::user_vouches(), ..Policy::default() });
     registry.add_file(&rust("draws")).unwrap();
     let build = |params: &str, isolate: bool| {
         registry.build("draws/draws", &toml::from_str(params).unwrap(), isolate, &world(2, 1))

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{cargo, compile, folder, rust, target, workspace};
+use crate::common::{cargo, compile, folder, in_this_process, rust, target, workspace};
 use corral_plugin_abi::Kind;
-use corral_plugin_abi::host::{Policy, Verdict, inspect, load_file, scaffold};
+use corral_plugin_abi::host::{Verdict, inspect, load_file, scaffold};
 
 /// What the laws say of every base.
 fn check(path: &Path) -> Vec<Verdict> {
-    let loaded = load_file(path, &Policy::in_this_process()).unwrap();
+    let loaded = load_file(path, &in_this_process()).unwrap();
     loaded.bases().iter().map(|base| loaded.examine(&base.name, "").unwrap()).collect()
 }
 
@@ -52,7 +52,7 @@ fn the_rust_example_is_copied_out_built_and_keeps_the_contract() {
     rust("draws"); // builds the dependencies, once
     let made = cargo(&copy_out("zooming"), &["build", "--offline"]);
     let path = &made["zooming"];
-    let loaded = load_file(path, &Policy::in_this_process()).unwrap();
+    let loaded = load_file(path, &in_this_process()).unwrap();
     assert_eq!((loaded.bases()[0].name.as_str(), loaded.bases()[0].kind), ("zooming", Kind::Points));
     assert_eq!(keeps_the_contract(path), [("zooming".to_owned(), vec![])]);
 }
@@ -66,7 +66,7 @@ fn the_c_example_keeps_the_contract() {
     let out = dir.path().join("c-epsilon-greedy.so");
     let Some(path) = compile("cc", &abi, &source, &out, &flags) else { return };
     assert_eq!(keeps_the_contract(&path), [("epsilon-greedy".to_owned(), vec![])]);
-    let steps = inspect(&path, &Policy::in_this_process()).steps;
+    let steps = inspect(&path, &in_this_process()).steps;
     assert_eq!(steps[1].1.as_ref().unwrap(), "table version 1");
     assert_eq!(steps[2].1.as_ref().unwrap(), "bases: epsilon-greedy");
 }
@@ -97,6 +97,6 @@ fn the_examination_names_what_a_base_is_and_what_it_breaks() {
     assert!(!outside.holds());
     let (_, broken) = outside.laws.iter().find(|(law, _)| *law == "proposals").unwrap();
     assert!(broken.as_ref().unwrap_err().contains("lies outside the set"), "{broken:?}");
-    let steps = inspect(&rust("no_layout"), &Policy::in_this_process()).steps;
+    let steps = inspect(&rust("no_layout"), &in_this_process()).steps;
     assert!(matches!(&steps[..], [("pre-flight", Ok(_)), ("layout", Err(_))]), "{steps:?}");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::common::{SHARED, c, folder, rust};
+use crate::common::{SHARED, c, folder, in_this_process, rust};
 use corral_plugin_abi::host::{Door, Library, LoadError, Plugins, Policy, Refused, load_dir, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
@@ -17,7 +17,7 @@ fn world(actions: usize, features: usize) -> Setup {
 }
 
 fn refuse(path: &Path) -> LoadError {
-    load_file(path, &Policy::in_this_process()).expect_err("a refusal").why
+    load_file(path, &in_this_process()).expect_err("a refusal").why
 }
 
 fn arms(loaded: &Library, base: &str, params: &str, setup: &Setup) -> Box<dyn Base<Context, Arm>> {
@@ -30,7 +30,7 @@ fn points(loaded: &Library, base: &str, params: &str, setup: &Setup) -> Box<dyn 
 
 #[test]
 fn the_same_base_linked_and_loaded_gives_the_same_run() {
-    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&rust("draws"), &in_this_process()).unwrap();
     assert_eq!((loaded.door, loaded.bases().len(), loaded.stem()), (Door::Rust, 2, "draws".into()));
     assert_eq!(loaded.about().unwrap().interface.as_deref(), Some("0.1.0"));
     let setup = world(5, 20);
@@ -75,7 +75,7 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
     fs::write(dir.path().join("bad.so"), "hello").unwrap();
     fs::write(dir.path().join("readme.txt"), "not looked at").unwrap();
 
-    let mut registry = Plugins::new(Policy::in_this_process());
+    let mut registry = Plugins::new(in_this_process());
     registry.add_dir(dir.path());
     let keys: Vec<String> = registry.list().into_iter().map(|l| l.key).collect();
     assert_eq!(keys, ["faults/faulty", "faults/outside", "one/draws", "one/walk", "two/draws", "two/walk"]);
@@ -106,7 +106,7 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
         registry.add_file(&other.path().join("one.so")).unwrap_err().why,
         LoadError::NameTaken { .. }
     ));
-    assert!(load_dir(&dir.path().join("nowhere"), &Policy::in_this_process())[0].is_err());
+    assert!(load_dir(&dir.path().join("nowhere"), &in_this_process())[0].is_err());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn two_c_plugins_do_not_share_their_globals() {
     let Some(one) = c("faulty.c", &one, SHARED) else { return };
     c("faulty.c", &two, SHARED).unwrap();
     let loaded: Vec<Library> =
-        load_dir(dir.path(), &Policy::in_this_process()).into_iter().map(Result::unwrap).collect();
+        load_dir(dir.path(), &in_this_process()).into_iter().map(Result::unwrap).collect();
     assert_eq!((loaded[0].path.clone(), loaded[0].door), (one, Door::C));
     let (x, mut rng) = (Context::plain(9), Pcg64Dxsm::seed_from_u64(1));
     let mut next = |l: &Library| {
@@ -219,7 +219,7 @@ fn a_plugin_that_switched_its_layout_check_off_is_refused() {
 
 #[test]
 fn a_panic_in_a_plugin_is_an_error_with_text_and_place() {
-    let loaded = load_file(&rust("faults"), &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&rust("faults"), &in_this_process()).unwrap();
     let (x, mut rng) = (Context::plain(3), Pcg64Dxsm::seed_from_u64(1));
     let build = |fault: &str| arms(&loaded, "faulty", &format!("fault = {fault:?}"), &world(3, 0));
     let made = Proposal::with_memo(Arm(0), Memo::one(1.0));
@@ -253,7 +253,7 @@ fn a_panic_in_a_plugin_is_an_error_with_text_and_place() {
 fn what_a_c_plugin_returns_is_checked() {
     let dir = folder();
     let Some(path) = c("faulty.c", &dir.path().join("faulty.so"), SHARED) else { return };
-    let loaded = load_file(&path, &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&path, &in_this_process()).unwrap();
     let (x, mut rng) = (Context::plain(3), Pcg64Dxsm::seed_from_u64(1));
     let build = |fault: &str| arms(&loaded, "faulty", &format!("fault = {fault:?}"), &world(3, 0));
     let mut say = |fault: &str| build(fault).propose(&x, &mut rng).unwrap_err().to_string();
@@ -297,7 +297,7 @@ fn what_a_c_plugin_returns_is_checked() {
 
 #[test]
 fn a_snapshot_of_another_plugin_version_is_a_named_error() {
-    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&rust("draws"), &in_this_process()).unwrap();
     let mut base = arms(&loaded, "draws", "", &world(2, 1));
     let inner: Vec<u8> = snapshot::open("plugin base draws version 0.1.0", 1, &base.save()).unwrap();
     let foreign = snapshot::seal("plugin base draws version 0.0.9", 1, &inner);
@@ -327,7 +327,7 @@ mod unix {
         fs::copy(rust("draws"), dir.path().join("a.so")).unwrap();
         symlink("a.so", dir.path().join("b.so")).unwrap();
         fs::hard_link(dir.path().join("a.so"), dir.path().join("c.so")).unwrap();
-        let outcome = load_dir(dir.path(), &Policy::in_this_process());
+        let outcome = load_dir(dir.path(), &in_this_process());
         assert!(outcome[0].is_ok());
         for refused in &outcome[1..] {
             let Err(Refused { why: LoadError::Duplicate(of), .. }) = refused else { panic!("{refused:?}") };
@@ -336,7 +336,7 @@ mod unix {
         // A link from elsewhere loads.
         let other = folder();
         symlink(dir.path().join("a.so"), other.path().join("d.so")).unwrap();
-        assert!(load_dir(other.path(), &Policy::in_this_process())[0].is_ok());
+        assert!(load_dir(other.path(), &in_this_process())[0].is_ok());
     }
 
     #[test]
@@ -355,7 +355,7 @@ mod unix {
         assert_eq!(refuse(&at("folder.so")).to_string(), "not a regular file, but a folder");
         assert_eq!(refuse(&at("fifo.so")).to_string(), "not a regular file, but a FIFO");
         assert_eq!(refuse(&at("socket.so")).to_string(), "not a regular file, but a socket");
-        assert_eq!(load_dir(dir.path(), &Policy::in_this_process()).len(), 5);
+        assert_eq!(load_dir(dir.path(), &in_this_process()).len(), 5);
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod unix {
         for name in names {
             fs::copy(rust("draws"), dir.path().join(OsStr::from_bytes(name))).unwrap();
         }
-        let mut registry = Plugins::new(Policy::in_this_process());
+        let mut registry = Plugins::new(in_this_process());
         registry.add_dir(dir.path());
         assert!(registry.refused().is_empty(), "{:?}", registry.refused());
         let keys: Vec<String> =
@@ -386,7 +386,7 @@ mod unix {
             println!("skipped: only root gives files away");
             return;
         }
-        let allowing = Policy { allow_other_owners: true, ..Policy::in_this_process() };
+        let allowing = Policy { allow_other_owners: true, ..in_this_process() };
         let told = refuse(&path).to_string();
         assert!(told.starts_with("the file belongs to user 12345, who is neither you nor root"), "{told}");
         assert!(load_file(&path, &allowing).is_ok());
@@ -394,7 +394,7 @@ mod unix {
         chown(dir.path(), Some(12345), None).unwrap();
         let told = refuse(&path).to_string();
         assert!(told.starts_with("its folder belongs to user 12345"), "{told}");
-        let whole = load_dir(dir.path(), &Policy::in_this_process());
+        let whole = load_dir(dir.path(), &in_this_process());
         assert!(matches!(whole[..], [Err(Refused { why: LoadError::Owner(_, 12345), .. })]), "{whole:?}");
         assert!(load_dir(dir.path(), &allowing)[0].is_ok());
 
@@ -402,7 +402,7 @@ mod unix {
         let inner = dir.path().join("plugins");
         fs::create_dir(&inner).unwrap();
         fs::copy(rust("draws"), inner.join("b.so")).unwrap();
-        let mut registry = Plugins::new(Policy::in_this_process());
+        let mut registry = Plugins::new(in_this_process());
         registry.add_found_dir(&inner);
         assert!(registry.plugins().is_empty() && registry.refused().len() == 1, "{:?}", registry.refused());
         let unknown =
@@ -417,19 +417,19 @@ mod unix {
         let dir = folder();
         let path = dir.path().join("a.so");
         fs::copy(rust("draws"), &path).unwrap();
-        let allowing = Policy { allow_world_writable: true, ..Policy::in_this_process() };
+        let allowing = Policy { allow_world_writable: true, ..in_this_process() };
         chmod(&path, 0o666);
         assert!(refuse(&path).to_string().starts_with("the file can be written by everybody (mode 666)"));
         assert!(load_file(&path, &allowing).is_ok());
         chmod(&path, 0o644);
         chmod(dir.path(), 0o777);
         assert!(refuse(&path).to_string().starts_with("its folder can be written by everybody (mode 777)"));
-        let outcome = load_dir(dir.path(), &Policy::in_this_process());
+        let outcome = load_dir(dir.path(), &in_this_process());
         assert!(matches!(outcome[..], [Err(Refused { why: LoadError::Writable(_, 0o777), .. })]));
         assert!(load_dir(dir.path(), &allowing)[0].is_ok());
         // The sticky bit keeps others from replacing the file.
         chmod(dir.path(), 0o1777);
-        assert!(load_file(&path, &Policy::in_this_process()).is_ok());
+        assert!(load_file(&path, &in_this_process()).is_ok());
         chmod(dir.path(), 0o755);
     }
 }
@@ -450,7 +450,7 @@ fn what_was_judged_is_what_runs() {
     for change in changes {
         let _ = fs::remove_file(&path);
         fs::copy(rust("draws"), &path).unwrap();
-        let mut registry = Plugins::new(Policy::in_this_process());
+        let mut registry = Plugins::new(in_this_process());
         let digest = registry.add_file(&path).unwrap().sha256.clone();
         change();
         let built = registry.build("a/draws", &toml::Table::new(), false, &world(2, 1));
@@ -464,10 +464,9 @@ fn what_was_judged_is_what_runs() {
 
 #[test]
 fn a_list_of_digests_decides_what_may_be_loaded() {
-    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&rust("draws"), &in_this_process()).unwrap();
     assert_eq!(loaded.sha256.len(), 64);
-    let only =
-        |digest: String| Policy { allowed: Some(BTreeSet::from([digest])), ..Policy::in_this_process() };
+    let only = |digest: String| Policy { allowed: Some(BTreeSet::from([digest])), ..in_this_process() };
     assert!(load_file(&rust("draws"), &only(loaded.sha256.to_uppercase())).is_ok());
     let refused = load_file(&rust("faults"), &only(loaded.sha256)).unwrap_err();
     assert!(matches!(refused.why, LoadError::NotAllowed(_)), "{refused}");
@@ -476,7 +475,7 @@ fn a_list_of_digests_decides_what_may_be_loaded() {
 #[test]
 fn an_ensemble_with_plugin_bases_restores_bit_for_bit() {
     use corral_core::{Corral, CorralParams, Ensemble, Horizon};
-    let loaded = load_file(&rust("draws"), &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&rust("draws"), &in_this_process()).unwrap();
     let setup = world(3, 2);
     let build = || {
         let base = |params: &str| arms(&loaded, "draws", params, &setup);

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::{cargo, target, workspace};
-use corral_plugin_abi::host::{Library, LoadError, Policy, load_file};
+use crate::common::{cargo, in_this_process, target, workspace};
+use corral_plugin_abi::host::{Library, LoadError, load_file};
 use corral_plugin_abi::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -113,7 +113,7 @@ fn runs(loaded: &Library) -> Box<dyn Base<Context, Arm>> {
 }
 
 fn refuse(path: &Path) -> LoadError {
-    load_file(path, &Policy::in_this_process()).expect_err("a refusal").why
+    load_file(path, &in_this_process()).expect_err("a refusal").why
 }
 
 const LAST: &str = "    pub extension: Option<unsafe extern \"C\" fn(id: u64) -> *const c_void>,\n";
@@ -129,7 +129,7 @@ fn a_newer_plugin_with_an_entry_more_loads() {
             ("author/export.rs", "extension: Some(extension),", "extension: Some(extension), flavour: None,"),
         ],
     );
-    let loaded = load_file(&newer, &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&newer, &in_this_process()).unwrap();
     assert_eq!(loaded.about().unwrap().interface.as_deref(), Some("0.1.1"));
     assert!(runs(&loaded).abilities().learns_from_others);
 }
@@ -169,7 +169,7 @@ fn an_older_plugin_loads_and_what_it_lacks_has_defaults() {
             ("author/export.rs", "extension: Some(extension),", ""),
         ],
     );
-    let loaded = load_file(&older, &Policy::in_this_process()).unwrap();
+    let loaded = load_file(&older, &in_this_process()).unwrap();
     let base = runs(&loaded);
     assert!(!base.abilities().learns_from_others, "the base would, but its table cannot say so");
     assert!(base.likelihood(&Context::shared(vec![1.0], 3), &Arm(0)).is_some());
