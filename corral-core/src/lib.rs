@@ -57,6 +57,7 @@ mod entropy;
 mod error;
 mod forward;
 mod guard;
+mod link;
 mod master;
 mod memo;
 mod order;
@@ -93,6 +94,7 @@ pub use ensemble::{
 };
 pub use entropy::relative_entropy;
 pub use error::{BaseError, ParamError, require};
+pub use link::Link;
 pub use master::{Credit, Limits, Master, MasterError, MasterExtra, Telemetry, draw_base};
 pub use memo::Memo;
 pub use order::Order;

@@ -43,7 +43,8 @@ pub fn sample_index(weights: &[f64], total: f64, rng: &mut (impl Rng + ?Sized)) 
 }
 
 /// A standard normal number (Marsaglia's polar method; the second number of a pair is thrown away, so that nothing is
-/// remembered between calls).
+/// remembered between calls). Bases that draw in every round take the faster ziggurat of `rand_distr`, and environments a function of
+/// two uniform numbers that is the same on every platform: each of them fixes the numbers of recorded runs.
 pub fn normal(rng: &mut (impl Rng + ?Sized)) -> f64 {
     loop {
         let (u, v) = (2.0 * uniform(rng) - 1.0, 2.0 * uniform(rng) - 1.0);

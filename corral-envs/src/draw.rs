@@ -110,7 +110,8 @@ impl TryRng for Stream {
     }
 }
 
-/// A standard normal number from two uniform ones; `libm`, so that it is the same on every platform.
+/// A standard normal number from exactly two uniform ones, so that the number of any index is known by itself; `libm`, so that it
+/// is the same on every platform. Samplers that reject have neither.
 #[inline]
 fn box_muller(u: f64, v: f64) -> f64 {
     // 1 - u is in (0, 1], so the logarithm is finite.

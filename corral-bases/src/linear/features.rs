@@ -172,7 +172,8 @@ fn mix(value: u64) -> u64 {
     Seeded(value).next_u64()
 }
 
-/// A standard normal number (Box and Muller). A representation is drawn once: it is no part of a run's randomness.
+/// A standard normal number (Box and Muller). A representation is drawn once: it is no part of a run's randomness. Another sampler
+/// would give other features for the same seed, and so change recorded runs.
 fn box_muller(draws: &mut Seeded) -> f64 {
     let radius = (-2.0 * (1.0 - uniform(draws)).ln()).sqrt();
     radius * (uniform(draws) * TAU).cos()

@@ -1,68 +1,10 @@
 //! Generalised linear regression of the loss: E[c] = sigma(theta z), by maximal quasi-likelihood.
 
+use corral_core::Link;
+
 use super::ridge::block;
 use super::{Regressor, Ridge, packed, usable};
 use crate::prelude::*;
-
-corral_core::params! {
-    /// The link sigma.
-    pub enum Link {
-        /// 1/(1 + exp(-u)).
-        #[default]
-        Logistic,
-        /// exp(u) for u <= 0, and 1 above.
-        Exponential,
-        /// The distribution function of the normal distribution.
-        Probit,
-        /// u.
-        Identity,
-    }
-}
-
-impl Link {
-    /// sigma(u).
-    pub fn mean(self, u: f64) -> f64 {
-        match self {
-            Self::Logistic => 1.0 / (1.0 + (-u).exp()),
-            Self::Exponential => u.min(0.0).exp(),
-            Self::Probit => 0.5 * libm::erfc(-u * std::f64::consts::FRAC_1_SQRT_2),
-            Self::Identity => u,
-        }
-    }
-
-    /// sigma'(u).
-    pub fn slope(self, u: f64) -> f64 {
-        match self {
-            Self::Logistic => {
-                let e = (-u.abs()).exp();
-                e / ((1.0 + e) * (1.0 + e))
-            }
-            Self::Exponential if u <= 0.0 => u.exp(),
-            Self::Exponential => 0.0,
-            Self::Probit => (-0.5 * u * u).exp() / (2.0 * std::f64::consts::PI).sqrt(),
-            Self::Identity => 1.0,
-        }
-    }
-
-    /// The convex function whose derivative is sigma: the negative quasi-log-likelihood of (u, c) is this minus c u.
-    fn potential(self, u: f64) -> f64 {
-        match self {
-            Self::Logistic => u.max(0.0) + (-u.abs()).exp().ln_1p(),
-            Self::Exponential => u.min(0.0).exp() + u.max(0.0),
-            Self::Probit => u * self.mean(u) + self.slope(u),
-            Self::Identity => 0.5 * u * u,
-        }
-    }
-
-    /// sup and inf of sigma' over |u| <= bound.
-    pub fn slopes(self, bound: f64) -> (f64, f64) {
-        match self {
-            Self::Logistic | Self::Probit => (self.slope(0.0), self.slope(bound)),
-            Self::Exponential => (1.0, (-bound).exp()),
-            Self::Identity => (1.0, 1.0),
-        }
-    }
-}
 
 /// So many examples are kept and fitted anew with every loss; after that every loss is one Newton step.
 const KEPT: usize = 512;

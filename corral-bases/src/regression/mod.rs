@@ -24,8 +24,9 @@ mod glm;
 pub(crate) mod packed;
 mod ridge;
 
+pub use corral_core::Link;
 pub use factored::Factored;
-pub use glm::{Glm, Link};
+pub use glm::Glm;
 pub(crate) use packed::dot;
 pub use ridge::Ridge;
 

@@ -1,33 +1,12 @@
 //! Losses that are linear, or generalised linear, in features; contexts i.i.d. or adversarial.
 
+use corral_core::Link;
 use corral_core::memory::Budget;
 use corral_core::policy::Linear;
 
 use super::sequence::{Contexts, Features, HALF, Sequence, unit_vector};
 use crate::arms::Noise;
 use crate::prelude::*;
-
-impl Link {
-    /// sigma(u), cut to [0, 1] against rounding.
-    #[inline]
-    fn mean(self, u: f64) -> f64 {
-        match self {
-            Self::Identity => u.clamp(0.0, 1.0),
-            Self::Logistic => 1.0 / (1.0 + libm::exp(-u)),
-            Self::Exponential => libm::exp(u.min(0.0)),
-        }
-    }
-
-    fn theta(self, scale: f64, dim: usize, stream: &mut Stream) -> Vec<f64> {
-        let (intercept, factor) = match self {
-            Self::Identity => (HALF, HALF),
-            Self::Logistic => (0.0, scale / HALF),
-            Self::Exponential => (-scale * HALF, -scale * HALF),
-        };
-        let w = unit_vector(dim, stream);
-        std::iter::once(intercept).chain(w.into_iter().map(|w| factor * w)).collect()
-    }
-}
 
 params! {
     /// Parameters of [`LinearWorld`].
@@ -40,9 +19,9 @@ params! {
         fewest: Option<usize> = None, Bounds::at_least(1.0);
         /// Whether actions have rows of features, or share them and have parameters of their own.
         features: Features = Features::default();
-        /// The link.
-        link: Link = Link::default();
-        /// How steep the logistic and the exponential link are.
+        /// The link sigma of `E[loss] = sigma(<theta, z>)`.
+        link: Link = Link::Identity;
+        /// How steep the links are, but for the identity.
         scale: f64 = 4.0, Bounds::POSITIVE;
         /// How contexts come about.
         contexts: Contexts = Contexts::default();
@@ -53,17 +32,26 @@ params! {
         /// With shared features: the number of linear policies offered to bases, the optimal one last; 0: none.
         policies: usize = 0, Bounds::between(0.0, 65_536.0);
     }
+}
 
-    /// The link sigma of `E[loss] = sigma(<theta, z>)`. With w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1:
-    pub enum Link {
-        /// sigma(u) = u, theta = (1, w)/sqrt(2): the mean is (1 + <w, v>)/2.
-        #[default]
-        Identity,
-        /// sigma(u) = 1/(1 + e^-u), theta = sqrt(2) scale (0, w): u is scale <w, v>.
-        Logistic,
-        /// sigma(u) = e^u on u <= 0, theta = -scale (1, w)/sqrt(2): u is -scale (1 + <w, v>)/2.
-        Exponential,
-    }
+/// sigma(u), cut to [0, 1] against rounding.
+#[inline]
+fn mean(link: Link, u: f64) -> f64 {
+    link.portable_mean(u).clamp(0.0, 1.0)
+}
+
+/// A parameter whose means lie in [0, 1], with w a uniform unit vector and z = (1, v)/sqrt(2), |v| <= 1.
+fn theta(link: Link, scale: f64, dim: usize, stream: &mut Stream) -> Vec<f64> {
+    let (intercept, factor) = match link {
+        // theta = (1, w)/sqrt(2): the mean is (1 + <w, v>)/2
+        Link::Identity => (HALF, HALF),
+        // theta = sqrt(2) scale (0, w): u is scale <w, v>
+        Link::Logistic | Link::Probit => (0.0, scale / HALF),
+        // theta = -scale (1, w)/sqrt(2): u is -scale (1 + <w, v>)/2
+        Link::Exponential => (-scale * HALF, -scale * HALF),
+    };
+    let w = unit_vector(dim, stream);
+    std::iter::once(intercept).chain(w.into_iter().map(|w| factor * w)).collect()
 }
 
 impl Builds for LinearParams {
@@ -87,7 +75,7 @@ impl LinearParams {
         let numbers = (self.policies as u128 + 1) * vectors as u128 * (self.dim as u128 + 1);
         budget.claim("policies", self.policies, numbers)?;
         let mut parameters = || {
-            (0..vectors).flat_map(|_| self.link.theta(self.scale, self.dim, &mut stream)).collect::<Vec<_>>()
+            (0..vectors).flat_map(|_| theta(self.link, self.scale, self.dim, &mut stream)).collect::<Vec<_>>()
         };
         let theta = parameters();
         // The action of least mean has the largest score -<theta_a, z>.
@@ -162,11 +150,11 @@ impl Game for LinearWorld {
         match self.features {
             Features::Rows => {
                 let rows = x.rows().chunks_exact(x.row_dim());
-                round.means.extend(rows.map(|z| link.mean(dot(&self.theta, z))));
+                round.means.extend(rows.map(|z| mean(link, dot(&self.theta, z))));
             }
             Features::Shared => {
                 let thetas = self.theta.chunks_exact(x.features().len());
-                round.means.extend(thetas.map(|theta| link.mean(dot(theta, x.features()))));
+                round.means.extend(thetas.map(|theta| mean(link, dot(theta, x.features()))));
             }
         }
         Ok(())

@@ -12,7 +12,7 @@ mod tree;
 
 pub use advice::{Advice, AdviceParams};
 pub use contrary::{Contrary, ContraryParams, Order};
-pub use linear::{LinearParams, LinearWorld, Link};
+pub use linear::{LinearParams, LinearWorld};
 pub use reference::{ReferenceParams, Variant, reference_class};
 pub use representations::{Representations, RepresentationsParams};
 pub use sequence::{Contexts, Features, Sequence};

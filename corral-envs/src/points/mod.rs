@@ -17,7 +17,7 @@ pub use convex::{AdversarialConvex, AdversarialConvexParams, Shape};
 pub use normal::NormalLinearParams;
 pub use reference::{ReferenceBallParams, ReferenceLoss, ReferenceSimplex, ReferenceSimplexParams};
 pub use sets::{Named, SetSpec};
-pub use stochastic::{GlmParams, Link, Projected, StochasticLinearParams, Structure};
+pub use stochastic::{GlmParams, Projected, StochasticLinearParams, Structure};
 
 use crate::{Draw, EnvError, Environment, World};
 

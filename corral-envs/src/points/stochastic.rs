@@ -2,6 +2,7 @@
 
 use super::{PointLoss, PointWorld, SetSpec};
 use crate::prelude::*;
+use corral_core::Link;
 use corral_core::memory::Budget;
 
 params! {
@@ -166,16 +167,6 @@ impl PointLoss for Projected {
     }
 }
 
-impl Link {
-    /// sigma(u).
-    pub fn mean(self, u: f64, scale: f64) -> f64 {
-        match self {
-            Self::Logistic => 1.0 / (1.0 + libm::exp(-u)),
-            Self::Exponential => libm::exp(u - scale).min(1.0),
-        }
-    }
-}
-
 params! {
     /// Parameters of a loss of 1 with probability sigma(<c*, x>), else 0.
     pub struct GlmParams {
@@ -185,39 +176,34 @@ params! {
         dim: usize = 2;
         /// How many points, for the sphere and the corners.
         points: usize = 0;
-        /// The link.
+        /// The link sigma; exponential: exp(u - scale), which is at most 1 where u <= scale. The identity, whose means would leave
+        /// [0, 1], is refused.
         link: Link = Link::Logistic;
         /// The largest |<c*, x>| over the set.
         scale: f64 = 2.0, Bounds::POSITIVE;
         /// The parameter itself, scaled to its length; empty: drawn.
         parameter: Vec<f64> = Vec::new(), Bounds::FINITE;
     }
-
-    /// A link function sigma: the mean loss is sigma(<c*, x>).
-    pub enum Link {
-        /// 1/(1 + e^-u).
-        #[default]
-        Logistic,
-        /// e^(u - scale), which is at most 1 where u <= scale.
-        Exponential,
-    }
 }
 
 impl Builds for GlmParams {
     fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+        let bounded = "logistic, exponential or probit; with the identity, take stochastic-linear";
+        require(self.link != Link::Identity, "link", "identity", bounded)?;
         let Ask { rounds, rng, .. } = ask;
         let set = self.set.build(self.dim, self.points, rng, &ask.budget)?;
         let structure = StochasticLinearParams { parameter: self.parameter, ..Default::default() };
         let mut parameter = hidden(&structure, set.dim(), rng)?;
         let length = self.scale / set.norm_bound().max(f64::MIN_POSITIVE);
         parameter.iter_mut().for_each(|v| *v *= length);
-        let (link, scale) = (self.link, self.scale);
+        let link = self.link;
+        let shift = if link == Link::Exponential { self.scale } else { 0.0 };
         let losses = Projected::new(
             &set,
             parameter,
             LossDomain::Unit,
             |draw| draw.uniform(0),
-            move |u| link.mean(u, scale),
+            move |u| link.portable_mean(u - shift),
             |mean, uniform| f64::from(uniform < mean),
         )?;
         Ok(PointWorld::new(set, losses, rounds).boxed())
