@@ -208,7 +208,7 @@ fn members_that_go_different_ways_part() {
             }
             if uniform(&mut rng) < 0.02 && together.len() > 2 {
                 let gone = (uniform(&mut rng) * together.len() as f64) as usize;
-                (together.remove(gone), apart.remove(gone));
+                drop((together.remove(gone), apart.remove(gone)));
             }
         }
         let saved =
