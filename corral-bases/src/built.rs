@@ -119,7 +119,7 @@ where
             setup
                 .budget
                 .claim("the dimension", dim, if P::MATRICES { dim * dim } else { dim })
-                .map_err(|e| BuildError::refused(WHAT, P::NAME, e))?;
+                .map_err(|e| BuildError::param(WHAT, P::NAME, &e))?;
         }
         Ok(Learner::Points(Box::new(build(params, setup)?)))
     })
@@ -172,7 +172,7 @@ pub(crate) fn build<P: BaseParams>(params: P, setup: &Setup) -> Result<P::Base, 
 
 /// What a base said when it could not be built.
 pub(crate) fn refused<P: BaseParams>(why: BaseError) -> BuildError {
-    BuildError::refused(WHAT, P::NAME, why)
+    BuildError::refused(WHAT, P::NAME, &why).about(why.key())
 }
 
 /// The size of a world, as the formulas of regret bounds use it.

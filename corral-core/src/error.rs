@@ -45,6 +45,13 @@ impl ParamError {
         Self::Choice { name: name.into(), why: why.into() }
     }
 
+    /// Which parameter it is about, as a spec file writes it.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Value { name, .. } | Self::Choice { name, .. } => name,
+        }
+    }
+
     /// Passes `value` on when it is positive and finite. Written so that NaN fails.
     ///
     /// # Errors
@@ -73,6 +80,16 @@ pub fn require(
     must: impl Into<Cow<'static, str>>,
 ) -> Result<(), ParamError> {
     if holds { Ok(()) } else { Err(ParamError::new(name, value, must)) }
+}
+
+impl BaseError {
+    /// The parameter that it is about, where one is to blame.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Param(why) => Some(why.name()),
+            _ => None,
+        }
+    }
 }
 
 /// Why a base could not do what it was asked.

@@ -173,6 +173,14 @@ pub enum EnvError {
 }
 
 impl EnvError {
+    /// The parameter that it is about, where one is to blame.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Param(why) => Some(why.name()),
+            _ => None,
+        }
+    }
+
     /// Passes `arm` on when it is below `actions`.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ pub fn build_within(
     let mut others = params.clone();
     others.remove(RESCALE);
     let world = (row.build.make)(&others, ask)?;
-    let refuse = |why: &dyn std::fmt::Display| BuildError::refused(WHAT, name, why);
+    let refuse = |why: &dyn std::fmt::Display| BuildError::refused(WHAT, name, why).about(Some(RESCALE));
     let scale = match range {
         toml::Value::Table(_) => Scale::deserialize(range.clone()),
         _ => <[f64; 2]>::deserialize(range.clone())

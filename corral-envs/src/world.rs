@@ -106,7 +106,7 @@ pub(crate) use rows;
 fn make<P: Builds>(params: &toml::Table, ask: Ask<'_>) -> Result<World, BuildError> {
     let name = ask.name;
     let params: P = read(WHAT, name, params.clone())?;
-    params.build(ask).map_err(|e| BuildError::refused(WHAT, name, e))
+    params.build(ask).map_err(|e| BuildError::refused(WHAT, name, &e).about(e.key()))
 }
 
 /// How something around an environment (a schedule, a delay) is built, from its name and its own keys.
@@ -118,7 +118,7 @@ pub(crate) fn named<'a, B>(
     key: &str,
     table: &toml::Table,
 ) -> Result<(&'a Row<B>, toml::Table), BuildError> {
-    let refuse = |why: String| BuildError::refused(WHAT, registry.what(), why);
+    let refuse = |why: String| BuildError::refused(WHAT, registry.what(), why).about(Some(key));
     let mut own = table.clone();
     match own.remove(key) {
         Some(toml::Value::String(name)) => Ok((registry.find(&name)?, own)),

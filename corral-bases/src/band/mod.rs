@@ -210,7 +210,8 @@ impl<'a> Assembler<'a> {
     ) -> Result<Band<D>, BuildError> {
         let refuse = |why: &dyn std::fmt::Display| BuildError::refused("master", &master.name, why);
         // Also where the master is not told it.
-        require(self.setup.horizon != Some(0), "horizon", 0, "at least 1").map_err(|e| refuse(&e))?;
+        require(self.setup.horizon != Some(0), "horizon", 0, "at least 1")
+            .map_err(|e| BuildError::param("master", &master.name, &e))?;
         let told = master.tells(self.setup);
         let (bases, bounds): (Vec<_>, Vec<_>) = members.into_iter().map(|m| (m.base, m.bound)).unzip();
         let setup = MasterSetup::new(bases.len(), told.horizon).with_bounds(bounds).with_losses(told.losses);

@@ -213,7 +213,7 @@ impl Keys<'_> {
     fn take<'de, T: Deserialize<'de>>(&mut self, key: &'static str) -> Result<Option<T>, BuildError> {
         let Some(value) = self.table.remove(key) else { return Ok(None) };
         let read = T::deserialize(value).map(Some);
-        read.map_err(|e| BuildError::refused(self.what, key, e.to_string().trim()))
+        read.map_err(|e| BuildError::refused(self.what, key, e.to_string().trim()).about(Some(key)))
     }
 
     fn name(&mut self) -> Result<String, BuildError> {

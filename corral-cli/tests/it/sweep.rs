@@ -295,6 +295,13 @@ fn what_is_wrong_with_a_sweep_is_named_with_its_line() {
 }
 
 #[test]
+fn a_sweep_is_not_blamed_for_another_key_whose_error_names_its_own() {
+    let spec = SPEC.replace("{ name = \"ucb1\" }\n\n[sweep]", "{ name = \"ucb1\", scal = 1.0 }\n\n[sweep]");
+    let dir = folder_with(&format!("{spec}learner.1.base.scale = [0.1, 1.0]\n"));
+    refused(&run(&dir, &["--out", "o"]), 2, &["line 15", "\"scal\"", "did you mean \"scale\""]);
+}
+
+#[test]
 fn a_run_says_how_many_cells_and_how_long_before_it_starts() {
     let dir = folder_with(&format!("{SPEC}learner.1.base.scale = [0.1, 1.0]\n"));
     let output = corral(dir.path(), &["run", "spec.toml", "--out", "o"]);

@@ -237,7 +237,7 @@ macro_rules! masters {
             params: D,
             setup: &MasterSetup,
         ) -> Result<Box<dyn Master>, BuildError> {
-            let refuse = |why: ParamError| BuildError::refused("master", name, why);
+            let refuse = |why: ParamError| BuildError::param("master", name, &why);
             $( if name == <$master as Listed>::NAME {
                 return <$master as Listed>::build(REGISTRY.read(name, params)?, setup).map_err(refuse);
             } )*

@@ -14,6 +14,9 @@ pub(super) enum KeyError {
     /// A key that the parameters do not have, and those they have.
     #[error("unknown key {key:?}")]
     Unknown { key: String, known: &'static [&'static str] },
+    /// A key whose value is of another type, in serde's words.
+    #[error("{why}")]
+    Value { key: String, why: String },
     /// Anything else, in serde's words.
     #[error("{}", .0.trim_end())]
     Other(String),
@@ -89,12 +92,13 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
             // TOML's reader names the place again in further lines, and says of a number in place of a word what its own
             // code expected.
             let why = e.to_string();
-            KeyError::Other(match why.lines().next().unwrap_or_default() {
+            let why = match why.lines().next().unwrap_or_default() {
                 "invalid type: unit variant, expected string only" => {
                     format!("key {key:?} must be one of its words, in quotes")
                 }
                 why => format!("key {key:?}: {why}"),
-            })
+            };
+            KeyError::Value { key: key.to_owned(), why }
         })
     }
 }

@@ -25,6 +25,7 @@ use std::fmt;
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 
+use crate::ParamError;
 use crate::params::Params;
 
 mod keys;
@@ -200,15 +201,17 @@ pub fn read<'de, P: Params, D: Deserializer<'de>>(
 ) -> Result<P, BuildError> {
     let (read, given) = keys::read::<P, D>(map);
     let params = read.map_err(|error| match error {
-        keys::KeyError::Unknown { key, known } => {
-            Unknown::new(format!("key of {name}"), &key, known.iter().copied()).into()
+        keys::KeyError::Unknown { key, known } => Unknown::key_of(name, &key, known.iter().copied()).into(),
+        keys::KeyError::Value { key, why } => {
+            BuildError::refused(what, name, why.trim_end()).about(Some(&key))
         }
         keys::KeyError::Other(why) => BuildError::refused(what, name, why.trim_end()),
     })?;
     if let Some(missing) = P::REQUIRED.iter().find(|key| !given.iter().any(|g| g == *key)) {
-        return Err(BuildError::refused(what, name, format_args!("the key {missing:?} is missing")));
+        let why = format_args!("the key {missing:?} is missing");
+        return Err(BuildError::refused(what, name, why).about(Some(missing)));
     }
-    params.check().map_err(|e| BuildError::refused(what, name, e))?;
+    params.check().map_err(|e| BuildError::param(what, name, &e))?;
     Ok(params)
 }
 
@@ -228,6 +231,8 @@ pub enum BuildError {
         name: String,
         /// Which value, and what it must be.
         why: String,
+        /// The key that it is about, where one is to blame.
+        key: Option<String>,
     },
     /// It does not fit the world that it is built for.
     #[error("{what} {name:?} needs {needs}")]
@@ -250,7 +255,32 @@ impl From<std::convert::Infallible> for BuildError {
 impl BuildError {
     /// A value that cannot be used, and why.
     pub fn refused(what: &'static str, name: impl Into<String>, why: impl fmt::Display) -> Self {
-        Self::Refused { what, name: name.into(), why: why.to_string() }
+        Self::Refused { what, name: name.into(), why: why.to_string(), key: None }
+    }
+
+    /// A parameter that cannot be used.
+    pub fn param(what: &'static str, name: impl Into<String>, why: &ParamError) -> Self {
+        Self::refused(what, name, why).about(Some(why.name()))
+    }
+
+    /// The same, about this key where it is a value that cannot be used.
+    #[must_use]
+    pub fn about(self, about: Option<&str>) -> Self {
+        match self {
+            Self::Refused { what, name, why, .. } => {
+                Self::Refused { what, name, why, key: about.map(str::to_owned) }
+            }
+            other => other,
+        }
+    }
+
+    /// The key of a spec that it is about, where one is to blame: of an unknown thing the sort of it, "base" or "master".
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Unknown(unknown) => Some(if unknown.is_key { &unknown.name } else { &unknown.what }),
+            Self::Refused { key, .. } => key.as_deref(),
+            Self::Unfit { .. } => None,
+        }
     }
 
     /// It does not fit: what is missing.
@@ -269,12 +299,19 @@ pub struct Unknown {
     pub name: String,
     /// The nearest known names, nearest first.
     pub nearest: Vec<String>,
+    /// Whether it is a key, and not a name that stands as a value.
+    pub is_key: bool,
 }
 
 impl Unknown {
     /// `name` is no `what`; the nearest of `known` are suggested.
     pub fn new<'a>(what: impl Into<String>, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { what: what.into(), name: name.to_owned(), nearest: nearest(name, known) }
+        Self { what: what.into(), name: name.to_owned(), nearest: nearest(name, known), is_key: false }
+    }
+
+    /// `key` is no key of `owner`; the nearest of `known` are suggested.
+    pub fn key_of<'a>(owner: &str, key: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { is_key: true, ..Self::new(format!("key of {owner}"), key, known) }
     }
 }
 
@@ -328,6 +365,17 @@ mod tests {
         assert_eq!(nearest("tompson", known), ["thompson"]);
         assert_eq!(nearest("exp", known), ["exp3", "exp4"]);
         assert!(nearest("zzzzzzzz", known).is_empty());
+    }
+
+    #[test]
+    fn an_error_says_which_key_it_is_about() {
+        let known = Unknown::key_of("exp3", "rat", ["rate"]);
+        assert_eq!(known.to_string(), r#"unknown key of exp3 "rat"; did you mean "rate"?"#);
+        assert_eq!(BuildError::from(known).key(), Some("rat"));
+        assert_eq!(BuildError::from(Unknown::new("base", "ucb", [])).key(), Some("base"));
+        let why = ParamError::new("rate", -1, "positive");
+        assert_eq!(BuildError::param("base", "exp3", &why).key(), Some("rate"));
+        assert_eq!(BuildError::refused("base", "exp3", &why).key(), None);
     }
 
     #[test]

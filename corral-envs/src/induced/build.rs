@@ -42,7 +42,7 @@ fn row<P: Schedules>(name: &'static str, summary: &'static str) -> Row<Make<Arou
 
 fn make<P: Schedules>(name: &'static str, params: toml::Table) -> Result<Around, BuildError> {
     let params: P = SCHEDULES.read(name, params)?;
-    params.schedule(name).map_err(|e| BuildError::refused(SCHEDULES.what(), name, e))
+    params.schedule(name).map_err(|e| BuildError::refused(SCHEDULES.what(), name, &e).about(e.key()))
 }
 
 /// Parameters of a schedule.
@@ -141,7 +141,7 @@ pub fn induce(world: World, params: &toml::Table, rounds: u64) -> Result<World, 
     let (row, own) = named(&SCHEDULES, "schedule", params)?;
     let name = row.entry.name;
     let (schedule, substitute, announce) = (row.build)(name, own)?;
-    let refuse = |e: EnvError| BuildError::refused(SCHEDULES.what(), name, e);
+    let refuse = |e: EnvError| BuildError::refused(SCHEDULES.what(), name, &e).about(e.key());
     Ok(match world {
         World::Arms(world) => World::Arms(Box::new(
             Induced::new(world, schedule, substitute, announce, rounds).map_err(refuse)?,

@@ -25,11 +25,10 @@ pub enum Runner<D: 'static> {
 pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64, budget: &Budget) -> Result<World, SpecError> {
     let rng = &mut stream(seed, "world");
     let world = corral_envs::build_within(&spec.name, &spec.params, rounds, rng, budget)
-        .map_err(|e| SpecError::at(&spec.place, e))?;
+        .map_err(|e| SpecError::built(&spec.place, &e))?;
     match &spec.induced {
-        Some(around) => {
-            corral_envs::induce(world, &around.params, rounds).map_err(|e| SpecError::at(&around.place, e))
-        }
+        Some(around) => corral_envs::induce(world, &around.params, rounds)
+            .map_err(|e| SpecError::built(&around.place, &e)),
         None => Ok(world),
     }
 }
@@ -76,6 +75,6 @@ pub fn runner<D: Decision>(
     };
     built.map_err(|BandError { path, why }| SpecError {
         unknown: matches!(why, BuildError::Unknown(_)),
-        ..SpecError::at(spec.place(&path), why)
+        ..SpecError::built(spec.place(&path), &why)
     })
 }

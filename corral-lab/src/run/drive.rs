@@ -93,7 +93,7 @@ pub fn check_telling(
 ) -> Result<(), SpecError> {
     for environment in &spec.environments {
         if let Some(delay) = &environment.delay {
-            corral_envs::delay(&delay.params).map_err(|e| SpecError::at(&delay.place, e))?;
+            corral_envs::delay(&delay.params).map_err(|e| SpecError::built(&delay.place, &e))?;
         }
         let mut kept = None;
         for &rounds in &spec.rounds {
@@ -120,9 +120,13 @@ pub fn check_telling(
 
 /// The error, at the sweep that brought the key it is about, if one did.
 fn blamed(error: SpecError, swept: &[Swept]) -> SpecError {
-    let about = |s: &&Swept| s.key.rsplit('.').next().is_some_and(|key| error.why.contains(key));
+    // Parts of a value have names such as `prior.beta.a`: of a sweep over any of them.
+    let about = |s: &&Swept| {
+        let (end, key) = (s.key.rsplit('.').next(), error.key.as_deref());
+        end.is_some_and(|end| key.is_some_and(|key| key.split('.').any(|part| part == end)))
+    };
     match swept.iter().find(about) {
-        Some(s) => SpecError::at(&s.place, error.why),
+        Some(s) => SpecError { place: Some(s.place.clone()), unknown: false, ..error },
         None => error,
     }
 }

@@ -11,6 +11,7 @@ mod sweep;
 use std::fmt;
 
 use corral_bases::band::{BandRecipe, BaseRecipe, Copies, MasterRecipe, Recipe};
+use corral_core::registry::BuildError;
 use serde::Serialize;
 
 pub use located::Place;
@@ -397,8 +398,10 @@ pub struct SpecError {
     pub place: Option<Place>,
     /// What is wrong.
     pub why: String,
-    /// Whether it is a name or a key that nobody knows.
+    /// Whether it is a name or a key that is not known.
     pub unknown: bool,
+    /// The key that it is about, where one is to blame.
+    pub key: Option<String>,
 }
 
 /// What is read of a spec, or what is wrong with it.
@@ -412,6 +415,11 @@ impl SpecError {
 
     /// `why`, about the spec as a whole.
     pub fn whole(why: impl fmt::Display) -> Self {
-        Self { place: None, why: why.to_string(), unknown: false }
+        Self { place: None, why: why.to_string(), unknown: false, key: None }
+    }
+
+    /// What could not be built, of what stands at `place`.
+    pub fn built(place: &Place, why: &BuildError) -> Self {
+        Self { key: why.key().map(str::to_owned), ..Self::at(place, why) }
     }
 }

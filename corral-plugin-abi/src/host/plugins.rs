@@ -133,6 +133,7 @@ impl Plugins {
                 let limit = seconds.filter(|s| *s > 0.0).and_then(|s| Duration::try_from_secs_f64(s).ok());
                 Some(limit.ok_or_else(|| {
                     wrong(&format_args!("time-limit must be a number of seconds, but is {given}"))
+                        .about(Some("time-limit"))
                 })?)
             }
         };
@@ -144,7 +145,7 @@ impl Plugins {
         } else {
             plugin.build(&base.name, &text, setup)
         };
-        built.map_err(|why| wrong(&why))
+        built.map_err(|why| wrong(&why).about(why.key()))
     }
 }
 
