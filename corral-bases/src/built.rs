@@ -16,7 +16,7 @@ pub trait Make<P>: Sized {
     /// The base for the world of `setup`, with range 1; the parameters are within their bounds.
     ///
     /// # Errors
-    /// The world is none that the base is defined for.
+    /// The base does not support the environment.
     fn make(params: P, setup: &Setup) -> Result<Self, BaseError>;
 }
 
@@ -34,7 +34,7 @@ pub trait BaseParams: Params + PartialEq + Send + 'static {
     /// Whether losses outside [0, 1] are taken too: by bases that only keep means, or regress.
     const REAL_LOSSES: bool = false;
 
-    /// Whether its room grows as the square of the dimension of points or features, and not as the dimension.
+    /// Whether its memory grows as the square of the dimension of points or features, and not as the dimension.
     const MATRICES: bool = true;
 
     /// What a larger range may do.
@@ -58,7 +58,7 @@ pub trait BaseParams: Params + PartialEq + Send + 'static {
     /// The base for the world of `setup`, with range 1.
     ///
     /// # Errors
-    /// A parameter is out of bounds, or the world is none that the base is defined for.
+    /// A parameter is out of bounds, or the base does not support the environment.
     fn build(self, setup: &Setup) -> Result<Self::Base, BaseError> {
         self.build_as(setup)
     }

@@ -4,7 +4,7 @@
 //! Inside weights of at most rho the base learns `loss * weight / rho` in every round, a number in [0, 1] like any loss,
 //! and 0 in rounds in which it was not played. In units of f' = loss * weight its regret is rho times the regret that it
 //! has alone, so that it is stable with alpha = 1 whatever it is. When rho grows it starts over (the doubling of the paper,
-//! section 4): the losses of before were divided by another rho.
+//! section 4): the losses from before were divided by another rho.
 //!
 //! A base that learns from what it observed, such as UCB1, takes losses of 0 for what it was not asked: that is the price of a
 //! guarantee without an argument of its own. Bases with a stability argument (docs/stability.md) are better without it.

@@ -197,7 +197,7 @@ mod tests {
         let mut rng = Pcg64Dxsm::seed_from_u64(9);
         let mut counts = [0.0; 8];
         for _ in 0..4_000 {
-            // UCB1 tries its arms one by one, so a policy of before is known by the arm that it plays.
+            // UCB1 tries its arms one by one, so an earlier policy is known by the arm that it plays.
             let mut base = smoothed("ucb1", &setup);
             let mut order = Vec::new();
             while base.steps() < 8 {

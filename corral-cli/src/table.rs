@@ -56,5 +56,5 @@ pub fn costs(spec: &Spec, costs: &[(RunSpec, Option<f64>)]) -> String {
             seconds.map_or("-".to_owned(), |s| in_words(Duration::from_secs_f64(s * rounds))),
         ]
     });
-    aligned(&["environment", "learner", "a round", "a seed"], "llrr", rows) + "\n"
+    aligned(&["environment", "learner", "per round", "per seed"], "llrr", rows) + "\n"
 }

@@ -36,7 +36,7 @@ impl Clone for Context {
         Self { features: Cow::Owned(self.features.to_vec()), rows: Cow::Owned(self.rows.to_vec()), ..*self }
     }
 
-    /// Keeps the room.
+    /// Keeps the memory.
     fn clone_from(&mut self, other: &Self) {
         self.copy_from(other);
     }
@@ -121,12 +121,12 @@ impl Context {
         self.cell = cell.map(|c| c as u32);
     }
 
-    /// Refills the shared features in place, keeping the room.
+    /// Refills the shared features in place, keeping the memory.
     pub fn features_mut(&mut self) -> &mut Vec<f64> {
         self.features.to_mut()
     }
 
-    /// Refills the action rows in place through `fill`, keeping the room; sets the number of actions from them.
+    /// Refills the action rows in place through `fill`, keeping the memory; sets the number of actions from them.
     pub fn refill_rows(&mut self, row_dim: usize, fill: impl FnOnce(&mut Vec<f64>)) {
         let rows = self.rows.to_mut();
         rows.clear();
@@ -136,7 +136,7 @@ impl Context {
         (self.row_dim, self.actions) = (row_dim as u32, actions as u32);
     }
 
-    /// Makes this equal to `other`, keeping the room (a `clone_from` without allocation).
+    /// Makes this equal to `other`, keeping the memory (a `clone_from` without allocation).
     pub fn copy_from(&mut self, other: &Self) {
         for (own, others) in [(&mut self.features, &other.features), (&mut self.rows, &other.rows)] {
             let own = own.to_mut();

@@ -89,7 +89,7 @@ pub trait MasterExtra: Master {
     /// Takes a retired base back, with probability `share`; the others as after [`admit`](MasterExtra::admit).
     ///
     /// # Errors
-    /// No such base, it is not retired, the share is not in (0, 1), or this master takes nobody back.
+    /// No such base, it is not retired, the share is not in (0, 1), or this master takes no base back.
     fn reinstate(&mut self, base: usize, share: f64) -> Result<&[(usize, Order)], MasterError> {
         let _ = (base, share);
         Err(MasterError::Fixed)

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 /// Numbers that a base stores with its proposal and gets back when the loss arrives: the probability q_t(a) with
 /// which it drew, a direction, an epoch. Few numbers stay inline; a direction of R^d spills, and a recycled memo
-/// keeps the room it once had.
+/// keeps the memory it once had.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Memo(SmallVec<[f64; 4]>);
 
@@ -31,7 +31,7 @@ impl Memo {
         self.0.get(index).copied()
     }
 
-    /// Replaces the numbers, keeping the room.
+    /// Replaces the numbers, keeping the memory.
     #[inline]
     pub fn set(&mut self, numbers: &[f64]) {
         // The usual memo is one number in the place of another: worth no call.
@@ -48,7 +48,7 @@ impl Memo {
         self.0.extend_from_slice(numbers);
     }
 
-    /// Forgets the numbers, keeping the room.
+    /// Forgets the numbers, keeping the memory.
     pub fn clear(&mut self) {
         self.0.clear();
     }

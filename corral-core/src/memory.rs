@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::ParamError;
 
-/// The limit of one claim where nobody says otherwise.
+/// The limit of one claim where no other is given.
 pub const DEFAULT: u64 = 8 << 30;
 
 /// What may be claimed. Clones share what is left; by default every claim may take [`DEFAULT`] bytes by itself. Budgets are all
@@ -38,7 +38,7 @@ impl Budget {
         Self::of(self.left.as_ref().map_or(bytes, |left| left.load(Ordering::Relaxed).min(bytes)))
     }
 
-    /// Claims room for `numbers` numbers of 8 bytes, which the parameter `name` of this `value` asks for.
+    /// Claims memory for `numbers` numbers of 8 bytes, which the parameter `name` of this `value` asks for.
     ///
     /// # Errors
     /// It is more than is left.

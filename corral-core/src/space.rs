@@ -46,7 +46,7 @@ impl Clone for Point {
         Self(self.0.clone())
     }
 
-    /// Keeps the room.
+    /// Keeps the memory.
     fn clone_from(&mut self, other: &Self) {
         self.0.clone_from(&other.0);
     }
@@ -58,7 +58,7 @@ impl Point {
         &self.0
     }
 
-    /// Replaces the coordinates, keeping the room.
+    /// Replaces the coordinates, keeping the memory.
     pub fn set(&mut self, coordinates: &[f64]) {
         self.0.clear();
         self.0.extend_from_slice(coordinates);

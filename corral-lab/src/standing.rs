@@ -1,4 +1,4 @@
-//! Who is best in a world, and who cannot be told from the best: paired tests over seeds, and the answer in words.
+//! Which learner is best in an environment, and which are not distinguishable from it: paired tests over seeds, and the answer in words.
 //!
 //! Learners of one seed face the same world, so that two of them are compared by their differences seed by seed: a paired
 //! t-test. The best is picked by the same data that it is tested on; the p-values of all pairs of learners are therefore
@@ -99,7 +99,7 @@ impl Standing {
         mut players: Vec<(String, Vec<Option<f64>>)>,
         speed: &dyn Fn(&str) -> Option<f64>,
     ) -> Option<Self> {
-        // Who has no result at all is not compared, and does not take the others' seeds away.
+        // A learner without any result is not compared, and does not take the others' seeds away.
         players.retain(|(_, values)| values.iter().any(Option::is_some));
         let seeds = players.iter().map(|(_, values)| values.len()).max()?;
         let whole: Vec<usize> = (0..seeds).filter(|s| players.iter().all(|(_, v)| v[*s].is_some())).collect();
@@ -147,7 +147,7 @@ impl Standing {
         })
     }
 
-    /// Who is best, by how much, and whether that is more than chance.
+    /// Which learner is best, by how much, and whether that is more than chance.
     pub fn words(&self) -> String {
         let [best, others @ ..] = self.learners.as_slice() else { return String::new() };
         let (behind, tied): (Vec<&Placed>, Vec<&Placed>) = others.iter().partition(|l| l.p < LEVEL);
@@ -166,15 +166,15 @@ impl Standing {
             let verb = if tied.len() == 1 { "is" } else { "are" };
             let more =
                 |l: &&Placed| format!("{} ({} more, p = {})", l.label, number(l.above_best), p_value(l.p));
-            out += &format!("; not distinguishable from it {verb} {}", list(&tied, more));
+            out += &format!("; {} {verb} not distinguishable from it", list(&tied, more));
         }
         if let Some(first) = behind.first() {
             let p = behind.iter().map(|l| l.p).fold(0.0, f64::max);
-            let more = |l: &&Placed| format!("{} by {}", l.label, number(l.above_best));
+            let more = |l: &&Placed| format!("{} (+{})", l.label, number(l.above_best));
             let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p <= {}", p_value(p)) };
             out += &match behind.len() {
                 1 => format!("; {} is worse by {} ({p})", first.label, number(first.above_best)),
-                _ => format!("; worse are {} ({p})", list(&behind, more)),
+                _ => format!("; {} are worse ({p})", list(&behind, more)),
             };
         }
         out + "."
@@ -338,9 +338,8 @@ mod tests {
         assert_eq!(tie.comparisons, 3);
         let words = tie.words();
         assert!(
-            words.starts_with(
-                "w, 100 rounds: a has the least regret, 10.90; not distinguishable from it is b ("
-            ),
+            words.starts_with("w, 100 rounds: a has the least regret, 10.90; b (")
+                && words.contains(") is not distinguishable from it; "),
             "{words}"
         );
         assert!(words.ends_with("; far is worse by 20.40 (p < 0.001)."), "{words}");

@@ -222,7 +222,7 @@ impl Gap {
 }
 
 /// The gap of every learner that was run in all worlds where bases are run alone, in the order of the spec; empty where
-/// there is one world only. The best base is picked per world after the fact: an oracle that nobody has.
+/// there is one world only. The best base is picked per world after the fact: an oracle that is not known beforehand.
 pub fn gaps(spec: &Spec, rows: &[Row]) -> Vec<Gap> {
     let mut best: Vec<((u64, &str), f64)> = Vec::new();
     for row in rows.iter().filter(|r| r.alone && r.loss.mean.is_finite()) {

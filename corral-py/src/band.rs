@@ -373,7 +373,7 @@ impl Band {
         Ok(name)
     }
 
-    /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out come home.
+    /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out can still be learned.
     fn retire(&self, py: Python<'_>, base: &Bound<'_, PyAny>) -> Answer<()> {
         let mut entered = self.enter(py)?;
         let base = entered.inner.find(base)?;
@@ -412,7 +412,7 @@ impl Band {
         Ok(columns)
     }
 
-    /// Probability, plays and mean reward of each base, and who was benched and why, as text.
+    /// Probability, plays and mean reward of each base, and which were benched and why, as text.
     fn report(&self, py: Python<'_>) -> Answer<String> {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;

@@ -2,7 +2,7 @@
 //!
 //! Bases that learn the same losses in the same order have the same regression, bit for bit. What happens to it is an event:
 //! a loss, or a restart. The first base to which an event comes brings it about, the others find it done. A base to which
-//! something else comes parts with the regression as it was before, and keeps its own from then on: nobody sees whether a
+//! something else comes parts with the regression as it was before, and keeps its own from then on: it cannot be seen whether a
 //! regression is kept once.
 
 use std::cell::{Cell, RefCell};
@@ -227,7 +227,7 @@ impl<M: Regressor> Held<M> {
         };
         self.event(same, |common| {
             common.model.update(model, z, loss, weight)?;
-            // The room of the last example is used again.
+            // The memory of the last example is used again.
             let mut room = match common.last.take() {
                 Some(Event::Learned { z, .. }) => z,
                 _ => Vec::new(),

@@ -105,7 +105,7 @@ pub(crate) fn fill_sphere(u: &mut [f64], mut rng: &mut dyn Rng) {
     }
 }
 
-/// Makes room for `dim` coordinates, keeping what room there is.
+/// Makes the buffer `dim` coordinates long, keeping its memory.
 pub(crate) fn resize(point: &mut Point, dim: usize) -> &mut [f64] {
     point.0.resize(dim, 0.0);
     &mut point.0

@@ -93,7 +93,7 @@ pub struct BistroState {
     past: Costs,
 }
 
-/// The future of [`Bistro`], and room for a round.
+/// The future of [`Bistro`], and buffers for a round.
 #[derive(Clone)]
 pub struct BistroWork {
     size: Size,
@@ -380,7 +380,7 @@ mod tests {
         // A range so large that L = K: uniform play.
         base.apply_order(Order::Widen { range: 1e6, remaining: Some(5000) }).unwrap();
         assert_eq!(base.work.size.length, 3.0);
-        // The rounds that are left, also where nobody says how many.
+        // The rounds that are left, also where their number is not given.
         base.pass(&Context::tabular(0, 3)).unwrap();
         base.apply_order(Order::StartOver { range: 1.0, remaining: None }).unwrap();
         assert_eq!(base.clock.horizon, Some(4999));

@@ -66,7 +66,7 @@ fn context(rng: &mut Pcg64Dxsm) -> Context {
     Context::shared((0..DIM).map(|_| uniform(rng) - 0.5).collect(), ACTIONS)
 }
 
-/// Losses come home late and out of order, up to seven in flight.
+/// Losses return late and out of order, up to seven in flight.
 struct Play {
     band: Band,
     world: Pcg64Dxsm,

@@ -118,7 +118,7 @@ laws! {
     /// # Errors
     /// The sum, frequency or memo that is off.
     likelihoods: "likelihoods", laws::likelihoods;
-    /// After a wider range the base is what it declares: as a new one with that range, or going on. A range that is none is
+    /// After a wider range the base is what it declares: as a new one with that range, or going on. An invalid range is
     /// refused, and changes nothing.
     ///
     /// # Errors

@@ -199,7 +199,7 @@ impl Engine {
         }
     }
 
-    /// Writes down the bases whose 1/pbar may exceed the range that is watched, in order. The dense step watches nobody.
+    /// Writes down the bases whose 1/pbar may exceed the range that is watched, in order. The dense step watches no base.
     pub fn fallen(&mut self, found: &mut Vec<u32>) {
         found.clear();
         if let Self::Flat(flat) = self {
@@ -287,7 +287,7 @@ impl EngineState {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lazy {
     all: OnceCell<Vec<f64>>,
-    /// Their room, while they are not.
+    /// Their buffer, while they are not.
     room: RefCell<Vec<f64>>,
 }
 

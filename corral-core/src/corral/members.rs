@@ -75,7 +75,7 @@ mod tests {
         corral
     }
 
-    /// Both steps take a base in alike: nobody is out of its range, and who would be is ordered a wider one.
+    /// Both steps take a base in alike: no base is out of its range, and one that would be is ordered a wider one.
     #[test]
     fn ranges_hold_when_a_base_joins() {
         let (mut dense, mut flat) = (played(Step::Dense), played(Step::Flat));

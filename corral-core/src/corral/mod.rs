@@ -109,7 +109,7 @@ impl Epoch {
     }
 
     /// What rates are multiplied by beyond a horizon that was told: after one round more than T, 2T, 4T, ... they are those of
-    /// twice as long a game, and nobody is restarted (docs/why.md). 1 up to T.
+    /// twice as long a game, and no base is restarted (docs/why.md). 1 up to T.
     fn fall(&self) -> f64 {
         if self.round <= self.length { 1.0 } else { self.fallen() }
     }

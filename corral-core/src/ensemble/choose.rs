@@ -211,7 +211,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         Ok(())
     }
 
-    /// Has a base without a likelihood draw, before anybody knows who is followed: given its draw it is a base that
+    /// Has a base without a likelihood draw, before it is known which base is followed: given its draw it is a base that
     /// proposes that decision for sure. The memo of the draw where it is the decision that was made.
     fn draws_the_same(
         &mut self,
@@ -337,7 +337,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
     }
 
-    /// Benches a base for a fault of its own; an error that is the caller's ends the round instead, and benches nobody.
+    /// Benches a base for a fault of its own; an error that is the caller's ends the round instead, and benches no base.
     fn fault(&mut self, base: usize, during: Duty, error: BaseError) -> Result<(), EnsembleError> {
         if error.is_the_callers() {
             return Err(EnsembleError::Context(error));

@@ -2,7 +2,7 @@
 
 use crate::{BaseError, MasterError, ParamError, ScaleError, SnapshotError, Ticket};
 
-/// Why an ensemble could not do what it was asked. Nothing changed then, and nobody was benched for it.
+/// Why an ensemble could not do what it was asked. Nothing changed then, and no base was benched for it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnsembleError {

@@ -1,5 +1,5 @@
 //! A guard for bands without contexts that learn from everybody: copies of one greedy learner would all lock on the same
-//! wrong arm, and nobody would ever look at another.
+//! wrong arm, and no base would ever look at another.
 //!
 //! With N_b the times that arm b was played, S = sum_s (1 - Q_s(a_s)) what the band explored by itself in t rounds, and
 //! g = (ln t)^2/2: where S < min(K g, t/2), the arm with the fewest plays is played, of those with N_b < g that may yet be

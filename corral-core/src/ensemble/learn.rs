@@ -118,7 +118,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 self.orders.extend_from_slice(orders);
                 Ok(true)
             }
-            // A weight of before the master started over, beyond the ranges that it has now.
+            // A weight from before the master started over, beyond the ranges that it has now.
             Err(MasterError::Weight { .. }) if trace.era != self.now.era => Ok(false),
             Err(error) => Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! Bases that come and go while the ensemble runs. Nobody else forgets anything, and tickets that are out can still be learned.
+//! Bases that come and go while the ensemble runs. The other bases forget nothing, and tickets that are out can still be learned.
 
 use super::{Ensemble, EnsembleError, Seat};
 use crate::master::check_share;
@@ -100,7 +100,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// place first): it is followed with probability `share`, the others as after [`add`](Ensemble::add).
     ///
     /// # Errors
-    /// No such base, it is not out, the share is not in (0, 1), or the master takes nobody back.
+    /// No such base, it is not out, the share is not in (0, 1), or the master takes no base back.
     pub fn reinstate(&mut self, base: usize, share: f64) -> Result<(), EnsembleError> {
         self.place(base)?;
         self.orders.clear();

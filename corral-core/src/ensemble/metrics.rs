@@ -132,7 +132,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
     }
 
-    /// What the ensemble is and has done, for people: the choices of its preset, a line for each base, and who was benched
+    /// What the ensemble is and has done, for people: the choices of its preset, a line for each base, and which were benched
     /// and why.
     pub fn report(&mut self) -> String {
         let Metrics { rounds, learned, open, refused, clipped, bases, .. } = self.metrics();

@@ -52,7 +52,7 @@ pub struct Outcome {
 /// Less than this is no probability: nothing can be divided by it that a master takes as a weight.
 const LEAST: f64 = 1.0 / LARGEST_WEIGHT;
 
-/// Proposals kept for their room: more than this many tickets that are learned at once are dropped.
+/// Proposals kept for their memory: more than this many tickets that are learned at once are dropped.
 const SPARE: usize = 64;
 
 /// A master over bases: [`choose`](Ensemble::choose) a decision, and [`learn`](Ensemble::learn) its loss when it is
@@ -205,7 +205,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// A base that fails is benched, and another stands in with the probability that it is then drawn with.
     ///
     /// # Errors
-    /// A context that the ensemble was not built for: nothing changed, and nobody is benched. No base is left.
+    /// A context that the ensemble was not built for: nothing changed, and no base is benched. No base is left.
     pub fn choose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Ticket<D>, EnsembleError> {
         if let Some(world) = &self.world {
             world.check(x)?;
@@ -409,7 +409,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ) -> Option<T> {
         match call(self) {
             Ok(answer) => Some(answer),
-            // Nobody is benched for an interrupt.
+            // No base is benched for an interrupt.
             Err(BaseError::Caller(_)) => None,
             Err(error) => {
                 self.bench(base, during, &error);
@@ -454,7 +454,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 }
 
 impl<X: ?Sized, D: Decision> Ensemble<X, D, Practical> {
-    /// The band for practice, in one line: no horizon, no tuning. What it chose is in its [`report`](Ensemble::report). Say what
+    /// The practical preset, in one line: no horizon, no tuning. What it chose is in its [`report`](Ensemble::report). Say what
     /// it is built for by [`with_setup`](Ensemble::with_setup), and give bases names by [`with_names`](Ensemble::with_names).
     ///
     /// # Errors

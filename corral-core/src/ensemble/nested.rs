@@ -134,7 +134,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> BaseExtra<X, D> for Ense
 }
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
-    /// Serves a round, with its trace in the room for it.
+    /// Serves a round, with its trace in the buffer for it.
     fn traced(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<D>, EnsembleError> {
         let mut trace = std::mem::take(&mut self.trace);
         let made = self.serve(x, rng, &mut trace, false);
@@ -171,7 +171,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         })
     }
 
-    /// Learns from a decision that nobody here can have proposed: those that learn from others do.
+    /// Learns from a decision that no base here can have proposed: those that learn from others do.
     fn overhear(&mut self, x: &X, mut made: Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         let Some(loss) = feedback.observed() else {
             // Nothing was seen of it, and so nothing is learned.

@@ -1,4 +1,4 @@
-//! How an ensemble is put together: who is credited, and what the bases learn.
+//! How an ensemble is put together: which bases are credited, and what the bases learn.
 
 use std::fmt;
 
@@ -61,7 +61,7 @@ pub struct EnsembleParams {
     /// Weights above this are cut to it before bases learn: their estimates are then too small where the weight was
     /// larger, a bias that is paid for less variance.
     pub cut: Option<f64>,
-    /// Whether arms that nobody looks at are played now and then, in worlds without contexts and under likelihood credit:
+    /// Whether arms that no base looks at are played now and then, in worlds without contexts and under likelihood credit:
     /// against copies of one greedy learner that all lock on the same wrong arm.
     pub guard: bool,
     /// Where losses lie; outside [0, 1] the master and the bases must be built for it too.
@@ -87,8 +87,8 @@ pub struct EnsembleParams {
 impl EnsembleParams {
     /// What we recommend to somebody who wants low loss and knows nothing else, for decisions of this kind: credit by
     /// likelihood (arms; points never coincide, and their chosen base is credited), every base sees every round, weights of
-    /// those that cannot learn from others are cut at 1, nobody is told a horizon, and arms that nobody looks at are played
-    /// now and then. Outside the theorem: where losses answer to what is played, take the default.
+    /// those that cannot learn from others are cut at 1, no base is given a horizon, and arms that no base looks at are played
+    /// now and then. Outside the theorem: where losses react to the choices, take the default.
     pub fn practical(kind: Kind) -> Self {
         let credit = if kind == Kind::Points { Crediting::Chosen } else { Crediting::Likelihood };
         Self { credit, feed: Feed::Everyone, cut: Some(1.0), guard: true, ..Self::default() }

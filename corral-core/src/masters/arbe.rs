@@ -19,7 +19,7 @@
 //! bound holds under its share of the rounds; where losses are stochastic, about M ln^2 T/gap more once the gap is seen.
 //! **Experimental**: from memory; the paper's text could not be had. c, the logarithm, the factors 2, 8 and 1/2 of the
 //! second phase are ours. The paper finds a gap between single policies; here a base stands for a policy, because a
-//! master does not see what a base plays. Nobody is started over when others are dropped.
+//! master does not see what a base plays. No base is started over when others are dropped.
 
 use super::prelude::*;
 
@@ -104,7 +104,7 @@ impl ArbeRule {
     /// How many are dropped after the test.
     fn test(&self, roster: &Roster) -> usize {
         let mut best = f64::NEG_INFINITY;
-        // From the last to the first: who is broken by one behind takes all before along.
+        // From the last to the first: a base that is broken by one behind takes all before along.
         for i in self.left(roster).rev() {
             let width = self.width(roster, i);
             let bound = self.scale * self.rates[i] * self.spreads[i].sqrt();
@@ -207,7 +207,7 @@ impl Rule for ArbeRule {
 
     fn retired(&mut self, base: usize, roster: &Roster) {
         self.widened.clear();
-        // Where nobody is left of those that keep their bounds, everybody has another chance.
+        // Where no base is left that keeps its bound, all have another chance.
         if self.left(roster).next().is_none() {
             self.dropped = 0;
         }

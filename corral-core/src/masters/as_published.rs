@@ -135,7 +135,7 @@ impl AsPublishedRule {
         }
         let least = self.next.iter().copied().fold(0.0, f64::min);
         if least < 0.0 {
-            // Shifted until nobody is negative.
+            // Shifted until none is negative.
             let total: f64 = roster.iter().map(|i| self.next[i] / -least + 1.0).sum();
             for i in roster.iter() {
                 self.next[i] = (self.next[i] / -least + 1.0) / total;

@@ -51,7 +51,7 @@ impl ClippedRule {
         let Self { barrier, floor, next, .. } = self;
         let ceiling = 1.0 / *floor;
         let (w, rates) = (barrier.inverse(), barrier.rates());
-        // Nobody's 1/p is beyond the ceiling when all have moved by this.
+        // No 1/p is beyond the ceiling when all have moved by this.
         let far = w.iter().zip(rates).filter(|(w, _)| w.is_finite());
         let (mut low, mut high) = (0.0, far.map(|(w, e)| (ceiling - w).max(0.0) / e).fold(0.0, f64::max));
         let p = |move_by: f64, i: usize| {

@@ -50,7 +50,7 @@ pub struct HedgedRule {
     widened: Vec<usize>,
 }
 
-/// Ranges do not grow beyond this: nobody with such a probability is ever drawn.
+/// Ranges do not grow beyond this: no base with such a probability is ever drawn.
 const LARGEST_RANGE: f64 = (1u64 << 60) as f64;
 
 impl Rule for HedgedRule {

@@ -1,4 +1,4 @@
-//! Corral for practice: the log barrier without a horizon, nobody restarted.
+//! The practical preset: the log barrier without a horizon, no base restarted.
 //!
 //! Follow the regularised leader with W_i = 1/p_i, estimates l_i = (f - m) w_i around the running mean m of the
 //! last losses (any m that is known before the round leaves them unbiased up to a number that all share), mbar the mean of
@@ -16,7 +16,7 @@
 //!
 //! It is the step of Algorithm 2 with one rate for all, whose fall is part of the step (docs/practical.md has where the
 //! constants come from and what was measured). No theorem: it is meant for likelihood credit and feed `everyone`, and for
-//! losses that do not answer to what is played. Where they do, take the paper's preset.
+//! losses that do not react to the choices. Where they do, take the paper's preset.
 
 use super::prelude::*;
 use crate::omd::{OmdParams, settle};
@@ -53,7 +53,7 @@ crate::params! {
     }
 }
 
-/// Corral for practice.
+/// The practical preset of Corral.
 pub type Practical = Ruled<PracticalRule>;
 
 /// The rule of [`Practical`].
@@ -62,7 +62,7 @@ pub struct PracticalRule {
     params: PracticalParams,
     /// The largest weight that losses carry from outside.
     outer: f64,
-    /// W_i = 1/p_i; infinite for who was retired.
+    /// W_i = 1/p_i; infinite for retired bases.
     inverse: Vec<f64>,
     /// Q_t
     spread: f64,

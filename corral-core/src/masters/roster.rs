@@ -1,4 +1,4 @@
-//! Who is still in the band, and the checks that every master makes before it learns.
+//! The bases that are still in the band, and the checks that every master makes before it learns.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::{Credit, LossDomain, MasterError, SnapshotError};
 /// Weights beyond this are refused: sums of their squares would leave the range of f64.
 pub(crate) const LARGEST_WEIGHT: f64 = 1e100;
 
-/// Who is still in the band.
+/// The bases that are still in the band.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Roster {
     present: Vec<bool>,

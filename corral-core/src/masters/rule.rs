@@ -48,7 +48,7 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
 
     /// A base joins those of `roster` with probability `share`, behind them or in the place that it had: they keep their
     /// ratios, before any mixing. `fresh` is a new rule over them all, with the constants of so many. `false`: the rule
-    /// takes nobody in while it runs, and changed nothing.
+    /// takes no base in while it runs, and changed nothing.
     fn admitted(&mut self, _base: usize, _share: f64, _roster: &Roster, _fresh: Self) -> bool {
         false
     }
@@ -85,7 +85,7 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
         &[]
     }
 
-    /// Makes the room to work in that is no part of the state: called after a snapshot was read.
+    /// Makes the buffers to work in that is no part of the state: called after a snapshot was read.
     fn make_room(&mut self) {}
 
     /// What follows from the parameters, and holds in every round: a snapshot has the same.
@@ -105,9 +105,9 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
 pub struct Credited<'a> {
     /// The loss.
     pub loss: f64,
-    /// Who is credited with which weight.
+    /// Which bases are credited, with which weights.
     pub credit: Credit<'a>,
-    /// Who is still in the band.
+    /// The bases that are still in the band.
     pub roster: &'a Roster,
     /// The distribution in force now, which under delay is not that of the decision.
     pub current: &'a [f64],
@@ -166,7 +166,7 @@ impl<R: Rule> Ruled<R> {
         let roster = Roster::new(setup.bases);
         let mut probabilities = vec![0.0; setup.bases];
         rule.distribute(&roster, &mut probabilities);
-        // What it does later is claimed of nobody's budget.
+        // What it does later is claimed of no budget.
         let setup = MasterSetup { budget: Budget::default(), ..setup.clone() };
         // No more than all can be told to widen at once, and few are.
         let orders = Vec::with_capacity(setup.bases.min(64));
@@ -183,7 +183,7 @@ impl<R: Rule> Ruled<R> {
         &self.now.rule
     }
 
-    /// Who is left.
+    /// The bases that are left.
     pub fn roster(&self) -> &Roster {
         &self.now.roster
     }

@@ -161,7 +161,7 @@ impl TrimRule {
         let ceiling = 1.0 / self.floor(roster);
         // What is kept is 1/p: the floor is what 1/p gives back.
         let floor = 1.0 / ceiling;
-        // Who is not there counts as the floor in the sum below.
+        // A retired base counts as the floor in the sum below.
         let missing = (roster.bases() - roster.left()) as f64 * floor;
         let Self { inverse, fresh, estimates, next, shown, .. } = self;
         let (w, start, centre) = if restart {
@@ -270,7 +270,7 @@ impl Rule for TrimRule {
         if !seen {
             return Ok(());
         }
-        // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2;  p is 0 for who is not there
+        // c = sum p^2 l/sum p^2;  q = sum p_i^2 (l_i - c)^2;  p is 0 for retired bases
         let (plain, estimates) = (&self.plain, &self.estimates);
         let [bottom, top] = lanes::sums(plain, estimates, |p, l| [p * p, p * p * l]);
         let centre = top / bottom;

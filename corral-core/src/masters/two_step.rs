@@ -13,7 +13,7 @@
 //! round.
 //!
 //! Feed: raw. The loss of a pair is counted as f; twice as much is the unit of the rate. Credit to several bases does not
-//! say who is followed: it is learned at once, as a pair of its own. What comes late, of another base than the one
+//! say which base is followed: it is learned at once, as a pair of its own. What comes late, of another base than the one
 //! whose second step is due or with the weight of a first step, is checked and dropped: pairs need losses without delay. **Experimental**: from memory.
 
 use super::{Listed, MasterSetup, Roster};
@@ -94,7 +94,7 @@ impl TwoStep {
     }
 }
 
-/// The base and weight of credit that is for one base; `None` where it is for several or nobody.
+/// The base and weight of credit that is for one base; `None` where it is for several or none.
 fn alone(credit: Credit<'_>) -> Option<(usize, f64)> {
     match credit {
         Credit::Chosen { base, weight } => Some((base, weight)).filter(|(_, weight)| *weight > 0.0),

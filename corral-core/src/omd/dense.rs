@@ -26,7 +26,7 @@ pub struct LogBarrier {
     bend: f64,
     /// sum p - 1
     residual: f64,
-    /// Room for what an evaluation leaves behind, and for the w of before a search.
+    /// Buffers for what an evaluation leaves behind, and for the w before a search.
     pub(super) q: Vec<Block>,
     z: Vec<Block>,
     pub(super) backup: Vec<Block>,

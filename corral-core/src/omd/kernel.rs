@@ -65,7 +65,7 @@ pub(crate) trait Target {
     fn made(&mut self, _: OmdInfo) {}
 }
 
-/// Nobody.
+/// Discards its input.
 impl Sink for () {
     #[inline(always)]
     fn take(&mut self, _: usize, _: &Block) {}

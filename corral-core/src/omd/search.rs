@@ -47,7 +47,7 @@ impl LogBarrier {
             .inspect_err(|_| self.inverse.copy_from_slice(&self.backup))
     }
 
-    /// Losses count from `frame`: w + eta (l - frame), from the w of before the step.
+    /// Losses count from `frame`: w + eta (l - frame), from the w before the step.
     fn count_from(&mut self, frame: Wide, loss: impl Fn(usize) -> f64) {
         let (rates, before) = (self.rates.as_flattened(), self.backup.as_flattened());
         for (i, w) in self.inverse.as_flattened_mut()[..self.size].iter_mut().enumerate() {

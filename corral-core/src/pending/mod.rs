@@ -312,7 +312,7 @@ impl<X, D: Clone + PartialEq> Pending<X, D> {
     /// waiting.
     ///
     /// # Errors
-    /// An id that does not wait, a journal that could not be written, or what the ensemble says: a loss that is none, a
+    /// An id that does not wait, a journal that could not be written, or what the ensemble says: an invalid loss, a
     /// ticket of another ensemble.
     pub fn reward<M: Master>(
         &mut self,

@@ -13,7 +13,7 @@ use crate::{Memo, Proposal};
 /// waits for the loss; not `Clone`, because a loss is learned once. Feedback may come late and out of order.
 ///
 /// What it says can be read and not written: `ticket.decision` is what to play. A ticket that leaves the process is opaque
-/// bytes under a seal, so that one that was changed on its way is refused whole and nobody is benched for it. Whoever does
+/// bytes under a seal, so that one that was changed on its way is refused whole and no base is benched for it. Whoever does
 /// not know the [secret](crate::EnsembleParams::secret) of the ensemble cannot make one.
 ///
 /// ```
@@ -117,7 +117,7 @@ impl<D> Ticket<D> {
         (&mut self.made, &mut self.trace)
     }
 
-    /// The proposal, whose room is used again.
+    /// The proposal, whose memory is used again.
     pub(crate) fn into_proposal(self) -> Proposal<D> {
         self.made
     }
@@ -254,7 +254,7 @@ impl Trace {
             return Err("it has shares of bases that do not exist");
         }
         if !weight(self.weight) || !self.shares.iter().all(|s| weight(s.weight)) {
-            return Err("its weights are none");
+            return Err("a weight is negative or not finite");
         }
         Ok(())
     }

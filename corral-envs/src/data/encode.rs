@@ -374,7 +374,7 @@ fn drops(dropping: &[usize], row: &Row, strict: bool) -> bool {
     dropping.iter().any(|c| row.cells.get(*c).is_some_and(|cell| missing(cell, strict)))
 }
 
-/// Refuses missing cells where nobody said what becomes of them.
+/// Refuses missing cells where it was not said what becomes of them.
 fn refuse_missing(
     path: &Path,
     names: &[String],

@@ -129,7 +129,7 @@ impl Source {
     }
 }
 
-/// One row; its room is used again.
+/// One row; its memory is used again.
 #[derive(Default)]
 pub struct Row {
     /// Cells, where the format has columns.

@@ -233,7 +233,7 @@ impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X,
     }
 }
 
-/// Keeps `decision`, in the room of the one before.
+/// Keeps `decision`, in the memory of the one before.
 fn remember<D: Decision>(slot: &mut Option<D>, decision: &D) {
     match slot {
         Some(kept) => kept.clone_from(decision),

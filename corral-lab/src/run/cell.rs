@@ -98,7 +98,7 @@ trait Plays<D> {
     fn band(&mut self) -> Option<&mut Band<D>>;
 }
 
-/// A base whose proposals use their room again.
+/// A base whose proposals use their memory again.
 struct Alone<'a, D> {
     base: &'a mut dyn Base<Context, D>,
     spare: Vec<Proposal<D>>,

@@ -7,7 +7,7 @@ use super::moments::{Grid, LANES, LIMIT, Moments, Octet, Sums, TERMS, evaluate, 
 const STAY: f64 = 0.9 * LIMIT;
 /// Who joins, and who remains when a cluster is trimmed, is nearer.
 const JOIN: f64 = 0.7 * LIMIT;
-/// The home of who was retired.
+/// The cluster of retired bases.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// What is kept of a cluster beside what an evaluation reads.
@@ -48,7 +48,7 @@ pub(super) struct Charge {
     pub rate: f64,
     /// a - A, with A the centre of its cluster.
     pub offset: f64,
-    /// The distance above which somebody wants to know; infinite where nobody does.
+    /// The distance above which a base is reported; infinite where none is.
     pub alarm: f64,
     /// Its cluster.
     pub home: u32,
@@ -87,7 +87,7 @@ impl Charges {
         self.all[i].home != NOWHERE
     }
 
-    /// The cluster of `i`, and d_i = a_i - L; infinite for who is not there.
+    /// The cluster of `i`, and d_i = a_i - L; infinite for retired bases.
     #[inline]
     pub fn distance(&self, i: usize) -> f64 {
         let Charge { home, offset, .. } = self.all[i];
@@ -197,7 +197,7 @@ impl Charges {
         }
     }
 
-    /// Shows everybody who is beyond the distance of its alarm, or so near that rounding decides.
+    /// Shows every base that is beyond the distance of its alarm, or so near that rounding decides.
     pub fn alarmed(&mut self, mut show: impl FnMut(usize)) {
         for c in 0..self.clusters.len() {
             let distance = self.octets[c / LANES].distance[c % LANES];

@@ -47,7 +47,7 @@ impl FlatBarrier {
         drawn
     }
 
-    /// The member at the fraction `u` of all who are there.
+    /// The member at the fraction `u` of all that are there.
     fn anybody(&self, u: f64) -> usize {
         let mut at = ((u * self.active as f64) as usize).min(self.active - 1);
         for cluster in &self.charges.clusters {

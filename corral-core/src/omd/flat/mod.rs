@@ -94,7 +94,7 @@ impl FlatBarrier {
         self.charges.all.is_empty()
     }
 
-    /// The probability p_i; 0 for who is not there.
+    /// The probability p_i; 0 for retired bases.
     #[inline]
     pub fn probability(&self, i: usize) -> f64 {
         if i < self.len() { 1.0 / self.inverse(i) } else { 0.0 }

@@ -76,7 +76,7 @@ impl Moments {
     }
 }
 
-/// What an evaluation reads of eight clusters. Who is not there is infinitely far away.
+/// What an evaluation reads of eight clusters. One that is not there is infinitely far away.
 #[derive(Debug, Clone)]
 pub(super) struct Octet {
     /// The centre A, and its distance A - L.

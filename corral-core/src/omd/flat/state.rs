@@ -14,12 +14,12 @@ pub(crate) struct FlatState {
     goal: f64,
     level: (f64, f64),
     sums: (f64, f64, f64),
-    /// a_i - A; 0 for who is not there.
+    /// a_i - A; 0 for retired bases.
     offset: Vec<f64>,
-    /// In their places; who is not there is without members.
+    /// In their places; a retired one is without members.
     #[serde(deserialize_with = "crate::snapshot::untrusted")]
     clusters: Vec<ClusterState>,
-    /// Empty where nobody is watched.
+    /// Empty where no base is watched.
     alarms: Vec<f64>,
 }
 
