@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-/// What bases that learn alike keep once: handed from base to base by [`Base::share`](crate::Base::share).
+/// What bases that learn alike keep once: handed from base to base by [`BaseExtra::share`](crate::BaseExtra::share).
 #[derive(Default)]
 pub struct Commons {
     kept: Vec<Box<dyn Any>>,

@@ -205,7 +205,7 @@ impl Corral {
     }
 
     /// The ranges rho_t, above which 1/pbar_t never is. (For a nested master the weights of feedback go up to
-    /// [`Master::range`], which has the outer range in it.)
+    /// [`Limits::range`](crate::Limits::range), which has the outer range in it.)
     pub fn ranges(&self) -> &[f64] {
         &self.ranges
     }

@@ -34,7 +34,7 @@ crate::params! {
         /// The observed loss with weight 1, where the credit rule gives a weight: for stochastic bases.
         Raw,
         /// As `Raw`, and every base that learns from others sees every round, whoever proposed: outside the theorem. Bases
-        /// that then have the same model of the loss keep it once ([`Base::share`](crate::Base::share)).
+        /// that then have the same model of the loss keep it once ([`BaseExtra::share`](crate::BaseExtra::share)).
         Everyone,
     }
 
