@@ -1,5 +1,7 @@
 //! A band: a master over bases, as Python calls it.
 
+mod play;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -24,12 +26,13 @@ use crate::convert;
 use crate::decision::Decision;
 use crate::errors::{Answer, Error};
 use crate::exit;
-use crate::inner::{Benched, Entered, Inner, here, warn};
+use crate::inner::{Benched, Entered, Inner, warn};
 use crate::label::Label;
 use crate::members::Members;
 use crate::plan::{Plan, Style};
-use crate::play;
+
 use crate::shelf::Shelf;
+use crate::thread::here;
 
 const NAME: &str = "corral band";
 const VERSION: u16 = 2;

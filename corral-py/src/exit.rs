@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::inner::here;
+use crate::thread::here;
 
 /// How long calls of bases are waited for. One that takes longer may still end in an abort.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -35,12 +35,6 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// A number that no other living thread has.
-pub fn here() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|own| std::ptr::from_ref(own).addr())
-}
-
 /// A base that plays no more, and why.
 #[pyclass(frozen, get_all, module = "corral")]
 pub struct Benched {

@@ -12,9 +12,9 @@ mod label;
 mod laws;
 mod members;
 mod plan;
-mod play;
 mod runs;
 mod shelf;
+mod thread;
 mod world;
 
 /// Bands of bandit algorithms under a master.

@@ -28,7 +28,8 @@ fn code(text: &str) -> String {
 fn names(code: &str) -> Vec<String> {
     let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let mut found = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
+    // What a macro names is named where it is used.
+    for (at, _) in code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with('$')) {
         let rest = &code[at + "crate::".len()..];
         let Some(list) = rest.strip_prefix('{') else {
             found.push(word(rest));
