@@ -220,14 +220,10 @@ impl Band {
             built.push(plan.join(&base?, None, None, &raised[raised.len() - 1], &shelf)?);
         }
         plan.budget = Budget::default();
-        let rng = match seed {
-            Some(seed) => stream(seed, "learner"),
-            None => {
-                let mut rng = Pcg64Dxsm::try_from_rng(&mut SysRng).map_err(Error::value)?;
-                plan.params.id = Some(rng.next_u64());
-                rng
-            }
-        };
+        // Bands that are built alike do not take each other's decisions.
+        let mut system = Pcg64Dxsm::try_from_rng(&mut SysRng).map_err(Error::value)?;
+        plan.params.id = Some(system.next_u64());
+        let rng = seed.map_or(system, |seed| stream(seed, "learner"));
         let members = plan.ensemble(built)?;
         // A base that does not pickle is told of when the band is saved.
         let _ = shared.callers();

@@ -52,10 +52,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         };
         let before = self.now.benched.len();
         if above > 0.0 {
-            if !trace.forced {
-                self.seats[chosen].tally.plays += 1;
-                self.seats[chosen].tally.losses += loss;
-            }
+            self.seats[chosen].tally.plays += 1;
+            self.seats[chosen].tally.losses += loss;
             if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
                 && let Some(arm) = world.index(&made.decision)
             {
