@@ -1,0 +1,47 @@
+//! The decision log: what was decided, with which probability, and what came of it.
+//!
+//! A log is text, one JSON object per line ([`Record`]). Every line ends with a value of a [`Chain`], by which a line that
+//! was removed, changed, doubled or reordered is found. [`Writer`] writes it, [`Reader`] reads it and counts what it cannot
+//! read. `docs/log-format.md` has every field.
+//!
+//! ```
+//! use corral_core::TicketId;
+//! use corral_log::{Decision, Given, Outcome, Played, Reader, Record, Start, Writer};
+//!
+//! let mut log = Vec::new();
+//! let mut writer = Writer::new(&mut log);
+//! let id = TicketId { band: 7, copy: 0, round: 0 };
+//! let names = |names: &[&str]| names.iter().map(|n| n.to_string()).collect();
+//! writer.write(&Record::Start(Start { bases: names(&["ucb1", "exp3"]), actions: names(&["a", "b"]), ..Start::new(7) }))?;
+//! let decision = Decision { propensity: Some(0.25), ..Decision::new(id, Played::Arm(1), 2) };
+//! writer.write(&Record::Decision(decision))?;
+//! writer.write(&Record::Outcome(Outcome { id, given: Given::reward(1.0) }))?;
+//!
+//! let mut reader = Reader::new(&log[..]).checked(0);
+//! while let Some(record) = reader.read()? {
+//!     if let Record::Outcome(outcome) = record {
+//!         assert_eq!((outcome.id, outcome.given.reward), (id, Some(1.0)));
+//!     }
+//! }
+//! assert_eq!((reader.lines(), reader.faults().count()), (3, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod chain;
+mod faults;
+mod id;
+mod read;
+mod record;
+mod write;
+
+pub use chain::{Broken, Chain};
+pub use faults::{Fault, FaultKind, Faults};
+pub use id::parse_id;
+pub use read::{ReadError, Reader};
+pub use record::{
+    Both, Change, Decision, Expire, Given, Member, Offered, Outcome, Played, Record, RecordError, Start,
+    VERSION,
+};
+pub use write::Writer;

@@ -1,0 +1,179 @@
+//! Reading a log.
+
+use std::io::{self, BufRead};
+
+use crate::{Chain, Fault, FaultKind, Faults, Record, RecordError};
+
+/// Reads the lines of a log. A line that cannot be read is counted, and the first of each kind is quoted; where it is
+/// [strict](Reader::strict), such a line is an error.
+#[derive(Debug)]
+pub struct Reader<R> {
+    from: R,
+    buffer: Vec<u8>,
+    lines: u64,
+    bytes: u64,
+    strict: bool,
+    checks: bool,
+    chain: Chain,
+    faults: Faults,
+}
+
+/// Why reading ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The bytes cannot be read.
+    #[error("the log cannot be read after line {line}")]
+    Io {
+        /// The last line that was read.
+        line: u64,
+        /// What the system says.
+        #[source]
+        why: io::Error,
+    },
+    /// A line has a fault, and the reader is strict.
+    #[error("{0}")]
+    Fault(Fault),
+}
+
+/// The longest line that is read: a line with a thousand actions and a hundred bases has about 2 MB.
+const LONGEST: usize = 64 << 20;
+
+impl<R: BufRead> Reader<R> {
+    /// A reader that counts faults and does not look at the chain.
+    pub fn new(from: R) -> Self {
+        Self {
+            from,
+            buffer: Vec::new(),
+            lines: 0,
+            bytes: 0,
+            strict: false,
+            checks: false,
+            chain: Chain::new(0),
+            faults: Faults::default(),
+        }
+    }
+
+    /// Makes every fault an error.
+    pub fn strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+
+    /// Checks the chain, with the secret that it was written with (0: none).
+    pub fn checked(self, secret: u64) -> Self {
+        Self { checks: true, chain: Chain::after(secret, self.chain.value()), ..self }
+    }
+
+    /// The next record that can be read; `None` at the end.
+    ///
+    /// # Errors
+    /// The bytes cannot be read, or a line has a fault and the reader is strict.
+    pub fn read(&mut self) -> Result<Option<Record>, ReadError> {
+        loop {
+            let Some(line) = self.line()? else { return Ok(None) };
+            match Record::read(line) {
+                Ok(record) => {
+                    self.follow(&record)?;
+                    return Ok(Some(record));
+                }
+                Err(error) => {
+                    // One fault a line: that it also breaks the chain is not said again.
+                    let _ = self.chain.check(&self.buffer);
+                    self.refuse(&error)?;
+                }
+            }
+        }
+    }
+
+    /// The next line without its line break; empty lines are passed over. A last line that was torn is a fault.
+    ///
+    /// # Errors
+    /// The bytes cannot be read, or the last line was torn and the reader is strict.
+    pub fn line(&mut self) -> Result<Option<&[u8]>, ReadError> {
+        loop {
+            self.buffer.clear();
+            let mut limited = io::Read::take(&mut self.from, LONGEST as u64);
+            let read = limited
+                .read_until(b'\n', &mut self.buffer)
+                .map_err(|why| ReadError::Io { line: self.lines, why })?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.lines += 1;
+            let whole = self.buffer.pop_if(|c| *c == b'\n').is_some();
+            self.buffer.pop_if(|c| *c == b'\r');
+            if !whole && (read == LONGEST || Record::read(&self.buffer).is_err()) {
+                let why =
+                    if read == LONGEST { "longer than any record" } else { "the log ends within this line" };
+                self.fault(FaultKind::Torn, &why)?;
+                if read < LONGEST {
+                    return Ok(None);
+                }
+                continue;
+            }
+            self.bytes += read as u64;
+            if !self.buffer.is_empty() {
+                break;
+            }
+        }
+        Ok(Some(&self.buffer))
+    }
+
+    /// Follows the chain through the line that was read last.
+    fn follow(&mut self, record: &Record) -> Result<(), ReadError> {
+        if !self.checks {
+            return Ok(());
+        }
+        // A log may continue another: the first line says after which value.
+        if let (Record::Start(start), 1) = (record, self.lines) {
+            self.chain = self.chain.at(start.first);
+        }
+        match self.chain.check(&self.buffer) {
+            Ok(()) => Ok(()),
+            Err(broken) => self.fault(FaultKind::Chain, &broken),
+        }
+    }
+
+    /// Counts the line that was read last as one that is not a record.
+    pub(crate) fn refuse(&mut self, error: &RecordError) -> Result<(), ReadError> {
+        let kind = match error {
+            RecordError::Version(_) => FaultKind::Version,
+            _ => FaultKind::Garbage,
+        };
+        self.fault(kind, error)
+    }
+
+    /// Counts a fault of the line that was read last.
+    ///
+    /// # Errors
+    /// The fault, where the reader is strict.
+    pub fn fault(&mut self, kind: FaultKind, why: &dyn std::fmt::Display) -> Result<(), ReadError> {
+        let fault = Fault::new(kind, self.lines, why, &self.buffer);
+        // A torn last line is what a crash leaves behind: whoever wrote it has not answered it.
+        if self.strict && kind != FaultKind::Torn {
+            return Err(ReadError::Fault(fault));
+        }
+        self.faults.add(fault);
+        Ok(())
+    }
+
+    /// How many lines were read.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// How many bytes the whole lines had that were read: a log with a torn last line is cut here before it goes on.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// What was wrong.
+    pub fn faults(&self) -> &Faults {
+        &self.faults
+    }
+
+    /// Where the chain is after the last line, if it was [checked](Reader::checked).
+    pub fn chain(&self) -> Chain {
+        self.chain
+    }
+}

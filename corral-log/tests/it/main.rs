@@ -1,0 +1,5 @@
+//! The tests of the decision log.
+
+mod chain;
+mod common;
+mod records;

@@ -1,0 +1,151 @@
+//! What is written is what is read.
+
+use corral_core::{Context, TicketId};
+use corral_log::{Chain, Decision, FaultKind, Given, Offered, Outcome, Played, ReadError, Reader, Record};
+use proptest::prelude::*;
+
+use crate::common::{every_kind, id, lines};
+
+fn read(text: &str) -> (Vec<Record>, Reader<&[u8]>) {
+    let mut reader = Reader::new(text.as_bytes()).checked(0);
+    let mut found = Vec::new();
+    while let Some(record) = reader.read().unwrap() {
+        found.push(record);
+    }
+    (found, reader)
+}
+
+#[test]
+fn every_kind_is_read_back() {
+    let records = every_kind();
+    let text = lines(&records, Chain::new(0)).concat();
+    let (found, reader) = read(&text);
+    assert_eq!(found, records);
+    assert_eq!((reader.faults().count(), reader.lines()), (0, records.len() as u64));
+}
+
+/// The format is a promise: other programs read it.
+#[test]
+fn lines_stay_as_they_are() {
+    let decision = Decision {
+        propensity: Some(0.25),
+        base: Some(0),
+        pbar: vec![0.5, 0.5],
+        q: vec![0.5, f64::NAN],
+        context: Some(Context::shared(vec![1.0, 0.5], 3)),
+        ..Decision::new(id(7), Played::Arm(1), 3)
+    };
+    let outcome = Outcome { id: id(7), given: Given::reward(1.0) };
+    let written = lines(&[Record::Decision(decision), Record::Outcome(outcome)], Chain::new(0));
+    assert_eq!(
+        written[0],
+        "{\"kind\":\"decision\",\"id\":\"fedcba9876543210-3-7\",\"action\":1,\"offered\":3,\"propensity\":0.25,\
+         \"base\":0,\"pbar\":[0.5,0.5],\"q\":[0.5,null],\"context\":{\"features\":[1.0,0.5],\"actions\":3,\"rows\":[],\
+         \"row_dim\":0,\"cell\":null},\"chain\":\"7399e05bf4719b18efdeb422b8c36b2d\"}\n"
+    );
+    assert_eq!(
+        written[1],
+        "{\"kind\":\"outcome\",\"id\":\"fedcba9876543210-3-7\",\"reward\":1.0,\"chain\":\"7593ca331f96a26a92e270a850ccd0f6\"}\n"
+    );
+}
+
+#[test]
+fn an_unknown_probability_is_null() {
+    let decision = Decision { q: vec![0.5, f64::NAN], ..Decision::new(id(1), Played::Arm(0), 2) };
+    let (found, _) = read(&lines(&[Record::Decision(decision)], Chain::new(0)).concat());
+    let Record::Decision(decision) = &found[0] else { panic!("{found:?}") };
+    assert!(decision.q[0] == 0.5 && decision.q[1].is_nan());
+}
+
+#[test]
+fn a_torn_last_line_is_dropped_and_said() {
+    let whole = lines(&every_kind(), Chain::new(0));
+    let text = whole.concat();
+    let before = text.len() - whole.last().unwrap().len();
+    // Its line break alone may be missing: then the line is whole.
+    for end in before + 1..text.len() - 1 {
+        let (found, reader) = read(&text[..end]);
+        assert_eq!(found.len(), whole.len() - 1, "cut at {end}");
+        assert_eq!((reader.faults().of(FaultKind::Torn), reader.faults().count()), (1, 1), "cut at {end}");
+        assert_eq!(reader.bytes(), before as u64);
+    }
+    let (found, reader) = read(text.trim_end());
+    assert_eq!((found.len(), reader.faults().count()), (whole.len(), 0));
+}
+
+#[test]
+fn what_cannot_be_read_is_counted_and_the_first_quoted() {
+    let mut text = lines(&every_kind(), Chain::new(0));
+    text.insert(1, "garbage \u{1b}[2J\n".into());
+    text.insert(3, "{\"kind\":\"wish\"}\n".into());
+    text.push("{\"kind\":\"start\",\"version\":2}\n".into());
+    text.push("{\"kind\":\"outcome\",\"id\":\"fedcba9876543210-3-7\",\"reward\":1,\"loss\":0}\n".into());
+    text.push("{\"kind\":\"outcome\",\"id\":\"7\",\"reward\":1}\n".into());
+    let text = text.concat();
+    let mut reader = Reader::new(text.as_bytes());
+    let mut records = 0;
+    while reader.read().unwrap().is_some() {
+        records += 1;
+    }
+    assert_eq!(records, every_kind().len());
+    assert_eq!(reader.faults().of(FaultKind::Garbage), 4);
+    assert_eq!(reader.faults().of(FaultKind::Version), 1);
+    let first = reader.faults().iter().next().unwrap().1.to_string();
+    assert_eq!(first, "line 2: not a record: expected value at line 1 column 1: garbage \\u{1b}[2J");
+
+    let mut strict = Reader::new(text.as_bytes()).strict(true);
+    assert!(strict.read().is_ok());
+    assert!(matches!(strict.read(), Err(ReadError::Fault(fault)) if fault.line == 2));
+}
+
+/// A change in the code that leaves a field out, or rounds a number, fails here.
+fn decisions() -> impl Strategy<Value = Decision> {
+    let number = || any::<f64>().prop_filter("finite", |v| v.is_finite());
+    let numbers = || prop::collection::vec(number(), 0..5);
+    let offered = prop_oneof![
+        any::<u32>().prop_map(Offered::First),
+        prop::collection::vec(any::<u32>(), 0..4).prop_map(Offered::These)
+    ];
+    let played = prop_oneof![any::<u32>().prop_map(Played::Arm), numbers().prop_map(Played::Point)];
+    let text = || prop::option::of(".*");
+    (
+        (any::<(u64, u32, u64)>(), played, offered, any::<(bool, bool)>(), prop::option::of(number())),
+        (numbers(), numbers(), numbers(), number(), prop::option::of(numbers())),
+        (text(), text(), text(), text(), prop::option::of(any::<u64>())),
+    )
+        .prop_map(|(head, numbers, texts)| {
+            let ((band, copy, round), action, offered, (exact, forced), propensity) = head;
+            let (pbar, q, full, keep, features) = numbers;
+            let (digest, unit, key, ticket, at) = texts;
+            Decision {
+                offered,
+                propensity,
+                exact,
+                forced,
+                pbar,
+                q,
+                full,
+                keep,
+                digest,
+                unit,
+                key,
+                ticket,
+                at,
+                context: features.map(|f| Context::shared(f, 2)),
+                ..Decision::new(TicketId { band, copy, round }, action, 0)
+            }
+        })
+}
+
+proptest! {
+    #[test]
+    fn any_decision_is_read_back_to_the_last_bit(decision in decisions(), reward in any::<f64>()) {
+        prop_assume!(reward.is_finite());
+        let both = corral_log::Both { decision: decision.clone(), given: Given::reward(reward) };
+        let records = [Record::Decision(decision), Record::Both(both)];
+        let text = lines(&records, Chain::new(0)).concat();
+        let (found, reader) = read(&text);
+        prop_assert_eq!(&found[..], &records[..]);
+        prop_assert_eq!(reader.faults().count(), 0);
+    }
+}
