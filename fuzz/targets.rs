@@ -11,7 +11,7 @@ use corral_core::{
     Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Decision, Ensemble, EnsembleParams,
     Feedback, Horizon, Learner, Master, Memo, Proposal, Set, Setup, Space, Ticket, snapshot,
 };
-use corral_envs::World;
+use corral_envs::AnyEnvironment;
 use corral_lab::run::{Plugins, check};
 use corral_lab::spec::Spec;
 use corral_lab::store;
@@ -190,7 +190,7 @@ pub fn data(bytes: &[u8]) {
     }
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
     let built = corral_envs::build_within(world, &params, 20, &mut rng, &Budget::of(MEMORY));
-    let Ok(World::Arms(mut world)) = built else { return };
+    let Ok(AnyEnvironment::Arms(mut world)) = built else { return };
     for round in 0..20 {
         if world.next(&mut rng).is_err() {
             return;

@@ -10,7 +10,7 @@
 //!
 //! Where one arm is better than all others by a gap it becomes the candidate, q_2 falls like 1/t, and the regret is that of log T rounds.
 //! A base with regret c sqrt(T) that is stable with alpha = 1/2 has c_1 = c^2: its own bound gives the constant (EXP3: 2 m ln m,
-//! m = K - 1). It is told no horizon, for nobody knows when an epoch ends: with a rate for all T rounds EXP3 would take sqrt(T) of them to find the
+//! m = K - 1). It is given no horizon, because the end of an epoch is not known in advance: with a rate for all T rounds EXP3 would take sqrt(T) of them to find the
 //! first candidate. It is told a range that is twice 1/q_2, and another one when q_2 has halved: what it does then is its own
 //! affair, as under Corral.
 //!
@@ -256,7 +256,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
                 && state.candidate < self.actions
                 && state.range >= 1.0
                 && numbers.iter().all(|x| (0.0..f64::INFINITY).contains(x)),
-            "an epoch that is none",
+            "an epoch that cannot be",
         )?;
         match (&mut self.base, base) {
             (Some(mine), Some(theirs)) => mine.load(&theirs)?,

@@ -5,26 +5,26 @@ use std::time::{Duration, Instant};
 
 use corral_core::Arm;
 use corral_core::registry::Kind;
-use corral_envs::{World, build, entries, example, induce};
+use corral_envs::{AnyEnvironment, build, entries, example, induce};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 
-fn world(name: &str, params: &str) -> World {
+fn world(name: &str, params: &str) -> AnyEnvironment {
     let params: toml::Table = params.parse().expect("the benchmark's own table");
     build(name, &params, 1_000_000, &mut Pcg64Dxsm::seed_from_u64(1))
         .expect("the benchmark's own environment")
 }
 
 /// One round that plays action 0 and looks at its mean loss, as the runner does.
-fn round(world: &mut World, rng: &mut Pcg64Dxsm) -> f64 {
+fn round(world: &mut AnyEnvironment, rng: &mut Pcg64Dxsm) -> f64 {
     match world {
-        World::Arms(env) => {
+        AnyEnvironment::Arms(env) => {
             env.next(rng).expect("a round");
             let mean = env.mean_loss(&Arm(0));
             env.play(&Arm(0)).expect("an arm").estimate() + mean
         }
-        World::Points(_) => 0.0,
+        AnyEnvironment::Points(_) => 0.0,
     }
 }
 
@@ -78,7 +78,7 @@ fn best(c: &mut Criterion) {
         let mut world = world("planted", &format!("policies = {policies}"));
         let mut rng = Pcg64Dxsm::seed_from_u64(2);
         (0..1000).for_each(|_| _ = round(&mut world, &mut rng));
-        let World::Arms(env) = &world else { continue };
+        let AnyEnvironment::Arms(env) = &world else { continue };
         group.bench_function(BenchmarkId::from_parameter(policies), |b| {
             b.iter(|| black_box(env.best_so_far()));
         });
@@ -124,8 +124,8 @@ fn csv_file(c: &mut Criterion) {
         }
         assert_eq!(cells, 10 * rows);
     };
-    let play = |world: &mut World| {
-        let World::Arms(env) = world else { return };
+    let play = |world: &mut AnyEnvironment| {
+        let AnyEnvironment::Arms(env) = world else { return };
         let mut rng = Pcg64Dxsm::seed_from_u64(1);
         for _ in 0..rows {
             env.next(&mut rng).expect("a row");

@@ -8,7 +8,7 @@ use corral_lab::report::heading;
 use corral_lab::report::stability as report;
 use corral_lab::run::{Plugins, Resources, RunError, check, run as drive};
 use corral_lab::spec::{SpecError, StabilityRow, StabilitySpec};
-use corral_lab::stability::{AtRange, Measured, Stability, World, kind_and_alpha};
+use corral_lab::stability::{AtRange, Family, Measured, Stability, kind_and_alpha};
 use corral_lab::store::{Shard, csv as csv_text, csv_cell, write_whole};
 use corral_lab::summary::number;
 use corral_lab::table::aligned;
@@ -73,7 +73,7 @@ fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Res
         kind_and_alpha(&row.base.recipe.name, plugins).map_err(|e| SpecError::at(&row.base.place, e))?;
     Ok(Stability {
         base: row.base.clone(),
-        world: World::of_kind(kind),
+        world: Family::of_kind(kind),
         claimed: row.alpha.or(alpha),
         rounds: ((spec.rounds as f64 * row.rounds_times) as u64).max(2),
         seeds: spec.seeds.saturating_mul(row.seeds_times),

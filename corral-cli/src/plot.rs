@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use corral_lab::chart::paper::{self, Fonts};
 use corral_lab::chart::svg::{self, Columns};
-use corral_lab::chart::{Chart, Palette, Scale, vega};
-use corral_lab::figures::{self, World};
+use corral_lab::chart::{AxisScale, Chart, Palette, vega};
+use corral_lab::figures::{self, Setting};
 use corral_lab::findings::Findings;
 use corral_lab::store;
 
@@ -39,8 +39,8 @@ pub struct PlotArgs {
     #[arg(long, value_parser = choice::<Columns>(), default_value = "one")]
     width: Columns,
     /// Scale of the axes of a chart of regret
-    #[arg(long, value_parser = choice::<Scale>(), default_value = "linear")]
-    scale: Scale,
+    #[arg(long, value_parser = choice::<AxisScale>(), default_value = "linear")]
+    scale: AxisScale,
     /// Text as text, its font embedded in a PDF; or drawn as outlines
     #[arg(long, value_parser = choice::<Fonts>(), default_value = "text")]
     fonts: Fonts,
@@ -136,7 +136,7 @@ fn in_world(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
     if !spec.rounds.contains(&rounds) {
         return Err(format!("{rounds} rounds were not run, but {:?}", spec.rounds));
     }
-    let mut worlds = World::all(found);
+    let mut worlds = Setting::all(found);
     worlds.retain(|w| w.environment == environment && w.rounds == rounds);
     let Some(mut world) = worlds.pop() else {
         return Err(format!("no cell of {environment} with {rounds} rounds has ended"));

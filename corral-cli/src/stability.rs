@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use clap::Args;
 use corral_bases::band::BaseRecipe;
 use corral_lab::spec::{BaseSpec, Place, value_of};
-use corral_lab::stability::{AtRange, Fit, Stability, UnderSchedule, World, kind_and_alpha};
+use corral_lab::stability::{AtRange, Family, Fit, Stability, UnderSchedule, kind_and_alpha};
 use corral_lab::store::csv;
 use corral_lab::summary::number;
 use corral_lab::table::aligned;
@@ -51,7 +51,7 @@ pub struct StabilityArgs {
 pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
     let plugins = args.plugins.load(args.quiet)?;
     let (kind, claimed) = kind_and_alpha(&args.base, &plugins).map_err(Failure::usage)?;
-    let world = World::of_kind(kind);
+    let world = Family::of_kind(kind);
     let what = Stability {
         base: BaseSpec {
             recipe: BaseRecipe { params: params(&args.set)?, ..BaseRecipe::named(&args.base) },
@@ -59,7 +59,7 @@ pub fn stability(args: StabilityArgs) -> Result<(), Failure> {
         },
         world,
         claimed,
-        rounds: args.rounds.unwrap_or(if world == World::Arms { 5_000 } else { 20_000 }),
+        rounds: args.rounds.unwrap_or(if world == Family::Arms { 5_000 } else { 20_000 }),
         seeds: args.seeds,
         ranges: args.ranges,
     };

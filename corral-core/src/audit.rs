@@ -112,7 +112,7 @@ impl Audit {
 
 /// A round as the auditor sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Round<'a> {
+pub struct AuditedRound<'a> {
     /// The estimated losses l_t.
     pub losses: Losses<'a>,
     /// p_{t+1}
@@ -212,7 +212,7 @@ impl Auditor {
     }
 
     /// Checks one round more.
-    pub fn observe(&mut self, round: &Round<'_>) {
+    pub fn observe(&mut self, round: &AuditedRound<'_>) {
         let m = self.p.len();
         self.rounds += 1;
         self.regained += std::mem::take(&mut self.regained_last);

@@ -34,7 +34,7 @@ impl Memo {
     /// Replaces the numbers, keeping the memory.
     #[inline]
     pub fn set(&mut self, numbers: &[f64]) {
-        // The usual memo is one number in the place of another: worth no call.
+        // The usual memo is one number in the place of another: avoids a call.
         if let ([number], [place]) = (numbers, &mut self.0[..]) {
             *place = *number;
         } else {

@@ -7,7 +7,7 @@ use crate::{Ensemble, EnsembleError, Feedback, Master, Metrics, Outcome, Refused
 /// A handle on an ensemble that many threads choose and learn with: cloned, sent and shared freely.
 ///
 /// An [`Ensemble`] is `Send` and not `Sync`: every round changes it. The handle puts it behind one lock, which a call holds
-/// while the ensemble decides or learns. So the cost is one lock a call (some tens of nanoseconds where nobody waits), and
+/// while the ensemble decides or learns. So the cost is one lock a call (some tens of nanoseconds without contention), and
 /// rounds go one after another: threads add no throughput to the ensemble itself, only to what is done around it. Where
 /// one ensemble is too slow, run copies that choose side by side ([`EnsembleParams::copy`](crate::EnsembleParams)) and one
 /// that learns the tickets of all.
@@ -99,7 +99,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Shared<X, D, M> {
         self.lock().metrics()
     }
 
-    /// Does `what` with the ensemble, while nobody else uses it: snapshots, bases that come and go.
+    /// Does `what` with the ensemble, with exclusive access: snapshots, bases that come and go.
     pub fn with<T>(&self, what: impl FnOnce(&mut Ensemble<X, D, M>) -> T) -> T {
         what(&mut self.lock())
     }

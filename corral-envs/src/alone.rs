@@ -31,7 +31,7 @@ impl Run {
 pub enum RunError {
     /// The world could not go on.
     #[error("round {round}: {why}")]
-    World {
+    AnyEnvironment {
         /// The round, from 0.
         round: u64,
         /// Why.
@@ -62,7 +62,7 @@ pub fn alone<X: ?Sized, D>(
     let mut run = Run::default();
     let mut range = 1.0;
     for round in 0..rounds {
-        let world_fails = |why| RunError::World { round, why };
+        let world_fails = |why| RunError::AnyEnvironment { round, why };
         let learner_fails = |why| RunError::Learner { round, why };
         if world.range() != range {
             range = world.range();

@@ -210,7 +210,7 @@ impl Late for ReorderedParams {
 }
 
 params! {
-    /// Parameters of the delay that is none, or for ever.
+    /// Parameters of no delay, or an endless one.
     pub struct LostParams {
         /// Probability that feedback never comes.
         probability: f64, Bounds::UNIT;

@@ -23,7 +23,7 @@ params! {
 }
 
 impl Builds for HardnessParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let (losses, which) = self.draw(ask.rng);
         ask.game(deterministic(losses.to_vec()).with_fact("environment", f64::from(which)))
     }

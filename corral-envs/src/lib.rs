@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use corral_core::Arm;
-//! use corral_envs::{World, build, induce};
+//! use corral_envs::{AnyEnvironment, build, induce};
 //! use rand::SeedableRng;
 //! use rand_pcg::Pcg64Dxsm;
 //!
@@ -10,7 +10,7 @@
 //! let mut rng = Pcg64Dxsm::seed_from_u64(1);
 //! let world = build("bernoulli", &"means = [0.9, 0.2]".parse()?, 1000, &mut rng)?;
 //! let world = induce(world, &"schedule = 'constant'\nrange = 8".parse()?, 1000)?;
-//! let World::Arms(mut world) = world else { return Ok(()) };
+//! let AnyEnvironment::Arms(mut world) = world else { return Ok(()) };
 //!
 //! let mut regret = 0.0;
 //! for _ in 0..1000 {
@@ -64,4 +64,4 @@ pub use induced::{Induced, induce};
 pub use registry::{REGISTRY, build, build_within, entries, example};
 pub use regret::{ArmSums, CellSums};
 pub use rescaled::Rescaled;
-pub use world::{Ask, Build, Make, World};
+pub use world::{AnyEnvironment, Ask, Build, Make};

@@ -14,4 +14,4 @@ pub(crate) use crate::bandit::{Game, Round, coin};
 pub(crate) use crate::draw::{Draw, Stream};
 pub(crate) use crate::environment::EnvError;
 pub(crate) use crate::regret::{ArmSums, CellSums};
-pub(crate) use crate::world::{Ask, Builds, World};
+pub(crate) use crate::world::{AnyEnvironment, Ask, Builds};

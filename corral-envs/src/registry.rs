@@ -10,7 +10,7 @@ use corral_core::{Rng, Scale};
 use serde::Deserialize;
 
 use crate::rescaled::Rescaled;
-use crate::world::{Ask, Build, WHAT, World};
+use crate::world::{AnyEnvironment, Ask, Build, WHAT};
 use crate::{arms, contextual, data, hardness, points};
 
 /// What can be built.
@@ -39,7 +39,12 @@ const RESCALE: &str = "rescale";
 ///
 /// # Errors
 /// An unknown name or key (with the nearest known ones), or a value that cannot be used.
-pub fn build(name: &str, params: &toml::Table, rounds: u64, rng: &mut dyn Rng) -> Result<World, BuildError> {
+pub fn build(
+    name: &str,
+    params: &toml::Table,
+    rounds: u64,
+    rng: &mut dyn Rng,
+) -> Result<AnyEnvironment, BuildError> {
     build_within(name, params, rounds, rng, &Budget::default())
 }
 
@@ -53,7 +58,7 @@ pub fn build_within(
     rounds: u64,
     rng: &mut dyn Rng,
     budget: &Budget,
-) -> Result<World, BuildError> {
+) -> Result<AnyEnvironment, BuildError> {
     let row = REGISTRY.find(name)?;
     let ask = Ask { name: row.entry.name, rounds, rng, budget: budget.clone() };
     let Some(range) = params.get(RESCALE) else { return (row.build.make)(params, ask) };
@@ -73,8 +78,12 @@ pub fn build_within(
         ))
     })?;
     Ok(match world {
-        World::Arms(world) => World::Arms(Box::new(Rescaled::new(world, scale).map_err(|e| refuse(&e))?)),
-        World::Points(world) => World::Points(Box::new(Rescaled::new(world, scale).map_err(|e| refuse(&e))?)),
+        AnyEnvironment::Arms(world) => {
+            AnyEnvironment::Arms(Box::new(Rescaled::new(world, scale).map_err(|e| refuse(&e))?))
+        }
+        AnyEnvironment::Points(world) => {
+            AnyEnvironment::Points(Box::new(Rescaled::new(world, scale).map_err(|e| refuse(&e))?))
+        }
     })
 }
 

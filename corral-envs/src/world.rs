@@ -12,14 +12,14 @@ use crate::{EnvError, Environment};
 pub(crate) const WHAT: &str = "environment";
 
 /// An environment of either kind of decision.
-pub enum World {
+pub enum AnyEnvironment {
     /// Decisions are arms (with or without contexts).
     Arms(Box<dyn Environment<Context, Arm>>),
     /// Decisions are points of R^d.
     Points(Box<dyn Environment<Context, Point>>),
 }
 
-impl World {
+impl AnyEnvironment {
     /// What a learner is told before the first round.
     pub fn setup(&self) -> Setup {
         match self {
@@ -37,9 +37,9 @@ impl World {
     }
 }
 
-impl std::fmt::Debug for World {
+impl std::fmt::Debug for AnyEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("World").field(&self.setup()).finish()
+        f.debug_tuple("AnyEnvironment").field(&self.setup()).finish()
     }
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for World {
 pub struct Build {
     /// A table of keys that builds it: see [`example`].
     pub(crate) example: &'static str,
-    pub(crate) make: fn(&toml::Table, Ask<'_>) -> Result<World, BuildError>,
+    pub(crate) make: fn(&toml::Table, Ask<'_>) -> Result<AnyEnvironment, BuildError>,
 }
 
 /// What a world is built for.
@@ -65,15 +65,15 @@ pub struct Ask<'a> {
 
 impl Ask<'_> {
     /// The world of a game.
-    pub fn game(&self, game: impl Game + 'static) -> Result<World, EnvError> {
-        Ok(World::Arms(Box::new(Bandit::new(game, self.rounds))))
+    pub fn game(&self, game: impl Game + 'static) -> Result<AnyEnvironment, EnvError> {
+        Ok(AnyEnvironment::Arms(Box::new(Bandit::new(game, self.rounds))))
     }
 }
 
 /// Parameters of an environment.
 pub(crate) trait Builds: Params {
     /// The world that they describe.
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError>;
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError>;
 }
 
 /// The row of the environment `name` with the parameters `P`, which `example` builds.
@@ -103,7 +103,7 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-fn make<P: Builds>(params: &toml::Table, ask: Ask<'_>) -> Result<World, BuildError> {
+fn make<P: Builds>(params: &toml::Table, ask: Ask<'_>) -> Result<AnyEnvironment, BuildError> {
     let name = ask.name;
     let params: P = read(WHAT, name, params.clone())?;
     params.build(ask).map_err(|e| BuildError::refused(WHAT, name, &e).about(e.key()))

@@ -1,6 +1,6 @@
 //! The charts of a run, made once for the report and for `corral plot`.
 
-use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
+use crate::chart::{Axis, AxisScale, Chart, Mark, Palette, Panel, Point, Series, Style};
 use crate::curves::{self, Curve};
 use crate::findings::Findings;
 use crate::ranks::Rank;
@@ -15,7 +15,7 @@ const PANELS: usize = 24;
 const BASES: usize = 7;
 
 /// One environment at one horizon, with what was run in it.
-pub struct World<'a> {
+pub struct Setting<'a> {
     /// The environment's label.
     pub environment: &'a str,
     /// The horizon.
@@ -26,7 +26,7 @@ pub struct World<'a> {
     pub rows: Vec<(&'a Row, Option<Curve>)>,
 }
 
-impl<'a> World<'a> {
+impl<'a> Setting<'a> {
     /// The worlds of a spec that have cells, in its order.
     pub fn all(found: &'a Findings) -> Vec<Self> {
         let mut worlds = Vec::new();
@@ -70,12 +70,12 @@ pub fn base_style(label: &str, palette: &mut Palette) -> Style {
     palette.style(&format!("base {label}"))
 }
 
-fn time(scale: Scale) -> Axis {
+fn time(scale: AxisScale) -> Axis {
     Axis::new("round t", scale)
 }
 
 /// Regret over time: lines of all learners, or a panel for each where they are many.
-pub fn regret(world: &World<'_>, scale: &Scale, palette: &mut Palette) -> Chart {
+pub fn regret(world: &Setting<'_>, scale: &AxisScale, palette: &mut Palette) -> Chart {
     let lines: Vec<(&Row, Vec<Point>)> = world
         .rows
         .iter()
@@ -86,7 +86,7 @@ pub fn regret(world: &World<'_>, scale: &Scale, palette: &mut Palette) -> Chart 
         })
         .collect();
     let (title, caption) = match scale {
-        Scale::Log => (
+        AxisScale::Log => (
             "Regret, both axes logarithmic",
             "A power of t is a straight line; the table has its fitted exponent.",
         ),
@@ -119,7 +119,7 @@ pub fn regret(world: &World<'_>, scale: &Scale, palette: &mut Palette) -> Chart 
 }
 
 /// The distribution that bases are drawn from, averaged over the traced seeds: a panel for each of `labels`.
-pub fn probabilities(world: &World<'_>, labels: &[&str], palette: &mut Palette) -> Chart {
+pub fn probabilities(world: &Setting<'_>, labels: &[&str], palette: &mut Palette) -> Chart {
     let x: Vec<f64> = checkpoints(world.rounds).iter().map(|t| *t as f64).collect();
     let traced: Vec<_> = labels
         .iter()
@@ -171,8 +171,8 @@ pub fn probabilities(world: &World<'_>, labels: &[&str], palette: &mut Palette) 
         })
         .collect();
     let caption = "The distribution that bases are drawn from, averaged over the traced seeds.";
-    let axis = Axis::new("probability of each base", Scale::Linear);
-    Chart::new("Probabilities", caption, time(Scale::Linear), axis, panels)
+    let axis = Axis::new("probability of each base", AxisScale::Linear);
+    Chart::new("Probabilities", caption, time(AxisScale::Linear), axis, panels)
 }
 
 fn mean_trace(bands: &[&BandRecord], of: impl Fn(&BandRecord) -> &Vec<Vec<f64>>) -> Vec<Vec<f64>> {
@@ -191,19 +191,19 @@ fn mean_trace(bands: &[&BandRecord], of: impl Fn(&BandRecord) -> &Vec<Vec<f64>>)
 }
 
 /// The learning rates of a band, in the first traced seed.
-pub fn rates(world: &World<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
+pub fn rates(world: &Setting<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
     let caption = "One seed. A dot marks a change of the base's range.";
     steps(world, label, |b| &b.rates, ("Learning rates", "learning rate eta", caption), palette)
 }
 
 /// The ranges of a band, in the first traced seed.
-pub fn ranges(world: &World<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
+pub fn ranges(world: &Setting<'_>, label: &str, palette: &mut Palette) -> Option<Chart> {
     let caption = "One seed: the largest weight promised to each base. A dot marks a change.";
     steps(world, label, |b| &b.ranges, ("Ranges", "range rho", caption), palette)
 }
 
 fn steps(
-    world: &World<'_>,
+    world: &Setting<'_>,
     label: &str,
     of: fn(&BandRecord) -> &Vec<Vec<f64>>,
     (title, axis, caption): (&str, &str, &str),
@@ -225,8 +225,8 @@ fn steps(
         })
         .collect();
     let (lo, hi) = trace.iter().flatten().fold((f64::INFINITY, 0.0f64), |(a, b), v| (a.min(*v), b.max(*v)));
-    let axis = Axis::new(axis, if hi >= 10.0 * lo { Scale::Log } else { Scale::Linear });
-    Some(Chart::new(title, caption, time(Scale::Linear), axis, vec![Panel::only(series)]))
+    let axis = Axis::new(axis, if hi >= 10.0 * lo { AxisScale::Log } else { AxisScale::Linear });
+    Some(Chart::new(title, caption, time(AxisScale::Linear), axis, vec![Panel::only(series)]))
 }
 
 /// The mean ranks of masters with their intervals, best on top.
@@ -238,6 +238,6 @@ pub fn ranks(ranks: &[Rank]) -> Option<Chart> {
     let series = Series { mark: Mark::Whisker, ..Series::line("mean rank", Style::Ink, points) };
     let caption =
         format!("Mean rank of the regret over {} worlds with its 95% interval; 1 is best.", first.worlds);
-    let (x, y) = (Axis::new("mean rank", Scale::Linear), Axis::new("master", Scale::Names(names)));
+    let (x, y) = (Axis::new("mean rank", AxisScale::Linear), Axis::new("master", AxisScale::Names(names)));
     Some(Chart::new("Masters by mean rank", &caption, x, y, vec![Panel::only(vec![series])]))
 }

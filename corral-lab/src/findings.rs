@@ -5,7 +5,7 @@ use crate::duels::{Duels, duels};
 use crate::ranks::{Rank, ranks};
 use crate::run::{CellRecord, Timings};
 use crate::spec::Spec;
-use crate::standing::{Place, Standing};
+use crate::standing::{AgainstBest, Standing};
 use crate::summary::{Gap, Row, gaps, rows};
 
 /// A spec, its cells, and what follows from them. What holds over several worlds is empty where the spec has too little to
@@ -47,7 +47,7 @@ impl Findings {
     }
 
     /// Where a learner stands in its world.
-    pub fn place(&self, row: &Row) -> Option<Place> {
+    pub fn place(&self, row: &Row) -> Option<AgainstBest> {
         let here = |s: &&Standing| s.rounds == row.rounds && s.environment == row.environment;
         self.standings.iter().find(here)?.place(&row.label)
     }

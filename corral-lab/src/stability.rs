@@ -37,7 +37,7 @@ pub struct Stability {
     /// The base.
     pub base: BaseSpec,
     /// The world, as a function of its gap.
-    pub world: World,
+    pub world: Family,
     /// The alpha that is claimed.
     pub claimed: Option<f64>,
     /// Rounds of a run.
@@ -51,7 +51,7 @@ pub struct Stability {
 /// A family of worlds with a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum World {
+pub enum Family {
     /// Five Bernoulli arms, the last one better by the gap.
     Arms,
     /// The tabular contextual instance of 64 policies.
@@ -60,7 +60,7 @@ pub enum World {
     Points,
 }
 
-impl World {
+impl Family {
     /// Which family a kind of base is measured on.
     pub fn of_kind(kind: Kind) -> Self {
         match kind {
@@ -366,7 +366,7 @@ mod tests {
 
     fn exp3(ranges: &[f64]) -> Stability {
         let base = BaseSpec::named("exp3", crate::spec::Place::Line(1));
-        let (world, claimed, ranges) = (World::Arms, Some(0.5), ranges.to_vec());
+        let (world, claimed, ranges) = (Family::Arms, Some(0.5), ranges.to_vec());
         Stability { base, world, claimed, rounds: 10_000, seeds: 4, ranges }
     }
 

@@ -50,7 +50,7 @@ pub struct Placed {
 
 /// Where a learner stands towards the best of its world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum AgainstBest {
     /// Better than every other, beyond chance.
     Best,
     /// Not distinguishable from the best, or the best of those.
@@ -59,7 +59,7 @@ pub enum Place {
     Behind,
 }
 
-impl Place {
+impl AgainstBest {
     /// As tables say it.
     pub fn word(self) -> &'static str {
         match self {
@@ -137,13 +137,13 @@ impl Standing {
     }
 
     /// The place of a learner; `None` where it was not compared.
-    pub fn place(&self, label: &str) -> Option<Place> {
+    pub fn place(&self, label: &str) -> Option<AgainstBest> {
         let at = self.learners.iter().position(|l| l.label == label)?;
         Some(match at {
-            0 if self.learners[1..].iter().all(|l| l.p < LEVEL) => Place::Best,
-            0 => Place::Tied,
-            _ if self.learners[at].p < LEVEL => Place::Behind,
-            _ => Place::Tied,
+            0 if self.learners[1..].iter().all(|l| l.p < LEVEL) => AgainstBest::Best,
+            0 => AgainstBest::Tied,
+            _ if self.learners[at].p < LEVEL => AgainstBest::Behind,
+            _ => AgainstBest::Tied,
         })
     }
 
@@ -334,7 +334,10 @@ mod tests {
         let far: Vec<f64> = (0..10).map(|s| 30.0 + f64::from(s % 4)).collect();
         let tie = standing(&[("far", &far), ("b", &b), ("a", &a)]);
         let places = ["a", "b", "far", "nobody"].map(|l| tie.place(l));
-        assert_eq!(places, [Some(Place::Tied), Some(Place::Tied), Some(Place::Behind), None]);
+        assert_eq!(
+            places,
+            [Some(AgainstBest::Tied), Some(AgainstBest::Tied), Some(AgainstBest::Behind), None]
+        );
         assert_eq!(tie.comparisons, 3);
         let words = tie.words();
         assert!(
@@ -344,14 +347,14 @@ mod tests {
         );
         assert!(words.ends_with("; far is worse by 20.40 (p < 0.001)."), "{words}");
         let clear = standing(&[("far", &far), ("a", &a)]);
-        assert_eq!(clear.place("a"), Some(Place::Best));
+        assert_eq!(clear.place("a"), Some(AgainstBest::Best));
         assert!(
             clear.words().contains("a is best, regret 10.90; far is worse by 20.40"),
             "{}",
             clear.words()
         );
         let one = standing(&[("a", &[1.0]), ("b", &[2.0])]);
-        assert_eq!(one.place("a"), Some(Place::Tied));
+        assert_eq!(one.place("a"), Some(AgainstBest::Tied));
         assert!(one.words().contains("cannot be said of one seed"), "{}", one.words());
     }
 

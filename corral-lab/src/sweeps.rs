@@ -1,6 +1,6 @@
 //! Charts of regret against what a spec sweeps: horizons, and keys of learners and environments.
 
-use crate::chart::{Axis, Chart, Mark, Palette, Panel, Point, Scale, Series, Style};
+use crate::chart::{Axis, AxisScale, Chart, Mark, Palette, Panel, Point, Series, Style};
 use crate::figures::style_of;
 use crate::spec::{Level, Setting, Spec, distinct};
 use crate::summary::Row;
@@ -51,8 +51,8 @@ fn observation<'a>(spec: &'a Spec, row: &'a Row) -> Option<Observation<'a>> {
     Some(Observation { row, at })
 }
 
-fn names(values: &[Level]) -> Scale {
-    Scale::Names(values.iter().map(|v| v.text.clone()).collect())
+fn names(values: &[Level]) -> AxisScale {
+    AxisScale::Names(values.iter().map(|v| v.text.clone()).collect())
 }
 
 /// Regret against one key: a panel for each environment, a line for each learner that has it. Of the others those that
@@ -60,17 +60,17 @@ fn names(values: &[Level]) -> Scale {
 fn against(key: &str, values: &[Level], seen: &[Observation<'_>], palette: &mut Palette) -> Chart {
     let numbers: Option<Vec<f64>> = values.iter().map(|v| v.number).collect();
     let scale = match &numbers {
-        Some(x) if x[0] > 0.0 && x[x.len() - 1] >= 10.0 * x[0] => Scale::Log,
-        Some(_) => Scale::Linear,
+        Some(x) if x[0] > 0.0 && x[x.len() - 1] >= 10.0 * x[0] => AxisScale::Log,
+        Some(_) => AxisScale::Linear,
         None => names(values),
     };
     let place = |value: &Level| match (value.number, &scale) {
-        (Some(x), Scale::Linear | Scale::Log) => x,
+        (Some(x), AxisScale::Linear | AxisScale::Log) => x,
         _ => values.iter().position(|v| v == value).unwrap_or(0) as f64,
     };
     let ends = [place(&values[0]), place(&values[values.len() - 1])];
     // A power of the horizon is a straight line where both axes are logarithmic.
-    let log = key == ROUNDS && scale == Scale::Log && seen.iter().all(|o| o.row.regret.mean > 0.0);
+    let log = key == ROUNDS && scale == AxisScale::Log && seen.iter().all(|o| o.row.regret.mean > 0.0);
     let shown: Vec<&Observation<'_>> =
         seen.iter().filter(|o| o.at.value(key).is_some() || o.at.learner.swept.is_empty()).collect();
     let world = |o: &Observation<'_>| o.at.environment.without(&[key]);
@@ -105,7 +105,7 @@ fn against(key: &str, values: &[Level], seen: &[Observation<'_>], palette: &mut 
         one.name.clear();
     }
     let caption = "Mean over seeds at the end of each run; the band is its 95% interval.";
-    let axis = Axis::new("pseudo-regret", if log { Scale::Log } else { Scale::Linear });
+    let axis = Axis::new("pseudo-regret", if log { AxisScale::Log } else { AxisScale::Linear });
     Chart::new(&format!("Regret against {key}"), caption, Axis::new(key, scale), axis, panels)
 }
 

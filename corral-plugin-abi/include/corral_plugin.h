@@ -42,6 +42,9 @@ extern "C" {
 /* A number of rounds that is not known. */
 #define CORRAL_UNKNOWN UINT64_MAX
 
+/* An extension: its answer is not NULL where the base cannot be built without a number of rounds. */
+#define CORRAL_NEEDS_HORIZON UINT64_C(1)
+
 /* Sets of points. */
 #define CORRAL_SET_NONE UINT32_C(0)
 #define CORRAL_SET_BALL UINT32_C(1)

@@ -41,6 +41,9 @@ pub const CORRAL_NONE: i32 = 3;
 /// A number of rounds that is not known.
 pub const CORRAL_UNKNOWN: u64 = u64::MAX;
 
+/// An extension: its answer is not null where the base cannot be built without a number of rounds.
+pub const CORRAL_NEEDS_HORIZON: u64 = 1;
+
 /// Decisions are arms: there is no set.
 pub const CORRAL_SET_NONE: u32 = 0;
 /// The unit ball.

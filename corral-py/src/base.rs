@@ -80,7 +80,7 @@ fn describe(py: Python<'_>, error: &PyErr) -> String {
 
 /// What a base needs to know of its band.
 #[derive(Clone)]
-pub struct Place {
+pub struct BandInfo {
     /// The names of the actions; empty where they are numbered.
     pub names: Arc<[Arc<str>]>,
     pub raised: Raised,
@@ -89,7 +89,7 @@ pub struct Place {
 /// A base that is a Python object with `propose(x, u)` and `learn(x, action, loss, weight)`.
 pub struct PyBase {
     object: Py<PyAny>,
-    place: Place,
+    place: BandInfo,
     /// As it was when it joined, for orders to start over; none where it cannot be pickled.
     first: Option<Vec<u8>>,
     abilities: Abilities,
@@ -102,7 +102,7 @@ pub struct PyBase {
 impl PyBase {
     /// # Errors
     /// A method is missing.
-    pub fn new(object: &Bound<'_, PyAny>, place: Place) -> Answer<Self> {
+    pub fn new(object: &Bound<'_, PyAny>, place: BandInfo) -> Answer<Self> {
         let py = object.py();
         let has = |name: &str| object.getattr_opt(name).map(|found| found.is_some_and(|f| f.is_callable()));
         for (method, call) in [("propose", "propose(x, u)"), ("learn", "learn(x, action, loss, weight)")] {

@@ -100,7 +100,7 @@ impl From<EnsembleError> for Error {
             EnsembleError::NoneLeft { .. } | EnsembleError::Master(MasterError::Step { .. }) => {
                 Self::Failed(error.to_string())
             }
-            // The last base cannot go, a share is none, a master takes nobody: what the caller asked cannot be done.
+            // The last base cannot go, a share is invalid, a master takes no base: what the caller asked cannot be done.
             _ => Self::value(error),
         }
     }

@@ -5,7 +5,7 @@ use corral_core::{BaseError, Context, ContextShape, Decision, Setup, Space};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::base::{Place, PyBase, Raised, loads};
+use crate::base::{BandInfo, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error};
 
@@ -23,7 +23,7 @@ pub fn laws(
     seed: u64,
 ) -> Answer<Vec<(&'static str, Option<String>)>> {
     let (py, raised) = (base.py(), Raised::default());
-    let place = || Place { names: std::sync::Arc::new([]), raised: raised.clone() };
+    let place = || BandInfo { names: std::sync::Arc::new([]), raised: raised.clone() };
     let first = PyBase::new(base, place())?;
     let (widens, heeds) = first.heeds();
     let pickle = first.first();

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde::{Deserialize, Serialize};
 
-use crate::base::{Place, Proposed, PyBase, Raised, loads};
+use crate::base::{BandInfo, Proposed, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error};
 use crate::members::Members;
@@ -82,7 +82,7 @@ impl Plan {
             (Some(_), _) => return Err(Error::value("give preset or master, not both")),
             (None, "practical") => (MasterRecipe::default().name, toml::Table::new()),
             (None, "paper") => {
-                // Epochs that double, where nobody knows the horizon: the theorem's way.
+                // Epochs that double, where the horizon is not known: the theorem's way.
                 let restart = ("horizon".to_owned(), toml::Value::from("restart"));
                 ("corral".to_owned(), style.horizon.is_none().then_some(restart).into_iter().collect())
             }
@@ -153,8 +153,8 @@ impl Plan {
         std::iter::once(name.clone()).chain(numbered).find(|n| !taken(n)).unwrap_or(name)
     }
 
-    fn place(&self, raised: &Raised) -> Place {
-        Place { names: Arc::clone(&self.names), raised: raised.clone() }
+    fn place(&self, raised: &Raised) -> BandInfo {
+        BandInfo { names: Arc::clone(&self.names), raised: raised.clone() }
     }
 
     /// The master, without what `params` has of it.

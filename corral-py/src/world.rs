@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use corral_core::{Context, Set, Setup, Space};
-use corral_envs::{EnvError, Environment, World as Worlds};
+use corral_envs::{AnyEnvironment, EnvError, Environment};
 use corral_lab::streams::stream;
 use numpy::PyArray1;
 use pyo3::exceptions::PyStopIteration;
@@ -16,7 +16,7 @@ use crate::convert;
 use crate::errors::{Answer, Error};
 
 /// The environment that Python names.
-pub fn build(environment: &Bound<'_, PyAny>, rounds: u64, seed: u64) -> Answer<Worlds> {
+pub fn build(environment: &Bound<'_, PyAny>, rounds: u64, seed: u64) -> Answer<AnyEnvironment> {
     let (name, keys) = convert::named("environment", environment)?;
     Ok(corral_envs::build(&name, &keys, rounds, &mut stream(seed, "world"))?)
 }
@@ -45,7 +45,7 @@ pub struct World {
 }
 
 struct Inner {
-    world: Worlds,
+    world: AnyEnvironment,
     rng: Pcg64Dxsm,
     /// Whether a round has begun and nothing was played in it.
     open: bool,
@@ -54,8 +54,8 @@ struct Inner {
 macro_rules! worlds {
     ($worlds:expr, $own:ident => $answer:expr) => {
         match $worlds {
-            Worlds::Arms($own) => $answer,
-            Worlds::Points($own) => $answer,
+            AnyEnvironment::Arms($own) => $answer,
+            AnyEnvironment::Points($own) => $answer,
         }
     };
 }

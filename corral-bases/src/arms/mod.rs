@@ -4,7 +4,7 @@
 //! |---|---|
 //! | stochastic | [`Thompson`], [`KlUcb`], [`Moss`], [`Ucb1`], [`UcbV`] |
 //! | chosen by an adversary | [`Exp3`] |
-//! | either, nobody knows which | [`Tsallis`] |
+//! | either, unknown which | [`Tsallis`] |
 //! | any, as a yardstick | [`Random`], [`Fixed`] |
 //!
 //! A base is built from its parameters for a world, proposes, and learns what its proposal cost:

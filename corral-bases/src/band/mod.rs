@@ -46,6 +46,11 @@ pub trait Source {
     /// # Errors
     /// There is no such base, or it cannot be built.
     fn build(&self, base: &BaseRecipe, setup: &Setup) -> Result<Learner, BuildError>;
+
+    /// Whether the base of a recipe cannot be built without a known horizon.
+    fn needs_horizon(&self, _base: &BaseRecipe) -> bool {
+        false
+    }
 }
 
 /// There are no others.
@@ -182,7 +187,9 @@ impl<'a> Assembler<'a> {
     ) -> Result<Member<D>, BandError> {
         let told = master.tells(self.setup);
         let needed = match recipe {
-            Recipe::Base(BaseRecipe { name, params, .. }) => crate::needs_horizon(name, params, &told),
+            Recipe::Base(base) => {
+                crate::needs_horizon(&base.name, &base.params, &told) || self.others.needs_horizon(base)
+            }
             Recipe::Band(_) => false,
         };
         let setup = if needed { self.setup } else { &told };

@@ -141,7 +141,7 @@ impl Bistro {
     }
 
     /// q* at the site of the round, for the past and future at hand.
-    fn minimise(&mut self, site: usize, round: Round<'_>) -> Result {
+    fn minimise(&mut self, site: usize, round: Offer<'_>) -> Result {
         let k = self.actions();
         let BistroWork { size, future, oracle, shares, q, .. } = &mut self.work;
         let (shares, q) = (&mut shares[..round.offered], &mut q[..round.offered]);
@@ -223,7 +223,7 @@ impl PolicyRule for BistroParams {
         Ok(())
     }
 
-    fn propose(base: &mut Bistro, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
+    fn propose(base: &mut Bistro, round: Offer<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let stored = base.state.sites.len();
         let site = base.state.sites.enter(round.x)?;
         let drawn = base.hallucinate(rng).and_then(|()| base.minimise(site, round));
@@ -241,11 +241,11 @@ impl PolicyRule for BistroParams {
         Ok(Proposal::with_memo(Arm::at(arm), Memo::from(&[q[arm], uniform(rng)][..])))
     }
 
-    fn likelihood(_: &Bistro, _: Round<'_>, _: usize) -> Option<(f64, Memo)> {
+    fn likelihood(_: &Bistro, _: Offer<'_>, _: usize) -> Option<(f64, Memo)> {
         None
     }
 
-    fn learn(base: &mut Bistro, round: Round<'_>, played: Played<'_>) -> Result {
+    fn learn(base: &mut Bistro, round: Offer<'_>, played: Played<'_>) -> Result {
         let (k, size, estimate) = (base.actions(), base.work.size, played.feedback.estimate());
         if estimate > 0.0 {
             let coin = played.memo.get(1).filter(|u| (0.0..1.0).contains(u));
@@ -329,7 +329,7 @@ mod tests {
                 // A past and a future in halves of B, so that phi takes values inside (0, 1).
                 let block = base.work.future.block(&base.state.sites);
                 block.iter_mut().zip(&costs).for_each(|(to, c)| *to = 0.4 * b * f64::from(*c));
-                base.minimise(site, Round { x: &Context::tabular(cell, 3), offered: 3 }).unwrap();
+                base.minimise(site, Offer { x: &Context::tabular(cell, 3), offered: 3 }).unwrap();
                 prop_assert!((base.work.q.iter().sum::<f64>() - 1.0).abs() < 1e-12);
                 prop_assert!(base.work.q.iter().all(|q| *q >= 0.0));
                 // The oracle's minima by brute force.

@@ -136,7 +136,7 @@ impl PolicyRule for EpochGreedyParams {
         Ok(())
     }
 
-    fn propose(base: &mut EpochGreedy, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
+    fn propose(base: &mut EpochGreedy, round: Offer<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         // One draw whatever the phase, so that runs stay coupled.
         let (k, draw) = (round.offered, uniform(rng));
         if base.explores() {
@@ -147,7 +147,7 @@ impl PolicyRule for EpochGreedyParams {
         Ok(Proposal::with_memo(Arm::at(arm), memo(1.0, false)))
     }
 
-    fn likelihood(base: &EpochGreedy, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {
+    fn likelihood(base: &EpochGreedy, round: Offer<'_>, arm: usize) -> Option<(f64, Memo)> {
         let (k, explores) = (round.offered, base.explores());
         let q = match explores {
             true => f64::from(u8::from(arm < k)) / k as f64,
@@ -156,7 +156,7 @@ impl PolicyRule for EpochGreedyParams {
         Some((q, memo(q, explores)))
     }
 
-    fn learn(base: &mut EpochGreedy, round: Round<'_>, played: Played<'_>) -> Result {
+    fn learn(base: &mut EpochGreedy, round: Offer<'_>, played: Played<'_>) -> Result {
         let explored = played.memo.get(1) == Some(1.0);
         let late = base.rule.needs_horizon() && base.state.policy.is_some();
         if let Some(loss) = played.feedback.observed().filter(|_| explored && !late) {

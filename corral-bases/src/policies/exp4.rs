@@ -172,7 +172,7 @@ impl PolicyRule for Exp4Params {
         Ok(())
     }
 
-    fn propose(base: &mut Exp4, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
+    fn propose(base: &mut Exp4, round: Offer<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let row = base.work.actions_at(&base.class, round.x)?;
         sum_by_action(&base.state.weights, &base.work.actions[row], &mut base.work.sums);
         let (sums, missing) = base.work.sums.split_at_mut(round.offered);
@@ -183,7 +183,7 @@ impl PolicyRule for Exp4Params {
         Ok(Proposal::with_memo(Arm::at(arm), Memo::one(sums[arm] / total)))
     }
 
-    fn likelihood(base: &Exp4, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {
+    fn likelihood(base: &Exp4, round: Offer<'_>, arm: usize) -> Option<(f64, Memo)> {
         let (mut agreed, mut total) = (0.0, 0.0);
         for (policy, w) in base.work.policies.iter().zip(&base.state.weights) {
             total += w;
@@ -195,7 +195,7 @@ impl PolicyRule for Exp4Params {
         Some((q, Memo::one(q)))
     }
 
-    fn learn(base: &mut Exp4, round: Round<'_>, played: Played<'_>) -> Result {
+    fn learn(base: &mut Exp4, round: Offer<'_>, played: Played<'_>) -> Result {
         let estimate = played.feedback.estimate();
         if estimate > 0.0 {
             // e = s c/q_a; L_theta += e for every theta with theta(x) = a

@@ -14,14 +14,14 @@ use crate::prelude::*;
 
 /// What is seen in a round, and how many actions it offers: 0, 1, .. up to `offered`.
 #[derive(Debug, Clone, Copy)]
-pub struct Round<'a> {
+pub struct Offer<'a> {
     /// The context.
     pub x: &'a Context,
     /// How many actions are offered.
     pub offered: usize,
 }
 
-impl Round<'_> {
+impl Offer<'_> {
     /// What `policy` plays.
     #[inline]
     pub fn action(&self, policy: &Policy) -> Option<usize> {
@@ -84,22 +84,22 @@ pub trait PolicyRule: BaseParams + OverPolicies {
     ///
     /// # Errors
     /// The state cannot produce one.
-    fn propose(base: &mut PolicyBase<Self>, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>>;
+    fn propose(base: &mut PolicyBase<Self>, round: Offer<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>>;
 
     /// The probability of proposing `arm`, and the memo of that proposal.
-    fn likelihood(base: &PolicyBase<Self>, round: Round<'_>, arm: usize) -> Option<(f64, Memo)>;
+    fn likelihood(base: &PolicyBase<Self>, round: Offer<'_>, arm: usize) -> Option<(f64, Memo)>;
 
     /// Learns what the offered action `arm` cost; `memo` came with its proposal.
     ///
     /// # Errors
     /// The memo is not of this base.
-    fn learn(base: &mut PolicyBase<Self>, round: Round<'_>, played: Played<'_>) -> Result;
+    fn learn(base: &mut PolicyBase<Self>, round: Offer<'_>, played: Played<'_>) -> Result;
 
     /// A round goes by without it.
     ///
     /// # Errors
     /// The arithmetic failed.
-    fn pass(_base: &mut PolicyBase<Self>, _round: Round<'_>) -> Result {
+    fn pass(_base: &mut PolicyBase<Self>, _round: Offer<'_>) -> Result {
         Ok(())
     }
 
@@ -134,8 +134,8 @@ impl<R: PolicyRule> PolicyBase<R> {
         self.class.reads().actions
     }
 
-    fn round<'a>(&self, x: &'a Context) -> Result<Round<'a>> {
-        Ok(Round { x, offered: self.class.reads().check(x)? })
+    fn round<'a>(&self, x: &'a Context) -> Result<Offer<'a>> {
+        Ok(Offer { x, offered: self.class.reads().check(x)? })
     }
 
     fn tick(&mut self) -> Result {

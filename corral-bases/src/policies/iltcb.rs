@@ -105,7 +105,7 @@ impl Iltcb {
     }
 
     /// Adds a round to the history.
-    fn record(&mut self, round: Round<'_>, seen: Option<Seen>) -> Result {
+    fn record(&mut self, round: Offer<'_>, seen: Option<Seen>) -> Result {
         let (k, v, state) = (self.actions(), &mut self.work.estimates, &mut self.state);
         v.fill(0.0);
         state.estimator.add(round.x, seen, v)?;
@@ -153,7 +153,7 @@ impl Iltcb {
 
 impl IltcbState {
     /// Qtilde^mu(.|x) into `to`: the weight that is left over goes to the leader, and every action gets mu.
-    fn distribution_at(&self, round: Round<'_>, to: &mut [f64]) -> Result {
+    fn distribution_at(&self, round: Offer<'_>, to: &mut [f64]) -> Result {
         to.fill(0.0);
         let mut left = 1.0;
         for (policy, weight) in &self.support {
@@ -193,7 +193,7 @@ impl PolicyRule for IltcbParams {
         Ok(())
     }
 
-    fn propose(base: &mut Iltcb, round: Round<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
+    fn propose(base: &mut Iltcb, round: Offer<'_>, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let q = &mut base.work.probabilities[..round.offered];
         base.state.distribution_at(round, q)?;
         let arm = sample_index(q, q.iter().sum(), rng)
@@ -202,7 +202,7 @@ impl PolicyRule for IltcbParams {
     }
 
     /// As `distribution_at`, for one action.
-    fn likelihood(base: &Iltcb, round: Round<'_>, arm: usize) -> Option<(f64, Memo)> {
+    fn likelihood(base: &Iltcb, round: Offer<'_>, arm: usize) -> Option<(f64, Memo)> {
         let state = &base.state;
         let (mut agreed, mut left) = (0.0, 1.0);
         for (policy, weight) in &state.support {
@@ -215,7 +215,7 @@ impl PolicyRule for IltcbParams {
         Some((q, Memo::one(q)))
     }
 
-    fn learn(base: &mut Iltcb, round: Round<'_>, played: Played<'_>) -> Result {
+    fn learn(base: &mut Iltcb, round: Offer<'_>, played: Played<'_>) -> Result {
         // c'' = s c/Q(a)
         let Played { arm, feedback, .. } = played;
         let seen = |loss| -> Result<Seen> {
@@ -224,7 +224,7 @@ impl PolicyRule for IltcbParams {
         base.record(round, feedback.observed().map(seen).transpose()?)
     }
 
-    fn pass(base: &mut Iltcb, round: Round<'_>) -> Result {
+    fn pass(base: &mut Iltcb, round: Offer<'_>) -> Result {
         base.record(round, None)
     }
 

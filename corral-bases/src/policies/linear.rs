@@ -79,14 +79,14 @@ pub(crate) struct Regressions {
     each: Vec<Factored>,
     dense: bool,
     /// (row, 1)
-    room: Vec<f64>,
+    row: Vec<f64>,
 }
 
 impl Regressions {
     fn learn(&mut self, at: usize, row: &[f64], y: f64, weight: f64) {
-        self.room.clear();
-        self.room.extend(row.iter().chain(&[1.0]));
-        self.each[at].learn(&mut self.room, y, weight);
+        self.row.clear();
+        self.row.extend(row.iter().chain(&[1.0]));
+        self.each[at].learn(&mut self.row, y, weight);
     }
 }
 

@@ -60,7 +60,7 @@ pub use epoch_greedy::{EpochGreedy, EpochGreedyParams, EpochGreedyState, EpochGr
 pub use estimates::Estimates;
 pub use exp4::{Exp4, Exp4Params, Exp4State, Exp4Work};
 pub use finite::FiniteClass;
-pub use frame::{OverPolicies, PolicyBase, PolicyRule, Round};
+pub use frame::{Offer, OverPolicies, PolicyBase, PolicyRule};
 pub use iltcb::{Iltcb, IltcbParams, IltcbPreset, IltcbState, IltcbWork};
 pub use linear::{LinearClass, LinearParams};
 pub use op::OpInfo;

@@ -6,6 +6,6 @@ pub(super) use corral_core::policy::Policy;
 
 pub(super) use super::class::{Policies, PolicyClass};
 pub(super) use super::data::{Costs, Sites};
-pub(super) use super::frame::{PolicyBase, PolicyRule, Round, undefined};
+pub(super) use super::frame::{Offer, PolicyBase, PolicyRule, undefined};
 pub(super) use super::workspace::Workspace;
 pub(super) use crate::prelude::*;

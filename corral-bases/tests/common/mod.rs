@@ -9,7 +9,7 @@ use corral_core::{
     Arm, Base, Context, ContextSampler, Corral, Decision, Ensemble, Outcome, Point, Policy, Rng, Set, Setup,
     Space, Ticket, uniform,
 };
-use corral_envs::{World, alone, induce};
+use corral_envs::{AnyEnvironment, alone, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -148,7 +148,7 @@ impl Scene {
         if !self.around.is_empty() {
             world = induce(world, &self.around.parse().unwrap(), self.rounds).unwrap();
         }
-        let World::Arms(mut world) = world else { panic!("{self:?} has points") };
+        let AnyEnvironment::Arms(mut world) = world else { panic!("{self:?} has points") };
         let Ok(Learner::Arms(mut base)) = build(name, &params.parse().unwrap(), &world.setup()) else {
             panic!("{name} is not built for {self:?}");
         };

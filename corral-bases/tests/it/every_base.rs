@@ -65,7 +65,7 @@ fn every_base_keeps_the_contract() {
     }
 }
 
-/// Nobody has to build a base to find out: what the registry says is what building says.
+/// No base has to be built to find out: what the registry says is what building says.
 #[test]
 fn a_base_needs_a_horizon_exactly_when_it_is_not_built_without() {
     let keys_of = ["", "variant = \"first\""];

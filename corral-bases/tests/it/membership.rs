@@ -153,7 +153,7 @@ fn live(mut play: Play, changes: usize) {
 }
 
 #[test]
-fn a_snapshot_continues_bit_for_bit_and_nobody_healthy_is_benched() {
+fn a_snapshot_continues_bit_for_bit_and_no_healthy_base_is_benched() {
     let (seeds, changes) = if std::env::var_os("CORRAL_SLOW").is_some() { (100, 40) } else { (5, 10) };
     let mut runs = 0;
     for entry in masters::REGISTRY.entries() {

@@ -12,7 +12,7 @@ const ROUNDS: u64 = 700; // Past the 256 examples after which an inverse is comp
 const ACTIONS: usize = 3;
 const DIM: usize = 5;
 
-/// Eight of a kind or two of a kind, in two representations; some with nobody alike.
+/// Eight of a kind or two of a kind, in two representations; some unlike all others.
 const BAND: &[(&str, &str)] = &[
     ("greedy", ""),
     ("epsilon-greedy", "epsilon = 0.1"),

@@ -1,4 +1,4 @@
-//! Bands in worlds of logged feedback: rounds that nobody saw are not learned, and weights reach the bases as weights.
+//! Bands in environments of logged feedback: unseen rounds are not learned, and weights reach the bases as weights.
 
 use crate::launch::{folder_with, run, succeeded};
 

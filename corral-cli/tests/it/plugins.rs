@@ -261,6 +261,25 @@ fn a_plugin_in_a_rescaled_world_is_told_losses_of_one_unit() {
     }
 }
 
+/// The practical preset tells its bases no horizon; a plugin that says that it cannot do without is given it.
+#[test]
+fn a_plugin_that_needs_a_horizon_is_given_it() {
+    let dir = folder();
+    let plugins = dir.path().join("plugins");
+    fs::create_dir(&plugins).unwrap();
+    let needs = [SHARED, &["-DNEEDS_HORIZON"]].concat();
+    if c("faulty.c", &plugins.join("planner.so"), &needs).is_none() {
+        return;
+    }
+    for isolate in ["false", "true"] {
+        let plugin = format!("{{ name = \"planner/faulty\", isolate = {isolate} }}");
+        let spec = spec(&plugin).replace("\"corral\"", "\"practical\"");
+        fs::write(dir.path().join("spec.toml"), spec).unwrap();
+        let ran = corral(dir.path(), &["run", "spec.toml", "--quiet", "--format", "json"]);
+        assert!(ran.status.success(), "isolate = {isolate}: {}", err(&ran));
+    }
+}
+
 #[test]
 fn nothing_that_the_program_prints_acts_on_the_terminal() {
     let text = "rounds = 100\nseeds = 2\nenvironment = { name = \"bernoulli\", means = [0.9, 0.2] }\n\

@@ -21,7 +21,7 @@ const WORLDS: &[(&str, &str, &str)] = &[
         r#"[{ name = "lints-points", coordinates = 10, offset = 1.0, label = "10" }, { name = "lints-points", offset = 1.0, label = "100" }]"#,
     ),
     (
-        "the hypercube of R^100, whose 2^100 corners nobody lists",
+        "the hypercube of R^100, whose 2^100 corners are not listed",
         r#"{ name = "normal-linear", set = "hypercube", dim = 100 }"#,
         r#"[{ name = "lints-points", scale = 2.5, offset = 1.0 }, { name = "lints-points", coordinates = 30, scale = 0.0, offset = 1.0, label = "30" }]"#,
     ),
@@ -55,7 +55,7 @@ fn every_ingredient_can_be_said_in_a_spec() {
         assert_eq!(learners.len(), 7, "{what}");
         for learner in learners {
             let regret = learner["regret"]["mean"].as_f64().unwrap();
-            // Nobody beats the least mean loss, which is computed and not listed.
+            // No learner beats the least mean loss, which is computed and not listed.
             assert!(regret.is_finite() && regret > -1e-9, "{what}: {learner}");
             assert!(learner["failed"].as_array().is_none_or(Vec::is_empty), "{what}: {learner}");
         }

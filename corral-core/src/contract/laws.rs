@@ -11,15 +11,15 @@ const LIFE: u64 = 200;
 pub(super) fn proposals<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>) -> Finding {
     let (mut base, mut other) = (subject.build(LIFE)?, subject.build(LIFE)?);
     let (mut rng, mut rng_other) = (subject.tape(1), subject.tape(1));
-    let mut room: Option<Proposal<D>> = None;
+    let mut buffer: Option<Proposal<D>> = None;
     for round in 0..LIFE {
         let made = subject.play(&mut *base, round, &mut rng, |world| subject.ordinary(world))?;
         let x = subject.context(round);
-        let room = room.get_or_insert_with(|| made.clone());
-        room.refill(&mut *other, &x, &mut rng_other).map_err(|e| format!("propose_into: {e}"))?;
-        same_proposal(round, "propose and propose_into", &made, room)?;
+        let buffer = buffer.get_or_insert_with(|| made.clone());
+        buffer.refill(&mut *other, &x, &mut rng_other).map_err(|e| format!("propose_into: {e}"))?;
+        same_proposal(round, "propose and propose_into", &made, buffer)?;
         let feedback = subject.ordinary(&mut subject.tape(1_000_003 + round));
-        other.learn(&x, room, feedback).map_err(|e| format!("round {round}: learn: {e}"))?;
+        other.learn(&x, buffer, feedback).map_err(|e| format!("round {round}: learn: {e}"))?;
     }
     Ok(())
 }

@@ -283,18 +283,18 @@ impl EngineState {
     }
 }
 
-/// Numbers that are written out when somebody asks.
+/// Numbers that are written out on demand.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lazy {
     all: OnceCell<Vec<f64>>,
     /// Their buffer, while they are not.
-    room: RefCell<Vec<f64>>,
+    buffer: RefCell<Vec<f64>>,
 }
 
 impl Lazy {
     pub fn get(&self, fill: impl FnOnce(&mut Vec<f64>)) -> &[f64] {
         self.all.get_or_init(|| {
-            let mut all = self.room.take();
+            let mut all = self.buffer.take();
             all.clear();
             fill(&mut all);
             all
@@ -304,7 +304,7 @@ impl Lazy {
     #[inline]
     pub fn forget(&mut self) {
         if let Some(all) = self.all.take() {
-            self.room.replace(all);
+            self.buffer.replace(all);
         }
     }
 }

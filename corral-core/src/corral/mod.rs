@@ -36,7 +36,7 @@ use crate::{Credit, Limits, LossDomain, Master, MasterError, MasterExtra, Order,
 
 /// Length of the first epoch when the horizon is unknown.
 const FIRST_EPOCH: u64 = 64;
-/// A weight is 1/pbar computed by somebody else, a range 2/pbar computed here: allow their rounding.
+/// A weight is 1/pbar computed elsewhere, a range 2/pbar computed here: allow their rounding.
 const SLACK: f64 = 1.0 + 1e-9;
 
 /// The paper's master: mirror descent with the log barrier, and a rate per base that grows where its probability falls.

@@ -1,7 +1,7 @@
 //! One round of Algorithm 1: what is learned of a loss, which ranges change, and what ends.
 
 use super::{Corral, Epoch, Horizon, SLACK};
-use crate::audit::Round;
+use crate::audit::AuditedRound;
 use crate::error::seldom;
 use crate::omd::Losses;
 use crate::{MasterError, Order};
@@ -174,7 +174,7 @@ impl Corral {
     #[cold]
     fn show(&mut self, losses: Losses<'_>) {
         let Some(mut auditor) = self.auditor.take() else { return };
-        auditor.observe(&Round {
+        auditor.observe(&AuditedRound {
             losses,
             distribution: self.distribution(),
             probabilities: self.probabilities(),

@@ -232,7 +232,7 @@ fn an_unknown_horizon_has_epochs_that_double_and_start_over() {
 
 /// Told T = 100 and played on: rates are those of games of 200, 400, ... rounds, p goes on, and snapshots continue.
 #[test]
-fn beyond_its_horizon_rates_fall_and_nobody_is_restarted() {
+fn beyond_its_horizon_rates_fall_and_no_base_is_restarted() {
     for step in [Step::Dense, Step::Flat] {
         let params = CorralParams { step, ..CorralParams::new(4, Horizon::Known(100)) };
         let mut corral = Corral::new(params.clone()).unwrap();

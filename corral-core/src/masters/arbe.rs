@@ -266,6 +266,6 @@ impl Rule for ArbeRule {
         all("ranges", &state.ranges, bases, |r| r >= 1.0 && r.is_finite())?;
         let left = state.order.get(state.dropped..).unwrap_or_default();
         let leads = |(base, gap): (usize, f64)| left.contains(&base) && gap > 0.0 && gap.is_finite();
-        ensure(state.leader.is_none_or(leads), "its second phase is none")
+        ensure(state.leader.is_none_or(leads), "its second phase cannot be")
     }
 }

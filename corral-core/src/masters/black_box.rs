@@ -1,5 +1,5 @@
 //! Black-box best of both worlds (Dann, Wei, Zimmert 2023, "A blackbox approach to best of both worlds in bandits and
-//! beyond", COLT): a candidate beside an algorithm that is stable under importance weights, over everybody else.
+//! beyond", COLT): a candidate beside an algorithm that is stable under importance weights, over all others.
 //!
 //! ```text
 //! q' = argmin <q, (Z_1, Z_2 - B)> - (2/eta) (sqrt(q_1) + sqrt(q_2)),   eta = 1/(sqrt(t) + 8 sqrt(c_1))
@@ -186,7 +186,7 @@ impl Rule for BlackBoxRule {
         all("estimates", &state.sums, bases, sensible)?;
         all("plays", &state.plays, bases, sensible)?;
         let epoch = sensible(state.before) && sensible(state.stretch) && state.lead.is_finite();
-        ensure(epoch, "its epoch is none")?;
+        ensure(epoch, "its epoch cannot be")?;
         ensure((0.0..=1.0).contains(&state.share), format_args!("a share of {}", state.share))?;
         Ok(())
     }

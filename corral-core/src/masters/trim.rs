@@ -27,7 +27,7 @@
 //!
 //! Patience is a budget B of loss that you accept to pay so that slow bases get their chance: a base is discovered only
 //! if (plays it needs) x (its gap) < B/(M-1). There is no default but 0: the constant is
-//! a cliff that nobody can set without knowing the bases, and it did not help with ten bases. On problems held out from
+//! a threshold that cannot be set without knowing the bases, and it did not help with ten bases. On problems held out from
 //! tuning TRIM was comparable to Corral with 10 to 30/sqrt(T), and behind UCB.
 
 use std::array;

@@ -57,7 +57,7 @@ fn black_box_finds_its_candidate_and_pays_a_logarithm() {
     assert!(long < 2.0 * short && short < 0.1 * 10_000.0, "{short} {long}");
 }
 
-/// A change in the middle: whoever is best then is played, beside a candidate that stays, because nobody else was
+/// A change in the middle: whoever is best then is played, beside a candidate that stays, because no other was
 /// played in half of the rounds.
 #[test]
 fn black_box_follows_a_change() {

@@ -1,4 +1,4 @@
-//! What a caller does wrong is the caller's: nobody is benched for it, nothing changes, and the ticket comes back.
+//! What a caller does wrong is the caller's: no base is benched for it, nothing changes, and the ticket comes back.
 
 use crate::common::{Constant, Soft, generator};
 use corral_core::masters::Practical;
@@ -27,7 +27,7 @@ fn x() -> Context {
 }
 
 #[test]
-fn a_bad_context_benches_nobody_and_changes_nothing() {
+fn a_bad_context_benches_no_base_and_changes_nothing() {
     for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
         let mut band = band(EnsembleParams { credit, ..Default::default() });
         let before = band.save();
@@ -213,7 +213,7 @@ fn bases_come_and_go_and_the_others_keep_their_ratios() {
     assert!((band.probabilities().iter().sum::<f64>() - 1.0).abs() < 1e-9);
 }
 
-/// An order to start over reaches bases under every feed, and nobody is told a horizon of 64 that ends.
+/// An order to start over reaches bases under every feed, and no base is given a horizon of 64 that ends.
 #[test]
 fn restarts_reach_bases_under_every_feed() {
     for feed in [Feed::Weighted, Feed::Raw, Feed::Everyone] {
@@ -247,7 +247,7 @@ fn rounds_are_counted_where_they_are_learned() {
     assert_eq!(front.master().remaining(), 10_000);
 }
 
-/// Rounds beyond a known horizon are played at the last rates: nobody is benched, and the master learns on.
+/// Rounds beyond a known horizon are played at the last rates: no base is benched, and the master learns on.
 #[test]
 fn a_band_goes_on_beyond_its_horizon() {
     let master = Corral::new(CorralParams::new(2, Horizon::Known(50))).unwrap();
@@ -376,7 +376,7 @@ impl Base<Context, Arm> for Stopped {
 }
 
 #[test]
-fn nobody_is_benched_for_an_interrupt() {
+fn no_base_is_benched_for_an_interrupt() {
     let master = Corral::new(CorralParams::new(2, Horizon::Known(1_000))).unwrap();
     let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Soft::boxed(3, 0.1), Box::new(Stopped)];
     let mut band = Ensemble::new(master, bases).unwrap();

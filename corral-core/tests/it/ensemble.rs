@@ -241,7 +241,7 @@ fn a_seed_gives_the_same_run_for_ever() {
 
 #[test]
 fn an_instance_restarted_in_between_is_not_told() {
-    // One base keeps losing until its range doubles; a ticket of before reaches the master and not the new instance.
+    // One base keeps losing until its range doubles; an older ticket reaches the master and not the new instance.
     let (bases, diaries): (Vec<_>, Vec<_>) = (0..2).map(Constant::boxed).unzip();
     let mut band = Band::new(Toy::new(2, 0.5), bases).unwrap();
     let mut rng = generator(6);
@@ -536,7 +536,7 @@ fn choose_fails_only_when_no_base_is_left() {
 }
 
 #[test]
-fn feedback_for_a_benched_base_concerns_nobody() {
+fn feedback_for_a_benched_base_is_ignored() {
     let mut band = faulty_band(In::Propose, How::Error, 1, EnsembleParams::default());
     let mut rng = generator(15);
     let mut kept = None;

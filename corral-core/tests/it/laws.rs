@@ -1,7 +1,7 @@
 //! What holds for every step and every run of the master, as equalities where there are any; and the proof that the
 //! checks can fail: seven wrong masters, each caught.
 
-use corral_core::audit::{Auditor, Check, Round};
+use corral_core::audit::{AuditedRound, Auditor, Check};
 use corral_core::omd::{LogBarrier, Losses};
 use corral_core::{Corral, CorralParams, Credit, Horizon, Master, Rate};
 use proptest::prelude::*;
@@ -240,7 +240,7 @@ fn run(mutant: Mutant) -> Vec<Check> {
         if mutant == Mutant::Overwrite {
             p.clone_from(&mixed);
         }
-        auditor.observe(&Round {
+        auditor.observe(&AuditedRound {
             losses: Losses::Dense(&losses),
             distribution: &p,
             probabilities: &mixed,

@@ -79,7 +79,7 @@ fn a_retired_base_is_never_drawn_again() {
             let weight = 1.0 / master.probabilities()[base].max(0.2);
             master.retire(base).unwrap();
             out.push(base);
-            // What was asked before comes back now, and moves nobody back.
+            // What was asked before comes back now, and moves no base back.
             master.update(0.3, Credit::Chosen { base, weight }).unwrap();
             for _ in 0..60 {
                 round(name, &mut *master, &mut rng);
@@ -100,7 +100,7 @@ fn a_retired_base_is_never_drawn_again() {
     }
 }
 
-/// The masters of the table that have a distribution to give a share of; the others say that they take nobody.
+/// The masters of the table that have a distribution to give a share of; the others say that they take no base.
 const TAKES: &[&str] = &[
     "corral",
     "exp3",

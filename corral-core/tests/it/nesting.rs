@@ -157,7 +157,7 @@ fn a_new_range_from_above_starts_everything_over() {
         let saved = |band: &Ensemble<Context, Arm, Corral>| band.base(base).unwrap().save();
         assert_eq!(saved(&used), saved(&fresh), "base {base}");
     }
-    // Feedback of before reaches no instance.
+    // Feedback from before the restart reaches no instance.
     Base::learn(&mut used, &x(), &outstanding, Feedback::new(1.0, 8.0)).unwrap();
     for base in 0..3 {
         assert_eq!(used.base(base).unwrap().save(), fresh.base(base).unwrap().save());
@@ -323,7 +323,7 @@ fn an_inner_ensemble_without_bases_left_is_benched_by_the_outer() {
     assert!(band.benched()[0].reason.contains("no base is left"), "{:?}", band.benched());
 }
 
-/// The guard of an inner band would play what its likelihood says it never does: it rests, and nobody is benched for it.
+/// The guard of an inner band would play what its likelihood says it never does: it rests, and no base is benched for it.
 #[test]
 fn practical_bands_nest() {
     let setup = corral_core::Setup::arms(3, None);
@@ -347,7 +347,7 @@ fn practical_bands_nest() {
 /// docs/practical.md, the guard: it leaves the first rounds to a band that looks at every arm by itself (K g = 77 is more than 50
 /// rounds have), and has every arm played where all bases are stuck on one.
 #[test]
-fn the_guard_speaks_where_nobody_looks() {
+fn the_guard_speaks_where_no_base_looks() {
     let demanded = |arm_of: fn(u32) -> u32| {
         let bases = (0..10).map(|base| Constant::boxed(arm_of(base)).0).collect();
         let mut band = Ensemble::practical(bases).unwrap().with_setup(&corral_core::Setup::arms(10, None));

@@ -149,7 +149,7 @@ proptest! {
                 Call::BadMemo(numbers) => {
                     let made = Proposal::with_memo(Arm(0), Memo::from(&numbers[..]));
                     let heard = Base::learn(&mut band, &x, &made, Feedback::plain(0.5)).is_ok();
-                    // Nobody's decision: an ensemble that learns from others hears it, and nobody here does.
+                    // No base's decision: only bases that learn from others would be given it, and there is none here.
                     prop_assert!(!heard || (numbers.is_empty() && params.feed == Feed::Everyone));
                 }
                 Call::LoadDamaged(at, flip) => {

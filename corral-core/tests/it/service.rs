@@ -212,7 +212,7 @@ fn metrics_count_what_happened() {
     assert_eq!(metrics.bases.iter().map(|b| b.plays).sum::<u64>(), 4);
     let sum: f64 = metrics.bases.iter().map(|b| b.probability).sum();
     assert!((sum - 1.0).abs() < 1e-12 && metrics.bases[2].probability == 0.0);
-    assert!(metrics.bases.iter().all(|b| b.restarts == 0), "nobody is restarted");
+    assert!(metrics.bases.iter().all(|b| b.restarts == 0), "no base is restarted");
     let bytes = postcard::to_stdvec(&metrics).unwrap();
     assert_eq!(postcard::from_bytes::<Metrics>(&bytes).unwrap(), metrics);
 

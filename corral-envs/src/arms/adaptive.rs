@@ -18,7 +18,7 @@ params! {
 pub(crate) const WINDOW: Bounds = Bounds::between(1.0, 16_777_216.0);
 
 impl Builds for AntiGreedyParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let mut answer = AntiGreedy::new(self.arms, self.window);
         ask.game(Moving::new(self.arms, Noise::None, move |past, means| {
             past.last.into_iter().for_each(|arm| answer.played(arm));
@@ -27,7 +27,7 @@ impl Builds for AntiGreedyParams {
     }
 }
 
-/// Loss 1 for the arm that was played most in the last `window` rounds (the lowest of equals; nobody before the first
+/// Loss 1 for the arm that was played most in the last `window` rounds (the lowest of equals; no arm before the first
 /// play), 0 for the others.
 #[derive(Debug, Clone)]
 pub struct AntiGreedy {
@@ -85,7 +85,7 @@ params! {
 }
 
 impl Builds for AntiCumulativeParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         ask.game(Moving::new(self.arms, self.noise, move |past, means| {
             let most = past.plays.iter().copied().max().unwrap_or(0);
             for (mean, count) in means.iter_mut().zip(past.plays) {
@@ -115,7 +115,7 @@ params! {
 }
 
 impl Builds for SlowStarterParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
         let Self { before, after, plays, noise } = self;

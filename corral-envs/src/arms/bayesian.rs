@@ -20,7 +20,7 @@ params! {
 }
 
 impl Builds for BayesianParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         self.prior.check(self.arms)?;
         let mut means = vec![0.0; self.arms];
         self.prior.draw(ask.rng, &mut means);

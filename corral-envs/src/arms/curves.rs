@@ -22,7 +22,7 @@ params! {
 }
 
 impl Builds for LearningCurvesParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let noise = self.noise;
         let curves = Arc::new(self.read()?);
         let (arms, all) = (curves.len(), Arc::clone(&curves));

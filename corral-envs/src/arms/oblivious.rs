@@ -17,7 +17,7 @@ params! {
 }
 
 impl Builds for SwitchingParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let Some(first) = self.means.first() else {
             return Err(ParamError::choice("means", "give at least one phase").into());
         };
@@ -65,7 +65,7 @@ params! {
 }
 
 impl Builds for ChangeParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("before", &self.before)?;
         same_arms(&self.before, &self.after)?;
         let at = vec![(self.at * ask.rounds as f64) as u64];
@@ -89,7 +89,7 @@ params! {
 }
 
 impl Builds for DriftParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let period = self.period.unwrap_or(ask.rounds.max(1) as f64);
         let Self { arms, amplitude, noise, .. } = self;
         ask.game(Moving::new(arms, noise, move |past, means| {
@@ -112,7 +112,7 @@ params! {
 }
 
 impl Builds for AlternatingParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         match ask.name {
             "ftl-killer" => ask.game(Moving::new(self.arms, Noise::None, ftl_killer)),
             _ => ask.game(Moving::new(self.arms, Noise::None, alternating)),
@@ -156,7 +156,7 @@ params! {
 }
 
 impl Builds for ConstrainedParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let Self { arms, gap, growth, best, noise } = self;
         let best = best.unwrap_or(arms - 1);
         require(best < arms, "best", best, "an arm")?;

@@ -16,7 +16,7 @@ params! {
 }
 
 impl Builds for ReplayParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let rows = match (self.file.is_empty(), self.losses.is_empty()) {
             (true, _) => self.losses,
             (false, true) => {

@@ -18,7 +18,7 @@ params! {
 }
 
 impl Builds for BernoulliParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("means", &self.means)?;
         ask.game(bernoulli(self.means, self.scale, self.offset))
     }
@@ -49,7 +49,7 @@ params! {
 }
 
 impl Builds for GaussianParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("means", &self.means)?;
         ask.game(gaussian(self.means, self.sd, self.clip))
     }
@@ -91,7 +91,7 @@ params! {
 }
 
 impl Builds for BetaParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("a", &self.a)?;
         let found = format_args!("{} numbers", self.b.len());
         require(self.a.len() == self.b.len(), "b", found, "as many numbers as a")?;
@@ -120,7 +120,7 @@ params! {
 }
 
 impl Builds for HeavyTailedParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("scales", &self.scales)?;
         // E min(1, X) is the integral of (1 + x/s)^-a over [0, 1].
         let mean = |s: &f64| match self.exponent {
@@ -145,7 +145,7 @@ params! {
 }
 
 impl Builds for DeterministicParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("losses", &self.losses)?;
         ask.game(deterministic(self.losses))
     }
@@ -192,7 +192,7 @@ impl GapParams {
 }
 
 impl Builds for GapParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         ask.game(self.world(ask.rounds)?)
     }
 }
@@ -208,7 +208,7 @@ params! {
 }
 
 impl Builds for Exp3HardParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let best = Some(Draw::new(ask.rng).stream(0).index(self.arms));
         let gap = GapParams { arms: self.arms, gap: None, scale: Some(self.scale), range: 1.0, best };
         ask.game(gap.world(ask.rounds)?)

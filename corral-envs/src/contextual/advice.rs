@@ -17,7 +17,7 @@ params! {
 }
 
 impl Builds for AdviceParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         ask.budget.claim("experts", self.experts, self.experts as u128 * (4 * self.arms as u128 + 4))?;
         let (k, n) = (self.arms as f64, self.experts as f64);
         let gap = (self.scale * libm::sqrt(k * libm::log(n) / ask.rounds.max(1) as f64)).min(0.5);

@@ -32,7 +32,7 @@ params! {
 }
 
 impl Builds for ContraryParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let class = random_tables(self.contexts, self.arms, self.policies, ask.rng, &ask.budget)?;
         ask.budget.claim("window", self.window, self.contexts as u128 * self.window as u128 / 2)?;
         let cells = Cells::new(self.contexts, self.arms, Vec::new(), self.one_hot)?;

@@ -55,7 +55,7 @@ fn theta(link: Link, scale: f64, dim: usize, stream: &mut Stream) -> Vec<f64> {
 }
 
 impl Builds for LinearParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let world = self.draw(ask.rounds, ask.rng, &ask.budget)?;
         ask.game(world)
     }

@@ -39,7 +39,7 @@ params! {
 }
 
 impl Builds for ReferenceParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let (losses, planted) = match self.variant {
             Variant::Stochastic => (TabularLosses::Stochastic, [0, 0]),
             Variant::Hybrid => (TabularLosses::Hybrid, [0, 1]),

@@ -18,7 +18,7 @@ params! {
 }
 
 impl Builds for RepresentationsParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let fitting = self.fitting.unwrap_or(self.maps - 1);
         require(fitting < self.maps, "fitting", fitting, "one of the maps")?;
         ask.budget.claim(

@@ -24,7 +24,7 @@ params! {
 }
 
 impl Builds for SphereParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         given("theta", &self.theta)?;
         ask.budget.claim("arms", self.arms, self.arms as u128 * (self.theta.len() as u128 + 1))?;
         ask.game(Sphere { params: self })

@@ -35,7 +35,7 @@ params! {
 pub(super) const CELLS: Bounds = Bounds::between(1.0, 1_048_576.0);
 
 impl Builds for PlantedParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let losses = match ask.name {
             "hybrid" => TabularLosses::Hybrid,
             _ => TabularLosses::Stochastic,

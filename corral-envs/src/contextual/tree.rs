@@ -28,7 +28,7 @@ params! {
 }
 
 impl Builds for TreeParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let world = self.draw(ask.rng, &ask.budget)?;
         ask.game(world)
     }

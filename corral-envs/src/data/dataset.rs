@@ -9,7 +9,7 @@ use crate::prelude::*;
 use crate::table::Table;
 
 impl Builds for DataSetParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         ask.game(self.open()?)
     }
 }

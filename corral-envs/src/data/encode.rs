@@ -46,7 +46,7 @@ enum Column {
     Skipped,
     Number {
         slot: usize,
-        scale: Scale,
+        scale: Standardise,
         fill: f64,
         missing: Option<usize>,
     },
@@ -64,7 +64,7 @@ enum Column {
     },
 }
 
-enum Scale {
+enum Standardise {
     Fixed { offset: f64, factor: f64 },
     Running(Moments),
 }
@@ -197,12 +197,15 @@ impl Schema {
             } else {
                 let moments = seen.moments;
                 let scale = match wishes.scaling {
-                    Scaling::Standard => Scale::Fixed { offset: moments.mean, factor: moments.inverse_sd() },
-                    Scaling::Range => {
-                        Scale::Fixed { offset: moments.low, factor: inverse(moments.high - moments.low) }
+                    Scaling::Standard => {
+                        Standardise::Fixed { offset: moments.mean, factor: moments.inverse_sd() }
                     }
-                    Scaling::None => Scale::Fixed { offset: 0.0, factor: 1.0 },
-                    Scaling::Running => Scale::Running(Moments::default()),
+                    Scaling::Range => Standardise::Fixed {
+                        offset: moments.low,
+                        factor: inverse(moments.high - moments.low),
+                    },
+                    Scaling::None => Standardise::Fixed { offset: 0.0, factor: 1.0 },
+                    Scaling::Running => Standardise::Running(Moments::default()),
                 };
                 let slot = self.take(1);
                 Column::Number { slot, scale, fill, missing: own.then(|| self.take(1)) }
@@ -283,9 +286,9 @@ impl Schema {
                 Column::Number { slot, scale, fill, missing } => {
                     let value = if absent { *fill } else { value(path, row, cell)? };
                     features[*slot] = match scale {
-                        Scale::Fixed { offset, factor } => (value - *offset) * *factor,
-                        Scale::Running(_) if absent => 0.0,
-                        Scale::Running(moments) => {
+                        Standardise::Fixed { offset, factor } => (value - *offset) * *factor,
+                        Standardise::Running(_) if absent => 0.0,
+                        Standardise::Running(moments) => {
                             moments.add(value);
                             (value - moments.mean) * moments.inverse_sd()
                         }

@@ -110,8 +110,8 @@ impl Columns {
 }
 
 impl Builds for LoggedParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
-        Ok(World::Arms(Box::new(self.open(ask.rounds)?)))
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
+        Ok(AnyEnvironment::Arms(Box::new(self.open(ask.rounds)?)))
     }
 }
 

@@ -9,7 +9,7 @@ use corral_core::{ParamError, params, require};
 use super::{Announce, Induced, Schedule, Substitute};
 use crate::data::{matrix, resolve};
 use crate::world::{Make, named};
-use crate::{BuildError, EnvError, World};
+use crate::{AnyEnvironment, BuildError, EnvError};
 
 /// What schedules can be built.
 pub static SCHEDULES: LazyLock<Registry<Make<Around>>> = LazyLock::new(|| {
@@ -137,16 +137,20 @@ impl Schedules for RecordedParams {
 ///
 /// # Errors
 /// An unknown schedule or key, or a value that cannot be used.
-pub fn induce(world: World, params: &toml::Table, rounds: u64) -> Result<World, BuildError> {
+pub fn induce(
+    world: AnyEnvironment,
+    params: &toml::Table,
+    rounds: u64,
+) -> Result<AnyEnvironment, BuildError> {
     let (row, own) = named(&SCHEDULES, "schedule", params)?;
     let name = row.entry.name;
     let (schedule, substitute, announce) = (row.build)(name, own)?;
     let refuse = |e: EnvError| BuildError::refused(SCHEDULES.what(), name, &e).about(e.key());
     Ok(match world {
-        World::Arms(world) => World::Arms(Box::new(
+        AnyEnvironment::Arms(world) => AnyEnvironment::Arms(Box::new(
             Induced::new(world, schedule, substitute, announce, rounds).map_err(refuse)?,
         )),
-        World::Points(world) => World::Points(Box::new(
+        AnyEnvironment::Points(world) => AnyEnvironment::Points(Box::new(
             Induced::new(world, schedule, substitute, announce, rounds).map_err(refuse)?,
         )),
     })

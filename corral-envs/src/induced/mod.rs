@@ -168,7 +168,7 @@ impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X,
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
         self.world.next(rng)?;
-        // The coin is tossed with f_t and kept from everybody until `play`: p_t knows nothing of theta_t.
+        // The coin is tossed with f_t and hidden until `play`: p_t knows nothing of theta_t.
         self.seen = uniform(rng) < self.probability;
         self.round += 1;
         Ok(())

@@ -22,7 +22,7 @@ params! {
 }
 
 impl Builds for AdversarialLinearParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;
         require(self.gap + self.noise <= 1.0, "gap + noise", self.gap + self.noise, "at most 1")?;

@@ -35,7 +35,7 @@ params! {
 }
 
 impl Builds for AdversarialConvexParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let Ask { rounds, rng, .. } = ask;
         check_variant(self.variant)?;
         let set = self.set.build(self.dim, 0, rng, &ask.budget)?;

@@ -19,7 +19,7 @@ pub use reference::{ReferenceBallParams, ReferenceLoss, ReferenceSimplex, Refere
 pub use sets::{Named, SetSpec};
 pub use stochastic::{GlmParams, Projected, StochasticLinearParams, Structure};
 
-use crate::{Draw, EnvError, Environment, World};
+use crate::{AnyEnvironment, Draw, EnvError, Environment};
 
 crate::world::rows! {
     "adversarial-linear": AdversarialLinearParams = "set = \"box\"\ndim = 3\nvariant = 1",
@@ -68,11 +68,11 @@ impl<L: PointLoss> PointWorld<L> {
     }
 
     /// As a world of points.
-    pub(crate) fn boxed(self) -> World
+    pub(crate) fn boxed(self) -> AnyEnvironment
     where
         L: 'static,
     {
-        World::Points(Box::new(self))
+        AnyEnvironment::Points(Box::new(self))
     }
 }
 

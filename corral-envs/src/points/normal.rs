@@ -26,7 +26,7 @@ params! {
 }
 
 impl Builds for NormalLinearParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let set = self.set.build(self.dim, self.points, ask.rng, &ask.budget)?;
         let dim = set.dim();
         let theta = if self.theta.is_empty() {

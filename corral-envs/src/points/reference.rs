@@ -28,7 +28,7 @@ params! {
 }
 
 impl Builds for ReferenceBallParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let Self { loss, dim, variant } = self;
         match loss {
             ReferenceLoss::Linear => {
@@ -52,7 +52,7 @@ params! {
 }
 
 impl Builds for ReferenceSimplexParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         check_variant(self.variant)?;
         ask.budget.claim("arms", self.arms, self.arms as u128 * 4)?;
         let set = Set::simplex(self.arms)?;

@@ -40,7 +40,7 @@ params! {
 }
 
 impl Builds for StochasticLinearParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         self.world(ask.rounds, ask.rng, &ask.budget).map(PointWorld::boxed)
     }
 }
@@ -187,7 +187,7 @@ params! {
 }
 
 impl Builds for GlmParams {
-    fn build(self, ask: Ask<'_>) -> Result<World, EnvError> {
+    fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
         let bounded = "logistic, exponential or probit; with the identity, take stochastic-linear";
         require(self.link != Link::Identity, "link", "identity", bounded)?;
         let Ask { rounds, rng, .. } = ask;

@@ -3,12 +3,12 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
 use super::*;
-use crate::{World, build};
+use crate::{AnyEnvironment, build};
 
 fn world(name: &str, params: &str, rounds: u64, seed: u64) -> Box<dyn Environment<Context, Point>> {
     let table: toml::Table = params.parse().expect("toml");
     match build(name, &table, rounds, &mut Pcg64Dxsm::seed_from_u64(seed)) {
-        Ok(World::Points(world)) => world,
+        Ok(AnyEnvironment::Points(world)) => world,
         other => panic!("{name} {params}: {other:?}"),
     }
 }

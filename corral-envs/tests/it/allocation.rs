@@ -1,7 +1,7 @@
 //! A round of an environment allocates nothing once the first rounds are over.
 
 use corral_core::{Arm, Context, Point, Space};
-use corral_envs::{Environment, World, build, entries, example};
+use corral_envs::{AnyEnvironment, Environment, build, entries, example};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -25,11 +25,11 @@ fn rounds<D>(env: &mut dyn Environment<Context, D>, decisions: &[D]) -> u64 {
 fn allocations(name: &str) -> u64 {
     let params: toml::Table = example(name).unwrap().parse().unwrap();
     match build(name, &params, 2000, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap() {
-        World::Arms(mut env) => {
+        AnyEnvironment::Arms(mut env) => {
             // The first two arms are there in every round of every example.
             rounds(&mut *env, &[Arm(0), Arm(1)])
         }
-        World::Points(mut env) => {
+        AnyEnvironment::Points(mut env) => {
             let Space::Points(set) = env.setup().space else { panic!("{name} has no points") };
             let corner = |sign: f64| {
                 let mut at = vec![0.0; set.dim()];

@@ -2,7 +2,7 @@
 
 use corral_core::{Arm, Context};
 use corral_envs::arms::clipped_mean;
-use corral_envs::{EnvError, Environment, World, build};
+use corral_envs::{AnyEnvironment, EnvError, Environment, build};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -12,8 +12,8 @@ fn table(text: &str) -> toml::Table {
 
 fn arms(name: &str, params: &str, rounds: u64) -> Box<dyn Environment<Context, Arm>> {
     match build(name, &table(params), rounds, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap() {
-        World::Arms(world) => world,
-        World::Points(_) => unreachable!(),
+        AnyEnvironment::Arms(world) => world,
+        AnyEnvironment::Points(_) => unreachable!(),
     }
 }
 
@@ -248,7 +248,7 @@ fn a_bayesian_world_is_drawn_from_its_prior() {
     let prior = "arms = 4\nprior = { one-good-arm = { probabilities = [1.0], gap = 0.2 } }";
     let mut seen = [0; 4];
     for seed in 0..400 {
-        let World::Arms(env) =
+        let AnyEnvironment::Arms(env) =
             build("bayesian", &table(prior), 10, &mut Pcg64Dxsm::seed_from_u64(seed)).unwrap()
         else {
             unreachable!()

@@ -4,7 +4,7 @@ use corral_core::policy::Policy;
 use corral_core::vectors::dot;
 use corral_core::{Arm, Context};
 use corral_envs::contextual::{TreeParams, reference_class};
-use corral_envs::{Bandit, Environment, World, build};
+use corral_envs::{AnyEnvironment, Bandit, Environment, build};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -14,8 +14,8 @@ fn table(text: &str) -> toml::Table {
 
 fn world(name: &str, params: &str, rounds: u64) -> Box<dyn Environment<Context, Arm>> {
     match build(name, &table(params), rounds, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap() {
-        World::Arms(world) => world,
-        World::Points(_) => unreachable!(),
+        AnyEnvironment::Arms(world) => world,
+        AnyEnvironment::Points(_) => unreachable!(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use corral_core::{Arm, Context};
-use corral_envs::{EnvError, Environment, World, build};
+use corral_envs::{AnyEnvironment, EnvError, Environment, build};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -18,8 +18,8 @@ fn open(params: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
 fn named(name: &str, params: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
     let table = params.parse().map_err(|e| format!("{e}"))?;
     match build(name, &table, u64::MAX, &mut Pcg64Dxsm::seed_from_u64(1)) {
-        Ok(World::Arms(world)) => Ok(world),
-        Ok(World::Points(_)) => Err("points".to_owned()),
+        Ok(AnyEnvironment::Arms(world)) => Ok(world),
+        Ok(AnyEnvironment::Points(_)) => Err("points".to_owned()),
         Err(e) => Err(e.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 use corral_core::registry::Kind;
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
 use corral_envs::induced::{Announce, Listed, SCHEDULES, Schedule, Substitute};
-use corral_envs::{EnvError, Environment, Induced, World, build, induce};
+use corral_envs::{AnyEnvironment, EnvError, Environment, Induced, build, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -13,7 +13,7 @@ fn table(text: &str) -> toml::Table {
     text.parse().unwrap()
 }
 
-fn plain() -> World {
+fn plain() -> AnyEnvironment {
     let params = table("means = [0.9, 0.5, 0.2]");
     build("bernoulli", &params, ROUNDS, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap()
 }
@@ -25,8 +25,8 @@ fn induced(schedule: &str, extra: &str) -> Box<dyn Environment<Context, Arm>> {
     };
     let params = table(&format!("schedule = \"{schedule}\"\n{range}\n{extra}"));
     match induce(plain(), &params, ROUNDS).unwrap() {
-        World::Arms(world) => world,
-        World::Points(_) => unreachable!(),
+        AnyEnvironment::Arms(world) => world,
+        AnyEnvironment::Points(_) => unreachable!(),
     }
 }
 
@@ -70,7 +70,7 @@ fn the_estimate_is_unbiased_and_its_second_moment_at_most_the_range() {
 /// The mean of s_t itself is 1: the same statement for f = 1, and the weights are those of the coin.
 #[test]
 fn a_seen_round_carries_one_over_p() {
-    let World::Arms(world) = plain() else { unreachable!() };
+    let AnyEnvironment::Arms(world) = plain() else { unreachable!() };
     let mut world =
         Induced::new(world, Schedule::constant(4.0), Substitute::Own, Announce::Known, ROUNDS).unwrap();
     let mut rng = Pcg64Dxsm::seed_from_u64(3);
@@ -213,7 +213,7 @@ fn the_history_of_the_environment_holds_the_substitutes() {
 fn it_nests() {
     let params = table("schedule = \"constant\"\nrange = 2");
     let once = induce(plain(), &params, ROUNDS).unwrap();
-    let World::Arms(mut twice) = induce(once, &params, ROUNDS).unwrap() else { unreachable!() };
+    let AnyEnvironment::Arms(mut twice) = induce(once, &params, ROUNDS).unwrap() else { unreachable!() };
     assert_eq!(twice.range(), 4.0);
     let mut rng = Pcg64Dxsm::seed_from_u64(8);
     let mut total = 0.0;
@@ -277,7 +277,7 @@ fn bad_tables_are_refused_with_a_reason() {
         said(&text)
     );
     std::fs::write(file.path(), "0.5\n0.25\n").unwrap();
-    let World::Arms(world) = induce(plain(), &table(&text), 100).unwrap() else { unreachable!() };
+    let AnyEnvironment::Arms(world) = induce(plain(), &table(&text), 100).unwrap() else { unreachable!() };
     assert_eq!(world.range(), 4.0);
 }
 
@@ -301,7 +301,9 @@ fn worlds_of_points_can_be_induced() {
                 ));
                 let example = table(corral_envs::example(entry.name).unwrap());
                 let inner = build(entry.name, &example, 60, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
-                let World::Points(mut world) = induce(inner, &params, 60).unwrap() else { unreachable!() };
+                let AnyEnvironment::Points(mut world) = induce(inner, &params, 60).unwrap() else {
+                    unreachable!()
+                };
                 let Space::Points(set) = world.setup().space else { unreachable!() };
                 let centre =
                     Point::from(set.vertices(1 << 10).map_or_else(|| set.centre(), |v| v[0].clone()));

@@ -2,7 +2,7 @@
 
 use corral_core::registry::Kind;
 use corral_core::{Arm, Context, LossDomain};
-use corral_envs::{Environment, World, build, entries, example};
+use corral_envs::{AnyEnvironment, Environment, build, entries, example};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -12,7 +12,7 @@ fn table(text: &str) -> toml::Table {
     text.parse().unwrap()
 }
 
-fn world(name: &str, seed: u64) -> World {
+fn world(name: &str, seed: u64) -> AnyEnvironment {
     let params = table(example(name).unwrap());
     build(name, &params, ROUNDS, &mut Pcg64Dxsm::seed_from_u64(seed)).unwrap()
 }
@@ -30,7 +30,7 @@ fn names_are_unique_and_told_of() {
 fn every_example_builds_and_its_kind_is_right() {
     for entry in entries() {
         let world = world(entry.name, 1);
-        assert_eq!(matches!(world, World::Points(_)), entry.kind == Kind::Points, "{}", entry.name);
+        assert_eq!(matches!(world, AnyEnvironment::Points(_)), entry.kind == Kind::Points, "{}", entry.name);
         assert_eq!(world.setup().horizon, Some(ROUNDS), "{}", entry.name);
     }
 }
@@ -97,7 +97,7 @@ fn a_round_draws_the_same_whatever_is_played() {
     for entry in entries().filter(|e| e.kind != Kind::Points) {
         let mut ends = Vec::new();
         for play in 0..3 {
-            let World::Arms(mut env) = world(entry.name, 1) else { unreachable!() };
+            let AnyEnvironment::Arms(mut env) = world(entry.name, 1) else { unreachable!() };
             let mut rng = Pcg64Dxsm::seed_from_u64(5);
             for t in 0..50 {
                 env.next(&mut rng).unwrap();
@@ -114,7 +114,7 @@ fn a_round_draws_the_same_whatever_is_played() {
 #[test]
 fn losses_are_in_range_and_repeatable() {
     for entry in entries().filter(|e| e.kind != Kind::Points) {
-        let World::Arms(mut env) = world(entry.name, 2) else { unreachable!() };
+        let AnyEnvironment::Arms(mut env) = world(entry.name, 2) else { unreachable!() };
         let losses = env.setup().losses;
         assert_eq!(losses == LossDomain::Real, entry.name == "sphere", "{}", entry.name);
         drive(
@@ -149,7 +149,7 @@ fn every_arm(env: &dyn Environment<Context, Arm>) -> usize {
 fn losses_have_the_means_they_claim() {
     let rounds = 20_000;
     for entry in entries().filter(|e| e.kind != Kind::Points) {
-        let World::Arms(mut env) = world(entry.name, 4) else { unreachable!() };
+        let AnyEnvironment::Arms(mut env) = world(entry.name, 4) else { unreachable!() };
         let mut drift = vec![0.0; every_arm(&*env)];
         drive(
             &mut *env,
@@ -177,7 +177,7 @@ fn the_best_in_hindsight_is_found_by_brute_force() {
     for entry in
         entries().filter(|e| e.kind != Kind::Points && !["slow-starter", "learning-curves"].contains(&e.name))
     {
-        let World::Arms(mut env) = world(entry.name, 4) else { unreachable!() };
+        let AnyEnvironment::Arms(mut env) = world(entry.name, 4) else { unreachable!() };
         let policies = env.setup().policies;
         let contextual = entry.kind == Kind::Contextual;
         let mut totals = vec![0.0; policies.as_ref().map_or(every_arm(&*env), |p| p.len())];
@@ -221,7 +221,7 @@ fn the_best_in_hindsight_is_found_by_brute_force() {
 
 #[test]
 fn the_best_slow_starter_is_the_one_played_alone() {
-    let World::Arms(mut env) = world("slow-starter", 1) else { unreachable!() };
+    let AnyEnvironment::Arms(mut env) = world("slow-starter", 1) else { unreachable!() };
     drive(&mut *env, 1000, 1, |_, _| 0, |_, _| ());
     // A alone costs 500; B alone 0.7 * 100 + 0.3 * 900.
     assert!((env.best_so_far() - 340.0).abs() < 1e-9, "{}", env.best_so_far());
@@ -261,8 +261,8 @@ fn no_environment_reads_the_present_decision() {
     // A log shows the loss of its own action only.
     for entry in entries().filter(|e| e.kind != Kind::Points && e.name != "logged") {
         let copy = || match world(entry.name, 6) {
-            World::Arms(env) => env,
-            World::Points(_) => unreachable!(),
+            AnyEnvironment::Arms(env) => env,
+            AnyEnvironment::Points(_) => unreachable!(),
         };
         for past in [&[][..], &[0, 1, 2, 0, 0, 1, 1, 1], &[1; 40]] {
             assert!(ignores_the_present(&copy, past), "{}", entry.name);
@@ -307,7 +307,7 @@ fn a_cheat_would_be_noticed() {
 fn only_adaptive_environments_answer_the_past() {
     for entry in entries().filter(|e| e.kind != Kind::Points) {
         let after = |choice: usize| {
-            let World::Arms(mut env) = world(entry.name, 6) else { unreachable!() };
+            let AnyEnvironment::Arms(mut env) = world(entry.name, 6) else { unreachable!() };
             answers(&mut *env, &vec![choice; 150])
         };
         let adaptive = entry.fits.contains("adaptive") || entry.fits.contains("reacts");
@@ -355,7 +355,7 @@ fn values_are_stable() {
     ];
     let mut wrong = Vec::new();
     for entry in entries().filter(|e| e.kind != Kind::Points) {
-        let World::Arms(mut env) = world(entry.name, 31) else { unreachable!() };
+        let AnyEnvironment::Arms(mut env) = world(entry.name, 31) else { unreachable!() };
         let mut sum = 0.0;
         drive(
             &mut *env,

@@ -1,15 +1,15 @@
 //! Running: what was paid is measured.
 
 use corral_core::{Arm, Base, BaseError, Context, Feedback, Order, Proposal, Rng};
-use corral_envs::{Environment, RunError, World, alone, build, induce};
+use corral_envs::{AnyEnvironment, Environment, RunError, alone, build, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
 fn world(name: &str, params: &str, rounds: u64) -> Box<dyn Environment<Context, Arm>> {
     let params: toml::Table = params.parse().unwrap();
     match build(name, &params, rounds, &mut Pcg64Dxsm::seed_from_u64(1)).unwrap() {
-        World::Arms(world) => world,
-        World::Points(_) => unreachable!(),
+        AnyEnvironment::Arms(world) => world,
+        AnyEnvironment::Points(_) => unreachable!(),
     }
 }
 
@@ -68,8 +68,8 @@ fn regret_is_what_was_paid_beyond_the_best() {
 #[test]
 fn a_range_is_told_before_the_round_that_needs_it() {
     let params: toml::Table = "schedule = \"staircase\"\nrange = 8\nannounce = \"exact\"".parse().unwrap();
-    let inner = World::Arms(world("bernoulli", "means = [0.5]", 300));
-    let World::Arms(mut env) = induce(inner, &params, 300).unwrap() else { unreachable!() };
+    let inner = AnyEnvironment::Arms(world("bernoulli", "means = [0.5]", 300));
+    let AnyEnvironment::Arms(mut env) = induce(inner, &params, 300).unwrap() else { unreachable!() };
     let mut base = Stubborn::default();
     run(&mut *env, &mut base, 300).unwrap();
     assert_eq!(base.ranges, [(2.0, Some(300)), (4.0, Some(200)), (8.0, Some(100))]);

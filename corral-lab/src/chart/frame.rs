@@ -1,6 +1,6 @@
 //! From data to places: spans, ticks, and the area between the axes.
 
-use super::{Chart, Mark, Scale};
+use super::{AxisScale, Chart, Mark};
 
 /// Ends of axes keep away from where f64 ends, so that ticks, steps and their labels are numbers too. What is beyond is
 /// drawn at the edge.
@@ -16,15 +16,15 @@ pub struct Span {
     /// At its end.
     pub hi: f64,
     /// How it maps.
-    pub scale: Scale,
+    pub scale: AxisScale,
     /// The distance of its ticks, where it was rounded to them.
     pub step: Option<f64>,
 }
 
 impl Span {
     /// Covers `values`; `None` where none can be shown.
-    pub fn of(scale: &Scale, values: impl Iterator<Item = f64>) -> Option<Self> {
-        let shown = |v: &f64| v.is_finite() && (*scale != Scale::Log || *v > 0.0);
+    pub fn of(scale: &AxisScale, values: impl Iterator<Item = f64>) -> Option<Self> {
+        let shown = |v: &f64| v.is_finite() && (*scale != AxisScale::Log || *v > 0.0);
         let (lo, hi) = values
             .filter(shown)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
@@ -32,19 +32,19 @@ impl Span {
             return None;
         }
         let (lo, hi) = match scale {
-            Scale::Names(names) => (-0.5, names.len() as f64 - 0.5),
-            Scale::Linear => {
+            AxisScale::Names(names) => (-0.5, names.len() as f64 - 0.5),
+            AxisScale::Linear => {
                 let (lo, hi) = (lo.clamp(-LARGEST, 0.0), hi.clamp(0.0, LARGEST));
                 if hi - lo >= LEAST { (lo, hi) } else { (-0.5, 0.5) }
             }
-            Scale::Log => two_powers(lo.clamp(LEAST, LARGEST), hi.clamp(LEAST, LARGEST)),
+            AxisScale::Log => two_powers(lo.clamp(LEAST, LARGEST), hi.clamp(LEAST, LARGEST)),
         };
         Some(Self { lo, hi, scale: scale.clone(), step: None })
     }
 
     /// The same, with ticks at its ends, where a linear axis grows by less than a fifth for that.
     pub fn rounded(mut self, most: usize) -> Self {
-        if self.scale == Scale::Linear {
+        if self.scale == AxisScale::Linear {
             let (long, step) = (self.hi - self.lo, step((self.hi - self.lo) / most as f64));
             let (below, above) =
                 ((self.lo / step + 1e-9).floor() * step, (self.hi / step - 1e-9).ceil() * step);
@@ -57,14 +57,14 @@ impl Span {
 
     /// The share of the axis at which `v` is, in [0, 1].
     pub fn place(&self, v: f64) -> Option<f64> {
-        if !v.is_finite() || (self.scale == Scale::Log && v <= 0.0) {
+        if !v.is_finite() || (self.scale == AxisScale::Log && v <= 0.0) {
             return None;
         }
         let v = v.max(self.lo).min(self.hi);
         let share = match self.scale {
-            Scale::Linear | Scale::Names(_) => (v - self.lo) / (self.hi - self.lo),
+            AxisScale::Linear | AxisScale::Names(_) => (v - self.lo) / (self.hi - self.lo),
             // Not the logarithm of a ratio: 1e300/1e-300 is no number.
-            Scale::Log => (v.ln() - self.lo.ln()) / (self.hi.ln() - self.lo.ln()),
+            AxisScale::Log => (v.ln() - self.lo.ln()) / (self.hi.ln() - self.lo.ln()),
         };
         share.is_finite().then_some(share.clamp(0.0, 1.0))
     }
@@ -72,15 +72,15 @@ impl Span {
     /// Round values at even distances, at most about `most` of them, with their labels.
     pub fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         match &self.scale {
-            Scale::Names(names) => names.iter().enumerate().map(|(i, n)| (i as f64, n.clone())).collect(),
-            Scale::Linear => {
+            AxisScale::Names(names) => names.iter().enumerate().map(|(i, n)| (i as f64, n.clone())).collect(),
+            AxisScale::Linear => {
                 let step = self.step.unwrap_or_else(|| step((self.hi - self.lo) / most as f64));
                 let (first, last) =
                     ((self.lo / step - 1e-9).ceil() as i64, (self.hi / step + 1e-9).floor() as i64);
                 let largest = self.lo.abs().max(self.hi.abs());
                 (first..=last).map(|k| k as f64 * step).map(|v| (v, linear_label(v, step, largest))).collect()
             }
-            Scale::Log => {
+            AxisScale::Log => {
                 // A power of ten that is met up to rounding is inside.
                 let first = (self.lo.log10() - 1e-9).ceil() as i32;
                 let last = (self.hi.log10() + 1e-9).floor() as i32;
@@ -92,7 +92,7 @@ impl Span {
 
     /// On a log scale the 2 to 9 times between powers of ten, where these are few.
     pub fn between(&self) -> Vec<f64> {
-        if self.scale != Scale::Log || self.hi / self.lo > 1e4 {
+        if self.scale != AxisScale::Log || self.hi / self.lo > 1e4 {
             return Vec::new();
         }
         let (first, last) = (self.lo.log10().floor() as i32, self.hi.log10().ceil() as i32);
@@ -199,30 +199,30 @@ impl Frame {
 mod tests {
     use super::*;
 
-    fn span(scale: Scale, values: &[f64]) -> Span {
+    fn span(scale: AxisScale, values: &[f64]) -> Span {
         Span::of(&scale, values.iter().copied()).unwrap()
     }
 
-    fn labels(scale: Scale, values: &[f64], most: usize) -> Vec<String> {
+    fn labels(scale: AxisScale, values: &[f64], most: usize) -> Vec<String> {
         span(scale, values).ticks(most).into_iter().map(|t| t.1).collect()
     }
 
     #[test]
     fn ticks_are_round_even_and_inside() {
-        assert_eq!(labels(Scale::Linear, &[1.0, 100.0], 5), ["0", "20", "40", "60", "80", "100"]);
-        assert_eq!(labels(Scale::Linear, &[1.0, 20_000.0], 5), ["0", "5k", "10k", "15k", "20k"]);
-        assert_eq!(labels(Scale::Linear, &[-137.0, 2400.0], 3), ["0", "1000", "2000"]);
-        assert_eq!(labels(Scale::Linear, &[0.0, 0.3], 3), ["0", "0.1", "0.2", "0.3"]);
-        assert_eq!(labels(Scale::Linear, &[0.0, 1.0], 3), ["0", "0.5", "1.0"]);
-        assert_eq!(labels(Scale::Log, &[1.0, 20_000.0], 6), ["1", "10", "100", "1000", "10k"]);
-        assert_eq!(labels(Scale::Log, &[0.002, 3e9], 6).len(), 6);
+        assert_eq!(labels(AxisScale::Linear, &[1.0, 100.0], 5), ["0", "20", "40", "60", "80", "100"]);
+        assert_eq!(labels(AxisScale::Linear, &[1.0, 20_000.0], 5), ["0", "5k", "10k", "15k", "20k"]);
+        assert_eq!(labels(AxisScale::Linear, &[-137.0, 2400.0], 3), ["0", "1000", "2000"]);
+        assert_eq!(labels(AxisScale::Linear, &[0.0, 0.3], 3), ["0", "0.1", "0.2", "0.3"]);
+        assert_eq!(labels(AxisScale::Linear, &[0.0, 1.0], 3), ["0", "0.5", "1.0"]);
+        assert_eq!(labels(AxisScale::Log, &[1.0, 20_000.0], 6), ["1", "10", "100", "1000", "10k"]);
+        assert_eq!(labels(AxisScale::Log, &[0.002, 3e9], 6).len(), 6);
         assert_eq!(
-            labels(Scale::Linear, &[0.0, 2.5e-9], 5),
+            labels(AxisScale::Linear, &[0.0, 2.5e-9], 5),
             ["0", "5e-10", "1.0e-9", "1.5e-9", "2.0e-9", "2.5e-9"]
         );
-        assert_eq!(labels(Scale::Linear, &[f64::MAX], 3), ["0", "5e299", "1.0e300"]);
+        assert_eq!(labels(AxisScale::Linear, &[f64::MAX], 3), ["0", "5e299", "1.0e300"]);
         for (lo, hi) in [(6.0, 9.0), (3.0, 30.0), (30.0, 300.0), (1.0, 1.0), (0.5, 2.0), (99.0, 101.0)] {
-            let span = span(Scale::Log, &[lo, hi]);
+            let span = span(AxisScale::Log, &[lo, hi]);
             assert!(span.lo <= lo && span.hi >= hi && span.ticks(6).len() >= 2, "{lo} to {hi}: {span:?}");
         }
     }
@@ -237,25 +237,25 @@ mod tests {
             // Half of the axis would be empty.
             (&[0.0, 202.0], 3, (0.0, 202.0), (0.0, 200.0)),
         ] {
-            let span = span(Scale::Linear, values).rounded(most);
+            let span = span(AxisScale::Linear, values).rounded(most);
             assert_eq!((span.lo, span.hi), ends, "{values:?}");
             let found = span.ticks(most);
             assert_eq!((found[0].0, found[found.len() - 1].0), ticks, "{values:?}");
         }
-        let log = span(Scale::Log, &[2.0, 700.0]);
+        let log = span(AxisScale::Log, &[2.0, 700.0]);
         assert_eq!(log.clone().rounded(5).hi, log.hi);
     }
 
     #[test]
     fn an_axis_keeps_away_from_where_numbers_end() {
-        let tiny = span(Scale::Linear, &[5e-324]);
+        let tiny = span(AxisScale::Linear, &[5e-324]);
         assert_eq!((tiny.lo, tiny.hi, tiny.place(5e-324)), (-0.5, 0.5, Some(0.5)));
-        let wide = span(Scale::Linear, &[f64::MIN, f64::MAX]).rounded(5);
+        let wide = span(AxisScale::Linear, &[f64::MIN, f64::MAX]).rounded(5);
         assert_eq!(
             (wide.place(f64::MIN), wide.place(0.0), wide.place(f64::MAX)),
             (Some(0.0), Some(0.5), Some(1.0))
         );
-        let log = span(Scale::Log, &[5e-324, f64::MAX]);
+        let log = span(AxisScale::Log, &[5e-324, f64::MAX]);
         assert_eq!((log.place(5e-324), log.place(f64::MAX)), (Some(0.0), Some(1.0)));
         assert!((log.place(1.0).unwrap() - 0.5).abs() < 1e-12 && log.ticks(6).len() >= 2);
         assert_eq!((log.place(0.0), log.place(f64::NAN), log.place(f64::INFINITY)), (None, None, None));
@@ -263,10 +263,10 @@ mod tests {
 
     #[test]
     fn nothing_to_show_has_no_span() {
-        assert!(Span::of(&Scale::Log, [-1.0, 0.0, f64::NAN].into_iter()).is_none());
-        let flat = span(Scale::Linear, &[0.0]);
+        assert!(Span::of(&AxisScale::Log, [-1.0, 0.0, f64::NAN].into_iter()).is_none());
+        let flat = span(AxisScale::Linear, &[0.0]);
         assert_eq!((flat.lo, flat.hi), (-0.5, 0.5));
-        assert!(Span::of(&Scale::Linear, [f64::INFINITY, f64::NAN].into_iter()).is_none());
-        assert_eq!(span(Scale::Linear, &[3.0]).place(3.0), Some(1.0));
+        assert!(Span::of(&AxisScale::Linear, [f64::INFINITY, f64::NAN].into_iter()).is_none());
+        assert_eq!(span(AxisScale::Linear, &[3.0]).place(3.0), Some(1.0));
     }
 }

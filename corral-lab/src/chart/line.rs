@@ -3,7 +3,7 @@
 use maud::PreEscaped;
 
 use super::frame::Frame;
-use super::{Point, Scale};
+use super::{AxisScale, Point};
 
 /// How far from its line a point of a curve may be left out, in pixels of the drawing.
 const STRAIGHT: f64 = 0.4;
@@ -62,7 +62,8 @@ pub(super) fn line_path(points: &[(Point, f64, f64)], steps: bool) -> PreEscaped
 
 pub(super) fn band_path(frame: &Frame, points: &[(Point, f64, f64)]) -> PreEscaped<String> {
     // On a log scale a band may reach below zero: it then ends at the floor of the chart.
-    let edge = |x: f64, v: f64| frame.at(x, if frame.y.scale == Scale::Log { v.max(frame.y.lo) } else { v });
+    let edge =
+        |x: f64, v: f64| frame.at(x, if frame.y.scale == AxisScale::Log { v.max(frame.y.lo) } else { v });
     let upper = points.iter().filter_map(|(p, ..)| edge(p.x, p.high));
     let lower = points.iter().rev().filter_map(|(p, ..)| edge(p.x, p.low));
     PreEscaped(path(upper.chain(lower)) + "z")
@@ -112,7 +113,7 @@ mod tests {
 
     #[test]
     fn what_a_line_passes_is_left_out_and_a_corner_is_not() {
-        let span = |hi| Span { lo: 0.0, hi, scale: Scale::Linear, step: None };
+        let span = |hi| Span { lo: 0.0, hi, scale: AxisScale::Linear, step: None };
         let frame =
             Frame { x: span(100.0), y: span(100.0), left: 0.0, top: 0.0, width: 100.0, height: 100.0 };
         let at = |x: f64, y: f64, wide: f64| Point { x, y, low: y - wide, high: y + wide };

@@ -13,7 +13,7 @@ use crate::choice::Choice;
 
 /// How an axis maps values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Equal steps; begins at 0 or below.
     Linear,
     /// Equal ratios; values that are not positive are left out.
@@ -23,7 +23,7 @@ pub enum Scale {
 }
 
 /// What can be asked for.
-impl Choice for Scale {
+impl Choice for AxisScale {
     const ALL: &[(Self, &str, &str)] =
         &[(Self::Linear, "linear", "Equal steps"), (Self::Log, "log", "Equal ratios, both axes")];
 }
@@ -34,21 +34,21 @@ pub struct Axis {
     /// What it shows, with its unit.
     pub title: String,
     /// Its scale.
-    pub scale: Scale,
+    pub scale: AxisScale,
 }
 
 impl Axis {
     /// An axis.
-    pub fn new(title: &str, scale: Scale) -> Self {
+    pub fn new(title: &str, scale: AxisScale) -> Self {
         Self { title: title.to_owned(), scale }
     }
 
     /// Its title, and the name of its scale.
     pub fn name(&self) -> String {
         match self.scale {
-            Scale::Linear => format!("{}, linear scale", self.title),
-            Scale::Log => format!("{}, log scale", self.title),
-            Scale::Names(_) => self.title.clone(),
+            AxisScale::Linear => format!("{}, linear scale", self.title),
+            AxisScale::Log => format!("{}, log scale", self.title),
+            AxisScale::Names(_) => self.title.clone(),
         }
     }
 }

@@ -6,7 +6,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::frame::{Frame, Span};
 use super::line::{band_path, line_path, thinned};
-use super::{COLOURS, Chart, DASHES, Mark, Panel, Point, Scale, Series, Style, by_name};
+use super::{AxisScale, COLOURS, Chart, DASHES, Mark, Panel, Point, Series, Style, by_name};
 use crate::choice::Choice;
 use crate::harmless;
 
@@ -27,7 +27,7 @@ struct Look {
 impl Look {
     /// As tall as the chart needs it: a row for each name along y.
     fn fitting(self, chart: &Chart) -> Self {
-        let Scale::Names(names) = &chart.y.scale else { return self };
+        let AxisScale::Names(names) = &chart.y.scale else { return self };
         let height = (names.len() as f64 * self.font * 1.7 + self.font * 4.5).max(self.height / 2.0);
         Self { height, ..self }
     }
@@ -212,7 +212,7 @@ fn legend(chart: &Chart, width: f64, font: f64) -> Option<(Markup, f64)> {
 
 fn frame(look: &Look, x: Span, y: Span) -> Frame {
     // Where the axis up has names, it is the other one that has the values.
-    let (x, y) = if matches!(y.scale, Scale::Names(_)) {
+    let (x, y) = if matches!(y.scale, AxisScale::Names(_)) {
         (x.rounded(look.ticks.0), y)
     } else {
         (x, y.rounded(look.ticks.1))
@@ -229,7 +229,7 @@ fn frame(look: &Look, x: Span, y: Span) -> Frame {
 
 /// What the script of a page needs to tell values from places.
 fn data(frame: &Frame) -> String {
-    let scale = |s: &Scale| if *s == Scale::Log { "log" } else { "lin" };
+    let scale = |s: &AxisScale| if *s == AxisScale::Log { "log" } else { "lin" };
     let span = |s: &Span| format!("{} {} {}", s.lo, s.hi, scale(&s.scale));
     let area = [frame.left, frame.top, frame.width, frame.height].map(short).join(" ");
     format!("{} {} {area}", span(&frame.x), span(&frame.y))
@@ -246,7 +246,7 @@ fn backdrop(chart: &Chart, frame: &Frame, look: &Look) -> Markup {
     // Names of an axis along are cut, and values and names that are many are thinned, until they fit beside each other.
     let mut ticks = frame.x.ticks(look.ticks.0);
     let room = frame.width / ticks.len() as f64 - 6.0;
-    if matches!(frame.x.scale, Scale::Names(_)) && room >= 6.0 * look.font * CHARACTER {
+    if matches!(frame.x.scale, AxisScale::Names(_)) && room >= 6.0 * look.font * CHARACTER {
         ticks.iter_mut().for_each(|t| t.1 = cut(&t.1, (room / (look.font * CHARACTER)) as usize));
     }
     let wide =
@@ -415,8 +415,8 @@ mod tests {
         Chart {
             title: "t".to_owned(),
             caption: String::new(),
-            x: Axis::new("round t", Scale::Linear),
-            y: Axis::new("regret", Scale::Log),
+            x: Axis::new("round t", AxisScale::Linear),
+            y: Axis::new("regret", AxisScale::Log),
             panels: (0..panels).map(panel).collect(),
             context: Vec::new(),
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Axis, COLOURS, Chart, DASHES, Mark, Scale, by_name};
+use super::{Axis, AxisScale, COLOURS, Chart, DASHES, Mark, by_name};
 
 /// The chart as a Vega-Lite specification.
 pub fn vega(chart: &Chart) -> Value {
@@ -59,16 +59,18 @@ pub fn vega(chart: &Chart) -> Value {
 fn named(axis: &Axis, v: f64) -> Value {
     match &axis.scale {
         // What is no place has no name: NaN as an integer would be the first.
-        Scale::Names(names) => json!(if v >= 0.0 { names.get(v as usize) } else { None }),
+        AxisScale::Names(names) => json!(if v >= 0.0 { names.get(v as usize) } else { None }),
         _ => json!(v),
     }
 }
 
 fn axis(axis: &Axis, field: &str) -> Value {
     match axis.scale {
-        Scale::Names(_) => json!({ "field": field, "type": "nominal", "sort": null, "title": axis.title }),
-        Scale::Linear => json!({ "field": field, "type": "quantitative", "title": axis.name() }),
-        Scale::Log => {
+        AxisScale::Names(_) => {
+            json!({ "field": field, "type": "nominal", "sort": null, "title": axis.title })
+        }
+        AxisScale::Linear => json!({ "field": field, "type": "quantitative", "title": axis.name() }),
+        AxisScale::Log => {
             json!({ "field": field, "type": "quantitative", "scale": { "type": "log" }, "title": axis.name() })
         }
     }

@@ -10,7 +10,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::chart::{COLOURS, Chart, DASHES, Palette, svg};
 use crate::claims::{Held, Verdict};
-use crate::figures::World;
+use crate::figures::Setting;
 use crate::findings::Findings;
 use crate::harmless;
 use crate::run::CellRecord;
@@ -28,7 +28,7 @@ pub fn html(found: &Findings) -> String {
     overall::parts(&mut page, found);
     let swept = world::sweeps(&mut page, spec, &found.rows);
     page.part("sweeps", "Regret against what was swept", swept);
-    for world in &World::all(found) {
+    for world in &Setting::all(found) {
         let title = format!("{}: {} rounds", world.environment, world.rounds);
         let body = world::world(&mut page, world, found);
         page.part(&format!("world-{}", page.parts.len()), &title, Some(body));

@@ -3,7 +3,7 @@
 use maud::html;
 
 use super::{Page, claims, key, table};
-use crate::chart::{Axis, Chart, Panel, Point, Scale, Series};
+use crate::chart::{Axis, AxisScale, Chart, Panel, Point, Series};
 use crate::claims::Held;
 use crate::figures::base_style;
 use crate::spec::StabilitySpec;
@@ -30,7 +30,7 @@ pub fn html(
     let panels = lines.into_iter().map(|s| Panel { name: s.name.clone(), series: vec![s] }).collect();
     let caption =
         "Mean over seeds at the worst gap, with its 95% interval; a straight line is a power of rho.";
-    let (x, y) = (Axis::new("range rho", Scale::Log), Axis::new("regret", Scale::Log));
+    let (x, y) = (Axis::new("range rho", AxisScale::Log), Axis::new("regret", AxisScale::Log));
     let chart = page.figure(&Chart::new("Regret under importance weighting", caption, x, y, panels));
     let lines = html! { @for (row, class) in rows.iter().zip(&classes) {
         tr { @for (i, cell) in row.iter().enumerate() { td { @if i == 0 { (key(class)) } (cell) } } }

@@ -5,7 +5,7 @@ use crate::duels::Duels;
 use crate::findings::Findings;
 use crate::ranks::Rank;
 use crate::spec::Spec;
-use crate::standing::{Place, Standing, method};
+use crate::standing::{AgainstBest, Standing, method};
 use crate::summary::{Gap, Row, number};
 use crate::table::aligned;
 
@@ -54,7 +54,7 @@ fn results(found: &Findings) -> String {
                 number(r.regret.max),
                 number(r.loss.mean),
                 r.to_best_base().unwrap_or("-".to_owned()),
-                found.place(r).map_or("", Place::word).to_owned(),
+                found.place(r).map_or("", AgainstBest::word).to_owned(),
                 r.rounds_per_second.map_or("-".to_owned(), speed),
                 if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
             ]

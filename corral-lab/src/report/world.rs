@@ -3,21 +3,21 @@
 use maud::{Markup, html};
 
 use super::{Page, key, table};
-use crate::chart::{Mark, Scale, Series, by_name};
-use crate::figures::{self, World};
+use crate::chart::{AxisScale, Mark, Series, by_name};
+use crate::figures::{self, Setting};
 use crate::findings::Findings;
 use crate::run::BandRecord;
 use crate::spec::Spec;
-use crate::standing::Place;
+use crate::standing::AgainstBest;
 use crate::summary::{Row, number};
 use crate::sweeps;
 
 /// The part of the page about a world.
-pub fn world(page: &mut Page, world: &World<'_>, found: &Findings) -> Markup {
+pub fn world(page: &mut Page, world: &Setting<'_>, found: &Findings) -> Markup {
     let crowded = world.crowded();
-    let mut charts = vec![figures::regret(world, &Scale::Linear, &mut page.palette)];
+    let mut charts = vec![figures::regret(world, &AxisScale::Linear, &mut page.palette)];
     if !crowded {
-        charts.push(figures::regret(world, &Scale::Log, &mut page.palette));
+        charts.push(figures::regret(world, &AxisScale::Log, &mut page.palette));
     }
     let drawn: Vec<Markup> = charts.iter().map(|c| page.figure(c)).collect();
     let styles: Vec<Option<String>> = world
@@ -62,12 +62,12 @@ fn named<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(String, String)> 
     lines.into_iter().map(|s| (s.name.clone(), s.style.class())).collect()
 }
 
-fn learners(world: &World<'_>, found: &Findings, styles: &[Option<String>]) -> Markup {
+fn learners(world: &Setting<'_>, found: &Findings, styles: &[Option<String>]) -> Markup {
     let header =
         ["learner", "regret", "95% interval", "worst seed", "loss per round", "to best base", "exponent", ""];
     let lines = html! { @for ((row, curve), style) in world.rows.iter().zip(styles) {
         @let place = found.place(row);
-        tr class=[(place == Some(Place::Best)).then_some("best")] {
+        tr class=[(place == Some(AgainstBest::Best)).then_some("best")] {
             td { @if let Some(class) = style { (key(class)) } (row.label) @if row.alone { " (alone)" } }
             td { (number(row.regret.mean)) }
             td { @let half = row.regret.half_width(row.seeds); "[" (number(row.regret.mean - half)) ", " (number(row.regret.mean + half)) "]" }
@@ -79,14 +79,14 @@ fn learners(world: &World<'_>, found: &Findings, styles: &[Option<String>]) -> M
                 Some((s, lo, hi)) => { (format!("{s:.2} [{lo:.2}, {hi:.2}]")) }
                 None => { "–" }
             } }
-            td { (place.map_or("", Place::word)) }
+            td { (place.map_or("", AgainstBest::word)) }
         }
     } };
     table(header, &lines)
 }
 
 /// A section for every band: probabilities, rates, ranges, weights.
-fn inside_each(page: &mut Page, world: &World<'_>) -> Markup {
+fn inside_each(page: &mut Page, world: &Setting<'_>) -> Markup {
     let mut parts = Vec::new();
     for (row, _) in &world.rows {
         let bands = world.bands(&row.label);
@@ -113,7 +113,7 @@ fn inside_each(page: &mut Page, world: &World<'_>) -> Markup {
 }
 
 /// All bands of a crowded world together: a panel of probabilities and a line of plays for each.
-fn inside_all(page: &mut Page, world: &World<'_>) -> Markup {
+fn inside_all(page: &mut Page, world: &Setting<'_>) -> Markup {
     let bands: Vec<(&str, Vec<&BandRecord>)> = world
         .rows
         .iter()

@@ -4,7 +4,7 @@ use corral_bases::band::{Assembler, Band, BandError};
 use corral_core::memory::Budget;
 use corral_core::registry::BuildError;
 use corral_core::{Arm, Base, Context, Decision, Point, Setup};
-use corral_envs::{Environment, World};
+use corral_envs::{AnyEnvironment, Environment};
 
 use super::{FromPlugins, Plugins};
 use crate::spec::{EnvironmentSpec, LearnerSpec, SpecError};
@@ -22,7 +22,12 @@ pub enum Runner<D: 'static> {
 ///
 /// # Errors
 /// Names the place in the spec.
-pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64, budget: &Budget) -> Result<World, SpecError> {
+pub fn world(
+    spec: &EnvironmentSpec,
+    rounds: u64,
+    seed: u64,
+    budget: &Budget,
+) -> Result<AnyEnvironment, SpecError> {
     let rng = &mut stream(seed, "world");
     let world = corral_envs::build_within(&spec.name, &spec.params, rounds, rng, budget)
         .map_err(|e| SpecError::built(&spec.place, &e))?;
@@ -38,15 +43,17 @@ pub fn world(spec: &EnvironmentSpec, rounds: u64, seed: u64, budget: &Budget) ->
 /// # Errors
 /// Names the place in the spec.
 pub fn probe(
-    world: &World,
+    world: &AnyEnvironment,
     spec: &LearnerSpec,
     rounds: u64,
     plugins: &Plugins,
     budget: &Budget,
 ) -> Result<(), SpecError> {
     match world {
-        World::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds, budget), plugins).map(drop),
-        World::Points(env) => runner::<Point>(spec, &told(&**env, rounds, budget), plugins).map(drop),
+        AnyEnvironment::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds, budget), plugins).map(drop),
+        AnyEnvironment::Points(env) => {
+            runner::<Point>(spec, &told(&**env, rounds, budget), plugins).map(drop)
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use corral_bases::band::Band;
 use corral_core::memory::Budget;
 use corral_core::{Base, Context, Decision, Feedback, Order, Proposal, Ticket};
-use corral_envs::{Delay, EnvError, Environment, Mailbox, World};
+use corral_envs::{AnyEnvironment, Delay, EnvError, Environment, Mailbox};
 use rand_pcg::Pcg64Dxsm;
 
 use super::Plugins;
@@ -53,8 +53,8 @@ pub fn run_cell_within(
         },
     };
     let ended = match build::world(environment, cell.rounds, cell.seed, budget) {
-        Ok(World::Arms(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
-        Ok(World::Points(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
+        Ok(AnyEnvironment::Arms(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
+        Ok(AnyEnvironment::Points(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
         Err(e) => Err(End::Failed(e.why)),
     };
     match ended {

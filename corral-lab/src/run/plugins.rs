@@ -14,6 +14,10 @@ impl Source for FromPlugins<'_> {
     fn build(&self, base: &BaseRecipe, setup: &Setup) -> Result<Learner, BuildError> {
         self.0.build(&base.name, &base.params, base.isolate, setup)
     }
+
+    fn needs_horizon(&self, base: &BaseRecipe) -> bool {
+        self.0.find(&base.name).is_some_and(|(_, info)| info.needs_horizon)
+    }
 }
 
 /// Key and SHA-256 of every file of `plugins` that `learners` use.

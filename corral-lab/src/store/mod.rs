@@ -113,7 +113,9 @@ impl Manifest {
             () if self.name != spec.name => differs("name", &self.name, &spec.name),
             () if self.cells != spec.cells() => differs("number of cells", &self.cells, &spec.cells()),
             () if self.seeds != spec.seeds => differs("number of seeds", &self.seeds, &spec.seeds),
-            () if !(1..=of).contains(&index) => Err(format!("its shard is {index}/{of}, which is none")),
+            () if !(1..=of).contains(&index) => {
+                Err(format!("its shard is {index}/{of}, which does not exist"))
+            }
             () => Ok(()),
         }
     }
@@ -152,7 +154,7 @@ pub enum StoreError {
         /// The other.
         second: PathBuf,
     },
-    /// It is none, it cannot be read or written, or somebody else is writing to it.
+    /// It is not a results folder, it cannot be read or written, or somebody else is writing to it.
     #[error("{}: {why}", path.display())]
     Unusable {
         /// The folder or the file.
@@ -282,7 +284,7 @@ impl<'a> Store<'a> {
     }
 }
 
-/// One writer at a time. Where the file system has no locks, nobody is kept out.
+/// One writer at a time. Where the file system has no locks, a second writer is not kept out.
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(".lock");
     let file =
@@ -573,7 +575,7 @@ mod tests {
             (|m| m.name.push('x'), "manifest.json: its name is", "another"),
             (|m| m.cells = 3, "its number of cells is 3, but that of its spec is 2", "another"),
             (|m| m.seeds = 3, "its number of seeds is 3", "another"),
-            (|m| m.shard = Shard { index: 0, of: 0 }, "its shard is 0/0, which is none", "shard 0/0"),
+            (|m| m.shard = Shard { index: 0, of: 0 }, "its shard is 0/0, which does not exist", "shard 0/0"),
             (
                 |m| m.shard = Shard { index: 2, of: 2 },
                 "line 1: cell 0: it does not belong to shard 2/2",

@@ -2,7 +2,7 @@
 
 use corral_lab::chart::svg::{Columns, page, paper};
 use corral_lab::chart::vega::vega;
-use corral_lab::chart::{Axis, Chart, Mark, Panel, Point, Scale, Series, Style};
+use corral_lab::chart::{Axis, AxisScale, Chart, Mark, Panel, Point, Series, Style};
 use proptest::prelude::*;
 
 /// Any f64, and often one at which arithmetic ends.
@@ -34,9 +34,9 @@ fn points() -> impl Strategy<Value = Vec<Point>> {
     prop_oneof![prop::collection::vec(free, 0..6), equal]
 }
 
-fn scale() -> impl Strategy<Value = Scale> {
-    let names = (0..3).map(|n| Scale::Names(vec!["a name".to_owned(); n]));
-    prop::sample::select([Scale::Linear, Scale::Log].into_iter().chain(names).collect::<Vec<_>>())
+fn scale() -> impl Strategy<Value = AxisScale> {
+    let names = (0..3).map(|n| AxisScale::Names(vec!["a name".to_owned(); n]));
+    prop::sample::select([AxisScale::Linear, AxisScale::Log].into_iter().chain(names).collect::<Vec<_>>())
 }
 
 fn series() -> impl Strategy<Value = Series> {

@@ -4,13 +4,13 @@
 use corral_bases::Learner;
 use corral_core::masters::{self, MasterSetup};
 use corral_core::{Arm, Base, Context, Ensemble, EnsembleParams, Feed, Setup};
-use corral_envs::{World, alone, build};
+use corral_envs::{AnyEnvironment, alone, build};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
 const SEEDS: u64 = 40;
 
-fn world(which: &str, rounds: u64, seed: u64) -> World {
+fn world(which: &str, rounds: u64, seed: u64) -> AnyEnvironment {
     let params: toml::Table = format!("which = \"{which}\"").parse().unwrap();
     build("hardness", &params, rounds, &mut Pcg64Dxsm::seed_from_u64(seed)).unwrap()
 }
@@ -24,7 +24,7 @@ fn base(name: &str, rounds: u64) -> Box<dyn Base<Context, Arm>> {
 }
 
 fn regret(which: &str, learner: &mut dyn Base<Context, Arm>, rounds: u64, seed: u64) -> f64 {
-    let World::Arms(mut world) = world(which, rounds, seed) else { unreachable!() };
+    let AnyEnvironment::Arms(mut world) = world(which, rounds, seed) else { unreachable!() };
     let mut streams = (Pcg64Dxsm::seed_from_u64(1000 + seed), Pcg64Dxsm::seed_from_u64(2000 + seed));
     alone(&mut *world, learner, rounds, &mut streams.0, &mut streams.1).unwrap().regret()
 }

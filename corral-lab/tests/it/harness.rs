@@ -1,7 +1,7 @@
 //! Runs of one base in one world, optionally under E'.
 
 use corral_core::{Arm, Base, Context, Order, Point, Proposal, Setup, Space};
-use corral_envs::{Environment, World};
+use corral_envs::{AnyEnvironment, Environment};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -45,10 +45,10 @@ pub fn regret(
         Space::Arms(_) => Vec::new(),
     };
     match (world, learner) {
-        (World::Points(world), corral_bases::Learner::Points(learner)) => {
+        (AnyEnvironment::Points(world), corral_bases::Learner::Points(learner)) => {
             play(world, learner, &idle, rounds, seed, rng)
         }
-        (World::Arms(world), corral_bases::Learner::Arms(learner)) => {
+        (AnyEnvironment::Arms(world), corral_bases::Learner::Arms(learner)) => {
             let arms: Vec<Arm> = (0..world.setup().actions()).map(Arm::at).collect();
             play(world, learner, &arms, rounds, seed, rng)
         }

@@ -3,7 +3,7 @@
 
 use corral_bases::band::{Assembler, Recipe};
 use corral_core::{Arm, Context, Decision, Point, Setup, masters};
-use corral_envs::{Environment, World};
+use corral_envs::{AnyEnvironment, Environment};
 use corral_lab::run::{CellSpec, Plugins, run_cell};
 use corral_lab::spec::Spec;
 use rand::{RngExt, SeedableRng};
@@ -51,8 +51,8 @@ fn nobody_healthy_is_benched_in_two_thousand_runs() {
         let keys: toml::Table = example.parse().unwrap();
         let mut rng = Pcg64Dxsm::seed_from_u64(0);
         let bases = match corral_envs::build(entry.name, &keys, 80, &mut rng) {
-            Ok(World::Arms(env)) => fitting::<Arm>(&*env),
-            Ok(World::Points(env)) => fitting::<Point>(&*env),
+            Ok(AnyEnvironment::Arms(env)) => fitting::<Arm>(&*env),
+            Ok(AnyEnvironment::Points(env)) => fitting::<Point>(&*env),
             // It needs a file.
             Err(_) => continue,
         };

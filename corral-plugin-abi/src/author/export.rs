@@ -42,7 +42,7 @@ pub const fn exported<B: Plugin>(name: &'static str, version: &'static str) -> C
         likelihood: Some(likelihood::<B>),
         learns_from_others: Some(learns_from_others::<B>),
         heeds_passes: Some(heeds_passes::<B>),
-        extension: Some(extension),
+        extension: Some(extension::<B>),
     }
 }
 
@@ -411,6 +411,7 @@ unsafe extern "C" fn load<B: Plugin>(
     unsafe { enter::<B>(instance, error, |i| told(error, i.base.load(slice(bytes, len)))) }
 }
 
-unsafe extern "C" fn extension(_id: u64) -> *const c_void {
-    std::ptr::null()
+unsafe extern "C" fn extension<B: Plugin>(id: u64) -> *const c_void {
+    static YES: u8 = 1;
+    if id == CORRAL_NEEDS_HORIZON && B::NEEDS_HORIZON { (&raw const YES).cast() } else { std::ptr::null() }
 }

@@ -76,6 +76,8 @@ pub trait Plugin: Base<Context, Self::Decision> + Sized + 'static {
     const KIND: Kind;
     /// The stability exponent alpha, where one is known.
     const ALPHA: Option<f64> = None;
+    /// Whether it cannot be built without a number of rounds: a band that tells its bases none tells it to this one.
+    const NEEDS_HORIZON: bool = false;
     /// One sentence.
     const DESCRIPTION: &'static str;
 

@@ -459,7 +459,7 @@ impl<D: Crosses> BaseExtra<Context, D> for ForeignBase<D> {
 impl<D> Drop for ForeignBase<D> {
     fn drop(&mut self) {
         let destroy = self.table.calls.destroy;
-        // SAFETY: a checked table, our instance, and the last call on it. There is nobody to tell of a failure.
+        // SAFETY: a checked table, our instance, and the last call on it. A failure cannot be reported any more.
         let _ = self.room.get_mut().call("destroy", |error| unsafe { destroy(self.instance, error) });
     }
 }

@@ -38,7 +38,7 @@ const ARGUMENT: &str = "--corral-isolated-plugin";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {
     /// How much processor time the child may use for one call, all of its threads together: 1 second. By the clock a
-    /// call may take sixty times as long, so that a busy machine benches nobody; in an examination ten times, so that
+    /// call may take sixty times as long, so that a busy machine benches no base; in an examination ten times, so that
     /// whoever waits has a verdict.
     pub time_limit: Duration,
     /// How much processor time it may use to start, to open the library, and to build the base: 10 seconds each. By the

@@ -123,7 +123,7 @@ impl Lenders {
     }
 }
 
-/// The lenders of tables that are gone: a plugin may still have pointers to them, so they stay, and nobody uses them again.
+/// The lenders of tables that are gone: a plugin may still have pointers to them, so they stay, unused.
 static KEPT: Mutex<Vec<&'static Lender>> = Mutex::new(Vec::new());
 
 impl Drop for Lenders {

@@ -14,7 +14,7 @@ use super::check::{self, Verdict};
 use super::error::{LoadError, Refused};
 use super::foreign::here;
 use super::isolated::{self, Image, Isolation};
-use super::policy::{Place, Policy, RunIn};
+use super::policy::{Policy, Process, RunIn};
 use super::preflight::{open, preflight_bytes, read};
 use super::sealed::Sealed;
 use super::table::{BaseInfo, Table};
@@ -82,8 +82,10 @@ impl Library {
     /// Why it cannot be used.
     pub fn about(&self) -> Result<&About, &LoadError> {
         let look = || match self.run_in.0 {
-            Place::Children | Place::ChildrenUnlessUsed => isolated::describe(self.image(&self.isolation)),
-            Place::ThisProcess => {
+            Process::Children | Process::ChildrenUnlessUsed => {
+                isolated::describe(self.image(&self.isolation))
+            }
+            Process::This => {
                 let opened = self.tables().map_err(Clone::clone)?;
                 Ok(About::of(opened.interface.clone(), &opened.tables))
             }
@@ -145,7 +147,7 @@ impl Library {
     pub fn examine(&self, base: &str, params: &str) -> Result<Verdict, BaseError> {
         let about = self.has(base)?;
         match self.run_in.0 {
-            Place::ThisProcess => {
+            Process::This => {
                 let build = |setup: &Setup| self.build(base, params, setup);
                 Ok(check::examine(base, about.kind, None, &build))
             }

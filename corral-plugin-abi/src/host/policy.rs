@@ -26,20 +26,20 @@ pub struct Policy {
 /// and gives it here: by [`this_process`](RunIn::this_process), which is `unsafe`, or in the name of the program's user by
 /// [`user_vouches`](RunIn::user_vouches). What loads, builds and examines under a policy rests on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct RunIn(pub(super) Place);
+pub struct RunIn(pub(super) Process);
 
 /// Where a plugin is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Place {
+pub(super) enum Process {
     #[default]
     Children,
     ChildrenUnlessUsed,
-    ThisProcess,
+    This,
 }
 
 impl RunIn {
     /// Children only: nothing of a plugin runs in this process, not even to look at it.
-    pub const CHILDREN: Self = Self(Place::Children);
+    pub const CHILDREN: Self = Self(Process::Children);
 
     /// For programs whose user says which plugins are used: a child looks at the library. Its bases run in this process, where
     /// it is opened when the first of them is built; those that a spec isolates run in children.
@@ -48,7 +48,7 @@ impl RunIn {
     /// file. Use it only where that is so, and never where the folder or the name of a base comes from somebody else. The other
     /// fields of [`Policy`] refuse files that others may have changed.
     pub fn user_vouches() -> Self {
-        Self(Place::ChildrenUnlessUsed)
+        Self(Process::ChildrenUnlessUsed)
     }
 
     /// This process opens the library to look at it, and runs its bases: for programs that cannot start themselves again.
@@ -57,7 +57,7 @@ impl RunIn {
     /// Every library that is loaded under this policy is as trustworthy as code that is linked: its initialisers, its entry and
     /// every call of its bases keep to the interface and to Rust's rules for memory and threads.
     pub unsafe fn this_process() -> Self {
-        Self(Place::ThisProcess)
+        Self(Process::This)
     }
 }
 

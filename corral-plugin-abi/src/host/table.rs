@@ -58,6 +58,8 @@ pub struct BaseInfo {
     pub kind: Kind,
     /// The stability exponent, where one is known.
     pub alpha: Option<f64>,
+    /// Whether it cannot be built without a number of rounds.
+    pub needs_horizon: bool,
 }
 
 /// A checked copy of a [`CorralBaseV1`]: functions are there, texts are text. Entries that an older plugin does not
@@ -139,8 +141,10 @@ impl Table {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
             return Err(TableError::Text("name".into()));
         }
-        let base = BaseInfo { name, description, version, kind, alpha };
-        Ok(Self { base, calls, lenders: Lenders::default() })
+        let base = BaseInfo { name, description, version, kind, alpha, needs_horizon: false };
+        let mut table = Self { base, calls, lenders: Lenders::default() };
+        table.base.needs_horizon = !table.extension(CORRAL_NEEDS_HORIZON).is_null();
+        Ok(table)
     }
 
     /// What the plugin answers to `extension(id)`; null where it knows nothing of it.

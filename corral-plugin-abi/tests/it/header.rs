@@ -43,6 +43,7 @@ fn sizes_and_offsets_are_the_same() {
     for (name, value) in [
         ("CORRAL_MAGIC", CORRAL_MAGIC),
         ("CORRAL_UNKNOWN", CORRAL_UNKNOWN),
+        ("CORRAL_NEEDS_HORIZON", CORRAL_NEEDS_HORIZON),
         ("CORRAL_ABI_MINOR", CORRAL_ABI_MINOR.into()),
         ("CORRAL_KIND_ARMS", CORRAL_KIND_ARMS.into()),
         ("CORRAL_KIND_CONTEXTUAL", CORRAL_KIND_CONTEXTUAL.into()),

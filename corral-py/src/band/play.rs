@@ -2,7 +2,7 @@
 
 use corral_bases::band::Band as Ensemble;
 use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Setup, Space};
-use corral_envs::{EnvError, Environment, World as Worlds};
+use corral_envs::{AnyEnvironment, EnvError, Environment};
 use corral_lab::run::checkpoints;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -130,16 +130,16 @@ pub fn simulate<'py>(
         let Inner { members, rng, raised, plan, .. } = inner;
         let own = plan.setup();
         match (world, members) {
-            (Worlds::Arms(world), Members::Arms(band)) => {
+            (AnyEnvironment::Arms(world), Members::Arms(band)) => {
                 walk(world, Playing { band, rng, raised }, &own, rounds, seed)
             }
-            (Worlds::Points(world), Members::Points(band)) => {
+            (AnyEnvironment::Points(world), Members::Points(band)) => {
                 walk(world, Playing { band, rng, raised }, &own, rounds, seed)
             }
-            (Worlds::Arms(_), _) => {
+            (AnyEnvironment::Arms(_), _) => {
                 Err(Error::value("the environment has actions, but the band plays points"))
             }
-            (Worlds::Points(_), _) => {
+            (AnyEnvironment::Points(_), _) => {
                 Err(Error::value("the environment has points, but the band plays actions"))
             }
         }

@@ -35,7 +35,7 @@ use super::{Losses, OmdError, OmdInfo, OmdParams, check_start};
 pub struct FlatBarrier {
     params: OmdParams,
     charges: Charges,
-    /// sum m/d: 1 until somebody is retired. Then the distances of the others shrink by a common factor, which is kept here.
+    /// sum m/d: 1 until a base is retired. Then the distances of the others shrink by a common factor, which is kept here.
     goal: f64,
     /// Probabilities above 0.
     active: usize,
@@ -66,7 +66,7 @@ impl FlatBarrier {
         Ok(barrier)
     }
 
-    /// Puts everybody at 1/p = `inverse`.
+    /// Puts all bases at 1/p = `inverse`.
     fn fill(&mut self, inverse: impl Fn(usize) -> f64) {
         for i in 0..self.len() {
             let distance = inverse(i) / self.rate(i);
@@ -169,7 +169,7 @@ impl FlatBarrier {
         self.charges.set_alarm(i, if least > 0.0 { distance } else { f64::INFINITY });
     }
 
-    /// Shows everybody whose probability is below what is watched, or so near to it that rounding decides.
+    /// Shows every base whose probability is below what is watched, or so near to it that rounding decides.
     pub(crate) fn fallen(&mut self, show: impl FnMut(usize)) {
         self.charges.alarmed(show);
     }

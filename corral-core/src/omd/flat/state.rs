@@ -145,7 +145,7 @@ impl FlatState {
 impl FlatState {
     /// One of nine ways to make the state impossible.
     pub fn spoil(&mut self, way: usize) {
-        let there = self.clusters.iter_mut().find(|c| !c.members.is_empty()).expect("somebody is there");
+        let there = self.clusters.iter_mut().find(|c| !c.members.is_empty()).expect("one is there");
         match way {
             0 => self.goal = 0.5,
             1 => self.level.0 = f64::NAN,
