@@ -12,7 +12,7 @@ function flush(   line, v, all) {
   claim = ""; unlikely = 0
   for (v in count) delete count[v]
 }
-BEGIN { split("holds FAILS undecided unmeasured", order, " ") }
+BEGIN { split("holds fails undecided unmeasured", order, " ") }
 /^# / && !titled { titled = 1; print "\n### [" substr($0, 3) "](docs/results/" name ".md)\n"; next }
 /^## / && !inside { heading = " (" tolower(substr($0, 4)) ")"; next }
 /^```text/ { inside = 1; next }
@@ -20,11 +20,11 @@ BEGIN { split("holds FAILS undecided unmeasured", order, " ") }
 !inside { next }
 /^\$ corral run/ { at = NR; command = substr($0, 3); next }
 NR == at + 2 && NF { sub(/ \([^()]*\)$/, ""); print "`" command "`: " $0 "\n"; next } # a remark at the end stands on the page
-/^  (holds|FAILS|undecided|unmeasured) / { if (claim == "") claim = before; count[$1]++; next }
+/^  (holds|fails|undecided|unmeasured) / { if (claim == "") claim = before; count[$1]++; next }
 /^  not expected to show here/ { unlikely = 1; next }
 /^regret beside published means/ { n = split($0, part, ": "); split(part[n], of, " "); print "- **agrees " of[1] "** of " of[3] ": regret beside published means, within three combined standard errors" heading; next }
 /^schedule |^base +world +schedule/ { stable = 1; next }
-stable && $NF ~ /^(holds|FAILS|undecided|unmeasured)$/ { count[$NF]++; claim = "the measured stability exponent is at most the one of the table, base by base"; next }
+stable && $NF ~ /^(holds|fails|undecided|unmeasured)$/ { count[$NF]++; claim = "the measured stability exponent is at most the one of the table, base by base"; next }
 /^masters by mean rank/ { ranked = NR + 2; next }
 ranked && NR > ranked && NR <= ranked + 3 { split($0, part, /  +/); ranks = ranks (ranks == "" ? "" : ", ") part[1] " (" part[2] ")"; if (NR == ranked + 3) print "- lowest mean ranks: " ranks }
 /^- all [0-9]+ worlds/ { sub(/;.*/, "."); print }

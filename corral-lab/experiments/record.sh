@@ -47,7 +47,7 @@ Every experiment with its question and its claims, one line each; the title lead
 
 Regret is pseudo-regret against the best *fixed* decision (negative where following a change beats it), mean over seeds with its 95%
 interval; seeds, rounds and parameters are in the spec of each experiment (`corral-lab/experiments`). All figures but the speed are the same on every run. A
-claim **holds** when its whole 95% bootstrap interval is on the claimed side, **FAILS** when all of it is on the other side, and is
+claim **holds** when its whole 95% bootstrap interval is on the claimed side, **fails** when all of it is on the other side, and is
 **undecided** otherwise ([claims](docs/claims.md)); a published mean **agrees** within three combined standard errors.
 
 Environments, lengths and bounds were fixed after pilot runs, and so was the mark "not expected to show at this T": a verdict describes

@@ -41,7 +41,7 @@ impl Verdict {
 
 impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(if *self == Self::Fails { "FAILS" } else { self.word() })
+        f.pad(self.word())
     }
 }
 

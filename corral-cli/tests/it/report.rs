@@ -207,7 +207,7 @@ fn every_column_and_every_measure_is_written_down() {
         "error",
         "unlikely",
         "holds",
-        "FAILS",
+        "fails",
         "undecided",
         "unmeasured",
     ] {
@@ -220,9 +220,7 @@ fn figures_are_drawn_or_refused() {
     let dir = folder();
     let plot = |args: &[&str]| corral(dir.path(), &[&["plot", "o"], args].concat());
     let still = ["--environment", "still"];
-    for (kind, part) in
-        [("regret", "pseudo-regret, linear scale"), ("probabilities", "probability of each base")]
-    {
+    for (kind, part) in [("regret", "pseudo-regret"), ("probabilities", "probability of each base")] {
         let printed = succeeded(&plot(&[&["--kind", kind, "--out", "f.svg"], &still[..]].concat()));
         assert_eq!(printed, "f.svg\nf.vl.json\n");
         let svg = fs::read_to_string(dir.path().join("f.svg")).unwrap();

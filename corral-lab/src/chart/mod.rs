@@ -43,12 +43,11 @@ impl Axis {
         Self { title: title.to_owned(), scale }
     }
 
-    /// Its title, and the name of its scale.
+    /// Its title, with its scale where that is logarithmic.
     pub fn name(&self) -> String {
         match self.scale {
-            AxisScale::Linear => format!("{}, linear scale", self.title),
             AxisScale::Log => format!("{}, log scale", self.title),
-            AxisScale::Names(_) => self.title.clone(),
+            AxisScale::Linear | AxisScale::Names(_) => self.title.clone(),
         }
     }
 }

@@ -156,7 +156,7 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
             }
             @if !one {
                 text x=(short(width / 2.0)) y=(short(below * down as f64 + font)) text-anchor="middle" {
-                    "up: " (chart.y.name()) "; along: " (chart.x.name())
+                    (chart.y.name()) " against " (chart.x.name())
                 }
             }
             @if let Some((legend, _)) = legend { g transform={ "translate(0 " (short(drawn)) ")" } { (legend) } }
@@ -429,7 +429,9 @@ mod tests {
             let text = paper(&chart(panels, 9), columns).unwrap();
             assert!(text.starts_with("<svg xmlns="), "{}", &text[..80]);
             assert!(text.contains("line &lt;8&gt; &amp; co") && text.contains("in\" viewBox="));
-            assert!(text.contains("regret, log scale") && text.contains("round t, linear scale"));
+            assert!(
+                text.contains("regret, log scale") && text.contains("round t") && !text.contains("linear")
+            );
             // Nine lines: four dashes without a shape, four with circles, one with squares.
             assert!(text.contains("<circle class=\"dot s4\"") && text.contains("<rect class=\"dot s8\""));
             for dash in DASHES {
