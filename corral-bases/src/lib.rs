@@ -28,6 +28,8 @@
 #[macro_use]
 mod base;
 mod built;
+mod law;
+mod quadrature;
 mod registry;
 mod seeded;
 mod table;

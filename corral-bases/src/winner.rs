@@ -1,158 +1,40 @@
 //! The probability that an arm has the lowest of several random numbers: the likelihoods of Thompson sampling.
 //!
-//! Numbers that are drawn apart are integrated, to about 1e-9: P(a) is the integral of f_a(x) prod_{b != a} (1 - F_b(x)).
+//! Numbers that are drawn apart are integrated, to about 1e-10: P(a) is the integral of f_a(x) prod_{b != a} (1 - F_b(x)).
 //! Numbers that are jointly normal are drawn [`DRAWS`] times, with one direction of each draw integrated exactly: the
 //! standard error is at most 1/(2 sqrt(DRAWS)) = 0.03, mostly a few times smaller, and 0 for two arms. The draws are fixed,
 //! so that the same question has the same answer.
 
-use std::sync::LazyLock;
-
 use corral_core::normal;
 
+use crate::law::{Law, Node, Span};
+use crate::quadrature::{NODES, QUADRATURE};
 use crate::regression::dot;
 use crate::seeded::Seeded;
 
 /// Draws of jointly normal numbers.
 pub(crate) const DRAWS: usize = 256;
 /// No arm that can win has a smaller probability here: what was drawn is never said to be impossible.
-const FLOOR: f64 = 1e-12;
+pub(crate) const FLOOR: f64 = 1e-12;
+/// How many deviations of a law are looked at on either side.
+const REACH: f64 = 7.5;
+/// How many deviations of the narrowest law a panel is wide.
+const WIDTH: f64 = 2.8;
 /// As [`FLOOR`], for probabilities that are known from draws.
 const DRAWN_FLOOR: f64 = 0.01 / DRAWS as f64;
 
-/// The law of a number.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Law {
-    /// A normal number.
-    Normal { mean: f64, deviation: f64 },
-    /// ln(x/(1 - x)) of a Beta(a, b) number x: in the same order, with a density that is smooth everywhere.
-    Beta { a: f64, b: f64 },
-}
-
-/// A law on the part of the line where its mass is.
+/// A law, on the part of the line where its mass is.
 #[derive(Debug, Clone, Copy)]
 struct Shape {
     law: Law,
-    /// -ln of the density's constant.
     constant: f64,
-    from: f64,
-    to: f64,
-    /// Over how long a way the density is a polynomial, as far as one can tell.
-    smooth: f64,
+    span: Span,
     /// The distribution function at the left end of the panel.
     below: f64,
 }
 
-impl Shape {
-    fn new(law: Law) -> Self {
-        match law {
-            Law::Normal { mean, deviation } => {
-                let reach = 7.5 * deviation;
-                let constant = deviation.ln() + 0.5 * std::f64::consts::TAU.ln();
-                Self {
-                    law,
-                    constant,
-                    from: mean - reach,
-                    to: mean + reach,
-                    smooth: 2.0 * deviation,
-                    below: 0.0,
-                }
-            }
-            Law::Beta { a, b } => {
-                let constant = libm::lgamma(a) + libm::lgamma(b) - libm::lgamma(a + b);
-                // The density x^a (1 - x)^b of the logit has its mode at ln(a/b) and falls as exp(a y) and exp(-b y).
-                let (mode, scale) = ((a / b).ln(), ((a + b) / (a * b)).sqrt());
-                let (from, to) = (mode - 7.5 * scale - 28.0 / a, mode + 7.5 * scale + 28.0 / b);
-                Self { law, constant, from, to, smooth: 2.0 * scale, below: 0.0 }
-            }
-        }
-    }
-
-    #[inline]
-    fn density(&self, at: &Node) -> f64 {
-        let log = match self.law {
-            Law::Normal { mean, deviation } => -0.5 * ((at.x - mean) / deviation).powi(2),
-            Law::Beta { a, b } => a * at.ln_share + b * at.ln_rest,
-        };
-        (log - self.constant).exp()
-    }
-
-    /// How far a panel that begins at `x` may go.
-    fn stride(&self, x: f64) -> f64 {
-        let there = match self.law {
-            // The logistic function bends around 0.
-            Law::Beta { .. } if (-12.0..12.0).contains(&x) => self.smooth.min(3.0),
-            Law::Beta { .. } if x < -12.0 => self.smooth.min(-12.0 - x).max(1.0),
-            _ => self.smooth,
-        };
-        if x < self.from {
-            there.max(self.from - x)
-        } else if x > self.to {
-            f64::INFINITY
-        } else {
-            there
-        }
-    }
-}
-
-/// A point of the line, with ln(1/(1 + e^-x)) and ln(1/(1 + e^x)).
-struct Node {
-    x: f64,
-    ln_share: f64,
-    ln_rest: f64,
-}
-
-impl Node {
-    fn new(x: f64) -> Self {
-        let tail = (-x.abs()).exp().ln_1p();
-        Self { x, ln_share: x.min(0.0) - tail, ln_rest: -x.max(0.0) - tail }
-    }
-}
-
-const NODES: usize = 10;
 /// Far more than laws need that a computer's numbers can hold apart.
 const MOST_PANELS: usize = 100_000;
-
-/// Gauss and Legendre's quadrature on [0, 1], and the integrals from 0 to each node of the polynomials through the nodes.
-struct Quadrature {
-    nodes: [f64; NODES],
-    weights: [f64; NODES],
-    partial: [[f64; NODES]; NODES],
-}
-
-static QUADRATURE: LazyLock<Quadrature> = LazyLock::new(|| {
-    // P_0(x), .., P_NODES(x)
-    let legendre = |x: f64| {
-        let mut p = [1.0; NODES + 1];
-        p[1] = x;
-        for n in 1..NODES {
-            p[n + 1] = ((2 * n + 1) as f64 * x * p[n] - n as f64 * p[n - 1]) / (n + 1) as f64;
-        }
-        p
-    };
-    let mut rule = Quadrature { nodes: [0.0; NODES], weights: [0.0; NODES], partial: [[0.0; NODES]; NODES] };
-    let mut at = [[0.0; NODES + 1]; NODES];
-    for (i, polynomials) in at.iter_mut().enumerate() {
-        let mut x = -(std::f64::consts::PI * (i as f64 + 0.75) / (NODES as f64 + 0.5)).cos();
-        let slope =
-            |x: f64, p: &[f64; NODES + 1]| NODES as f64 * (x * p[NODES] - p[NODES - 1]) / (x * x - 1.0);
-        for _ in 0..20 {
-            let p = legendre(x);
-            x -= p[NODES] / slope(x, &p);
-        }
-        *polynomials = legendre(x);
-        rule.nodes[i] = 0.5 * (x + 1.0);
-        rule.weights[i] = 1.0 / ((1.0 - x * x) * slope(x, polynomials).powi(2));
-    }
-    for i in 0..NODES {
-        for k in 0..NODES {
-            // The k-th polynomial is sum_n (2 n + 1) w_k P_n(x_k) P_n(x), and P_n has the integral
-            // (P_{n+1}(x) - P_{n-1}(x))/(2 n + 1).
-            let higher = (1..NODES).map(|n| at[k][n] * (at[i][n + 1] - at[i][n - 1])).sum::<f64>();
-            rule.partial[i][k] = 0.5 * rule.weights[k] * (at[i][1] + 1.0 + higher);
-        }
-    }
-    rule
-});
 
 /// Room for the probabilities of all arms, used again.
 #[derive(Debug, Clone, Default)]
@@ -177,22 +59,25 @@ impl Winner {
         for (arm, law) in laws.enumerate() {
             self.probabilities.push(FLOOR);
             match law {
-                Law::Normal { mean, deviation } if !(deviation > 1e-14 * mean.abs().max(1e-280)) => {
+                Law::Normal { mean, .. } if law.is_certain() => {
                     self.probabilities[arm] = 0.0;
                     if certain.is_none_or(|(_, lowest)| mean < lowest) {
                         certain = Some((arm, mean));
                     }
                 }
-                law => self.shapes.push((arm, Shape::new(law))),
+                law => {
+                    let (constant, span) = (law.log_constant(), law.span(REACH));
+                    self.shapes.push((arm, Shape { law, constant, span, below: 0.0 }));
+                }
             }
         }
         for (_, shape) in &self.shapes {
-            (low, high) = (low.min(shape.from), high.min(shape.to));
+            (low, high) = (low.min(shape.span.from), high.min(shape.span.to));
         }
         if let Some((_, mean)) = certain {
             high = high.min(mean);
         }
-        self.shapes.retain(|(_, shape)| shape.from < high);
+        self.shapes.retain(|(_, shape)| shape.span.from < high);
         self.densities.resize(self.shapes.len(), [0.0; NODES]);
         self.survivals.resize(self.shapes.len(), [0.0; NODES]);
         let mut x = low;
@@ -200,7 +85,7 @@ impl Winner {
             if !(x < high) {
                 break;
             }
-            let stride = self.shapes.iter().map(|(_, s)| s.stride(x)).fold(high - x, f64::min);
+            let stride = self.shapes.iter().map(|(_, s)| s.span.stride(x, WIDTH)).fold(high - x, f64::min);
             // Far from 0 a stride can be less than the digits of x.
             let to = (x + stride).max(x + 4.0 * f64::EPSILON * x.abs()).min(high);
             self.panel(x, to - x);
@@ -221,7 +106,7 @@ impl Winner {
             shapes.iter_mut().zip(densities.iter_mut().zip(&mut *survivals))
         {
             for (f, node) in density.iter_mut().zip(&nodes) {
-                *f = length * shape.density(node);
+                *f = length * shape.law.density(shape.constant, node);
             }
             for (s, row) in survival.iter_mut().zip(&rule.partial) {
                 let part: f64 = row.iter().zip(&*density).map(|(a, f)| a * f).sum();

@@ -37,6 +37,7 @@ use corral_core::registry::Row;
 use crate::built::{Build, arms};
 
 mod betas;
+mod carried;
 mod exp3;
 mod fixed;
 mod frame;

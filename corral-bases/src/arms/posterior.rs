@@ -8,7 +8,8 @@ use rand_distr::{Distribution, StandardNormal};
 use super::betas::Betas;
 use crate::prelude::*;
 use crate::regression::{dot, packed};
-use crate::winner::{Law, Winner};
+use crate::law::Law;
+use crate::winner::Winner;
 
 /// The posterior of a [`Prior`] over mean vectors.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -80,6 +81,18 @@ impl Posterior {
         }
     }
 
+    /// The law of the mean of an arm, where arms are independent.
+    #[inline]
+    pub(crate) fn law(&self, arm: usize) -> Option<Law> {
+        match self {
+            Self::Beta(Betas { a, b, .. }) => Some(Law::Beta { a: a[arm], b: b[arm] }),
+            Self::Gaussian { mean, deviation, .. } => {
+                Some(Law::Normal { mean: mean[arm], deviation: deviation[arm] })
+            }
+            Self::Correlated(_) | Self::Finite(_) => None,
+        }
+    }
+
     /// Whether a draw may change it.
     pub(crate) fn is_redrawn(&self) -> bool {
         matches!(self, Self::Finite(h) if h.smooth)
@@ -98,12 +111,9 @@ impl Posterior {
     /// hand: a proposal that draws them afresh first may differ by what that smears.
     pub(crate) fn best<'a>(&self, offered: usize, winner: &'a mut Winner) -> Cow<'a, [f64]> {
         Cow::Borrowed(match self {
-            Self::Beta(Betas { a, b, .. }) => {
-                winner.independent(a[..offered].iter().zip(b).map(|(a, b)| Law::Beta { a: *a, b: *b }))
+            Self::Beta(_) | Self::Gaussian { .. } => {
+                winner.independent((0..offered).filter_map(|arm| self.law(arm)))
             }
-            Self::Gaussian { mean, deviation, .. } => winner.independent(
-                mean[..offered].iter().zip(deviation).map(|(m, d)| Law::Normal { mean: *m, deviation: *d }),
-            ),
             Self::Correlated(joint) => {
                 let arms = joint.mean.len();
                 winner.joint(&joint.mean[..offered], &joint.factor[..offered * arms], arms)

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 
 use corral_core::Prior;
 
+use super::carried::Carried;
 use super::posterior::Posterior;
 use super::prelude::*;
 use crate::winner::Winner;
@@ -33,7 +34,9 @@ base! {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ThompsonState {
     posterior: Posterior,
-    /// The probabilities of the arms, while they are those of the posterior.
+    /// The probabilities of the arms where they are independent.
+    carried: Option<Carried>,
+    /// Those that are not carried, while they are those of the posterior.
     #[serde(skip)]
     best: RefCell<Vec<f64>>,
     #[serde(skip)]
@@ -46,7 +49,8 @@ impl ArmRule for ThompsonParams {
 
     fn fresh(&self, now: &Now) -> Result<ThompsonState> {
         let posterior = Posterior::new(&self.prior, now.actions)?;
-        Ok(ThompsonState { posterior, best: RefCell::default(), winner: RefCell::default() })
+        let carried = Carried::new(now.actions, |arm| posterior.law(arm));
+        Ok(ThompsonState { posterior, carried, best: RefCell::default(), winner: RefCell::default() })
     }
 
     /// The memo is a number uniform in [0, 1), drawn before the loss is known: a loss c counts as a whole one when it
@@ -61,6 +65,10 @@ impl ArmRule for ThompsonParams {
     }
 
     fn likelihood(&self, state: &ThompsonState, now: &Now, arm: usize) -> Option<(f64, Memo)> {
+        let carried = state.carried.as_ref().filter(|_| now.offered == now.actions);
+        if let Some(p) = carried.and_then(|carried| carried.lowest(arm)) {
+            return Some((p, Memo::empty()));
+        }
         let mut best = state.best.try_borrow_mut().ok()?;
         if best.len() != now.offered {
             let mut winner = state.winner.try_borrow_mut().ok()?;
@@ -78,14 +86,22 @@ impl ArmRule for ThompsonParams {
                 Some(u) if loss > 0.0 && loss < 1.0 => f64::from(u < loss),
                 _ => loss,
             };
-            state.posterior.learn(played.arm, counted);
-            state.best.get_mut().clear();
+            let ThompsonState { posterior, carried, best, .. } = state;
+            posterior.learn(played.arm, counted);
+            best.get_mut().clear();
+            if let Some(carried) = carried {
+                let whole = posterior.is_bernoulli() && (counted == 0.0 || counted == 1.0);
+                carried.changed(played.arm, whole.then_some(counted == 1.0), |arm| posterior.law(arm));
+            }
         }
         Ok(())
     }
 
     fn restore(&self, state: &mut ThompsonState, now: &Now) -> Result<(), SnapshotError> {
-        state.posterior.restore(&self.prior, now.actions)
+        state.posterior.restore(&self.prior, now.actions)?;
+        let ThompsonState { posterior, carried, .. } = state;
+        ensure(carried.is_some() == posterior.law(0).is_some(), "probabilities that are not carried")?;
+        carried.as_mut().map_or(Ok(()), |carried| carried.restore(now.actions, |arm| posterior.law(arm)))
     }
 }
 

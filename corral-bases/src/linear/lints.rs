@@ -11,7 +11,8 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::learner::State;
 use super::prelude::*;
-use crate::winner::{Law, Winner};
+use crate::law::Law;
+use crate::winner::Winner;
 
 corral_core::params! {
     /// What [`LinTs`] draws.
