@@ -295,7 +295,7 @@ pub(crate) fn least(numbers: &[f64]) -> f64 {
 }
 
 /// The version of the snapshots of bases.
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// Seals parameters and state together, so that [`reopen`] can tell whose they are.
 pub fn seal<P: Serialize, S: Serialize>(algorithm: &str, params: &P, state: &S) -> Vec<u8> {

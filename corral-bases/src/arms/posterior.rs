@@ -6,9 +6,9 @@ use corral_core::prior::{Noise, Prior, at, cholesky};
 use rand_distr::{Distribution, StandardNormal};
 
 use super::betas::Betas;
+use crate::law::Law;
 use crate::prelude::*;
 use crate::regression::{dot, packed};
-use crate::law::Law;
 use crate::winner::Winner;
 
 /// The posterior of a [`Prior`] over mean vectors.
