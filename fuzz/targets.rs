@@ -132,7 +132,8 @@ pub fn band() -> (Ensemble<Context, Arm, Corral>, Ticket<Arm>) {
         .flatten()
         .collect();
     let master = Corral::new(CorralParams::new(3, Horizon::Known(100))).expect("a master");
-    let params = EnsembleParams { id: Some(1), ..EnsembleParams::default() };
+    let secret = 0x5eed_u64.try_into().ok();
+    let params = EnsembleParams { id: Some(1), secret, copy: Some(0), ..EnsembleParams::default() };
     let mut band = Ensemble::with_params(master, bases, params).expect("a band").with_setup(&setup);
     let ticket = band.choose(&Context::plain(3), &mut Pcg64Dxsm::seed_from_u64(1)).expect("a ticket");
     (band, ticket)

@@ -109,4 +109,4 @@ pub use setup::{LossDomain, Setup};
 pub use shared::Shared;
 pub use snapshot::SnapshotError;
 pub use space::{Arm, Point, Space};
-pub use ticket::{Ticket, TicketId};
+pub use ticket::{Ticket, TicketId, TokenError};

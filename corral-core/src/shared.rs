@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::{Ensemble, EnsembleError, Feedback, Master, Metrics, Outcome, Refused, Rng, Ticket, TicketId};
+use crate::{
+    Ensemble, EnsembleError, Feedback, Master, Metrics, Observation, Outcome, Refused, Rng, Ticket, TicketId,
+};
 
 /// A handle on an ensemble that many threads choose and learn with: cloned, sent and shared freely.
 ///
@@ -53,7 +55,7 @@ impl<X: ?Sized, D, M> Clone for Shared<X, D, M> {
     }
 }
 
-impl<X: ?Sized, D: Clone + PartialEq, M: Master> Shared<X, D, M> {
+impl<X: Observation + ?Sized, D: Clone + PartialEq, M: Master> Shared<X, D, M> {
     /// A first handle on `band`.
     pub fn new(band: Ensemble<X, D, M>) -> Self {
         Self(Arc::new(Mutex::new(band)))

@@ -7,7 +7,8 @@ use std::error::Error;
 
 use corral_bases::arms::{Exp3Params, ThompsonParams, Ucb1Params};
 use corral_core::{
-    Arm, Base, Context, Corral, CorralParams, Ensemble, Expiry, Horizon, Pending, Rate, Setup, uniform,
+    Arm, Base, Context, Corral, CorralParams, Ensemble, EnsembleParams, Expiry, Horizon, Pending, Rate,
+    Setup, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -27,7 +28,9 @@ fn build() -> Result<Band, Box<dyn Error>> {
         Box::new(ThompsonParams::default().build(&setup)?),
     ];
     let params = CorralParams { rate: Rate::Fast, ..CorralParams::new(bases.len(), Horizon::Known(ROUNDS)) };
-    Ok(Band::new(Corral::new(params)?, bases)?.with_setup(&setup))
+    // Its tickets leave the process: the system draws what they are sealed with.
+    let open = corral_bases::band::open(EnsembleParams::default());
+    Ok(Band::with_params(Corral::new(params)?, bases, open)?.with_setup(&setup))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -59,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
         // Half way the service is stopped, and started again: nothing is lost, not even the tickets that wait.
         if now == ROUNDS / 2 {
-            let (saved, waiting) = (band.save(), pending.save());
+            let (saved, waiting) = (band.save(), pending.save()?);
             (band, pending) = (build()?, Pending::load(&waiting)?);
             band.load(&saved)?;
             println!("saved {} bytes and {} waiting tickets", saved.len(), pending.len());

@@ -35,7 +35,7 @@ use crate::shelf::Shelf;
 use crate::thread::here;
 
 const NAME: &str = "corral band";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
 /// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
 ///
@@ -52,7 +52,8 @@ const VERSION: u16 = 2;
 /// horizon: how many rounds there will be, where that is known.
 /// seed: the same seed and calls give the same choices; None takes one from the system.
 /// propensities: whether decisions know the probability of their action.
-/// copy: which of several copies this is, that choose side by side and whose decisions one of them learns.
+/// copy: a number of this copy of the band, where the ids of decisions are to be the same in every run; None draws one. Every
+/// process that loads, unpickles or inherits a band is a copy of its own, and each learns the decisions of all.
 /// plugins: a folder of compiled plugins. Their bases run in this process, or with isolate=True in one of their own.
 ///
 /// A band may be called from any thread: calls are taken one after the other, each whole.
@@ -99,7 +100,15 @@ impl Band {
             features: plan.features,
             row_features: plan.row_features,
             rewards: plan.rewards,
-            inner: Mutex::new(Inner { members, rng, plan, names: called, raised, shelf }),
+            inner: Mutex::new(Inner {
+                members,
+                process: std::process::id(),
+                rng,
+                plan,
+                names: called,
+                raised,
+                shelf,
+            }),
         }
     }
 
@@ -109,7 +118,8 @@ impl Band {
         if self.inside.load(Ordering::Relaxed) == me {
             return Err(Error::Failed("a base of this band called the band while it was asked by it".into()));
         }
-        let inner = self.lock(py)?;
+        let mut inner = self.lock(py)?;
+        inner.part_from_parent()?;
         self.inside.store(me, Ordering::Relaxed);
         Ok(Entered { inner, inside: &self.inside })
     }
@@ -170,9 +180,9 @@ impl Band {
         Ok(snapshot::seal(NAME, VERSION, &state))
     }
 
-    pub fn read(py: Python<'_>, bytes: &[u8], copy: Option<u32>, shelf: Shelf) -> Answer<Self> {
+    pub fn read(py: Python<'_>, bytes: &[u8], copy: Option<u64>, shelf: Shelf) -> Answer<Self> {
         let State { mut plan, members: state, rng } = snapshot::open(NAME, VERSION, bytes)?;
-        plan.params.copy = copy.unwrap_or(plan.params.copy);
+        plan.params.copy = copy;
         let (mut members, raised) = plan.rebuild(py, &shelf)?;
         let loaded = members.load(&state);
         if let Some(error) = raised.iter().find_map(|r| r.last(py)).filter(|_| loaded.is_err()) {
@@ -187,7 +197,7 @@ impl Band {
 impl Band {
     #[new]
     #[pyo3(signature = (bases, *, actions = None, points = None, features = 0, row_features = 0, reward_range = (0.0, 1.0),
-        preset = "practical", master = None, horizon = None, seed = None, propensities = true, copy = 0, plugins = None))]
+        preset = "practical", master = None, horizon = None, seed = None, propensities = true, copy = None, plugins = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
         bases: &Bound<'_, PyAny>,
@@ -201,7 +211,7 @@ impl Band {
         horizon: Option<u64>,
         seed: Option<u64>,
         propensities: bool,
-        copy: u32,
+        copy: Option<u64>,
         plugins: Option<PathBuf>,
     ) -> Answer<Self> {
         let style = Style { preset, master, horizon, propensities };
@@ -260,29 +270,31 @@ impl Band {
         Ok(Decision::new(ticket, context, label, base))
     }
 
-    /// Learns the reward (in reward_range) or the loss (in [0, 1]) of a decision, once.
+    /// Learns the reward (in reward_range) or the loss (in [0, 1]) of a decision, once. decision: what `choose` returned, or its
+    /// token.
     #[pyo3(signature = (decision, *, reward = None, loss = None))]
     fn learn(
         &self,
         py: Python<'_>,
-        decision: &Bound<'_, Decision>,
+        decision: &Bound<'_, PyAny>,
         reward: Option<f64>,
         loss: Option<f64>,
     ) -> Answer<()> {
         let loss = self.loss(reward, loss)?;
         self.watched(py, |inner| {
+            let decision = inner.given(decision)?;
             decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss))?;
             inner.callers()
         })
     }
 
-    /// Learns many decisions in order, with their rewards or losses. All of them are looked at before the first is
+    /// Learns many decisions (or tokens) in order, with their rewards or losses. All of them are looked at before the first is
     /// learned: one that cannot be leaves the band as it was.
     #[pyo3(signature = (decisions, *, rewards = None, losses = None))]
     fn learn_many(
         &self,
         py: Python<'_>,
-        decisions: Vec<Bound<'_, Decision>>,
+        decisions: Vec<Bound<'_, PyAny>>,
         rewards: Option<&Bound<'_, PyAny>>,
         losses: Option<&Bound<'_, PyAny>>,
     ) -> Answer<()> {
@@ -296,20 +308,18 @@ impl Band {
         let (count, given) = (decisions.len(), numbers.len());
         Error::unless(count == given, format_args!("{count} decisions, but {given} rewards or losses"))?;
         self.watched(py, |inner| {
+            let given = |(i, d)| inner.given(d).map_err(|e| e.of(format!("decision {i}")));
+            let decisions = decisions.iter().enumerate().map(given).collect::<Answer<Vec<_>>>()?;
             let mut seen = std::collections::HashSet::new();
             for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
-                let (decision, own) = (decision.get(), inner.members.id());
+                let decision = decision.get();
                 let (reward, loss) =
                     if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
                 *number = self.loss(reward, loss).map_err(|e| e.of(format!("decision {i}")))?;
-                let id = decision.id;
-                if !seen.insert(id) || !decision.is_out(py) || inner.members.has_learned(id) {
-                    return Err(decision.learned().of(format!("decision {i}")));
-                }
-                if id.band != own {
-                    let foreign = corral_core::EnsembleError::Foreign { found: id.band, expected: own };
-                    return Err(Error::from(foreign).of(format!("decision {i}")));
-                }
+                let fresh = if seen.insert(decision.id) { Ok(()) } else { Err(decision.learned()) };
+                let looked =
+                    fresh.and_then(|()| decision.look(py, |x, t| inner.members.check(x, t, *number)));
+                looked.map_err(|e| e.of(format!("decision {i}")))?;
             }
             for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
                 let learned = decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss));
@@ -507,13 +517,14 @@ impl Band {
     }
 }
 
-/// Reads a band that `Band.save` wrote. It goes on bit for bit. copy: which of several copies of the band this one is.
+/// Reads a band that `Band.save` wrote. It goes on bit for bit, as a copy of its own: it learns the decisions of the band that
+/// was saved, and hands out none of its ids. copy: the number of the copy, where ids are to be the same in every run.
 /// plugins: the folder of its plugins, where it has some; they must be the very files that it was saved with.
 ///
 /// Python bases are unpickled, which runs their code: load files that you trust.
 #[pyfunction]
 #[pyo3(signature = (path, *, copy = None, plugins = None))]
-pub fn load(py: Python<'_>, path: PathBuf, copy: Option<u32>, plugins: Option<PathBuf>) -> Answer<Band> {
+pub fn load(py: Python<'_>, path: PathBuf, copy: Option<u64>, plugins: Option<PathBuf>) -> Answer<Band> {
     let named = path.display().to_string();
     let shelf = Shelf::open(py, plugins.as_deref())?;
     Band::read(py, &std::fs::read(path)?, copy, shelf).map_err(|e| e.of(named))

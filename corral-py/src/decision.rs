@@ -13,20 +13,18 @@ use crate::label::Label;
 use crate::members::Flying;
 
 const NAME: &str = "corral decision";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 
-/// What a band chose, and where its reward must go: a value that pickles. `band.learn` takes it, now or later, here or in
-/// another process that loaded the band; each is learned once.
+/// What a band chose, and where its reward must go. `band.learn` takes it or its token, now or later, here or in another
+/// process that loaded the band; each is learned once.
 ///
-/// >>> import corral, pickle
+/// >>> import corral
 /// >>> band = corral.Band(["ucb1", "exp3"], actions=["left", "right"], seed=1)
 /// >>> d = band.choose()
 /// >>> d.action in ("left", "right"), d.base in ("ucb1", "exp3"), 0 < d.propensity <= 1
 /// (True, True, True)
-/// >>> later = pickle.loads(pickle.dumps(d))
-/// >>> later.id == d.id
-/// True
-/// >>> band.learn(later, reward=1)
+/// >>> token = d.token                    # text, for a page, a queue or a database
+/// >>> band.learn(token, reward=1)
 #[pyclass(frozen, module = "corral")]
 #[derive(Serialize, Deserialize)]
 pub struct Decision {
@@ -80,13 +78,19 @@ impl Decision {
         })
     }
 
-    fn enter(&self, py: Python<'_>) -> MutexGuard<'_, Flight> {
-        self.flight.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    /// Whether `check` takes it: it was not learned, and what `check` says.
+    pub fn look(
+        &self,
+        py: Python<'_>,
+        check: impl FnOnce(&Context, &Flying) -> Result<(), EnsembleError>,
+    ) -> Answer<()> {
+        let flight = self.enter(py);
+        let ticket = flight.ticket.as_ref().ok_or_else(|| self.learned())?;
+        Ok(check(&flight.context, ticket)?)
     }
 
-    /// Whether its reward is still to come.
-    pub fn is_out(&self, py: Python<'_>) -> bool {
-        self.enter(py).ticket.is_some()
+    fn enter(&self, py: Python<'_>) -> MutexGuard<'_, Flight> {
+        self.flight.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn learned(&self) -> Error {
@@ -108,6 +112,15 @@ impl Decision {
         self.id.to_string()
     }
 
+    /// The decision as one line of text that is safe in JSON and in a URL: `learn` of this band, or of one that was loaded
+    /// from it, takes it. Nobody can change it or make one.
+    #[getter]
+    fn token(&self, py: Python<'_>) -> Answer<String> {
+        let flight = self.enter(py);
+        let ticket = flight.ticket.as_ref().ok_or_else(|| self.learned())?;
+        ticket.token(&flight.context).map_err(Error::value)
+    }
+
     /// The name of the base that proposed it.
     #[getter]
     fn base(&self) -> &str {
@@ -123,7 +136,7 @@ impl Decision {
     /// Whether its reward was learned.
     #[getter(learned)]
     fn was_learned(&self, py: Python<'_>) -> bool {
-        !self.is_out(py)
+        self.enter(py).ticket.is_none()
     }
 
     fn __repr__(&self) -> String {

@@ -5,10 +5,13 @@ use std::sync::{Arc, MutexGuard};
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use rand::TryRng;
+use rand::rngs::SysRng;
 use rand_pcg::Pcg64Dxsm;
 
 use crate::base::Raised;
-use crate::errors::{Answer, BenchedWarning};
+use crate::decision::Decision;
+use crate::errors::{Answer, BenchedWarning, Error};
 use crate::members::Members;
 use crate::plan::Plan;
 use crate::shelf::Shelf;
@@ -16,6 +19,8 @@ use crate::shelf::Shelf;
 /// What the lock guards.
 pub struct Inner {
     pub members: Members,
+    /// The process in which the copy number of the band was drawn.
+    pub process: u32,
     pub rng: Pcg64Dxsm,
     pub plan: Plan,
     pub names: Vec<Arc<str>>,
@@ -76,9 +81,27 @@ impl Inner {
             .collect()
     }
 
+    /// A process that was forked from another is a copy of its own: both would hand out the same ids.
+    pub fn part_from_parent(&mut self) -> Answer<()> {
+        let process = std::process::id();
+        if process != self.process {
+            self.members.set_copy(SysRng.try_next_u64().map_err(Error::value)?);
+            self.process = process;
+        }
+        Ok(())
+    }
+
     /// See [`callers`].
     pub fn callers(&self) -> Answer<()> {
         callers(&self.raised)
+    }
+
+    /// A decision, or what a token says of one.
+    pub fn given<'py>(&self, given: &Bound<'py, PyAny>) -> Answer<Bound<'py, Decision>> {
+        let Ok(token) = given.cast::<PyString>() else { return Ok(given.cast::<Decision>()?.clone()) };
+        let (context, ticket) = self.members.flying(token.to_str()?).map_err(Error::value)?;
+        let (played, base) = (ticket.played(), self.names.get(ticket.base()).cloned().unwrap_or_default());
+        Ok(Bound::new(given.py(), Decision::new(ticket, context, played, base))?)
     }
 
     pub fn find(&self, base: &Bound<'_, PyAny>) -> Answer<usize> {

@@ -3,6 +3,7 @@
 use corral_bases::band::Band;
 use corral_core::{
     Arm, Benched, Context, EnsembleError, Learner, Metrics, Point, Refused, Rng, Tally, Ticket, TicketId,
+    TokenError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,16 @@ fn not_learned<D>(refused: Refused<D>, kind: fn(Ticket<D>) -> Flying) -> NotLear
     Box::new((kind(refused.ticket), refused.error))
 }
 
+impl Flying {
+    /// The decision as a token, with what was known when it was made.
+    pub fn token(&self, x: &Context) -> Result<String, TokenError> {
+        match self {
+            Self::Arm(ticket) => ticket.token_with(x),
+            Self::Point(ticket) => ticket.token_with(x),
+        }
+    }
+}
+
 impl Members {
     forward! { self, Arms, Points:
         [&mut self] retire(base: usize) -> Result<(), EnsembleError>;
@@ -64,6 +75,7 @@ impl Members {
         [&self] save() -> Vec<u8>;
         [&mut self] load(state: &[u8]) -> Result<(), EnsembleError>;
         [&self] id() -> u64;
+        [&mut self] set_copy(copy: u64) -> ();
         [&self] has_learned(id: TicketId) -> bool;
         [&self] len() -> usize;
         [&self] rounds() -> u64;
@@ -72,10 +84,29 @@ impl Members {
         [&self] metrics() -> Metrics;
     }
 
+    /// Reads a token back.
+    pub fn flying(&self, token: &str) -> Result<(Context, Flying), TokenError> {
+        Ok(match self {
+            Self::Arms(_) => Ticket::from_token_with(token).map(|(x, ticket)| (x, Flying::Arm(ticket)))?,
+            Self::Points(_) => {
+                Ticket::from_token_with(token).map(|(x, ticket)| (x, Flying::Point(ticket)))?
+            }
+        })
+    }
+
     pub fn choose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Flying, EnsembleError> {
         match self {
             Self::Arms(own) => own.choose(x, rng).map(Flying::Arm),
             Self::Points(own) => own.choose(x, rng).map(Flying::Point),
+        }
+    }
+
+    /// Whether `learn` would take it.
+    pub fn check(&self, x: &Context, made: &Flying, loss: f64) -> Result<(), EnsembleError> {
+        match (self, made) {
+            (Self::Arms(own), Flying::Arm(ticket)) => own.check(x, ticket, loss),
+            (Self::Points(own), Flying::Point(ticket)) => own.check(x, ticket, loss),
+            (own, made) => Err(EnsembleError::Foreign { found: made.id().band, expected: own.id() }),
         }
     }
 

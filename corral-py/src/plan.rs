@@ -203,7 +203,7 @@ impl Plan {
         let members: Vec<_> =
             bases.map(|(base, member)| band::Member { base, bound: bound(member) }).collect();
         let names: Vec<&str> = self.members.iter().map(|m| &*m.name).take(members.len()).collect();
-        Ok(build.ensemble(&master, members, self.params)?.with_names(names))
+        Ok(build.ensemble(&master, members, band::open(self.params))?.with_names(names))
     }
 
     /// A base of a file that was saved, with the very plugins that it was saved with.

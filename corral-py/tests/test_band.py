@@ -1,8 +1,12 @@
 """Choose, learn, save and load; what the caller does wrong changes nothing."""
 
 import copy
+import json
+import multiprocessing
+import os
 import pickle
 import threading
+import urllib.parse
 
 import numpy as np
 import pytest
@@ -106,7 +110,8 @@ def test_saved_and_loaded_it_goes_on_bit_for_bit(tmp_path):
     for _ in range(100):
         x = rng.normal(size=2)
         d, e = b.choose(x), c.choose(x)
-        assert (d.action, d.propensity, d.id) == (e.action, e.propensity, e.id)
+        assert (d.action, d.propensity, d.round) == (e.action, e.propensity, e.round)
+        assert d.id != e.id  # what is loaded is a copy of its own
         b.learn(d, reward=MEANS[d.action])
         c.learn(e, reward=MEANS[e.action])
     assert (b.probabilities == c.probabilities).all()
@@ -121,6 +126,92 @@ def test_copies_choose_side_by_side_and_one_of_them_learns(tmp_path):
     assert len({d.id for d in decisions}) == 20
     b.learn_many(decisions, rewards=[MEANS[d.action] for d in decisions])
     assert b.rounds == 20
+
+
+def test_an_explicit_copy_goes_on_with_the_same_ids(tmp_path):
+    b = band(copy=7)
+    b.choose()
+    b.save(tmp_path / "b")
+    c = corral.load(tmp_path / "b", copy=7)
+    assert [b.choose().id for _ in range(5)] == [c.choose().id for _ in range(5)]
+
+
+def test_after_a_crash_no_id_is_handed_out_twice_and_every_reward_is_learned(tmp_path):
+    b = band()
+    play(b, 20)
+    b.save(tmp_path / "b")
+    lost = [b.choose() for _ in range(50)]  # and then the process is gone
+    tokens = [d.token for d in lost]
+    c = corral.load(tmp_path / "b")
+    new = [c.choose() for _ in range(50)]
+    assert not {d.id for d in lost} & {d.id for d in new}
+    for d in new:
+        c.learn(d, reward=MEANS[d.action])
+    for token in tokens:
+        c.learn(token, reward=0.5)
+    assert c.metrics()["refused"] == 0 and c.metrics()["learned"] == 120
+
+
+def worker(pickled):
+    b = pickle.loads(pickled)
+    return [b.choose().token for _ in range(20)]
+
+
+def test_bands_pickled_to_workers_never_share_an_id():
+    b = band()
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        tokens = sum(pool.map(worker, [pickle.dumps(b)] * 6, chunksize=1), [])
+    assert len(set(tokens)) == 120
+    b.learn_many(tokens, rewards=[0.5] * 120)
+    assert b.metrics()["learned"] == 120
+    with pytest.raises(ValueError, match="learned already"):
+        b.learn(tokens[0], reward=0.5)
+
+
+def test_a_forked_process_is_a_copy_of_its_own():
+    b = band()
+    b.choose()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, "\n".join(b.choose().token for _ in range(10)).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as pipe:
+        theirs = pipe.read().split()
+    os.waitpid(child, 0)
+    own = [b.choose() for _ in range(10)]
+    b.learn_many(own + theirs, rewards=[1] * 20)
+    assert b.metrics()["learned"] == 20 and len(theirs) == 10
+
+
+def test_a_token_is_text_that_belongs_to_its_band_and_its_round():
+    b = band(features=2, bases=["linucb", "exp3"])
+    other = band(features=2, bases=["linucb", "exp3"])
+    d = b.choose([0.5, 1.0])
+    token = d.token
+    assert token.isascii() and urllib.parse.quote(token, safe="") == token and json.loads(json.dumps(token)) == token
+    before = state(b)
+    for bad, why in [(token[:-4], "damaged"), ("c9" + token[2:], "version 9"), ("", "not a token"), (d.id, "not a token"),
+                     (token[:40] + ("A" if token[40] != "A" else "B") + token[41:], "changed|damaged|belongs"),
+                     (other.choose([0.5, 1.0]).token, "belongs to ensemble")]:
+        with pytest.raises(ValueError, match=why):
+            b.learn(bad, reward=1)
+        with pytest.raises(ValueError, match=why):
+            b.learn_many([d, bad], rewards=[1, 1])
+    assert state(b) == before
+    b.learn(token, reward=1)
+    with pytest.raises(ValueError, match="learned already"):
+        b.learn(d, reward=1)
+    done = b.choose([0.5, 1.0])
+    b.learn(done, reward=1)
+    with pytest.raises(ValueError, match="learned already"):
+        done.token
+
+
+def test_bands_that_are_built_alike_have_secrets_of_their_own():
+    files = [pickle.dumps(band()) for _ in range(2)]
+    assert files[0] != files[1]
 
 
 def test_bases_come_and_go(tmp_path):
@@ -236,8 +327,10 @@ def test_a_bad_reward_is_refused_and_the_decision_stays_good():
         b.learn(d, reward=1, loss=0.5)
     with pytest.raises(TypeError):
         b.learn(d, 1.0)
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="not a token"):
         b.learn("small", reward=1.0)
+    with pytest.raises(TypeError):
+        b.learn(7, reward=1.0)
     assert state(b) == before and not d.learned
     b.learn(d, reward=2)
 
@@ -287,7 +380,7 @@ def test_a_pickle_of_another_version_or_a_damaged_one_is_refused():
     assert sealed(data) == data
     newer = bytearray(data)
     newer[data.index(b"decision") + len(b"decision")] += 1
-    for bad, why in [(sealed(newer), "version 3 .* reads version 2"), (bytes(newer), "checksum"), (data[:-3], "bytes where"),
+    for bad, why in [(sealed(newer), "version 4 .* reads version 3"), (bytes(newer), "checksum"), (data[:-3], "bytes where"),
                      (b"", "not a snapshot"), (state(band()), "corral band")]:
         with pytest.raises(ValueError, match=why):
             make(bad)
@@ -295,7 +388,7 @@ def test_a_pickle_of_another_version_or_a_damaged_one_is_refused():
     make, (data, _) = band().__reduce__()
     newer = bytearray(data)
     newer[data.index(b"band") + len(b"band")] += 1
-    with pytest.raises(ValueError, match="version 3 .* reads version 2"):
+    with pytest.raises(ValueError, match="version 4 .* reads version 3"):
         make(sealed(newer))
 
 

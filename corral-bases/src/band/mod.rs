@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+mod open;
 mod recipe;
 
 use corral_core::masters::{self, MasterSetup, RegretBound};
@@ -32,6 +33,7 @@ use corral_core::{
     require,
 };
 
+pub use open::open;
 pub use recipe::{BandRecipe, BaseRecipe, Copies, MasterRecipe, Recipe};
 
 use crate::{Rescaled, Smoothed};
@@ -155,15 +157,24 @@ impl<'a> Assembler<'a> {
     pub fn learner<D: Decision>(&self, recipe: &Recipe) -> Result<Box<dyn Base<Context, D>>, BandError> {
         match recipe {
             Recipe::Base(base) => Ok(self.base(base)?),
-            Recipe::Band(band) => Ok(Box::new(self.band(band)?)),
+            // Its tickets travel in those of the band around it.
+            Recipe::Band(band) => Ok(Box::new(self.band_with(band, |params| params)?)),
         }
     }
 
-    /// A band.
+    /// A band, with a secret and a copy number that the system draws: see [`open`].
     ///
     /// # Errors
     /// What is wrong with which member.
     pub fn band<D: Decision>(&self, recipe: &BandRecipe) -> Result<Band<D>, BandError> {
+        self.band_with(recipe, open)
+    }
+
+    fn band_with<D: Decision>(
+        &self,
+        recipe: &BandRecipe,
+        params: impl FnOnce(EnsembleParams) -> EnsembleParams,
+    ) -> Result<Band<D>, BandError> {
         let BandRecipe { master, bases, copies } = recipe;
         let copies = copies.of(master.tells(self.setup).horizon.unwrap_or(1));
         let mut members = Vec::with_capacity(bases.len() * copies);
@@ -172,7 +183,7 @@ impl<'a> Assembler<'a> {
                 members.push(self.member(master, base).map_err(|e| e.of(i))?);
             }
         }
-        Ok(self.ensemble(master, members, master.ensemble_params(D::KIND, self.setup))?)
+        Ok(self.ensemble(master, members, params(master.ensemble_params(D::KIND, self.setup)))?)
     }
 
     /// A learner as a member of a band under `master`. A master that tells no horizon tells it to a base that cannot do

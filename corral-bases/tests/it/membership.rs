@@ -125,6 +125,9 @@ impl Play {
         let saved = self.band.save();
         let mut band = build(&self.master, &self.bases).unwrap();
         band.load(&saved).unwrap_or_else(|e| panic!("its own snapshot is refused: {e}"));
+        assert_ne!(band.next_id(), self.band.next_id(), "what is loaded is a copy of its own");
+        // The same copy, to the last bit of its ids.
+        band.set_copy(self.band.next_id().copy);
         assert!(band.save() == saved, "what was loaded is saved again");
         let copy =
             |ticket: &Ticket<Arm>| snapshot::open("ticket", 1, &snapshot::seal("ticket", 1, ticket)).unwrap();

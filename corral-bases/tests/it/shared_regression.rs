@@ -58,7 +58,14 @@ fn band(credit: Crediting, together: bool) -> Band {
     let apart = |base| Box::new(Apart(base)) as Box<dyn Base<Context, Arm>>;
     let bases = if together { bases() } else { bases().into_iter().map(apart).collect() };
     let master = Corral::new(CorralParams::new(BAND.len(), Horizon::Known(ROUNDS))).unwrap();
-    let params = EnsembleParams { credit, feed: Feed::Everyone, id: Some(1), ..EnsembleParams::default() };
+    let params = EnsembleParams {
+        credit,
+        feed: Feed::Everyone,
+        id: Some(1),
+        secret: 1_u64.try_into().ok(),
+        copy: Some(0),
+        ..EnsembleParams::default()
+    };
     Ensemble::with_params(master, bases, params).unwrap()
 }
 

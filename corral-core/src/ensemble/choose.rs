@@ -15,7 +15,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         guarded: bool,
     ) -> Result<Proposal<D>, EnsembleError> {
         trace.ensemble = self.id;
-        trace.copy = self.params.copy;
+        trace.copy = self.copy();
         trace.era = self.now.era;
         trace.round = self.now.round;
         trace.shares.clear();

@@ -59,6 +59,12 @@ pub enum EnsembleError {
         /// The round it names.
         round: u64,
     },
+    /// The context is not the one that the ticket was made for.
+    #[error("the ticket of round {round} was made for another context than it came back with")]
+    OtherContext {
+        /// The round of the ticket.
+        round: u64,
+    },
     /// The loss of this ticket was learned before.
     #[error("the ticket of round {round} was learned already")]
     AlreadyLearned {

@@ -6,7 +6,13 @@ use crate::{Credit, Duty, Feedback, Master, MasterError, Order, Proposal};
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// Whether a loss and where it has to go can be this ensemble's. Written so that NaN fails.
-    fn admit(&self, x: &X, decision: &D, trace: &Trace, feedback: Feedback) -> Result<(), EnsembleError> {
+    pub(super) fn admit(
+        &self,
+        x: &X,
+        decision: &D,
+        trace: &Trace,
+        feedback: Feedback,
+    ) -> Result<(), EnsembleError> {
         let (loss, weight) = (feedback.observed().unwrap_or(0.0), feedback.weight());
         if !self.params.losses.contains(loss) {
             return Err(EnsembleError::Loss(loss));

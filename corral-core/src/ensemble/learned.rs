@@ -17,7 +17,7 @@ pub(super) struct Learned {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Copy {
-    copy: u32,
+    copy: u64,
     /// The window ends before this round.
     end: u64,
     /// A bit for each round of the window, at its number modulo the window.
@@ -49,23 +49,25 @@ impl Copy {
 
 impl Learned {
     /// Whether this round of this copy is remembered as learned.
-    pub fn has(&self, copy: u32, round: u64) -> bool {
-        self.copies.iter().find(|c| c.copy == copy).is_some_and(|c| {
+    pub fn has(&self, copy: u64, round: u64) -> bool {
+        self.copies.iter().rfind(|c| c.copy == copy).is_some_and(|c| {
             let (word, bit) = Copy::place(round);
             round < c.end && c.end - round <= WINDOW && c.bits[word] & bit != 0
         })
     }
 
     /// Remembers this round of this copy.
-    pub fn add(&mut self, copy: u32, round: u64) {
-        let at = self.copies.iter().position(|c| c.copy == copy).unwrap_or_else(|| {
+    pub fn add(&mut self, copy: u64, round: u64) {
+        let at = self.copies.iter().rposition(|c| c.copy == copy).unwrap_or_else(|| {
             if self.copies.len() >= COPIES {
                 self.copies.remove(0);
             }
             self.copies.push(Copy { copy, end: 0, bits: vec![0; WORDS] });
             self.copies.len() - 1
         });
-        let found = &mut self.copies[at];
+        // In the order in which they were heard of.
+        self.copies[at..].rotate_left(1);
+        let Some(found) = self.copies.last_mut() else { return };
         found.reach(round);
         if found.end - round <= WINDOW {
             let (word, bit) = Copy::place(round);
@@ -106,5 +108,9 @@ mod tests {
         let mut learned = Learned::default();
         (0..1000).for_each(|copy| learned.add(copy, 7));
         assert!(learned.has(999, 7) && !learned.has(0, 7) && learned.is_sound());
+        // The one that was heard of longest ago makes room, and not the one that came first.
+        learned.add(999 - 63, 8);
+        learned.add(1000, 7);
+        assert!(learned.has(999 - 63, 7) && !learned.has(999 - 62, 7));
     }
 }

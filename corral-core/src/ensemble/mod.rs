@@ -13,11 +13,13 @@ mod seat;
 mod state;
 mod world;
 
+use std::num::NonZeroU64;
+
 use crate::masters::{LARGEST_WEIGHT, MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
 use crate::{
     Abilities, Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Order,
-    Proposal, Rng, Scale, Setup, Ticket, TicketId,
+    Proposal, Rng, Scale, Setup, Ticket, TicketId, require,
 };
 
 pub use error::{EnsembleError, Refused};
@@ -132,6 +134,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             return Err(EnsembleError::Empty);
         }
         params.scale.map(Scale::check).transpose()?;
+        let numbered = params.secret.is_none() || params.copy.is_some();
+        require(numbered, "copy", "unset", "given to a band with a secret: a random number, say")?;
         let count = master.probabilities().len();
         if count != bases.len() {
             return Err(EnsembleError::Bases { master: count, bases: bases.len() });
@@ -139,7 +143,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let mut ensemble = Self {
             id: 0,
             master,
-            params,
+            // How it was built and no more decides its id.
+            params: EnsembleParams { secret: None, ..params },
             world: None,
             now: Standing { range: 1.0, remaining: params.horizon, ..Standing::default() },
             refused: 0,
@@ -161,6 +166,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         // To be told the first range is no restart.
         ensemble.seats.iter_mut().for_each(|seat| seat.tally.restarts = 0);
         ensemble.id = params.id.unwrap_or_else(|| ensemble.fingerprint());
+        ensemble.params.secret = params.secret;
         Ok(ensemble)
     }
 
@@ -206,11 +212,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     ///
     /// # Errors
     /// A context that the ensemble was not built for: nothing changed, and no base is benched. No base is left.
-    pub fn choose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Ticket<D>, EnsembleError> {
+    pub fn choose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Ticket<D>, EnsembleError>
+    where
+        X: Observation,
+    {
         if let Some(world) = &self.world {
             world.check(x)?;
         }
-        let mut trace = Trace::default();
+        let mut trace = Trace { digest: x.digest(self.key()), ..Trace::default() };
         let made = self.serve(x, rng, &mut trace, true)?;
         Ok(Ticket::new(made, trace, self.params.secret))
     }
@@ -220,14 +229,18 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// time is refused.
     ///
     /// # Errors
-    /// A loss outside [0, 1] or its scale, a ticket of another ensemble, one that was changed, one that was learned before, a context that the
-    /// ensemble was not built for, a step that the master could not solve: nothing changed, and the ticket is given back.
+    /// A loss outside [0, 1] or its scale, a ticket of another ensemble, one that was changed, one that was learned before,
+    /// another context than the ticket was made for, a step that the master could not solve: nothing changed, and the ticket
+    /// is given back.
     pub fn learn(
         &mut self,
         x: &X,
         mut ticket: Ticket<D>,
         feedback: impl Into<Feedback>,
-    ) -> Result<Outcome, Box<Refused<D>>> {
+    ) -> Result<Outcome, Box<Refused<D>>>
+    where
+        X: Observation,
+    {
         match self.learn_from(x, &mut ticket, feedback.into()) {
             Ok(outcome) => {
                 self.recycle(ticket.into_proposal());
@@ -245,7 +258,42 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         x: &X,
         ticket: &mut Ticket<D>,
         feedback: Feedback,
-    ) -> Result<Outcome, EnsembleError> {
+    ) -> Result<Outcome, EnsembleError>
+    where
+        X: Observation,
+    {
+        let (feedback, clipped) = self.unseal(x, ticket, feedback)?;
+        let TicketId { copy, round, .. } = ticket.id();
+        let (made, trace) = ticket.parts();
+        let outcome = self.settle(x, made, trace, feedback)?;
+        self.now.clipped += u64::from(clipped);
+        self.now.learned.add(copy, round);
+        if copy == self.copy() {
+            // Made after the snapshot that this ensemble continues from: its id is not given out again.
+            self.now.round = self.now.round.max(round.saturating_add(1));
+        }
+        Ok(outcome)
+    }
+
+    /// Whether [`learn`](Ensemble::learn) would take this: all that it looks at before anything changes, but for a step that
+    /// the master cannot solve.
+    ///
+    /// # Errors
+    /// As [`learn`](Ensemble::learn).
+    pub fn check(&self, x: &X, ticket: &Ticket<D>, feedback: impl Into<Feedback>) -> Result<(), EnsembleError>
+    where
+        X: Observation,
+    {
+        let (feedback, _) = self.unseal(x, ticket, feedback.into())?;
+        self.admit(x, &ticket.decision, ticket.trace(), feedback)
+    }
+
+    /// Whether a ticket is this ensemble's, not learned, and of this context; then the loss in [0, 1], and whether it was
+    /// clipped.
+    fn unseal(&self, x: &X, ticket: &Ticket<D>, feedback: Feedback) -> Result<(Feedback, bool), EnsembleError>
+    where
+        X: Observation,
+    {
         let TicketId { band, copy, round } = ticket.id();
         if band != self.id {
             return Err(EnsembleError::Foreign { found: band, expected: self.id });
@@ -256,26 +304,30 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if self.now.learned.has(copy, round) {
             return Err(EnsembleError::AlreadyLearned { round });
         }
-        let (feedback, clipped) = self.scaled(feedback)?;
-        let (made, trace) = ticket.parts();
-        let outcome = self.settle(x, made, trace, feedback)?;
-        self.now.clipped += u64::from(clipped);
-        self.now.learned.add(copy, round);
-        if copy == self.params.copy {
-            // Made after the snapshot that this ensemble continues from: its id is not given out again.
-            self.now.round = self.now.round.max(round.saturating_add(1));
+        if ticket.trace().digest != x.digest(self.key()) {
+            return Err(EnsembleError::OtherContext { round });
         }
-        Ok(outcome)
+        Ok(self.params.scale.map_or(Ok((feedback, false)), |scale| scale.feedback(feedback))?)
     }
 
-    /// What the caller measured as a loss in [0, 1], and whether it was clipped.
-    fn scaled(&self, feedback: Feedback) -> Result<(Feedback, bool), EnsembleError> {
-        Ok(self.params.scale.map_or(Ok((feedback, false)), |scale| scale.feedback(feedback))?)
+    /// What contexts are digested with.
+    fn key(&self) -> u64 {
+        self.params.secret.map_or(0, NonZeroU64::get)
+    }
+
+    fn copy(&self) -> u64 {
+        self.params.copy.unwrap_or(0)
+    }
+
+    /// Makes this another copy of the band: tickets that are made from now on are its own. For a process that was forked from
+    /// another; with the number that a band had before it was saved, one goes on to the last bit of every id.
+    pub fn set_copy(&mut self, copy: u64) {
+        self.params.copy = Some(copy);
     }
 
     /// The id of the ticket that [`choose`](Ensemble::choose) makes next: a generator may be seeded by it.
     pub fn next_id(&self) -> TicketId {
-        TicketId { band: self.id, copy: self.params.copy, round: self.now.round }
+        TicketId { band: self.id, copy: self.copy(), round: self.now.round }
     }
 
     /// Whether the loss of this ticket is remembered as learned: see [`learn`](Ensemble::learn).

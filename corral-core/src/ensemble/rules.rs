@@ -1,6 +1,7 @@
 //! How an ensemble is put together: which bases are credited, and what the bases learn.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use serde::{Deserialize, Serialize};
 
@@ -76,12 +77,14 @@ pub struct EnsembleParams {
     /// Tells the tickets of this ensemble from those of others. By default it follows from how the ensemble is built: give
     /// ensembles that are built alike ids of their own (random ones, say), or they take each other's tickets.
     pub id: Option<u64>,
-    /// Which of several copies this is, that choose side by side and share an id: tickets of different copies differ.
-    pub copy: u32,
-    /// What tickets that leave the process are sealed with; copies that learn each other's tickets share it. Any seal
-    /// finds a ticket that was damaged or edited. To be safe from those who would make one, give it 64 random bits and
-    /// keep them: they are in no snapshot and no ticket.
-    pub secret: u64,
+    /// What tickets that leave the process are sealed with: 64 random bits, of the system and not of a seeded generator. It
+    /// is part of snapshots and of no ticket, and a snapshot brings its own. Without one tickets stay in the process, which is
+    /// all that a simulation needs. `corral_bases::band` draws one.
+    pub secret: Option<NonZeroU64>,
+    /// Which of the copies of the band this is: tickets of different copies have different ids. It is no part of a snapshot:
+    /// every process that loads one is a copy of its own, and none hands out the id of another. A band with a secret
+    /// needs it: a random number, or one that the caller keeps apart from those of all other processes.
+    pub copy: Option<u64>,
 }
 
 impl EnsembleParams {

@@ -1,5 +1,7 @@
 //! Snapshots of an ensemble: the master, every base, and what the ensemble itself remembers.
 
+use std::num::NonZeroU64;
+
 use serde::{Deserialize, Serialize};
 
 use super::guard::Guard;
@@ -9,7 +11,7 @@ use crate::snapshot::{self, SnapshotError, ensure};
 use crate::{Benched, Master, MasterError};
 
 const NAME: &str = "ensemble";
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// How far an ensemble has come, apart from its master and its bases.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -37,6 +39,7 @@ pub(super) struct Standing {
 #[derive(Serialize, Deserialize)]
 struct State {
     id: u64,
+    secret: Option<NonZeroU64>,
     credit: Crediting,
     feed: Feed,
     now: Standing,
@@ -78,6 +81,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         });
         State {
             id: self.id,
+            secret: self.params.secret,
             credit: self.params.credit,
             feed: self.params.feed,
             now: self.now.clone(),
@@ -86,7 +90,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
     }
 
-    /// Continues from a snapshot of an ensemble that was built alike. On error nothing changed.
+    /// Continues from a snapshot of an ensemble that was built alike, as a [copy](crate::EnsembleParams::copy) of its own: it
+    /// takes the tickets of the one that was saved, and hands out none of its ids. An ensemble that is beyond the
+    /// snapshot itself becomes another copy. On error nothing changed.
     ///
     /// # Errors
     /// The snapshot is damaged, of something else or of another version, or the master or a base refuses its part.
@@ -105,8 +111,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if let Some((_, (name, _))) = (old..).zip(new).find(|(base, (name, _))| self.name(*base) != *name) {
             return Err(EnsembleError::NoSuchBase((*name).into()));
         }
-        self.check(&state, old)?;
+        self.fits(&state, old)?;
         let before = self.state();
+        let next = self.next_id();
         let mut joining = self.seats.split_off(old);
         let loaded = self.restore(&state).and_then(|()| {
             new.iter().try_for_each(|(_, share)| {
@@ -120,6 +127,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             let _ = self.restore(&before);
             return Err(error);
         }
+        if next.round > self.now.round {
+            // The ids between were handed out by this copy.
+            self.set_copy(next.seed(self.key()));
+        }
         self.survey();
         // Each was loaded by itself. A base that fails here shows it when it is asked.
         let _ = self.introduce();
@@ -127,7 +138,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// As strict as a constructor would be. Comparisons are written so that NaN fails.
-    fn check(&self, state: &State, bases: usize) -> Result<(), SnapshotError> {
+    fn fits(&self, state: &State, bases: usize) -> Result<(), SnapshotError> {
         let State { credit, feed, now, seats, .. } = state;
         let range = |r: f64| (1.0..f64::INFINITY).contains(&r);
         ensure(seats.len() == bases, format_args!("{} bases, where {bases} are expected", seats.len()))?;
@@ -180,6 +191,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             seat.name.clone_from(&saved.name);
         }
         self.id = state.id;
+        self.params.secret = state.secret.or(self.params.secret);
         self.now.clone_from(&state.now);
         Ok(())
     }

@@ -1,5 +1,9 @@
 //! What an ensemble was built for: contexts and decisions are held against it before any base sees them.
 
+use std::hash::Hasher;
+
+use siphasher::sip::SipHasher13;
+
 use super::EnsembleError;
 use crate::{BaseError, Context, ContextShape, Decision, Setup, Space};
 
@@ -13,6 +17,10 @@ pub trait Observation {
 
     /// How many actions it offers, where it says so.
     fn offered(&self) -> Option<usize>;
+
+    /// A number that differs from that of every other observation, but by chance of 2^-64: a ticket is bound to what it was
+    /// made for by it. Equal observations have the same. Without `key` other observations with it cannot be found.
+    fn digest(&self, key: u64) -> u64;
 }
 
 impl Observation for () {
@@ -22,6 +30,10 @@ impl Observation for () {
 
     fn offered(&self) -> Option<usize> {
         None
+    }
+
+    fn digest(&self, _: u64) -> u64 {
+        0
     }
 }
 
@@ -56,6 +68,20 @@ impl Observation for Context {
 
     fn offered(&self) -> Option<usize> {
         Some(self.actions())
+    }
+
+    fn digest(&self, key: u64) -> u64 {
+        let head = (self.cell().map_or(0, |cell| cell as u64 + 1) << 32) | self.actions() as u64;
+        if self.features().is_empty() && self.rows().is_empty() && self.row_dim() == 0 {
+            return head;
+        }
+        let mut hash = SipHasher13::new_with_keys(key, head);
+        hash.write_u64(((self.row_dim() as u64) << 32) | self.features().len() as u64);
+        for value in self.features().iter().chain(self.rows()) {
+            // Both zeros are equal.
+            hash.write_u64((value + 0.0).to_bits());
+        }
+        hash.finish()
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Expiry, Fate, Pending, PendingError, Waiting};
-use crate::{Ensemble, Feedback, Master, Ticket};
+use crate::{Ensemble, Feedback, Master, Observation, Ticket};
 
 /// What happened in a [`Pending`]: written before it is done, read back by [`replay`](Pending::replay). Written by reference
 /// (`Event<&X, &Ticket<D>>`), read as a value; both serialise alike.
@@ -65,7 +65,7 @@ impl<X, D> Pending<X, D> {
     }
 }
 
-impl<X, D: Clone + PartialEq> Pending<X, D> {
+impl<X: Observation, D: Clone + PartialEq> Pending<X, D> {
     /// Does again what a journal says: call it with every event, in order, on what was there when the journal was begun.
     /// Nothing is written. What the ensemble refused then it refuses again, which is no error here.
     ///

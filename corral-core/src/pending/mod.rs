@@ -8,13 +8,15 @@ use std::fmt;
 use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
 
 use crate::snapshot::{self, SnapshotError};
-use crate::{Ensemble, EnsembleError, Feedback, Master, Metrics, Outcome, Refused, Ticket};
+use crate::{
+    Ensemble, EnsembleError, Feedback, Master, Metrics, Observation, Outcome, Refused, Ticket, TokenError,
+};
 
 pub use journal::Event;
 use journal::Journal;
 
 const NAME: &str = "pending";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 /// How many settled tickets are remembered for each that may wait.
 const MEMORY: usize = 8;
 
@@ -307,7 +309,7 @@ impl<X, D> Pending<X, D> {
     }
 }
 
-impl<X, D: Clone + PartialEq> Pending<X, D> {
+impl<X: Observation, D: Clone + PartialEq> Pending<X, D> {
     /// Takes in a loss: takes the ticket `id`, and has `ensemble` learn. Where the ensemble refuses, the ticket goes on
     /// waiting.
     ///
@@ -363,8 +365,12 @@ struct State<X, D> {
 
 impl<X: Serialize, D: Serialize> Pending<X, D> {
     /// Everything, as a framed snapshot ([`crate::snapshot`]).
-    pub fn save(&self) -> Vec<u8> {
-        snapshot::seal(NAME, VERSION, self)
+    ///
+    /// # Errors
+    /// The tickets are those of a band without a [secret](crate::EnsembleParams::secret): they cannot leave the process.
+    pub fn save(&self) -> Result<Vec<u8>, TokenError> {
+        self.waiting.values().try_for_each(|w| w.ticket.to_bytes().map(drop))?;
+        Ok(snapshot::seal(NAME, VERSION, self))
     }
 }
 

@@ -1,7 +1,9 @@
 //! A round in flight.
 
 mod seal;
+mod token;
 
+use std::num::NonZeroU64;
 use std::ops::Deref;
 
 use seal::Seal;
@@ -9,15 +11,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Memo, Proposal};
 
+pub use token::TokenError;
+
 /// A round in flight: what to play, and everything that its loss needs to find its way back. A value, held by whoever
 /// waits for the loss; not `Clone`, because a loss is learned once. Feedback may come late and out of order.
 ///
-/// What it says can be read and not written: `ticket.decision` is what to play. A ticket that leaves the process is opaque
-/// bytes under a seal, so that one that was changed on its way is refused whole and no base is benched for it. Whoever does
-/// not know the [secret](crate::EnsembleParams::secret) of the ensemble cannot make one.
+/// What it says can be read and not written: `ticket.decision` is what to play. It is learned with the context that it was
+/// made for, and with no other.
+///
+/// A ticket leaves the process as a [token](Ticket::token), one line of text, or through serde: sealed, so that one that was
+/// changed on its way is refused whole and no base is benched for it. Whoever does not know the
+/// [secret](crate::EnsembleParams::secret) of the ensemble cannot make one.
 ///
 /// ```
-/// use corral_core::{Context, Corral, CorralParams, Ensemble, Feedback, Horizon, Ticket};
+/// use corral_core::{Context, Corral, CorralParams, Ensemble, EnsembleParams, Feedback, Horizon, Ticket};
 /// # use corral_core::{Arm, Base, BaseError, Order, Proposal, Rng};
 /// # use rand::SeedableRng;
 /// # struct Always(u32);
@@ -31,14 +38,17 @@ use crate::{Memo, Proposal};
 /// #     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> { Ok(()) }
 /// # }
 /// # let bases: Vec<Box<dyn Base<Context, Arm>>> = vec![Box::new(Always(0)), Box::new(Always(1))];
-/// # let mut band = Ensemble::new(Corral::new(CorralParams::new(2, Horizon::Known(1_000)))?, bases)?;
+/// # let master = Corral::new(CorralParams::new(2, Horizon::Known(1_000)))?;
 /// # let (x, mut rng) = (Context::plain(2), rand_pcg::Pcg64Dxsm::seed_from_u64(1));
+/// # let random = 0x5eed_u64;
+/// let open = EnsembleParams { secret: random.try_into().ok(), copy: Some(0), ..EnsembleParams::default() };
+/// let mut band = Ensemble::with_params(master, bases, open)?;
 /// let ticket: Ticket<Arm> = band.choose(&x, &mut rng)?;
 /// assert_eq!((ticket.round(), ticket.probability()), (0, 0.5));
-/// let bytes = postcard::to_stdvec(&ticket)?;                  // it may wait in a queue, or in another process
-/// let ticket: Ticket<Arm> = postcard::from_bytes(&bytes)?;
+/// let token = ticket.token_with(&x)?;                        // it may wait in a queue, or in another process
+/// let (x, ticket) = Ticket::<Arm>::from_token_with::<Context>(&token)?;
 /// band.learn(&x, ticket, 0.5)?;
-/// let again: Ticket<Arm> = postcard::from_bytes(&bytes)?;     // a copy of the bytes is no second loss
+/// let again = Ticket::<Arm>::from_token(&token)?;            // a copy of the text is no second loss
 /// assert!(band.learn(&x, again, 0.5).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -80,7 +90,7 @@ pub struct TicketId {
     /// The band.
     pub band: u64,
     /// Which of the copies of the band that choose side by side.
-    pub copy: u32,
+    pub copy: u64,
     /// The round of that copy, counted from 0.
     pub round: u64,
 }
@@ -89,9 +99,9 @@ impl TicketId {
     /// A seed that follows from the id and a secret of the service: whoever draws each decision with a generator of its
     /// own can draw it again.
     pub fn seed(self, secret: u64) -> u64 {
-        let mut bytes = [0; 12];
-        bytes[..4].copy_from_slice(&self.copy.to_le_bytes());
-        bytes[4..].copy_from_slice(&self.round.to_le_bytes());
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&self.copy.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.round.to_le_bytes());
         seal::siphash(secret, self.band, &bytes)
     }
 }
@@ -103,18 +113,22 @@ impl std::fmt::Display for TicketId {
 }
 
 impl<D> Ticket<D> {
-    pub(crate) fn new(made: Proposal<D>, trace: Trace, secret: u64) -> Self {
+    pub(crate) fn new(made: Proposal<D>, trace: Trace, secret: Option<NonZeroU64>) -> Self {
         Self { made, trace, seal: Seal::Home(secret) }
     }
 
     /// Whether it is what an ensemble of its band with this secret made.
-    pub(crate) fn is_genuine(&self, secret: u64) -> bool {
+    pub(crate) fn is_genuine(&self, secret: Option<NonZeroU64>) -> bool {
         self.seal.holds(secret, self.trace.ensemble)
     }
 
     /// What is learned from it.
     pub(crate) fn parts(&mut self) -> (&mut Proposal<D>, &mut Trace) {
         (&mut self.made, &mut self.trace)
+    }
+
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     /// The proposal, whose memory is used again.
@@ -198,7 +212,9 @@ pub(crate) enum Propensity {
 pub(crate) struct Trace {
     /// The ensemble that it belongs to, and which copy of it.
     pub ensemble: u64,
-    pub copy: u32,
+    pub copy: u64,
+    /// Of the context: see [`Observation::digest`](crate::Observation::digest).
+    pub digest: u64,
     /// How often that ensemble's master had started over.
     pub era: u64,
     pub round: u64,
@@ -325,6 +341,7 @@ mod tests {
         Trace {
             ensemble: 0xfedc_ba98_7654_3210,
             copy: 0,
+            digest: 0,
             propensity: Propensity::NotAsked,
             likelihoods: vec![],
             era: 2,

@@ -1,19 +1,21 @@
 //! What tells a ticket that comes back from one that was changed on its way.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::num::NonZeroU64;
 
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer, ser};
 use siphasher::sip::SipHasher24;
 
-use super::{Ticket, Trace};
+use super::{Ticket, TokenError, Trace};
 use crate::Proposal;
 
 /// Where a ticket has been. One that never left the process cannot have been changed: nothing of it can be written to. One
 /// that did leave is bytes and a tag over them, made with the secret of its ensemble.
 pub(super) enum Seal {
-    /// It never left; the secret with which it is sealed when it does.
-    Home(u64),
+    /// It never left; the secret with which it is sealed when it does. Without one it cannot leave.
+    Home(Option<NonZeroU64>),
     /// The bytes that it was read from, the tag at their end.
     Read(Box<[u8]>),
 }
@@ -32,26 +34,29 @@ impl fmt::Debug for Seal {
 
 impl Seal {
     /// Whether a ticket of `band` is what an ensemble with this secret made.
-    pub fn holds(&self, secret: u64, band: u64) -> bool {
-        match self {
-            Self::Home(own) => *own == secret,
-            Self::Read(bytes) => bytes
+    pub fn holds(&self, secret: Option<NonZeroU64>, band: u64) -> bool {
+        match (self, secret) {
+            (Self::Home(own), _) => *own == secret,
+            (Self::Read(bytes), Some(secret)) => bytes
                 .split_last_chunk::<TAG>()
                 .is_some_and(|(content, tag)| tagged(secret, band, content) == *tag),
+            (Self::Read(_), None) => false,
         }
     }
 }
 
-fn tagged(secret: u64, band: u64, content: &[u8]) -> [u8; TAG] {
-    siphash(secret, band, content).to_le_bytes()
+fn tagged(secret: NonZeroU64, band: u64, content: &[u8]) -> [u8; TAG] {
+    siphash(secret.get(), band, content).to_le_bytes()
 }
 
 impl<D: Serialize> Ticket<D> {
-    fn to_bytes(&self) -> Result<Vec<u8>, postcard::Error> {
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, TokenError> {
         match &self.seal {
             Seal::Read(bytes) => Ok(bytes.to_vec()),
-            Seal::Home(secret) => {
-                let mut bytes = postcard::to_stdvec(&(&self.made, &self.trace))?;
+            Seal::Home(None) => Err(TokenError::NoSecret),
+            Seal::Home(Some(secret)) => {
+                let mut bytes =
+                    postcard::to_stdvec(&(&self.made, &self.trace)).map_err(TokenError::unwritten)?;
                 let tag = tagged(*secret, self.trace.ensemble, &bytes);
                 bytes.extend_from_slice(&tag);
                 Ok(bytes)
@@ -61,65 +66,53 @@ impl<D: Serialize> Ticket<D> {
 }
 
 impl<D: DeserializeOwned> Ticket<D> {
-    fn from_bytes(bytes: Vec<u8>) -> Result<Self, &'static str> {
-        let content = bytes.len().checked_sub(TAG).ok_or("a ticket is longer")?;
+    pub(super) fn from_bytes(bytes: Vec<u8>) -> Result<Self, TokenError> {
+        let content = bytes.len().checked_sub(TAG).ok_or(TokenError::Damaged)?;
         let read = postcard::take_from_bytes::<(Proposal<D>, Trace)>(&bytes[..content]);
         match read {
             Ok(((made, trace), [])) => Ok(Self { made, trace, seal: Seal::Read(bytes.into()) }),
-            _ => Err("this is no ticket"),
+            _ => Err(TokenError::Damaged),
         }
     }
 }
 
 impl<D: Serialize> Serialize for Ticket<D> {
-    /// Opaque bytes, and where a format is for people, as hexadecimal digits: what is carried is what comes back, to the last
-    /// bit, whatever a format does to numbers.
+    /// Opaque bytes, and where a format is for people, the [token](Ticket::token): what is carried is what comes back, to the
+    /// last bit, whatever a format does to numbers.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = self.to_bytes().map_err(ser::Error::custom)?;
-        if !serializer.is_human_readable() {
-            return serializer.serialize_bytes(&bytes);
+        if serializer.is_human_readable() {
+            serializer.serialize_str(&self.token().map_err(ser::Error::custom)?)
+        } else {
+            serializer.serialize_bytes(&self.to_bytes().map_err(ser::Error::custom)?)
         }
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digits = bytes.iter().flat_map(|b| [b >> 4, b & 15]).map(|d| char::from(DIGITS[usize::from(d)]));
-        serializer.serialize_str(&digits.collect::<String>())
     }
 }
 
 impl<'de, D: DeserializeOwned> Deserialize<'de> for Ticket<D> {
     fn deserialize<S: Deserializer<'de>>(from: S) -> Result<Self, S::Error> {
-        let bytes = if from.is_human_readable() {
-            from.deserialize_str(Sealed)?
+        if from.is_human_readable() {
+            from.deserialize_str(Sealed(PhantomData))
         } else {
-            from.deserialize_byte_buf(Sealed)?
-        };
-        Self::from_bytes(bytes).map_err(de::Error::custom)
+            from.deserialize_byte_buf(Sealed(PhantomData))
+        }
     }
 }
 
-struct Sealed;
+struct Sealed<D>(PhantomData<D>);
 
-impl Visitor<'_> for Sealed {
-    type Value = Vec<u8>;
+impl<D: DeserializeOwned> Visitor<'_> for Sealed<D> {
+    type Value = Ticket<D>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a sealed ticket")
     }
 
-    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Vec<u8>, E> {
-        Ok(bytes.to_vec())
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Ticket<D>, E> {
+        Ticket::from_bytes(bytes.to_vec()).map_err(E::custom)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<u8>, E> {
-        let digit = |c: u8| char::from(c).to_digit(16).map(|d| d as u8);
-        let pairs = text.as_bytes().chunks(2);
-        let byte = |pair: &[u8]| match *pair {
-            [high, low] => Some(digit(high)? << 4 | digit(low)?),
-            _ => None,
-        };
-        pairs
-            .map(byte)
-            .collect::<Option<_>>()
-            .ok_or_else(|| E::custom("a ticket is pairs of hexadecimal digits"))
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Ticket<D>, E> {
+        Ticket::from_token(text).map_err(E::custom)
     }
 }
 

@@ -3,12 +3,17 @@
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Credit, Feedback, Limits, Master, MasterError, Memo, Order, Proposal,
-    Rng, SnapshotError, sample_index,
+    Abilities, Arm, Base, BaseError, Credit, EnsembleParams, Feedback, Limits, Master, MasterError, Memo,
+    Order, Proposal, Rng, SnapshotError, sample_index,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 use serde::{Deserialize, Serialize};
+
+/// Of a band whose tickets may leave the process.
+pub fn opened(params: EnsembleParams) -> EnsembleParams {
+    EnsembleParams { secret: 0x0123_4567_89ab_cdef_u64.try_into().ok(), copy: Some(0), ..params }
+}
 
 pub fn generator(seed: u64) -> Pcg64Dxsm {
     Pcg64Dxsm::seed_from_u64(seed)

@@ -4,8 +4,8 @@
 use crate::common::*;
 use crate::counting::allocated;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, BaseExtra, Context, Corral, CorralParams, Ensemble, Feedback, Horizon,
-    Memo, Order, Pending, Point, Proposal, Rate, Rng, Set, Setup, Space, Ticket, uniform,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, Corral, CorralParams, Ensemble, EnsembleParams,
+    Feedback, Horizon, Memo, Order, Pending, Point, Proposal, Rate, Rng, Set, Setup, Space, Ticket, uniform,
 };
 
 /// Proposes a point near where it stands, with a memo that spills: room is used again, or allocated.
@@ -181,7 +181,9 @@ fn absurd(good: &[u8], at: usize) -> Vec<u8> {
 #[test]
 fn bad_snapshots_allocate_no_more_than_their_size() {
     let x = Context::plain(3);
-    let build = || Ensemble::new(Toy::new(3, 0.1), (0..3).map(|_| Soft::boxed(3, 0.1)).collect()).unwrap();
+    let open = opened(EnsembleParams::default());
+    let bases = || (0..3).map(|_| Soft::boxed(3, 0.1)).collect();
+    let build = || Ensemble::with_params(Toy::new(3, 0.1), bases(), open).unwrap();
     let mut band: Ensemble<Context, Arm, Toy> = build();
     let mut store = Pending::new(100);
     let mut rng = generator(4);
@@ -189,7 +191,7 @@ fn bad_snapshots_allocate_no_more_than_their_size() {
         let ticket = band.choose(&x, &mut rng).unwrap();
         store.insert(x.clone(), ticket, t).unwrap();
     }
-    let (band_saved, store_saved) = (band.save(), store.save());
+    let (band_saved, store_saved) = (band.save(), store.save().unwrap());
     let mut target = build();
     // What a good one of that size takes, and a vector of numbers as long as the input at most: a length is never
     // believed beyond the bytes that follow it.

@@ -28,3 +28,4 @@ mod reframed;
 mod sequences;
 mod service;
 mod snapshots;
+mod tickets;

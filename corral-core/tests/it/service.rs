@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use crate::common::*;
 use corral_core::masters::Practical;
+use corral_core::registry::Kind;
 use corral_core::{
     Arm, Context, Ensemble, EnsembleError, EnsembleParams, Event, Expiry, Feedback, Metrics, Pending,
     PendingError, Scale, Setup, Shared, Ticket,
@@ -16,7 +17,9 @@ type Store = Pending<Context, Arm>;
 
 fn band() -> Band {
     let bases = (0..3).map(|i| Soft::boxed(3, 0.1 * f64::from(i))).collect();
-    Band::practical(bases).unwrap().with_setup(&Setup::arms(3, None)).with_names(["still", "slow", "fast"])
+    let open = opened(EnsembleParams::practical(Kind::Arms));
+    let band = Band::practical_with(bases, Default::default(), open).unwrap();
+    band.with_setup(&Setup::arms(3, None)).with_names(["still", "slow", "fast"])
 }
 
 fn scaled(scale: Scale) -> Ensemble<Context, Arm, Toy> {
@@ -101,7 +104,7 @@ fn a_journal_brings_store_and_band_back() {
         let params = EnsembleParams {
             id: Some(9),
             scale: Some(Scale::rewards(0.0, 10.0)),
-            ..EnsembleParams::practical(corral_core::registry::Kind::Arms)
+            ..opened(EnsembleParams::practical(Kind::Arms))
         };
         let bases = (0..3).map(|i| Soft::boxed(3, 0.1 * f64::from(i))).collect();
         let setup = corral_core::masters::MasterSetup::new(3, None);
@@ -254,7 +257,7 @@ fn a_missing_propensity_comes_with_a_name() {
     let silent = Constant { arm: 1, diary: Diary::default(), frank: false, listens: false };
     let params = EnsembleParams {
         propensities: corral_core::Propensities::Decision,
-        ..EnsembleParams::practical(corral_core::registry::Kind::Arms)
+        ..EnsembleParams::practical(Kind::Arms)
     };
     let bases = vec![Soft::boxed(3, 0.1), Box::new(silent) as _];
     let band = Band::practical_with(bases, Default::default(), params).unwrap();

@@ -56,12 +56,12 @@ fn saved_loaded_and_continued_equals_never_stopped() {
     for credit in RULES {
         for feed in FEEDS {
             for horizon in [Horizon::Known(600), Horizon::Restart] {
-                let params = EnsembleParams { credit, feed, ..EnsembleParams::default() };
+                let params = opened(EnsembleParams { credit, feed, ..EnsembleParams::default() });
                 let mut whole = band(corral(horizon), params);
                 let mut store = Pending::new(1_000);
                 serve(&mut whole, &mut store, 0..300);
                 assert!(store.len() > 10, "tickets are outstanding");
-                let (saved, waiting) = (whole.save(), store.save());
+                let (saved, waiting) = (whole.save(), store.save().unwrap());
                 let first = serve(&mut whole, &mut store, 300..600);
 
                 let mut loaded = band(corral(horizon), params);

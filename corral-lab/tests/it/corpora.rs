@@ -103,7 +103,7 @@ fn write_good_files() {
     let good = serde_json::to_string(&ticket).unwrap();
     write("ticket", "good", good.as_bytes());
     for place in (1..good.len() - 1).step_by(9) {
-        let other = if &good[place..=place] == "0" { "1" } else { "0" };
+        let other = if &good[place..=place] == "A" { "B" } else { "A" };
         let changed = [&good[..place], other, &good[place + 1..]].concat();
         write("ticket", &format!("bad-digit-{place}"), changed.as_bytes());
     }

@@ -109,7 +109,7 @@ fn decisions() -> impl Strategy<Value = Decision> {
     let played = prop_oneof![any::<u32>().prop_map(Played::Arm), numbers().prop_map(Played::Point)];
     let text = || prop::option::of(".*");
     (
-        (any::<(u64, u32, u64)>(), played, offered, any::<(bool, bool)>(), prop::option::of(number())),
+        (any::<(u64, u64, u64)>(), played, offered, any::<(bool, bool)>(), prop::option::of(number())),
         (numbers(), numbers(), numbers(), number(), prop::option::of(numbers())),
         (text(), text(), text(), text(), prop::option::of(any::<u64>())),
     )
