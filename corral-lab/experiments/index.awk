@@ -13,7 +13,7 @@ function flush(   line, v, all) {
   for (v in count) delete count[v]
 }
 BEGIN { split("holds fails undecided unmeasured", order, " ") }
-/^# / && !titled { titled = 1; print "\n### [" substr($0, 3) "](docs/results/" name ".md)\n"; next }
+/^# / && !titled { titled = 1; print "\n### [" substr($0, 3) "](" name ".md)\n"; next }
 /^## / && !inside { heading = " (" tolower(substr($0, 4)) ")"; next }
 /^```text/ { inside = 1; next }
 /^```$/ { flush(); inside = 0; next }

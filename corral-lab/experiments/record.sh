@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Writes docs/results/NAME.md from the full presets, and RESULTS.md from all of those: every figure is printed by the command
-# above it.
+# Writes docs/results/NAME.md from the full presets, and from all of those docs/results/README.md and RESULTS.md: every figure is
+# printed by the command above it.
 # Usage: corral-lab/experiments/record.sh [--seeds N|FIRST..END] [NAME...]  (none: all experiments; CORRAL_DATA set: those on real data too)
-#        corral-lab/experiments/record.sh --index                (RESULTS.md alone, from the pages that are there)
+#        corral-lab/experiments/record.sh --index                (the two indexes alone, from the pages that are there)
 # CORRAL=FILE takes that program and builds none.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -21,8 +21,8 @@ record() { # an experiment
   local command=("$1" "${options[@]}")
   (cd "$work" && "$corral" run "${command[@]}" ${CORRAL_JOBS:+--jobs "$CORRAL_JOBS"} --quiet) > "$work/text"
   {
-    printf '# %s\n\nRecorded by `corral-lab/experiments/record.sh %s` on %s, %s cores, corral %s.\n\n' \
-      "$(head -n 1 "$work/text")" "${options[*]:+${options[*]} }$1" "$(date -u +%Y-%m-%d)" "$(nproc)" "$("$corral" --version | cut -d' ' -f2)"
+    printf '# %s\n\nRecorded by `corral-lab/experiments/record.sh %s` on %s, %s cores, corral %s, commit %s.\n\n' \
+      "$(head -n 1 "$work/text")" "${options[*]:+${options[*]} }$1" "$(date -u +%Y-%m-%d)" "$(nproc)" "$("$corral" --version | cut -d' ' -f2)" "$(git rev-parse --short HEAD)"
     printf '```text\n$ corral run %s\n' "${command[*]}"
     cat "$work/text"
     printf '```\n'
@@ -38,24 +38,12 @@ if [ "${1:-}" != "--index" ]; then
   done
 fi
 
+# Every page with its claims, and one line for each in RESULTS.md below what they say of the paper.
 {
-  cat <<'HEAD'
-# Results
-
-Every experiment with its question and its claims, one line each; the title leads to the full tables. Written by
-`corral-lab/experiments/record.sh`; each page has its date, its machine and its command.
-
-Regret is pseudo-regret against the best *fixed* decision (negative where following a change beats it), mean over seeds with its 95%
-interval; seeds, rounds and parameters are in the spec of each experiment (`corral-lab/experiments`). All figures but the speed are the same on every run. A
-claim **holds** when its whole 95% bootstrap interval is on the claimed side, **fails** when all of it is on the other side, and is
-**undecided** otherwise ([claims](docs/claims.md)); a published mean **agrees** within three combined standard errors.
-
-Environments, lengths and bounds were fixed after pilot runs, and so was the mark "not expected to show at this T": a verdict describes
-these runs, it is not a blind test. The constants of the practical preset were chosen on some of these environments
-([docs/lab/practical.md](docs/lab/practical.md)). Words: [docs/glossary.md](docs/glossary.md).
-HEAD
+  printf '# Results, claim by claim\n\nWhat they say of the paper, and how to read them: [RESULTS.md](../../RESULTS.md).\n'
   for name in $all; do
     [ ! -f "docs/results/$name.md" ] || awk -v name="$name" -f corral-lab/experiments/index.awk "docs/results/$name.md"
   done
 } > "$work/index"
-mv "$work/index" RESULTS.md
+mv "$work/index" docs/results/README.md
+cat corral-lab/experiments/results.head <(awk -f corral-lab/experiments/summary.awk docs/results/README.md) > RESULTS.md
