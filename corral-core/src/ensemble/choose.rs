@@ -30,6 +30,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             Crediting::SameDecision => self.ask_all(x, rng, trace)?,
             Crediting::Likelihood => match self.demanded(x).filter(|_| guarded) {
                 Some(decision) => self.follow_guard(rng, decision, trace)?,
+                // One base alone is credited with every decision, however probable it was.
+                None if self.is_alone() => self.ask_one(x, rng, trace)?,
                 None => loop {
                     let made = self.ask_one(x, rng, trace)?;
                     if let Some(own) = self.own_likelihood(x, &made, trace) {
@@ -40,8 +42,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 },
             },
         };
-        let weighed = self.params.credit == Crediting::SameDecision || trace.forced;
-        if self.params.propensities != Propensities::None && !weighed {
+        let known = match self.params.credit {
+            Crediting::Chosen => false,
+            Crediting::SameDecision => true,
+            // Each base has said its probability already.
+            Crediting::Likelihood => trace.forced || self.params.propensities == Propensities::Decision,
+        };
+        if self.params.propensities != Propensities::None && !known {
             self.weigh_decision(x, &made, trace);
         }
         if self.params.feed == Feed::Everyone {
@@ -52,6 +59,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         trace.benched.extend(self.now.benched[before..].iter().map(|b| b.base as u32));
         self.now.round += 1;
         Ok(made)
+    }
+
+    /// Whether there is no other base, and the probability of what it proposes is of no use.
+    fn is_alone(&self) -> bool {
+        self.seats.len() == 1 && self.now.guard.is_none() && self.params.propensities == Propensities::None
     }
 
     /// The decision that the guard wants to see, if it may be played at `x`.
@@ -156,13 +168,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if probability > LEAST { 1.0 / probability } else { 1.0 }
     }
 
-    /// The probability with which the chosen base proposes what it did; 1 where it has no likelihood, for given its
-    /// draw it proposes that for sure. `None`: it contradicts itself, and is benched.
-    fn own_likelihood(&mut self, x: &X, made: &Proposal<D>, trace: &Trace) -> Option<f64> {
+    /// The probability with which the chosen base proposes what it did, where it has a likelihood. `None`: it contradicts
+    /// itself, and is benched.
+    fn own_likelihood(&mut self, x: &X, made: &Proposal<D>, trace: &Trace) -> Option<Option<f64>> {
         let base = trace.base as usize;
         let error = match self.seats[base].likelihood(x, &made.decision) {
-            Ok(None) => return Some(1.0),
-            Ok(Some((q, _))) if q > 0.0 => return Some(q),
+            Ok(None) => return Some(None),
+            Ok(Some((q, _))) if q > 0.0 => return Some(Some(q)),
             Ok(Some(_)) => BaseError::Failed("it proposed a decision to which it gives probability 0".into()),
             Err(error) => error,
         };
@@ -176,10 +188,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         x: &X,
         rng: &mut dyn Rng,
         made: &Proposal<D>,
-        own: f64,
+        own: Option<f64>,
         trace: &mut Trace,
     ) -> Result<(), EnsembleError> {
         let chosen = trace.base as usize;
+        // The first base that can be drawn and has no likelihood.
+        let mut unknown = own.is_none().then_some(chosen);
+        // Given its draw, such a base proposes that for sure.
+        let own = own.unwrap_or(1.0);
         for base in 0..self.seats.len() {
             if base == chosen || self.seats[base].benched {
                 continue;
@@ -190,7 +206,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 band.seats[base].likelihood(x, &made.decision)
             });
             let found = match likelihood {
-                Some(None) => self.draws_the_same(base, x, rng, made)?.map(|memo| (1.0, memo)),
+                Some(None) => {
+                    if self.master.probabilities()[base] > 0.0 {
+                        unknown = Some(unknown.map_or(base, |first| first.min(base)));
+                    }
+                    self.draws_the_same(base, x, rng, made)?.map(|memo| (1.0, memo))
+                }
                 found => found.flatten(),
             };
             if let Some((weight, memo)) = found.filter(|(q, _)| *q > 0.0) {
@@ -205,10 +226,27 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let mixture = trace.probability * own
             + trace.shares.iter().map(|s| probabilities[s.base as usize] * s.weight).sum::<f64>();
         let mixture = mixture.max(LEAST);
+        if self.params.propensities == Propensities::Decision {
+            trace.propensity = match unknown {
+                None => Propensity::Exact(self.mix(own, trace)),
+                Some(base) => Propensity::Unknown { base: base as u32 },
+            };
+        }
         trace.weight = own / mixture;
         trace.shares.iter_mut().for_each(|s| s.weight /= mixture);
         self.count_in_guard(&made.decision, mixture);
         Ok(())
+    }
+
+    /// sum_i pbar_i pi_i(theta), base by base as [`weigh_decision`](Ensemble::weigh_decision) adds them; shares have pi_i.
+    fn mix(&self, own: f64, trace: &Trace) -> f64 {
+        let mut shares = trace.shares.iter().peekable();
+        let parts = self.master.probabilities().iter().enumerate().map(|(base, probability)| {
+            let share = shares.next_if(|share| share.base as usize == base);
+            let likelihood = if base == trace.base as usize { own } else { share.map_or(0.0, |s| s.weight) };
+            probability * likelihood.min(1.0)
+        });
+        parts.sum::<f64>().min(1.0)
     }
 
     /// Has a base without a likelihood draw, before it is known which base is followed: given its draw it is a base that
