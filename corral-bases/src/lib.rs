@@ -28,7 +28,10 @@
 #[macro_use]
 mod base;
 mod built;
+mod joint;
 mod law;
+mod normals;
+mod phi;
 mod quadrature;
 mod registry;
 mod seeded;

@@ -23,11 +23,11 @@ use crate::quadrature::{NODES, QUADRATURE};
 use crate::winner::FLOOR;
 
 /// How many deviations of a law its panels are wide when they are laid, and at most.
-const LAID: f64 = 2.0;
-const WIDEST: f64 = 2.8;
+const LAID: f64 = 2.4;
+const WIDEST: f64 = 3.4;
 /// How many deviations of a law must lie on its panels, and how many do when they are laid.
-const REACH: f64 = 7.0;
-const WIDE_REACH: f64 = 9.0;
+const REACH: f64 = 6.7;
+const WIDE_REACH: f64 = 8.5;
 /// A law is computed anew when its deviation has shrunk by this.
 const SHRUNK: f64 = 1.0 / 1.43;
 /// Laws that need more panels are not carried.

@@ -11,8 +11,8 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::learner::State;
 use super::prelude::*;
-use crate::law::Law;
-use crate::winner::Winner;
+use crate::joint::Joint;
+use crate::normals::Normals;
 
 corral_core::params! {
     /// What [`LinTs`] draws.
@@ -84,17 +84,19 @@ impl Factor {
     }
 }
 
-/// The probabilities of the actions at the last context that was asked about.
+/// What the probabilities of the actions follow from at the last context that was asked about.
 #[derive(Debug, Clone, Default)]
 struct Odds {
-    winner: Winner,
-    /// What they follow from: the features, the losses learned and the scale of the draw.
+    /// The features, the losses learned and the scale of the draw; `None`: nothing was asked about yet.
+    of: Option<(u64, f64)>,
     x: Vec<f64>,
-    seen: u64,
-    scale: f64,
-    of: Vec<f64>,
     means: Vec<f64>,
-    rows: Vec<f64>,
+    /// Deviations of predictions that are drawn apart, or rows of a joint draw.
+    spread: Vec<f64>,
+    joint: Joint,
+    normals: Normals,
+    /// The last answer.
+    answer: Option<(usize, f64)>,
 }
 
 impl Make<LinTsParams> for LinTs {
@@ -158,50 +160,65 @@ impl LinTs {
         })
     }
 
-    /// Fills the probabilities of the actions of `x`.
-    fn weigh(&self, x: &Context, odds: &mut Odds) -> Result {
+    /// The probability of an action of `x`.
+    fn odds(&self, x: &Context, arm: usize, odds: &mut Odds) -> Result<f64> {
         let actions = self.state.layout.check(x)?;
-        let (scale, seen, features) =
-            (self.scale(), self.state.held.seen(), self.state.layout.all_features(x));
-        if odds.of.len() == actions && (odds.seen, odds.scale) == (seen, scale) && odds.x == features {
-            return Ok(());
+        let now = (self.state.held.seen(), self.scale());
+        let features = self.state.layout.all_features(x);
+        let known = odds.of == Some(now) && odds.means.len() == actions && odds.x == features;
+        if !known {
+            odds.of = None;
+            self.look(x, actions, now.1, odds)?;
+            odds.x.clear();
+            odds.x.extend_from_slice(features);
+            (odds.of, odds.answer) = (Some(now), None);
         }
-        let Odds { winner, x: looked, of, means, rows, .. } = odds;
-        of.clear();
-        if self.is_joint() {
-            self.state.held.model(|model| {
-                let mut factor = self.factor.borrow_mut();
-                let lower = factor.of(model, self.state.layout.dim)?;
-                means.clear();
-                rows.clear();
-                for a in 0..actions {
-                    // z theta~ = z theta + v (L^-1 z) g
-                    let (z, from) = (self.state.layout.features(x, a), rows.len());
-                    means.push(packed::dot(model.theta(0), z));
-                    rows.extend_from_slice(z);
-                    packed::solve_lower(lower, &mut rows[from..]);
-                    rows[from..].iter_mut().for_each(|v| *v *= scale);
-                }
-                Ok::<(), BaseError>(())
-            })??;
-            of.extend_from_slice(winner.joint(means, rows, self.state.layout.dim));
-        } else {
-            self.state.held.look(&self.state.layout, x, true, |sight, actions| {
-                let law =
-                    |a: usize| Law::Normal { mean: sight.predictions[a], deviation: scale * sight.widths[a] };
-                of.extend_from_slice(winner.independent((0..actions).map(law)));
-            })?;
+        if let Some((_, p)) = odds.answer.filter(|(of, _)| *of == arm) {
+            return Ok(p);
         }
-        looked.clear();
-        looked.extend_from_slice(features);
-        (odds.seen, odds.scale) = (seen, scale);
+        let Odds { means, spread, joint, normals, .. } = odds;
+        let p = match self.is_joint() {
+            true => joint.lowest(arm),
+            false => normals.lowest(arm, actions, |a| (means[a], spread[a])),
+        };
+        odds.answer = Some((arm, p));
+        Ok(p)
+    }
+
+    /// Fills the laws of the predictions at `x`.
+    fn look(&self, x: &Context, actions: usize, scale: f64, odds: &mut Odds) -> Result {
+        let Odds { means, spread, joint, .. } = odds;
+        means.clear();
+        spread.clear();
+        if !self.is_joint() {
+            return self.state.held.look(&self.state.layout, x, true, |sight, actions| {
+                means.extend_from_slice(&sight.predictions[..actions]);
+                spread.extend(sight.widths[..actions].iter().map(|width| scale * width));
+            });
+        }
+        let dim = self.state.layout.dim;
+        self.state.held.model(|model| {
+            let mut factor = self.factor.borrow_mut();
+            let lower = factor.of(model, dim)?;
+            for a in 0..actions {
+                // z theta~ = z theta + v (L^-1 z) g
+                let (z, from) = (self.state.layout.features(x, a), spread.len());
+                means.push(packed::dot(model.theta(0), z));
+                spread.extend_from_slice(z);
+                packed::solve_lower(lower, &mut spread[from..]);
+                spread[from..].iter_mut().for_each(|v| *v *= scale);
+                usable(means[a].is_finite() && packed::dot(&spread[from..], &spread[from..]).is_finite(), z)?;
+            }
+            Ok::<(), BaseError>(())
+        })??;
+        joint.look(means, spread, dim);
         Ok(())
     }
 
     /// What was computed of the regression is no longer of it.
     fn forget(&mut self) {
         self.factor.get_mut().lower.clear();
-        self.odds.get_mut().of.clear();
+        self.odds.get_mut().of = None;
     }
 }
 
@@ -220,12 +237,13 @@ impl Base<Context, Arm> for LinTs {
         Ok(())
     }
 
-    /// Integrated where predictions are drawn apart; from fixed draws where a parameter vector is drawn
+    /// Integrated where predictions are drawn apart; estimated from fixed draws where a parameter vector is drawn
     /// (docs/bases.md#likelihoods).
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         let mut odds = self.odds.try_borrow_mut().ok()?;
-        self.weigh(x, &mut odds).ok()?;
-        Some((*odds.of.get(decision.index())?, Memo::empty()))
+        let actions = self.state.layout.check(x).ok()?;
+        let arm = Some(decision.index()).filter(|arm| *arm < actions)?;
+        Some((self.odds(x, arm, &mut odds).ok()?, Memo::empty()))
     }
 
     fn abilities(&self) -> Abilities {
