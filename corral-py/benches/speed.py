@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import itertools
 import time
 from importlib.util import find_spec
 
@@ -42,12 +43,16 @@ def timed(label, round_, rounds=ROUNDS, times=1):
     return 1e6 * best
 
 
-def of_band(band, x=None):
-    losses = [1 - m for m in MEANS]
+def of_band(band, xs=None, actions=3):
+    """Losses are 0 or 1, drawn before; the first actions are the worst."""
+    means = 1 - np.resize(MEANS, actions)
+    losses = (np.random.default_rng(1).random((4096, actions)) < means).astype(float).tolist()
+    rounds = itertools.cycle(range(4096))
 
     def round_():
-        d = band.choose(x) if x is not None else band.choose()
-        band.learn(d, loss=losses[d.action])
+        t = next(rounds)
+        d = band.choose(xs[t]) if xs is not None else band.choose()
+        band.learn(d, loss=losses[t][d.action])
 
     return round_
 
@@ -59,14 +64,19 @@ def main():
         band = corral.Band(arms, actions=3, preset=preset, horizon=10**6 if preset == "paper" else None, seed=1)
         figures[preset] = timed(f"corral, {preset}, three bases over three arms", of_band(band))
     thompson = corral.Band(["ucb1", "exp3", "thompson"], actions=3, seed=1)
-    timed("corral, practical, one of them Thompson sampling", of_band(thompson))  # its own probability is an integral
+    timed("corral, practical, one of them Thompson sampling", of_band(thompson))
+    quickstart = corral.Band(["thompson", "ucb1", "tsallis-inf"], actions=5, seed=1)
+    timed("corral, practical, the quickstart's three over five arms", of_band(quickstart, actions=5))
     band = corral.Band(arms, actions=3, preset="paper", horizon=10**6, seed=1, propensities=False)
     timed("corral, paper, without propensities", of_band(band))
     band = corral.Band([Fixed()], actions=3, preset="paper", horizon=10**6, seed=1, propensities=False)
     figures["python base"] = timed("corral, one base in Python", of_band(band))
     timed("corral, practical, two bases and one in Python", of_band(corral.Band(["ucb1", Fixed(), "exp3"], actions=3, seed=1)))
     band = corral.Band(["linucb", "exp3", "epsilon-greedy"], actions=3, features=16, seed=1)
-    timed("corral, practical, three bases over 16 features", of_band(band, np.ones(16) / 4))
+    xs = np.random.default_rng(2).normal(size=(4096, 20)) / 20**0.5
+    timed("corral, practical, three bases over 16 features", of_band(band, xs[:, :16].copy()))
+    band = corral.Band(["linucb", "lints", "squarecb"], actions=10, features=20, seed=1)
+    timed("corral, practical, linucb, lints, squarecb: 20 features, ten arms", of_band(band, xs, 10))
     band = corral.Band(arms, actions=3, seed=1)
     losses = np.tile([1 - m for m in MEANS], (200, 1))
     timed("corral, practical, play (no interpreter in the loop)", lambda: band.play(losses), 100, len(losses))
