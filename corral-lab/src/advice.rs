@@ -28,8 +28,21 @@ pub fn warnings(spec: &Spec) -> Vec<String> {
             ),
         );
     }
+    // Where an environment reacts to the choices, whoever feeds everyone is misled.
+    let reacts = |name: &str| ADAPTIVE.contains(&name);
+    if let (Some(first), Some(world)) = (feeding.first(), spec.environments.iter().find(|e| reacts(&e.name)))
+    {
+        notes.push(format!(
+            "{:?} reacts to the choices: a band that feeds everyone, as {first:?}, may have linear regret there; take \
+             master = \"safe\", or corral with a horizon",
+            world.label
+        ));
+    }
     notes
 }
+
+/// Environments whose losses depend on what was played before.
+const ADAPTIVE: [&str; 2] = ["anti-greedy", "anti-cumulative"];
 
 fn band_warnings<'a>(label: &'a str, band: &BandSpec, feeding: &mut Vec<&'a str>, notes: &mut Vec<String>) {
     if feeds_everyone(band) {

@@ -47,7 +47,8 @@ const VERSION: u16 = 3;
 /// {"finite": {"points": P}}.
 /// features: how many numbers describe a round. row_features: how many describe each action of a round.
 /// reward_range: the smallest and the largest reward.
-/// preset: "practical" (low loss, no theorem) or "paper" (Algorithm 1 to the letter, with its guarantee).
+/// preset: "practical" (low loss), "paper" (Algorithm 1 to the letter, with its guarantee) or "safe" (both, under Corral: for
+/// rewards that may react to the choices; its bases are given by name or dictionary).
 /// master: another master instead of a preset, a name or a dictionary as in a spec (see `list_masters`).
 /// horizon: how many rounds there will be, where that is known.
 /// seed: the same seed and calls give the same choices; None takes one from the system.
@@ -225,9 +226,13 @@ impl Band {
         }
         let shelf = Shelf::open(bases.py(), plugins.as_deref())?;
         plan.budget = Budget::of(memory::DEFAULT);
-        for base in bases.try_iter()? {
+        let bases: Vec<_> = match preset {
+            "safe" => convert::safe_bands(bases)?,
+            _ => bases.try_iter()?.collect::<Result<_, _>>()?,
+        };
+        for base in bases {
             raised.push(shared.sibling());
-            built.push(plan.join(&base?, None, None, &raised[raised.len() - 1], &shelf)?);
+            built.push(plan.join(&base, None, None, &raised[raised.len() - 1], &shelf)?);
         }
         plan.budget = Budget::default();
         // Bands that are built alike do not take each other's decisions.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use corral_bases::band::MasterRecipe;
 use corral_core::registry::Unknown;
 use corral_core::{Context, Set, Space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -179,6 +180,25 @@ pub fn base_table(value: &Bound<'_, PyAny>) -> Answer<toml::Table> {
         Ok(dict) => table(dict),
         Err(_) => Ok([("name".to_owned(), toml::Value::String(value.extract()?))].into_iter().collect()),
     }
+}
+
+/// The two bands of the safe preset over `bases`, as dictionaries.
+pub fn safe_bands<'py>(bases: &Bound<'py, PyAny>) -> Answer<Vec<Bound<'py, PyAny>>> {
+    let py = bases.py();
+    let bases = PyList::new(py, bases.try_iter()?.collect::<Result<Vec<_>, _>>()?)?;
+    let band = |master: MasterRecipe| -> Answer<Bound<'py, PyAny>> {
+        let own = plain(py, &master.params)?;
+        own.set_item("name", &master.name)?;
+        if let Some(feed) = master.feed {
+            own.set_item("feed", plain(py, &feed)?)?;
+        }
+        let band = PyDict::new(py);
+        band.set_item("label", &master.name)?;
+        band.set_item("master", own)?;
+        band.set_item("bases", &bases)?;
+        Ok(band.into_any())
+    };
+    MasterRecipe::safe_inner().into_iter().map(band).collect()
 }
 
 /// A name, or a dictionary with the key `name`: the name, and the other keys.

@@ -86,11 +86,13 @@ impl Plan {
                 let restart = ("horizon".to_owned(), toml::Value::from("restart"));
                 ("corral".to_owned(), style.horizon.is_none().then_some(restart).into_iter().collect())
             }
-            (None, other) => return Err(Unknown::new("preset", other, ["practical", "paper"]).into()),
+            (None, "safe") => ("safe".to_owned(), toml::Table::new()),
+            (None, other) => return Err(Unknown::new("preset", other, ["practical", "paper", "safe"]).into()),
         };
         let mut given = keys;
         given.insert("name".to_owned(), master.into());
         let mastering = MasterRecipe::try_from(toml::Value::Table(given))?;
+        let mastering = if mastering.is_safe()? { MasterRecipe::safe() } else { mastering };
         let kind = if matches!(space, Space::Arms(_)) { Arm::KIND } else { Point::KIND };
         let params = EnsembleParams {
             propensities: if style.propensities { Propensities::Decision } else { Propensities::None },

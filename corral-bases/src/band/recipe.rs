@@ -76,6 +76,15 @@ impl Copies {
     }
 }
 
+impl BandRecipe {
+    /// The safe preset over `bases`: a band of two bands that have these bases each.
+    pub fn safe(bases: &[Recipe]) -> Self {
+        let inner = |master| Recipe::Band(Self { master, bases: bases.to_vec(), copies: Copies::Count(1) });
+        let bases = MasterRecipe::safe_inner().map(inner).to_vec();
+        Self { master: MasterRecipe::safe(), bases, copies: Copies::Count(1) }
+    }
+}
+
 impl BaseRecipe {
     /// The base of this name, as it is without any keys.
     pub fn named(name: impl Into<String>) -> Self {
@@ -96,6 +105,35 @@ impl MasterRecipe {
         let name = name.into();
         let name = if name == "paper" { "corral".to_owned() } else { name };
         Self { name, params: toml::Table::new(), credit: None, feed: None, cut: None, guard: None }
+    }
+
+    /// The master of the safe preset: Corral, which no adversary can mislead, over bands under [`MasterRecipe::safe_inner`].
+    pub fn safe() -> Self {
+        let keys = [("rate", "eager".into()), ("baseline", true.into())];
+        let params =
+            keys.into_iter().map(|(key, value): (&str, toml::Value)| (key.to_owned(), value)).collect();
+        Self { feed: Some(Feed::Raw), params, ..Self::named("corral") }
+    }
+
+    /// The masters of the two bands of the same bases that the safe preset chooses from: the practical preset, and Corral for
+    /// losses that react to the choices.
+    pub fn safe_inner() -> [Self; 2] {
+        [Self::default(), Self::safe()]
+    }
+
+    /// Whether this is the name of the safe preset, which stands for a band of bands and has no keys.
+    ///
+    /// # Errors
+    /// It was given keys.
+    pub fn is_safe(&self) -> Result<bool, BuildError> {
+        if self.name != "safe" || *self == Self::named("safe") {
+            return Ok(self.name == "safe");
+        }
+        Err(BuildError::refused(
+            "master",
+            "safe",
+            "is a preset without keys: write out its two bands to change them",
+        ))
     }
 
     fn is_practical(&self) -> bool {
@@ -167,8 +205,12 @@ impl TryFrom<toml::Table> for Recipe {
         if let Some(key) = table.keys().next() {
             return Err(BuildError::refused("master", key, "is not a key of a band"));
         }
-        let bases = bases.into_iter().map(Self::try_from).collect::<Result<_, _>>()?;
-        Ok(Self::Band(BandRecipe { master: MasterRecipe::try_from(master)?, bases, copies }))
+        let bases = bases.into_iter().map(Self::try_from).collect::<Result<Vec<_>, _>>()?;
+        let master = MasterRecipe::try_from(master)?;
+        if master.is_safe()? {
+            return Ok(Self::Band(BandRecipe::safe(&bases)));
+        }
+        Ok(Self::Band(BandRecipe { master, bases, copies }))
     }
 }
 

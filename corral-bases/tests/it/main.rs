@@ -17,6 +17,7 @@ mod passes;
 mod points_allocation;
 mod policy_contract;
 mod policy_figures;
+mod presets;
 mod propensity;
 mod shared_regression;
 mod unbiased;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{MasterSetup, Roster};
+use crate::audit::Audit;
 use crate::master::check_share;
 use crate::memory::Budget;
 use crate::params::Params;
@@ -83,6 +84,11 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// The learning rate per base, where there is one.
     fn rates(&self) -> &[f64] {
         &[]
+    }
+
+    /// What is proved of every run, checked on this one, where that was asked for.
+    fn audit(&self) -> Option<Audit> {
+        None
     }
 
     /// Makes the buffers to work in that is no part of the state: called after a snapshot was read.
@@ -239,7 +245,8 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn telemetry(&self) -> Telemetry<'_> {
-        Telemetry { name: R::NAME, params: Some(&self.now.params), rates: self.now.rule.rates(), audit: None }
+        let rule = &self.now.rule;
+        Telemetry { name: R::NAME, params: Some(&self.now.params), rates: rule.rates(), audit: rule.audit() }
     }
 
     fn save(&self) -> Vec<u8> {

@@ -24,6 +24,7 @@ mod nesting;
 mod omd;
 mod paper;
 mod pending;
+mod practical;
 mod reframed;
 mod sequences;
 mod service;

@@ -340,6 +340,24 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
     let name = required_name(m, "master")?;
     let master = MasterRecipe { params, credit, feed, cut, guard, ..MasterRecipe::named(name) };
     table.place.ensure(!bases.is_empty(), "a master needs bases: at least one")?;
+    if master.is_safe().map_err(|e| node.error(e))? {
+        let place = || node.place.clone();
+        let inner = |master| {
+            LearnerSpec::Band(BandSpec {
+                master,
+                bases: bases.clone(),
+                copies: Copies::Count(1),
+                place: place(),
+            })
+        };
+        let bases = MasterRecipe::safe_inner().map(inner).to_vec();
+        return Ok(BandSpec {
+            master: MasterRecipe::safe(),
+            bases,
+            copies: Copies::Count(1),
+            place: place(),
+        });
+    }
     let copies = match table.get("copies") {
         None => Copies::Count(1),
         Some(node) if node.as_str() == Some("log-rounds") => Copies::LogRounds,
