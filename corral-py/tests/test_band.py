@@ -549,3 +549,15 @@ def test_features_of_every_kind_of_number_are_the_same(x):
         return actions, b.probabilities.tolist()
 
     assert chosen(x) == chosen(np.array([1.0, 0.0, 1.0]))
+
+
+def test_the_safe_preset_is_two_bands_of_the_same_bases():
+    b = corral.Band(["ucb1", {"name": "exp3"}], actions=["a", "b"], preset="safe", seed=1)
+    played = []
+    for _ in range(600):
+        d = b.choose()
+        b.learn(d, reward={"a": 0.2, "b": 0.9}[d.action])
+        played.append(d.action)
+    assert played[300:].count("b") > 250
+    with pytest.raises(TypeError):
+        corral.Band([object()], actions=2, preset="safe")
