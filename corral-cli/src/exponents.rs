@@ -60,7 +60,7 @@ pub fn run(
     }
     let (header, rows) = table(spec, &all);
     let page = report::html(spec, (&header, &rows), &all);
-    write_whole(&dir.join("report.html"), page.as_bytes())?;
+    write_whole(&dir.join("report.html"), page.as_bytes()).map_err(RunError::Store)?;
     Ok(match format {
         Format::Table => text(spec, &all),
         Format::Json => json(spec, &all),

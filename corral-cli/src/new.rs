@@ -56,7 +56,8 @@ pub fn new(args: NewArgs) -> Result<(), Failure> {
     }
     let written = std::fs::File::create_new(&path).and_then(|mut file| {
         use std::io::Write;
-        file.write_all(text.as_bytes())
+        // Half a spec is not left behind.
+        file.write_all(text.as_bytes()).inspect_err(|_| drop(std::fs::remove_file(&path)))
     });
     match written {
         Ok(()) => print(&format!(

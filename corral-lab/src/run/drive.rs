@@ -57,8 +57,8 @@ pub enum RunError {
     #[error(transparent)]
     Folder(StoreError),
     /// The results folder failed while running.
-    #[error(transparent)]
-    Store(#[from] StoreError),
+    #[error("{0}; what was finished is kept: run the same command to resume")]
+    Store(StoreError),
     /// The pool of threads could not be started.
     #[error("the threads could not be started: {0}")]
     Threads(String),
@@ -209,5 +209,5 @@ pub fn run(
     if done < total {
         return Err(RunError::Interrupted { done, cells: total });
     }
-    Ok((store.finish()?, timings))
+    Ok((store.finish().map_err(RunError::Store)?, timings))
 }

@@ -2,7 +2,10 @@
 //! files get their final names and an order that does not depend on who finished first. Every record has its digest and
 //! is held against the spec when it is read; a folder has one writer at a time.
 
+mod disk;
 mod done;
+#[cfg(test)]
+mod law;
 mod merge;
 mod seal;
 
@@ -17,6 +20,8 @@ use crate::record::CellRecord;
 use crate::spec::Spec;
 
 pub use crate::harmless::cell as csv_cell;
+pub(crate) use disk::replace;
+use disk::{Sink, remove};
 pub use done::Done;
 pub use merge::merge;
 use seal::Seal;
@@ -174,7 +179,10 @@ pub struct Store<'a> {
     manifest: Manifest,
     spec: &'a Spec,
     seal: Seal,
-    log: File,
+    log: Sink,
+    /// How long the log is, without what a write that failed left behind it.
+    length: u64,
+    torn: bool,
     done: Done,
     played: u64,
     changed: Vec<String>,
@@ -209,7 +217,9 @@ impl<'a> Store<'a> {
                 match found {
                     Ok(record) if manifest.shard.place(record.cell).is_some_and(|p| done.insert(p)) => {
                         played = played.saturating_add(record.rounds);
-                        out.write_all(line).map_err(unusable(&partial))?;
+                        // A kill may also have left a line without its end.
+                        let end: &[u8] = if line.ends_with(b"\n") { b"" } else { b"\n" };
+                        out.write_all(line).and_then(|()| out.write_all(end)).map_err(unusable(&partial))?;
                     }
                     Ok(_) => {}
                     Err(why) => changed.push(why),
@@ -228,8 +238,10 @@ impl<'a> Store<'a> {
                 _ => Ok(()),
             }
         })?;
-        let log = OpenOptions::new().append(true).open(&partial).map_err(unusable(&partial))?;
-        Ok(Self { dir: dir.to_owned(), manifest, spec, seal, log, done, played, changed, _lock: lock })
+        let log = Sink::append(&partial).map_err(unusable(&partial))?;
+        let length = log.length().map_err(unusable(&partial))?;
+        let dir = dir.to_owned();
+        Ok(Self { dir, manifest, spec, seal, log, length, torn: false, done, played, changed, _lock: lock })
     }
 
     /// How many cells of this shard are done.
@@ -250,23 +262,41 @@ impl<'a> Store<'a> {
     /// Appends a finished cell.
     ///
     /// # Errors
-    /// It could not be written: the disk is full.
+    /// It could not be written: the disk is full. What was appended before stays, and more can be appended.
     pub fn append(&mut self, record: &CellRecord) -> Result<(), StoreError> {
-        let path = self.dir.join(LOG_FILE);
-        self.seal.line(record).and_then(|line| self.log.write_all(&line)).map_err(unusable(&path))?;
+        self.write_line(record).map_err(unusable(&self.dir.join(LOG_FILE)))?;
         if let Some(place) = self.manifest.shard.place(record.cell) {
             self.done.insert(place);
         }
         Ok(())
     }
 
+    fn write_line(&mut self, record: &CellRecord) -> io::Result<()> {
+        let line = self.seal.line(record)?;
+        // Half a line before it would spoil this one.
+        if self.torn {
+            self.log.cut(self.length)?;
+        }
+        self.torn = true;
+        self.log.write_all(&line)?;
+        self.torn = false;
+        self.length += line.len() as u64;
+        Ok(())
+    }
+
     /// Gives the files their final names and order, when no cell is missing.
     ///
     /// # Errors
-    /// A file could not be written.
+    /// A file could not be written, or does not have what was written to it.
     pub fn finish(self) -> Result<Vec<CellRecord>, StoreError> {
         // Files of an earlier run come first, and what did not hold in them was computed again.
         let cells = read_cells(&self.dir, &self.seal, &self.manifest, self.spec, |_| Ok(()))?;
+        let (found, done) = (cells.len() as u64, self.done.len());
+        if found != done {
+            return Err(unusable(&self.dir)(format_args!(
+                "it has {found} of the {done} cells that were written to it"
+            )));
+        }
         self.write_final(&cells)?;
         Ok(cells)
     }
@@ -280,7 +310,8 @@ impl<'a> Store<'a> {
             cells.iter().try_for_each(|cell| write(cell).map_err(unusable(&path)))
         })?;
         let log = self.dir.join(LOG_FILE);
-        fs::remove_file(&log).map_err(unusable(&log))
+        // A copy of what `cells.jsonl` has now.
+        remove(&log).map_err(unusable(&log))
     }
 }
 
@@ -465,30 +496,9 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
 /// Like [`write_whole`], bit by bit.
 fn write_with(
     path: &Path,
-    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), StoreError>,
+    fill: impl FnOnce(&mut BufWriter<Sink>) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     replace(path, unusable(path), fill)
-}
-
-/// Has `fill` write a file whose final name never holds half of it; `failed` is what the file system's errors become.
-pub(crate) fn replace<E>(
-    path: &Path,
-    failed: impl Fn(io::Error) -> E,
-    fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let write = || -> Result<(), E> {
-        let mut out = BufWriter::new(File::create(&temporary).map_err(&failed)?);
-        fill(&mut out)?;
-        let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
-        file.sync_data().map_err(&failed)?;
-        fs::rename(&temporary, path).map_err(&failed)
-    };
-    write().inspect_err(|_| {
-        let _ = fs::remove_file(&temporary);
-    })
 }
 
 #[cfg(test)]
