@@ -130,6 +130,11 @@ pub trait Base<X: ?Sized, D>: Send {
     /// The snapshot is damaged, of another algorithm or version, or does not fit this base's parameters.
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
 
+    /// The bases that are benched inside this one, where it is an ensemble itself.
+    fn benched_inside(&self) -> Vec<Benched> {
+        Vec::new()
+    }
+
     /// What only an ensemble asks, and what spares an allocation: `Some(self)` of a base that is a [`BaseExtra`] too.
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
         None
@@ -153,11 +158,6 @@ pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
     /// may keep it once, and part when something comes to one of them alone. What a base proposes and saves must not
     /// depend on it.
     fn share(&mut self, _commons: &mut Commons) {}
-
-    /// The bases that are benched inside this one, where it is an ensemble itself.
-    fn benched(&mut self) -> Vec<Benched> {
-        Vec::new()
-    }
 }
 
 impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {

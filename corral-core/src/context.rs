@@ -126,6 +126,11 @@ impl Context {
         self.features.to_mut()
     }
 
+    /// The shared features and the action rows, to be changed in place.
+    pub(crate) fn numbers_mut(&mut self) -> [&mut [f64]; 2] {
+        [self.features.to_mut(), self.rows.to_mut()]
+    }
+
     /// Refills the action rows in place through `fill`, keeping the memory; sets the number of actions from them.
     pub fn refill_rows(&mut self, row_dim: usize, fill: impl FnOnce(&mut Vec<f64>)) {
         let rows = self.rows.to_mut();

@@ -131,6 +131,18 @@ pub enum BaseError {
         /// Its value.
         value: f64,
     },
+    /// A feature outside the range that the caller has.
+    #[error("feature {index} of the context must be in [{low}, {high}], but is {value}")]
+    Outside {
+        /// Its place: shared features first, then those of action rows, one row after the other.
+        index: usize,
+        /// Its value.
+        value: f64,
+        /// The least value.
+        low: f64,
+        /// The largest value.
+        high: f64,
+    },
     /// A decision or memo that this base cannot have made.
     #[error("not a proposal of this base: {0}")]
     Proposal(String),
@@ -160,7 +172,7 @@ pub(crate) fn loss_text(loss: f64) -> String {
 impl BaseError {
     /// Whether whoever called is to blame, and not the base: the context is not one that the base was built for, or it was stopped.
     pub fn is_the_callers(&self) -> bool {
-        matches!(self, Self::Context { .. } | Self::Feature { .. } | Self::Caller(_))
+        matches!(self, Self::Context { .. } | Self::Feature { .. } | Self::Outside { .. } | Self::Caller(_))
     }
 
     /// Goes on where a context has as many of `what` as were announced.

@@ -32,6 +32,7 @@ macro_rules! forward {
             fn apply_order(&mut self, order: $crate::Order) -> Result<(), $crate::BaseError>;
             fn save(&self) -> Vec<u8>;
             fn load(&mut self, state: &[u8]) -> Result<(), $crate::BaseError>;
+            fn benched_inside(&self) -> Vec<$crate::Benched>;
             fn extra(&mut self) -> Option<&mut dyn $crate::BaseExtra<$x, $d>>;
         }
     };
@@ -71,6 +72,7 @@ macro_rules! forward {
     (@unless [apply_order $($_:ident)*] apply_order $method:tt) => {};
     (@unless [save $($_:ident)*] save $method:tt) => {};
     (@unless [load $($_:ident)*] load $method:tt) => {};
+    (@unless [benched_inside $($_:ident)*] benched_inside $method:tt) => {};
     (@unless [extra $($_:ident)*] extra $method:tt) => {};
     (@unless [probabilities $($_:ident)*] probabilities $method:tt) => {};
     (@unless [update $($_:ident)*] update $method:tt) => {};

@@ -37,7 +37,7 @@
 //! | write a learner | [`Base`], and the laws it owes: `contract` (feature `contract`) |
 //! | put learners under a master | [`Ensemble`]: credit rules, feeds, failing bases, nesting |
 //! | wait for losses | [`Ticket`], [`Pending`] |
-//! | run in a service | [`Shared`], [`Scale`], [`Metrics`], [`Event`] |
+//! | run in a service | [`Shared`], [`Scale`], [`FeatureRange`], [`Quota`], [`Metrics`], [`Event`] |
 //! | stop and go on | [`snapshot`], [`Ensemble::save`] |
 //! | pick a master | [`Corral`] (Algorithm 1 and 2: [`omd`]), [`masters`] |
 //! | describe a world | [`Setup`], [`Space`], [`Context`], [`policy`], [`set`], [`prior`] |
@@ -55,6 +55,7 @@ mod decision;
 mod ensemble;
 mod entropy;
 mod error;
+mod feature_range;
 mod forward;
 mod guard;
 mod link;
@@ -62,6 +63,7 @@ mod master;
 mod memo;
 mod order;
 mod pending;
+mod quota;
 mod sample;
 mod scale;
 mod setup;
@@ -94,6 +96,7 @@ pub use ensemble::{
 };
 pub use entropy::relative_entropy;
 pub use error::{BaseError, ParamError, require};
+pub use feature_range::FeatureRange;
 pub use link::Link;
 pub use master::{Credit, Limits, Master, MasterError, MasterExtra, Telemetry, draw_base};
 pub use memo::Memo;
@@ -101,6 +104,7 @@ pub use order::Order;
 pub use pending::{Event, Expired, Expiry, NotStored, Pending, PendingCounts, PendingError};
 pub use policy::Policy;
 pub use prior::Prior;
+pub use quota::Quota;
 pub use rand_core::Rng;
 pub use sample::{beta, normal, sample_index, split_mix, uniform};
 pub use scale::{Scale, ScaleError};

@@ -77,6 +77,12 @@ impl Scale {
         Ok((if self.rewards { 1.0 - part } else { part }, outside))
     }
 
+    /// What has this loss: the other way round.
+    pub fn value(self, loss: f64) -> f64 {
+        let part = if self.rewards { 1.0 - loss } else { loss };
+        self.low + part * (self.high - self.low)
+    }
+
     /// As [`loss`](Scale::loss), with the weight of `feedback` kept; what was not seen stays so.
     ///
     /// # Errors
@@ -107,6 +113,7 @@ mod tests {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             assert!(scale.loss(value).is_err() && clip.loss(value).is_err(), "{value}");
         }
+        assert_eq!([1.0, 0.5, 0.0].map(|loss| scale.value(loss)), [-10.0, 0.0, 10.0]);
         assert_eq!(scale.loss(12.0).unwrap_err().to_string(), "a reward must be in [-10, 10], but is 12");
         assert_eq!(clip.feedback(Feedback::new(20.0, 3.0)), Ok((Feedback::new(0.0, 3.0), true)));
         assert_eq!(scale.feedback(Feedback::new(f64::NAN, 0.0)), Ok((Feedback::unseen(), false)));

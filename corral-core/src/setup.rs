@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Budget;
-use crate::{ContextSampler, ContextShape, Policy, Space};
+use crate::{ContextSampler, ContextShape, FeatureRange, Policy, Space};
 
 /// What a learner is told about the world before the first round. Constructors of bases take it, environments fill it.
 ///
@@ -27,6 +27,8 @@ pub struct Setup {
     pub space: Space,
     /// What contexts look like.
     pub context: ContextShape,
+    /// Which features are taken; bases need not know it.
+    pub range: FeatureRange,
     /// Where losses lie.
     pub losses: LossDomain,
     /// The number of rounds, where it is known.
@@ -50,6 +52,7 @@ impl Setup {
         Self {
             space,
             context: ContextShape::default(),
+            range: FeatureRange::Any,
             losses: LossDomain::Unit,
             horizon,
             policies: None,
@@ -72,6 +75,7 @@ impl fmt::Debug for Setup {
         f.debug_struct("Setup")
             .field("space", &self.space)
             .field("context", &self.context)
+            .field("range", &self.range)
             .field("losses", &self.losses)
             .field("horizon", &self.horizon)
             .field("policies", &self.policies.as_ref().map(|p| p.len()))

@@ -230,6 +230,10 @@ impl<'a> Assembler<'a> {
         // Also where the master is not told it.
         require(self.setup.horizon != Some(0), "horizon", 0, "at least 1")
             .map_err(|e| BuildError::param("master", &master.name, &e))?;
+        self.setup
+            .range
+            .check(&self.setup.context)
+            .map_err(|e| BuildError::param("master", &master.name, &e))?;
         let told = master.tells(self.setup);
         let (bases, bounds): (Vec<_>, Vec<_>) = members.into_iter().map(|m| (m.base, m.bound)).unzip();
         let setup = MasterSetup::new(bases.len(), told.horizon).with_bounds(bounds).with_losses(told.losses);

@@ -7,6 +7,7 @@ mod counting;
 
 mod arm_figures;
 mod band;
+mod bounds;
 mod contract;
 mod every_base;
 mod extremes;

@@ -5,7 +5,8 @@ use std::fmt::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::Ensemble;
-use crate::{Benched, Master};
+use crate::feature_range::{ENOUGH, PART, Span};
+use crate::{Benched, LossDomain, Master, Scale};
 
 /// What an ensemble has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub struct Metrics {
     pub refused: u64,
     /// Losses that were cut to their range.
     pub clipped: u64,
+    /// Values of features that were cut to their [range](crate::FeatureRange), in rounds that were learned.
+    pub clipped_features: u64,
     /// Each base, in order.
     pub bases: Vec<BaseMetrics>,
 }
@@ -59,13 +62,19 @@ impl Metrics {
     pub fn prometheus(&self, band: &str) -> String {
         let mut text = String::new();
         let band = escaped(band);
-        let whole: [(&str, &str, &str, u64); 6] = [
+        let whole: [(&str, &str, &str, u64); 7] = [
             ("rounds_total", "counter", "Rounds that were chosen.", self.rounds),
             ("learned_total", "counter", "Losses that arrived.", self.learned),
             ("open_tickets", "gauge", "Tickets that are out.", self.open),
             ("expired_total", "counter", "Tickets that waited too long.", self.expired),
             ("refused_total", "counter", "Losses that were refused.", self.refused),
             ("clipped_total", "counter", "Losses that were cut to their range.", self.clipped),
+            (
+                "clipped_features_total",
+                "counter",
+                "Features that were cut to their range.",
+                self.clipped_features,
+            ),
         ];
         for (name, kind, help, value) in whole {
             head(&mut text, name, kind, help);
@@ -128,13 +137,35 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             expired: 0,
             refused: self.refused,
             clipped: self.now.clipped,
+            clipped_features: self.now.features.as_ref().map_or(0, |f| f.clipped),
             bases: bases.collect(),
         }
     }
 
-    /// What the ensemble is and has done, for people: the choices of its preset, a line for each base, and which were benched
-    /// and why.
-    pub fn report(&mut self) -> String {
+    /// What people should know of the ranges of losses and features, in sentences: those that are learned or clip, and those
+    /// that fit badly. `scale` is that of the caller, where losses are converted before the ensemble sees them.
+    pub fn remarks(&self, scale: Option<Scale>) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let (learned, Span { least, most }) = (self.now.home, self.now.losses);
+        if learned >= ENOUGH && self.params.losses == LossDomain::Unit && most - least < PART {
+            let scale = scale.or(self.params.scale).unwrap_or(Scale::losses(0.0, 1.0));
+            let Scale { low, high, rewards, .. } = scale;
+            let [a, b] = [scale.value(least), scale.value(most)];
+            remarks.push(format!(
+                "{} lie in [{:.4}, {:.4}], {:.1} % of their range [{low}, {high}]: with a range that fits, the band learns faster",
+                if rewards { "rewards" } else { "losses" },
+                a.min(b),
+                a.max(b),
+                100.0 * (most - least)
+            ));
+        }
+        remarks.extend(self.now.features.iter().flat_map(|features| features.remarks(learned)));
+        remarks
+    }
+
+    /// What the ensemble is and has done, for people: the choices of its preset, a line for each base, which were benched and
+    /// why, and [`remarks`](Ensemble::remarks) on the ranges of losses and features.
+    pub fn report(&self) -> String {
         let Metrics { rounds, learned, open, refused, clipped, bases, .. } = self.metrics();
         let mut text = String::new();
         line(&mut text, format_args!("master: {}", self.master.telemetry().describe()));
@@ -160,6 +191,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         for Benched { name, round, during, reason, .. } in self.everybody_benched() {
             line(&mut text, format_args!("benched: {name} in round {round} ({during}): {reason}"));
         }
+        self.remarks(None).iter().for_each(|remark| line(&mut text, format_args!("{remark}")));
         text
     }
 }

@@ -15,6 +15,7 @@ mod world;
 
 use std::num::NonZeroU64;
 
+use crate::feature_range::Features;
 use crate::masters::{LARGEST_WEIGHT, MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
 use crate::{
@@ -191,6 +192,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         D: Decision,
     {
         let world = World::new(setup);
+        // A range that cannot be used is refused with every context.
+        self.now.features = Features::new(&setup.range, &setup.context).unwrap_or_default();
         let guarded = self.params.guard && self.params.credit == Crediting::Likelihood;
         self.now.guard = world.plain_arms().filter(|_| guarded).map(Guard::new);
         self.world = Some(world);
@@ -220,7 +223,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             world.check(x)?;
         }
         let mut trace = Trace { digest: x.digest(self.key()), ..Trace::default() };
-        let made = self.serve(x, rng, &mut trace, true)?;
+        let clipped = self.clipped(x)?;
+        let made = self.serve(clipped.as_deref().unwrap_or(x), rng, &mut trace, true)?;
         Ok(Ticket::new(made, trace, self.params.secret))
     }
 
@@ -265,7 +269,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let (feedback, clipped) = self.unseal(x, ticket, feedback)?;
         let TicketId { copy, round, .. } = ticket.id();
         let (made, trace) = ticket.parts();
-        let outcome = self.settle(x, made, trace, feedback)?;
+        let within = self.clipped(x)?;
+        let outcome = self.settle(within.as_deref().unwrap_or(x), made, trace, feedback)?;
+        if let Some(loss) = feedback.observed() {
+            self.now.losses.add(loss);
+        }
+        if let Some(features) = &mut self.now.features {
+            features.note(x.numbers());
+        }
         self.now.clipped += u64::from(clipped);
         self.now.learned.add(copy, round);
         if copy == self.copy() {
@@ -285,7 +296,21 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         X: Observation,
     {
         let (feedback, _) = self.unseal(x, ticket, feedback.into())?;
-        self.admit(x, &ticket.decision, ticket.trace(), feedback)
+        let within = self.clipped(x)?;
+        self.admit(within.as_deref().unwrap_or(x), &ticket.decision, ticket.trace(), feedback)
+    }
+
+    /// A copy of `x` with its features in their ranges; `None` where they are, which allocates nothing.
+    fn clipped(&self, x: &X) -> Result<Option<Box<X>>, EnsembleError>
+    where
+        X: Observation,
+    {
+        let (Some(features), Some(world)) = (&self.now.features, &self.world) else { return Ok(None) };
+        world.check(x)?;
+        if features.contain(x.numbers()).map_err(EnsembleError::Context)? {
+            return Ok(None);
+        }
+        Ok(x.changed(&|numbers| features.clip(numbers)))
     }
 
     /// Whether a ticket is this ensemble's, not learned, and of this context; then the loss in [0, 1], and whether it was

@@ -114,6 +114,10 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         Ok(self.load(state)?)
     }
 
+    fn benched_inside(&self) -> Vec<Benched> {
+        self.everybody_benched()
+    }
+
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
         Some(self)
     }
@@ -127,10 +131,6 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> BaseExtra<X, D> for Ense
         self.recycle(inner);
         Ok(())
     }
-
-    fn benched(&mut self) -> Vec<Benched> {
-        self.everybody_benched()
-    }
 }
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
@@ -143,7 +143,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// The bases that are benched here, and inside of bases that are ensembles themselves.
-    pub fn everybody_benched(&mut self) -> Vec<Benched> {
+    pub fn everybody_benched(&self) -> Vec<Benched> {
         let mut all = self.now.benched.clone();
         for place in 0..self.seats.len() {
             if self.seats[place].benched {

@@ -166,8 +166,8 @@ impl<X: ?Sized, D> Seat<X, D> {
     }
 
     /// The bases that are benched inside of it.
-    pub fn benched_inside(&mut self) -> Vec<Benched> {
-        guarded(|| Ok(self.base.extra().map(|extra| extra.benched()))).ok().flatten().unwrap_or_default()
+    pub fn benched_inside(&self) -> Vec<Benched> {
+        guarded(|| Ok(self.base.benched_inside())).unwrap_or_default()
     }
 
     /// An order makes a new instance: what was asked of the old one is not told to the new one.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::guard::Guard;
 use super::learned::Learned;
 use super::{Crediting, Ensemble, EnsembleError, Feed, Tally};
+use crate::feature_range::{Features, Span};
 use crate::snapshot::{self, SnapshotError, ensure};
 use crate::{Benched, Master, MasterError};
 
@@ -34,6 +35,10 @@ pub(super) struct Standing {
     pub era: u64,
     #[serde(deserialize_with = "snapshot::untrusted")]
     pub benched: Vec<Benched>,
+    /// The losses that were learned.
+    pub losses: Span,
+    /// Where the range of features is bounded.
+    pub features: Option<Features>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -149,6 +154,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             (own, read) => own.is_none() && read.is_none(),
         };
         ensure(guarded, "its guard is of another world")?;
+        match (&self.now.features, &now.features) {
+            (Some(own), Some(read)) => own.admits(read)?,
+            (own, read) => ensure(own.is_none() && read.is_none(), "its features have other ranges")?,
+        }
+        ensure(now.losses.is_sound(), "its losses cannot be these")?;
         ensure(now.learned.is_sound(), "the rounds that were learned cannot be these")?;
         let told = range(now.range) && now.since <= now.round.max(now.home);
         ensure(told, format_args!("range {} since round {} of {}", now.range, now.since, now.round))?;

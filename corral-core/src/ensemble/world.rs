@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use siphasher::sip::SipHasher13;
 
 use super::EnsembleError;
-use crate::{BaseError, Context, ContextShape, Decision, Setup, Space};
+use crate::{BaseError, Context, ContextShape, Decision, ParamError, Setup, Space};
 
 /// What a learner sees before it decides.
 pub trait Observation {
@@ -21,6 +21,16 @@ pub trait Observation {
     /// A number that differs from that of every other observation, but by chance of 2^-64: a ticket is bound to what it was
     /// made for by it. Equal observations have the same. Without `key` other observations with it cannot be found.
     fn digest(&self, key: u64) -> u64;
+
+    /// Its shared features, and those of its action rows, one row after the other.
+    fn numbers(&self) -> [&[f64]; 2] {
+        [&[], &[]]
+    }
+
+    /// A copy whose [numbers](Observation::numbers) `change` has changed; `None` where it has no numbers.
+    fn changed(&self, _change: &dyn Fn([&mut [f64]; 2])) -> Option<Box<Self>> {
+        None
+    }
 }
 
 impl Observation for () {
@@ -83,6 +93,16 @@ impl Observation for Context {
         }
         hash.finish()
     }
+
+    fn numbers(&self) -> [&[f64]; 2] {
+        [self.features(), self.rows()]
+    }
+
+    fn changed(&self, change: &dyn Fn([&mut [f64]; 2])) -> Option<Box<Self>> {
+        let mut copy = Box::new(self.clone());
+        change(copy.numbers_mut());
+        Some(copy)
+    }
 }
 
 /// The world of an ensemble.
@@ -93,6 +113,8 @@ pub(super) struct World<X: ?Sized, D> {
     decision: fn(&D, &Space, &X) -> bool,
     arm: fn(usize) -> Option<D>,
     index: fn(&D) -> Option<usize>,
+    /// Why the range of features cannot be used, where it cannot.
+    fault: Option<ParamError>,
 }
 
 impl<X: ?Sized, D> World<X, D> {
@@ -108,11 +130,15 @@ impl<X: ?Sized, D> World<X, D> {
             decision: |decision, space, x| decision.lies_in(space, x.offered()),
             arm: D::arm,
             index: D::arm_index,
+            fault: setup.range.check(&setup.context).err(),
         }
     }
 
     /// Whether `x` is a context of this world.
     pub fn check(&self, x: &X) -> Result<(), EnsembleError> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone().into());
+        }
         (self.observation)(x, &self.space, &self.shape).map_err(EnsembleError::Context)
     }
 
