@@ -40,9 +40,24 @@ impl Quota {
         Ok(Self { most, window, recent: VecDeque::new(), refused: 0 })
     }
 
-    /// Whether a reward of this client is taken. It counts as arrived, taken or not.
+    /// Passes on a quota that was read and can be one.
+    ///
+    /// # Errors
+    /// As [`new`](Quota::new), or it remembers more than its window.
+    pub fn check(self) -> Result<Self, ParamError> {
+        Self::new(self.most, self.window)?;
+        require(self.recent.len() < self.window, "memory of a quota", self.recent.len(), "below its window")?;
+        Ok(self)
+    }
+
+    /// Whether a reward of this client would be taken now.
+    pub fn allows(&self, client: &str) -> bool {
+        self.recent.iter().filter(|c| c.as_deref() == Some(client)).count() < self.most
+    }
+
+    /// A reward of this client arrives; whether it is taken. It counts as arrived, taken or not.
     pub fn admit(&mut self, client: &str) -> bool {
-        let taken = self.recent.iter().filter(|c| c.as_deref() == Some(client)).count() < self.most;
+        let taken = self.allows(client);
         self.refused += u64::from(!taken);
         self.recent.push_back(taken.then(|| client.into()));
         if self.recent.len() >= self.window {
@@ -88,6 +103,8 @@ mod tests {
     fn quotas_that_cannot_be_are_refused() {
         let error = Quota::new(0, 5).unwrap_err().to_string();
         assert_eq!(error, "quota must be at least 1 and at most its window, but is 0");
+        let full = Quota { recent: vec![None; 5].into(), ..Quota::new(1, 5).unwrap() };
+        assert!(full.check().is_err() && Quota::new(1, 5).unwrap().check().is_ok());
         assert!(Quota::new(6, 5).is_err() && Quota::new(1, 2_000_000).is_err());
     }
 }

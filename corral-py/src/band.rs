@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use corral_core::memory::{self, Budget};
-use corral_core::{Scale, Space, snapshot};
+use corral_core::{Quota, Scale, Space, snapshot};
 use corral_lab::store::write_whole;
 use corral_lab::streams::stream;
 use corral_lab::table::aligned;
@@ -22,7 +22,7 @@ use rand_pcg::Pcg64Dxsm;
 use serde::{Deserialize, Serialize};
 
 use crate::base::Raised;
-use crate::convert;
+use crate::convert::{self, Ranged};
 use crate::decision::Decision;
 use crate::errors::{Answer, Error};
 use crate::exit;
@@ -46,6 +46,9 @@ const VERSION: u16 = 3;
 /// {"simplex": {"vertices": 4}}, {"sphere": {"dim": 5}}, {"hypercube": {"dim": 9}}, {"polytope": {"rows": A, "bounds": b}},
 /// {"finite": {"points": P}}.
 /// features: how many numbers describe a round. row_features: how many describe each action of a round.
+/// feature_range: "learned" clips features to ten times the median size of their first values (until these are known: to
+/// [-10, 10]); (low, high), or a pair for each feature, is a range of your own; None takes every finite number.
+/// outside: "clip" or "refuse" features outside a range of your own.
 /// reward_range: the smallest and the largest reward.
 /// preset: "practical" (low loss), "paper" (Algorithm 1 to the letter, with its guarantee) or "safe" (both, under Corral: for
 /// rewards that may react to the choices; its bases are given by name or dictionary).
@@ -53,6 +56,7 @@ const VERSION: u16 = 3;
 /// horizon: how many rounds there will be, where that is known.
 /// seed: the same seed and calls give the same choices; None takes one from the system.
 /// propensities: whether decisions know the probability of their action.
+/// quota: (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
 /// copy: a number of this copy of the band, where the ids of decisions are to be the same in every run; None draws one. Every
 /// process that loads, unpickles or inherits a band is a copy of its own, and each learns the decisions of all.
 /// plugins: a folder of compiled plugins. Their bases run in this process, or with isolate=True in one of their own.
@@ -89,10 +93,18 @@ struct State {
     plan: Plan,
     members: Vec<u8>,
     rng: Pcg64Dxsm,
+    quota: Option<Quota>,
 }
 
 impl Band {
-    fn with(plan: Plan, members: Members, rng: Pcg64Dxsm, raised: Vec<Raised>, shelf: Shelf) -> Self {
+    fn with(
+        plan: Plan,
+        members: Members,
+        rng: Pcg64Dxsm,
+        raised: Vec<Raised>,
+        shelf: Shelf,
+        quota: Option<Quota>,
+    ) -> Self {
         let called = plan.members.iter().map(|m| Arc::from(&*m.name)).collect();
         Self {
             inside: AtomicUsize::new(0),
@@ -109,6 +121,7 @@ impl Band {
                 names: called,
                 raised,
                 shelf,
+                quota,
             }),
         }
     }
@@ -177,28 +190,31 @@ impl Band {
         let entered = self.enter(py)?;
         let members = entered.inner.members.save();
         entered.inner.callers()?;
-        let state = State { plan: entered.inner.plan.clone(), members, rng: entered.inner.rng.clone() };
+        let Inner { plan, rng, quota, .. } = &*entered.inner;
+        let state = State { plan: plan.clone(), members, rng: rng.clone(), quota: quota.clone() };
         Ok(snapshot::seal(NAME, VERSION, &state))
     }
 
     pub fn read(py: Python<'_>, bytes: &[u8], copy: Option<u64>, shelf: Shelf) -> Answer<Self> {
-        let State { mut plan, members: state, rng } = snapshot::open(NAME, VERSION, bytes)?;
+        let State { mut plan, members: state, rng, quota } = snapshot::open(NAME, VERSION, bytes)?;
         plan.params.copy = copy;
+        let quota = quota.map(Quota::check).transpose()?;
         let (mut members, raised) = plan.rebuild(py, &shelf)?;
         let loaded = members.load(&state);
         if let Some(error) = raised.iter().find_map(|r| r.last(py)).filter(|_| loaded.is_err()) {
             return Err(error.into());
         }
         loaded?;
-        Ok(Self::with(plan, members, rng, raised, shelf))
+        Ok(Self::with(plan, members, rng, raised, shelf, quota))
     }
 }
 
 #[pymethods]
 impl Band {
     #[new]
-    #[pyo3(signature = (bases, *, actions = None, points = None, features = 0, row_features = 0, reward_range = (0.0, 1.0),
-        preset = "practical", master = None, horizon = None, seed = None, propensities = true, copy = None, plugins = None))]
+    #[pyo3(signature = (bases, *, actions = None, points = None, features = 0, row_features = 0, feature_range = Some(Ranged::default()),
+        outside = "clip", reward_range = (0.0, 1.0), preset = "practical", master = None, horizon = None, seed = None, propensities = true,
+        quota = None, copy = None, plugins = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
         bases: &Bound<'_, PyAny>,
@@ -206,18 +222,22 @@ impl Band {
         points: Option<&Bound<'_, PyDict>>,
         features: usize,
         row_features: usize,
+        feature_range: Option<Ranged>,
+        outside: &str,
         reward_range: (f64, f64),
         preset: &str,
         master: Option<&Bound<'_, PyAny>>,
         horizon: Option<u64>,
         seed: Option<u64>,
         propensities: bool,
+        quota: Option<(usize, usize)>,
         copy: Option<u64>,
         plugins: Option<PathBuf>,
     ) -> Answer<Self> {
         let style = Style { preset, master, horizon, propensities };
         let space = convert::space(actions, points)?;
-        let mut plan = Plan::new(space, (features, row_features), reward_range, &style)?;
+        let range = convert::feature_range(feature_range, outside)?;
+        let mut plan = Plan::new(space, (features, row_features), range, reward_range, &style)?;
         plan.params.copy = copy;
         let shared = Raised::default();
         let (mut built, mut raised) = (Vec::new(), Vec::new());
@@ -242,7 +262,8 @@ impl Band {
         let members = plan.ensemble(built)?;
         // A base that does not pickle is told of when the band is saved.
         let _ = shared.callers();
-        Ok(Self::with(plan, members, rng, raised, shelf))
+        let quota = quota.map(|(most, window)| Quota::new(most, window)).transpose()?;
+        Ok(Self::with(plan, members, rng, raised, shelf, quota))
     }
 
     /// Chooses an action. x: the features of the round. actions: a feature row each, as an array of two dimensions (in the
@@ -276,32 +297,36 @@ impl Band {
     }
 
     /// Learns the reward (in reward_range) or the loss (in [0, 1]) of a decision, once. decision: what `choose` returned, or its
-    /// token.
-    #[pyo3(signature = (decision, *, reward = None, loss = None))]
+    /// token. client: whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
+    #[pyo3(signature = (decision, *, reward = None, loss = None, client = None))]
     fn learn(
         &self,
         py: Python<'_>,
         decision: &Bound<'_, PyAny>,
         reward: Option<f64>,
         loss: Option<f64>,
+        client: Option<&str>,
     ) -> Answer<()> {
         let loss = self.loss(reward, loss)?;
         self.watched(py, |inner| {
             let decision = inner.given(decision)?;
-            decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss))?;
+            let heard = inner.heard(client, loss)?;
+            decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, heard))?;
+            inner.count(client);
             inner.callers()
         })
     }
 
     /// Learns many decisions (or tokens) in order, with their rewards or losses. All of them are looked at before the first is
     /// learned: one that cannot be leaves the band as it was.
-    #[pyo3(signature = (decisions, *, rewards = None, losses = None))]
+    #[pyo3(signature = (decisions, *, rewards = None, losses = None, clients = None))]
     fn learn_many(
         &self,
         py: Python<'_>,
         decisions: Vec<Bound<'_, PyAny>>,
         rewards: Option<&Bound<'_, PyAny>>,
         losses: Option<&Bound<'_, PyAny>>,
+        clients: Option<Vec<String>>,
     ) -> Answer<()> {
         let mut numbers = Vec::new();
         for given in [rewards, losses].into_iter().flatten() {
@@ -312,10 +337,16 @@ impl Band {
         }
         let (count, given) = (decisions.len(), numbers.len());
         Error::unless(count == given, format_args!("{count} decisions, but {given} rewards or losses"))?;
+        let named = clients.as_ref().map_or(count, Vec::len);
+        Error::unless(count == named, format_args!("{count} decisions, but {named} clients"))?;
+        let client = |i: usize| clients.as_ref().map(|clients| &*clients[i]);
         self.watched(py, |inner| {
             let given = |(i, d)| inner.given(d).map_err(|e| e.of(format!("decision {i}")));
             let decisions = decisions.iter().enumerate().map(given).collect::<Answer<Vec<_>>>()?;
             let mut seen = std::collections::HashSet::new();
+            if count > 0 {
+                inner.heard(client(0), 0.0)?;
+            }
             for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
                 let decision = decision.get();
                 let (reward, loss) =
@@ -327,8 +358,10 @@ impl Band {
                 looked.map_err(|e| e.of(format!("decision {i}")))?;
             }
             for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
-                let learned = decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, loss));
+                let heard = inner.heard(client(i), loss)?;
+                let learned = decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, heard));
                 learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
+                inner.count(client(i));
                 inner.callers()?;
             }
             Ok(())
@@ -426,7 +459,8 @@ impl Band {
         Ok(columns)
     }
 
-    /// Probability, plays and mean reward of each base, and which were benched and why, as text.
+    /// Probability, plays and mean reward of each base, which were benched and why, and remarks on the ranges of rewards and
+    /// features, as text.
     fn report(&self, py: Python<'_>) -> Answer<String> {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
@@ -440,12 +474,20 @@ impl Band {
         for b in inner.members.benched() {
             text.push_str(&format!("benched: {} in round {}, {}: {}\n", b.name, b.round, b.during, b.reason));
         }
+        for remark in inner.members.remarks(Some(self.rewards)) {
+            text.push_str(&remark);
+            text.push('\n');
+        }
         Ok(text)
     }
 
-    /// Counts of rounds, decisions that are out and losses that were refused, and what each base did: for a monitor.
+    /// Counts of rounds, decisions that are out, losses that were refused, features that were clipped and rewards over their
+    /// client's quota, and what each base did: for a monitor.
     fn metrics<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
-        convert::plain(py, &self.enter(py)?.inner.members.metrics())
+        let entered = self.enter(py)?;
+        let metrics = convert::plain(py, &entered.inner.members.metrics())?;
+        metrics.set_item("over_quota", entered.inner.quota.as_ref().map_or(0, Quota::refused))?;
+        Ok(metrics)
     }
 
     /// The same as text for Prometheus, of a band with this name.

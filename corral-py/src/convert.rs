@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corral_bases::band::MasterRecipe;
 use corral_core::registry::Unknown;
-use corral_core::{Context, Set, Space};
+use corral_core::{Context, FeatureRange, Set, Space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -12,6 +12,36 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde::Serialize;
 
 use crate::errors::{Answer, Error};
+
+/// A range of features, as Python says it.
+#[derive(FromPyObject)]
+pub enum Ranged {
+    Word(String),
+    Pair((f64, f64)),
+    Pairs(Vec<(f64, f64)>),
+}
+
+impl Default for Ranged {
+    fn default() -> Self {
+        Self::Word("learned".into())
+    }
+}
+
+/// The range of features, and what becomes of those outside.
+pub fn feature_range(given: Option<Ranged>, outside: &str) -> Answer<FeatureRange> {
+    let bounded: fn(Vec<(f64, f64)>) -> FeatureRange = match outside {
+        "clip" => FeatureRange::Clip,
+        "refuse" => FeatureRange::Refuse,
+        other => return Err(Unknown::new("outside", other, ["clip", "refuse"]).into()),
+    };
+    Ok(match given {
+        None => FeatureRange::Any,
+        Some(Ranged::Word(word)) if word == "learned" => FeatureRange::Learned,
+        Some(Ranged::Word(word)) => return Err(Unknown::new("feature_range", &word, ["learned"]).into()),
+        Some(Ranged::Pair(pair)) => bounded(vec![pair]),
+        Some(Ranged::Pairs(pairs)) => bounded(pairs),
+    })
+}
 
 /// Writes the numbers of a list or of an array of one dimension behind those of `into`.
 pub fn append(x: &Bound<'_, PyAny>, into: &mut Vec<f64>) -> Answer<()> {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard};
 
+use corral_core::{Feedback, Quota};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rand::TryRng;
@@ -26,6 +27,8 @@ pub struct Inner {
     pub names: Vec<Arc<str>>,
     pub raised: Vec<Raised>,
     pub shelf: Shelf,
+    /// How much one client may say.
+    pub quota: Option<Quota>,
 }
 
 /// A thread that is inside a band.
@@ -89,6 +92,26 @@ impl Inner {
             self.process = process;
         }
         Ok(())
+    }
+
+    /// What is learned of a loss that `client` says: nothing, where it said too much of late.
+    pub fn heard(&self, client: Option<&str>, loss: f64) -> Answer<Feedback> {
+        match (&self.quota, client) {
+            (None, None) => Ok(Feedback::plain(loss)),
+            (Some(quota), Some(client)) if quota.allows(client) => Ok(Feedback::plain(loss)),
+            (Some(_), Some(_)) => Ok(Feedback::unseen()),
+            (Some(_), None) => {
+                Err(Error::Type("the band has a quota: say whose reward it is, client=".into()))
+            }
+            (None, Some(_)) => Err(Error::Type("client: the band has no quota".into())),
+        }
+    }
+
+    /// Counts a loss that was learned, or was not for the quota of its client.
+    pub fn count(&mut self, client: Option<&str>) {
+        if let (Some(quota), Some(client)) = (&mut self.quota, client) {
+            quota.admit(client);
+        }
     }
 
     /// See [`callers`].

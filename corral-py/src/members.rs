@@ -2,8 +2,8 @@
 
 use corral_bases::band::Band;
 use corral_core::{
-    Arm, Benched, Context, EnsembleError, Learner, Metrics, Point, Refused, Rng, Tally, Ticket, TicketId,
-    TokenError,
+    Arm, Benched, Context, EnsembleError, Feedback, Learner, Metrics, Point, Refused, Rng, Scale, Tally,
+    Ticket, TicketId, TokenError,
 };
 use serde::{Deserialize, Serialize};
 
@@ -82,6 +82,7 @@ impl Members {
         [&self] probabilities() -> &[f64];
         [&self] benched() -> &[Benched];
         [&self] metrics() -> Metrics;
+        [&self] remarks(scale: Option<Scale>) -> Vec<String>;
     }
 
     /// Reads a token back.
@@ -110,7 +111,7 @@ impl Members {
         }
     }
 
-    pub fn learn(&mut self, x: &Context, made: Flying, loss: f64) -> Result<(), NotLearned> {
+    pub fn learn(&mut self, x: &Context, made: Flying, loss: Feedback) -> Result<(), NotLearned> {
         match (self, made) {
             (Self::Arms(own), Flying::Arm(t)) => {
                 own.learn(x, t, loss).map(drop).map_err(|r| not_learned(*r, Flying::Arm))

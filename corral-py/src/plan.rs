@@ -6,7 +6,8 @@ use corral_bases::band::{self, Assembler, Band, MasterRecipe};
 use corral_core::memory::{self, Budget};
 use corral_core::registry::Unknown;
 use corral_core::{
-    Arm, ContextShape, Decision, EnsembleParams, Learner, Point, Propensities, Scale, Setup, Space,
+    Arm, ContextShape, Decision, EnsembleParams, FeatureRange, Learner, Point, Propensities, Scale, Setup,
+    Space,
 };
 use corral_lab::run::{FromPlugins, plugins_used};
 use corral_lab::spec::LearnerSpec;
@@ -28,6 +29,7 @@ pub struct Plan {
     pub names: Arc<[Arc<str>]>,
     pub features: usize,
     pub row_features: usize,
+    pub range: FeatureRange,
     pub rewards: Scale,
     pub horizon: Option<u64>,
     master: String,
@@ -70,6 +72,7 @@ impl Plan {
     pub fn new(
         (space, names): (Space, Arc<[Arc<str>]>),
         (features, row_features): (usize, usize),
+        range: FeatureRange,
         rewards: (f64, f64),
         style: &Style<'_, '_>,
     ) -> Answer<Self> {
@@ -106,6 +109,7 @@ impl Plan {
             names,
             features,
             row_features,
+            range,
             rewards,
             horizon,
             master,
@@ -119,7 +123,8 @@ impl Plan {
     /// What the bases are told of the world.
     pub fn setup(&self) -> Setup {
         let context = ContextShape { features: self.features, row_features: self.row_features, cells: None };
-        Setup { context, budget: self.budget.clone(), ..Setup::new(self.space.clone(), self.horizon) }
+        let (range, budget) = (self.range.clone(), self.budget.clone());
+        Setup { context, range, budget, ..Setup::new(self.space.clone(), self.horizon) }
     }
 
     /// Builds a base that joins with `share` (none: from the start), and puts it into the plan.

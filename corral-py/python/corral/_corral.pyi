@@ -1,6 +1,6 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -76,21 +76,31 @@ class Band:
         points: dict[str, Any] | None = None,
         features: int = 0,
         row_features: int = 0,
+        feature_range: Literal["learned"] | tuple[float, float] | list[tuple[float, float]] | None = ...,
+        outside: Literal["clip", "refuse"] = "clip",
         reward_range: tuple[float, float] = ...,
         preset: str = "practical",
         master: _Named | None = None,
         horizon: int | None = None,
         seed: int | None = None,
         propensities: bool = True,
+        quota: tuple[int, int] | None = None,
         copy: int | None = None,
         plugins: _Path | None = None,
     ) -> Band: ...
     def choose(
         self, x: npt.ArrayLike | None = None, *, actions: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None
     ) -> Decision: ...
-    def learn(self, decision: Decision | str, *, reward: float | None = None, loss: float | None = None) -> None: ...
+    def learn(
+        self, decision: Decision | str, *, reward: float | None = None, loss: float | None = None, client: str | None = None
+    ) -> None: ...
     def learn_many(
-        self, decisions: Sequence[Decision | str], *, rewards: npt.ArrayLike | None = None, losses: npt.ArrayLike | None = None
+        self,
+        decisions: Sequence[Decision | str],
+        *,
+        rewards: npt.ArrayLike | None = None,
+        losses: npt.ArrayLike | None = None,
+        clients: list[str] | None = None,
     ) -> None: ...
     def play(self, losses: npt.ArrayLike, contexts: npt.ArrayLike | None = None) -> _Columns: ...
     def simulate(self, environment: _Named, rounds: int, *, seed: int = 0) -> dict[str, Any]: ...

@@ -12,8 +12,8 @@ use axum::{Json, Router, extract::State, http::StatusCode};
 use corral_core::masters::{Practical, PracticalParams};
 use corral_core::registry::Kind;
 use corral_core::{
-    Arm, Context, ContextShape, Ensemble, EnsembleParams, Event, Expiry, Pending, PendingError, Propensities,
-    Scale, Setup, Ticket, TicketId,
+    Arm, Context, ContextShape, Ensemble, EnsembleParams, Event, Expiry, FeatureRange, Pending, PendingError,
+    Propensities, Scale, Setup, Ticket, TicketId,
 };
 use rand_pcg::{Pcg64Dxsm, rand_core::SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ struct Reward {
 impl Service {
     fn new() -> Result<Self, Failure> {
         let context = ContextShape { features: FEATURES, ..ContextShape::default() };
-        let setup = Setup { context, ..Setup::arms(ACTIONS, None) };
+        let setup = Setup { context, range: FeatureRange::Learned, ..Setup::arms(ACTIONS, None) };
         let mut bases = Vec::new();
         for name in BASES {
             let built = corral_bases::build(name, &Default::default(), &setup)?;
