@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::snapshot::{SnapshotError, ensure};
+use crate::snapshot::{self, SnapshotError, ensure};
 use crate::{BaseError, ContextShape, ParamError};
 
 /// Which features are taken: [`Setup::range`](crate::Setup::range). An ensemble holds contexts against it before any base sees them.
@@ -71,6 +71,7 @@ pub(crate) struct Features {
     refuse: bool,
     learned: bool,
     shared: usize,
+    #[serde(deserialize_with = "snapshot::untrusted")]
     each: Vec<Feature>,
     /// Values that were clipped in rounds that were learned.
     pub clipped: u64,
@@ -83,6 +84,7 @@ struct Feature {
     /// What was seen of it, clipped.
     seen: Span,
     /// The sizes that its range is learned from, in order; empty when it is learned.
+    #[serde(deserialize_with = "snapshot::untrusted")]
     first: Vec<f64>,
 }
 

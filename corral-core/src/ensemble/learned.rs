@@ -12,6 +12,7 @@ const COPIES: usize = 64;
 /// The rounds that were learned of late, copy by copy.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Learned {
+    #[serde(deserialize_with = "crate::snapshot::untrusted")]
     copies: Vec<Copy>,
 }
 

@@ -226,7 +226,7 @@ fn metrics_count_what_happened() {
         assert!(value.parse::<f64>().is_ok(), "{line}");
     }
     assert!(text.contains("corral_base_benched{band=\"a \\\"b\\\"\\\\\",base=\"fast\"} 1\n"), "{text}");
-    assert_eq!(text.matches("# TYPE ").count(), 12);
+    assert_eq!(text.matches("# TYPE ").count(), 13);
 }
 
 #[test]
