@@ -226,11 +226,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let mixture = trace.probability * own
             + trace.shares.iter().map(|s| probabilities[s.base as usize] * s.weight).sum::<f64>();
         let mixture = mixture.max(LEAST);
-        if self.params.propensities == Propensities::Decision {
-            trace.propensity = match unknown {
-                None => Propensity::Exact(self.mix(own, trace)),
-                Some(base) => Propensity::Unknown { base: base as u32 },
-            };
+        // It is computed anyway, asked for or not.
+        match unknown {
+            None => trace.propensity = Propensity::Exact(self.mix(own, trace)),
+            Some(base) if self.params.propensities == Propensities::Decision => {
+                trace.propensity = Propensity::Unknown { base: base as u32 };
+            }
+            Some(_) => {}
         }
         trace.weight = own / mixture;
         trace.shares.iter_mut().for_each(|s| s.weight /= mixture);

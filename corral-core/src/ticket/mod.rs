@@ -159,7 +159,7 @@ impl<D> Ticket<D> {
 
     /// The probability with which the decision was made, sum_i pbar_i pi_i(decision | x): what a log must keep for
     /// policies to be evaluated from it. `None` where it was not asked for
-    /// ([`EnsembleParams::propensities`](crate::EnsembleParams)), where decisions are points of a continuum, and where a base
+    /// ([`EnsembleParams::propensities`](crate::EnsembleParams)) and the credit rule does not compute it anyway, where decisions are points of a continuum, and where a base
     /// cannot say its own probability: see [`without_likelihood`](Ticket::without_likelihood).
     pub fn propensity(&self) -> Option<f64> {
         match self.trace.propensity {
