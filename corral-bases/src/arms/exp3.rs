@@ -1,7 +1,7 @@
 //! EXP3, and its implicit-exploration form EXP3-IX.
 //!
 //! Auer, Cesa-Bianchi, Freund, Schapire 2002; Neu 2015 for IX. Regret at most sqrt(2 K T ln K) against any sequence of
-//! losses, also adaptive ones. Weakly stable with alpha = 1/2: the second moment of the estimates grows by the range,
+//! losses, also adaptive ones; 2 sqrt(K T ln K) where T is not known. Weakly stable with alpha = 1/2: the second moment of the estimates grows by the range,
 //! so that eta / sqrt(range) is the whole change (docs/stability.md#second-moment-bases).
 
 use super::prelude::*;
@@ -10,7 +10,11 @@ use std::borrow::Cow;
 base! {
     /// Exponential weights on importance-weighted losses.
     "exp3": pub type Exp3 = ArmBase<Exp3Params>;
-    sqrt_bound |world| (2.0 * world.k * world.k.max(2.0).ln()).sqrt();
+    bound |self, setup| {
+        // With sqrt(ln K/(K t)), where T is not known: ln K/eta_T + (K/2) sum_t eta_t <= 2 sqrt(K T ln K).
+        let (k, factor) = (setup.actions() as f64, if setup.horizon.is_some() { 2.0 } else { 4.0 });
+        Some(RegretBound::new((factor * k * k.max(2.0).ln()).sqrt(), 0.5))
+    };
     params {
         /// Learning rate at range 1, divided by sqrt(range); auto: sqrt(2 ln K/(K T)), or sqrt(ln K/(K t))
         /// where T is not known.
