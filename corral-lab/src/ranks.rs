@@ -4,6 +4,8 @@
 //! care by how much, so that no world outweighs the others. The interval of a mean rank is a 95% percentile bootstrap
 //! over seeds, resampled jointly in every world: it is about these worlds only.
 
+use corral_core::masters::REGISTRY;
+use corral_core::registry::Status;
 use serde::Serialize;
 
 use crate::run::CellRecord;
@@ -44,10 +46,24 @@ impl Rank {
     }
 }
 
-/// The ranks of the masters at the longest horizon, best first; empty with fewer than three masters or worlds.
+/// The masters of a spec by label, and whether their constants were not checked against the original.
+fn masters(spec: &Spec) -> impl Iterator<Item = (&str, bool)> {
+    spec.learners.iter().filter_map(|learner| {
+        let LearnerSpec::Band(band) = &learner.learner else { return None };
+        let row = REGISTRY.find(&band.master.name);
+        Some((learner.label.as_str(), row.is_ok_and(|row| row.entry.status == Status::FromMemory)))
+    })
+}
+
+/// The masters that are not ranked: a rank says something of a method, and these may be another one than their papers'.
+pub fn unranked(spec: &Spec) -> Vec<&str> {
+    distinct(masters(spec).filter(|(_, unsure)| *unsure).map(|(label, _)| label))
+}
+
+/// The ranks of the masters at the longest horizon, best first, without those that are [`unranked`]; empty with fewer than three
+/// masters or worlds.
 pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
-    let masters = spec.learners.iter().filter(|l| matches!(l.learner, LearnerSpec::Band(_)));
-    let labels = distinct(masters.map(|l| l.label.as_str()));
+    let labels = distinct(masters(spec).filter(|(_, unsure)| !unsure).map(|(label, _)| label));
     let Some(&rounds) = spec.rounds.iter().max() else { return Vec::new() };
     // Regret by world, master and seed.
     let worlds: Vec<Vec<Vec<f64>>> =
@@ -182,12 +198,14 @@ mod tests {
             [[learner]]
             master = "uniform"
             [[learner]]
+            master = "exp3-p"
+            [[learner]]
             alone = "x"
             "#,
         )
         .unwrap();
-        // Three masters in three worlds, two bases alone in two of them.
-        assert_eq!(spec.runs.len(), 3 * 3 + 2 * 2);
+        // Four masters in three worlds, two bases alone in two of them.
+        assert_eq!(spec.runs.len(), 4 * 3 + 2 * 2);
         let mut cells = Vec::new();
         for number in 0..spec.cells() {
             let cell = crate::run::CellSpec::of(&spec, number);
@@ -221,6 +239,7 @@ mod tests {
         let found = ranks(&spec, &cells, &[]);
         let names: Vec<&str> = found.iter().map(|r| r.label.as_str()).collect();
         assert_eq!(names, ["corral", "exp3", "uniform"]);
+        assert_eq!(unranked(&spec), ["exp3-p"]);
         assert!((found[0].mean - 4.0 / 3.0).abs() < 1e-12 && (found[2].mean - 3.0).abs() < 1e-12);
         assert_eq!(found[0].by_band, [("x".to_owned(), 1.0), ("y".to_owned(), 2.0)]);
         assert_eq!((found[0].near_best, found[0].worlds), (2, 3));

@@ -13,7 +13,9 @@ use crate::claims::{Held, Verdict};
 use crate::figures::Setting;
 use crate::findings::Findings;
 use crate::harmless;
+use crate::ranks::unranked;
 use crate::run::CellRecord;
+use crate::spec::Spec;
 use crate::standing::method;
 use crate::summary::number;
 
@@ -47,6 +49,13 @@ pub fn html(found: &Findings) -> String {
             }
         },
     )
+}
+
+/// The masters that are not ranked, and why.
+fn not_ranked(spec: &Spec) -> Option<String> {
+    let labels = unranked(spec).join(", ");
+    let why = "their constants were not checked against their papers (status \"from memory\" in `corral list masters`)";
+    (!labels.is_empty()).then(|| format!("Not ranked, because {why}: {labels}."))
 }
 
 /// A page that is being written: its parts, and the styles of its names.

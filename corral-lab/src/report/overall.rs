@@ -7,7 +7,7 @@ use crate::figures;
 use crate::findings::Findings;
 
 /// The parts over all worlds, where there are several.
-pub fn parts(page: &mut Page, Findings { gaps, ranks, duels, .. }: &Findings) {
+pub fn parts(page: &mut Page, Findings { spec, gaps, ranks, duels, .. }: &Findings) {
     if let (Some(first), Some(chart)) = (ranks.first(), figures::ranks(ranks)) {
         let chart = page.figure(&chart);
         let bands = first.by_band.iter().map(|(band, _)| band.as_str());
@@ -17,6 +17,7 @@ pub fn parts(page: &mut Page, Findings { gaps, ranks, duels, .. }: &Findings) {
             div class="charts" { (chart) }
             p { "The interval is a 95% bootstrap over seeds. Near best: within two standard errors of the best master of a world." }
             (table(header, &lines))
+            @if let Some(text) = super::not_ranked(spec) { p { (text) } }
         };
         page.part("ranks", "Masters ranked", Some(body));
     }

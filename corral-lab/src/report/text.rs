@@ -3,7 +3,6 @@
 use crate::claims::{Held, Verdict};
 use crate::duels::Duels;
 use crate::findings::Findings;
-use crate::ranks::Rank;
 use crate::spec::Spec;
 use crate::standing::{AgainstBest, Standing, method};
 use crate::summary::{Gap, Row, number};
@@ -15,7 +14,7 @@ pub fn text(found: &Findings) -> String {
         results(found),
         by_key(&found.spec, &found.rows),
         gaps(&found.gaps),
-        ranks(&found.ranks),
+        ranks(found),
         duels(&found.duels),
         claims(&found.held),
         answer(&found.standings),
@@ -114,7 +113,7 @@ fn duels(duels: &[Duels]) -> String {
 }
 
 /// The masters, best first.
-fn ranks(ranks: &[Rank]) -> String {
+fn ranks(Findings { spec, ranks, .. }: &Findings) -> String {
     let Some(first) = ranks.first() else { return String::new() };
     let mut header = vec!["master", "mean rank", "95%", "near best"];
     header.extend(first.by_band.iter().map(|(band, _)| band.as_str()));
@@ -130,6 +129,7 @@ fn ranks(ranks: &[Rank]) -> String {
         "\nmasters by mean rank of their regret over {} worlds{over}; cost is time a round to the quickest master's\n",
         first.worlds
     ) + &aligned(&header, &align, rows)
+        + &super::not_ranked(spec).map_or(String::new(), |text| text + "\n")
 }
 
 /// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.
