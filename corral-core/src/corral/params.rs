@@ -95,7 +95,7 @@ impl CorralParams {
     }
 }
 
-/// How a round is made: two ways of the same trajectory, up to rounding. They draw differently from the generator.
+/// How a round is made: two ways of the same trajectory given the same estimates, up to rounding. They draw differently from the generator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

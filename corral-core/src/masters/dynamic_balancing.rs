@@ -2,17 +2,17 @@
 //! bandits and RL", ICML).
 //!
 //! ```text
-//! A = { i : u_i/n_i + R_i(n_i)/n_i + b_i + w(n_i) >= max_j u_j/n_j - b_j - w(n_j) },   w(n) = c sqrt(ln(M ln n/delta)/n)
+//! A = { i : u_i/n_i + R_i(n_i)/n_i + w(n_i) >= max_j u_j/n_j - w(n_j) },   w(n) = c sqrt(ln(M ln n/delta)/n)
 //! play argmin_{i in A} v_i R_i(n_i)
 //! ```
 //!
-//! with n_i plays and u_i rewards of base i, candidate bounds R_i, weights v_i (1) and biases b_i (0). As `rbbe`, but A is
+//! with n_i plays and u_i rewards of base i, candidate bounds R_i and weights v_i (1). As `rbbe`, but A is
 //! computed anew in every round: a base that broke its bound comes back when it keeps it again. ln n is guarded by
 //! max(1, .), which is ours; a base without a play is in A.
 //!
 //! Feed: raw. For stochastic losses; regret that depends on the gaps between bases where some do better than their bounds or
 //! break them. Deterministic, so its regret is linear against losses that depend on its choice. From memory, constants
-//! too.
+//! too; the paper's biases b_i are left out, because their sign could not be checked.
 
 use super::prelude::*;
 
@@ -23,8 +23,6 @@ crate::params! {
         bounds: Option<Vec<RegretBound>> = None;
         /// A weight v per base: a base with a large one is played less; unset: 1.
         weights: Option<Vec<f64>> = None, Bounds::POSITIVE;
-        /// A bias b per base, by which its mean reward may be wrong; unset: 0.
-        biases: Option<Vec<f64>> = None, Bounds::NON_NEGATIVE;
         /// The factor c of the width.
         scale: f64 = 2.0, Bounds::POSITIVE;
         /// The confidence delta.
@@ -41,7 +39,6 @@ pub struct DynamicBalancingRule {
     earned: Earned,
     bounds: Vec<RegretBound>,
     weights: Vec<f64>,
-    biases: Vec<f64>,
     scale: f64,
     delta: f64,
     /// v_i R_i(n_i), and both ends of the interval for the reward of base i, of the earned.
@@ -77,7 +74,6 @@ impl Rule for DynamicBalancingRule {
             earned: Earned::new(bases),
             bounds: setup.bounds_or(params.bounds.as_deref())?,
             weights: each("weights", params.weights.as_deref(), bases, 1.0)?,
-            biases: each("biases", params.biases.as_deref(), bases, 0.0)?,
             scale: params.scale,
             delta: params.delta,
             potential: vec![0.0; bases],
@@ -88,12 +84,12 @@ impl Rule for DynamicBalancingRule {
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let roster = round.roster;
-        let Self { earned, bounds, weights, biases, scale, delta, potential, upper, lower } = self;
+        let Self { earned, bounds, weights, scale, delta, potential, upper, lower } = self;
         let bases = roster.bases() as f64;
         earned.count(round, |earned, i| {
             let plays = earned.plays[i];
             let regret = bounds[i].at(plays);
-            let wide = biases[i] + iterated_width(*scale, bases, *delta, plays);
+            let wide = iterated_width(*scale, bases, *delta, plays);
             potential[i] = weights[i] * regret;
             upper[i] = earned.mean(i) + regret / plays + wide;
             lower[i] = earned.mean(i) - wide;
@@ -109,7 +105,7 @@ impl Rule for DynamicBalancingRule {
     }
 
     fn constants(&self) -> impl Serialize {
-        (&self.bounds, &self.weights, &self.biases, self.scale, self.delta)
+        (&self.bounds, &self.weights, self.scale, self.delta)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

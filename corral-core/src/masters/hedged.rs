@@ -4,17 +4,21 @@
 //!
 //! ```text
 //! p = argmin <p, L - B> - 2 sqrt(T) sum_i sqrt(p_i),  that is p_i = T/(L_i - B_i - x)^2,  x with sum p = 1
+//! B_i = (rho_i^alpha_i - rho_{1,i}^alpha_i) R_i,  rho_i = max(rho_{1,i}, 1/p_{s,i} for s up to now)
 //! L_i += f w_i
-//! while 1/p_i > rho_i for some i:  rho_i <- 2 rho_i,  B_i = (rho_i^alpha_i - rho_{1,i}^alpha_i) R_i,  p anew;  base i starts over
 //! ```
 //!
 //! with w_i = 1{i = i_t}/p_i or the weights of another credit rule, rho_1 = 2M, R_i = R_i(T) the regret of base i alone and
 //! alpha_i its stability exponent. What Corral's growing rates earn (the negative term -rho_i/eta) is given here as the
-//! bias B_i. Of several bases beyond their range the first goes first.
+//! bias B_i. p and rho are found together: a larger rho_i makes p_i larger, so that rho_i = 1/p_i has one solution. (If rho_i were
+//! doubled when 1/p_i exceeds it, B_i would jump by (2^alpha_i - 1) rho_i^alpha_i R_i, and for R_i above 2.4 sqrt(T) one
+//! jump makes the worst base the leader.) Bases are told a range that doubles where rho_i exceeds it.
 //!
-//! Feed: weighted. For any losses and (alpha_i, R_i)-stable bases: O(sqrt(M T) + M^alpha_i R_i) against base i run alone, for
-//! every i at once, where each R_i is known. It needs T. **Experimental**: the rule is from memory; rho_1 = 2M and the order
-//! of the loop are ours, and where losses themselves carry weights up to rho, T and rho_i are multiplied by rho.
+//! Feed: weighted. For any losses and (alpha, R_i)-stable bases, where each R_i is known:
+//! O(sqrt(M T) + M^alpha R_i + M^(alpha - 1) sum_j R_j) against base i run alone. The last term is what the biases of the others
+//! cost: p_j B_j <= p_j^(1 - alpha) R_j, whose sum over j is largest where p is uniform. It needs T. **Experimental**: the rule is
+//! from memory; rho_1 = 2M and the joint solution are ours, and where losses themselves carry weights up to rho, T and rho_i
+//! are multiplied by rho.
 
 use super::prelude::*;
 
@@ -45,6 +49,8 @@ pub struct HedgedRule {
     /// L_i - B_i
     weights: Tsallis,
     /// rho_i
+    largest: Vec<f64>,
+    /// What bases are told: at least rho_i, at most twice.
     ranges: Vec<f64>,
     #[serde(skip)]
     widened: Vec<usize>,
@@ -52,6 +58,8 @@ pub struct HedgedRule {
 
 /// Ranges do not grow beyond this: no base with such a probability is ever drawn.
 const LARGEST_RANGE: f64 = (1u64 << 60) as f64;
+/// Newton steps after which the bracket is narrow enough: each that is not taken halves it.
+const STEPS: usize = 200;
 
 impl Rule for HedgedRule {
     type Params = HedgedParams;
@@ -70,6 +78,7 @@ impl Rule for HedgedRule {
             regrets: bounds.iter().map(|b| b.at(rounds)).collect(),
             alphas: bounds.iter().map(|b| b.alpha).collect(),
             weights: Tsallis::new(setup.bases),
+            largest: vec![2.0 * setup.bases as f64; setup.bases],
             ranges: vec![2.0 * setup.bases as f64; setup.bases],
             widened: Vec::with_capacity(setup.bases),
         })
@@ -89,19 +98,24 @@ impl Rule for HedgedRule {
     }
 
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]) {
-        loop {
-            self.weights.distribute(roster, self.rate, out);
-            let beyond =
-                |i: &usize| out[*i] * self.ranges[*i] < 1.0 - 1e-12 && self.ranges[*i] < LARGEST_RANGE;
-            let Some(i) = roster.iter().find(beyond) else { return };
-            // B_i = (rho_i^alpha_i - rho_{1,i}^alpha_i) R_i
-            let bias = |range: f64| (range * self.outer).powf(self.alphas[i]) * self.regrets[i];
-            self.weights.sums[i] -= bias(2.0 * self.ranges[i]) - bias(self.ranges[i]);
-            self.ranges[i] *= 2.0;
-            if !self.widened.contains(&i) {
+        self.weights.distribute(roster, self.rate, out);
+        if roster.iter().all(|i| !self.exceeds(i, out[i])) {
+            return;
+        }
+        let x = self.solve(roster, out);
+        for i in roster.iter() {
+            let distance = self.weights.sums[i] - x;
+            let (shifted, _) = self.shifted(i, distance);
+            self.largest[i] = self.largest[i].max(1.0 / self.probability(shifted)).min(LARGEST_RANGE);
+            self.weights.sums[i] -= distance - shifted;
+            if self.largest[i] > self.ranges[i] {
                 self.widened.push(i);
             }
+            while self.largest[i] > self.ranges[i] {
+                self.ranges[i] *= 2.0;
+            }
         }
+        self.weights.distribute(roster, self.rate, out);
     }
 
     fn range_of(&self, base: usize) -> Option<f64> {
@@ -129,6 +143,89 @@ impl Rule for HedgedRule {
         counted(state.round)?;
         state.weights.validate(bases)?;
         let first = 2.0 * bases as f64;
+        all("largest weights", &state.largest, bases, |r| (first..=LARGEST_RANGE).contains(&r))?;
         all("ranges", &state.ranges, bases, |r| (first..=2.0 * LARGEST_RANGE).contains(&r))
+    }
+}
+
+impl HedgedRule {
+    /// p = T/z^2, and T where losses carry weights.
+    fn probability(&self, z: f64) -> f64 {
+        let root = 2.0 / (self.rate * z);
+        root * root
+    }
+
+    fn exceeds(&self, i: usize, p: f64) -> bool {
+        p * self.largest[i] < 1.0 - 1e-12 && self.largest[i] < LARGEST_RANGE
+    }
+
+    /// z = S_i - x less what B_i grows by where rho_i becomes 1/p_i = z^2/T, from S_i - x; and its derivative.
+    fn shifted(&self, i: usize, distance: f64) -> (f64, f64) {
+        if !self.exceeds(i, self.probability(distance)) {
+            return (distance, 1.0);
+        }
+        let (alpha, regret) = (self.alphas[i], self.regrets[i]);
+        let bias = |range: f64| (range * self.outer).powf(alpha) * regret;
+        let before = bias(self.largest[i]);
+        // z + B(z^2/T) - B before = S_i - x: increasing in z, and z lies between that of the range before and S_i - x.
+        let (mut low, mut high) = (2.0 * self.largest[i].sqrt() / self.rate, distance);
+        let (mut z, mut slope) = (low, 1.0);
+        for _ in 0..STEPS {
+            let grown = bias(1.0 / self.probability(z));
+            slope = 1.0 + 2.0 * alpha * grown / z;
+            let excess = z + grown - before - distance;
+            if excess > 0.0 {
+                high = z;
+            } else {
+                low = z;
+            }
+            let newton = z - excess / slope;
+            let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
+            if excess.abs() <= 1e-15 * distance || next == low || next == high {
+                break;
+            }
+            z = next;
+        }
+        (z, 1.0 / slope)
+    }
+
+    /// x with sum p = 1, where every rho_i is that of its p_i. `p` is the solution for the rho_i before, whose x is too large.
+    fn solve(&self, roster: &Roster, p: &[f64]) -> f64 {
+        // sum_i p_i, and half its derivative by x
+        let total = |x: f64| {
+            roster.iter().fold((0.0, 0.0), |(sum, slope), i| {
+                let (z, shrinks) = self.shifted(i, self.weights.sums[i] - x);
+                let p = self.probability(z);
+                (sum + p, slope + p / z * shrinks)
+            })
+        };
+        let leader = roster.iter().fold(0, |best, i| if p[i] > p[best] { i } else { best });
+        let mut high = self.weights.sums[leader] - 2.0 / (self.rate * p[leader].sqrt());
+        let mut step = 2.0 / self.rate;
+        let mut low = high - step;
+        while total(low).0 > 1.0 {
+            step *= 2.0;
+            low -= step;
+        }
+        let mut x = high;
+        for _ in 0..STEPS {
+            let (sum, half_slope) = total(x);
+            if (sum - 1.0).abs() <= 1e-14 {
+                break;
+            }
+            if sum > 1.0 {
+                high = x;
+            } else {
+                low = x;
+            }
+            // Newton on sum^(-1/2), which is nearly linear in x.
+            let newton = x + sum * (1.0 - sum.sqrt()) / half_slope;
+            let next = if newton > low && newton < high { newton } else { low + 0.5 * (high - low) };
+            if next == low || next == high {
+                break;
+            }
+            x = next;
+        }
+        x
     }
 }

@@ -16,6 +16,7 @@ mod contract;
 mod corral_allocation;
 mod ensemble;
 mod ensemble_allocation;
+mod hedged;
 mod laws;
 mod master_values;
 mod masters;

@@ -156,7 +156,6 @@ fn choices_agree_with_fifty_digits() {
             let params = DynamicBalancingParams {
                 bounds: bounds([0.1, 0.2, 0.4]),
                 weights: Some(vec![1.0, 1.0, 0.5]),
-                biases: Some(vec![0.0, 0.02, 0.0]),
                 scale: 0.3,
                 delta: 0.1,
             };

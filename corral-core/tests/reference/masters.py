@@ -22,9 +22,9 @@ def show(name, p):
     print(name, M, *[mp.nstr(x, 20) for x in p])
 
 
-def root(f, low, high):
+def root(f, low, high, halvings=400):
     """Where an increasing f passes 0."""
-    for _ in range(400):
+    for _ in range(halvings):
         mid = (low + high) / 2
         if f(mid) > 0:
             high = mid
@@ -185,22 +185,26 @@ def clipped(eta):
 def hedged():
     T = mpf(10)
     R = [mpf(c) / 10 * sqrt(T) for c in (2, 4, 8)]
-    L, B, rho = [mpf(0)] * M, [mpf(0)] * M, [mpf(2 * M)] * M
+    L, rho = [mpf(0)] * M, [mpf(2 * M)] * M
+
+    def bias(i, r):
+        return (sqrt(r) - sqrt(mpf(2 * M))) * R[i]
+
+    def shifted(i, x):
+        """z = L_i - B_i - x with B_i for rho_i = max(rho_i, 1/p_i) and p_i = T/z^2."""
+        return root(lambda z: z + bias(i, max(rho[i], z * z / T)) - (L[i] - x), mpf(0), L[i] - x, 170)
 
     def leader():
-        s = [a - b for a, b in zip(L, B)]
-        x = root(lambda x: sum(T / (v - x) ** 2 for v in s) - 1, min(s) - 1000, min(s) - mpf(10) ** -45)
-        return [T / (v - x) ** 2 for v in s]
+        least = min(a - bias(i, rho[i]) for i, a in enumerate(L))
+        total = lambda x: sum(T / shifted(i, x) ** 2 for i in range(M))
+        x = root(lambda x: total(x) - 1, least - 100, least - mpf(1) / 1000, 170)
+        return [T / shifted(i, x) ** 2 for i in range(M)]
 
     p = leader()
     for k, f in MORE:
         L[k] += f / p[k]
         p = leader()
-        while any(1 / p[i] > rho[i] for i in range(M)):
-            i = next(i for i in range(M) if 1 / p[i] > rho[i])
-            rho[i] *= 2
-            B[i] = (sqrt(rho[i]) - sqrt(mpf(2 * M))) * R[i]
-            p = leader()
+        rho = [max(r, 1 / q) for r, q in zip(rho, p)]
         show("hedged", p)
     assert max(rho) > 2 * M
 
@@ -382,12 +386,12 @@ def rbbe():
 
 def dynamic_balancing():
     s = Sums()
-    scale, v, b = [mpf(1) / 10, mpf(2) / 10, mpf(4) / 10], [mpf(1), mpf(1), mpf(1) / 2], [mpf(0), mpf(2) / 100, mpf(0)]
+    scale, v = [mpf(1) / 10, mpf(2) / 10, mpf(4) / 10], [mpf(1), mpf(1), mpf(1) / 2]
     c, delta = mpf(3) / 10, mpf(1) / 10
 
     def pick(t):
         seen = [i for i in range(M) if s.n[i]]
-        wide = {i: b[i] + width(c, delta, s.n[i]) for i in seen}
+        wide = {i: width(c, delta, s.n[i]) for i in seen}
         best = max([s.u[j] / s.n[j] - wide[j] for j in seen], default=-mp.inf)
         R = [scale[i] * sqrt(s.n[i]) for i in range(M)]
         active = [i for i in range(M) if not s.n[i] or s.u[i] / s.n[i] + R[i] / s.n[i] + wide[i] >= best]
