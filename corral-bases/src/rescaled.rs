@@ -3,7 +3,8 @@
 //!
 //! Inside weights of at most rho the base learns `loss * weight / rho` in every round, a number in [0, 1] like any loss,
 //! and 0 in rounds in which it was not played. In units of f' = loss * weight its regret is rho times the regret that it
-//! has alone, so that it is stable with alpha = 1 whatever it is. When rho grows it starts over (the doubling of the paper,
+//! has alone on such losses, so that it is stable with alpha = 1 if its bound holds for any losses in [0, 1]: weights depend on
+//! what was played, so these are not i.i.d. even where the losses are. When rho grows it starts over (the doubling of the paper,
 //! section 4): the losses from before were divided by another rho.
 //!
 //! A base that learns from what it observed, such as UCB1, takes losses of 0 for what it was not asked: that is the price of a
