@@ -29,19 +29,58 @@
 
 #![forbid(unsafe_code)]
 
+mod alarms;
+mod bernstein;
+mod betting;
 mod chain;
+mod dsjson;
+mod evaluate;
 mod faults;
 mod id;
+mod join;
+mod ours;
+mod policy;
 mod read;
 mod record;
+mod report;
+mod robust;
+mod row;
+mod scan;
+mod seen;
+mod sequence;
+mod source;
+mod sums;
+mod table;
+mod units;
+mod verdict;
+mod window;
 mod write;
 
+pub use bernstein::MixtureBernstein;
+pub use betting::Betting;
 pub use chain::{Broken, Chain};
+pub use corral_core::Scale;
+pub use dsjson::Dsjson;
+pub use evaluate::{BINS, Counts, Estimator, Evaluation, Look, Options};
 pub use faults::{Fault, FaultKind, Faults};
 pub use id::parse_id;
+pub use join::{JoinError, JoinOptions, Joined, join};
+pub use ours::Ours;
+pub use policy::{Named, Policy};
 pub use read::{ReadError, Reader};
 pub use record::{
     Both, Change, Decision, Expire, Given, Member, Offered, Outcome, Played, Record, RecordError, Start,
     VERSION,
 };
+pub use report::{Difference, Report, Validity, Value, Weights};
+pub use robust::Model;
+pub use row::{Header, Row};
+pub use sequence::{Motion, Sequence};
+pub use source::{Source, Wants};
+pub use sums::{Estimate, Sums};
+pub use table::{Csv, TableError, actions_of};
+pub use window::{Aggregate, WindowCounts};
 pub use write::Writer;
+
+/// The JSON Schema of a line.
+pub const SCHEMA: &str = include_str!("schema.json");

@@ -73,7 +73,7 @@ impl<R: BufRead> Reader<R> {
             let Some(line) = self.line()? else { return Ok(None) };
             match Record::read(line) {
                 Ok(record) => {
-                    self.follow(&record)?;
+                    self.follow_chain()?;
                     return Ok(Some(record));
                 }
                 Err(error) => {
@@ -120,12 +120,14 @@ impl<R: BufRead> Reader<R> {
     }
 
     /// Follows the chain through the line that was read last.
-    fn follow(&mut self, record: &Record) -> Result<(), ReadError> {
+    pub(crate) fn follow_chain(&mut self) -> Result<(), ReadError> {
         if !self.checks {
             return Ok(());
         }
         // A log may continue another: the first line says after which value.
-        if let (Record::Start(start), 1) = (record, self.lines) {
+        if self.lines == 1
+            && let Ok(Record::Start(start)) = Record::read(&self.buffer)
+        {
             self.chain = self.chain.at(start.first);
         }
         match self.chain.check(&self.buffer) {
@@ -155,6 +157,11 @@ impl<R: BufRead> Reader<R> {
         }
         self.faults.add(fault);
         Ok(())
+    }
+
+    /// The line that was read last.
+    pub(crate) fn last(&self) -> &[u8] {
+        &self.buffer
     }
 
     /// How many lines were read.

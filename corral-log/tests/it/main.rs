@@ -2,4 +2,9 @@
 
 mod chain;
 mod common;
+mod coverage;
+mod doors;
+mod estimators;
 mod records;
+mod schema;
+mod simulate;

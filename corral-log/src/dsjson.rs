@@ -1,0 +1,114 @@
+//! Rows of Vowpal Wabbit's dsjson.
+
+use std::io::BufRead;
+
+use corral_core::Scale;
+
+use crate::scan::{self, Fields};
+use crate::source::{Refused, check};
+use crate::{FaultKind, Faults, Header, Offered, ReadError, Reader, Row, Source, Wants, row};
+
+/// Reads rows from dsjson: one decision with its outcome per line. Actions are counted from 1 there, and from 0 here; the
+/// reward is -`_label_cost`; `pdrop` says with which probability a row was not kept.
+pub struct Dsjson<R> {
+    reader: Reader<R>,
+    wants: Wants,
+    header: Header,
+    deferred: u64,
+}
+
+impl<R: BufRead> Dsjson<R> {
+    /// Reads from `reader`; rewards lie on `scale`, or in [0, 1].
+    pub fn new(reader: Reader<R>, wants: Wants, scale: Option<Scale>) -> Self {
+        let header = Header { columns: wants.columns.clone(), scale, ..Header::default() };
+        Self { reader, wants, header, deferred: 0 }
+    }
+}
+
+impl<R: BufRead> Source for Dsjson<R> {
+    fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+        loop {
+            let Some(line) = self.reader.line()? else { return Ok(false) };
+            match fill(line, &self.wants, &self.header, row) {
+                Ok(true) => return Ok(true),
+                Ok(false) => self.deferred += 1,
+                Err((kind, why)) => self.reader.fault(kind, &why)?,
+            }
+        }
+    }
+
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn faults(&self) -> &Faults {
+        self.reader.faults()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let deferred = (self.deferred > 0).then(|| {
+            format!("{} decisions were deferred and never played: they are left out", self.deferred)
+        });
+        deferred.into_iter().collect()
+    }
+}
+
+/// Reads a line into `row`; whether it was played.
+fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<bool, Refused> {
+    row.clear(wants.columns.len());
+    let garbage = |what: &str| (FaultKind::Garbage, format!("not a line of dsjson: {what} cannot be read"));
+    let mut fields = Fields::of(line).ok_or_else(|| garbage("it"))?;
+    let (mut cost, mut original, mut action, mut deferred) = (None, None, None, false);
+    let (mut ranked, mut p): (Vec<u32>, Vec<f64>) = Default::default();
+    for (name, bytes) in &mut fields {
+        let read = match name {
+            b"_label_cost" => scan::number(bytes).map(|v| cost = Some(v)),
+            b"_original_label_cost" => scan::number(bytes).map(|v| original = Some(v)),
+            b"_label_probability" => scan::number(bytes).map(|v| row.propensity = Some(v)),
+            b"_label_Action" => scan::whole(bytes).map(|a| action = Some(a)),
+            b"pdrop" => scan::number(bytes).map(|v| row.keep = 1.0 - v),
+            b"_deferred" => {
+                deferred = bytes == b"true";
+                Some(())
+            }
+            b"a" => scan::items(bytes)
+                .and_then(|mut i| i.try_for_each(|item| scan::whole(item).map(|a| ranked.push(a)))),
+            b"p" => scan::numbers(bytes, &mut p),
+            _ => Some(()),
+        };
+        read.ok_or_else(|| garbage(&String::from_utf8_lossy(name)))?;
+        for (at, column) in wants.columns.iter().enumerate().filter(|(_, c)| c.as_bytes() == name) {
+            scan::one_or_more(bytes, &mut row.columns[at]).ok_or_else(|| garbage(column))?;
+        }
+        if wants.unit.as_ref().is_some_and(|unit| unit.as_bytes() == name) {
+            row.unit = Some(String::from_utf8_lossy(bytes).into_owned());
+        }
+    }
+    if fields.broken() {
+        return Err(garbage("it"));
+    }
+    if deferred {
+        return Ok(false);
+    }
+    let zero_based = |action: u32| action.checked_sub(1);
+    row.action = action.and_then(zero_based).ok_or_else(|| garbage("_label_Action"))?;
+    row.offered = Offered::First(ranked.len() as u32);
+    let cost = original.or(cost).ok_or_else(|| garbage("_label_cost"))?;
+    // -0.0 is 0.
+    let reward = row::reward(header.scale, 0.0 - cost, false).map_err(|why| (FaultKind::Reward, why))?;
+    row.reward = Some(reward);
+    // `p` stands beside `a`, which is a permutation of the actions.
+    if wants.full && p.len() == ranked.len() {
+        row.logger.resize(p.len(), f64::NAN);
+        for (action, p) in ranked.iter().zip(&p) {
+            if let Some(at) = zero_based(*action).filter(|at| (*at as usize) < row.logger.len()) {
+                row.logger[at as usize] = *p;
+            }
+        }
+        if row.logger.iter().any(|p| !(*p > 0.0)) {
+            row.logger.clear();
+        }
+    }
+    check(row)?;
+    Ok(true)
+}

@@ -1,0 +1,300 @@
+//! Rows of our own log.
+
+use std::io::BufRead;
+
+use corral_core::Scale;
+
+use crate::scan::{self, Fields};
+use crate::seen::Seen;
+use crate::source::{Refused, check};
+use crate::window::{Aggregate, Window};
+use crate::{
+    Change, FaultKind, Faults, Header, Offered, ReadError, Reader, Record, Row, Source, Wants, parse_id, row,
+};
+
+/// Reads rows from our log. Lines with a decision and its outcome are rows; a decision whose outcome is a line of its own
+/// waits for it while at most [`waiting`](Ours::waiting) later decisions are read.
+pub struct Ours<R> {
+    reader: Reader<R>,
+    wants: Wants,
+    header: Header,
+    started: bool,
+    seen: Seen,
+    window: Window,
+    ended: bool,
+    /// The last decision that left the window.
+    line: Vec<u8>,
+}
+
+/// What a line is.
+enum Line {
+    Row,
+    Decision,
+    Outcome,
+    Other,
+}
+
+impl<R: BufRead> Ours<R> {
+    /// Reads from `reader` what is asked for.
+    pub fn new(reader: Reader<R>, wants: Wants) -> Self {
+        Self {
+            reader,
+            header: Header { columns: wants.columns.clone(), ..Header::default() },
+            wants,
+            started: false,
+            seen: Seen::default(),
+            window: Window::new(100_000, Aggregate::First),
+            ended: false,
+            line: Vec::new(),
+        }
+    }
+
+    /// How many decisions may wait for their outcomes.
+    pub fn waiting(mut self, decisions: usize) -> Self {
+        self.window = Window::new(decisions, Aggregate::First);
+        self
+    }
+
+    /// Takes outcomes to lie on this scale where the log does not say.
+    pub fn scaled(mut self, scale: Option<Scale>) -> Self {
+        self.header.scale = scale;
+        self
+    }
+
+    /// The reader of the lines.
+    pub fn reader(&self) -> &Reader<R> {
+        &self.reader
+    }
+
+    /// Follows a line that says something of the log as a whole.
+    fn follow(header: &mut Header, started: &mut bool, record: Record) {
+        match record {
+            Record::Start(start) => {
+                *started = true;
+                header.bases = start.bases;
+                header.actions = start.actions;
+                header.scale = start.scale.or(header.scale);
+            }
+            Record::Member(member) => {
+                let at = member.base as usize;
+                if matches!(member.change, Change::Add | Change::Replace) && at <= header.bases.len() {
+                    header.bases.truncate(header.bases.len().max(at));
+                    match header.bases.get_mut(at) {
+                        Some(name) => *name = member.name,
+                        None => header.bases.push(member.name),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads one line into `row`.
+    fn read_line(&mut self, row: &mut Row) -> Result<Option<Line>, ReadError> {
+        let Some(line) = self.reader.line()? else { return Ok(None) };
+        let read = match kind(line) {
+            Some(b"both") => fill(line, &self.wants, &self.header, row).map(|()| Line::Row),
+            Some(b"decision") => fill(line, &self.wants, &self.header, row).map(|()| Line::Decision),
+            Some(b"outcome") => Ok(Line::Outcome),
+            _ => match Record::read(line) {
+                Ok(record) => {
+                    Self::follow(&mut self.header, &mut self.started, record);
+                    Ok(Line::Other)
+                }
+                Err(error) => {
+                    self.reader.refuse(&error)?;
+                    return Ok(Some(Line::Other));
+                }
+            },
+        };
+        match read {
+            Ok(what) => {
+                if matches!(what, Line::Row | Line::Decision) && row.id.is_some_and(|id| self.seen.add(id)) {
+                    self.reader.fault(FaultKind::Duplicate, &"its id was there before")?;
+                    return Ok(Some(Line::Other));
+                }
+                self.reader.follow_chain()?;
+                Ok(Some(what))
+            }
+            Err((kind, why)) => {
+                self.reader.fault(kind, &why)?;
+                Ok(Some(Line::Other))
+            }
+        }
+    }
+
+    /// Reads what left the window into `row`.
+    fn release(&mut self, row: &mut Row) -> bool {
+        let Some(leaves) = self.window.leave(self.ended) else { return false };
+        self.line = leaves.line;
+        // It was read before, and was right.
+        if fill(&self.line, &self.wants, &self.header, row).is_err() {
+            return false;
+        }
+        row.reward = leaves.outcome;
+        true
+    }
+}
+
+/// The kind of a line.
+fn kind(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(b"{\"kind\":\"")?;
+    rest.split(|c| *c == b'"').next()
+}
+
+impl<R: BufRead> Source for Ours<R> {
+    fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+        loop {
+            if self.release(row) {
+                return Ok(true);
+            }
+            if self.ended {
+                return Ok(false);
+            }
+            match self.read_line(row)? {
+                None => self.ended = true,
+                Some(Line::Row) => return Ok(true),
+                Some(Line::Decision) => {
+                    if let Some(id) = row.id {
+                        self.window.decide(id.to_string(), self.reader.last().to_vec());
+                    }
+                }
+                Some(Line::Outcome) => {
+                    let read = outcome(self.reader.last(), "id").and_then(|given| {
+                        let reward = row::reward(self.header.scale, given.value, given.is_loss);
+                        Ok((given.key, reward.map_err(|why| (FaultKind::Reward, why))?))
+                    });
+                    match read {
+                        Ok((id, reward)) => self.window.outcome(&id, reward),
+                        Err((kind, why)) => self.reader.fault(kind, &why)?,
+                    }
+                }
+                Some(Line::Other) => {}
+            }
+        }
+    }
+
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn faults(&self) -> &Faults {
+        self.reader.faults()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !self.started {
+            notes.push("the log does not begin with a start line: names and range are not known".into());
+        }
+        notes.extend(self.window.notes());
+        notes
+    }
+}
+
+/// An outcome, in the units of its log.
+pub(crate) struct GivenTo {
+    pub key: String,
+    pub value: f64,
+    pub is_loss: bool,
+    pub at: Option<f64>,
+}
+
+/// Reads an outcome: a JSON object with the field `key` and a reward or a loss.
+pub(crate) fn outcome(line: &[u8], key: &str) -> Result<GivenTo, Refused> {
+    let garbage = |why: &str| (FaultKind::Garbage, why.to_owned());
+    let mut fields = Fields::of(line).ok_or_else(|| garbage("not a JSON object"))?;
+    let (mut found, mut value, mut at) = (None, None, None);
+    for (name, bytes) in &mut fields {
+        match name {
+            b"reward" | b"loss" => {
+                let number = scan::number(bytes).ok_or_else(|| garbage("an outcome is a number"))?;
+                if value.replace((number, name == b"loss")).is_some() {
+                    return Err(garbage("an outcome has a reward or a loss, not both"));
+                }
+            }
+            b"at" => at = scan::number(bytes),
+            _ => {}
+        }
+        if name == key.as_bytes() {
+            found = match scan::text(bytes) {
+                Some(text) => Some(text.into_owned()),
+                None => Some(String::from_utf8_lossy(bytes).into_owned()),
+            };
+        }
+    }
+    if fields.broken() {
+        return Err(garbage("not a JSON object"));
+    }
+    let key = found.ok_or_else(|| garbage(&format!("an outcome without the field {key:?}")))?;
+    let (value, is_loss) = value.ok_or_else(|| garbage("an outcome without a reward or a loss"))?;
+    Ok(GivenTo { key, value, is_loss, at })
+}
+
+/// Reads a line with a decision, and its outcome if it has one, into `row`.
+pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<(), Refused> {
+    row.clear(wants.columns.len());
+    let garbage = |what: &str| (FaultKind::Garbage, format!("not a record: {what} cannot be read"));
+    let mut fields = Fields::of(line).ok_or_else(|| garbage("it"))?;
+    let (mut action, mut offered, mut value) = (None, None, None);
+    for (name, bytes) in &mut fields {
+        let read = match name {
+            b"id" => scan::text(bytes).and_then(|t| parse_id(&t)).map(|id| row.id = Some(id)),
+            b"action" => {
+                if bytes.first() == Some(&b'[') {
+                    return Err((
+                        FaultKind::Action,
+                        "a point was played: only actions can be evaluated".into(),
+                    ));
+                }
+                scan::whole(bytes).map(|a| action = Some(a))
+            }
+            b"offered" => {
+                let list = || scan::items(bytes)?.map(scan::whole).collect::<Option<_>>().map(Offered::These);
+                scan::whole(bytes).map(Offered::First).or_else(list).map(|o| offered = Some(o))
+            }
+            b"propensity" => scan::number(bytes).map(|p| row.propensity = Some(p)),
+            b"exact" => boolean(bytes).map(|b| row.exact = b),
+            b"forced" => boolean(bytes).map(|b| row.forced = b),
+            b"keep" => scan::number(bytes).map(|k| row.keep = k),
+            b"reward" | b"loss" => scan::number(bytes).map(|v| value = Some((v, name == b"loss"))),
+            b"pbar" if wants.bases || wants.full => scan::numbers(bytes, &mut row.pbar),
+            b"q" if wants.bases => scan::numbers(bytes, &mut row.q),
+            b"full" if wants.full => scan::numbers(bytes, &mut row.full),
+            b"context" if wants.context => {
+                serde_json::from_slice(bytes).ok().map(|context| row.context = context)
+            }
+            _ => Some(()),
+        };
+        read.ok_or_else(|| garbage(&String::from_utf8_lossy(name)))?;
+        if let Some(unit) = &wants.unit
+            && name == unit.as_bytes()
+        {
+            row.unit = Some(String::from_utf8_lossy(bytes).into_owned());
+        }
+        for (at, column) in wants.columns.iter().enumerate().filter(|(_, c)| c.as_bytes() == name) {
+            scan::one_or_more(bytes, &mut row.columns[at]).ok_or_else(|| garbage(column))?;
+        }
+    }
+    if fields.broken() {
+        return Err(garbage("it"));
+    }
+    row.id.ok_or_else(|| garbage("id"))?;
+    row.action = action.ok_or_else(|| garbage("action"))?;
+    row.offered = offered.ok_or_else(|| garbage("offered"))?;
+    if let Some((value, is_loss)) = value {
+        let reward = row::reward(header.scale, value, is_loss);
+        row.reward = Some(reward.map_err(|why| (FaultKind::Reward, why))?);
+    }
+    check(row)?;
+    row.mix_logger();
+    Ok(())
+}
+
+fn boolean(value: &[u8]) -> Option<bool> {
+    match value {
+        b"true" => Some(true),
+        b"false" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,98 @@
+//! Direct and doubly robust estimates.
+
+use crate::sums::Estimate;
+use crate::{Motion, Row, Sequence};
+
+/// A model of the reward. It is asked before it learns a row, so that each of its predictions is made from earlier rows: no
+/// folds are needed, and the doubly robust estimate is a martingale around the value.
+pub trait Model {
+    /// The predicted reward of every offered action, appended to `into`.
+    fn predict(&mut self, row: &Row, into: &mut Vec<f64>);
+
+    /// Sees what came of the row.
+    fn learn(&mut self, row: &Row);
+}
+
+/// How fast the weights of [`StableVar`] follow the logger.
+const FOLLOW: f64 = 0.01;
+
+/// Direct and doubly robust estimates of one policy.
+#[derive(Debug, Clone)]
+pub(crate) struct Robust {
+    rows: f64,
+    direct: f64,
+    phi: f64,
+    phi2: f64,
+    /// sum h, sum h phi, sum h^2, sum h^2 phi, sum h^2 phi^2.
+    h: [f64; 5],
+    /// A running mean of sum_a pi(a)^2/p(a) over the rows before.
+    spread: f64,
+    pub sequence: Sequence,
+    /// Rows of which the logger's whole distribution is not known.
+    pub without_logger: u64,
+}
+
+impl Robust {
+    pub fn new(motion: Motion) -> Self {
+        Self {
+            rows: 0.0,
+            direct: 0.0,
+            phi: 0.0,
+            phi2: 0.0,
+            h: [0.0; 5],
+            spread: 1.0,
+            sequence: Sequence::above(motion, 1.0),
+            without_logger: 0,
+        }
+    }
+
+    /// Adds a row: the policy's distribution `pi` and the predictions `q` over the offered actions, its weight, its reward,
+    /// and where its action stands among the offered.
+    pub fn add(&mut self, row: &Row, pi: &[f64], q: &[f64], w: f64, r: f64, played: usize) {
+        let dot = |q: &dyn Fn(usize) -> f64| pi.iter().enumerate().map(|(a, p)| p * q(a)).sum::<f64>();
+        let direct = dot(&|a| q[a]);
+        let phi = w * (r - q[played]) + direct;
+        self.rows += 1.0;
+        self.direct += direct;
+        self.phi += phi;
+        self.phi2 += phi * phi;
+        // StableVar (Zhan, Hadad, Hirshberg, Athey 2021): h_t = c_t^(-1/2) makes the terms alike in variance. Here c_t is
+        // what the rounds before had, as the policy of a logger is not in its log; it is known before round t, which
+        // is all that is needed.
+        let h = self.spread.max(1e-12).powf(-0.5);
+        let adds = [h, h * phi, h * h, h * h * phi, h * h * phi * phi];
+        self.h.iter_mut().zip(adds).for_each(|(sum, add)| *sum += add);
+        let spread = match row.logger.len() == pi.len() {
+            true => pi.iter().zip(&row.logger).map(|(pi, p)| if *pi > 0.0 { pi * pi / p } else { 0.0 }).sum(),
+            false => w * w,
+        };
+        self.spread += FOLLOW.max(1.0 / (self.rows + 1.0)) * (spread - self.spread);
+        if row.logger.len() != pi.len() {
+            self.without_logger += 1;
+            return;
+        }
+        // With q(a) at most p(a)/pi(a) the term is at least -1.
+        let capped = |q: f64, a: usize| if pi[a] > 0.0 { q.min(row.logger[a] / pi[a]) } else { q };
+        let term = |r: f64, q: &dyn Fn(usize) -> f64| w * (r - q(played)) + dot(q);
+        let first = term(r, &|a| capped(q[a], a));
+        let second = term(1.0 - r, &|a| capped(1.0 - q[a], a));
+        self.sequence.add(first, second);
+    }
+
+    pub fn direct(&self) -> Estimate {
+        Estimate { value: self.direct / self.rows, error: f64::NAN }
+    }
+
+    pub fn doubly_robust(&self) -> Estimate {
+        let mean = self.phi / self.rows;
+        let squares = (self.phi2 - self.rows * mean * mean).max(0.0);
+        Estimate { value: mean, error: squares.sqrt() / self.rows }
+    }
+
+    pub fn stable_var(&self) -> Estimate {
+        let [h, h_phi, h2, h2_phi, h2_phi2] = self.h;
+        let value = h_phi / h;
+        let squares = (h2_phi2 - 2.0 * value * h2_phi + value * value * h2).max(0.0);
+        Estimate { value, error: squares.sqrt() / h }
+    }
+}

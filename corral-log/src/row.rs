@@ -1,0 +1,136 @@
+//! One decision with its outcome, as estimators see it.
+
+use corral_core::{Context, Scale, TicketId};
+
+use crate::Offered;
+
+/// What is known of a whole log.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Header {
+    /// The names of the bases, in the order of a row's lists.
+    pub bases: Vec<String>,
+    /// The names of the actions; empty where they have none.
+    pub actions: Vec<String>,
+    /// Where outcomes lie; `None`: in [0, 1], and what is a reward is said with each.
+    pub scale: Option<Scale>,
+    /// The names of further columns that were asked for.
+    pub columns: Vec<String>,
+}
+
+impl Header {
+    /// The name of an action, or its number.
+    pub fn action(&self, index: u32) -> String {
+        self.actions.get(index as usize).cloned().unwrap_or_else(|| index.to_string())
+    }
+
+    /// The index of an action by its name, or by its number where actions have no names.
+    pub fn find_action(&self, name: &str) -> Option<u32> {
+        let named = self.actions.iter().position(|a| a == name).map(|a| a as u32);
+        named.or_else(|| self.actions.is_empty().then(|| name.parse().ok()).flatten())
+    }
+}
+
+/// One decision with its outcome. It is filled again for each, so that a log is read without allocation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// Its id, where it has one of ours.
+    pub id: Option<TicketId>,
+    /// The action that was played.
+    pub action: u32,
+    /// The actions that could have been played.
+    pub offered: Offered,
+    /// The probability with which it was played.
+    pub propensity: Option<f64>,
+    /// Whether that is the probability itself.
+    pub exact: bool,
+    /// Whether no policy made the decision.
+    pub forced: bool,
+    /// The reward, in [0, 1]; `None` where the outcome is not known.
+    pub reward: Option<f64>,
+    /// The probability with which the decision was kept in the log.
+    pub keep: f64,
+    /// What it is grouped by.
+    pub unit: Option<String>,
+    /// Each base's probability of being followed.
+    pub pbar: Vec<f64>,
+    /// Each base's own probability of the action; NaN: not known.
+    pub q: Vec<f64>,
+    /// Each base's own probability of every offered action, one base after the other; empty: not known.
+    pub full: Vec<f64>,
+    /// The logger's probability of every offered action; empty: not known.
+    pub logger: Vec<f64>,
+    /// What was seen before deciding.
+    pub context: Option<Context>,
+    /// The further columns that were asked for: the probability of the action, or that of every offered action.
+    pub columns: Vec<Vec<f64>>,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            id: None,
+            action: 0,
+            offered: Offered::First(0),
+            propensity: None,
+            exact: true,
+            forced: false,
+            reward: None,
+            keep: 1.0,
+            unit: None,
+            pbar: Vec::new(),
+            q: Vec::new(),
+            full: Vec::new(),
+            logger: Vec::new(),
+            context: None,
+            columns: Vec::new(),
+        }
+    }
+}
+
+impl Row {
+    /// Empties it, keeping its memory.
+    pub(crate) fn clear(&mut self, columns: usize) {
+        (self.id, self.action, self.propensity, self.reward) = (None, 0, None, None);
+        (self.exact, self.forced, self.keep) = (true, false, 1.0);
+        self.offered = Offered::First(0);
+        (self.unit, self.context) = (None, None);
+        for list in [&mut self.pbar, &mut self.q, &mut self.full, &mut self.logger] {
+            list.clear();
+        }
+        self.columns.resize_with(columns, Vec::new);
+        self.columns.iter_mut().for_each(Vec::clear);
+    }
+
+    /// The logger's probability of every offered action, from those of its bases, where a log has them.
+    pub(crate) fn mix_logger(&mut self) {
+        let actions = self.offered.len();
+        if !self.logger.is_empty() || actions == 0 || self.full.len() != self.pbar.len() * actions {
+            return;
+        }
+        self.logger.resize(actions, 0.0);
+        for (pbar, own) in self.pbar.iter().zip(self.full.chunks_exact(actions)) {
+            // A base that is not followed may be unknown.
+            if *pbar > 0.0 {
+                self.logger.iter_mut().zip(own).for_each(|(p, own)| *p += pbar * own);
+            }
+        }
+        if self.logger.iter().any(|p| p.is_nan()) {
+            self.logger.clear();
+        }
+    }
+}
+
+/// The reward in [0, 1] of an outcome on `scale`, or in [0, 1] where there is none. Written so that NaN fails.
+///
+/// # Errors
+/// What the value must be.
+pub(crate) fn reward(scale: Option<Scale>, value: f64, is_loss: bool) -> Result<f64, String> {
+    let (low, high, clip) = scale.map_or((0.0, 1.0, false), |s| (s.low, s.high, s.clip));
+    let inside = (low..=high).contains(&value);
+    if !(inside || clip && value.is_finite()) {
+        let what = if is_loss { "loss" } else { "reward" };
+        return Err(format!("a {what} must be in [{low}, {high}], but is {value}"));
+    }
+    let part = ((value - low) / (high - low)).clamp(0.0, 1.0);
+    Ok(if is_loss { 1.0 - part } else { part })
+}

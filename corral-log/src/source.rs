@@ -1,0 +1,70 @@
+//! Where rows come from: our log, Vowpal Wabbit's dsjson, or CSV.
+
+use crate::{FaultKind, Faults, Header, ReadError, Row};
+
+/// Rows of a log, one after the other.
+pub trait Source {
+    /// Reads the next decision into `row`; `false` at the end.
+    ///
+    /// # Errors
+    /// The log cannot be read, or a line has a fault and the reader is strict.
+    fn next(&mut self, row: &mut Row) -> Result<bool, ReadError>;
+
+    /// What is known of the whole log; it may grow while the log is read.
+    fn header(&self) -> &Header;
+
+    /// What was wrong with lines so far.
+    fn faults(&self) -> &Faults;
+
+    /// Further things to say about the lines.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What of a row is asked for; what is not is passed over.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wants {
+    /// The probabilities of the bases.
+    pub bases: bool,
+    /// Whole distributions over the offered actions.
+    pub full: bool,
+    /// The context.
+    pub context: bool,
+    /// The field that decisions are grouped by.
+    pub unit: Option<String>,
+    /// Further fields: probabilities of policies.
+    pub columns: Vec<String>,
+}
+
+/// A line that cannot be used, and why.
+pub(crate) type Refused = (FaultKind, String);
+
+/// The most actions that a decision may offer: a list over them is made for differences and models.
+const MOST_OFFERED: usize = 1 << 20;
+
+/// Holds what every door must hold: the propensity and the keep-probability are probabilities, the action was offered.
+/// Written so that NaN fails.
+pub(crate) fn check(row: &Row) -> Result<(), Refused> {
+    if let Some(p) = row.propensity
+        && !(p > 0.0 && p <= 1.0 + 1e-6)
+    {
+        return Err((FaultKind::Propensity, format!("a propensity must be in (0, 1], but is {p}")));
+    }
+    if !(row.keep > 0.0 && row.keep <= 1.0) {
+        return Err((
+            FaultKind::Propensity,
+            format!("a keep-probability must be in (0, 1], but is {}", row.keep),
+        ));
+    }
+    if row.offered.len() > MOST_OFFERED {
+        let why = format!("at most {MOST_OFFERED} actions are offered, but these are {}", row.offered.len());
+        return Err((FaultKind::Action, why));
+    }
+    match row.offered.position(row.action) {
+        Some(_) => Ok(()),
+        None => {
+            Err((FaultKind::Action, format!("action {} is not among those that were offered", row.action)))
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Rows of CSV.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use corral_core::Scale;
+
+use crate::source::check;
+use crate::{Fault, FaultKind, Faults, Header, Offered, ReadError, Row, Source, Wants, row};
+
+/// The names that columns have where they are not named: ours, and those of the Open Bandit Data.
+const ACTION: &[&str] = &["action", "item_id"];
+const PROPENSITY: &[&str] = &["propensity", "propensity_score"];
+const REWARD: &[&str] = &["reward", "click"];
+
+/// Reads rows from CSV with a header: the columns `action`, `propensity` and `reward` (or `loss`), or those of the Open
+/// Bandit Data (`item_id`, `propensity_score`, `click`). Further columns: `offered` (how many actions), `keep`.
+pub struct Csv<R> {
+    reader: csv::Reader<R>,
+    record: csv::StringRecord,
+    columns: Columns,
+    header: Header,
+    /// The index of each action's name.
+    actions: HashMap<String, u32>,
+    faults: Faults,
+    strict: bool,
+}
+
+struct Columns {
+    action: usize,
+    propensity: usize,
+    outcome: usize,
+    is_loss: bool,
+    offered: Option<usize>,
+    keep: Option<usize>,
+    unit: Option<usize>,
+    further: Vec<usize>,
+}
+
+/// Why a table cannot be read as a log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// It is not CSV.
+    #[error("not CSV: {0}")]
+    Csv(String),
+    /// A column is missing.
+    #[error("no column {wanted}; the columns are: {}", .found.join(", "))]
+    Column {
+        /// The names that it may have.
+        wanted: String,
+        /// The columns that there are.
+        found: Vec<String>,
+    },
+}
+
+/// The names of the actions in a table, in the order of their numbers or of their first rows; it is read to its end.
+///
+/// # Errors
+/// It is not CSV, or has no column of actions.
+pub fn actions_of(from: impl Read) -> Result<Vec<String>, TableError> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(from);
+    let names = reader.headers().map_err(|e| TableError::Csv(e.to_string()))?.clone();
+    let column = find(&names, ACTION)?;
+    let (mut record, mut seen, mut order) = (csv::StringRecord::new(), HashMap::new(), Vec::new());
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(false) => break,
+            // What cannot be read is counted when the rows are.
+            Err(_) => continue,
+            Ok(true) => {}
+        }
+        if let Some(name) = record.get(column)
+            && !seen.contains_key(name)
+        {
+            seen.insert(name.to_owned(), ());
+            order.push(name.to_owned());
+        }
+    }
+    let numbers: Option<Vec<u32>> = order.iter().map(|name| name.parse().ok()).collect();
+    if let Some(mut numbers) = numbers {
+        numbers.sort_unstable();
+        order = numbers.iter().map(u32::to_string).collect();
+    }
+    Ok(order)
+}
+
+fn find(names: &csv::StringRecord, wanted: &[&str]) -> Result<usize, TableError> {
+    let at = wanted.iter().find_map(|w| names.iter().position(|n| n == *w));
+    at.ok_or_else(|| TableError::Column {
+        wanted: wanted.join(" or "),
+        found: names.iter().take(20).map(str::to_owned).collect(),
+    })
+}
+
+impl<R: Read> Csv<R> {
+    /// Reads from `from` what is asked for. `actions` are all that can be played ([`actions_of`]); `scale` is where outcomes
+    /// lie, or [0, 1].
+    ///
+    /// # Errors
+    /// It is not CSV, or a column is missing.
+    pub fn new(
+        from: R,
+        wants: &Wants,
+        actions: Vec<String>,
+        scale: Option<Scale>,
+        strict: bool,
+    ) -> Result<Self, TableError> {
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(from);
+        let names = reader.headers().map_err(|e| TableError::Csv(e.to_string()))?.clone();
+        let one = |name: &str| find(&names, &[name]);
+        let optional = |name: &str| names.iter().position(|n| n == name);
+        let loss = optional("loss");
+        let columns = Columns {
+            action: find(&names, ACTION)?,
+            propensity: find(&names, PROPENSITY)?,
+            outcome: loss.map_or_else(|| find(&names, REWARD), Ok)?,
+            is_loss: loss.is_some(),
+            offered: optional("offered"),
+            keep: optional("keep"),
+            unit: wants.unit.as_deref().map(one).transpose()?,
+            further: wants.columns.iter().map(|c| one(c)).collect::<Result<_, _>>()?,
+        };
+        let index = actions.iter().enumerate().map(|(i, name)| (name.clone(), i as u32)).collect();
+        let header = Header { actions, columns: wants.columns.clone(), scale, ..Header::default() };
+        Ok(Self {
+            reader,
+            record: csv::StringRecord::new(),
+            columns,
+            header,
+            actions: index,
+            faults: Faults::default(),
+            strict,
+        })
+    }
+
+    fn fill(&self, row: &mut Row) -> Result<(), (FaultKind, String)> {
+        row.clear(self.columns.further.len());
+        let cell = |at: usize| self.record.get(at).unwrap_or_default().trim();
+        let number = |at: usize, what: &str, kind: FaultKind| {
+            let found = cell(at).parse::<f64>().ok().filter(|v| v.is_finite());
+            found.ok_or_else(|| (kind, format!("the {what} must be a number, but is {:?}", cell(at))))
+        };
+        let name = cell(self.columns.action);
+        let known = self.actions.get(name);
+        row.action = *known.ok_or_else(|| (FaultKind::Action, format!("unknown action {name:?}")))?;
+        row.propensity = Some(number(self.columns.propensity, "propensity", FaultKind::Propensity)?);
+        if let Some(keep) = self.columns.keep {
+            row.keep = number(keep, "keep-probability", FaultKind::Propensity)?;
+        }
+        row.offered = Offered::First(match self.columns.offered {
+            Some(at) => number(at, "number of offered actions", FaultKind::Action)? as u32,
+            None => self.header.actions.len() as u32,
+        });
+        if let Some(unit) = self.columns.unit {
+            row.unit = Some(cell(unit).to_owned());
+        }
+        for (into, at) in row.columns.iter_mut().zip(&self.columns.further) {
+            for part in cell(*at).split_ascii_whitespace() {
+                let p = part.parse().map_err(|_| {
+                    (FaultKind::Garbage, format!("a probability must be a number, but is {part:?}"))
+                })?;
+                into.push(p);
+            }
+        }
+        let outcome = number(self.columns.outcome, "outcome", FaultKind::Reward)?;
+        let reward = row::reward(self.header.scale, outcome, self.columns.is_loss);
+        row.reward = Some(reward.map_err(|why| (FaultKind::Reward, why))?);
+        check(row)
+    }
+}
+
+impl<R: Read> Source for Csv<R> {
+    fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
+        loop {
+            let refused = match self.reader.read_record(&mut self.record) {
+                Ok(false) => return Ok(false),
+                Ok(true) => match self.fill(row) {
+                    Ok(()) => return Ok(true),
+                    Err(refused) => refused,
+                },
+                Err(error) => match error.kind() {
+                    csv::ErrorKind::Io(why) => {
+                        let why = std::io::Error::new(why.kind(), why.to_string());
+                        return Err(ReadError::Io { line: self.reader.position().line(), why });
+                    }
+                    _ => (FaultKind::Garbage, error.to_string()),
+                },
+            };
+            let line = self.record.position().map_or(0, csv::Position::line);
+            let quote = self.record.iter().collect::<Vec<_>>().join(",");
+            let fault = Fault::new(refused.0, line, refused.1, quote.as_bytes());
+            if self.strict {
+                return Err(ReadError::Fault(fault));
+            }
+            self.faults.add(fault);
+        }
+    }
+
+    fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn faults(&self) -> &Faults {
+        &self.faults
+    }
+}

@@ -1,0 +1,188 @@
+//! Intervals miss as seldom as they promise, on logs of a logger that learns.
+
+use corral_log::{Estimator, Evaluation, Named, Options, Policy, Report, Validity};
+
+use crate::simulate::{K, Logger, Means, Means4, moving, still};
+
+const POLICIES: [&str; 5] = ["uniform", "action:0", "action:3", "base:greedy", "base:fixed"];
+
+/// How often an interval missed, by (policy, estimator, kind) and by pair of policies, out of `logs`: at the end, and at any
+/// of the looks.
+#[derive(Default)]
+struct Misses {
+    rows: Vec<(String, u32, u32, f64)>,
+    logs: u32,
+}
+
+fn evaluation(options: &Options) -> Evaluation {
+    let policies = POLICIES.iter().map(|p| Box::new(Named::read(p).unwrap()) as Box<dyn Policy>).collect();
+    let mut evaluation = Evaluation::new(policies, Some(Box::new(Means4::default())), options.clone());
+    evaluation.meet(&Logger::header()).unwrap();
+    evaluation
+}
+
+fn truth(logger: &Logger, t: f64) -> [f64; POLICIES.len()] {
+    let means = logger.actions.map(|sum| sum / t);
+    let fixed = [0.1, 0.2, 0.3, 0.4].iter().zip(means).map(|(p, m)| p * m).sum();
+    [means.iter().sum::<f64>() / K as f64, means[0], means[3], logger.greedy / t, fixed]
+}
+
+/// What every interval of a report says, with the truth.
+fn said(report: &Report, truth: &[f64; POLICIES.len()]) -> Vec<(String, f64, Option<f64>, Option<f64>)> {
+    let of = |name: &str| truth[POLICIES.iter().position(|p| *p == name).unwrap()];
+    let values = report.values.iter().map(|v| {
+        let kind = if v.kind == Validity::AnyTime { "any-time" } else { "fixed-time" };
+        (format!("{} {} {kind}", v.policy, v.estimator.name()), of(&v.policy), v.low, v.high)
+    });
+    let differences = report
+        .differences
+        .iter()
+        .map(|d| (format!("{} - {} any-time", d.a, d.b), of(&d.a) - of(&d.b), d.low, d.high));
+    values.chain(differences).collect()
+}
+
+fn simulate(means: Means, options: &Options, logs: u64, rounds: usize, looks: usize) -> Misses {
+    let mut misses = Misses { logs: logs as u32, ..Misses::default() };
+    for seed in 0..logs {
+        let mut logger = Logger::new(seed, means, rounds);
+        let mut evaluation = evaluation(options);
+        let mut ever: Vec<bool> = Vec::new();
+        for t in 1..=rounds {
+            logger.play();
+            evaluation.add(&logger.row);
+            if t % (rounds / looks) != 0 {
+                continue;
+            }
+            let found = said(&evaluation.report(Vec::new()), &truth(&logger, t as f64));
+            ever.resize(found.len(), false);
+            misses.rows.resize_with(found.len(), Default::default);
+            for (i, (name, truth, low, high)) in found.into_iter().enumerate() {
+                let (Some(low), Some(high)) = (low, high) else { continue };
+                let missed = !(low - 1e-12..=high + 1e-12).contains(&truth);
+                ever[i] |= missed;
+                let row = &mut misses.rows[i];
+                row.0 = name;
+                if t == rounds {
+                    row.1 += u32::from(missed);
+                    row.2 += u32::from(ever[i]);
+                    row.3 += (high - low) / logs as f64;
+                }
+            }
+        }
+    }
+    misses
+}
+
+impl Misses {
+    fn named(&self, contains: &str) -> impl Iterator<Item = &(String, u32, u32, f64)> {
+        let contains = contains.to_owned();
+        self.rows.iter().filter(move |row| row.0.contains(&contains))
+    }
+
+    fn print(&self, title: &str) {
+        println!("{title}: {} logs\n{:40} {:>6} {:>6} {:>7}", self.logs, "interval", "end", "ever", "width");
+        for (name, end, ever, width) in self.rows.iter().filter(|r| !r.0.is_empty()) {
+            println!("{name:40} {end:6} {ever:6} {width:7.4}");
+        }
+    }
+}
+
+/// More misses than this among n have probability below 1e-6 where each has probability at most `rate`.
+fn allowed(n: u32, rate: f64) -> u32 {
+    let mut term = (1.0 - rate).powi(n as i32);
+    let (mut below, mut k) = (term, 0);
+    while 1.0 - below > 1e-6 && k < n {
+        term *= f64::from(n - k) / f64::from(k + 1) * rate / (1.0 - rate);
+        below += term;
+        k += 1;
+    }
+    k
+}
+
+fn logs() -> (u64, usize) {
+    if std::env::var_os("CORRAL_SLOW").is_some() { (200, 10_000) } else { (40, 2_000) }
+}
+
+/// alpha = 0.05 for each interval; the test fails by chance with probability below 1e-6 for each of about 25.
+#[test]
+fn any_time_intervals_hold_at_all_looks_where_values_stand_still() {
+    let (n, rounds) = logs();
+    let found = simulate(still, &Options::default(), n, rounds, 20);
+    found.print("still");
+    let most = allowed(n as u32, 0.05);
+    let rows: Vec<_> = found.named("any-time").collect();
+    assert_eq!(rows.len(), 2 * POLICIES.len() + POLICIES.len() * (POLICIES.len() - 1) / 2);
+    for (name, _, ever, width) in rows {
+        assert!(*ever <= most, "{name}: missed {ever} of {n} times, {most} allowed");
+        let widest = if name.contains(" - ") { 1.5 } else { 0.8 };
+        assert!(*width < widest, "{name}: width {width} says nothing");
+    }
+}
+
+/// The same where the values move: a policy that stands still is valued as one that does not (`drift`).
+#[test]
+fn any_time_intervals_hold_at_all_looks_where_values_move() {
+    let (n, rounds) = logs();
+    let found = simulate(moving, &Options { drift: true, ..Options::default() }, n, rounds, 20);
+    found.print("moving");
+    let most = allowed(n as u32, 0.05);
+    for (name, _, ever, _) in found.named("any-time") {
+        assert!(*ever <= most, "{name}: missed {ever} of {n} times, {most} allowed");
+    }
+}
+
+/// One look: 5% and the error of the normal approximation, for which 5% more are allowed; below 1e-6 by chance.
+#[test]
+fn fixed_time_intervals_hold_at_the_end() {
+    let (n, rounds) = logs();
+    let options = Options { any_time: false, differences: false, ..Options::default() };
+    let found = simulate(still, &options, n, rounds, 1);
+    found.print("fixed time");
+    let most = allowed(n as u32, 0.1);
+    for estimator in [Estimator::Ips, Estimator::Snips, Estimator::Dr, Estimator::CressieRead] {
+        for (name, end, _, _) in found.named(&format!(" {} ", estimator.name())) {
+            assert!(*end <= most, "{name}: missed {end} of {n} times, {most} allowed");
+        }
+    }
+}
+
+/// Intervals for one look are not for many: this is why there are two kinds.
+#[test]
+fn looking_often_breaks_intervals_that_are_for_one_look() {
+    let options = Options { any_time: false, differences: false, ..Options::default() };
+    let found = simulate(still, &options, 40, 2_000, 100);
+    let worst = found.named("ips fixed-time").map(|row| row.2).max().unwrap();
+    assert!(worst >= 8, "missed at some look in {worst} of 40 logs");
+}
+
+/// Where policies agree, their difference is known: the total-variation form is far narrower than two intervals.
+#[test]
+fn differences_are_narrower_than_two_intervals() {
+    let found = simulate(still, &Options::default(), 10, 2_000, 1);
+    let width = |name: &str| found.named(name).next().unwrap().3;
+    let both = width("uniform ips any-time") + width("base:fixed ips any-time");
+    let one = width("uniform - base:fixed any-time");
+    assert!(one < 0.6 * both, "{one} against {both}");
+}
+
+/// A sequence that bets by what it has seen so far bounds a weighted mean. Ours does not: on rewards that move it covers.
+#[test]
+fn bernstein_covers_the_mean_of_means_that_move() {
+    use rand::{RngExt, SeedableRng};
+    let mut missed = 0;
+    for seed in 0..20 {
+        let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(seed);
+        let (mut low, mut high) =
+            (corral_log::MixtureBernstein::default(), corral_log::MixtureBernstein::default());
+        for t in 0..10_000 {
+            let mean = if t < 5_000 { 0.2 } else { 0.8 };
+            let x = f64::from(u8::from(rng.random::<f64>() < mean));
+            low.add(x);
+            high.add(1.0 - x);
+        }
+        let (low, high) = (low.lower(0.025), 1.0 - high.lower(0.025));
+        missed += u32::from(!(low..=high).contains(&0.5));
+        assert!(high - low < 0.06, "[{low}, {high}]");
+    }
+    assert_eq!(missed, 0);
+}

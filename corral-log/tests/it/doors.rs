@@ -1,0 +1,244 @@
+//! Rows from every format, and what is wrong with lines of it.
+
+use corral_core::Scale;
+use corral_log::{
+    Aggregate, Both, Chain, Csv, Decision, Dsjson, FaultKind, Given, JoinOptions, Offered, Ours, Outcome,
+    Played, Reader, Record, Row, Source, Start, Wants, Writer, actions_of, join,
+};
+use proptest::prelude::*;
+
+use crate::common::{id, lines, names};
+
+fn rows(source: &mut dyn Source) -> Vec<Row> {
+    let (mut found, mut row) = (Vec::new(), Row::default());
+    while source.next(&mut row).unwrap() {
+        found.push(row.clone());
+    }
+    found
+}
+
+fn all() -> Wants {
+    Wants { bases: true, full: true, context: true, ..Wants::default() }
+}
+
+fn ours(text: &str, wants: Wants) -> (Vec<Row>, Ours<&[u8]>) {
+    let mut source = Ours::new(Reader::new(text.as_bytes()), wants);
+    (rows(&mut source), source)
+}
+
+fn decision(round: u64) -> Decision {
+    Decision { propensity: Some(0.5), ..Decision::new(id(round), Played::Arm((round % 2) as u32), 2) }
+}
+
+/// The fast reader of rows and the reader of records see the same line.
+fn same(decision: &Decision, given: &Given, row: &Row) {
+    assert_eq!(row.id, Some(decision.id));
+    assert_eq!(Played::Arm(row.action), decision.action);
+    assert_eq!(row.offered, decision.offered);
+    assert_eq!(
+        (row.propensity, row.exact, row.forced),
+        (decision.propensity, decision.exact, decision.forced)
+    );
+    assert_eq!((row.keep, row.reward), (decision.keep, given.reward));
+    assert_eq!((&row.pbar, &row.q, &row.full), (&decision.pbar, &decision.q, &decision.full));
+    assert_eq!(row.context, decision.context);
+}
+
+proptest! {
+    #[test]
+    fn rows_are_what_records_say(
+        propensity in prop::option::of(1e-300..=1.0f64), keep in 1e-9..=1.0f64, reward in 0.0..=1.0f64,
+        exact: bool, forced: bool, listed: bool, numbers in prop::collection::vec(0.0..=1.0f64, 4),
+        unit in prop::option::of(".*"),
+    ) {
+        let offered = if listed { Offered::These(vec![7, 1]) } else { Offered::First(2) };
+        let context = corral_core::Context::shared(numbers.clone(), 2);
+        let made = Decision {
+            offered, propensity, exact, forced, keep, unit,
+            pbar: numbers[..2].to_vec(), q: numbers[2..].to_vec(), full: numbers,
+            context: Some(context), ..decision(1)
+        };
+        let given = Given::reward(reward);
+        let both = Record::Both(Both { decision: made.clone(), given: given.clone() });
+        let text = lines(&[Record::Start(Start::new(1)), both], Chain::new(0)).concat();
+        let (found, source) = ours(&text, all());
+        prop_assert_eq!(source.faults().count(), 0);
+        same(&made, &given, &found[0]);
+    }
+}
+
+#[test]
+fn the_loggers_distribution_is_that_of_its_bases() {
+    let made = Decision {
+        pbar: vec![0.25, 0.75, 0.0],
+        full: vec![1.0, 0.0, 0.5, 0.5, f64::NAN, f64::NAN],
+        ..decision(0)
+    };
+    let text =
+        lines(&[Record::Both(Both { decision: made, given: Given::loss(0.25) })], Chain::new(0)).concat();
+    let (found, _) = ours(&text, all());
+    assert_eq!((found[0].logger.clone(), found[0].reward), (vec![0.625, 0.375], Some(0.75)));
+}
+
+#[test]
+fn outcomes_find_their_decisions_within_the_window() {
+    let mut records = vec![Record::Start(Start { scale: Some(Scale::rewards(0.0, 10.0)), ..Start::new(1) })];
+    records.extend((0..6).map(|t| Record::Decision(decision(t))));
+    let outcome = |t: u64, v: f64| Record::Outcome(Outcome { id: id(t), given: Given::reward(v) });
+    records.extend([outcome(4, 10.0), outcome(2, 5.0), outcome(2, 9.0), outcome(99, 1.0)]);
+    let text = lines(&records, Chain::new(0)).concat();
+    let (found, source) = ours(&text, Wants::default());
+    let rewards: Vec<_> = found.iter().map(|r| r.reward).collect();
+    assert_eq!(rewards, [None, None, Some(0.5), None, Some(1.0), None]);
+    let notes = source.notes().join("; ");
+    assert_eq!(notes, "1 outcomes are of decisions that have one already; 1 outcomes have no decision");
+
+    let mut short = Ours::new(Reader::new(text.as_bytes()), Wants::default()).waiting(2);
+    let rewards: Vec<_> = rows(&mut short).iter().map(|r| r.reward).collect();
+    assert_eq!(rewards, [None, None, None, None, Some(1.0), None]);
+}
+
+#[test]
+fn faults_of_rows_are_counted() {
+    let base = decision(0);
+    let both = |t: u64, change: &dyn Fn(&mut Decision), reward: f64| {
+        let mut decision = Decision { id: id(t), ..base.clone() };
+        change(&mut decision);
+        Record::Both(Both { decision, given: Given::reward(reward) })
+    };
+    let text = lines(
+        &[
+            Record::Start(Start::new(1)),
+            both(0, &|_| (), 1.0),
+            both(0, &|_| (), 1.0),
+            both(1, &|d| d.propensity = Some(0.0), 1.0),
+            both(2, &|d| d.propensity = Some(1.5), 1.0),
+            both(3, &|d| d.action = Played::Arm(2), 1.0),
+            both(4, &|d| d.action = Played::Point(vec![0.5]), 1.0),
+            both(5, &|_| (), 2.0),
+            both(6, &|_| (), f64::NAN),
+            both(7, &|d| d.keep = 0.0, 1.0),
+        ],
+        Chain::new(0),
+    );
+    let text = text.concat() + "{\"kind\":\"both\",\"id\":\"fedcba9876543210-3-8\",\"action\":1}\nrubbish\n";
+    let (found, source) = ours(&text, all());
+    assert_eq!(found.len(), 1);
+    let of = |kind| source.faults().of(kind);
+    assert_eq!((of(FaultKind::Duplicate), of(FaultKind::Propensity), of(FaultKind::Action)), (1, 3, 2));
+    assert_eq!((of(FaultKind::Reward), of(FaultKind::Garbage)), (1, 3));
+    let mut strict = Ours::new(Reader::new(text.as_bytes()).strict(true), all());
+    let mut row = Row::default();
+    assert!(strict.next(&mut row).unwrap() && strict.next(&mut row).is_err());
+}
+
+#[test]
+fn further_fields_are_policies() {
+    let mut text =
+        lines(&[Record::Both(Both { decision: decision(1), given: Given::reward(1.0) })], Chain::new(0));
+    text[0] = text[0].replace(",\"chain\"", ",\"new\":0.25,\"wide\":[0.75, 0.25],\"user\":\"u\",\"chain\"");
+    let wants = Wants { columns: names(&["new", "wide"]), unit: Some("user".into()), ..Wants::default() };
+    let (found, _) = ours(&text.concat(), wants);
+    assert_eq!(found[0].columns, [vec![0.25], vec![0.75, 0.25]]);
+    assert!(found[0].unit.is_some());
+}
+
+const DSJSON: &str = r#"{"_label_cost":-1,"_label_probability":0.8,"_label_Action":2,"_labelIndex":1,"o":[{"v":1.0,"EventId":"e","ActionTaken":false}],"Timestamp":"2026-01-01T00:00:00Z","Version":"1","EventId":"e","a":[2,1,3],"c":{"u":{"x":1},"_multi":[{"i":1},{"i":2},{"i":3}]},"p":[0.8,0.1,0.1],"VWState":{"m":"v"},"pdrop":0.5}
+{"_label_cost":-0.0,"_label_probability":0.1,"_label_Action":3,"_labelIndex":2,"EventId":"f","a":[2,1,3],"c":{},"p":[0.8,0.1,0.1]}
+{"_label_cost":0,"_label_probability":0.1,"_label_Action":3,"_labelIndex":2,"EventId":"g","_deferred":true,"a":[2,1,3],"c":{},"p":[0.8,0.1,0.1]}
+{"_label_cost":0,"_label_probability":0.1,"_label_Action":4,"a":[2,1,3],"p":[0.8,0.1,0.1]}
+"#;
+
+#[test]
+fn dsjson_is_read_as_vowpal_wabbit_reads_it() {
+    let mut source = Dsjson::new(Reader::new(DSJSON.as_bytes()), all(), None);
+    let found = rows(&mut source);
+    assert_eq!(found.len(), 2);
+    let first = &found[0];
+    assert_eq!((first.action, first.propensity, first.reward, first.keep), (1, Some(0.8), Some(1.0), 0.5));
+    assert_eq!((first.offered.clone(), first.logger.clone()), (Offered::First(3), vec![0.1, 0.8, 0.1]));
+    assert_eq!((found[1].action, found[1].reward), (2, Some(0.0)));
+    assert_eq!((source.faults().of(FaultKind::Action), source.notes().len()), (1, 1));
+}
+
+#[test]
+fn csv_is_read_by_its_columns() {
+    let text = "user,action,propensity,reward,new\nu,b,0.5,1,0.25\nv,a,0.5,0,0.75 0.25\nw,a,0,0,1\nw,a,x,0,1\nw,a,1,7,1\n";
+    let wants = Wants { columns: names(&["new"]), unit: Some("user".into()), ..Wants::default() };
+    let actions = actions_of(text.as_bytes()).unwrap();
+    assert_eq!(actions, ["b", "a"]);
+    let mut source = Csv::new(text.as_bytes(), &wants, actions, None, false).unwrap();
+    let found = rows(&mut source);
+    assert_eq!(found.len(), 2);
+    assert_eq!((found[0].action, found[0].reward, found[0].unit.as_deref()), (0, Some(1.0), Some("u")));
+    assert_eq!(found[1].columns, [vec![0.75, 0.25]]);
+    assert_eq!((source.faults().of(FaultKind::Propensity), source.faults().of(FaultKind::Reward)), (2, 1));
+    let numbers = actions_of("item_id\n10\n2\n10\n0\n".as_bytes()).unwrap();
+    assert_eq!(numbers, ["0", "2", "10"]);
+    let missing = Csv::new("a,b\n".as_bytes(), &wants, Vec::new(), None, false).err().unwrap();
+    assert_eq!(missing.to_string(), "no column action or item_id; the columns are: a, b");
+}
+
+/// Joins `outcomes` to five decisions.
+fn joined(outcomes: &str, options: &JoinOptions) -> (Vec<Option<f64>>, corral_log::Joined) {
+    let mut records = vec![Record::Start(Start::new(1))];
+    records.extend((0..5).map(|t| {
+        let key = Some(format!("k{t}"));
+        Record::Decision(Decision { key, at: Some(1_000 * t), ..decision(t) })
+    }));
+    let decisions = lines(&records, Chain::new(0)).concat();
+    let mut log = Vec::new();
+    let found = join(
+        Reader::new(decisions.as_bytes()),
+        Reader::new(outcomes.as_bytes()),
+        Writer::new(&mut log),
+        options,
+    )
+    .unwrap();
+    let mut reader = Reader::new(&log[..]).checked(0);
+    let mut values = Vec::new();
+    while let Some(record) = reader.read().unwrap() {
+        match record {
+            Record::Both(both) => values.push(both.given.reward),
+            Record::Decision(_) => values.push(None),
+            _ => {}
+        }
+    }
+    assert_eq!(reader.faults().count(), 0);
+    (values, found)
+}
+
+#[test]
+fn a_join_follows_its_options() {
+    let keyed = JoinOptions { key: "key".into(), ..JoinOptions::default() };
+    let text = "{\"key\":\"k3\",\"reward\":0.5,\"at\":3100}\n{\"key\":\"k1\",\"reward\":1,\"at\":9000}\n\
+                {\"key\":\"k3\",\"reward\":0.25,\"at\":3200}\n{\"key\":\"?\",\"reward\":1}\nrubbish\n";
+    let (values, found) = joined(text, &keyed);
+    assert_eq!(values, [None, Some(1.0), None, Some(0.5), None]);
+    let counts = found.counts;
+    assert_eq!(
+        (counts.joined, counts.without, counts.repeated, counts.orphans, counts.late),
+        (2, 3, 1, 1, 0)
+    );
+    assert_eq!(found.outcomes.of(FaultKind::Garbage), 1);
+    for (aggregate, expected) in
+        [(Aggregate::Last, 0.25), (Aggregate::Sum, 0.75), (Aggregate::Mean, 0.375), (Aggregate::Max, 0.5)]
+    {
+        assert_eq!(joined(text, &JoinOptions { aggregate, ..keyed.clone() }).0[3], Some(expected));
+    }
+    let wait = JoinOptions { wait: Some(1_000.0), default: Some(0.0), ..keyed };
+    let (values, found) = joined(text, &wait);
+    assert_eq!(values, [Some(0.0), Some(0.0), Some(0.0), Some(0.5), Some(0.0)]);
+    assert_eq!(found.counts.late, 1);
+}
+
+proptest! {
+    /// In whatever order outcomes come within the window, the join is the same.
+    #[test]
+    fn a_join_does_not_depend_on_the_order_of_outcomes(order in Just((0..5u64).collect::<Vec<_>>()).prop_shuffle()) {
+        let line = |t: &u64| format!("{{\"kind\":\"outcome\",\"id\":\"{}\",\"reward\":{}}}\n", id(*t), *t as f64 / 4.0);
+        let text: String = order.iter().map(line).collect();
+        let (values, _) = joined(&text, &JoinOptions::default());
+        prop_assert_eq!(values, (0..5).map(|t| Some(t as f64 / 4.0)).collect::<Vec<_>>());
+    }
+}

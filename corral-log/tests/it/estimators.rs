@@ -1,0 +1,165 @@
+//! Estimators against sums by hand, and what they owe.
+
+use corral_core::Scale;
+use corral_log::{Estimator, Evaluation, Header, Named, Offered, Options, Policy, Report, Row, Sums};
+
+const ROWS: [(f64, f64); 5] = [(0.5, 1.0), (2.0, 0.0), (1.5, 1.0), (0.0, 1.0), (0.25, 0.5)];
+
+fn sums(rows: &[(f64, f64)]) -> Sums {
+    let mut sums = Sums::default();
+    rows.iter().for_each(|(w, r)| sums.add(*w, *r, 1.0, 1.0));
+    sums
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-12, "{a} {b}");
+}
+
+#[test]
+fn sums_agree_with_the_formulas() {
+    let sums = sums(&ROWS);
+    near(sums.ips().value, (0.5 + 1.5 + 0.125) / 5.0);
+    near(sums.snips().value, (0.5 + 1.5 + 0.125) / 4.25);
+    near(sums.clipped().value, (0.5 + 1.0 + 0.125) / 5.0);
+    near(sums.effective(), 4.25 * 4.25 / (0.25 + 4.0 + 2.25 + 0.0625));
+    // Below 1 in the mean: IPS plus what is missing times the mean reward.
+    near(sums.cressie_read().value, 0.425 + (1.0 - 0.85) * 0.7);
+    let x = ROWS.map(|(w, r)| w * r);
+    let mean = x.iter().sum::<f64>() / 5.0;
+    let error = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>().sqrt() / 5.0;
+    near(sums.ips().error, error);
+}
+
+/// Values from the formula in docs/evaluation.md, computed with Python's fractions.
+#[test]
+fn cressie_read_reweights_where_weights_are_too_large() {
+    let sums = sums(&[(0.5, 1.0), (2.0, 0.0), (1.5, 1.0), (1.2, 0.25)]);
+    near(sums.cressie_read().value, CRESSIE_READ);
+}
+const CRESSIE_READ: f64 = 0.452_606_635_071_090_06;
+
+/// A row that stands for two decisions is two rows.
+#[test]
+fn a_kept_row_counts_for_those_that_were_not_kept() {
+    let mut half = Sums::default();
+    ROWS.iter().for_each(|(w, r)| half.add(*w, *r, 2.0, 1.0));
+    let twice = sums(&[ROWS, ROWS].concat());
+    for (a, b) in [
+        (half.ips(), twice.ips()),
+        (half.snips(), twice.snips()),
+        (half.cressie_read(), twice.cressie_read()),
+    ] {
+        near(a.value, b.value);
+    }
+}
+
+fn evaluate(policies: &[&str], header: &Header, rows: &[Row], options: Options) -> Report {
+    let policies = policies.iter().map(|p| Box::new(Named::read(p).unwrap()) as Box<dyn Policy>).collect();
+    let mut evaluation = Evaluation::new(policies, None, options);
+    evaluation.meet(header).unwrap();
+    rows.iter().for_each(|row| evaluation.add(row));
+    evaluation.report(Vec::new())
+}
+
+fn row(action: u32, propensity: f64, reward: f64) -> Row {
+    Row {
+        action,
+        offered: Offered::First(2),
+        propensity: Some(propensity),
+        reward: Some(reward),
+        ..Row::default()
+    }
+}
+
+/// The value of the policy that made the log is its mean reward.
+#[test]
+fn the_logger_is_worth_what_it_earned() {
+    let rows: Vec<Row> = (0..1_000).map(|t| row(t % 2, 0.5, f64::from(t % 4 == 0))).collect();
+    let report = evaluate(&["logger", "uniform"], &Header::default(), &rows, Options::default());
+    for value in report.values.iter().filter(|v| v.estimator != Estimator::Direct) {
+        near(value.value.unwrap(), 0.25);
+    }
+    assert!(report.alarms.is_empty(), "{:?}", report.alarms);
+}
+
+#[test]
+fn losses_are_reported_as_losses() {
+    let header = Header { scale: Some(Scale::losses(0.0, 10.0)), ..Header::default() };
+    let rows: Vec<Row> = (0..400).map(|t| row(t % 2, 0.5, f64::from(t % 2))).collect();
+    let report = evaluate(&["action:0", "action:1"], &header, &rows, Options::default());
+    assert!(!report.larger_is_better);
+    let value = |at: usize| report.values[at].clone();
+    assert_eq!(value(0).value, Some(10.0));
+    assert!(value(0).low <= Some(10.0) && Some(10.0) <= value(0).high);
+    let d = &report.differences[0];
+    assert_eq!(d.value, Some(10.0));
+    assert!(d.low > Some(5.0) && d.high == Some(10.0), "{d:?}");
+    assert!(report.verdict.starts_with("action:1 is best; better than action:0 by 10"), "{}", report.verdict);
+}
+
+#[test]
+fn an_undecided_race_says_how_long_it_may_take() {
+    let rows: Vec<Row> = (0..200)
+        .map(|t| row(t % 2, 0.5, f64::from(if t % 2 == 0 { t % 10 < 5 } else { t % 10 < 8 })))
+        .collect();
+    let report = evaluate(&["action:0", "action:1"], &Header::default(), &rows, Options::default());
+    assert!(report.verdict.starts_with("not decided yet between"), "{}", report.verdict);
+    assert!(report.verdict.contains("more decisions at this rate"), "{}", report.verdict);
+}
+
+#[test]
+fn each_doubt_raises_its_alarm() {
+    let alarms =
+        |rows: &[Row]| evaluate(&["uniform"], &Header::default(), rows, Options::default()).alarms.join("\n");
+    let fine: Vec<Row> = (0..1_000).map(|t| row(t % 2, 0.5, 0.5)).collect();
+    assert_eq!(alarms(&fine), "");
+    let with = |change: fn(&mut Row)| {
+        let mut rows = fine.clone();
+        change(&mut rows[3]);
+        alarms(&rows)
+    };
+    for (text, change) in [
+        ("the effective sample size is", (|r| r.propensity = Some(1e-6)) as fn(&mut Row)),
+        ("propensities are below 0.001, the least is 0.000001", |r| r.propensity = Some(1e-6)),
+        ("the mean weight is", |r| r.propensity = Some(1e-4)),
+        ("have a propensity that is an estimate", |r| r.exact = false),
+        ("have no propensity", |r| r.propensity = None),
+        ("have no outcome", |r| r.reward = None),
+        ("kept with different probabilities", |r| r.keep = 0.5),
+        ("the logger never took 1 of the actions that it could take (2)", |r| r.offered = Offered::First(3)),
+    ] {
+        assert!(with(change).contains(text), "{text}: {}", with(change));
+    }
+    let forced = evaluate(
+        &["uniform"],
+        &Header::default(),
+        &[row(0, 1.0, 1.0), Row { forced: true, ..row(1, 1.0, 1.0) }],
+        Options::default(),
+    );
+    assert_eq!((forced.rows, forced.used), (2, 1));
+}
+
+#[test]
+fn units_widen_intervals_where_rows_of_one_are_alike() {
+    let rows: Vec<Row> = (0..400)
+        .map(|t| Row { unit: Some((t / 20).to_string()), ..row(0, 1.0, f64::from((t / 20) % 2)) })
+        .collect();
+    let width = |units: bool| {
+        let options = Options { units, estimators: vec![Estimator::Ips], ..Options::default() };
+        let report = evaluate(&["logger"], &Header::default(), &rows, options);
+        let v = &report.values[0];
+        assert_eq!(v.value, Some(0.5));
+        v.high.unwrap() - v.low.unwrap()
+    };
+    near(width(true) / width(false), 20f64.sqrt());
+}
+
+#[test]
+fn what_is_no_policy_is_refused() {
+    for text in ["best", "base", "mix:a=0.5", "mix:a=0.5,b=0.6", "mix:a", "mix:a=2,b=-1"] {
+        assert!(Named::read(text).is_err(), "{text}");
+    }
+    let mut policy = Named::read("action:x").unwrap();
+    let header = Header { actions: vec!["a".into(), "b".into()], ..Header::default() };
+    assert_eq!(policy.meet(&header).unwrap_err(), "the log has no action \"x\"; it has: a, b");
+}
