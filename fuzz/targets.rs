@@ -32,6 +32,7 @@ pub const ALL: &[(&str, Target)] = &[
     ("data", data),
     ("preflight", preflight),
     ("results", results),
+    ("log", log),
 ];
 
 /// Memory that a spec or a data set may ask for here.
@@ -235,4 +236,48 @@ fn read(dir: &Path) {
         let _ = store::results_csv(&cells);
     }
     let _ = store::merge(&[dir.to_owned()], &dir.join("merged"));
+}
+
+/// A decision log in each of its formats: read, checked, valued and joined with itself.
+pub fn log(bytes: &[u8]) {
+    use corral_log::{
+        Csv, Dsjson, Evaluation, JoinOptions, Named, Options, Ours, Policy, Reader, Row, Source, Wants,
+        Writer,
+    };
+    let wants = || Wants {
+        bases: true,
+        full: true,
+        context: true,
+        unit: Some("unit".into()),
+        columns: vec!["column".into()],
+    };
+    let value = |source: &mut dyn Source| {
+        let names = ["uniform", "logger", "base:a", "mix:a=0.5,b=0.5", "column:column"];
+        let policies =
+            names.iter().map(|n| Box::new(Named::read(n).expect("a policy")) as Box<dyn Policy>).collect();
+        let mut evaluation = Evaluation::new(policies, None, Options { looks: true, ..Options::default() });
+        let mut row = Row::default();
+        while let Ok(true) = source.next(&mut row) {
+            let _ = evaluation.meet(source.header());
+            evaluation.add(&row);
+        }
+        let report = evaluation.report(source.notes());
+        let sound = |v: Option<f64>| v.is_none_or(f64::is_finite);
+        assert!(report.values.iter().all(|v| sound(v.value) && sound(v.low) && sound(v.high)));
+    };
+    value(&mut Ours::new(Reader::new(bytes).checked(0), wants()));
+    value(&mut Dsjson::new(Reader::new(bytes), wants(), None));
+    if let Ok(actions) = corral_log::actions_of(bytes)
+        && let Ok(mut table) = Csv::new(bytes, &Wants::default(), actions, None, false)
+    {
+        value(&mut table);
+    }
+    let mut reader = Reader::new(bytes).checked(0);
+    while let Ok(Some(_)) = reader.read() {}
+    let _ = corral_log::join(
+        Reader::new(bytes),
+        Reader::new(bytes),
+        Writer::new(std::io::sink()),
+        &JoinOptions { window: 3, ..JoinOptions::default() },
+    );
 }

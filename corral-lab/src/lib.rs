@@ -47,6 +47,7 @@
 //! | hold claims against results | [`claims`] |
 //! | measure a base's stability | [`stability`] |
 //! | write the HTML report | [`report`] |
+//! | value policies from a decision log | [`valuation`] |
 //! | list the experiments that come with it | [`experiments`] |
 
 #![forbid(unsafe_code)]
@@ -74,6 +75,7 @@ pub mod streams;
 pub mod summary;
 pub mod sweeps;
 pub mod table;
+pub mod valuation;
 
 /// The README's example is compiled and run.
 #[doc = include_str!("../../README.md")]

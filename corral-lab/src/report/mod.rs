@@ -4,6 +4,7 @@
 mod overall;
 pub mod stability;
 mod text;
+pub mod valuation;
 mod world;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -39,7 +39,7 @@ pub fn world(page: &mut Page, world: &Setting<'_>, found: &Findings) -> Markup {
     }
 }
 
-fn legend<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
+pub(super) fn legend<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
     html! { ul class="legend" { @for (name, class) in names { li data-s=(class) { (key(class)) (name) } } } }
 }
 

@@ -58,6 +58,11 @@ fn records() {
     play("results", 5);
 }
 
+#[test]
+fn logs() {
+    play("log", 8);
+}
+
 /// A corpus is worth something only while its good files are good: these are taken, not refused.
 #[test]
 fn good_files_are_good() {

@@ -1,0 +1,157 @@
+//! Policies valued from a decision log: which file it is, which policies, and the models behind them. The estimators are
+//! those of [`corral_log`].
+
+mod learner;
+mod open;
+mod ridge;
+
+use std::path::Path;
+
+use corral_log::{Estimator, Evaluation, Model, Named, Options, Policy, Report, Row, Wants};
+
+pub use learner::Learner;
+pub use open::{Form, OpenError, bytes, open};
+pub use ridge::RidgeModel;
+
+use crate::summary::number;
+use crate::table::aligned;
+
+/// What to value, and how to read the log.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The policies: those of [`Named`], and `learner:NAME` for a base of ours that is replayed step by step.
+    pub policies: Vec<String>,
+    /// How the log is written; unset: it is found out.
+    pub form: Option<Form>,
+    /// Where outcomes lie, where the log does not say: low and high.
+    pub range: Option<(f64, f64)>,
+    /// The field that decisions are grouped by.
+    pub unit: Option<String>,
+    /// Whether a line with a fault is an error.
+    pub strict: bool,
+    /// Whether the chain is checked.
+    pub chain: bool,
+    /// How many decisions may wait for outcomes that are lines of their own.
+    pub window: Option<usize>,
+    /// What is computed.
+    pub options: Options,
+}
+
+/// Values policies from the log at `path`.
+///
+/// # Errors
+/// The log cannot be read, or a policy cannot be valued from it; says which and why.
+pub fn value(path: &Path, request: &Request) -> Result<Report, String> {
+    let mut policies: Vec<Box<dyn Policy>> = Vec::new();
+    let (mut columns, mut bases) = (Vec::new(), false);
+    for text in &request.policies {
+        if text.starts_with("snapshot:") {
+            return Err(format!(
+                "{text}: a learner that is frozen at the end of its log has seen the rewards that it is valued by, so the \
+                 value would be too large; learner:NAME replays it step by step"
+            ));
+        }
+        if let Some(name) = text.strip_prefix("learner:") {
+            policies.push(Box::new(Learner::new(text, name)?));
+            continue;
+        }
+        let policy = Named::read(text)?;
+        columns.extend(policy.column().map(str::to_owned));
+        bases |= policy.needs_bases();
+        policies.push(Box::new(policy));
+    }
+    let asks = |e: Estimator| request.options.estimators.contains(&e);
+    let modelled = asks(Estimator::Dr) || asks(Estimator::Direct);
+    let learner = request.policies.iter().any(|p| p.starts_with("learner:"));
+    let wants = Wants {
+        bases,
+        full: modelled || request.options.differences && policies.len() > 1,
+        context: modelled || learner,
+        unit: request.unit.clone(),
+        columns,
+    };
+    let mut source = open(path, request, wants).map_err(|e| e.to_string())?;
+    let model = modelled.then(|| Box::new(RidgeModel::default()) as Box<dyn Model>);
+    let mut evaluation = Evaluation::new(policies, model, request.options.clone());
+    let mut row = Row::default();
+    let mut met = None;
+    while source.next(&mut row).map_err(|e| chain(&e))? {
+        if met.as_ref() != Some(source.header()) {
+            evaluation.meet(source.header())?;
+            met = Some(source.header().clone());
+        }
+        evaluation.add(&row);
+    }
+    let mut notes: Vec<String> = source
+        .faults()
+        .iter()
+        .map(|(count, first)| format!("{count} lines: {}; the first is {first}", first.kind))
+        .collect();
+    notes.extend(source.notes());
+    Ok(evaluation.report(notes))
+}
+
+/// An error and its causes in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut out = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        out.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    out
+}
+
+/// A report as text.
+pub fn text(report: &Report) -> String {
+    let mut out = format!("{} decisions, {} used\n", report.rows, report.used);
+    report.alarms.iter().for_each(|alarm| out.push_str(&format!("ALARM: {alarm}\n")));
+    out.push('\n');
+    let cell = |v: Option<f64>| v.map_or("-".to_owned(), shown);
+    let rows = report.values.iter().map(|v| {
+        let kind = match v.kind {
+            corral_log::Validity::FixedTime => "fixed-time",
+            corral_log::Validity::AnyTime => "any-time",
+        };
+        let interval = format!("[{}, {}]", cell(v.low), cell(v.high));
+        vec![
+            v.policy.clone(),
+            v.estimator.name().into(),
+            cell(v.value),
+            interval,
+            kind.into(),
+            v.assumes.clone(),
+        ]
+    });
+    let header = ["policy", "estimator", "value", "interval", "kind", "assumes"];
+    out.push_str(&aligned(&header, "llrrll", rows));
+    if !report.differences.is_empty() {
+        let rows = report.differences.iter().map(|d| {
+            let interval = format!("[{}, {}]", cell(d.low), cell(d.high));
+            vec![format!("{} - {}", d.a, d.b), cell(d.value), interval, d.assumes.clone()]
+        });
+        out.push('\n');
+        out.push_str(&aligned(&["difference", "value", "interval", "assumes"], "lrrl", rows));
+    }
+    let rows = report.weights.iter().map(|w| {
+        vec![
+            w.policy.clone(),
+            w.rows.to_string(),
+            format!("{:.0}", w.effective),
+            w.mean.map_or("-".to_owned(), number),
+            number(w.largest),
+        ]
+    });
+    out.push('\n');
+    let header = ["policy", "rows", "effective", "mean weight", "largest weight"];
+    out.push_str(&aligned(&header, "lrrrr", rows));
+    if !report.verdict.is_empty() {
+        out.push_str(&format!("\n{}\n", report.verdict));
+    }
+    out
+}
+
+/// Five places for what is small, as click rates are.
+pub(crate) fn shown(value: f64) -> String {
+    if value.abs() < 1.0 { format!("{value:.5}") } else { number(value) }
+}
