@@ -7,6 +7,7 @@ mod exponents;
 mod export;
 mod folder;
 mod list;
+mod log;
 mod new;
 mod plot;
 mod plugin;
@@ -62,6 +63,7 @@ const EXAMPLES: &str = "Examples:
   corral stability exp3                       regret under importance weighting, fitted alpha
   corral export DIR --what curves             results as tables
   corral plot DIR --kind regret --out f.svg   a figure for a paper
+  corral log evaluate LOG --policy uniform    what another policy would have earned
 
 `corral COMMAND --help` has more of each. docs/spec.md says what a spec may say.";
 
@@ -137,6 +139,13 @@ enum Command {
     /// Join the results of shards of one spec
     #[command(after_help = examples!("corral merge part-1 part-2 part-3 --out whole"))]
     Merge(run::MergeArgs),
+    /// Join, check and evaluate decision logs
+    #[command(after_help = examples!(
+        "corral log evaluate decisions.jsonl --policy base:linucb --policy uniform"
+        "corral log evaluate log.csv --policy uniform --policy column:new --format json"
+        "corral log join decisions.jsonl outcomes.jsonl --default-reward 0 --out joined.jsonl"
+        "corral log verify decisions.jsonl                is any line missing, changed or moved"))]
+    Log(log::LogArgs),
     /// Write, check and inspect plugins
     #[command(after_help = examples!(
         "corral plugin new my-base                        a crate with a complete base"
@@ -231,6 +240,7 @@ impl Cli {
             Some(Command::Plot(args)) => plot::plot(args),
             Some(Command::Stability(args)) => stability::stability(args),
             Some(Command::Merge(args)) => run::merge(args),
+            Some(Command::Log(args)) => log::log(args),
             Some(Command::Plugin(args)) => plugin::plugin(args),
             Some(Command::Completions { shell }) => generated(|mut command, text| {
                 clap_complete::generate(shell, &mut command, "corral", text);

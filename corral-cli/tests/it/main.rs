@@ -8,6 +8,7 @@ mod examples;
 mod experiments;
 mod interrupt;
 mod launch;
+mod log;
 mod logged;
 mod messages;
 mod modules;
