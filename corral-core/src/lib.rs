@@ -101,7 +101,7 @@ pub use link::Link;
 pub use master::{Credit, Limits, Master, MasterError, MasterExtra, Telemetry, draw_base};
 pub use memo::Memo;
 pub use order::Order;
-pub use pending::{Event, Expired, Expiry, NotStored, Pending, PendingCounts, PendingError};
+pub use pending::{Expired, Expiry, NotStored, Pending, PendingCounts, PendingError};
 pub use policy::Policy;
 pub use prior::Prior;
 pub use quota::Quota;

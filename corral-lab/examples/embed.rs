@@ -8,7 +8,7 @@ use std::error::Error;
 use corral_bases::arms::{Exp3Params, ThompsonParams, Ucb1Params};
 use corral_core::{
     Arm, Base, Context, Corral, CorralParams, Ensemble, EnsembleParams, Expiry, Horizon, Pending, Rate,
-    Setup, uniform,
+    Setup, TicketId, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut rng = Pcg64Dxsm::seed_from_u64(7);
     let mut band = build()?;
     let mut pending = Pending::new(1_000);
-    let mut clicks_to_come: Vec<(u64, u64)> = Vec::new();
+    let mut clicks_to_come: Vec<(u64, TicketId)> = Vec::new();
     let mut clicks = 0;
 
     for now in 0..ROUNDS {

@@ -24,21 +24,29 @@ fn tickets(band: &mut Band, count: usize) -> Vec<Ticket<Arm>> {
 fn a_ticket_is_taken_once() {
     let mut band = band();
     let mut store = Store::new(10);
+    let mut ids = Vec::new();
     for (at, ticket) in tickets(&mut band, 4).into_iter().enumerate() {
-        assert_eq!(store.insert(Context::plain(3), ticket, at as u64), Ok(at as u64));
+        let id = ticket.id();
+        assert_eq!(store.insert(Context::plain(3), ticket, at as u64), Ok(id));
+        ids.push(id);
     }
-    assert_eq!(store.len(), 4);
-    let (context, ticket) = store.take(2).unwrap();
+    assert_eq!((store.len(), store.find(ids[2]).unwrap().1.id()), (4, ids[2]));
+    let (context, ticket) = store.take(ids[2]).unwrap();
     assert_eq!((context.actions(), ticket.round()), (3, 2));
-    assert_eq!(store.take(2).unwrap_err(), PendingError::AlreadyRewarded(2));
-    assert_eq!(store.take(4).unwrap_err(), PendingError::Unknown(4));
+    assert_eq!(store.take(ids[2]).unwrap_err(), PendingError::AlreadyRewarded(ids[2]));
+    let unknown = band.next_id();
+    assert_eq!(store.take(unknown).unwrap_err(), PendingError::Unknown(unknown));
     assert_eq!(store.expire(2, Expiry::Drop), Ok(vec![]));
-    assert_eq!(store.take(0).unwrap_err(), PendingError::Expired(0));
-    assert_eq!(store.take(1).unwrap_err(), PendingError::Expired(1));
-    assert!(store.take(3).is_ok());
+    assert_eq!(store.take(ids[0]).unwrap_err(), PendingError::Expired(ids[0]));
+    assert_eq!(store.take(ids[1]).unwrap_err(), PendingError::Expired(ids[1]));
+    assert!(store.take(ids[3]).is_ok());
     assert!(store.is_empty());
     let counts = store.counts();
     assert_eq!((counts.rewarded, counts.defaulted, counts.dropped), (2, 0, 2));
+    assert_eq!(store.refused(), 4);
+    // Taken and brought back, it waits again, also after saving.
+    store.insert(context, ticket, 9).unwrap();
+    assert_eq!(Store::load(&store.save().unwrap()), Ok(store));
 }
 
 #[test]
@@ -46,43 +54,45 @@ fn the_store_is_bounded_and_so_is_its_memory() {
     let mut band = band();
     let mut store = Store::new(2);
     let mut waiting = tickets(&mut band, 100).into_iter();
-    for id in 0..2 {
-        assert_eq!(store.insert(Context::plain(3), waiting.next().unwrap(), 0), Ok(id));
-    }
+    let ids: Vec<_> =
+        (0..2).map(|_| store.insert(Context::plain(3), waiting.next().unwrap(), 0).unwrap()).collect();
     assert!(store.is_full());
     let refused = store.insert(Context::plain(3), waiting.next().unwrap(), 0);
     let given_back = *refused.unwrap_err();
     assert_eq!((given_back.error, given_back.ticket.round()), (PendingError::Full(2), 2));
-    // Ticket 0 waits through many others; what became of the old ones is forgotten, that they existed is not.
+    // The first waits through many others; what became of the old ones is forgotten.
+    let mut last = ids[1];
     for ticket in waiting.by_ref().take(50) {
-        let last = store.take(store.len() as u64 + store.counts().rewarded - 1);
-        assert!(last.is_ok());
-        assert!(store.insert(Context::plain(3), ticket, 0).is_ok());
+        assert!(store.take(last).is_ok());
+        last = store.insert(Context::plain(3), ticket, 0).unwrap();
     }
-    assert_eq!(store.take(3).unwrap_err(), PendingError::Settled(3));
-    assert_eq!(store.take(50).unwrap_err(), PendingError::AlreadyRewarded(50));
-    assert_eq!(store.take(0).unwrap().1.round(), 0);
-    assert_eq!(store.take(0).unwrap_err(), PendingError::Settled(0));
+    assert_eq!(store.take(ids[1]).unwrap_err(), PendingError::Unknown(ids[1]));
+    assert_eq!(store.take(ids[0]).unwrap().1.round(), 0);
+    assert_eq!(store.take(ids[0]).unwrap_err(), PendingError::AlreadyRewarded(ids[0]));
 }
 
+/// Time may run in any order: who waits since longest ago expires first, and the others are not looked at.
 #[test]
 fn expired_tickets_come_back_with_the_default_loss() {
     let mut band = band();
     let mut store = Store::new(10);
-    for (at, ticket) in tickets(&mut band, 5).into_iter().enumerate() {
-        store.insert(Context::plain(3), ticket, 10 * at as u64).unwrap();
+    let mut ids = Vec::new();
+    for (at, ticket) in [40, 10, 30, 0, 20].into_iter().zip(tickets(&mut band, 5)) {
+        ids.push(store.insert(Context::plain(3), ticket, at).unwrap());
     }
     for bad in [f64::NAN, f64::INFINITY] {
         assert!(matches!(store.expire(100, Expiry::Loss(bad)), Err(PendingError::Loss(_))));
         assert_eq!(store.len(), 5);
     }
+    assert_eq!(store.late(30).collect::<Vec<_>>(), [ids[3], ids[1], ids[4]]);
     let expired = store.expire(30, Expiry::Loss(1.0)).unwrap();
-    assert_eq!(expired.iter().map(|e| (e.id, e.loss)).collect::<Vec<_>>(), [(0, 1.0), (1, 1.0), (2, 1.0)]);
+    let found: Vec<_> = expired.iter().map(|e| (e.id, e.loss)).collect();
+    assert_eq!(found, [(ids[3], 1.0), (ids[1], 1.0), (ids[4], 1.0)]);
     for e in expired {
         band.learn(&e.context, e.ticket, e.loss).unwrap();
     }
     assert_eq!((store.len(), store.counts().defaulted), (2, 3));
-    assert_eq!(store.take(1).unwrap_err(), PendingError::Expired(1));
+    assert_eq!(store.take(ids[1]).unwrap_err(), PendingError::Expired(ids[1]));
 }
 
 #[test]
@@ -130,11 +140,12 @@ fn losses_outside_the_unit_interval_are_taken_where_the_ensemble_takes_them() {
 fn a_store_survives_saving_and_damage_is_named() {
     let mut band = band();
     let mut store = Store::new(3);
+    let mut ids = Vec::new();
     for ticket in tickets(&mut band, 30) {
         if store.is_full() {
-            let _ = store.take(store.counts().rewarded + 1).unwrap();
+            let _ = store.take(ids.remove(1)).unwrap();
         }
-        store.insert(Context::shared(vec![0.25, -1.0], 3), ticket, 7).unwrap();
+        ids.push(store.insert(Context::shared(vec![0.25, -1.0], 3), ticket, 7).unwrap());
     }
     let saved = store.save().unwrap();
     let loaded = Store::load(&saved).unwrap();

@@ -117,7 +117,7 @@ proptest! {
                     prop_assert_eq!(error.error, EnsembleError::Foreign { found: 1, expected: band.id() });
                 }
                 Call::TakeTwice(at) if !store.is_empty() => {
-                    let id = at as u64 % 40;
+                    let Some(id) = store.late(u64::MAX).nth(at % 20) else { continue };
                     if store.reward(id, 0.5, &mut band).is_ok() {
                         refused = false;
                         let error = store.reward(id, 0.5, &mut band).unwrap_err();

@@ -1,15 +1,15 @@
-//! What a service needs: a handle for many threads, a journal of tickets, scales, metrics.
+//! What a service needs: a handle for many threads, scales, metrics.
 #![allow(missing_docs)]
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc;
 
 use crate::common::*;
 use corral_core::masters::Practical;
 use corral_core::registry::Kind;
 use corral_core::{
-    Arm, Context, Ensemble, EnsembleError, EnsembleParams, Event, Expiry, Feedback, Metrics, Pending,
-    PendingError, Scale, Setup, Shared, Ticket,
+    Arm, Context, Ensemble, EnsembleError, EnsembleParams, Expiry, Feedback, Metrics, Pending, Scale, Setup,
+    Shared, Ticket,
 };
 
 type Band = Ensemble<Context, Arm, Practical>;
@@ -91,81 +91,6 @@ fn a_panic_of_a_base_leaves_the_handle_usable() {
     assert!(shared.metrics().bases[1].benched.is_some());
 }
 
-/// Late, twice, out of range, expired: a store and a band that are made again from the journal are those that wrote it.
-#[test]
-fn a_journal_brings_store_and_band_back() {
-    let written: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
-    let pen = Arc::clone(&written);
-    let write = move |event: Event<&Context, &Ticket<Arm>>| {
-        pen.lock().unwrap().push(postcard::to_stdvec(&event).map_err(|e| e.to_string())?);
-        Ok(())
-    };
-    let build = || {
-        let params = EnsembleParams {
-            id: Some(9),
-            scale: Some(Scale::rewards(0.0, 10.0)),
-            ..opened(EnsembleParams::practical(Kind::Arms))
-        };
-        let bases = (0..3).map(|i| Soft::boxed(3, 0.1 * f64::from(i))).collect();
-        let setup = corral_core::masters::MasterSetup::new(3, None);
-        let master = Practical::new(Default::default(), &setup).unwrap();
-        Band::with_params(master, bases, params).unwrap().with_setup(&Setup::arms(3, None))
-    };
-    let (mut band, mut store) = (build(), Store::new(400).with_journal(write));
-    let x = Context::plain(3);
-    for round in 0..300_u64 {
-        let ticket = band.choose(&x, &mut generator(band.next_id().seed(1))).unwrap();
-        let id = store.insert(x.clone(), ticket, round).unwrap();
-        if round % 3 != 0 {
-            let late = id.saturating_sub(round % 7);
-            let _ = store.reward(late, (round % 13) as f64, &mut band);
-            let _ = store.reward(late, 1.0, &mut band);
-        }
-        if round % 50 == 49 {
-            for late in store.expire(round - 25, Expiry::Loss(0.0)).unwrap() {
-                band.learn(&late.context, late.ticket, late.loss).unwrap();
-            }
-            store.expire(round - 20, Expiry::Drop).unwrap();
-        }
-    }
-    store.take(299).unwrap();
-    let (mut again, mut replayed) = (build(), Store::new(400));
-    for line in written.lock().unwrap().iter() {
-        let event: Event<Context, Ticket<Arm>> = postcard::from_bytes(line).unwrap();
-        if let Event::Stored { context, ticket, .. } = &event {
-            let made = again.choose(context, &mut generator(again.next_id().seed(1))).unwrap();
-            assert_eq!(&made, ticket, "a decision can be made again");
-        }
-        replayed.replay(event, &mut again).unwrap();
-    }
-    assert_eq!(replayed, store);
-    assert_eq!(again.save(), band.save());
-    assert!(band.metrics().refused > 0 && again.metrics() == band.metrics());
-    let first: Event<Context, Ticket<Arm>> = postcard::from_bytes(&written.lock().unwrap()[0]).unwrap();
-    assert_eq!(replayed.replay(first, &mut again), Err(PendingError::Stored(0)));
-}
-
-#[test]
-fn what_cannot_be_written_is_not_done() {
-    let broken = Arc::new(Mutex::new(false));
-    let switch = Arc::clone(&broken);
-    let mut store = Store::new(4)
-        .with_journal(move |_| if *switch.lock().unwrap() { Err("disc full".into()) } else { Ok(()) });
-    let (mut band, x) = (band(), Context::plain(3));
-    let ticket = band.choose(&x, &mut generator(1)).unwrap();
-    let id = store.insert(x.clone(), ticket, 0).unwrap();
-    *broken.lock().unwrap() = true;
-    let before = (store.save(), band.save());
-    let refused = |e: PendingError| e.to_string() == "the journal could not be written: disc full";
-    assert!(store.reward(id, 0.5, &mut band).is_err_and(refused));
-    assert!(store.take(id).is_err_and(refused));
-    assert!(store.expire(9, Expiry::Drop).is_err_and(refused));
-    assert_eq!((store.save(), band.save()), before);
-    let ticket = band.choose(&x, &mut generator(1)).unwrap();
-    let given_back = *store.insert(x, ticket, 0).unwrap_err();
-    assert!(refused(given_back.error) && given_back.ticket.round() == 1);
-}
-
 #[test]
 fn values_outside_their_scale_are_refused_or_clipped_and_counted() {
     let x = Context::plain(2);
@@ -196,17 +121,17 @@ fn values_outside_their_scale_are_refused_or_clipped_and_counted() {
 #[test]
 fn metrics_count_what_happened() {
     let (mut band, x) = (band(), Context::plain(3));
-    let mut store = Store::new(10);
+    let (mut store, mut ids) = (Store::new(10), Vec::new());
     let mut rng = generator(3);
     for now in 0..9 {
         let ticket = band.choose(&x, &mut rng).unwrap();
-        store.insert(x.clone(), ticket, now).unwrap();
+        ids.push(store.insert(x.clone(), ticket, now).unwrap());
     }
-    for id in 0..4 {
-        store.reward(id, 0.5, &mut band).unwrap();
+    for id in &ids[..4] {
+        store.reward(*id, 0.5, &mut band).unwrap();
     }
-    assert!(store.reward(4, 1.5, &mut band).is_err());
-    assert!(store.reward(3, 0.5, &mut band).is_err());
+    assert!(store.reward(ids[4], 1.5, &mut band).is_err());
+    assert!(store.reward(ids[3], 0.5, &mut band).is_err());
     store.expire(6, Expiry::Drop).unwrap();
     band.retire(2).unwrap();
     let metrics = band.metrics().with_pending(&store);

@@ -4,7 +4,7 @@
 use crate::common::*;
 use corral_core::{
     Arm, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleError, EnsembleParams, Feed, Horizon,
-    Master, Pending, Rate, SnapshotError,
+    Master, Pending, Rate, SnapshotError, TicketId,
 };
 use rand::RngExt;
 
@@ -36,7 +36,7 @@ fn serve<M: Master>(
             let ticket = band.choose(&x, &mut rng).unwrap();
             let arm = ticket.decision.0;
             store.insert(x.clone(), ticket, t).unwrap();
-            let id = rng.random_range(0..=t);
+            let id = TicketId { round: rng.random_range(0..=t), ..band.next_id() };
             if let Ok((x, ticket)) = store.take(id) {
                 let loss = 0.3 * f64::from(ticket.decision.0) + 0.4 * rng.random::<f64>();
                 band.learn(&x, ticket, loss).unwrap();

@@ -1,27 +1,21 @@
 //! Outstanding tickets.
 
-mod journal;
-
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::snapshot::{self, SnapshotError};
+use crate::snapshot::{self, SnapshotError, ensure};
 use crate::{
-    Ensemble, EnsembleError, Feedback, Master, Metrics, Observation, Outcome, Refused, Ticket, TokenError,
+    Ensemble, EnsembleError, Feedback, Master, Metrics, Observation, Outcome, Refused, Ticket, TicketId,
+    TokenError,
 };
-
-pub use journal::Event;
-use journal::Journal;
 
 const NAME: &str = "pending";
 const VERSION: u16 = 2;
-/// How many settled tickets are remembered for each that may wait.
-const MEMORY: usize = 8;
 
-/// Tickets that wait for their loss, with their contexts: at most `capacity` of them, each taken once. There is no
-/// clock in here: time is whatever number the caller counts by.
+/// Tickets that wait for their loss, with their contexts: at most `capacity` of them, each under its own id and taken once.
+/// What became of as many others is remembered. There is no clock in here: time is whatever number the caller counts by.
 ///
 /// ```
 /// use corral_core::{Context, Corral, CorralParams, Ensemble, Expiry, Feedback, Horizon, Pending, PendingError};
@@ -55,25 +49,17 @@ const MEMORY: usize = 8;
 /// assert!(pending.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Serialize, Deserialize)]
-#[serde(try_from = "State<X, D>")]
-#[serde(bound(
-    serialize = "X: Serialize, D: Serialize",
-    deserialize = "X: Deserialize<'de>, D: DeserializeOwned"
-))]
 pub struct Pending<X, D> {
     capacity: usize,
-    #[serde(serialize_with = "pairs")]
-    waiting: BTreeMap<u64, Waiting<X, D>>,
-    next: u64,
-    /// What became of the last ids, in order; the last of them is `next - 1`.
-    fates: VecDeque<Fate>,
+    waiting: BTreeMap<TicketId, Waiting<X, D>>,
+    /// Those that wait, in the order of time.
+    order: BTreeSet<(u64, TicketId)>,
+    /// What became of the last ones, in the order in which it did.
+    settled: VecDeque<(TicketId, Fate)>,
+    fates: BTreeMap<TicketId, Fate>,
     counts: PendingCounts,
     /// Losses and calls for tickets that do not wait: no part of a snapshot, for they change nothing.
-    #[serde(skip)]
     refused: u64,
-    #[serde(skip)]
-    journal: Option<Journal<X, D>>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -86,7 +72,6 @@ struct Waiting<X, D> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Fate {
-    Waiting,
     Rewarded,
     Expired,
 }
@@ -116,7 +101,7 @@ pub enum Expiry {
 #[derive(Debug, PartialEq)]
 pub struct Expired<X, D> {
     /// The id it had.
-    pub id: u64,
+    pub id: TicketId,
     /// The context it was chosen for.
     pub context: X,
     /// The ticket.
@@ -129,7 +114,7 @@ pub struct Expired<X, D> {
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct NotStored<X, D> {
-    /// Why: the store is full, or the journal could not be written.
+    /// Why: the store is full, or a ticket with this id waits.
     pub error: PendingError,
     /// The context.
     pub context: X,
@@ -141,27 +126,21 @@ pub struct NotStored<X, D> {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PendingError {
-    /// No ticket ever had this id.
-    #[error("no ticket has the id {0}")]
-    Unknown(u64),
+    /// No ticket waits under this id, and none was settled of late.
+    #[error("no ticket waits under the id {0}: there was none, or it was settled long ago")]
+    Unknown(TicketId),
     /// The ticket was taken before.
-    #[error("ticket {0} was rewarded already")]
-    AlreadyRewarded(u64),
+    #[error("the ticket {0} was rewarded already")]
+    AlreadyRewarded(TicketId),
     /// The ticket waited too long.
-    #[error("ticket {0} has expired")]
-    Expired(u64),
-    /// The ticket was taken or expired so long ago that it is not remembered which.
-    #[error("ticket {0} was settled long ago")]
-    Settled(u64),
+    #[error("the ticket {0} has expired")]
+    Expired(TicketId),
     /// No more tickets may wait.
     #[error("{0} tickets are waiting, and no more may")]
     Full(usize),
-    /// A journal names an id that was given before.
-    #[error("a ticket was stored under the id {0} before")]
-    Stored(u64),
-    /// The journal could not be written: nothing was done.
-    #[error("the journal could not be written: {0}")]
-    Journal(String),
+    /// A ticket with this id waits.
+    #[error("a ticket waits under the id {0} already")]
+    Stored(TicketId),
     /// A default loss that is no number.
     #[error("a loss must be a number, but is {0}")]
     Loss(f64),
@@ -179,86 +158,112 @@ impl<X, D> Pending<X, D> {
         Self {
             capacity,
             waiting: BTreeMap::new(),
-            next: 0,
-            fates: VecDeque::new(),
+            order: BTreeSet::new(),
+            settled: VecDeque::new(),
+            fates: BTreeMap::new(),
             counts: PendingCounts::default(),
             refused: 0,
-            journal: None,
         }
     }
 
-    /// Stores a ticket at time `now`, and names the id under which it can be taken. Ids count up from 0.
+    /// Stores a ticket at time `now`, under its id.
     ///
     /// # Errors
-    /// The store is full (make room with [`expire`](Pending::expire)), or its journal could not be written. The ticket and
-    /// its context are given back.
-    pub fn insert(&mut self, context: X, ticket: Ticket<D>, now: u64) -> Result<u64, Box<NotStored<X, D>>> {
-        let id = self.next;
-        let written = match self.is_full() {
-            true => Err(PendingError::Full(self.capacity)),
-            false => self.write(Event::Stored { id, since: now, context: &context, ticket: &ticket }),
+    /// The store is full (free space with [`expire`](Pending::expire)), or the ticket waits already. It is given back with its
+    /// context.
+    pub fn insert(
+        &mut self,
+        context: X,
+        ticket: Ticket<D>,
+        now: u64,
+    ) -> Result<TicketId, Box<NotStored<X, D>>> {
+        let id = ticket.id();
+        let error = match self.waiting.contains_key(&id) {
+            true => Some(PendingError::Stored(id)),
+            false => self.is_full().then_some(PendingError::Full(self.capacity)),
         };
-        if let Err(error) = written {
+        if let Some(error) = error {
             return Err(Box::new(NotStored { error, context, ticket }));
         }
-        self.waiting.insert(id, Waiting { since: now, context, ticket });
-        self.remember(Fate::Waiting);
+        if self.fates.remove(&id).is_some() {
+            // Taken, and brought back.
+            self.settled.retain(|(settled, _)| *settled != id);
+        }
+        self.put(id, Waiting { since: now, context, ticket });
         Ok(id)
     }
 
-    /// Gives the next id out.
-    fn remember(&mut self, fate: Fate) {
-        self.next += 1;
-        self.fates.push_back(fate);
-        if self.fates.len() > self.capacity.saturating_mul(MEMORY) {
-            self.fates.pop_front();
+    fn put(&mut self, id: TicketId, waiting: Waiting<X, D>) {
+        self.order.insert((waiting.since, id));
+        self.waiting.insert(id, waiting);
+    }
+
+    fn remove(&mut self, id: TicketId) -> Result<Waiting<X, D>, PendingError> {
+        if let Err(missing) = self.find(id).map(drop) {
+            self.refused += 1;
+            return Err(missing);
+        }
+        let Some(found) = self.waiting.remove(&id) else { return Err(PendingError::Unknown(id)) };
+        self.order.remove(&(found.since, id));
+        Ok(found)
+    }
+
+    /// The ticket that waits under an id, with its context.
+    ///
+    /// # Errors
+    /// Says what became of it.
+    pub fn find(&self, id: TicketId) -> Result<(&X, &Ticket<D>), PendingError> {
+        match (self.waiting.get(&id), self.fates.get(&id)) {
+            (Some(waiting), _) => Ok((&waiting.context, &waiting.ticket)),
+            (None, Some(Fate::Rewarded)) => Err(PendingError::AlreadyRewarded(id)),
+            (None, Some(Fate::Expired)) => Err(PendingError::Expired(id)),
+            (None, None) => Err(PendingError::Unknown(id)),
         }
     }
 
     /// Takes the ticket `id`, once.
     ///
     /// # Errors
-    /// Says what became of it, or the journal could not be written.
-    pub fn take(&mut self, id: u64) -> Result<(X, Ticket<D>), PendingError> {
-        if self.waiting.contains_key(&id) {
-            self.write(Event::Taken { id })?;
-        }
-        let Some(found) = self.waiting.remove(&id) else {
-            return Err(self.missing(id));
-        };
+    /// Says what became of it.
+    pub fn take(&mut self, id: TicketId) -> Result<(X, Ticket<D>), PendingError> {
+        let found = self.remove(id)?;
         self.settle(id, Fate::Rewarded);
         self.counts.rewarded += 1;
         Ok((found.context, found.ticket))
     }
 
-    /// Takes every ticket that waits since before the time `before`. With a default loss they are given out to be
-    /// learned; dropped ones are only counted.
+    /// The tickets that wait since before the time `before`, those that wait longest first.
+    pub fn late(&self, before: u64) -> impl Iterator<Item = TicketId> + '_ {
+        self.order.iter().take_while(move |(since, _)| *since < before).map(|(_, id)| *id)
+    }
+
+    /// Takes the ticket `id` because it waited too long; dropped or not, it is given out.
     ///
     /// # Errors
-    /// The default loss is no number, or the journal could not be written; nothing expired then.
+    /// Says what became of it.
+    pub fn expire_one(&mut self, id: TicketId, dropped: bool) -> Result<(X, Ticket<D>), PendingError> {
+        let found = self.remove(id)?;
+        self.settle(id, Fate::Expired);
+        *(if dropped { &mut self.counts.dropped } else { &mut self.counts.defaulted }) += 1;
+        Ok((found.context, found.ticket))
+    }
+
+    /// Takes every ticket that waits since before the time `before`. With a default loss they are given out to be
+    /// learned; dropped ones are only counted. Tickets that are not late cost nothing.
+    ///
+    /// # Errors
+    /// The default loss is no number; nothing expired then.
     pub fn expire(&mut self, before: u64, expiry: Expiry) -> Result<Vec<Expired<X, D>>, PendingError> {
-        if let Expiry::Loss(loss) = expiry
-            && !loss.is_finite()
-        {
-            return Err(PendingError::Loss(loss));
-        }
-        let late: Vec<u64> =
-            self.waiting.iter().filter(|(_, w)| w.since < before).map(|(id, _)| *id).collect();
-        if late.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.write(Event::Expired { before, expiry })?;
+        let loss = match expiry {
+            Expiry::Loss(loss) if !loss.is_finite() => return Err(PendingError::Loss(loss)),
+            Expiry::Loss(loss) => Some(loss),
+            Expiry::Drop => None,
+        };
+        let late: Vec<TicketId> = self.late(before).collect();
         let mut expired = Vec::new();
         for id in late {
-            let Some(Waiting { context, ticket, .. }) = self.waiting.remove(&id) else { continue };
-            self.settle(id, Fate::Expired);
-            match expiry {
-                Expiry::Loss(loss) => {
-                    self.counts.defaulted += 1;
-                    expired.push(Expired { id, context, ticket, loss });
-                }
-                Expiry::Drop => self.counts.dropped += 1,
-            }
+            let (context, ticket) = self.expire_one(id, loss.is_none())?;
+            expired.extend(loss.map(|loss| Expired { id, context, ticket, loss }));
         }
         Ok(expired)
     }
@@ -288,23 +293,13 @@ impl<X, D> Pending<X, D> {
         self.refused
     }
 
-    fn settle(&mut self, id: u64, fate: Fate) {
-        let first = self.next - self.fates.len() as u64;
-        if let Some(place) = id.checked_sub(first).and_then(|at| self.fates.get_mut(at as usize)) {
-            *place = fate;
-        }
-    }
-
-    fn missing(&mut self, id: u64) -> PendingError {
-        self.refused += 1;
-        if id >= self.next {
-            return PendingError::Unknown(id);
-        }
-        let first = self.next - self.fates.len() as u64;
-        match id.checked_sub(first).and_then(|at| self.fates.get(at as usize)) {
-            Some(Fate::Rewarded) => PendingError::AlreadyRewarded(id),
-            Some(Fate::Expired) => PendingError::Expired(id),
-            _ => PendingError::Settled(id),
+    fn settle(&mut self, id: TicketId, fate: Fate) {
+        self.fates.insert(id, fate);
+        self.settled.push_back((id, fate));
+        if self.settled.len() > self.capacity
+            && let Some((old, _)) = self.settled.pop_front()
+        {
+            self.fates.remove(&old);
         }
     }
 }
@@ -314,22 +309,15 @@ impl<X: Observation, D: Clone + PartialEq> Pending<X, D> {
     /// waiting.
     ///
     /// # Errors
-    /// An id that does not wait, a journal that could not be written, or what the ensemble says: an invalid loss, a
-    /// ticket of another ensemble.
+    /// An id that does not wait, or what the ensemble says: an invalid loss, a ticket of another ensemble.
     pub fn reward<M: Master>(
         &mut self,
-        id: u64,
+        id: TicketId,
         loss: impl Into<Feedback>,
         ensemble: &mut Ensemble<X, D, M>,
     ) -> Result<Outcome, PendingError> {
-        let feedback = loss.into();
-        if self.waiting.contains_key(&id) {
-            self.write(Event::Rewarded { id, feedback })?;
-        }
-        let Some(Waiting { since, context, ticket }) = self.waiting.remove(&id) else {
-            return Err(self.missing(id));
-        };
-        match ensemble.learn(&context, ticket, feedback) {
+        let Waiting { since, context, ticket } = self.remove(id)?;
+        match ensemble.learn(&context, ticket, loss) {
             Ok(outcome) => {
                 self.settle(id, Fate::Rewarded);
                 self.counts.rewarded += 1;
@@ -337,19 +325,20 @@ impl<X: Observation, D: Clone + PartialEq> Pending<X, D> {
             }
             Err(refused) => {
                 let Refused { ticket, error } = *refused;
-                self.waiting.insert(id, Waiting { since, context, ticket });
+                self.put(id, Waiting { since, context, ticket });
                 Err(error.into())
             }
         }
     }
 }
 
-/// Tickets that wait, with their ids.
-fn pairs<X: Serialize, D: Serialize, S: Serializer>(
-    waiting: &BTreeMap<u64, Waiting<X, D>>,
-    to: S,
-) -> Result<S::Ok, S::Error> {
-    to.collect_seq(waiting)
+#[derive(Serialize)]
+#[serde(bound(serialize = "X: Serialize, D: Serialize"))]
+struct Saved<'a, X, D> {
+    capacity: u64,
+    waiting: Vec<&'a Waiting<X, D>>,
+    settled: &'a VecDeque<(TicketId, Fate)>,
+    counts: PendingCounts,
 }
 
 #[derive(Deserialize)]
@@ -357,9 +346,9 @@ fn pairs<X: Serialize, D: Serialize, S: Serializer>(
 struct State<X, D> {
     capacity: u64,
     #[serde(deserialize_with = "snapshot::untrusted")]
-    waiting: Vec<(u64, Waiting<X, D>)>,
-    next: u64,
-    fates: VecDeque<Fate>,
+    waiting: Vec<Waiting<X, D>>,
+    #[serde(deserialize_with = "snapshot::untrusted")]
+    settled: Vec<(TicketId, Fate)>,
     counts: PendingCounts,
 }
 
@@ -370,7 +359,9 @@ impl<X: Serialize, D: Serialize> Pending<X, D> {
     /// The tickets are those of a band without a [secret](crate::EnsembleParams::secret): they cannot leave the process.
     pub fn save(&self) -> Result<Vec<u8>, TokenError> {
         self.waiting.values().try_for_each(|w| w.ticket.to_bytes().map(drop))?;
-        Ok(snapshot::seal(NAME, VERSION, self))
+        let (waiting, capacity) = (self.waiting.values().collect(), self.capacity as u64);
+        let state = Saved { capacity, waiting, settled: &self.settled, counts: self.counts };
+        Ok(snapshot::seal(NAME, VERSION, &state))
     }
 }
 
@@ -380,56 +371,39 @@ impl<X: DeserializeOwned, D: DeserializeOwned> Pending<X, D> {
     /// # Errors
     /// The snapshot is damaged, of something else or of another version, or contradicts itself.
     pub fn load(bytes: &[u8]) -> Result<Self, PendingError> {
-        let state: State<X, D> = snapshot::open(NAME, VERSION, bytes)?;
-        Ok(Self::try_from(state).map_err(SnapshotError::State)?)
-    }
-}
-
-impl<X, D> TryFrom<State<X, D>> for Pending<X, D> {
-    type Error = String;
-
-    fn try_from(state: State<X, D>) -> Result<Self, String> {
-        let capacity = usize::try_from(state.capacity).map_err(|e| e.to_string())?;
-        let remembered = (capacity.saturating_mul(MEMORY) as u64).min(state.next);
-        if state.fates.len() as u64 != remembered {
-            return Err(format!("{} fates are remembered of {} tickets", state.fates.len(), state.next));
+        let State { capacity, waiting, settled, counts } = snapshot::open(NAME, VERSION, bytes)?;
+        let mut store =
+            Self { counts, ..Self::new(usize::try_from(capacity).map_err(SnapshotError::state)?) };
+        let sorted = waiting.is_sorted_by(|a: &Waiting<X, D>, b| a.ticket.id() < b.ticket.id());
+        let few = waiting.len().max(settled.len()) <= store.capacity;
+        ensure(
+            sorted && few,
+            format_args!("{} tickets wait where {capacity} may, or out of order", waiting.len()),
+        )?;
+        for waiting in waiting {
+            store.put(waiting.ticket.id(), waiting);
         }
-        let count = state.waiting.len();
-        if count > capacity || !state.waiting.is_sorted_by(|a, b| a.0 < b.0) {
-            return Err(format!("{count} tickets wait where {capacity} may, or their ids are out of order"));
-        }
-        let first = state.next - remembered;
-        let mut marked = state.fates.iter().enumerate().filter(|(_, f)| **f == Fate::Waiting);
-        let recent = state.waiting.iter().filter(|(id, _)| *id >= first);
-        if state.waiting.last().is_some_and(|(id, _)| *id >= state.next)
-            || recent.map(|(id, _)| id - first).ne(marked.by_ref().map(|(at, _)| at as u64))
-        {
-            return Err("the tickets that wait are not those that are marked so".into());
-        }
-        Ok(Self {
-            capacity,
-            waiting: state.waiting.into_iter().collect(),
-            next: state.next,
-            fates: state.fates,
-            counts: state.counts,
-            refused: 0,
-            journal: None,
-        })
+        let open = settled.iter().all(|(id, _)| !store.waiting.contains_key(id));
+        ensure(open, "a ticket waits that was settled")?;
+        store.fates = settled.iter().copied().collect();
+        ensure(store.fates.len() == settled.len(), "a ticket was settled twice")?;
+        store.settled = settled.into();
+        Ok(store)
     }
 }
 
 impl<X: PartialEq, D: PartialEq> PartialEq for Pending<X, D> {
-    /// Whether the same tickets wait and went the same ways; journals are not compared.
+    /// Whether the same tickets wait and went the same ways.
     fn eq(&self, other: &Self) -> bool {
-        let parts = |p: &Self| (p.capacity, p.next, p.counts);
-        parts(self) == parts(other) && self.waiting == other.waiting && self.fates == other.fates
+        let parts = |p: &Self| (p.capacity, p.counts);
+        parts(self) == parts(other) && self.waiting == other.waiting && self.settled == other.settled
     }
 }
 
 impl<X, D> fmt::Debug for Pending<X, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { capacity, waiting, next, counts, .. } = self;
-        write!(f, "Pending {{ capacity: {capacity}, waiting: {}, next: {next}, {counts:?} }}", waiting.len())
+        let Self { capacity, waiting, counts, .. } = self;
+        write!(f, "Pending {{ capacity: {capacity}, waiting: {}, {counts:?} }}", waiting.len())
     }
 }
 
