@@ -300,7 +300,7 @@ pub struct Expire {
     /// Which decision.
     #[serde(with = "id")]
     pub id: TicketId,
-    /// The loss that was learned in place of an outcome, in [0, 1]; unset: nothing was learned.
+    /// What was learned in place of an outcome, in the units of the log's scale; unset: nothing was learned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<f64>,
 }

@@ -5,6 +5,7 @@ mod common;
 mod coverage;
 mod doors;
 mod estimators;
+mod journal;
 mod records;
 mod schema;
 mod simulate;
