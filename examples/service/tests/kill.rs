@@ -68,8 +68,8 @@ impl Client {
         Some((status, String::from_utf8(answer).ok()?))
     }
 
-    fn reward(&mut self, id: u64, reward: f64) -> Option<u16> {
-        Some(self.ask("POST", "/reward", &format!(r#"{{"id":{id},"reward":{reward}}}"#))?.0)
+    fn reward(&mut self, token: &str, reward: f64) -> Option<u16> {
+        Some(self.ask("POST", "/reward", &format!(r#"{{"token":"{token}","reward":{reward}}}"#))?.0)
     }
 
     /// The metrics but the counts of what was refused, which are those of a process.
@@ -82,6 +82,11 @@ impl Client {
 fn number(text: &str, key: &str) -> f64 {
     let rest = &text[text.find(key).unwrap_or_else(|| panic!("{key} in {text}")) + key.len()..];
     rest[..rest.find([',', '}', '\n']).unwrap_or(rest.len())].trim().parse().unwrap()
+}
+
+fn text(answer: &str, key: &str) -> String {
+    let rest = &answer[answer.find(key).unwrap_or_else(|| panic!("{key} in {answer}")) + key.len()..];
+    rest[..rest.find('"').unwrap()].to_owned()
 }
 
 fn coin(rng: &mut Pcg64Dxsm, of: u32) -> bool {
@@ -105,28 +110,28 @@ fn play(
     seed: u64,
     made: &AtomicUsize,
     requests: usize,
-    known: &Mutex<HashMap<u64, Known>>,
+    known: &Mutex<HashMap<String, Known>>,
 ) {
     let (mut client, mut rng) = (Client::new(service), Pcg64Dxsm::seed_from_u64(seed));
-    let mut open: Vec<(u64, f64)> = Vec::new();
+    let mut open: Vec<(String, f64)> = Vec::new();
     while made.fetch_add(1, Ordering::Relaxed) < requests {
         // Late and shuffled: any of those that wait.
         if open.len() > 50 || (!open.is_empty() && coin(&mut rng, 2)) {
             let at = rng.next_u32() as usize % open.len();
-            let (id, reward) = open[at];
+            let (id, reward) = open[at].clone();
             if coin(&mut rng, 20) {
-                let bad = client.reward(id, 11.0);
+                let bad = client.reward(&id, 11.0);
                 assert!(bad.is_none_or(|s| s == 422), "out of range: {bad:?}");
                 continue;
             }
-            known.lock().unwrap().insert(id, Known::Unsure);
-            let Some(status) = client.reward(id, reward) else { return };
+            known.lock().unwrap().insert(id.clone(), Known::Unsure);
+            let Some(status) = client.reward(&id, reward) else { return };
             assert_eq!(status, 200);
-            known.lock().unwrap().insert(id, Known::Rewarded);
+            known.lock().unwrap().insert(id.clone(), Known::Rewarded);
             open.swap_remove(at);
             if coin(&mut rng, 10) {
                 made.fetch_add(1, Ordering::Relaxed);
-                let again = client.reward(id, reward);
+                let again = client.reward(&id, reward);
                 assert!(again.is_none_or(|s| s == 409), "twice: {again:?}");
             }
         } else {
@@ -139,8 +144,8 @@ fn play(
             assert!(propensity > 0.0 && propensity <= 1.0, "{answer}");
             let right = if a > b { 0.0 } else { 1.0 };
             let reward = if number(&answer, "\"action\":") == right { 9.0 } else { 2.0 };
-            let id = number(&answer, "\"id\":") as u64;
-            let before = known.lock().unwrap().insert(id, Known::Open { reward });
+            let id = text(&answer, "\"token\":\"");
+            let before = known.lock().unwrap().insert(id.clone(), Known::Open { reward });
             assert!(before.is_none(), "ticket {id} was given twice");
             open.push((id, reward));
         }
@@ -151,7 +156,7 @@ fn play(
 fn ten_thousand_requests_and_one_kill() {
     let folder = std::env::temp_dir().join(format!("corral-service-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let journal = folder.join("tickets.jsonl");
+    let (journal, log) = (folder.clone(), folder.join("log.jsonl"));
     let known = Arc::new(Mutex::new(HashMap::new()));
     let made = AtomicUsize::new(0);
 
@@ -177,9 +182,9 @@ fn ten_thousand_requests_and_one_kill() {
     // A line that was cut short.
     std::fs::OpenOptions::new()
         .append(true)
-        .open(&journal)
+        .open(&log)
         .unwrap()
-        .write_all(br#"{"stored":{"id":9"#)
+        .write_all(br#"{"kind":"decision","id":"0"#)
         .unwrap();
 
     let mut second = Running::start(&journal);
@@ -189,14 +194,14 @@ fn ten_thousand_requests_and_one_kill() {
     for (id, state) in &answered {
         match state {
             Known::Open { reward } => {
-                assert_eq!(client.reward(*id, *reward), Some(200), "ticket {id} was answered")
+                assert_eq!(client.reward(id, *reward), Some(200), "ticket {id} was answered")
             }
-            Known::Rewarded => assert_eq!(client.reward(*id, 5.0), Some(409), "ticket {id} was rewarded"),
-            Known::Unsure => assert!(matches!(client.reward(*id, 5.0), Some(200 | 409)), "ticket {id}"),
+            Known::Rewarded => assert_eq!(client.reward(id, 5.0), Some(409), "ticket {id} was rewarded"),
+            Known::Unsure => assert!(matches!(client.reward(id, 5.0), Some(200 | 409)), "ticket {id}"),
         }
         settled += 1;
     }
-    assert_eq!(client.reward(1_000_000, 5.0), Some(404));
+    assert_eq!(client.reward("c1.AAAA.AA", 5.0), Some(422));
     assert_eq!(client.ask("POST", "/choose", "[1]").unwrap().0, 422, "a context of another size");
     std::thread::scope(|scope| {
         (4..8).for_each(|seed| {
@@ -209,8 +214,8 @@ fn ten_thousand_requests_and_one_kill() {
     // Everything that was answered was learned once. At most four more were chosen and not answered before the kill.
     let before = client.metrics();
     let known = known.lock().unwrap();
-    let rewarded =
-        settled + known.iter().filter(|(id, k)| !answered.contains_key(id) && **k == Known::Rewarded).count();
+    let rewarded = settled
+        + known.iter().filter(|(id, k)| !answered.contains_key(*id) && **k == Known::Rewarded).count();
     assert_eq!(number(&before, "corral_learned_total{band=\"service\"}"), rewarded as f64, "{before}");
     let rounds = number(&before, "corral_rounds_total{band=\"service\"}") as usize;
     assert!((known.len()..=known.len() + 4).contains(&rounds), "{rounds} rounds, {} answered", known.len());
