@@ -85,13 +85,15 @@ fn a_learned_range_goes_on_from_a_snapshot() {
         (0..before).for_each(|_| wild(&mut one, &mut rng));
         let mut other = band(FeatureRange::Learned);
         other.load(&one.save()).unwrap();
+        // A loaded band is a copy of its own, unless it is told otherwise.
+        other.set_copy(one.next_id().copy);
         let mut again = rng.clone();
         for _ in 0..200 {
             wild(&mut one, &mut rng);
             wild(&mut other, &mut again);
         }
         assert!(one.metrics().clipped_features > 20);
-        assert_eq!(one.save(), other.save());
+        assert!(one.save() == other.save());
         let error = band(FeatureRange::Any).load(&one.save()).unwrap_err().to_string();
         assert!(error.contains("its features have other ranges"), "{error}");
     }
