@@ -61,6 +61,7 @@ mod guard;
 mod link;
 mod master;
 mod memo;
+mod observation;
 mod order;
 mod pending;
 mod quota;
@@ -91,8 +92,8 @@ pub use context::{Context, ContextSampler, ContextShape};
 pub use corral::{Corral, CorralParams, Horizon, Rate, Step, restart_factor};
 pub use decision::{Decision, Learner};
 pub use ensemble::{
-    BaseMetrics, Crediting, Ensemble, EnsembleError, EnsembleParams, Feed, Metrics, Observation, Outcome,
-    Propensities, Refused, Tally,
+    BaseMetrics, Crediting, Ensemble, EnsembleError, EnsembleParams, Feed, Metrics, Outcome, Propensities,
+    Refused, Tally,
 };
 pub use entropy::relative_entropy;
 pub use error::{BaseError, ParamError, require};
@@ -100,6 +101,7 @@ pub use feature_range::FeatureRange;
 pub use link::Link;
 pub use master::{Credit, Limits, Master, MasterError, MasterExtra, Telemetry, draw_base};
 pub use memo::Memo;
+pub use observation::Observation;
 pub use order::Order;
 pub use pending::{Expired, Expiry, NotStored, Pending, PendingCounts, PendingError};
 pub use policy::Policy;

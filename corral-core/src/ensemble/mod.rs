@@ -19,8 +19,8 @@ use crate::feature_range::Features;
 use crate::masters::{LARGEST_WEIGHT, MasterSetup, Practical, PracticalParams};
 use crate::ticket::Trace;
 use crate::{
-    Abilities, Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Order,
-    Proposal, Rng, Scale, Setup, Ticket, TicketId, require,
+    Abilities, Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Observation,
+    Order, Proposal, Rng, Scale, Setup, Ticket, TicketId, require,
 };
 
 pub use error::{EnsembleError, Refused};
@@ -28,11 +28,10 @@ pub use metrics::{BaseMetrics, Metrics};
 pub use rules::{Crediting, EnsembleParams, Feed, Propensities};
 use seat::Seat;
 pub use seat::Tally;
-pub use world::Observation;
 
 use guard::Guard;
 use state::Standing;
-use world::World;
+use world::BuiltFor;
 
 /// What became of a loss.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +97,7 @@ pub struct Ensemble<X: ?Sized, D, M> {
     master: M,
     seats: Vec<Seat<X, D>>,
     params: EnsembleParams,
-    world: Option<World<X, D>>,
+    world: Option<BuiltFor<X, D>>,
     now: Standing,
     /// Losses that were refused: no part of a snapshot, for what is refused changes nothing.
     refused: u64,
@@ -191,7 +190,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         X: Observation,
         D: Decision,
     {
-        let world = World::new(setup);
+        let world = BuiltFor::new(setup);
         // A range that cannot be used is refused with every context.
         self.now.features = Features::new(&setup.range, &setup.context).unwrap_or_default();
         let guarded = self.params.guard && self.params.credit == Crediting::Likelihood;
