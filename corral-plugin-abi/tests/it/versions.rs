@@ -126,7 +126,11 @@ fn a_newer_plugin_with_an_entry_more_loads() {
         "0.1.1",
         &[
             ("abi.rs", LAST, &more),
-            ("author/export.rs", "extension: Some(extension),", "extension: Some(extension), flavour: None,"),
+            (
+                "author/export.rs",
+                "extension: Some(extension::<B>),",
+                "extension: Some(extension::<B>), flavour: None,",
+            ),
         ],
     );
     let loaded = load_file(&newer, &in_this_process()).unwrap();
@@ -166,7 +170,7 @@ fn an_older_plugin_loads_and_what_it_lacks_has_defaults() {
                 "",
             ),
             ("author/export.rs", "heeds_passes: Some(heeds_passes::<B>),", ""),
-            ("author/export.rs", "extension: Some(extension),", ""),
+            ("author/export.rs", "extension: Some(extension::<B>),", ""),
         ],
     );
     let loaded = load_file(&older, &in_this_process()).unwrap();
