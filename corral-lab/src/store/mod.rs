@@ -5,7 +5,7 @@
 mod disk;
 mod done;
 #[cfg(test)]
-mod law;
+mod law_tests;
 mod merge;
 mod seal;
 
