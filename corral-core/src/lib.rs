@@ -37,7 +37,7 @@
 //! | write a learner | [`Base`], and the laws it owes: `contract` (feature `contract`) |
 //! | put learners under a master | [`Ensemble`]: credit rules, feeds, failing bases, nesting |
 //! | wait for losses | [`Ticket`], [`Pending`] |
-//! | run in a service | [`Shared`], [`Scale`], [`FeatureRange`], [`Quota`], [`Metrics`], [`Event`] |
+//! | run in a service | [`Shared`], [`Scale`], [`FeatureRange`], [`Quota`], [`Metrics`] |
 //! | stop and go on | [`snapshot`], [`Ensemble::save`] |
 //! | pick a master | [`Corral`] (Algorithm 1 and 2: [`omd`]), [`masters`] |
 //! | describe a world | [`Setup`], [`Space`], [`Context`], [`policy`], [`set`], [`prior`] |
