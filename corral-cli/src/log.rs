@@ -44,7 +44,7 @@ struct JoinArgs {
     /// How many decisions wait for outcomes at a time
     #[arg(long, default_value_t = 100_000)]
     window: usize,
-    /// Outcomes that come later than this after their decision do not count (field `at`) [milliseconds]
+    /// Outcomes that come later than this after their decision do not count, in milliseconds (field `at`)
     #[arg(long)]
     wait: Option<f64>,
     /// The outcome of a decision that has none [default: it stays a decision]
