@@ -203,6 +203,11 @@ impl Decision {
     where
         for<'a> Played: From<&'a D>,
     {
+        Self::made(ticket, Played::from(&ticket.decision), pbar, x)
+    }
+
+    /// The same, with the action as the log writes it.
+    pub(crate) fn made<D>(ticket: &Ticket<D>, action: Played, pbar: &[f64], x: &Context) -> Self {
         Self {
             propensity: ticket.propensity(),
             forced: ticket.is_forced(),
@@ -210,7 +215,7 @@ impl Decision {
             pbar: pbar.to_vec(),
             q: ticket.likelihoods().to_vec(),
             context: Some(x.clone()),
-            ..Self::new(ticket.id(), Played::from(&ticket.decision), x.actions() as u32)
+            ..Self::new(ticket.id(), action, x.actions() as u32)
         }
     }
 }

@@ -285,14 +285,6 @@ pub struct Chosen<D> {
 }
 
 fn written<D: Written>(ticket: &Ticket<D>, pbar: &[f64], x: &Context) -> Result<Decision, JournalError> {
-    Ok(Decision {
-        propensity: ticket.propensity(),
-        forced: ticket.is_forced(),
-        base: Some(ticket.base() as u32),
-        pbar: pbar.to_vec(),
-        q: ticket.likelihoods().to_vec(),
-        context: Some(x.clone()),
-        ticket: Some(ticket.token()?),
-        ..Decision::new(ticket.id(), ticket.decision.played(), x.actions() as u32)
-    })
+    let token = ticket.token()?;
+    Ok(Decision { ticket: Some(token), ..Decision::made(ticket, ticket.decision.played(), pbar, x) })
 }
