@@ -89,7 +89,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         Ok(Proposal::new(decision))
     }
 
-    fn count_in_guard(&mut self, decision: &D, propensity: f64) {
+    /// Counts a round for the guard, where there is one.
+    pub(super) fn count_in_guard(&mut self, decision: &D, propensity: f64) {
         if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
             && let Some(arm) = world.index(decision)
         {

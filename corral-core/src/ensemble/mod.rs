@@ -281,6 +281,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if copy == self.copy() {
             // Made after the snapshot that this ensemble continues from: its id is not given out again.
             self.now.round = self.now.round.max(round.saturating_add(1));
+        } else {
+            // Another copy played it: a guard that counts its own rounds alone would look at arms that were looked at.
+            let (made, trace) = ticket.parts();
+            self.count_in_guard(&made.decision, trace.played_with());
         }
         Ok(outcome)
     }
@@ -347,6 +351,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// another; with the number that a band had before it was saved, one goes on to the last bit of every id.
     pub fn set_copy(&mut self, copy: u64) {
         self.params.copy = Some(copy);
+    }
+
+    /// Goes on with this id: [`choose`](Ensemble::choose) makes it next. For a front end that loads what another process
+    /// learned and hands out ids of its own: none of them may be given out twice.
+    pub fn set_next(&mut self, copy: u64, round: u64) {
+        self.set_copy(copy);
+        self.now.round = round;
     }
 
     /// The id of the ticket that [`choose`](Ensemble::choose) makes next: a generator may be seeded by it.

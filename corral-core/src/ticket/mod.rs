@@ -275,6 +275,16 @@ impl Trace {
         Ok(())
     }
 
+    /// The probability with which the decision was made, or the nearest that is known of it: base i says pi_i(theta) as
+    /// 1 where it knows none, so that the weight pi_i/Q is 1/Q.
+    pub fn played_with(&self) -> f64 {
+        match self.propensity {
+            Propensity::Exact(probability) => probability,
+            _ if self.weight > 0.0 => (1.0 / self.weight).min(1.0),
+            _ => 1.0,
+        }
+    }
+
     /// Whether the loss will be told to `base`.
     pub fn takes_part(&self, base: usize) -> bool {
         (self.base as usize == base && !self.forced) || self.shares.iter().any(|s| s.base as usize == base)

@@ -1,0 +1,387 @@
+//! A front end: chooses on its own copy of the band, and takes rewards.
+//!
+//! `choose` waits for no file. A reward is written to a segment of this front end alone and synced, together with others that
+//! wait, before it is acknowledged.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+
+use corral_bases::band::Band;
+use corral_core::{Arm, Context, EnsembleError, Metrics, Ticket, TicketId};
+use corral_log::{Both, Change, Decision, Given, Member, Offered, Record, Start};
+use rand_pcg::Pcg64Dxsm;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::clock::Clock;
+use crate::error::ServeError;
+use crate::layout::Layout;
+use crate::learner::{Learner, Published, published};
+use crate::model::{Model, Served};
+use crate::outbox::{Done, Outbox, lock, next_segment};
+use crate::slip::{More, Sealer, Slip};
+use crate::state;
+use crate::store::Store;
+
+/// How a front end works.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrontOptions {
+    /// After how many milliseconds a reward is no longer taken.
+    pub patience: u64,
+    /// How many rewards may wait for a sync.
+    pub waiting: usize,
+    /// Whether the log has the probabilities of the bases, so that each can be evaluated from it.
+    pub log_bases: bool,
+}
+
+impl Default for FrontOptions {
+    fn default() -> Self {
+        Self { patience: 7 * 24 * 3_600_000, waiting: 65_536, log_bases: false }
+    }
+}
+
+/// A decision that was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen<D> {
+    /// What to play.
+    pub decision: D,
+    /// The probability with which it was made; `None` where a base cannot say its own.
+    pub propensity: Option<f64>,
+    /// What the reward is brought back with.
+    pub token: String,
+    /// Which decision it is.
+    pub id: TicketId,
+    /// After how many folds the band was that made it.
+    pub fold: u64,
+}
+
+/// What was asked and taken since the start.
+#[derive(Debug, Default)]
+struct Asked {
+    decisions: AtomicU64,
+    rewards: AtomicU64,
+    refused: AtomicU64,
+    groups: AtomicU64,
+    refreshes: AtomicU64,
+}
+
+/// What a front end has done since its start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FrontCounts {
+    /// Decisions that were made.
+    pub decisions: u64,
+    /// Rewards that were acknowledged.
+    pub rewards: u64,
+    /// Requests that were refused.
+    pub refused: u64,
+    /// Writes of rewards to the store: each has those of many requests.
+    pub groups: u64,
+    /// How often a newer state of the band was loaded.
+    pub refreshes: u64,
+    /// After how many folds the state is that is served.
+    pub fold: u64,
+    /// Rewards that wait to be written.
+    pub waiting: usize,
+}
+
+struct Desk<D> {
+    band: Band<D>,
+    fold: u64,
+}
+
+/// A band to load the next state into, with the members that it has.
+struct Spare<D> {
+    band: Band<D>,
+    members: String,
+}
+
+/// Chooses and takes rewards. See the [module](self).
+pub struct Front<D> {
+    model: Arc<dyn Model<D>>,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    layout: Layout,
+    options: FrontOptions,
+    sealer: Sealer,
+    copy: u64,
+    desk: Mutex<Desk<D>>,
+    spare: Mutex<Option<Spare<D>>>,
+    members: Mutex<String>,
+    outbox: Outbox,
+    asked: Asked,
+}
+
+impl<D: Served> Front<D> {
+    /// A front end beside a learner, or one that begins where a learner, opened for it, is: `learner` is looked at and may be
+    /// dropped.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn open(
+        band: &str,
+        model: Arc<dyn Model<D>>,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        options: FrontOptions,
+        learner: &Learner<D>,
+    ) -> Result<Self, ServeError> {
+        let layout = Layout::of(band);
+        let now = learner.state()?;
+        let known = now.learned.keys().next_back().copied().unwrap_or(0);
+        let rewarded = learner.rewarded()?;
+        let (copy, segment) = next_segment(&*store, &layout, known)?;
+        let mut copied = state::build(&*model, &now.members()?, &now.band)?;
+        copied.set_next(copy, 0);
+        let params = copied.params();
+        let secret = params.secret.ok_or(corral_core::TokenError::NoSecret)?.get();
+        let start = Start {
+            model: Some(model.describe()),
+            bases: (0..copied.len()).map(|base| copied.name(base)).collect(),
+            actions: model.actions(),
+            scale: params.scale,
+            ..Start::new(copied.id())
+        };
+        let outbox = Outbox::new(layout.clone(), start, rewarded, (copy, segment), options.waiting);
+        Ok(Self {
+            sealer: Sealer { secret, band: copied.id() },
+            desk: Mutex::new(Desk { band: copied, fold: now.fold }),
+            spare: Mutex::new(None),
+            members: Mutex::new(now.members),
+            asked: Asked::default(),
+            model,
+            store,
+            clock,
+            layout,
+            options,
+            copy,
+            outbox,
+        })
+    }
+
+    /// Chooses for `x`.
+    ///
+    /// # Errors
+    /// The band refuses the context, or no base is left.
+    pub fn choose(&self, x: &Context, unit: Option<String>) -> Result<Chosen<D>, ServeError> {
+        let at = self.clock.now();
+        let made = self.make(x);
+        self.asked.refused.fetch_add(u64::from(made.is_err()), Relaxed);
+        let (ticket, pbar, fold) = made?;
+        let token = self.sealer.made(&ticket, x, &More { at, unit, pbar })?;
+        self.asked.decisions.fetch_add(1, Relaxed);
+        Ok(Chosen {
+            propensity: ticket.propensity(),
+            id: ticket.id(),
+            decision: ticket.decision.clone(),
+            token,
+            fold,
+        })
+    }
+
+    fn make(&self, x: &Context) -> Result<(Ticket<D>, Vec<f64>, u64), ServeError> {
+        let mut desk = lock(&self.desk);
+        let pbar = if self.options.log_bases { desk.band.probabilities().to_vec() } else { Vec::new() };
+        // Its chance follows from its id, so that it can be made again.
+        let mut rng = Pcg64Dxsm::seed_from_u64(desk.band.next_id().seed(self.sealer.secret));
+        let ticket = desk.band.choose(x, &mut rng)?;
+        Ok((ticket, pbar, desk.fold))
+    }
+
+    /// Takes the reward of a decision, in the units of the band's scale. `done` is called once: when it is in the store, or
+    /// cannot be taken.
+    pub fn reward(&self, token: &str, value: f64, done: Done) {
+        match self.accept(token, value) {
+            Ok((record, id)) => self.outbox.put(record, Some(id), done),
+            Err(error) => {
+                self.asked.refused.fetch_add(1, Relaxed);
+                done(Err(error));
+            }
+        }
+    }
+
+    /// The line of a reward that can be taken.
+    fn accept(&self, token: &str, value: f64) -> Result<(Record, TicketId), ServeError> {
+        let slip: Slip<D> = self.sealer.open(token)?;
+        let id = slip.id();
+        self.outbox.check(id)?;
+        if self.clock.now().saturating_sub(slip.more().at) > self.options.patience {
+            return Err(ServeError::Late(id));
+        }
+        let desk = lock(&self.desk);
+        let scale = desk.band.params().scale;
+        let given =
+            if scale.is_some_and(|scale| scale.rewards) { Given::reward(value) } else { Given::loss(value) };
+        let decision = match slip {
+            Slip::Made { ticket, context, text, more } => {
+                match desk.band.check(&context, &ticket, value) {
+                    Err(EnsembleError::AlreadyLearned { .. }) => return Err(ServeError::AlreadyRewarded(id)),
+                    Err(EnsembleError::Changed { .. } | EnsembleError::Foreign { .. }) => {
+                        return Err(ServeError::Forged(id));
+                    }
+                    // Of a base that joined after the state that is served here: the learner knows it.
+                    Err(EnsembleError::Ticket { .. }) => {}
+                    checked => checked?,
+                }
+                drop(desk);
+                Decision {
+                    at: Some(more.at),
+                    unit: more.unit,
+                    ticket: Some(text),
+                    ..Decision {
+                        propensity: ticket.propensity(),
+                        forced: ticket.is_forced(),
+                        base: Some(ticket.base() as u32),
+                        pbar: more.pbar,
+                        q: ticket.likelihoods().to_vec(),
+                        context: Some(context.clone()),
+                        ..Decision::new(id, ticket.decision.played(), context.actions() as u32)
+                    }
+                }
+            }
+            Slip::Default { made, more, .. } => {
+                drop(desk);
+                scale.map(|scale| scale.loss(value).map_err(EnsembleError::from)).transpose()?;
+                Decision {
+                    at: Some(more.at),
+                    unit: more.unit,
+                    propensity: Some(1.0),
+                    forced: true,
+                    offered: Offered::First(made.offered),
+                    ..Decision::new(id, corral_log::Played::from(&Arm(made.action)), made.offered)
+                }
+            }
+        };
+        Ok((Record::Both(Both { decision, given }), id))
+    }
+
+    /// As [`reward`](Front::reward), and waits for the answer: some thread has to [`commit`](Front::commit) meanwhile.
+    ///
+    /// # Errors
+    /// It cannot be taken, or not written.
+    pub fn reward_now(&self, token: &str, value: f64) -> Result<(), ServeError> {
+        let (send, answer) = mpsc::channel();
+        self.reward(token, value, Box::new(move |result| drop(send.send(result))));
+        answer.recv().unwrap_or_else(|_| Err(ServeError::Store("the writer has stopped".into())))
+    }
+
+    /// Has a base join, leave or come back, by its name: checked against the state that is served here, and written. The
+    /// learner does it in its turn.
+    pub fn change(
+        &self,
+        change: Change,
+        name: &str,
+        share: Option<f64>,
+        params: Option<serde_json::Value>,
+        done: Done,
+    ) {
+        match self.checked(change, name, share, params) {
+            Ok(member) => self.outbox.put(Record::Member(member), None, done),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    fn checked(
+        &self,
+        change: Change,
+        name: &str,
+        share: Option<f64>,
+        params: Option<serde_json::Value>,
+    ) -> Result<Member, ServeError> {
+        let (bytes, members) = (lock(&self.desk).band.save(), lock(&self.members).clone());
+        let members: Vec<Member> =
+            serde_json::from_str(&members).map_err(|e| ServeError::Model(e.to_string()))?;
+        let mut scratch = state::build(&*self.model, &members, &bytes)?;
+        let known = (0..scratch.len()).find(|base| scratch.name(*base) == name);
+        let base = known.unwrap_or(scratch.len()) as u32;
+        let base = if change == Change::Add { scratch.len() as u32 } else { base };
+        let member = Member { change, base, name: name.to_owned(), share, params };
+        state::change(&mut scratch, &*self.model, &member)?;
+        Ok(member)
+    }
+
+    /// Writes and syncs what waits, in one piece; says how many lines. One thread calls it.
+    pub fn commit(&self) -> usize {
+        let written = self.outbox.commit(&*self.store, self.clock.now());
+        if written > 0 {
+            self.asked.groups.fetch_add(1, Relaxed);
+            self.asked.rewards.fetch_add(written as u64, Relaxed);
+        }
+        written
+    }
+
+    /// Serves a newer state from now on. The band is not locked while it is loaded.
+    ///
+    /// # Errors
+    /// It cannot be loaded: the one before is served.
+    pub fn refresh(&self, state: &Published) -> Result<(), ServeError> {
+        let mut spare = lock(&self.spare);
+        let mut next = match spare.take() {
+            Some(mut spare) if spare.members == state.members => {
+                spare.band.load(&state.band)?;
+                spare.band
+            }
+            _ => state::build(&*self.model, &state.members()?, &state.band)?,
+        };
+        let mut desk = lock(&self.desk);
+        if state.fold > desk.fold {
+            next.set_next(self.copy, desk.band.next_id().round);
+            std::mem::swap(&mut desk.band, &mut next);
+            desk.fold = state.fold;
+            drop(desk);
+            let members = std::mem::replace(&mut *lock(&self.members), state.members.clone());
+            *spare = Some(Spare { band: next, members });
+            self.outbox.learned(&state.learned);
+            self.asked.refreshes.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Looks in the store for a newer state, and serves it; says whether there was one.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the state cannot be loaded.
+    pub fn look(&self) -> Result<bool, ServeError> {
+        let fold = lock(&self.desk).fold;
+        let found = published(&*self.store, &self.layout, fold)?;
+        found.map_or(Ok(false), |state| self.refresh(&state).map(|()| true))
+    }
+
+    /// For how many milliseconds a reward has waited that was acknowledged here and is not part of the state that is served;
+    /// 0 where there is none.
+    pub fn staleness(&self) -> u64 {
+        self.outbox.oldest().map_or(0, |at| self.clock.now().saturating_sub(at))
+    }
+
+    /// What it has done since its start.
+    pub fn counts(&self) -> FrontCounts {
+        let count = |counter: &AtomicU64| counter.load(Relaxed);
+        FrontCounts {
+            decisions: count(&self.asked.decisions),
+            rewards: count(&self.asked.rewards),
+            refused: count(&self.asked.refused),
+            groups: count(&self.asked.groups),
+            refreshes: count(&self.asked.refreshes),
+            fold: lock(&self.desk).fold,
+            waiting: self.outbox.len(),
+        }
+    }
+
+    /// What the band has done, as far as it is known here.
+    pub fn metrics(&self) -> Metrics {
+        lock(&self.desk).band.metrics()
+    }
+
+    /// What the band is and has done, for people.
+    pub fn report(&self) -> String {
+        lock(&self.desk).band.report()
+    }
+
+    /// Which copy of the band this is: the number of its first segment.
+    pub fn copy(&self) -> u64 {
+        self.copy
+    }
+
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+}

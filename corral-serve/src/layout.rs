@@ -1,0 +1,58 @@
+//! The names of what a band has in the store.
+
+use sha2::{Digest, Sha256};
+
+/// The names of one band.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    band: String,
+}
+
+impl Layout {
+    pub fn of(band: &str) -> Self {
+        Self { band: format!("bands/{band}") }
+    }
+
+    /// What the band was built from, its id and its secret: written once.
+    pub fn origin(&self) -> String {
+        format!("{}/origin", self.band)
+    }
+
+    pub fn segments(&self) -> String {
+        format!("{}/segments", self.band)
+    }
+
+    pub fn segment(&self, number: u64) -> String {
+        format!("{}/segments/{number:08}.jsonl", self.band)
+    }
+
+    pub fn segment_number(name: &str) -> Option<u64> {
+        name.strip_suffix(".jsonl")?.parse().ok()
+    }
+
+    pub fn fold(&self, number: u64) -> String {
+        format!("{}/folds/{number:012}", self.band)
+    }
+
+    /// The folder of the states that the learner starts from.
+    pub fn snapshots(&self) -> String {
+        format!("{}/snapshots", self.band)
+    }
+
+    /// The folder of the states that front ends load.
+    pub fn states(&self) -> String {
+        format!("{}/states", self.band)
+    }
+}
+
+/// The name of a state after `fold` folds: it has the hash of its content, by which a damaged one is found.
+pub(crate) fn state_name(fold: u64, bytes: &[u8]) -> String {
+    let hash = Sha256::digest(bytes);
+    let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("{fold:012}-{digits}")
+}
+
+/// The number of folds in the name of a state.
+pub(crate) fn state_fold(name: &str) -> Option<u64> {
+    name.split_once('-')?.0.parse().ok()
+}

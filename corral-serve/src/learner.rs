@@ -1,0 +1,435 @@
+//! The learner: commits in which order rewards are learned, and learns them.
+//!
+//! State = f(snapshot, folds). Fold number n names ranges of segments; it is created once, whoever tries, and that is the
+//! order, the lease and the fence in one. A second learner that loses the create rereads and stands by.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use corral_core::snapshot;
+use corral_log::{Chain, Member};
+use serde::{Deserialize, Serialize};
+
+use crate::error::ServeError;
+use crate::event::{self, Event};
+use crate::layout::{Layout, state_fold, state_name};
+use crate::model::{Model, Served};
+use crate::rewarded::Rewarded;
+use crate::state::{Counts, State};
+use crate::store::Store;
+
+const SNAPSHOT: &str = "snapshot of a served band";
+const STATE: &str = "state for front ends";
+const ORIGIN: &str = "origin of a served band";
+const VERSION: u16 = 1;
+/// Snapshots that are kept: the last, and one before it.
+const KEPT: usize = 2;
+/// The copy that the learner's band is: it chooses nothing, and segments are counted from 1.
+const LEARNER: u64 = 0;
+
+/// How a band is learned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LearnerOptions {
+    /// How many blocks of 4,096 decisions are remembered, so that none is learned twice.
+    pub remembered: usize,
+    /// How many lines and bytes of one segment a fold takes at most.
+    pub lines: usize,
+    /// See `lines`.
+    pub bytes: usize,
+    /// A snapshot is saved after so many rewards.
+    pub snapshot: u64,
+    /// Whether a segment with a damaged line is cut there; else it is an error that names it, and nothing is learned until
+    /// it is mended.
+    pub cut: bool,
+}
+
+impl Default for LearnerOptions {
+    fn default() -> Self {
+        Self { remembered: 32_768, lines: 50_000, bytes: 16 << 20, snapshot: 100_000, cut: false }
+    }
+}
+
+/// How far a segment is learned.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+struct Place {
+    bytes: u64,
+    chain: u128,
+    /// A damaged line stands here: nothing behind it is learned.
+    cut: bool,
+}
+
+/// A range of a segment that a fold takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Part {
+    segment: u64,
+    from: u64,
+    to: u64,
+    /// The segment ends here for good.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Fold {
+    fold: u64,
+    parts: Vec<Part>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    fold: u64,
+    cursor: BTreeMap<u64, Place>,
+    state: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Origin {
+    model: String,
+    state: Vec<u8>,
+}
+
+/// What a front end needs of what was learned.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Published {
+    /// After how many folds.
+    pub fold: u64,
+    /// The bytes of each segment that are learned.
+    pub learned: BTreeMap<u64, u64>,
+    /// What the learner has counted.
+    pub counts: Counts,
+    pub(crate) members: String,
+    pub(crate) band: Vec<u8>,
+}
+
+impl Published {
+    pub(crate) fn members(&self) -> Result<Vec<Member>, ServeError> {
+        serde_json::from_str(&self.members).map_err(|e| ServeError::Model(e.to_string()))
+    }
+}
+
+/// What a step did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// There was nothing to learn.
+    Idle,
+    /// A fold was committed by this learner, with so many events.
+    Folded(usize),
+    /// A fold of another learner was learned, with so many events.
+    Followed(usize),
+}
+
+/// Learns a band. See the [module](self).
+pub struct Learner<D> {
+    model: Arc<dyn Model<D>>,
+    store: Arc<dyn Store>,
+    layout: Layout,
+    options: LearnerOptions,
+    state: State<D>,
+    /// The next fold.
+    fold: u64,
+    cursor: BTreeMap<u64, Place>,
+    /// The fold and the number of rewards of the last snapshot.
+    saved: (u64, u64),
+}
+
+impl<D: Served> Learner<D> {
+    /// Starts from what is in the store, or begins there: loads the last snapshot, and learns the folds after it.
+    ///
+    /// # Errors
+    /// The store cannot be read, holds a band that was built from something else, or is damaged.
+    pub fn open(
+        band: &str,
+        model: Arc<dyn Model<D>>,
+        store: Arc<dyn Store>,
+        options: LearnerOptions,
+    ) -> Result<Self, ServeError> {
+        let layout = Layout::of(band);
+        let state = Self::origin(&layout, &*model, &*store, &options)?;
+        let cursor = BTreeMap::new();
+        let mut learner = Self { model, store, layout, options, state, fold: 0, cursor, saved: (0, 0) };
+        learner.load()?;
+        while let Step::Followed(_) = learner.follow()? {}
+        Ok(learner)
+    }
+
+    /// The state before anything was learned, which the first process of all has written.
+    fn origin(
+        layout: &Layout,
+        model: &dyn Model<D>,
+        store: &dyn Store,
+        options: &LearnerOptions,
+    ) -> Result<State<D>, ServeError> {
+        let name = layout.origin();
+        if store.get(&name)?.is_none() {
+            let state = State::new(model.band()?, options.remembered).save()?;
+            let origin = Origin { model: model.describe(), state };
+            store.create(&name, &snapshot::seal(ORIGIN, VERSION, &origin))?;
+        }
+        // Another process may have been first.
+        let bytes = store.get(&name)?.ok_or_else(|| ServeError::Store(format!("{name} is not there")))?;
+        let origin: Origin = snapshot::open(ORIGIN, VERSION, &bytes).map_err(|e| ServeError::Damaged {
+            name,
+            at: 0,
+            why: e.to_string(),
+        })?;
+        if origin.model != model.describe() {
+            return Err(ServeError::Model(format!(
+                "the store holds a band that was built from another spec:\n  there: {}\n  here:  {}\nGive it another name or another \
+                 store; bases that come and go while it runs are added by POST /v1/bands/NAME/bases",
+                origin.model,
+                model.describe()
+            )));
+        }
+        let mut state = State::load(model, &origin.state)?;
+        state.band.set_copy(LEARNER);
+        Ok(state)
+    }
+
+    /// Loads the last snapshot that is whole, where it is ahead.
+    fn load(&mut self) -> Result<(), ServeError> {
+        let folder = self.layout.snapshots();
+        for name in self.store.list(&folder)?.iter().rev() {
+            let Some(fold) = state_fold(name) else { continue };
+            if fold <= self.fold {
+                break;
+            }
+            let Some(bytes) = self.store.get(&format!("{folder}/{name}"))? else { continue };
+            if state_name(fold, &bytes) != *name {
+                // Damaged: an older one and the folds after it say the same.
+                continue;
+            }
+            let saved: Saved =
+                snapshot::open(SNAPSHOT, VERSION, &bytes).map_err(corral_core::EnsembleError::from)?;
+            self.state = State::load(&*self.model, &saved.state)?;
+            self.state.band.set_copy(LEARNER);
+            (self.fold, self.cursor) = (saved.fold, saved.cursor);
+            self.saved = (self.fold, self.settled());
+            break;
+        }
+        Ok(())
+    }
+
+    fn settled(&self) -> u64 {
+        self.state.counts.band.count + self.state.counts.default.count
+    }
+
+    /// One step: learns the next fold of another learner; else commits what front ends have written as the next fold, and
+    /// learns it. A snapshot is saved when it is time.
+    ///
+    /// # Errors
+    /// The store cannot be read or written: nothing is lost, and the step may be tried again. A damaged segment is named.
+    pub fn step(&mut self) -> Result<Step, ServeError> {
+        let followed = self.follow()?;
+        if followed != Step::Idle {
+            return Ok(followed);
+        }
+        let (parts, events) = self.gather(self.options.lines, self.options.bytes)?;
+        if parts.is_empty() {
+            return Ok(Step::Idle);
+        }
+        let fold = Fold { fold: self.fold, parts: parts.iter().map(|(part, _)| part.clone()).collect() };
+        let bytes = serde_json::to_vec(&fold).map_err(|e| ServeError::Store(e.to_string()))?;
+        if !self.store.create(&self.layout.fold(self.fold), &bytes)? {
+            // Another learner was first.
+            return self.follow();
+        }
+        let count = events.len();
+        events.into_iter().for_each(|event| self.state.apply(event, &*self.model));
+        self.advance(parts);
+        if self.settled() - self.saved.1 >= self.options.snapshot {
+            self.save()?;
+        }
+        Ok(Step::Folded(count))
+    }
+
+    fn advance(&mut self, parts: Vec<(Part, u128)>) {
+        for (part, chain) in parts {
+            self.cursor.insert(part.segment, Place { bytes: part.to, chain, cut: part.cut });
+        }
+        self.fold += 1;
+    }
+
+    /// Learns the next fold, where it is there.
+    fn follow(&mut self) -> Result<Step, ServeError> {
+        let name = self.layout.fold(self.fold);
+        let Some(bytes) = self.store.get(&name)? else { return Ok(Step::Idle) };
+        let damaged = |why: String| ServeError::Damaged { name: name.clone(), at: 0, why };
+        let fold: Fold = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+        let (mut parts, mut events) = (Vec::new(), Vec::new());
+        for part in fold.parts {
+            let (found, chain) = self.part(&part)?;
+            events.extend(found);
+            parts.push((part, chain));
+        }
+        let count = events.len();
+        events.into_iter().for_each(|event| self.state.apply(event, &*self.model));
+        self.advance(parts);
+        Ok(Step::Followed(count))
+    }
+
+    /// The events of a range that was committed, and the chain after it.
+    fn part(&self, part: &Part) -> Result<(Vec<Event<D>>, u128), ServeError> {
+        let place = self.place(part.segment);
+        let name = self.layout.segment(part.segment);
+        let damaged = |at: u64, why: String| ServeError::Damaged { name: name.clone(), at, why };
+        if part.from != place.bytes || part.to < part.from {
+            let why = format!("fold {} takes bytes {} to {}", self.fold, part.from, part.to);
+            return Err(damaged(place.bytes, why));
+        }
+        let length = (part.to - part.from) as usize;
+        let mut bytes = if length > 0 { self.store.read(&name, part.from, length)? } else { Vec::new() };
+        bytes.truncate(length);
+        let mut chain = Chain::after(0, place.chain);
+        let (events, end, fault) = event::events(&bytes, &mut chain, usize::MAX);
+        if let Some(fault) = fault {
+            return Err(damaged(part.from + fault.at as u64, fault.why));
+        }
+        if end < length {
+            let why =
+                format!("the segment ends before byte {}, which fold {} has learned", part.to, self.fold);
+            return Err(damaged(part.from + end as u64, why));
+        }
+        Ok((events, chain.value()))
+    }
+
+    fn place(&self, segment: u64) -> Place {
+        self.cursor.get(&segment).copied().unwrap_or_default()
+    }
+
+    /// What front ends have written and no fold has taken, with the chain after each part.
+    #[allow(clippy::type_complexity)]
+    fn gather(&self, lines: usize, most: usize) -> Result<(Vec<(Part, u128)>, Vec<Event<D>>), ServeError> {
+        let (mut parts, mut all) = (Vec::new(), Vec::new());
+        for listed in self.store.list(&self.layout.segments())? {
+            let Some(segment) = Layout::segment_number(&listed) else { continue };
+            let Place { bytes: from, chain, cut } = self.place(segment);
+            if cut {
+                continue;
+            }
+            let name = self.layout.segment(segment);
+            let bytes = self.store.read(&name, from, most)?;
+            let mut chain = Chain::after(0, chain);
+            let (events, end, fault) = event::events(&bytes, &mut chain, lines);
+            let cut = match fault {
+                Some(fault) if !self.options.cut => {
+                    return Err(ServeError::Damaged { name, at: from + fault.at as u64, why: fault.why });
+                }
+                fault => fault.is_some(),
+            };
+            if end > 0 || cut {
+                parts.push((Part { segment, from, to: from + end as u64, cut }, chain.value()));
+                all.extend(events);
+            }
+        }
+        Ok((parts, all))
+    }
+
+    /// Saves a snapshot: the next start begins here. Older ones are removed.
+    ///
+    /// # Errors
+    /// It could not be written: the one before is still there.
+    pub fn save(&mut self) -> Result<(), ServeError> {
+        if self.saved.0 == self.fold {
+            return Ok(());
+        }
+        let saved = Saved { fold: self.fold, cursor: self.cursor.clone(), state: self.state.save()? };
+        self.put(&self.layout.snapshots(), &snapshot::seal(SNAPSHOT, VERSION, &saved))?;
+        self.saved = (self.fold, self.settled());
+        Ok(())
+    }
+
+    /// Writes the state for front ends in other processes.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn publish(&self, state: &Published) -> Result<(), ServeError> {
+        self.put(&self.layout.states(), &snapshot::seal(STATE, VERSION, state))
+    }
+
+    fn put(&self, folder: &str, bytes: &[u8]) -> Result<(), ServeError> {
+        let name = state_name(self.fold, bytes);
+        self.store.create(&format!("{folder}/{name}"), bytes)?;
+        let names = self.store.list(folder)?;
+        let old = names.iter().filter(|n| state_fold(n).is_some_and(|fold| fold < self.fold));
+        for name in old.rev().skip(KEPT - 1) {
+            self.store.delete(&format!("{folder}/{name}"))?;
+        }
+        Ok(())
+    }
+
+    /// What front ends need of what was learned so far.
+    ///
+    /// # Errors
+    /// Parameters of bases that cannot be written.
+    pub fn state(&self) -> Result<Published, ServeError> {
+        let members =
+            serde_json::to_string(&self.state.members).map_err(|e| ServeError::Store(e.to_string()))?;
+        Ok(Published {
+            fold: self.fold,
+            learned: self.cursor.iter().map(|(segment, place)| (*segment, place.bytes)).collect(),
+            counts: self.state.counts,
+            members,
+            band: self.state.band.save(),
+        })
+    }
+
+    /// Everything that was learned, as bytes: equal wherever the same folds were learned.
+    ///
+    /// # Errors
+    /// Parameters of bases that cannot be written.
+    pub fn digest(&self) -> Result<Vec<u8>, ServeError> {
+        self.state.save()
+    }
+
+    /// The number of folds that were learned.
+    pub fn folds(&self) -> u64 {
+        self.fold
+    }
+
+    /// What was counted.
+    pub fn counts(&self) -> Counts {
+        self.state.counts
+    }
+
+    /// The band.
+    pub fn band(&self) -> &corral_bases::band::Band<D> {
+        &self.state.band
+    }
+
+    /// Why the last change of bases was refused, where it was.
+    pub fn refusal(&self) -> Option<&str> {
+        self.state.refusal.as_deref()
+    }
+
+    /// The decisions that were rewarded: those that were learned, and those that are written and wait for a fold.
+    ///
+    /// # Errors
+    /// The store cannot be read, or a segment is damaged.
+    pub(crate) fn rewarded(&self) -> Result<Rewarded, ServeError> {
+        let mut rewarded = self.state.rewarded.clone();
+        for event in self.gather(usize::MAX, usize::MAX)?.1 {
+            event.id().map(|id| rewarded.add(id));
+        }
+        Ok(rewarded)
+    }
+}
+
+/// The last state that a learner has published after `fold` folds, where there is one.
+pub(crate) fn published(
+    store: &dyn Store,
+    layout: &Layout,
+    after: u64,
+) -> Result<Option<Published>, ServeError> {
+    let folder = layout.states();
+    for name in store.list(&folder)?.iter().rev() {
+        match state_fold(name) {
+            Some(fold) if fold > after => {}
+            _ => break,
+        }
+        let Some(bytes) = store.get(&format!("{folder}/{name}"))? else { continue };
+        if let Ok(state) = snapshot::open(STATE, VERSION, &bytes) {
+            return Ok(Some(state));
+        }
+    }
+    Ok(None)
+}

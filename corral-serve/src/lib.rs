@@ -1,0 +1,34 @@
+//! A band of bandit algorithms as a service.
+//!
+//! - A [`Front`] chooses on its own copy of the band, without waiting for anything, and takes rewards: each is in the store
+//!   before it is acknowledged. Many run side by side.
+//! - A [`Learner`] commits in which order rewards are learned, and learns them. One is enough; more stand by.
+//! - A [`Store`] lies between them: a [`Directory`], or a bucket.
+//!
+//! None of them has a thread of its own or reads a clock by itself: their steps are called, by threads or by a simulation.
+
+#![forbid(unsafe_code)]
+
+mod clock;
+mod error;
+mod event;
+mod front;
+mod layout;
+mod learner;
+mod model;
+mod outbox;
+mod rewarded;
+mod slip;
+pub mod spec;
+mod state;
+mod store;
+
+pub use clock::{Clock, SystemClock};
+pub use error::ServeError;
+pub use front::{Chosen, Front, FrontCounts, FrontOptions};
+pub use learner::{Learner, LearnerOptions, Published, Step};
+pub use model::{Model, Served};
+pub use outbox::Done;
+pub use spec::BandSpec;
+pub use state::{Counts, Sum};
+pub use store::{Directory, Segment, Store};

@@ -1,0 +1,48 @@
+//! What a band is built from.
+
+use corral_bases::band::Band;
+use corral_core::{Base, Context, Decision};
+use corral_log::Member;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::ServeError;
+
+/// A decision that can be served and logged.
+pub trait Served: Decision + Serialize + DeserializeOwned {
+    /// As the log writes it.
+    fn played(&self) -> corral_log::Played;
+}
+
+impl<D: Decision + Serialize + DeserializeOwned> Served for D
+where
+    for<'a> corral_log::Played: From<&'a D>,
+{
+    fn played(&self) -> corral_log::Played {
+        self.into()
+    }
+}
+
+/// What a band is built from, in every process alike.
+pub trait Model<D>: Send + Sync {
+    /// The band as it is before anything is learned. Its [id and secret](corral_core::EnsembleParams) may be drawn: those of
+    /// the first process to build it are kept in the store.
+    ///
+    /// # Errors
+    /// It cannot be built.
+    fn band(&self) -> Result<Band<D>, ServeError>;
+
+    /// The base of a line `add` or `replace`, from the name and the parameters that it was added with.
+    ///
+    /// # Errors
+    /// It cannot be built.
+    fn base(&self, member: &Member) -> Result<Box<dyn Base<Context, D>>, ServeError>;
+
+    /// A text that says what the band is built from. A store that holds another is refused.
+    fn describe(&self) -> String;
+
+    /// The names of the actions, for the log; empty where they have none.
+    fn actions(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

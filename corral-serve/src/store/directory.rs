@@ -1,0 +1,136 @@
+//! A store in a directory of this machine.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Segment, Store};
+
+/// A directory. What is written is synced, and so are the folders that name it.
+#[derive(Debug)]
+pub struct Directory {
+    root: PathBuf,
+}
+
+impl Directory {
+    /// Opens a directory; makes it where there is none.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
+        let root = root.into();
+        fs::create_dir_all(&root)?;
+        Ok(Self { root })
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// The folder of a name, made and synced with all folders above it.
+    fn folder(&self, place: &Path) -> io::Result<PathBuf> {
+        let folder = place.parent().unwrap_or(&self.root).to_owned();
+        if !folder.is_dir() {
+            fs::create_dir_all(&folder)?;
+            let inside = folder.ancestors().skip(1).take_while(|above| above.starts_with(&self.root));
+            inside.into_iter().try_for_each(sync_folder)?;
+        }
+        Ok(folder)
+    }
+}
+
+/// Makes the names in a folder outlast the machine.
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+}
+
+fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Store for Directory {
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        let place = self.place(name);
+        if place.exists() {
+            return Ok(false);
+        }
+        let folder = self.folder(&place)?;
+        let new = folder.join(format!(".new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
+        let written = File::create(&new).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
+        // A link is made once, and to a file that is whole.
+        let linked = written.and_then(|()| match fs::hard_link(&new, &place) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(error),
+        });
+        let _ = fs::remove_file(&new);
+        let created = linked?;
+        sync_folder(&folder)?;
+        Ok(created)
+    }
+
+    fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        absent(fs::read(self.place(name)))
+    }
+
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let Some(entries) = absent(fs::read_dir(self.place(folder)))? else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for entry in entries {
+            if let Ok(name) = entry?.file_name().into_string()
+                && !name.starts_with('.')
+            {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn delete(&self, name: &str) -> io::Result<()> {
+        absent(fs::remove_file(self.place(name))).map(drop)
+    }
+
+    fn segment(&self, name: &str) -> io::Result<Option<Box<dyn Segment>>> {
+        let place = self.place(name);
+        let folder = self.folder(&place)?;
+        match OpenOptions::new().append(true).create_new(true).open(&place) {
+            Ok(file) => {
+                sync_folder(&folder)?;
+                Ok(Some(Box::new(Appended(file))))
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&self, name: &str, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        let mut file = File::open(self.place(name))?;
+        let there = file.metadata()?.len();
+        if there <= from {
+            return Ok(Vec::new());
+        }
+        // Its writer may have written it a moment ago, and not synced it yet.
+        file.sync_data()?;
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        file.take((there - from).min(most as u64)).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+struct Appended(File);
+
+impl Segment for Appended {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)?;
+        self.0.sync_data()
+    }
+}

@@ -1,0 +1,158 @@
+//! What the tests share: a band, a clock that stands still, a store in memory that fails when it is told to.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use corral_core::{Arm, Context};
+use corral_serve::{
+    BandSpec, Chosen, Clock, Front, FrontOptions, Learner, LearnerOptions, Model, Segment, ServeError, Step,
+    Store,
+};
+
+pub const SPEC: &str = r#"
+name = "shop"
+actions = ["a", "b", "c"]
+bases = ["ucb1", "exp3", "thompson", "epsilon-greedy"]
+reward_range = [0, 10]
+"#;
+
+#[derive(Default)]
+pub struct Hands(pub AtomicU64);
+
+impl Clock for Hands {
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A store in memory.
+#[derive(Default, Clone)]
+pub struct Memory(pub Arc<Mutex<Content>>);
+
+#[derive(Default)]
+pub struct Content {
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// After how many writes the next ones fail; the first of them is done by half.
+    pub space: Option<usize>,
+}
+
+impl Content {
+    fn spend(&mut self) -> Result<bool, io::Error> {
+        match &mut self.space {
+            None => Ok(true),
+            Some(0) => Err(io::Error::new(io::ErrorKind::StorageFull, "no space left")),
+            Some(left) => {
+                *left -= 1;
+                Ok(*left > 0)
+            }
+        }
+    }
+}
+
+impl Store for Memory {
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        let mut content = self.0.lock().unwrap();
+        if content.files.contains_key(name) {
+            return Ok(false);
+        }
+        content.spend()?;
+        content.files.insert(name.into(), bytes.to_vec());
+        Ok(true)
+    }
+    fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.0.lock().unwrap().files.get(name).cloned())
+    }
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        let content = self.0.lock().unwrap();
+        let inside = content.files.keys().filter_map(|name| name.strip_prefix(folder)?.strip_prefix('/'));
+        Ok(inside.map(str::to_owned).collect())
+    }
+    fn delete(&self, name: &str) -> io::Result<()> {
+        self.0.lock().unwrap().files.remove(name);
+        Ok(())
+    }
+    fn segment(&self, name: &str) -> io::Result<Option<Box<dyn Segment>>> {
+        if !self.create(name, b"")? {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Appended(self.clone(), name.into()))))
+    }
+    fn read(&self, name: &str, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        let content = self.0.lock().unwrap();
+        let bytes = content.files.get(name).ok_or(io::ErrorKind::NotFound)?;
+        let from = (from as usize).min(bytes.len());
+        Ok(bytes[from..from.saturating_add(most).min(bytes.len())].to_vec())
+    }
+}
+
+struct Appended(Memory, String);
+
+impl Segment for Appended {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut content = self.0.0.lock().unwrap();
+        let whole = content.spend()?;
+        let bytes = if whole { bytes } else { &bytes[..bytes.len() / 2] };
+        content.files.get_mut(&self.1).unwrap().extend_from_slice(bytes);
+        if whole { Ok(()) } else { Err(io::Error::new(io::ErrorKind::StorageFull, "no space left")) }
+    }
+}
+
+/// A service that is driven by hand.
+pub struct Bench {
+    pub spec: Arc<BandSpec>,
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<Hands>,
+    pub learner: Learner<Arm>,
+    pub front: Front<Arm>,
+}
+
+impl Bench {
+    pub fn open(text: &str, store: Arc<dyn Store>) -> Result<Self, ServeError> {
+        Self::with(text, store, LearnerOptions::default(), FrontOptions::default())
+    }
+
+    pub fn with(
+        text: &str,
+        store: Arc<dyn Store>,
+        learner: LearnerOptions,
+        front: FrontOptions,
+    ) -> Result<Self, ServeError> {
+        let spec = Arc::new(corral_serve::spec::read(text)?.remove(0));
+        let clock = Arc::new(Hands::default());
+        let model: Arc<dyn Model<Arm>> = spec.clone();
+        let mut learner = Learner::open(&spec.name, model.clone(), store.clone(), learner)?;
+        while learner.step()? != Step::Idle {}
+        let front = Front::open(&spec.name, model, store.clone(), clock.clone(), front, &learner)?;
+        Ok(Self { spec, store, clock, learner, front })
+    }
+
+    pub fn choose(&self, features: &[f64]) -> Chosen<Arm> {
+        self.front.choose(&self.context(features), None).unwrap()
+    }
+
+    pub fn context(&self, features: &[f64]) -> Context {
+        Context::shared(features.to_vec(), self.spec.actions.len())
+    }
+
+    /// Gives a reward, and writes it.
+    pub fn reward(&self, token: &str, value: f64) -> Result<(), ServeError> {
+        reward(&self.front, token, value)
+    }
+
+    /// Learns all that is written, and serves it.
+    pub fn learn(&mut self) {
+        while self.learner.step().unwrap() != Step::Idle {}
+        self.front.refresh(&self.learner.state().unwrap()).unwrap();
+    }
+}
+
+pub fn reward(front: &Front<Arm>, token: &str, value: f64) -> Result<(), ServeError> {
+    let answer = Arc::new(Mutex::new(None));
+    let slot = answer.clone();
+    front.reward(token, value, Box::new(move |result| *slot.lock().unwrap() = Some(result)));
+    front.commit();
+    let result = answer.lock().unwrap().take();
+    result.expect("an answer after the commit")
+}

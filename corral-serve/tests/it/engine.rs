@@ -1,0 +1,302 @@
+//! Choose, reward, fold, refresh: step by step, without threads.
+
+use std::io::Cursor;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use corral_core::EnsembleError;
+use corral_log::{Change, Reader};
+use corral_serve::{FrontOptions, Learner, LearnerOptions, Model, ServeError, Step, Store};
+
+use crate::common::{Bench, Memory, SPEC, reward};
+
+fn bench(store: &Memory) -> Bench {
+    Bench::open(SPEC, Arc::new(store.clone())).unwrap()
+}
+
+fn segment(store: &Memory, number: u64) -> Vec<u8> {
+    store.get(&format!("bands/shop/segments/{number:08}.jsonl")).unwrap().unwrap()
+}
+
+#[test]
+fn a_reward_is_taken_once_and_told_apart_from_others() {
+    let store = Memory::default();
+    let mut bench = bench(&store);
+    let chosen = bench.choose(&[]);
+    assert!(chosen.propensity.is_some_and(|p| p > 0.0 && p <= 1.0));
+    let bad = bench.reward(&chosen.token, 11.0).unwrap_err();
+    assert!(matches!(bad, ServeError::Band(EnsembleError::Scale(_))), "{bad:?}");
+    assert_eq!(bench.reward(&chosen.token, 5.0), Ok(()));
+    assert_eq!(bench.reward(&chosen.token, 5.0), Err(ServeError::AlreadyRewarded(chosen.id)));
+    bench.learn();
+    assert_eq!(bench.reward(&chosen.token, 5.0), Err(ServeError::AlreadyRewarded(chosen.id)));
+    assert_eq!(bench.learner.counts().learned, 1);
+    assert_eq!(bench.front.metrics().learned, 1, "the front end serves what was learned");
+
+    // Changed on its way: the ticket, its context, and what the service added.
+    let other = bench.choose(&[]);
+    for at in [10, other.token.len() - 30, other.token.len() - 3] {
+        let mut token = other.token.clone().into_bytes();
+        token[at] = if token[at] == b'A' { b'B' } else { b'A' };
+        let token = String::from_utf8(token).unwrap();
+        let error = bench.reward(&token, 5.0).unwrap_err();
+        assert!(matches!(error, ServeError::Forged(_) | ServeError::Token(_)), "{at}: {error:?}");
+    }
+    assert!(matches!(bench.reward("nonsense", 5.0), Err(ServeError::Token(_))));
+    // Of another service that was built alike.
+    let elsewhere = Bench::open(SPEC, Arc::new(Memory::default())).unwrap();
+    let foreign = elsewhere.choose(&[]);
+    assert!(matches!(bench.reward(&foreign.token, 5.0), Err(ServeError::Forged(_))));
+    // Too late.
+    bench.clock.0.store(8 * 24 * 3_600_000, Ordering::Relaxed);
+    assert_eq!(bench.reward(&other.token, 5.0), Err(ServeError::Late(other.id)));
+    assert_eq!(bench.learner.counts().learned, 1);
+}
+
+#[test]
+fn a_reward_that_comes_twice_at_once_is_not_answered_before_it_is_written() {
+    use std::sync::Mutex;
+    let store = Memory::default();
+    let bench = bench(&store);
+    let chosen = bench.choose(&[]);
+    let answers = Arc::new(Mutex::new(Vec::new()));
+    for _ in 0..3 {
+        let answers = answers.clone();
+        bench.front.reward(&chosen.token, 5.0, Box::new(move |result| answers.lock().unwrap().push(result)));
+    }
+    assert!(answers.lock().unwrap().is_empty());
+    assert_eq!(bench.front.commit(), 1);
+    let again = Err(ServeError::AlreadyRewarded(chosen.id));
+    assert_eq!(*answers.lock().unwrap(), [Ok(()), again.clone(), again]);
+
+    // The disk is full: none of them was rewarded, and it may be brought again.
+    let second = bench.choose(&[]);
+    store.0.lock().unwrap().space = Some(1);
+    answers.lock().unwrap().clear();
+    for _ in 0..2 {
+        let answers = answers.clone();
+        bench.front.reward(&second.token, 5.0, Box::new(move |result| answers.lock().unwrap().push(result)));
+    }
+    bench.front.commit();
+    assert!(answers.lock().unwrap().iter().all(|a| matches!(a, Err(ServeError::Store(_)))));
+    assert!(matches!(bench.reward(&second.token, 5.0), Err(ServeError::Store(_))), "still full");
+    store.0.lock().unwrap().space = None;
+    assert_eq!(bench.reward(&second.token, 5.0), Ok(()));
+}
+
+#[test]
+fn segments_are_logs_that_can_be_verified() {
+    let store = Memory::default();
+    let mut bench = bench(&store);
+    for _ in 0..20 {
+        let chosen = bench.choose(&[]);
+        bench.reward(&chosen.token, 4.0).unwrap();
+    }
+    bench.learn();
+    let log = segment(&store, bench.front.copy());
+    let mut reader = Reader::new(Cursor::new(log)).checked(0).strict(true);
+    let mut kinds = Vec::new();
+    while let Some(record) = reader.read().unwrap() {
+        kinds.push(record.kind());
+    }
+    assert_eq!((kinds[0], kinds.len()), ("start", 21));
+    assert!(kinds[1..].iter().all(|kind| *kind == "both"));
+}
+
+#[test]
+fn what_was_learned_is_there_after_a_restart_and_nothing_is_taken_twice() {
+    let store = Memory::default();
+    let mut first = bench(&store);
+    let (mut rewarded, mut open) = (Vec::new(), Vec::new());
+    for i in 0..50 {
+        let chosen = first.choose(&[]);
+        if i % 3 == 0 {
+            open.push(chosen.token);
+        } else {
+            first.reward(&chosen.token, f64::from(i % 10)).unwrap();
+            rewarded.push(chosen.token);
+        }
+        if i % 20 == 0 {
+            first.learn();
+        }
+        if i == 25 {
+            first.learner.save().unwrap();
+        }
+    }
+    drop(first);
+
+    // Without a clean end: a snapshot, folds after it, and lines that no fold has taken.
+    let mut second = bench(&store);
+    assert_eq!(second.front.copy(), 2);
+    for token in &rewarded {
+        assert!(matches!(second.reward(token, 1.0), Err(ServeError::AlreadyRewarded(_))));
+    }
+    for token in &open {
+        assert_eq!(second.reward(token, 1.0), Ok(()));
+    }
+    second.learn();
+    assert_eq!(second.learner.counts().learned, 50);
+
+    // Learned again from the beginning, it is the same to the last bit.
+    let whole = second.learner.digest().unwrap();
+    store.0.lock().unwrap().files.retain(|name, _| !name.contains("/snapshots/"));
+    assert_eq!(bench(&store).learner.digest().unwrap(), whole);
+}
+
+#[test]
+fn a_damaged_snapshot_is_passed_over() {
+    let store = Memory::default();
+    let mut first = bench(&store);
+    for _ in 0..2 {
+        let chosen = first.choose(&[]);
+        first.reward(&chosen.token, 5.0).unwrap();
+        first.learn();
+        first.learner.save().unwrap();
+    }
+    let whole = first.learner.digest().unwrap();
+    let newest = store.list("bands/shop/snapshots").unwrap().pop().unwrap();
+    store.0.lock().unwrap().files.get_mut(&format!("bands/shop/snapshots/{newest}")).unwrap()[30] ^= 1;
+    assert_eq!(bench(&store).learner.digest().unwrap(), whole);
+}
+
+#[test]
+fn any_front_end_takes_any_reward_and_it_is_learned_once() {
+    let store = Memory::default();
+    let mut one = bench(&store);
+    let two = bench(&store);
+    let chosen = one.choose(&[]);
+    // The second does not know yet that the first has it: both answer, and it is learned once.
+    assert_eq!(reward(&two.front, &chosen.token, 5.0), Ok(()));
+    assert_eq!(one.reward(&chosen.token, 5.0), Ok(()));
+    one.learn();
+    assert_eq!((one.learner.counts().learned, one.learner.counts().repeated), (1, 1));
+    one.learner.publish(&one.learner.state().unwrap()).unwrap();
+    assert!(two.front.look().unwrap());
+    assert!(!two.front.look().unwrap(), "nothing newer is there");
+    let third = one.choose(&[]);
+    one.reward(&third.token, 5.0).unwrap();
+    one.learn();
+    one.learner.publish(&one.learner.state().unwrap()).unwrap();
+    two.front.look().unwrap();
+    assert_eq!(reward(&two.front, &third.token, 5.0), Err(ServeError::AlreadyRewarded(third.id)));
+}
+
+#[test]
+fn two_learners_end_in_the_same_state() {
+    let store = Memory::default();
+    let mut bench = bench(&store);
+    let model: Arc<dyn Model<_>> = bench.spec.clone();
+    let mut other = Learner::open("shop", model, bench.store.clone(), LearnerOptions::default()).unwrap();
+    for i in 0..40 {
+        let chosen = bench.choose(&[]);
+        bench.reward(&chosen.token, f64::from(i % 7)).unwrap();
+        if i % 3 == 0 {
+            other.step().unwrap();
+        } else {
+            bench.learner.step().unwrap();
+        }
+    }
+    bench.learn();
+    while other.step().unwrap() != Step::Idle {}
+    assert_eq!(other.digest().unwrap(), bench.learner.digest().unwrap());
+    assert_eq!(other.folds(), bench.learner.folds());
+}
+
+#[test]
+fn a_damaged_segment_is_named_or_cut_as_configured() {
+    let store = Memory::default();
+    let first = bench(&store);
+    for _ in 0..10 {
+        let chosen = first.choose(&[]);
+        first.reward(&chosen.token, 4.0).unwrap();
+    }
+    let name = "bands/shop/segments/00000001.jsonl";
+    let lines: Vec<usize> =
+        segment(&store, 1).iter().enumerate().filter(|(_, b)| **b == b'\n').map(|(i, _)| i + 1).collect();
+    // The sixth line, a digit of its propensity or its reward.
+    store.0.lock().unwrap().files.get_mut(name).unwrap()[lines[4] + 60] ^= 1;
+    let error = Bench::open(SPEC, Arc::new(store.clone())).err().expect("it is damaged");
+    let ServeError::Damaged { name: found, at, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((&**found, *at), (name, lines[4] as u64), "{error}");
+
+    let cutting = LearnerOptions { cut: true, ..LearnerOptions::default() };
+    let cut = Bench::with(SPEC, Arc::new(store.clone()), cutting, FrontOptions::default()).unwrap();
+    assert_eq!(cut.learner.counts().learned, 4, "the start and four rewards stand before it");
+    // It is cut for everyone from then on.
+    assert_eq!(Bench::open(SPEC, Arc::new(store)).unwrap().learner.counts().learned, 4);
+}
+
+#[test]
+fn a_torn_last_line_is_left_alone() {
+    let store = Memory::default();
+    let first = bench(&store);
+    let chosen = first.choose(&[]);
+    first.reward(&chosen.token, 4.0).unwrap();
+    let torn = b"{\"kind\":\"both\",\"id\":\"0";
+    store
+        .0
+        .lock()
+        .unwrap()
+        .files
+        .get_mut("bands/shop/segments/00000001.jsonl")
+        .unwrap()
+        .extend_from_slice(torn);
+    assert_eq!(bench(&store).learner.counts().learned, 1);
+}
+
+#[test]
+fn a_store_of_another_spec_is_refused() {
+    let store = Memory::default();
+    drop(bench(&store));
+    let other = SPEC.replace("\"exp3\", ", "");
+    let error = Bench::open(&other, Arc::new(store)).err().expect("other bases").to_string();
+    assert!(error.contains("another spec") && error.contains("exp3"), "{error}");
+}
+
+#[test]
+fn bases_come_and_go_and_open_tickets_stay_good() {
+    let store = Memory::default();
+    let mut bench = bench(&store);
+    let stale = Bench::open(SPEC, Arc::new(store.clone())).unwrap();
+    let before: Vec<_> = (0..20).map(|_| bench.choose(&[]).token).collect();
+    let ask = |bench: &Bench, change, name: &str, share| {
+        let slot = Arc::new(std::sync::Mutex::new(None));
+        let answer = slot.clone();
+        bench.front.change(change, name, share, None, Box::new(move |r| *answer.lock().unwrap() = Some(r)));
+        bench.front.commit();
+        slot.lock().unwrap().take().unwrap()
+    };
+    assert_eq!(ask(&bench, Change::Add, "moss", Some(0.4)), Ok(()));
+    assert!(ask(&bench, Change::Add, "no-such-base", Some(0.4)).is_err());
+    assert!(ask(&bench, Change::Add, "exp3", Some(0.4)).is_err(), "it is there");
+    assert!(ask(&bench, Change::Retire, "nobody", None).is_err());
+    bench.learn();
+    assert_eq!(bench.front.metrics().bases.len(), 5);
+    assert_eq!(ask(&bench, Change::Retire, "exp3", None), Ok(()));
+    bench.learn();
+    // A front end that has not heard of the new base takes the reward of its decisions.
+    for token in before.iter().chain(&(0..30).map(|_| bench.choose(&[]).token).collect::<Vec<_>>()) {
+        assert_eq!(reward(&stale.front, token, 5.0), Ok(()));
+    }
+    assert_eq!(ask(&bench, Change::Reinstate, "exp3", Some(0.2)), Ok(()));
+    assert_eq!(ask(&bench, Change::Replace, "ucb1", None), Ok(()));
+    bench.learn();
+    let counts = bench.learner.counts();
+    assert_eq!((counts.learned, counts.refused, counts.changes), (50, 0, 4), "{counts:?}");
+    let again = Bench::open(SPEC, Arc::new(store)).unwrap();
+    assert_eq!(again.learner.digest().unwrap(), bench.learner.digest().unwrap());
+}
+
+#[test]
+fn staleness_is_the_age_of_what_is_acknowledged_and_not_served() {
+    let store = Memory::default();
+    let mut bench = bench(&store);
+    bench.clock.0.store(1_000, Ordering::Relaxed);
+    assert_eq!(bench.front.staleness(), 0);
+    let chosen = bench.choose(&[]);
+    bench.reward(&chosen.token, 5.0).unwrap();
+    bench.clock.0.store(1_250, Ordering::Relaxed);
+    assert_eq!(bench.front.staleness(), 250);
+    bench.learn();
+    assert_eq!(bench.front.staleness(), 0);
+}

@@ -1,0 +1,7 @@
+//! The engine and the service.
+
+mod common;
+mod directory;
+mod engine;
+mod laws;
+mod spec;
