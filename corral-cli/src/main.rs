@@ -17,6 +17,8 @@ mod reference;
 mod report;
 mod run;
 mod schema;
+#[cfg(feature = "serve")]
+mod serve;
 mod signals;
 mod stability;
 mod table;
@@ -64,6 +66,7 @@ const EXAMPLES: &str = "Examples:
   corral export DIR --what curves             results as tables
   corral plot DIR --kind regret --out f.svg   a figure for a paper
   corral log evaluate LOG --policy uniform    what another policy would have earned
+  corral serve band.toml --store data         decisions over HTTP
 
 `corral COMMAND --help` has more of each. docs/spec.md says what a spec may say.";
 
@@ -146,6 +149,16 @@ enum Command {
         "corral log join decisions.jsonl outcomes.jsonl --default-reward 0 --out joined.jsonl"
         "corral log verify decisions.jsonl                is any line missing, changed or moved"))]
     Log(log::LogArgs),
+    /// Serve decisions over HTTP, and learn from rewards
+    ///
+    /// A reward is on the disk before it is acknowledged. Results of every decision are a log that `corral log` reads.
+    #[cfg(feature = "serve")]
+    #[command(after_help = examples!(
+        "corral serve band.toml --store data             on this machine, port 8080"
+        "corral serve band.toml --store data --listen 0.0.0.0:8080 --clients clients.toml"
+        "curl -X POST localhost:8080/v1/bands/NAME/choose -d '{\"features\": [0.5, 1]}'"
+        "curl -X POST localhost:8080/v1/bands/NAME/reward -d '{\"token\": \"...\", \"reward\": 1}'"))]
+    Serve(serve::ServeArgs),
     /// Write, check and inspect plugins
     #[command(after_help = examples!(
         "corral plugin new my-base                        a crate with a complete base"
@@ -241,6 +254,8 @@ impl Cli {
             Some(Command::Stability(args)) => stability::stability(args),
             Some(Command::Merge(args)) => run::merge(args),
             Some(Command::Log(args)) => log::log(args),
+            #[cfg(feature = "serve")]
+            Some(Command::Serve(args)) => serve::serve(&args),
             Some(Command::Plugin(args)) => plugin::plugin(args),
             Some(Command::Completions { shell }) => generated(|mut command, text| {
                 clap_complete::generate(shell, &mut command, "corral", text);

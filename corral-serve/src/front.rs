@@ -3,6 +3,7 @@
 //! `choose` waits for no file. A reward is written to a segment of this front end alone and synced, together with others that
 //! wait, before it is acknowledged.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -19,9 +20,10 @@ use crate::layout::Layout;
 use crate::learner::{Learner, Published, published};
 use crate::model::{Model, Served};
 use crate::outbox::{Done, Outbox, lock, next_segment};
-use crate::slip::{More, Sealer, Slip};
-use crate::state;
+use crate::slip::{DefaultMade, More, Sealer, Slip};
+use crate::state::{self, Counts};
 use crate::store::Store;
+use crate::tickets::Tickets;
 
 /// How a front end works.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,13 +32,15 @@ pub struct FrontOptions {
     pub patience: u64,
     /// How many rewards may wait for a sync.
     pub waiting: usize,
+    /// How many tickets may be kept for clients that keep an id alone.
+    pub tickets: usize,
     /// Whether the log has the probabilities of the bases, so that each can be evaluated from it.
     pub log_bases: bool,
 }
 
 impl Default for FrontOptions {
     fn default() -> Self {
-        Self { patience: 7 * 24 * 3_600_000, waiting: 65_536, log_bases: false }
+        Self { patience: 7 * 24 * 3_600_000, waiting: 65_536, tickets: 100_000, log_bases: false }
     }
 }
 
@@ -87,6 +91,8 @@ pub struct FrontCounts {
 struct Desk<D> {
     band: Band<D>,
     fold: u64,
+    /// What the learner had counted then.
+    counts: Counts,
 }
 
 /// A band to load the next state into, with the members that it has.
@@ -107,7 +113,9 @@ pub struct Front<D> {
     desk: Mutex<Desk<D>>,
     spare: Mutex<Option<Spare<D>>>,
     members: Mutex<String>,
+    learned_to: Mutex<BTreeMap<u64, u64>>,
     outbox: Outbox,
+    tickets: Tickets,
     asked: Asked,
 }
 
@@ -144,10 +152,12 @@ impl<D: Served> Front<D> {
         let outbox = Outbox::new(layout.clone(), start, rewarded, (copy, segment), options.waiting);
         Ok(Self {
             sealer: Sealer { secret, band: copied.id() },
-            desk: Mutex::new(Desk { band: copied, fold: now.fold }),
+            desk: Mutex::new(Desk { band: copied, fold: now.fold, counts: now.counts }),
             spare: Mutex::new(None),
             members: Mutex::new(now.members),
+            learned_to: Mutex::new(now.learned),
             asked: Asked::default(),
+            tickets: Tickets::new(layout.clone(), options.tickets, options.patience),
             model,
             store,
             clock,
@@ -185,6 +195,50 @@ impl<D: Served> Front<D> {
         let mut rng = Pcg64Dxsm::seed_from_u64(desk.band.next_id().seed(self.sealer.secret));
         let ticket = desk.band.choose(x, &mut rng)?;
         Ok((ticket, pbar, desk.fold))
+    }
+
+    /// Gives the default action, one of `offered`: a decision that the band did not make, to which it is compared.
+    ///
+    /// # Errors
+    /// The token cannot be written.
+    pub fn choose_default(
+        &self,
+        action: u32,
+        offered: u32,
+        unit: Option<String>,
+    ) -> Result<Chosen<Arm>, ServeError> {
+        let at = self.clock.now();
+        let mut desk = lock(&self.desk);
+        let id = desk.band.next_id();
+        desk.band.set_next(id.copy, id.round + 1);
+        let fold = desk.fold;
+        drop(desk);
+        let made = DefaultMade { copy: id.copy, round: id.round, action, offered };
+        let token = self.sealer.default(&made, &More { at, unit, pbar: Vec::new() })?;
+        self.asked.decisions.fetch_add(1, Relaxed);
+        Ok(Chosen { decision: Arm(action), propensity: Some(1.0), token, id, fold })
+    }
+
+    /// Keeps the ticket of a decision, so that its reward can be brought by its id; `done` is called when it lasts.
+    pub fn keep(&self, id: TicketId, token: String, done: Done) {
+        self.tickets.put(id, token, self.clock.now(), done);
+        self.outbox.nudge();
+    }
+
+    /// As [`reward`](Front::reward), of a ticket that is kept.
+    pub fn reward_kept(&self, id: &str, value: f64, done: Done) {
+        let unknown = || ServeError::UnknownId(id.to_owned());
+        let found = corral_log::parse_id(id).ok_or_else(unknown).and_then(|ticket| {
+            self.outbox.check(ticket)?;
+            self.tickets.find(&*self.store, ticket, self.clock.now())?.ok_or_else(unknown)
+        });
+        match found {
+            Ok(token) => self.reward(&token, value, done),
+            Err(error) => {
+                self.asked.refused.fetch_add(1, Relaxed);
+                done(Err(error));
+            }
+        }
     }
 
     /// Takes the reward of a decision, in the units of the band's scale. `done` is called once: when it is in the store, or
@@ -301,7 +355,8 @@ impl<D: Served> Front<D> {
 
     /// Writes and syncs what waits, in one piece; says how many lines. One thread calls it.
     pub fn commit(&self) -> usize {
-        let written = self.outbox.commit(&*self.store, self.clock.now());
+        self.tickets.commit(&*self.store);
+        let written = self.outbox.commit(&*self.store, self.clock.now(), |id| self.tickets.forget(id));
         if written > 0 {
             self.asked.groups.fetch_add(1, Relaxed);
             self.asked.rewards.fetch_add(written as u64, Relaxed);
@@ -326,11 +381,12 @@ impl<D: Served> Front<D> {
         if state.fold > desk.fold {
             next.set_next(self.copy, desk.band.next_id().round);
             std::mem::swap(&mut desk.band, &mut next);
-            desk.fold = state.fold;
+            (desk.fold, desk.counts) = (state.fold, state.counts);
             drop(desk);
             let members = std::mem::replace(&mut *lock(&self.members), state.members.clone());
             *spare = Some(Spare { band: next, members });
             self.outbox.learned(&state.learned);
+            lock(&self.learned_to).clone_from(&state.learned);
             self.asked.refreshes.fetch_add(1, Relaxed);
         }
         Ok(())
@@ -366,6 +422,31 @@ impl<D: Served> Front<D> {
         }
     }
 
+    /// What the learner had counted, as far as it is known here.
+    pub fn learned(&self) -> Counts {
+        lock(&self.desk).counts
+    }
+
+    /// Waits for something to write, at most so long; says whether more may come.
+    pub fn wait(&self, most: std::time::Duration) -> bool {
+        self.outbox.wait(most)
+    }
+
+    /// Takes no more rewards: those that wait can be written.
+    pub fn close(&self) {
+        self.outbox.close();
+    }
+
+    /// The segment that is written to, and up to which byte.
+    pub fn place(&self) -> (u64, u64) {
+        self.outbox.place()
+    }
+
+    /// How many tickets are kept for clients.
+    pub fn kept(&self) -> usize {
+        self.tickets.len()
+    }
+
     /// What the band has done, as far as it is known here.
     pub fn metrics(&self) -> Metrics {
         lock(&self.desk).band.metrics()
@@ -381,7 +462,25 @@ impl<D: Served> Front<D> {
         self.copy
     }
 
-    pub(crate) fn outbox(&self) -> &Outbox {
-        &self.outbox
+    /// Whether the gate lets the band decide.
+    pub(crate) fn allows(&self, budget: f64) -> bool {
+        crate::gate::allows(&lock(&self.desk).counts, budget)
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    pub(crate) fn next_id(&self) -> TicketId {
+        lock(&self.desk).band.next_id()
+    }
+
+    pub(crate) fn secret(&self) -> u64 {
+        self.sealer.secret
+    }
+
+    /// Whether the learner has learned a segment up to this byte, as far as it is known here.
+    pub(crate) fn has_learned(&self, segment: u64, bytes: u64) -> bool {
+        lock(&self.learned_to).get(&segment).is_some_and(|learned| *learned >= bytes)
     }
 }

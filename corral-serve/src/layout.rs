@@ -26,8 +26,17 @@ impl Layout {
         format!("{}/segments/{number:08}.jsonl", self.band)
     }
 
+    /// The folder of the tickets that are kept for clients.
+    pub fn tickets(&self) -> String {
+        format!("{}/tickets", self.band)
+    }
+
+    pub fn ticket_segment(&self, number: u64) -> String {
+        format!("{}/tickets/{number:08}.txt", self.band)
+    }
+
     pub fn segment_number(name: &str) -> Option<u64> {
-        name.strip_suffix(".jsonl")?.parse().ok()
+        name.split_once('.')?.0.parse().ok()
     }
 
     pub fn fold(&self, number: u64) -> String {

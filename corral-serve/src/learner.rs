@@ -433,3 +433,19 @@ pub(crate) fn published(
     }
     Ok(None)
 }
+
+/// The ranges of segments that a fold takes, where it is there: segment, first byte, and the byte behind the last.
+pub(crate) fn fold_parts(
+    store: &dyn Store,
+    layout: &Layout,
+    fold: u64,
+) -> Result<Option<Vec<(u64, u64, u64)>>, ServeError> {
+    let name = layout.fold(fold);
+    let Some(bytes) = store.get(&name)? else { return Ok(None) };
+    let fold: Fold = serde_json::from_slice(&bytes).map_err(|e| ServeError::Damaged {
+        name,
+        at: 0,
+        why: e.to_string(),
+    })?;
+    Ok(Some(fold.parts.into_iter().map(|part| (part.segment, part.from, part.to)).collect()))
+}

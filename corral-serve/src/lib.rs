@@ -12,23 +12,32 @@
 mod clock;
 mod error;
 mod event;
+mod export;
 mod front;
+mod gate;
+#[cfg(feature = "http")]
+pub mod http;
 mod layout;
 mod learner;
 mod model;
 mod outbox;
+mod recent;
 mod rewarded;
+mod serving;
 mod slip;
 pub mod spec;
 mod state;
 mod store;
+mod tickets;
 
 pub use clock::{Clock, SystemClock};
 pub use error::ServeError;
+pub use export::Export;
 pub use front::{Chosen, Front, FrontCounts, FrontOptions};
 pub use learner::{Learner, LearnerOptions, Published, Step};
 pub use model::{Model, Served};
 pub use outbox::Done;
+pub use serving::{Answer, Question, Role, Serving, ServingOptions};
 pub use spec::BandSpec;
 pub use state::{Counts, Sum};
 pub use store::{Directory, Segment, Store};

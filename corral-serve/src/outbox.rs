@@ -27,6 +27,8 @@ struct Queue {
     waiting: Vec<Waiting>,
     /// Decisions whose reward is being written, and who brought it once more meanwhile.
     underway: HashMap<TicketId, Vec<Done>>,
+    /// The writer is wanted for something else.
+    nudged: bool,
     closed: bool,
 }
 
@@ -62,11 +64,21 @@ pub(crate) fn next_segment(
     layout: &Layout,
     after: u64,
 ) -> io::Result<(u64, Box<dyn Segment>)> {
-    let listed = store.list(&layout.segments())?;
+    next_of(store, &layout.segments(), after, |number| layout.segment(number))
+}
+
+/// The same in any folder.
+pub(crate) fn next_of(
+    store: &dyn Store,
+    folder: &str,
+    after: u64,
+    name: impl Fn(u64) -> String,
+) -> io::Result<(u64, Box<dyn Segment>)> {
+    let listed = store.list(folder)?;
     let last = listed.iter().filter_map(|name| Layout::segment_number(name)).max().unwrap_or(0);
     let mut number = last.max(after) + 1;
     loop {
-        if let Some(segment) = store.segment(&layout.segment(number))? {
+        if let Some(segment) = store.segment(&name(number))? {
             return Ok((number, segment));
         }
         number += 1;
@@ -133,12 +145,18 @@ impl Outbox {
 
     /// Waits until something is queued, at most so long; says whether the outbox is open.
     pub fn wait(&self, most: Duration) -> bool {
-        let queue = lock(&self.queue);
-        if queue.waiting.is_empty() && !queue.closed {
-            let waited = self.wake.wait_timeout(queue, most).unwrap_or_else(PoisonError::into_inner);
-            return !(waited.0.closed && waited.0.waiting.is_empty());
+        let mut queue = lock(&self.queue);
+        if queue.waiting.is_empty() && !queue.closed && !queue.nudged {
+            queue = self.wake.wait_timeout(queue, most).unwrap_or_else(PoisonError::into_inner).0;
         }
+        queue.nudged = false;
         !(queue.closed && queue.waiting.is_empty())
+    }
+
+    /// Wakes the writer.
+    pub fn nudge(&self) {
+        lock(&self.queue).nudged = true;
+        self.wake.notify_one();
     }
 
     /// Takes no more.
@@ -152,8 +170,9 @@ impl Outbox {
         lock(&self.queue).waiting.len()
     }
 
-    /// Writes and syncs all that waits, in one piece, and answers each; says how many were written.
-    pub fn commit(&self, store: &dyn Store, now: u64) -> usize {
+    /// Writes and syncs all that waits, in one piece, and answers each; says how many were written. `settled` is called for
+    /// each decision that is rewarded now.
+    pub fn commit(&self, store: &dyn Store, now: u64, settled: impl Fn(TicketId)) -> usize {
         let group = std::mem::take(&mut lock(&self.queue).waiting);
         if group.is_empty() {
             return 0;
@@ -163,6 +182,7 @@ impl Outbox {
             let mut rewarded = lock(&self.rewarded);
             for id in group.iter().filter_map(|w| w.id) {
                 rewarded.add(id);
+                settled(id);
             }
         }
         let mut others = Vec::new();

@@ -56,11 +56,6 @@ impl Rewarded {
         new
     }
 
-    /// The number of decisions that are remembered as rewarded.
-    pub fn count(&self) -> u64 {
-        self.blocks.values().flatten().map(|byte| u64::from(byte.count_ones())).sum()
-    }
-
     /// Whether this can be what was saved.
     pub(crate) fn is_sound(&self) -> bool {
         self.most > 0 && self.blocks.len() <= self.most && self.blocks.values().all(|b| b.len() == BYTES)
@@ -80,6 +75,5 @@ mod tests {
         rewarded.add(id(1, 4096));
         rewarded.add(id(2, 0));
         assert!(rewarded.is_late(id(1, 4095)) && !rewarded.is_late(id(1, 4096)) && rewarded.has(id(1, 4096)));
-        assert_eq!(rewarded.count(), 2);
     }
 }

@@ -42,6 +42,22 @@ pub struct BandSpec {
     /// Whether the log has the probabilities of every base, so that each can be evaluated from it.
     #[serde(default)]
     pub log_bases: bool,
+    /// The action that is given to those who are held out: a name, or an index.
+    #[serde(default)]
+    pub default_action: Option<toml::Value>,
+    /// The share of units, or of decisions without a unit, that always gets the default action.
+    #[serde(default)]
+    pub holdout: f64,
+    /// What the band may cost at most, compared to the default action, as a share of the reward's range per decision: it gets
+    /// no more traffic than that allows.
+    #[serde(default)]
+    pub gate: Option<f64>,
+    /// For how many seconds a unit is given the same decision again.
+    #[serde(default)]
+    pub sticky: Option<u64>,
+    /// How many rewards a client may give in a minute.
+    #[serde(default)]
+    pub quota: Option<u64>,
 }
 
 /// The actions of a band.
@@ -125,7 +141,34 @@ impl BandSpec {
         if let Some([low, high]) = self.reward_range {
             Scale::rewards(low, high).check().map_err(|e| ServeError::Model(format!("reward_range: {e}")))?;
         }
+        if let Some(default) = &self.default_action {
+            let what = "the name of an action, or its index";
+            ensure(self.default_index().is_some(), "default_action", format!("{what}, but is {default}"))?;
+        }
+        let share = |value: f64| (0.0..1.0).contains(&value);
+        ensure(share(self.holdout), "holdout", format!("a share in [0, 1), but is {}", self.holdout))?;
+        if let Some(gate) = self.gate {
+            ensure(share(gate) && gate > 0.0, "gate", format!("a share in (0, 1), but is {gate}"))?;
+            ensure(
+                self.holdout > 0.0,
+                "gate",
+                "needs a holdout, which says what the default action earns".into(),
+            )?;
+        }
+        let needs = self.holdout == 0.0 || self.default_action.is_some();
+        ensure(needs, "holdout", "needs a default_action".into())?;
         self.band().map(drop)
+    }
+
+    /// The index of the default action.
+    pub fn default_index(&self) -> Option<usize> {
+        match (self.default_action.as_ref()?, &self.actions) {
+            (toml::Value::Integer(index), _) => {
+                usize::try_from(*index).ok().filter(|i| *i < self.actions.len())
+            }
+            (toml::Value::String(name), Actions::Names(names)) => names.iter().position(|n| n == name),
+            _ => None,
+        }
     }
 
     fn setup(&self) -> Setup {

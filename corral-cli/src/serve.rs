@@ -1,0 +1,120 @@
+//! `corral serve`: bands behind HTTP.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use clap::{Args, ValueEnum};
+use corral_serve::http::{self, Clients, Limits};
+use corral_serve::{Directory, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store, SystemClock, spec};
+
+use crate::{Failure, read_text, say};
+
+/// Arguments of `corral serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// What to serve: a file with one band, or several as [[band]]
+    #[arg(required = true)]
+    spec: Vec<PathBuf>,
+    /// Where to listen; beyond this machine only with --clients
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Where rewards and what is learned are kept: a folder
+    #[arg(long, value_name = "DIR")]
+    store: String,
+    /// What this process does
+    #[arg(long, value_enum, default_value = "all")]
+    role: RoleName,
+    /// Clients with their secrets and roles, as [[client]]
+    #[arg(long, value_name = "FILE")]
+    clients: Option<PathBuf>,
+    /// How many connections may be open
+    #[arg(long, default_value_t = 1_024)]
+    connections: usize,
+    /// A snapshot is saved after so many rewards: a start learns no more again
+    #[arg(long, default_value_t = 100_000, value_name = "REWARDS")]
+    snapshot: u64,
+    /// Cut a segment of the log before a damaged line, and go on [default: name it, and stop]
+    #[arg(long)]
+    cut: bool,
+}
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RoleName {
+    /// Decide, take rewards and learn
+    All,
+    /// Decide and take rewards; a learner runs elsewhere
+    Front,
+    /// Learn what front ends elsewhere have taken
+    Learner,
+}
+
+fn store(place: &str) -> Result<Arc<dyn Store>, Failure> {
+    let store = Directory::open(place).map_err(|e| Failure::usage(format!("--store {place}: {e}")))?;
+    Ok(Arc::new(store))
+}
+
+/// `corral serve`.
+///
+/// # Errors
+/// A spec cannot be used, the store cannot be read, or the address cannot be listened on.
+pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
+    let mut specs: Vec<spec::BandSpec> = Vec::new();
+    for path in &args.spec {
+        let found = spec::read(&read_text(path)?);
+        for band in found.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))? {
+            let twice = specs.iter().any(|other| other.name == band.name);
+            Failure::ensure(!twice, format!("{}: a band {:?} is there already", path.display(), band.name))?;
+            specs.push(band);
+        }
+    }
+    let clients = match &args.clients {
+        Some(path) => Clients::read(&read_text(path)?)
+            .map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?,
+        None => Clients::default(),
+    };
+    http::check_address(args.listen, &clients).map_err(Failure::usage)?;
+    let store = store(&args.store)?;
+    let listener = TcpListener::bind(args.listen)
+        .map_err(|e| Failure::usage(format!("--listen {}: {e}", args.listen)))?;
+    let address = listener.local_addr().map_err(Failure::running)?;
+    let options = ServingOptions {
+        role: match args.role {
+            RoleName::All => Role::All,
+            RoleName::Front => Role::Front,
+            RoleName::Learner => Role::Learner,
+        },
+        learner: LearnerOptions { cut: args.cut, snapshot: args.snapshot, ..LearnerOptions::default() },
+        ..ServingOptions::default()
+    };
+    let mut bands = Vec::with_capacity(specs.len());
+    for band in specs {
+        let name = band.name.clone();
+        let opened = Serving::open(band, store.clone(), Arc::new(SystemClock), options.clone());
+        let serving = opened.map_err(|e| failed(&name, &e))?;
+        say(&format!("band {name}: {} rewards learned, {} folds", serving.learned().learned, serving.folds()));
+        bands.push(serving);
+    }
+    let (stop, stopped) = mpsc::channel();
+    // A second signal ends it at once: what was acknowledged is safe.
+    let _ = ctrlc::set_handler(move || {
+        if stop.send(()).is_err() {
+            std::process::exit(130);
+        }
+    });
+    say(&format!("listening on http://{address}"));
+    let limits = Limits { connections: args.connections, ..Limits::default() };
+    http::run(listener, bands, clients, limits, stopped).map_err(Failure::running)?;
+    say("stopped: all that was acknowledged is in the store");
+    Ok(())
+}
+
+fn failed(band: &str, error: &ServeError) -> Failure {
+    let message = format!("band {band}: {error}");
+    match error {
+        ServeError::Model(_) => Failure::usage(message),
+        _ => Failure::running(message),
+    }
+}

@@ -1,0 +1,58 @@
+//! The log of a band: what was learned, in the order in which it was, as one chain.
+
+use std::sync::Arc;
+
+use corral_log::{Reader, Record, Writer};
+
+use crate::error::ServeError;
+use crate::layout::Layout;
+use crate::learner::fold_parts;
+use crate::store::Store;
+
+/// Gives the log fold by fold: lines of `corral log`.
+pub struct Export {
+    store: Arc<dyn Store>,
+    layout: Layout,
+    fold: u64,
+    started: bool,
+    chain: corral_log::Chain,
+}
+
+impl Export {
+    pub(crate) fn new(store: Arc<dyn Store>, layout: Layout) -> Self {
+        Self { store, layout, fold: 0, started: false, chain: corral_log::Chain::new(0) }
+    }
+
+    fn part(&mut self) -> Result<Option<Vec<u8>>, ServeError> {
+        let Some(parts) = fold_parts(&*self.store, &self.layout, self.fold)? else { return Ok(None) };
+        self.fold += 1;
+        let mut lines = Writer::with(Vec::new(), self.chain);
+        for (segment, from, to) in parts {
+            let name = self.layout.segment(segment);
+            let bytes = self.store.read(&name, from, (to - from) as usize)?;
+            let mut reader = Reader::new(&bytes[..]).strict(true);
+            let damaged = |e: corral_log::ReadError| ServeError::Damaged {
+                name: name.clone(),
+                at: from,
+                why: e.to_string(),
+            };
+            while let Some(record) = reader.read().map_err(damaged)? {
+                // Each segment begins with the same line.
+                if matches!(record, Record::Start(_)) && std::mem::replace(&mut self.started, true) {
+                    continue;
+                }
+                lines.write(&record)?;
+            }
+        }
+        self.chain = lines.chain();
+        Ok(Some(lines.into_inner()))
+    }
+}
+
+impl Iterator for Export {
+    type Item = Result<Vec<u8>, ServeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.part().transpose()
+    }
+}

@@ -1,0 +1,479 @@
+//! The service over HTTP: a thin layer over [`Serving`].
+
+mod auth;
+mod body;
+mod limit;
+mod show;
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::clock::{Clock, SystemClock};
+use crate::error::ServeError;
+use crate::outbox::lock;
+use crate::serving::Serving;
+
+pub use auth::{Clients, Duty};
+use body::{ChangeBase, Choose, Chosen, Reward, status};
+
+/// Limits of the web server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest body of a request, in bytes.
+    pub body: usize,
+    /// How many requests a batch may hold.
+    pub batch: usize,
+    /// How many connections may be open; others are told to come back later.
+    pub connections: usize,
+    /// How long a connection may be silent.
+    pub silence: Duration,
+    /// How long open requests may take when the service is stopped.
+    pub farewell: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 1 << 20,
+            batch: 1_000,
+            connections: 1_024,
+            silence: Duration::from_secs(60),
+            farewell: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How long a change of bases may wait for the learner before it is answered as accepted.
+const CHANGE: Duration = Duration::from_secs(5);
+const OPENAPI: &str = include_str!("openapi.json");
+const PAGE: &str = include_str!("page.html");
+
+struct Service {
+    bands: BTreeMap<String, Serving>,
+    clients: Clients,
+    limits: Limits,
+    /// Rewards of each client and band in the minute.
+    given: Mutex<(u64, HashMap<String, u64>)>,
+}
+
+type App = State<Arc<Service>>;
+
+/// Serves bands until something is sent by `stop`, or its sender is gone. See [`serve`].
+///
+/// # Errors
+/// As [`serve`], or threads cannot be started.
+pub fn run(
+    listener: std::net::TcpListener,
+    bands: Vec<Serving>,
+    clients: Clients,
+    limits: Limits,
+    stop: std::sync::mpsc::Receiver<()>,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let (send, stopped) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let _ = stop.recv();
+        let _ = send.send(());
+    });
+    runtime.block_on(serve(listener, bands, clients, limits, async {
+        let _ = stopped.await;
+    }))
+}
+
+/// Serves bands until `stop` is done; then takes no more, writes and learns what waits, and returns.
+///
+/// # Errors
+/// The listener fails, or it listens beyond this machine and there are no clients.
+pub async fn serve(
+    listener: std::net::TcpListener,
+    bands: Vec<Serving>,
+    clients: Clients,
+    limits: Limits,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    check_address(address, &clients)?;
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let farewell = limits.farewell;
+    let listener = limit::Limited::new(listener, limits.connections, limits.silence);
+    let bands = bands.into_iter().map(|band| (band.spec().name.clone(), band)).collect();
+    let service = Arc::new(Service { bands, clients, limits, given: Mutex::default() });
+    let (send, stopped) = oneshot::channel::<()>();
+    let serving = axum::serve(listener, router(service.clone())).with_graceful_shutdown(async move {
+        stop.await;
+        let _ = send.send(());
+    });
+    let mut serving = tokio::spawn(async move { serving.await });
+    let _ = stopped.await;
+    // Clients that do not finish in time are left alone.
+    let ended = tokio::time::timeout(farewell, &mut serving).await;
+    serving.abort();
+    tokio::task::spawn_blocking(move || service.bands.values().for_each(Serving::stop)).await?;
+    ended.map_or(Ok(()), |served| served?)
+}
+
+/// Refuses to serve others than this machine without clients.
+///
+/// # Errors
+/// It would.
+pub fn check_address(address: SocketAddr, clients: &Clients) -> io::Result<()> {
+    if address.ip().is_loopback() || !clients.is_empty() {
+        return Ok(());
+    }
+    let why = format!(
+        "{address} can be reached from other machines: give clients and their secrets by --clients FILE"
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
+fn router(service: Arc<Service>) -> Router {
+    let body = service.limits.body;
+    Router::new()
+        // The page has no numbers itself: it asks for them, with a secret where one is needed.
+        .route("/", get(async || text("text/html; charset=utf-8", PAGE)))
+        .route("/health", get(async || answer(200, &json!({ "status": "ok" }))))
+        .route("/ready", get(ready))
+        .route("/metrics", get(metrics))
+        .route("/openapi.json", get(async || text("application/json", OPENAPI)))
+        .route("/v1/bands", get(bands))
+        .route("/v1/bands/{name}/choose", post(choose))
+        .route("/v1/bands/{name}/choose/batch", post(choose_batch))
+        .route("/v1/bands/{name}/reward", post(reward))
+        .route("/v1/bands/{name}/reward/batch", post(reward_batch))
+        .route("/v1/bands/{name}/report", get(report))
+        .route("/v1/bands/{name}/bases", get(bases).post(change_base))
+        .route("/v1/bands/{name}/log", get(log))
+        .fallback(async || refuse(404, "there is nothing here: /openapi.json lists what there is"))
+        .method_not_allowed_fallback(async || {
+            refuse(405, "not by this method: /openapi.json lists what there is")
+        })
+        .layer(DefaultBodyLimit::max(body))
+        .with_state(service)
+}
+
+fn text(kind: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(kind));
+    response
+}
+
+fn answer(status: u16, value: &impl Serialize) -> Response {
+    let mut response = text("application/json", serde_json::to_vec(value).unwrap_or_default());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if status == 401 {
+        let how = header::HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, how);
+    }
+    response
+}
+
+fn refuse(status: u16, why: &str) -> Response {
+    answer(status, &json!({ "status": status, "error": why }))
+}
+
+fn failed(error: &ServeError) -> Value {
+    json!({ "status": status(error), "error": error.to_string() })
+}
+
+impl From<ServeError> for Box<Response> {
+    fn from(error: ServeError) -> Self {
+        Self::new(answer(status(&error), &failed(&error)))
+    }
+}
+
+/// What a handler gives up with.
+type Gives<T> = Result<T, Box<Response>>;
+
+fn settle(result: Gives<Response>) -> Response {
+    result.unwrap_or_else(|refused| *refused)
+}
+
+impl Service {
+    fn admit(&self, headers: &HeaderMap, duty: Duty) -> Gives<String> {
+        let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+        self.clients.admit(given, duty).map_err(|(status, why)| Box::new(refuse(status, why)))
+    }
+
+    fn band(&self, name: &str) -> Gives<&Serving> {
+        let known = || self.bands.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        self.bands.get(name).ok_or_else(|| {
+            Box::new(refuse(404, &format!("there is no band {name:?}; there are: {}", known())))
+        })
+    }
+
+    /// Counts rewards of a client; refuses those beyond the quota.
+    fn count(&self, client: &str, serving: &Serving, rewards: usize) -> Result<(), ServeError> {
+        let Some(quota) = serving.spec().quota else { return Ok(()) };
+        let mut given = lock(&self.given);
+        let minute = SystemClock.now() / 60_000;
+        if given.0 != minute {
+            *given = (minute, HashMap::new());
+        }
+        let count = given.1.entry(format!("{} {client}", serving.spec().name)).or_default();
+        if *count + rewards as u64 > quota {
+            return Err(ServeError::Quota(*count));
+        }
+        *count += rewards as u64;
+        Ok(())
+    }
+}
+
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ServeError> {
+    serde_json::from_slice(body).map_err(|e| ServeError::Asked(format!("the body cannot be read: {e}")))
+}
+
+async fn ready(State(service): App) -> Response {
+    let why: Vec<Value> = service
+        .bands
+        .iter()
+        .filter_map(|(name, band)| Some(json!({ "band": name, "why": band.unready()? })))
+        .collect();
+    answer(if why.is_empty() { 200 } else { 503 }, &json!({ "ready": why.is_empty(), "bands": why }))
+}
+
+async fn metrics(State(service): App, headers: HeaderMap) -> Response {
+    settle(
+        service
+            .admit(&headers, Duty::Read)
+            .map(|_| text("text/plain; version=0.0.4", show::metrics(service.bands.values()))),
+    )
+}
+
+async fn bands(State(service): App, headers: HeaderMap) -> Response {
+    settle(
+        service
+            .admit(&headers, Duty::Read)
+            .map(|_| answer(200, &json!({ "bands": service.bands.keys().collect::<Vec<_>>() }))),
+    )
+}
+
+/// One decision, kept where that is asked for.
+async fn decide(serving: &Serving, asked: Choose) -> Result<Chosen, ServeError> {
+    let (store, spec) = (asked.store, serving.spec());
+    let (question, names) = asked.question(spec)?;
+    let answer = serving.choose(question)?;
+    if store {
+        let (send, kept) = oneshot::channel();
+        serving.keep(&answer.chosen, Box::new(move |result| drop(send.send(result))))?;
+        kept.await.unwrap_or_else(|_| Err(ServeError::Store("the writer has stopped".into())))?;
+    }
+    let stale = serving.staleness().as_millis() as u64;
+    Ok(Chosen::of(answer, spec, names, stale))
+}
+
+async fn choose(State(service): App, Path(name): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
+    let chosen = async {
+        service.admit(&headers, Duty::Decide)?;
+        let serving = service.band(&name)?;
+        let asked = if body.is_empty() { Choose::default() } else { read(&body)? };
+        Ok(answer(200, &decide(serving, asked).await?))
+    };
+    settle(chosen.await)
+}
+
+async fn choose_batch(
+    State(service): App,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let chosen = async {
+        service.admit(&headers, Duty::Decide)?;
+        let serving = service.band(&name)?;
+        let asked: Vec<Choose> = read(&body)?;
+        service.check_batch(asked.len())?;
+        let mut answers = Vec::with_capacity(asked.len());
+        for asked in asked {
+            answers.push(match decide(serving, asked).await {
+                Ok(chosen) => serde_json::to_value(chosen).unwrap_or_default(),
+                Err(error) => failed(&error),
+            });
+        }
+        Ok(answer(200, &answers))
+    };
+    settle(chosen.await)
+}
+
+impl Service {
+    fn check_batch(&self, size: usize) -> Result<(), ServeError> {
+        let most = self.limits.batch;
+        if size <= most {
+            return Ok(());
+        }
+        Err(ServeError::Asked(format!("a batch of {size}: at most {most} are taken")))
+    }
+}
+
+/// Brings a reward on its way; the answer comes later.
+fn bring(serving: &Serving, given: Reward) -> oneshot::Receiver<Result<(), ServeError>> {
+    let (send, answer) = oneshot::channel();
+    let done: crate::outbox::Done = Box::new(move |result| drop(send.send(result)));
+    match (serving.front(), given.token, given.id) {
+        (Err(error), ..) => done(Err(error)),
+        (Ok(front), Some(token), None) => front.reward(&token, given.reward, done),
+        (Ok(front), None, Some(id)) => front.reward_kept(&id, given.reward, done),
+        _ => done(Err(ServeError::Asked("a reward has a token or an id: one of the two".into()))),
+    }
+    answer
+}
+
+async fn settled(answer: oneshot::Receiver<Result<(), ServeError>>) -> Result<(), ServeError> {
+    answer.await.unwrap_or_else(|_| Err(ServeError::Store("the writer has stopped".into())))
+}
+
+async fn reward(State(service): App, Path(name): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
+    let given = async {
+        let client = service.admit(&headers, Duty::Reward)?;
+        let serving = service.band(&name)?;
+        let given: Reward = read(&body)?;
+        service.count(&client, serving, 1)?;
+        settled(bring(serving, given)).await?;
+        Ok(answer(200, &json!({ "status": 200 })))
+    };
+    settle(given.await)
+}
+
+async fn reward_batch(
+    State(service): App,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let given = async {
+        let client = service.admit(&headers, Duty::Reward)?;
+        let serving = service.band(&name)?;
+        let given: Vec<Reward> = read(&body)?;
+        service.check_batch(given.len())?;
+        service.count(&client, serving, given.len())?;
+        // All are on their way before the first is waited for: they are written together.
+        let on_their_way: Vec<_> = given.into_iter().map(|given| bring(serving, given)).collect();
+        let mut answers = Vec::with_capacity(on_their_way.len());
+        for waiting in on_their_way {
+            answers.push(match settled(waiting).await {
+                Ok(()) => json!({ "status": 200 }),
+                Err(error) => failed(&error),
+            });
+        }
+        Ok(answer(200, &answers))
+    };
+    settle(given.await)
+}
+
+async fn report(
+    State(service): App,
+    Path(name): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let shown = || {
+        service.admit(&headers, Duty::Read)?;
+        let serving = service.band(&name)?;
+        let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let mut asked = uri.query().unwrap_or_default().split('&');
+        match asked.find_map(|pair| pair.strip_prefix("format=")) {
+            Some("html") => Ok(text("text/html; charset=utf-8", show::html(serving))),
+            Some("text") => Ok(text("text/plain; charset=utf-8", serving.report())),
+            None if accepts.contains("text/html") => {
+                Ok(text("text/html; charset=utf-8", show::html(serving)))
+            }
+            None | Some("json") => Ok(answer(200, &show::report(serving))),
+            Some(other) => {
+                let why = format!("a report is json, html or text, but format is {other:?}");
+                Err(ServeError::Asked(why).into())
+            }
+        }
+    };
+    settle(shown())
+}
+
+async fn bases(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
+    let shown = || {
+        service.admit(&headers, Duty::Read)?;
+        Ok(answer(200, &json!({ "bases": service.band(&name)?.metrics().bases })))
+    };
+    settle(shown())
+}
+
+async fn change_base(
+    State(service): App,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let changed = async {
+        service.admit(&headers, Duty::Admin)?;
+        let serving = service.band(&name)?;
+        let ChangeBase { change, name, share, params } = read(&body)?;
+        let before = serving.learned();
+        let (send, written) = oneshot::channel();
+        serving.change(change, &name, share, params, Box::new(move |result| drop(send.send(result))))?;
+        settled(written).await?;
+        // It is safe now; it holds when the learner has come to it.
+        let front = serving.front()?;
+        let (segment, bytes) = front.place();
+        let until = tokio::time::Instant::now() + CHANGE;
+        while !front.has_learned(segment, bytes) {
+            if tokio::time::Instant::now() > until {
+                let why = "it is written, and the learner has not come to it yet";
+                return Ok(answer(202, &json!({ "status": 202, "note": why })));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        if serving.learned().changes == before.changes
+            && let Some(why) = serving.refusal()
+        {
+            return Err(ServeError::Asked(why).into());
+        }
+        Ok(answer(200, &json!({ "status": 200, "bases": serving.metrics().bases })))
+    };
+    settle(changed.await)
+}
+
+async fn log(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
+    let shown = || {
+        service.admit(&headers, Duty::Read)?;
+        let serving = service.band(&name)?;
+        let (send, lines) = tokio::sync::mpsc::channel(4);
+        let export = serving.export();
+        std::thread::spawn(move || {
+            for part in export {
+                let failed = part.is_err();
+                if send.blocking_send(part.map(Bytes::from).map_err(io::Error::other)).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        Ok(text("application/jsonl", Body::from_stream(Received(lines))))
+    };
+    settle(shown())
+}
+
+/// What a channel holds, as a stream.
+struct Received(tokio::sync::mpsc::Receiver<io::Result<Bytes>>);
+
+impl futures_core::Stream for Received {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        self.0.poll_recv(cx)
+    }
+}

@@ -1,0 +1,472 @@
+//! A band that is served: a front end, a learner or both, with the threads that drive them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use corral_core::{Arm, Context, Metrics};
+use corral_log::Change;
+use rand_pcg::Pcg64Dxsm;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use crate::clock::Clock;
+use crate::error::ServeError;
+use crate::export::Export;
+use crate::front::{Chosen, Front, FrontCounts, FrontOptions};
+use crate::gate;
+use crate::layout::Layout;
+use crate::learner::{Learner, LearnerOptions, Published, Step};
+use crate::model::Model;
+use crate::outbox::{Done, lock};
+use crate::recent::Recent;
+use crate::spec::BandSpec;
+use crate::state::Counts;
+use crate::store::Store;
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Role {
+    /// It chooses, takes rewards, and learns.
+    #[default]
+    All,
+    /// It chooses and takes rewards; a learner runs elsewhere.
+    Front,
+    /// It learns what front ends elsewhere have taken.
+    Learner,
+}
+
+/// How a band is served.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServingOptions {
+    /// What this process does.
+    pub role: Role,
+    /// How it learns.
+    pub learner: LearnerOptions,
+    /// How it takes rewards.
+    pub front: FrontOptions,
+    /// Rewards are learned together that come within so much time.
+    pub fold: Duration,
+    /// A front end serves a newer state after so many rewards, or so much time.
+    pub refresh: (usize, Duration),
+    /// The state is written for front ends in other processes after so much time.
+    pub publish: Duration,
+    /// From which staleness on the service is not ready.
+    pub stale: Duration,
+}
+
+impl Default for ServingOptions {
+    fn default() -> Self {
+        Self {
+            role: Role::All,
+            learner: LearnerOptions::default(),
+            front: FrontOptions::default(),
+            fold: Duration::from_millis(10),
+            refresh: (100, Duration::from_millis(50)),
+            publish: Duration::from_millis(500),
+            stale: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Default)]
+pub struct Question {
+    /// What is known before deciding.
+    pub context: Context,
+    /// For whom: a user, a session.
+    pub unit: Option<String>,
+    /// A request with the same key is given the same answer.
+    pub key: Option<String>,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The decision.
+    pub chosen: Chosen<Arm>,
+    /// Whether it is the default action, and not a decision of the band.
+    pub default: bool,
+}
+
+/// How many answers are kept for requests that come again.
+const ANSWERS: usize = 100_000;
+/// For how long an answer is given again to the same key, in milliseconds.
+const AGAIN: u64 = 24 * 3_600_000;
+
+/// What is known of the learner of this process.
+#[derive(Default)]
+struct Learning {
+    last: Option<Arc<Published>>,
+    metrics: Option<Metrics>,
+    report: String,
+    error: Option<ServeError>,
+    refusal: Option<String>,
+}
+
+struct Shared {
+    front: Option<Front<Arm>>,
+    learning: Mutex<Learning>,
+    stop: AtomicBool,
+    /// Wakes the learner.
+    news: (Mutex<bool>, Condvar),
+}
+
+/// A band that is served. Threads run until it is dropped or [stopped](Serving::stop).
+pub struct Serving {
+    spec: Arc<BandSpec>,
+    store: Arc<dyn Store>,
+    options: ServingOptions,
+    shared: Arc<Shared>,
+    keyed: Mutex<Recent<(u64, Answer)>>,
+    sticky: Mutex<Recent<Answer>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Serving {
+    /// Opens a band in a store, learns what waits there, and starts.
+    ///
+    /// # Errors
+    /// The store cannot be read, is damaged, or holds a band that was built from another spec.
+    pub fn open(
+        spec: BandSpec,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        mut options: ServingOptions,
+    ) -> Result<Self, ServeError> {
+        let spec = Arc::new(spec);
+        options.front.log_bases = spec.log_bases;
+        if let Some(seconds) = spec.patience {
+            options.front.patience = seconds.saturating_mul(1000);
+        }
+        let model: Arc<dyn Model<Arm>> = spec.clone();
+        let mut learner = Learner::open(&spec.name, model.clone(), store.clone(), options.learner.clone())?;
+        if options.role != Role::Front {
+            while learner.step()? != Step::Idle {}
+        }
+        let front = match options.role {
+            Role::Learner => None,
+            _ => Some(Front::open(&spec.name, model, store.clone(), clock, options.front.clone(), &learner)?),
+        };
+        let shared = Arc::new(Shared {
+            front,
+            learning: Mutex::default(),
+            stop: AtomicBool::new(false),
+            news: (Mutex::new(false), Condvar::new()),
+        });
+        let mut threads = Vec::new();
+        let mut spawn = |name: &str, run: Box<dyn FnOnce() + Send>| -> Result<(), ServeError> {
+            let name = format!("{name} {}", spec.name);
+            threads.push(std::thread::Builder::new().name(name).spawn(run)?);
+            Ok(())
+        };
+        if shared.front.is_some() {
+            let shared = shared.clone();
+            spawn("write", Box::new(move || write(&shared)))?;
+        }
+        let (own, how) = (shared.clone(), options.clone());
+        if options.role == Role::Front {
+            drop(learner);
+            spawn("look", Box::new(move || look(&own, &how)))?;
+        } else {
+            note(&shared, &learner)?;
+            spawn("learn", Box::new(move || learn(&own, &how, learner)))?;
+        }
+        Ok(Self {
+            spec,
+            store,
+            options,
+            shared,
+            keyed: Mutex::new(Recent::new(ANSWERS)),
+            sticky: Mutex::new(Recent::new(ANSWERS)),
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// What it was built from.
+    pub fn spec(&self) -> &BandSpec {
+        &self.spec
+    }
+
+    /// The front end.
+    ///
+    /// # Errors
+    /// This process has none.
+    pub fn front(&self) -> Result<&Front<Arm>, ServeError> {
+        let none = || ServeError::Asked("this process learns, and neither decides nor takes rewards".into());
+        self.shared.front.as_ref().ok_or_else(none)
+    }
+
+    /// Decides.
+    ///
+    /// # Errors
+    /// The context is not one of this band, or the key was given with another request.
+    pub fn choose(&self, question: Question) -> Result<Answer, ServeError> {
+        let front = self.front()?;
+        let Question { context, unit, key } = question;
+        let now = front.clock().now();
+        let digest = corral_core::Observation::digest(&context, front.secret());
+        if let Some(key) = &key
+            && let Some((asked, answer)) = lock(&self.keyed).get(key, now.saturating_sub(AGAIN))
+        {
+            let other = || ServeError::Asked(format!("the key {key:?} was given with another request"));
+            return if asked == digest { Ok(answer) } else { Err(other()) };
+        }
+        let sticky = self.spec.sticky.zip(unit.as_ref());
+        if let Some((seconds, unit)) = sticky
+            && let Some(answer) =
+                lock(&self.sticky).get(unit, now.saturating_sub(seconds.saturating_mul(1000)))
+        {
+            return Ok(answer);
+        }
+        let held = self.held_out(front, unit.as_deref());
+        let answer = match self.spec.default_index().filter(|_| held) {
+            Some(action) if action < context.actions() => {
+                let chosen = front.choose_default(action as u32, context.actions() as u32, unit.clone())?;
+                Answer { chosen, default: true }
+            }
+            _ => Answer { chosen: front.choose(&context, unit.clone())?, default: false },
+        };
+        if let Some(key) = key {
+            lock(&self.keyed).put(key, now, (digest, answer.clone()));
+        }
+        if let Some((_, unit)) = sticky {
+            lock(&self.sticky).put(unit.clone(), now, answer.clone());
+        }
+        Ok(answer)
+    }
+
+    /// Whether this decision is the default action: the same units are held out in every front end.
+    fn held_out(&self, front: &Front<Arm>, unit: Option<&str>) -> bool {
+        if self.spec.holdout == 0.0 {
+            return false;
+        }
+        let seed = match unit {
+            Some(unit) => siphasher::sip::SipHasher24::new_with_keys(front.secret(), 0).hash(unit.as_bytes()),
+            None => front.next_id().seed(!front.secret()),
+        };
+        let draw = Pcg64Dxsm::seed_from_u64(seed).next_u64() as f64 / 2f64.powi(64);
+        draw < self.spec.holdout || self.spec.gate.is_some_and(|budget| !front.allows(budget))
+    }
+
+    /// Keeps the ticket of a decision, so that its reward can be brought by its id.
+    ///
+    /// # Errors
+    /// This process takes no rewards.
+    pub fn keep(&self, chosen: &Chosen<Arm>, done: Done) -> Result<(), ServeError> {
+        self.front()?.keep(chosen.id, chosen.token.clone(), done);
+        Ok(())
+    }
+
+    /// Has a base join, leave or come back.
+    ///
+    /// # Errors
+    /// This process takes no changes.
+    pub fn change(
+        &self,
+        change: Change,
+        name: &str,
+        share: Option<f64>,
+        params: Option<serde_json::Value>,
+        done: Done,
+    ) -> Result<(), ServeError> {
+        self.front()?.change(change, name, share, params, done);
+        Ok(())
+    }
+
+    /// What the band has done, as far as it is known here.
+    pub fn metrics(&self) -> Metrics {
+        match &self.shared.front {
+            Some(front) => front.metrics(),
+            None => lock(&self.shared.learning).metrics.clone().unwrap_or_default(),
+        }
+    }
+
+    /// What the band is and has done, for people.
+    pub fn report(&self) -> String {
+        match &self.shared.front {
+            Some(front) => front.report(),
+            None => lock(&self.shared.learning).report.clone(),
+        }
+    }
+
+    /// What the front end has done since its start.
+    pub fn counts(&self) -> FrontCounts {
+        self.shared.front.as_ref().map(Front::counts).unwrap_or_default()
+    }
+
+    /// What was learned.
+    pub fn learned(&self) -> Counts {
+        match (&lock(&self.shared.learning).last, &self.shared.front) {
+            (Some(state), _) => state.counts,
+            (None, Some(front)) => front.learned(),
+            (None, None) => Counts::default(),
+        }
+    }
+
+    /// How many folds were learned.
+    pub fn folds(&self) -> u64 {
+        let last = lock(&self.shared.learning).last.as_ref().map(|state| state.fold);
+        last.unwrap_or_else(|| self.counts().fold)
+    }
+
+    /// The band's mean reward less that of the default action, as a share of the reward's range, with an interval.
+    pub fn lift(&self) -> Option<(f64, f64, f64)> {
+        gate::lift(&self.learned())
+    }
+
+    /// The half width of the interval around the mean of `count` rewards, as a share of their range.
+    pub fn width(count: u64) -> f64 {
+        gate::width(count)
+    }
+
+    /// For how long a reward has waited that is acknowledged and not part of what is served.
+    pub fn staleness(&self) -> Duration {
+        Duration::from_millis(self.shared.front.as_ref().map_or(0, Front::staleness))
+    }
+
+    /// Why it is not ready to serve, where it is not.
+    pub fn unready(&self) -> Option<String> {
+        if let Some(error) = &lock(&self.shared.learning).error {
+            return Some(format!("the learner has stopped: {error}"));
+        }
+        let stale = self.staleness();
+        (stale > self.options.stale)
+            .then(|| format!("the state is {:.1} s behind the rewards that were taken", stale.as_secs_f64()))
+    }
+
+    /// Why the last change of bases was refused by the learner of this process, where it was.
+    pub fn refusal(&self) -> Option<String> {
+        lock(&self.shared.learning).refusal.clone()
+    }
+
+    /// What was learned, as a log, in the order in which it was.
+    pub fn export(&self) -> Export {
+        Export::new(self.store.clone(), Layout::of(&self.spec.name))
+    }
+
+    /// Takes no more, writes and learns what waits, saves a snapshot, and ends the threads.
+    pub fn stop(&self) {
+        if let Some(front) = &self.shared.front {
+            front.close();
+        }
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.shared.tell();
+        // In the order in which they were started: the writer first, so that the learner finds all of it.
+        for thread in lock(&self.threads).drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn tell(&self) {
+        *lock(&self.news.0) = true;
+        self.news.1.notify_all();
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// Waits for news, at most so long.
+    fn pause(&self, most: Duration) {
+        let mut news = lock(&self.news.0);
+        if !*news {
+            news = self.news.1.wait_timeout(news, most).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        *news = false;
+    }
+}
+
+/// How long the writer sleeps at most.
+const NAP: Duration = Duration::from_millis(200);
+
+fn write(shared: &Shared) {
+    let Some(front) = &shared.front else { return };
+    loop {
+        let open = front.wait(NAP);
+        if front.commit() > 0 {
+            shared.tell();
+        }
+        if !open {
+            return;
+        }
+    }
+}
+
+fn look(shared: &Shared, options: &ServingOptions) {
+    let Some(front) = &shared.front else { return };
+    while !shared.stopping() {
+        let looked = front.look();
+        lock(&shared.learning).error = looked.err();
+        shared.pause(options.refresh.1);
+    }
+}
+
+/// Makes the state known in this process, and serves it.
+fn note(shared: &Shared, learner: &Learner<Arm>) -> Result<Arc<Published>, ServeError> {
+    let state = Arc::new(learner.state()?);
+    if let Some(front) = &shared.front {
+        front.refresh(&state)?;
+    }
+    let mut learning = lock(&shared.learning);
+    if shared.front.is_none() {
+        learning.metrics = Some(learner.band().metrics());
+        learning.report = learner.band().report();
+    }
+    learning.refusal = learner.refusal().map(str::to_owned);
+    learning.last = Some(state.clone());
+    Ok(state)
+}
+
+fn learn(shared: &Shared, options: &ServingOptions, mut learner: Learner<Arm>) {
+    let (mut new, mut refreshed) = (0, Instant::now());
+    let (mut published, mut unpublished) = (Instant::now(), true);
+    loop {
+        let stopping = shared.stopping();
+        let step = learner.step();
+        let idle = !matches!(step, Ok(Step::Folded(_) | Step::Followed(_)));
+        let mut failed = None;
+        match step {
+            Ok(Step::Folded(events) | Step::Followed(events)) => new += events.max(1),
+            Ok(Step::Idle) => {}
+            Err(error) => failed = Some(error),
+        }
+        let due = new >= options.refresh.0 || refreshed.elapsed() >= options.refresh.1 || stopping;
+        if new > 0 && due {
+            (new, refreshed, unpublished) = (0, Instant::now(), true);
+            failed = note(shared, &learner).err().or(failed);
+        }
+        if unpublished && (published.elapsed() >= options.publish || stopping) {
+            published = Instant::now();
+            match learner.state().and_then(|state| learner.publish(&state)) {
+                Ok(()) => unpublished = false,
+                Err(error) => failed = Some(error),
+            }
+        }
+        let stuck = failed.is_some();
+        lock(&shared.learning).error = failed;
+        if stopping && (idle || stuck) {
+            break;
+        }
+        // While rewards come in, they are learned together; else the learner waits for the next.
+        if stuck {
+            std::thread::sleep(NAP);
+        } else if idle {
+            shared.pause(options.refresh.1);
+        } else if !stopping {
+            std::thread::sleep(options.fold);
+        }
+    }
+    // The next start begins here.
+    if let Err(error) = learner.save() {
+        lock(&shared.learning).error = Some(error);
+    }
+}
