@@ -19,7 +19,9 @@ pub struct Export {
 }
 
 impl Export {
-    pub(crate) fn new(store: Arc<dyn Store>, layout: Layout) -> Self {
+    /// The log of a band in a store.
+    pub fn of(store: Arc<dyn Store>, band: &str) -> Self {
+        let layout = Layout::of(band);
         Self { store, layout, fold: 0, started: false, chain: corral_log::Chain::new(0) }
     }
 

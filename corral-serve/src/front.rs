@@ -16,7 +16,7 @@ use rand_pcg::rand_core::SeedableRng;
 
 use crate::clock::Clock;
 use crate::error::ServeError;
-use crate::layout::Layout;
+use crate::layout::{Layout, digest};
 use crate::learner::{Learner, Published, published};
 use crate::model::{Model, Served};
 use crate::outbox::{Done, Outbox, lock, next_segment};
@@ -143,7 +143,7 @@ impl<D: Served> Front<D> {
         let params = copied.params();
         let secret = params.secret.ok_or(corral_core::TokenError::NoSecret)?.get();
         let start = Start {
-            model: Some(model.describe()),
+            model: Some(digest(model.describe().as_bytes())),
             bases: (0..copied.len()).map(|base| copied.name(base)).collect(),
             actions: model.actions(),
             scale: params.scale,
@@ -353,15 +353,15 @@ impl<D: Served> Front<D> {
         Ok(member)
     }
 
-    /// Writes and syncs what waits, in one piece; says how many lines. One thread calls it.
-    pub fn commit(&self) -> usize {
+    /// Writes and syncs what waits, in one piece; says whether something was written. One thread calls it.
+    pub fn commit(&self) -> bool {
         self.tickets.commit(&*self.store);
         let written = self.outbox.commit(&*self.store, self.clock.now(), |id| self.tickets.forget(id));
-        if written > 0 {
+        if let Some(rewards) = written {
             self.asked.groups.fetch_add(1, Relaxed);
-            self.asked.rewards.fetch_add(written as u64, Relaxed);
+            self.asked.rewards.fetch_add(rewards as u64, Relaxed);
         }
-        written
+        written.is_some()
     }
 
     /// Serves a newer state from now on. The band is not locked while it is loaded.

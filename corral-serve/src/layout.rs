@@ -56,9 +56,12 @@ impl Layout {
 
 /// The name of a state after `fold` folds: it has the hash of its content, by which a damaged one is found.
 pub(crate) fn state_name(fold: u64, bytes: &[u8]) -> String {
-    let hash = Sha256::digest(bytes);
-    let digits: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("{fold:012}-{digits}")
+    format!("{fold:012}-{}", digest(bytes))
+}
+
+/// The first half of the SHA-256 of some bytes, in hexadecimal digits.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The number of folds in the name of a state.

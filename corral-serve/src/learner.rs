@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use corral_core::snapshot;
+use corral_core::{TicketId, snapshot};
 use corral_log::{Chain, Member};
 use serde::{Deserialize, Serialize};
 
@@ -394,6 +394,11 @@ impl<D: Served> Learner<D> {
     /// The band.
     pub fn band(&self) -> &corral_bases::band::Band<D> {
         &self.state.band
+    }
+
+    /// Whether a decision was rewarded, and is remembered as such.
+    pub fn is_rewarded(&self, id: TicketId) -> bool {
+        self.state.rewarded.has(id)
     }
 
     /// Why the last change of bases was refused, where it was.

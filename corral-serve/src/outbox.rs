@@ -170,12 +170,12 @@ impl Outbox {
         lock(&self.queue).waiting.len()
     }
 
-    /// Writes and syncs all that waits, in one piece, and answers each; says how many were written. `settled` is called for
+    /// Writes and syncs all that waits, in one piece, and answers each; says whether something was written, and how many rewards. `settled` is called for
     /// each decision that is rewarded now.
-    pub fn commit(&self, store: &dyn Store, now: u64, settled: impl Fn(TicketId)) -> usize {
+    pub fn commit(&self, store: &dyn Store, now: u64, settled: impl Fn(TicketId)) -> Option<usize> {
         let group = std::mem::take(&mut lock(&self.queue).waiting);
         if group.is_empty() {
-            return 0;
+            return None;
         }
         let written = self.write(store, &group, now);
         if written.is_ok() {
@@ -191,17 +191,17 @@ impl Outbox {
             others.extend(queue.underway.remove(&id).into_iter().flatten().map(|done| (id, done)));
         }
         drop(queue);
-        let count = group.len();
+        let count = group.iter().filter(|w| w.id.is_some()).count();
         match written {
             Ok(()) => {
                 group.into_iter().for_each(|w| (w.done)(Ok(())));
                 others.into_iter().for_each(|(id, done)| done(Err(ServeError::AlreadyRewarded(id))));
-                count
+                Some(count)
             }
             Err(error) => {
                 let all = group.into_iter().map(|w| w.done).chain(others.into_iter().map(|(_, done)| done));
                 all.for_each(|done| done(Err(error.clone())));
-                0
+                None
             }
         }
     }

@@ -15,7 +15,6 @@ use crate::error::ServeError;
 use crate::export::Export;
 use crate::front::{Chosen, Front, FrontCounts, FrontOptions};
 use crate::gate;
-use crate::layout::Layout;
 use crate::learner::{Learner, LearnerOptions, Published, Step};
 use crate::model::Model;
 use crate::outbox::{Done, lock};
@@ -342,7 +341,7 @@ impl Serving {
 
     /// What was learned, as a log, in the order in which it was.
     pub fn export(&self) -> Export {
-        Export::new(self.store.clone(), Layout::of(&self.spec.name))
+        Export::of(self.store.clone(), &self.spec.name)
     }
 
     /// Takes no more, writes and learns what waits, saves a snapshot, and ends the threads.
@@ -392,7 +391,7 @@ fn write(shared: &Shared) {
     let Some(front) = &shared.front else { return };
     loop {
         let open = front.wait(NAP);
-        if front.commit() > 0 {
+        if front.commit() {
             shared.tell();
         }
         if !open {

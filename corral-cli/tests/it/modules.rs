@@ -119,6 +119,7 @@ fn modules_have_no_cycles() {
         "corral-plugin-abi",
         "corral-log",
         "corral-lab",
+        "corral-serve",
         "corral-cli",
         "corral-py",
     ] {
@@ -140,6 +141,7 @@ fn no_error_prints_its_source_and_returns_it_too() {
         "corral-plugin-abi",
         "corral-log",
         "corral-lab",
+        "corral-serve",
         "corral-cli",
         "corral-py",
     ] {

@@ -234,7 +234,12 @@ impl Service {
     }
 }
 
-fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ServeError> {
+/// Reads a body that is one object, or for a batch a list.
+fn read<T: DeserializeOwned>(body: &Bytes, begins: u8) -> Result<T, ServeError> {
+    if body.trim_ascii_start().first() != Some(&begins) {
+        let what = if begins == b'[' { "a list" } else { "an object" };
+        return Err(ServeError::Asked(format!("the body must be {what} in JSON")));
+    }
     serde_json::from_slice(body).map_err(|e| ServeError::Asked(format!("the body cannot be read: {e}")))
 }
 
@@ -281,7 +286,7 @@ async fn choose(State(service): App, Path(name): Path<String>, headers: HeaderMa
     let chosen = async {
         service.admit(&headers, Duty::Decide)?;
         let serving = service.band(&name)?;
-        let asked = if body.is_empty() { Choose::default() } else { read(&body)? };
+        let asked = if body.is_empty() { Choose::default() } else { read(&body, b'{')? };
         Ok(answer(200, &decide(serving, asked).await?))
     };
     settle(chosen.await)
@@ -296,7 +301,7 @@ async fn choose_batch(
     let chosen = async {
         service.admit(&headers, Duty::Decide)?;
         let serving = service.band(&name)?;
-        let asked: Vec<Choose> = read(&body)?;
+        let asked: Vec<Choose> = read(&body, b'[')?;
         service.check_batch(asked.len())?;
         let mut answers = Vec::with_capacity(asked.len());
         for asked in asked {
@@ -341,7 +346,7 @@ async fn reward(State(service): App, Path(name): Path<String>, headers: HeaderMa
     let given = async {
         let client = service.admit(&headers, Duty::Reward)?;
         let serving = service.band(&name)?;
-        let given: Reward = read(&body)?;
+        let given: Reward = read(&body, b'{')?;
         service.count(&client, serving, 1)?;
         settled(bring(serving, given)).await?;
         Ok(answer(200, &json!({ "status": 200 })))
@@ -358,7 +363,7 @@ async fn reward_batch(
     let given = async {
         let client = service.admit(&headers, Duty::Reward)?;
         let serving = service.band(&name)?;
-        let given: Vec<Reward> = read(&body)?;
+        let given: Vec<Reward> = read(&body, b'[')?;
         service.check_batch(given.len())?;
         service.count(&client, serving, given.len())?;
         // All are on their way before the first is waited for: they are written together.
@@ -375,12 +380,7 @@ async fn reward_batch(
     settle(given.await)
 }
 
-async fn report(
-    State(service): App,
-    Path(name): Path<String>,
-    uri: Uri,
-    headers: HeaderMap,
-) -> Response {
+async fn report(State(service): App, Path(name): Path<String>, uri: Uri, headers: HeaderMap) -> Response {
     let shown = || {
         service.admit(&headers, Duty::Read)?;
         let serving = service.band(&name)?;
@@ -419,7 +419,7 @@ async fn change_base(
     let changed = async {
         service.admit(&headers, Duty::Admin)?;
         let serving = service.band(&name)?;
-        let ChangeBase { change, name, share, params } = read(&body)?;
+        let ChangeBase { change, name, share, params } = read(&body, b'{')?;
         let before = serving.learned();
         let (send, written) = oneshot::channel();
         serving.change(change, &name, share, params, Box::new(move |result| drop(send.send(result))))?;

@@ -3,5 +3,8 @@
 mod common;
 mod directory;
 mod engine;
+#[cfg(feature = "http")]
+mod http;
 mod laws;
+mod simulate;
 mod spec;

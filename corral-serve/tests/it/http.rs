@@ -1,0 +1,282 @@
+//! The service over HTTP, on loopback.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use corral_serve::http::{self, Clients, Limits};
+use corral_serve::{Directory, Serving, ServingOptions, SystemClock, spec};
+use serde_json::{Value, json};
+
+use crate::common::SPEC;
+
+/// A service in this process.
+struct Running {
+    address: std::net::SocketAddr,
+    stop: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<std::io::Result<()>>>,
+}
+
+impl Running {
+    fn start(text: &str, folder: &std::path::Path, clients: &str, limits: Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let store = Arc::new(Directory::open(folder).unwrap());
+        let open = |band| {
+            Serving::open(band, store.clone(), Arc::new(SystemClock), ServingOptions::default()).unwrap()
+        };
+        let bands = spec::read(text).unwrap().into_iter().map(open).collect();
+        let clients = if clients.is_empty() { Clients::default() } else { Clients::read(clients).unwrap() };
+        let (stop, stopped) = mpsc::channel();
+        let thread = std::thread::spawn(move || http::run(listener, bands, clients, limits, stopped));
+        Self { address, stop: Some(stop), thread: Some(thread) }
+    }
+
+    fn stop(&mut self) {
+        drop(self.stop.take());
+        self.thread.take().unwrap().join().unwrap().unwrap();
+    }
+
+    fn client(&self) -> Client {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        Client(BufReader::new(stream))
+    }
+}
+
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn raw(&mut self, method: &str, path: &str, more: &str, body: &str) -> Option<(u16, String)> {
+        let length = body.len();
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: x\r\n{more}Content-Length: {length}\r\n\r\n{body}");
+        self.0.get_mut().write_all(request.as_bytes()).ok()?;
+        let (mut line, mut length, mut chunked) = (String::new(), 0, false);
+        self.0.read_line(&mut line).ok().filter(|n| *n > 0)?;
+        let status = line.split(' ').nth(1)?.parse().ok()?;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).ok().filter(|n| *n > 0)?;
+            let lower = line.to_ascii_lowercase();
+            if let Some(n) = lower.strip_prefix("content-length:") {
+                length = n.trim().parse().ok()?;
+            }
+            chunked |= lower.starts_with("transfer-encoding: chunked");
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut answer = Vec::new();
+        while chunked {
+            line.clear();
+            self.0.read_line(&mut line).ok()?;
+            let size = usize::from_str_radix(line.trim(), 16).ok()?;
+            let mut chunk = vec![0; size + 2];
+            self.0.read_exact(&mut chunk).ok()?;
+            answer.extend_from_slice(&chunk[..size]);
+            chunked = size > 0;
+        }
+        if answer.is_empty() {
+            answer = vec![0; length];
+            self.0.read_exact(&mut answer).ok()?;
+        }
+        Some((status, String::from_utf8(answer).ok()?))
+    }
+
+    fn post(&mut self, path: &str, body: &Value) -> (u16, Value) {
+        let (status, text) = self.raw("POST", path, "", &body.to_string()).unwrap();
+        (status, serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    }
+
+    fn get(&mut self, path: &str) -> (u16, String) {
+        self.raw("GET", path, "", "").unwrap()
+    }
+}
+
+const CHOOSE: &str = "/v1/bands/shop/choose";
+const REWARD: &str = "/v1/bands/shop/reward";
+
+#[test]
+fn choose_and_reward_answer_as_other_programs_expect() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = Running::start(SPEC, folder.path(), "", Limits::default());
+    let mut client = running.client();
+    let (status, chosen) = client.post(CHOOSE, &json!({ "features": [], "unit": "u1" }));
+    assert_eq!(status, 200, "{chosen}");
+    assert!(["a", "b", "c"].contains(&chosen["action"].as_str().unwrap()));
+    assert!(chosen["propensity"].as_f64().unwrap() > 0.0 && chosen["id"].is_string());
+    let token = &chosen["token"];
+    assert_eq!(client.post(REWARD, &json!({ "token": token, "reward": 5 })).0, 200);
+    assert_eq!(client.post(REWARD, &json!({ "token": token, "reward": 5 })).0, 409);
+    for (path, body, expected) in [
+        ("/v1/bands/nowhere/choose", json!({}), 404),
+        (CHOOSE, json!({ "features": [1.0] }), 422),
+        (CHOOSE, json!({ "feature": [] }), 422),
+        (CHOOSE, json!([]), 422),
+        (CHOOSE, json!({ "actions": ["b"] }), 422),
+        (CHOOSE, json!({ "actions": ["a", "b"] }), 200),
+        (CHOOSE, json!({ "unit": "x".repeat(1000) }), 422),
+        (REWARD, json!({ "token": "c1.AAAA.AA.AA", "reward": 5 }), 422),
+        (REWARD, json!({ "token": token, "id": "x", "reward": 5 }), 422),
+        (REWARD, json!({ "id": "0000000000000007-1-1", "reward": 5 }), 404),
+        (REWARD, json!({ "reward": 5 }), 422),
+        ("/v1/bands/shop/bases", json!({ "change": "add", "name": "nonsense", "share": 0.1 }), 422),
+    ] {
+        let (status, answer) = client.post(path, &body);
+        assert_eq!(status, expected, "{path} {body}: {answer}");
+        assert!(status == 200 || answer["error"].is_string(), "{answer}");
+    }
+    // A reward that is out of range leaves the decision open.
+    let (_, chosen) = client.post(CHOOSE, &json!({}));
+    assert_eq!(client.post(REWARD, &json!({ "token": chosen["token"], "reward": 11 })).0, 422);
+    assert_eq!(client.post(REWARD, &json!({ "token": chosen["token"], "reward": 10 })).0, 200);
+    assert_eq!(client.raw("POST", CHOOSE, "", "{\"features\": [").unwrap().0, 422);
+    assert_eq!(client.raw("DELETE", CHOOSE, "", "").unwrap().0, 405);
+    assert_eq!(client.get("/nothing").0, 404);
+    assert_eq!(client.get("/health").0, 200);
+    assert_eq!(client.get("/ready").0, 200);
+    drop(client);
+    running.stop();
+}
+
+#[test]
+fn kept_tickets_keys_and_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = Running::start(SPEC, folder.path(), "", Limits::default());
+    let mut client = running.client();
+    let (_, kept) = client.post(CHOOSE, &json!({ "store": true }));
+    let (_, left) = client.post(CHOOSE, &json!({ "store": true }));
+    assert_eq!(client.post(REWARD, &json!({ "id": kept["id"], "reward": 5 })).0, 200);
+    assert_eq!(client.post(REWARD, &json!({ "id": kept["id"], "reward": 5 })).0, 409);
+    let (_, first) = client.post(CHOOSE, &json!({ "key": "order 7" }));
+    let (_, again) = client.post(CHOOSE, &json!({ "key": "order 7" }));
+    assert_eq!(first["token"], again["token"], "the same key, the same decision");
+    assert_eq!(client.post(CHOOSE, &json!({ "key": "order 7", "actions": ["a"] })).0, 422);
+
+    let (status, chosen) = client.post("/v1/bands/shop/choose/batch", &json!([{}, { "features": [1] }, {}]));
+    assert_eq!((status, chosen[1]["status"].as_u64()), (200, Some(422)), "{chosen}");
+    let given = json!([
+        { "token": chosen[0]["token"], "reward": 1 },
+        { "token": chosen[2]["token"], "reward": 99 },
+        { "token": chosen[0]["token"], "reward": 1 },
+        { "token": chosen[2]["token"], "reward": 2 },
+    ]);
+    let (status, answers) = client.post("/v1/bands/shop/reward/batch", &given);
+    let statuses: Vec<_> =
+        answers.as_array().unwrap().iter().map(|a| a["status"].as_u64().unwrap()).collect();
+    assert_eq!((status, &statuses[..]), (200, &[200, 422, 409, 200][..]), "{answers}");
+    drop(client);
+    running.stop();
+
+    // A ticket that was kept outlasts the process.
+    let mut running = Running::start(SPEC, folder.path(), "", Limits::default());
+    let mut client = running.client();
+    assert_eq!(client.post(REWARD, &json!({ "id": left["id"], "reward": 5 })).0, 200);
+    assert_eq!(client.post(REWARD, &json!({ "id": kept["id"], "reward": 5 })).0, 409);
+    drop(client);
+    running.stop();
+}
+
+#[test]
+fn what_is_learned_is_reported_and_exported() {
+    let folder = tempfile::tempdir().unwrap();
+    let two = format!("[[band]]{SPEC}[[band]]{}", SPEC.replace("\"shop\"", "\"other\""));
+    let mut running = Running::start(&two, folder.path(), "", Limits::default());
+    let mut client = running.client();
+    for i in 0..50 {
+        let (_, chosen) = client.post(CHOOSE, &json!({ "unit": format!("u{i}") }));
+        client.post(REWARD, &json!({ "token": chosen["token"], "reward": 5 }));
+    }
+    let (status, changed) =
+        client.post("/v1/bands/shop/bases", &json!({ "change": "add", "name": "moss", "share": 0.1 }));
+    assert_eq!((status, changed["bases"].as_array().unwrap().len()), (200, 5), "{changed}");
+    let report: Value = serde_json::from_str(&client.get("/v1/bands/shop/report").1).unwrap();
+    assert_eq!((report["learned"].as_u64(), report["band"]["mean_reward"].as_f64()), (Some(50), Some(5.0)));
+    let html = client.raw("GET", "/v1/bands/shop/report", "Accept: text/html\r\n", "").unwrap().1;
+    assert!(html.starts_with("<!doctype html>") && html.contains("ucb1"));
+    assert!(client.get("/v1/bands/shop/report?format=text").1.starts_with("master: "));
+    assert_eq!(client.get("/v1/bands/shop/report?format=pdf").0, 422);
+    let metrics = client.get("/metrics").1;
+    for line in ["corral_learned_total{band=\"shop\"} 50", "corral_learned_total{band=\"other\"} 0"] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+    assert_eq!(metrics.matches("# HELP corral_learned_total").count(), 1, "each family once");
+    let log = client.get("/v1/bands/shop/log").1;
+    let mut reader = corral_log::Reader::new(log.as_bytes()).checked(0).strict(true);
+    let mut kinds = Vec::new();
+    while let Some(record) = reader.read().unwrap() {
+        kinds.push(record.kind());
+    }
+    assert_eq!((kinds.len(), kinds[0], kinds[51]), (52, "start", "member"));
+    drop(client);
+    running.stop();
+}
+
+#[test]
+fn clients_have_roles() {
+    let clients = r#"
+        [[client]]
+        name = "web"
+        secret = "0123456789abcdef"
+        roles = ["decide"]
+        [[client]]
+        name = "ops"
+        secret = "fedcba9876543210"
+        roles = ["admin"]
+    "#;
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = Running::start(SPEC, folder.path(), clients, Limits::default());
+    let mut client = running.client();
+    let mut ask = |method: &str, path: &str, secret: &str| {
+        let bearer =
+            if secret.is_empty() { String::new() } else { format!("Authorization: Bearer {secret}\r\n") };
+        client.raw(method, path, &bearer, if method == "POST" { "{}" } else { "" }).unwrap().0
+    };
+    assert_eq!(ask("POST", CHOOSE, ""), 401);
+    assert_eq!(ask("POST", CHOOSE, "wrong wrong wrong"), 401);
+    assert_eq!(ask("POST", CHOOSE, "0123456789abcdef"), 200);
+    assert_eq!(ask("POST", REWARD, "0123456789abcdef"), 403);
+    assert_eq!(ask("GET", "/metrics", "0123456789abcdef"), 403);
+    assert_eq!(ask("GET", "/metrics", "fedcba9876543210"), 200);
+    assert_eq!(ask("GET", "/health", ""), 200);
+    drop(client);
+    running.stop();
+    assert!(Clients::read("[[client]]\nname = \"x\"\nsecret = \"short\"\nroles = []").is_err());
+    let open = "0.0.0.0:80".parse().unwrap();
+    assert!(http::check_address(open, &Clients::default()).unwrap_err().to_string().contains("--clients"));
+}
+
+#[test]
+fn limits_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let limits = Limits {
+        body: 2_000,
+        batch: 3,
+        connections: 2,
+        silence: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let quota = format!("{SPEC}quota = 2\n");
+    let mut running = Running::start(&quota, folder.path(), "", limits);
+    let (mut one, mut two) = (running.client(), running.client());
+    assert_eq!((one.get("/health").0, two.get("/health").0), (200, 200));
+    // The third is told so, and what is open goes on.
+    assert_eq!(running.client().get("/health").0, 503);
+    assert_eq!(one.get("/health").0, 200);
+    assert_eq!(one.post("/v1/bands/shop/choose/batch", &json!([{}, {}, {}, {}])).0, 422);
+    // Whoever is silent is closed, and others have the place.
+    std::thread::sleep(Duration::from_millis(700));
+    let mut three = running.client();
+    assert_eq!(three.get("/health").0, 200);
+    assert!(two.raw("GET", "/health", "", "").is_none());
+    let (_, tokens) = three.post("/v1/bands/shop/choose/batch", &json!([{}, {}, {}]));
+    let statuses: Vec<_> =
+        (0..3).map(|i| three.post(REWARD, &json!({ "token": tokens[i]["token"], "reward": 1 })).0).collect();
+    assert_eq!(statuses, [200, 200, 429], "two rewards a minute");
+    assert_eq!(three.raw("POST", CHOOSE, "", &" ".repeat(5_000)).unwrap().0, 413);
+    drop((one, two, three));
+    running.stop();
+}
