@@ -7,7 +7,9 @@ use std::sync::mpsc;
 
 use clap::{Args, ValueEnum};
 use corral_serve::http::{self, Clients, Limits};
-use corral_serve::{Directory, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store, SystemClock, spec};
+use corral_serve::{
+    Directory, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store, SystemClock, spec,
+};
 
 use crate::{Failure, read_text, say};
 
@@ -94,7 +96,11 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
         let name = band.name.clone();
         let opened = Serving::open(band, store.clone(), Arc::new(SystemClock), options.clone());
         let serving = opened.map_err(|e| failed(&name, &e))?;
-        say(&format!("band {name}: {} rewards learned, {} folds", serving.learned().learned, serving.folds()));
+        say(&format!(
+            "band {name}: {} rewards learned, {} folds",
+            serving.learned().learned,
+            serving.folds()
+        ));
         bands.push(serving);
     }
     let (stop, stopped) = mpsc::channel();
