@@ -2,7 +2,7 @@
 //!
 //! A log is text, one JSON object per line ([`Record`]). Every line ends with a value of a [`Chain`], by which a line that
 //! was removed, changed, doubled or reordered is found. [`Writer`] writes it, [`Reader`] reads it and counts what it cannot
-//! read. `docs/log-format.md` has every field. A [`journal`] is a band whose state follows from its log.
+//! read. `docs/log-format.md` has every field.
 //!
 //! ```
 //! use corral_core::TicketId;
@@ -38,7 +38,6 @@ mod evaluate;
 mod faults;
 mod id;
 mod join;
-pub mod journal;
 mod ours;
 mod policy;
 mod read;

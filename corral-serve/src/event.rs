@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 /// What is learned from a line.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 pub(crate) enum Event<D> {
     /// A decision of the band and its reward.
     Reward { ticket: Ticket<D>, context: Context, value: f64 },

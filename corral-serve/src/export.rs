@@ -6,7 +6,7 @@ use corral_log::{Reader, Record, Writer};
 
 use crate::error::ServeError;
 use crate::layout::Layout;
-use crate::learner::fold_parts;
+use crate::learner::{Part, fold_parts};
 use crate::store::Store;
 
 /// Gives the log fold by fold: lines of `corral log`.
@@ -29,7 +29,7 @@ impl Export {
         let Some(parts) = fold_parts(&*self.store, &self.layout, self.fold)? else { return Ok(None) };
         self.fold += 1;
         let mut lines = Writer::with(Vec::new(), self.chain);
-        for (segment, from, to) in parts {
+        for Part { segment, from, to, .. } in parts {
             let name = self.layout.segment(segment);
             let bytes = self.store.read(&name, from, (to - from) as usize)?;
             let mut reader = Reader::new(&bytes[..]).strict(true);

@@ -60,10 +60,10 @@ struct Place {
 
 /// A range of a segment that a fold takes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Part {
-    segment: u64,
-    from: u64,
-    to: u64,
+pub(crate) struct Part {
+    pub segment: u64,
+    pub from: u64,
+    pub to: u64,
     /// The segment ends here for good.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
@@ -439,12 +439,12 @@ pub(crate) fn published(
     Ok(None)
 }
 
-/// The ranges of segments that a fold takes, where it is there: segment, first byte, and the byte behind the last.
+/// The ranges of segments that a fold takes, where it is there.
 pub(crate) fn fold_parts(
     store: &dyn Store,
     layout: &Layout,
     fold: u64,
-) -> Result<Option<Vec<(u64, u64, u64)>>, ServeError> {
+) -> Result<Option<Vec<Part>>, ServeError> {
     let name = layout.fold(fold);
     let Some(bytes) = store.get(&name)? else { return Ok(None) };
     let fold: Fold = serde_json::from_slice(&bytes).map_err(|e| ServeError::Damaged {
@@ -452,5 +452,5 @@ pub(crate) fn fold_parts(
         at: 0,
         why: e.to_string(),
     })?;
-    Ok(Some(fold.parts.into_iter().map(|part| (part.segment, part.from, part.to)).collect()))
+    Ok(Some(fold.parts))
 }

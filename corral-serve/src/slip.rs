@@ -36,6 +36,7 @@ pub(crate) struct DefaultMade {
 
 /// What came back.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are of the large one, and each is read once")]
 pub(crate) enum Slip<D> {
     Made { ticket: Ticket<D>, context: Context, text: String, more: More },
     Default { id: TicketId, made: DefaultMade, more: More },

@@ -17,5 +17,7 @@ mod program;
 mod published;
 mod report;
 mod results;
+#[cfg(feature = "serve")]
+mod serve;
 mod start;
 mod sweep;

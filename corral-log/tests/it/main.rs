@@ -5,7 +5,6 @@ mod common;
 mod coverage;
 mod doors;
 mod estimators;
-mod journal;
 mod records;
 mod schema;
 mod simulate;

@@ -26,13 +26,18 @@ from ._corral import (
     run_cell,
 )
 from ._run import run
+from .client import AsyncClient, Choice, Client, ServiceError
 
 __all__ = [
+    "AsyncClient",
     "Band",
     "Benched",
     "BenchedWarning",
+    "Choice",
+    "Client",
     "Decision",
     "Result",
+    "ServiceError",
     "World",
     "collect",
     "count_cells",

@@ -6,5 +6,7 @@ mod engine;
 #[cfg(feature = "http")]
 mod http;
 mod laws;
+#[cfg(feature = "http")]
+mod openapi;
 mod simulate;
 mod spec;

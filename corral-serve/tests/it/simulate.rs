@@ -185,13 +185,16 @@ enum Known {
     Acknowledged,
 }
 
+/// What runs, and whether its machine has stopped.
+type Process<T> = Option<(T, Arc<Mutex<bool>>)>;
+
 struct World {
     disk: Memory,
     dice: Arc<Mutex<Dice>>,
     clock: Arc<Hands>,
     faults: usize,
-    fronts: [Option<(Front<Arm>, Arc<Mutex<bool>>)>; 2],
-    learner: Option<(Learner<Arm>, Arc<Mutex<bool>>)>,
+    fronts: [Process<Front<Arm>>; 2],
+    learner: Process<Learner<Arm>>,
     rival: Arc<Mutex<Option<Learner<Arm>>>>,
     rival_dead: Arc<Mutex<bool>>,
     tokens: Vec<(TicketId, String, f64)>,

@@ -1,0 +1,289 @@
+//! `corral serve`: the real program, killed at random moments.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const SPEC: &str = r#"
+name = "shop"
+actions = ["a", "b", "c"]
+features = 2
+bases = ["linucb", "squarecb", "epsilon-greedy"]
+reward_range = [0, 10]
+"#;
+
+/// The program, and where it listens.
+struct Running {
+    child: Child,
+    address: String,
+}
+
+fn command(folder: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_corral"));
+    command.arg("serve").arg(folder.join("band.toml")).arg("--store").arg(folder.join("data"));
+    command.args(["--listen", "127.0.0.1:0", "--snapshot", "200"]).args(more);
+    command
+}
+
+impl Running {
+    fn start(folder: &Path, more: &[&str]) -> Self {
+        let mut child = command(folder, more).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let (mut line, mut all) = (String::new(), String::new());
+        while !line.starts_with("listening on http://") {
+            line.clear();
+            assert!(said.read_line(&mut line).unwrap() > 0, "{all}");
+            all += &line;
+        }
+        let address = line.trim().trim_start_matches("listening on http://").to_owned();
+        // What it says later is not read: it may not wait for it.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Self { child, address }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+struct Client(BufReader<TcpStream>);
+
+impl Client {
+    fn new(address: &str) -> Option<Self> {
+        let stream = TcpStream::connect(address).ok()?;
+        stream.set_nodelay(true).ok()?;
+        stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
+        Some(Self(BufReader::new(stream)))
+    }
+
+    /// `None`: the service is gone.
+    fn ask(&mut self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
+        let length = body.len();
+        let request =
+            format!("{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}");
+        self.0.get_mut().write_all(request.as_bytes()).ok()?;
+        let (mut line, mut length) = (String::new(), 0);
+        self.0.read_line(&mut line).ok().filter(|n| *n > 0)?;
+        let status = line.split(' ').nth(1)?.parse().ok()?;
+        loop {
+            line.clear();
+            self.0.read_line(&mut line).ok().filter(|n| *n > 0)?;
+            if let Some(n) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                length = n.trim().parse().ok()?;
+            }
+            if line == "\r\n" {
+                break;
+            }
+        }
+        let mut answer = vec![0; length];
+        self.0.read_exact(&mut answer).ok()?;
+        Some((status, String::from_utf8(answer).ok()?))
+    }
+
+    fn reward(&mut self, token: &str, reward: f64) -> Option<(u16, String)> {
+        let body = format!(r#"{{"token":"{token}","reward":{reward}}}"#);
+        self.ask("POST", "/v1/bands/shop/reward", &body)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Known {
+    Open,
+    /// The service died before it answered.
+    Unsure,
+    Rewarded,
+}
+
+type Ledger = Mutex<HashMap<String, (f64, Known)>>;
+
+/// Plays until the service is gone: late, shuffled, and now and then twice.
+fn play(address: &str, seed: usize, made: &AtomicUsize, ledger: &Ledger) -> Option<()> {
+    let mut client = Client::new(address)?;
+    let mut open: Vec<String> = Vec::new();
+    for i in seed * 7919.. {
+        made.fetch_add(1, Ordering::Relaxed);
+        let roll = i.wrapping_mul(2_654_435_761) >> 7;
+        if open.len() > 20 || (roll % 2 == 0 && !open.is_empty()) {
+            let token = open.swap_remove(roll % open.len());
+            let reward = {
+                let mut ledger = ledger.lock().unwrap();
+                let entry = ledger.get_mut(&token).unwrap();
+                entry.1 = Known::Unsure;
+                entry.0
+            };
+            let (status, answer) = client.reward(&token, reward)?;
+            assert_eq!(status, 200, "{answer}");
+            ledger.lock().unwrap().insert(token.clone(), (reward, Known::Rewarded));
+            if roll % 10 == 0 {
+                assert_eq!(client.reward(&token, reward)?.0, 409);
+            }
+        } else {
+            let x = (roll % 100) as f64 / 100.0;
+            let body = format!(r#"{{"features":[{x},{}]}}"#, 1.0 - x);
+            let (status, answer) = client.ask("POST", "/v1/bands/shop/choose", &body)?;
+            assert_eq!(status, 200, "{answer}");
+            let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+            let reward = if answer["action"] == if x > 0.5 { "a" } else { "b" } { 9.0 } else { 2.0 };
+            let token = answer["token"].as_str().unwrap().to_owned();
+            let before = ledger.lock().unwrap().insert(token.clone(), (reward, Known::Open));
+            assert_eq!(before, None, "a decision was given twice");
+            open.push(token);
+        }
+    }
+    None
+}
+
+fn report(address: &str) -> serde_json::Value {
+    let (status, text) = Client::new(address).unwrap().ask("GET", "/v1/bands/shop/report", "").unwrap();
+    assert_eq!(status, 200, "{text}");
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The report when everything that was acknowledged is served.
+fn settled(address: &str) -> serde_json::Value {
+    for _ in 0..500 {
+        let report = report(address);
+        if report["stale_ms"] == 0 && report["served_fold"] == report["folds"] {
+            return report;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("rewards are not learned: {}", report(address));
+}
+
+#[test]
+fn a_service_that_is_killed_loses_and_doubles_nothing() {
+    let kills = if std::env::var_os("CORRAL_SLOW").is_some() { 50 } else { 6 };
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("band.toml"), SPEC).unwrap();
+    let ledger = Ledger::default();
+    for round in 0..kills {
+        let mut running = Running::start(folder.path(), &[]);
+        let (made, address) = (AtomicUsize::new(0), running.address.clone());
+        std::thread::scope(|scope| {
+            for worker in 0..3 {
+                let (address, made, ledger) = (&address, &made, &ledger);
+                scope.spawn(move || play(address, round * 3 + worker + 1, made, ledger));
+            }
+            // In the middle of their requests, each time somewhere else.
+            while made.load(Ordering::Relaxed) < 150 + 37 * (round % 7) {
+                std::thread::yield_now();
+            }
+            running.kill();
+        });
+    }
+    let mut running = Running::start(folder.path(), &[]);
+    let mut client = Client::new(&running.address).unwrap();
+    let mut learned = 0;
+    for (token, (reward, known)) in ledger.lock().unwrap().iter() {
+        let (status, answer) = client.reward(token, *reward).unwrap();
+        let expected: &[u16] = match known {
+            Known::Open => &[200],
+            Known::Unsure => &[200, 409],
+            Known::Rewarded => &[409],
+        };
+        assert!(expected.contains(&status), "{status}: {answer}");
+        learned += 1;
+    }
+    assert!(learned > 100 * kills as u64 / 2, "{learned}");
+    let before = settled(&running.address);
+    assert_eq!(before["learned"], learned);
+    // Killed once more, it is the same to the last digit.
+    running.kill();
+    let mut again = Running::start(folder.path(), &[]);
+    let after = settled(&again.address);
+    for key in ["bases", "learned", "band", "repeated"] {
+        assert_eq!(before[key], after[key], "{key}");
+    }
+    again.kill();
+    // Every segment is a log that can be verified.
+    let segments = folder.path().join("data/bands/shop/segments");
+    for entry in std::fs::read_dir(segments).unwrap() {
+        let path = entry.unwrap().path();
+        let verified =
+            Command::new(env!("CARGO_BIN_EXE_corral")).args(["log", "verify"]).arg(&path).output().unwrap();
+        assert!(verified.status.success(), "{path:?}: {}", String::from_utf8_lossy(&verified.stderr));
+    }
+}
+
+/// A front end and a learner in processes of their own, and the learner killed between.
+#[test]
+fn a_front_end_and_a_learner_run_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("band.toml"), SPEC).unwrap();
+    let mut front = Running::start(folder.path(), &["--role", "front"]);
+    let mut learner = Running::start(folder.path(), &["--role", "learner"]);
+    let mut client = Client::new(&front.address).unwrap();
+    let body = r#"{"features":[0.5,0.5]}"#;
+    for round in 0..60 {
+        let (_, answer) = client.ask("POST", "/v1/bands/shop/choose", body).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(client.reward(answer["token"].as_str().unwrap(), 5.0).unwrap().0, 200);
+        if round == 30 {
+            learner.kill();
+            learner = Running::start(folder.path(), &["--role", "learner"]);
+        }
+    }
+    let served = (0..500).find(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        report(&front.address)["learned"] == 60
+    });
+    assert!(served.is_some(), "{}", report(&front.address));
+    let (status, answer) =
+        Client::new(&learner.address).unwrap().ask("POST", "/v1/bands/shop/choose", body).unwrap();
+    assert_eq!(status, 422, "{answer}");
+    front.kill();
+    learner.kill();
+}
+
+#[test]
+fn what_cannot_be_served_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("band.toml");
+    for (text, expected) in [
+        (SPEC.replace("linucb", "linuxb"), "bases[0]"),
+        (SPEC.replace("features = 2", "features = \"two\""), "features"),
+        (SPEC.replace("name = \"shop\"\n", ""), "name"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let output = command(folder.path(), &[]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("band.toml") && said.contains(expected), "{said}");
+    }
+    std::fs::write(&file, SPEC).unwrap();
+    let output = command(folder.path(), &["--listen", "0.0.0.0:0"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("--clients"), "{output:?}");
+
+    // A damaged segment is named; with --cut it ends before the damage.
+    let mut running = Running::start(folder.path(), &[]);
+    let mut client = Client::new(&running.address).unwrap();
+    for _ in 0..5 {
+        let (_, answer) = client.ask("POST", "/v1/bands/shop/choose", r#"{"features":[0.5,0.5]}"#).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        client.reward(answer["token"].as_str().unwrap(), 5.0).unwrap();
+    }
+    running.kill();
+    let data = folder.path().join("data/bands/shop");
+    let segment = data.join("segments/00000001.jsonl");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let third = bytes.iter().enumerate().filter(|(_, b)| **b == b'\n').nth(2).unwrap().0;
+    bytes[third + 50] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    // As if no fold had taken it.
+    for folder in ["folds", "snapshots", "states"] {
+        let _ = std::fs::remove_dir_all(data.join(folder));
+    }
+    let output = command(folder.path(), &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("segments/00000001.jsonl is damaged at byte"), "{said}");
+    let mut cut = Running::start(folder.path(), &["--cut"]);
+    assert_eq!(settled(&cut.address)["learned"], 2);
+    cut.kill();
+}
