@@ -258,7 +258,13 @@ fn what_cannot_be_served_is_said() {
         assert!(said.contains("band.toml") && said.contains(expected), "{said}");
     }
     std::fs::write(&file, SPEC).unwrap();
-    let output = command(folder.path(), &["--listen", "0.0.0.0:0"]).output().unwrap();
+    let mut open = Command::new(env!("CARGO_BIN_EXE_corral"));
+    open.arg("serve")
+        .arg(&file)
+        .arg("--store")
+        .arg(folder.path().join("data"))
+        .args(["--listen", "0.0.0.0:0"]);
+    let output = open.output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("--clients"), "{output:?}");
 
     // A damaged segment is named; with --cut it ends before the damage.
