@@ -17,6 +17,8 @@ pub struct Table {
     pub actions: usize,
     /// The columns, in the order of the file.
     pub columns: Vec<ColumnInfo>,
+    /// What is worth a look.
+    pub remarks: Vec<String>,
 }
 
 /// One column of a [`Table`].
@@ -24,7 +26,7 @@ pub struct Table {
 pub struct ColumnInfo {
     /// Its name.
     pub name: String,
-    /// "number", "category", "class", "target", "loss", "ignored" or "named features".
+    /// "number", "number, written for people", "category", "class", "target", "loss", "ignored" or "named features".
     pub kind: &'static str,
     /// The smallest and the largest number.
     pub range: Option<(f64, f64)>,
@@ -42,19 +44,22 @@ const MANY_FEATURES: usize = 1000;
 impl Table {
     /// What is probably not meant.
     pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> =
+            self.remarks.iter().map(|remark| format!("{}: {remark}", self.file)).collect();
         if self.features <= MANY_FEATURES {
-            return Vec::new();
+            return warnings;
         }
         let most = self.columns.iter().max_by_key(|c| c.features);
         let most = most
             .filter(|c| c.features > 1)
             .map_or(String::new(), |c| format!(", {} of them from the {} {:?}", c.features, c.kind, c.name));
-        vec![format!(
+        warnings.push(format!(
             "{} has {} features{most}: a learner that keeps a matrix of them holds {:.1} million numbers per action; \
              encoding = \"hashed\" with few buckets makes fewer",
             self.file,
             self.features,
             (self.features as f64).powi(2) / 1e6
-        )]
+        ));
+        warnings
     }
 }

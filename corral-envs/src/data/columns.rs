@@ -7,7 +7,8 @@ use corral_core::params;
 use serde::Serialize;
 use serde::de::{self, Deserialize, Deserializer};
 
-use super::cells::{missing, number};
+use super::cells::missing;
+use super::style::{Habits, Style, is_date, readable};
 use crate::Draw;
 
 /// A column with more distinct values than this is hashed, so that memory does not grow with the file.
@@ -142,6 +143,14 @@ pub fn inverse(x: f64) -> f64 {
 pub struct Seen {
     /// Whether it is categorical whatever it looks like.
     pub nominal: bool,
+    /// Whether the spec says so.
+    pub insisted: bool,
+    /// How its numbers are written.
+    pub style: Style,
+    /// What its cells show of that, where it is looked for.
+    pub habits: Option<Habits>,
+    /// How many cells hold a value.
+    pub filled: u64,
     /// Its numbers.
     pub moments: Moments,
     /// A sample of its numbers, where one is wanted.
@@ -156,8 +165,16 @@ pub struct Seen {
     pub first_missing: u64,
     /// How many cells are words.
     pub words: u64,
+    /// How many of them are numbers as people write them.
+    pub written: u64,
+    /// How many words are dates.
+    pub dates: u64,
     /// The first words that differ, and their lines.
     pub first_words: Vec<(String, u64)>,
+    /// Whether its numbers count the rows: each is one more than the one before.
+    pub counts: bool,
+    /// The number before.
+    pub last: f64,
 }
 
 impl Seen {
@@ -170,12 +187,18 @@ impl Seen {
             }
             return Ok(());
         }
+        self.filled += 1;
         self.count(cell, bytes);
         if self.nominal {
             return Ok(());
         }
-        match number(cell) {
+        if let Some(habits) = &mut self.habits {
+            habits.see(cell, line);
+        }
+        match self.style.number(cell) {
             Some(x) if x.is_finite() => {
+                self.counts = self.moments.n == 0.0 || self.counts && x == self.last + 1.0;
+                self.last = x;
                 self.moments.add(x);
                 if let Some(sample) = &mut self.sample {
                     // Reservoir sampling: number n stays with probability MOST_VALUES/n.
@@ -190,6 +213,8 @@ impl Seen {
             Some(x) => return Err(format!("{x} is not finite")),
             None => {
                 self.words += 1;
+                self.written += u64::from(readable(cell));
+                self.dates += u64::from(is_date(cell));
                 if self.first_words.len() < 3 {
                     let word = String::from_utf8_lossy(cell).into_owned();
                     if self.first_words.iter().all(|(known, _)| *known != word) {
@@ -237,6 +262,17 @@ impl Seen {
         ))
     }
 
+    /// Whether every number is written for people or plain, and some are written for people.
+    pub fn is_written(&self) -> bool {
+        !self.nominal && self.words > 0 && self.written == self.words
+    }
+
+    /// Two values that differ only by capitals or spaces around them, the first in order.
+    pub fn twins(&self) -> Option<(String, String)> {
+        let sorted = self.sorted();
+        twins(sorted.iter().map(|value| String::from_utf8_lossy(value)))
+    }
+
     /// The values in order, so that they do not depend on the order of rows.
     pub fn sorted(&self) -> Vec<Vec<u8>> {
         let mut sorted: Vec<Vec<u8>> = self.categories.keys().cloned().collect();
@@ -256,4 +292,28 @@ impl Seen {
         values.sort_unstable_by(f64::total_cmp);
         values
     }
+}
+
+/// A value without capitals and spaces around it.
+pub fn folded(value: &str) -> String {
+    value.trim().to_lowercase()
+}
+
+/// Two values that are the same when they are [`folded`].
+pub fn twins<T: AsRef<str>>(values: impl Iterator<Item = T>) -> Option<(String, String)> {
+    let mut seen: HashMap<String, String> = HashMap::new();
+    for value in values {
+        let value = value.as_ref();
+        if let Some(first) = seen.insert(folded(value), value.to_owned()) {
+            return Some((first, value.to_owned()));
+        }
+    }
+    None
+}
+
+/// Whether values are yes and no in any spelling: those are taken to be the same whatever their capitals.
+pub fn is_boolean<T: AsRef<str>>(values: impl Iterator<Item = T>) -> bool {
+    const PAIRS: [[&str; 2]; 4] = [["true", "false"], ["yes", "no"], ["t", "f"], ["y", "n"]];
+    let folded: std::collections::BTreeSet<String> = values.map(|v| folded(v.as_ref())).collect();
+    !folded.is_empty() && PAIRS.iter().any(|pair| folded.iter().all(|v| pair.contains(&v.as_str())))
 }

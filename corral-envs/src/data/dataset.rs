@@ -1,8 +1,10 @@
 //! A supervised data set as a bandit: what a row costs is hidden, and an action shows its own loss.
 
+use super::dialect;
 use super::encode::Schema;
 use super::params::DataSetParams;
-use super::rows::{File, Rows, Source};
+use super::questions::Trouble;
+use super::rows::Source;
 use super::source::resolve;
 use super::target::Losses;
 use crate::prelude::*;
@@ -20,14 +22,16 @@ impl DataSetParams {
     /// # Errors
     /// Names file, line and value.
     pub fn open(self) -> Result<DataSet, EnvError> {
-        let separator = u8::try_from(self.separator).ok().filter(u8::is_ascii);
-        let separator =
-            separator.ok_or_else(|| ParamError::new("separator", self.separator, "an ASCII character"))?;
-        let path = resolve(&self.file);
-        let file = File { path, format: self.format, separator, header: self.header };
-        let mut rows = Rows::open(&file)?;
-        let losses = Losses::of(&self, &rows)?;
-        let schema = Schema::learn(&file.path, &mut rows, losses, &self)?;
+        self.answered().map_err(|trouble| trouble.into_error(&resolve(&self.file)))
+    }
+
+    /// The same, with questions as they are.
+    pub(super) fn answered(&self) -> Result<DataSet, Trouble> {
+        let ascii = |c: char| u8::try_from(c).ok().filter(u8::is_ascii);
+        let refuse = |c: char| ParamError::new("separator", c, "an ASCII character");
+        let separator = self.separator.map(|c| ascii(c).ok_or_else(|| refuse(c))).transpose()?;
+        let file = dialect::file(&resolve(&self.file), self.format, separator, self.header)?;
+        let schema = Schema::learn(&file, |rows| Losses::of(self, rows), self)?;
         Ok(DataSet { source: Source::new(file, self.repeat)?, schema, repeat: self.repeat })
     }
 }
@@ -40,6 +44,13 @@ pub struct DataSet {
     source: Source,
     schema: Schema,
     repeat: bool,
+}
+
+impl DataSet {
+    /// What became of the columns.
+    pub(super) fn into_table(self) -> Table {
+        self.schema.table
+    }
 }
 
 impl Game for DataSet {

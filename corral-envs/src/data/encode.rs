@@ -1,21 +1,21 @@
 //! From rows to features and losses: a first pass learns the columns, later ones encode with them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use corral_core::require;
+use corral_core::{ParamError, require};
 
 use super::cells::missing;
-use super::columns::{MOST_BYTES, Missing, Moments, Seen, inverse};
+use super::columns::{Missing, Moments, Seen, folded, inverse, is_boolean};
+use super::first_pass::{FirstPass, Known, Names, ask, drops, missing_cells, remark, unclear_numbers};
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
-use super::rows::{Row, Rows};
+use super::questions::Trouble;
+use super::rows::{File, Row, Rows};
 use super::source::at;
+use super::style::Style;
 use super::target::{Losses, ordered, value};
 use crate::EnvError;
 use crate::table::{ColumnInfo, Table};
-
-/// A file of features with more names than this is hashed.
-const MOST_NAMES: usize = 4096;
 
 /// Products of features are cut here, so that one odd row does not outweigh all others.
 const LARGEST_PRODUCT: f64 = 5.0;
@@ -46,12 +46,14 @@ enum Column {
     Skipped,
     Number {
         slot: usize,
+        style: Style,
         scale: Standardise,
         fill: f64,
         missing: Option<usize>,
     },
     Bins {
         slot: usize,
+        style: Style,
         cuts: Vec<f64>,
         missing: usize,
     },
@@ -70,69 +72,51 @@ enum Standardise {
 }
 
 impl Schema {
-    /// Reads the whole file once: every row is checked, so that nothing is half-loaded.
+    /// Reads the whole file: every row is checked, so that nothing is half-loaded. `losses` says what a row costs. Columns
+    /// whose numbers are written for people are read again, to learn how, and once more as they are.
     pub fn learn(
-        path: &Path,
-        rows: &mut Rows,
-        mut losses: Losses,
+        file: &File,
+        losses: impl Fn(&Rows) -> Result<Losses, EnvError>,
         wishes: &DataSetParams,
-    ) -> Result<Self, EnvError> {
+    ) -> Result<Self, Trouble> {
+        let path = file.path.as_path();
         require(wishes.bins != 1, "bins", 1, "0, or at least 2")?;
-        let policies: Vec<Missing> = rows.columns.iter().map(|c| wishes.missing.of(c)).collect();
-        let must = "another than median where scaling is running: the median is that of the whole file";
-        let known = wishes.scaling != Scaling::Running || !policies.contains(&Missing::Median);
-        require(known, "missing", "median", must)?;
-        for name in wishes.missing.names() {
-            rows.find(name)?;
-        }
-        let strict = rows.strict();
-        let mut roles = vec!["feature"; rows.columns.len()];
-        for name in &wishes.ignore {
-            roles[rows.find(name)?] = "ignored";
-        }
-        losses.columns(|column, role| roles[column] = role);
-        let wants_values = |c: usize| wishes.bins > 0 || policies[c] == Missing::Median;
-        let mut seen: Vec<Seen> = (0..roles.len())
-            .map(|c| Seen {
-                nominal: rows.nominal[c],
-                sample: (roles[c] == "feature" && wants_values(c)).then(Vec::new),
-                ..Seen::default()
-            })
-            .collect();
-        for name in &wishes.categorical {
-            seen[rows.find(name)?].nominal = true;
-        }
-        for (seen, role) in seen.iter_mut().zip(&roles) {
-            seen.nominal = match *role {
-                "target" | "loss" => false,
-                "class" => true,
-                _ => seen.nominal,
-            };
-        }
-        let dropping: Vec<usize> =
-            (0..roles.len()).filter(|c| policies[*c] == Missing::DropRow && roles[*c] != "ignored").collect();
-        let mut names = Names::default();
-        let (mut count, mut dropped, mut bytes) = (0, 0, MOST_BYTES);
-        let mut row = Row::default();
-        while rows.next(&mut row)? {
-            if drops(&dropping, &row, strict) {
-                dropped += 1;
-                continue;
+        let decimal = wishes.decimal.map(|c| match c {
+            '.' | ',' => Ok(c as u8),
+            _ => Err(ParamError::new("decimal", c, "'.' or ','")),
+        });
+        let decimal = decimal.transpose()?;
+        let mut first = FirstPass::read(Rows::open(file)?, &losses, wishes, &Known::default())?;
+        let written: Vec<usize> = (0..first.seen.len()).filter(|c| first.seen[*c].is_written()).collect();
+        if !written.is_empty() && !first.strict {
+            let known = Known { watched: written.clone(), ..Known::default() };
+            let watched = FirstPass::read(Rows::open(file)?, &losses, wishes, &known)?;
+            let (mut styles, mut questions) = (BTreeMap::new(), Vec::new());
+            for column in written {
+                let habits = watched.seen[column].habits.clone().unwrap_or_default();
+                match habits.style(decimal) {
+                    Ok(style) => drop(styles.insert(column, style)),
+                    Err(unclear) => questions.push(unclear_numbers(&first.columns[column], unclear)),
+                }
             }
-            count += 1;
-            for (column, seen) in seen.iter_mut().enumerate().filter(|(c, _)| roles[*c] != "ignored") {
-                seen.add(&row.cells[column], row.line, strict, &mut bytes).map_err(|why| {
-                    at(path, Some(row.line), format!("column {:?}: {why}", rows.columns[column]))
-                })?;
+            if !questions.is_empty() {
+                return Err(Trouble::Asks(questions));
             }
-            names.add(&row);
-            losses.see(&row, strict).map_err(|why| at(path, Some(row.line), why))?;
+            first = FirstPass::read(Rows::open(file)?, &losses, wishes, &Known { styles, ..Known::default() })?;
         }
+        let FirstPass { columns: names, roles, seen, mut losses, strict, dropping, policies, named, count, dropped } =
+            first;
         if count == 0 {
             let passed = if dropped > 0 { ": every row has a missing cell" } else { "" };
-            return Err(at(path, None, format!("the data set is empty{passed}")));
+            return Err(at(path, None, format!("the data set is empty{passed}")).into());
         }
-        refuse_missing(path, &rows.columns, &seen, &roles, &policies)?;
+        let mut questions = missing_cells(&names, &seen, &roles, &policies);
+        let class = roles.iter().position(|r| *r == "class").map_or("", |c| &names[c]);
+        questions.extend(losses.ask(count, class));
+        questions.extend((0..names.len()).filter(|c| roles[*c] == "feature").filter_map(|c| ask(&names[c], &seen[c])));
+        if !questions.is_empty() {
+            return Err(Trouble::Asks(questions));
+        }
         losses.settle(&seen).map_err(|why| at(path, None, why))?;
         let mut schema = Self {
             columns: Vec::with_capacity(roles.len()),
@@ -148,12 +132,13 @@ impl Schema {
             table: Table { file: path.display().to_string(), rows: count, dropped, ..Table::default() },
         };
         for (c, mut seen) in seen.into_iter().enumerate() {
-            let name = &rows.columns[c];
+            let name = &names[c];
             let refuse = |why: String| at(path, None, format!("column {name:?}: {why}"));
+            schema.table.remarks.extend((roles[c] == "feature").then(|| remark(name, &seen)).flatten());
             schema.lay_out(name, roles[c], &mut seen, policies[c], wishes).map_err(refuse)?;
         }
-        if rows.columns.is_empty() {
-            schema.lay_out_names(names, wishes.encoding == Encoding::Hashed);
+        if names.is_empty() {
+            schema.lay_out_names(named, wishes.encoding == Encoding::Hashed);
         }
         if schema.columns.iter().any(|c| matches!(c, Column::Hashed { .. })) {
             schema.first_bucket = schema.take(schema.buckets);
@@ -162,7 +147,7 @@ impl Schema {
         schema.products = (schema.take(products), products);
         if schema.features > MOST_FEATURES {
             let why = format!("{} features; at most {MOST_FEATURES} are made", schema.features);
-            return Err(at(path, None, why));
+            return Err(at(path, None, why).into());
         }
         (schema.table.features, schema.table.actions) = (schema.features, schema.losses.actions());
         Ok(schema)
@@ -183,7 +168,8 @@ impl Schema {
         let column = if role != "feature" {
             Column::Skipped
         } else if seen.numeric()? {
-            kind = "number";
+            kind = if seen.style == Style::Plain { "number" } else { "number, written for people" };
+            let style = seen.style;
             let values = seen.values();
             let median = values.get(values.len() / 2).copied().unwrap_or(0.0);
             let fill = if policy == Missing::Median { median } else { seen.moments.mean };
@@ -193,7 +179,7 @@ impl Schema {
                 cuts.dedup();
                 let slot = self.take(cuts.len() + 1);
                 let missing = if own { self.take(1) } else { slot + bin(&cuts, fill) };
-                Column::Bins { slot, cuts, missing }
+                Column::Bins { slot, style, cuts, missing }
             } else {
                 let moments = seen.moments;
                 let scale = match wishes.scaling {
@@ -208,7 +194,7 @@ impl Schema {
                     Scaling::Running => Standardise::Running(Moments::default()),
                 };
                 let slot = self.take(1);
-                Column::Number { slot, scale, fill, missing: own.then(|| self.take(1)) }
+                Column::Number { slot, style, scale, fill, missing: own.then(|| self.take(1)) }
             }
         } else if wishes.encoding == Encoding::Hashed || seen.overflow {
             kind = "category";
@@ -216,9 +202,23 @@ impl Schema {
             Column::Hashed { missing: mode.unwrap_or(b"?").to_owned() }
         } else {
             kind = "category";
+            // Spellings of yes and no are one category.
             let sorted = seen.sorted();
-            let first = self.take(sorted.len());
-            let slots: HashMap<Vec<u8>, usize> = sorted.into_iter().zip(first..).collect();
+            let texts = || sorted.iter().map(|value| String::from_utf8_lossy(value));
+            let alike = is_boolean(texts());
+            let kinds: BTreeSet<Vec<u8>> = match alike {
+                true => texts().map(|t| folded(&t).into_bytes()).collect(),
+                false => sorted.iter().cloned().collect(),
+            };
+            let first = self.take(kinds.len());
+            let place = |value: &[u8]| match alike {
+                true => kinds.range(..folded(&String::from_utf8_lossy(value)).into_bytes()).count(),
+                false => 0,
+            };
+            let slots: HashMap<Vec<u8>, usize> = match alike {
+                true => sorted.iter().map(|value| (value.clone(), first + place(value))).collect(),
+                false => kinds.into_iter().zip(first..).collect(),
+            };
             let mode = seen.mode().and_then(|mode| slots.get(mode)).copied();
             let missing = if own { self.take(1) } else { mode.unwrap_or(first) };
             Column::OneHot { slots, missing }
@@ -283,8 +283,8 @@ impl Schema {
             let absent = !matches!(column, Column::Skipped) && missing(cell, self.strict);
             match column {
                 Column::Skipped => {}
-                Column::Number { slot, scale, fill, missing } => {
-                    let value = if absent { *fill } else { value(path, row, cell)? };
+                Column::Number { slot, style, scale, fill, missing } => {
+                    let value = if absent { *fill } else { value(path, row, cell, *style)? };
                     features[*slot] = match scale {
                         Standardise::Fixed { offset, factor } => (value - *offset) * *factor,
                         Standardise::Running(_) if absent => 0.0,
@@ -297,8 +297,9 @@ impl Schema {
                         features[slot] = 1.0;
                     }
                 }
-                Column::Bins { slot, cuts, missing } => {
-                    let slot = if absent { *missing } else { *slot + bin(cuts, value(path, row, cell)?) };
+                Column::Bins { slot, style, cuts, missing } => {
+                    let bin = |cell| Ok::<_, EnvError>(bin(cuts, value(path, row, cell, *style)?));
+                    let slot = if absent { *missing } else { *slot + bin(cell)? };
                     features[slot] = 1.0;
                 }
                 Column::OneHot { slots, missing } => {
@@ -351,59 +352,6 @@ impl Schema {
             }
         }
     }
-}
-
-/// The names of a format without columns.
-#[derive(Default)]
-struct Names {
-    names: BTreeSet<String>,
-    too_many: bool,
-}
-
-impl Names {
-    fn add(&mut self, row: &Row) {
-        for (name, _) in &row.features {
-            let name = &row.text[name.clone()];
-            if !self.too_many && !self.names.contains(name) {
-                self.too_many = self.names.len() == MOST_NAMES;
-                self.names.insert(name.to_owned());
-            }
-        }
-    }
-}
-
-/// Whether a cell of these columns is missing.
-fn drops(dropping: &[usize], row: &Row, strict: bool) -> bool {
-    dropping.iter().any(|c| row.cells.get(*c).is_some_and(|cell| missing(cell, strict)))
-}
-
-/// Refuses missing cells where it was not said what becomes of them.
-fn refuse_missing(
-    path: &Path,
-    names: &[String],
-    seen: &[Seen],
-    roles: &[&str],
-    policies: &[Missing],
-) -> Result<(), EnvError> {
-    let untold = |c: &usize| {
-        let never = ["class", "target", "loss"].contains(&roles[*c]);
-        seen[*c].missing > 0 && (never || policies[*c] == Missing::Error)
-    };
-    let columns: Vec<usize> = (0..seen.len()).filter(untold).collect();
-    let Some(first) = columns.first() else { return Ok(()) };
-    let others = match columns.len() - 1 {
-        0 => String::new(),
-        n => format!(", and cells of {n} other columns"),
-    };
-    let ways = match roles[*first] {
-        "feature" => "mean, median, category, indicator or drop-row",
-        _ => "drop-row",
-    };
-    let why = format!(
-        "column {:?}: {} cells are missing, this one first{others}; `missing` says what becomes of them: {ways}",
-        names[*first], seen[*first].missing
-    );
-    Err(at(path, Some(seen[*first].first_missing), why))
 }
 
 /// How many pairs there are of the features 1, 2, ..., `features` - 1.

@@ -6,9 +6,11 @@ use corral_core::{Feedback, Space, uniform};
 
 use super::cells::finite;
 use super::columns::{Missing, PerColumn};
+use super::dialect;
 use super::encode::Schema;
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
-use super::rows::{File, Row, Rows, Source};
+use super::questions::Trouble;
+use super::rows::{Format, Row, Rows, Source};
 use super::source::{at, resolve};
 use super::target::Losses;
 use crate::About;
@@ -121,9 +123,10 @@ impl LoggedParams {
     /// # Errors
     /// Names file, line and value.
     pub fn open(self, rounds: u64) -> Result<Logged, EnvError> {
-        let file = File::csv(resolve(&self.file));
-        let path = &file.path;
-        let mut rows = Rows::open(&file)?;
+        let path = &resolve(&self.file);
+        let named = |trouble: Trouble| trouble.into_error(path);
+        let file = dialect::file(path, Format::Csv, None, Some(true)).map_err(named)?;
+        let rows = Rows::open(&file)?;
         let columns = Columns::find(&rows, &self)?;
         let mut ignore = self.ignore;
         ignore.extend([self.action, self.reward, self.propensity]);
@@ -137,7 +140,7 @@ impl LoggedParams {
             scaling: self.scaling,
             ..DataSetParams::default()
         };
-        let mut schema = Schema::learn(path, &mut rows, Losses::Absent, &wishes)?;
+        let mut schema = Schema::learn(&file, |_| Ok(Losses::Absent), &wishes).map_err(named)?;
         let mut sums: Vec<(f64, f64)> = Vec::new();
         let (mut rows, mut row) = (Rows::open(&file)?, Row::default());
         let mut least: f64 = 1.0;

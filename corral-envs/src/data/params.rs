@@ -14,10 +14,13 @@ params! {
         file: String;
         /// How it is written.
         format: Format = Format::default();
-        /// What stands between the cells of a CSV.
-        separator: char = ',';
-        /// Whether the first line of a CSV names the columns; else they are called 1, 2, 3, ...
-        header: bool = true;
+        /// What stands between the cells of a CSV; found from its first lines where it is not given.
+        separator: Option<char> = None;
+        /// Whether the first line of a CSV names the columns; else they are called 1, 2, 3, ... Where it is not given, a first line
+        /// that looks like a row is refused.
+        header: Option<bool> = None;
+        /// What decimals follow in numbers such as 1,234: a point or a comma. Asked only where a column does not show it.
+        decimal: Option<char> = None;
         /// The column of the class (or the number); the last where it is not given.
         class: Option<String> = None;
         /// The number of classes; more are an error.

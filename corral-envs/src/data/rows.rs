@@ -32,7 +32,8 @@ params! {
 }
 
 impl Format {
-    fn of(self, path: &Path) -> Self {
+    /// The format of a file.
+    pub fn of(self, path: &Path) -> Self {
         if self != Self::Auto {
             return self;
         }
@@ -207,6 +208,11 @@ impl Rows {
             }
         }
         Ok(self)
+    }
+
+    /// What is wrong on a line.
+    pub fn at(&self, line: u64, why: String) -> EnvError {
+        at(&self.path, Some(line), why)
     }
 
     /// The place of a column.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use super::cells::number;
+use super::encoding::decoded;
 use crate::EnvError;
 
 /// The variable that names a folder in which data files are looked for when they are not here.
@@ -25,7 +26,7 @@ pub fn resolve(file: &str) -> PathBuf {
     }
 }
 
-/// Opens a regular file for reading; gzip is recognised by its first bytes.
+/// Opens a regular file for reading; gzip and UTF-16 are recognised by their first bytes.
 pub fn open(path: &Path) -> Result<Lines, EnvError> {
     let failed = |e: io::Error| broken(path, None, &e);
     // Asked before it is opened, which waits on a pipe, and of the open file again.
@@ -41,7 +42,8 @@ pub fn open(path: &Path) -> Result<Lines, EnvError> {
     file.rewind().map_err(failed)?;
     let bytes: Box<dyn Read + Send> =
         if read == 2 && magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    Ok(Lines { bytes: BufReader::with_capacity(1 << 16, bytes), spent: 0, read: 0, last: Vec::new() })
+    let bytes = decoded(BufReader::with_capacity(1 << 16, bytes)).map_err(failed)?;
+    Ok(Lines { bytes, spent: 0, read: 0, last: Vec::new() })
 }
 
 /// The bytes of a file, of which no line is longer than [`LONGEST_LINE`].

@@ -1,16 +1,18 @@
 //! What the losses of a data set are made of: a class, a number, or columns of losses.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use corral_core::ParamError;
 
-use super::cells::{finite, missing, number};
-use super::columns::Seen;
+use super::cells::{finite, missing};
+use super::columns::{Seen, folded, is_boolean, twins};
 use super::params::DataSetParams;
+use super::questions::{Fix, Question};
 use super::rows::{Row, Rows};
 use super::source::at;
+use super::style::Style;
 use crate::EnvError;
 
 /// More classes than this is a number, not a class.
@@ -21,12 +23,12 @@ pub enum Losses {
     /// They come from elsewhere.
     Absent,
     /// A class, of a column or the label: 0 for the action that is the class, else 1. More than `most` are a mistake.
-    Class { column: Option<usize>, classes: HashMap<String, usize>, most: usize },
+    Class { column: Option<usize>, classes: HashMap<String, usize>, count: usize, most: usize, insisted: bool },
     /// A number: action k is the answer low + k width/(levels - 1), and costs its distance from the number, divided by
     /// the width.
-    Levels { column: usize, low: f64, width: f64, levels: usize },
+    Levels { column: usize, style: Style, low: f64, width: f64, levels: usize },
     /// One column of losses per action; where one lies outside [0, 1] all are scaled to it by one map.
-    Columns { columns: Vec<usize>, low: f64, width: f64 },
+    Columns { columns: Vec<(usize, Style)>, low: f64, width: f64 },
 }
 
 impl Losses {
@@ -38,7 +40,8 @@ impl Losses {
                     return Err(ParamError::choice(key, "give it or losses, not both").into());
                 }
             }
-            let columns = params.losses.iter().map(|name| rows.find(name)).collect::<Result<_, _>>()?;
+            let plain = |name: &String| Ok::<_, EnvError>((rows.find(name)?, Style::Plain));
+            let columns = params.losses.iter().map(plain).collect::<Result<_, _>>()?;
             return Ok(Self::Columns { columns, low: 0.0, width: 1.0 });
         }
         let column = match &params.class {
@@ -49,10 +52,11 @@ impl Losses {
         match (params.levels, column) {
             (0, column) => {
                 let most = params.classes.unwrap_or(MOST_CLASSES);
-                Ok(Self::Class { column, classes: HashMap::new(), most })
+                let insisted = params.classes.is_some();
+                Ok(Self::Class { column, classes: HashMap::new(), count: 0, most, insisted })
             }
             (1, _) => Err(refuse(1, "0, or at least 2")),
-            (levels, Some(column)) => Ok(Self::Levels { column, low: 0.0, width: 1.0, levels }),
+            (levels, Some(column)) => Ok(Self::Levels { column, style: Style::Plain, low: 0.0, width: 1.0, levels }),
             (levels, None) => Err(refuse(levels, "0 in a format without columns")),
         }
     }
@@ -63,19 +67,21 @@ impl Losses {
             Self::Absent | Self::Class { column: None, .. } => {}
             Self::Class { column: Some(column), .. } => tell(*column, "class"),
             Self::Levels { column, .. } => tell(*column, "target"),
-            Self::Columns { columns, .. } => columns.iter().for_each(|c| tell(*c, "loss")),
+            Self::Columns { columns, .. } => columns.iter().for_each(|(c, _)| tell(*c, "loss")),
         }
     }
 
     /// Takes in the class of a row.
     pub fn see(&mut self, row: &Row, strict: bool) -> Result<(), String> {
-        let Self::Class { column, classes, most } = self else { return Ok(()) };
+        let Self::Class { column, classes, most, .. } = self else { return Ok(()) };
         let label = label(row, *column);
         if classes.contains_key(&*label) {
             return Ok(());
         }
         if missing(label.as_bytes(), strict) {
-            return Err("the class is missing; missing = \"drop-row\" passes such rows over".to_owned());
+            // In a column it is counted there, and asked about.
+            let told = column.is_some();
+            return if told { Ok(()) } else { Err("the label is missing".to_owned()) };
         }
         if classes.len() == *most {
             return Err(format!("class {label:?} is out of range: there are {most} others already"));
@@ -93,11 +99,17 @@ impl Losses {
         };
         match self {
             Self::Absent => {}
-            Self::Class { classes, .. } => {
-                let names = std::mem::take(classes).into_keys().collect();
-                *classes = ordered(names).into_iter().zip(0..).collect();
+            Self::Class { classes, count, .. } => {
+                let names: Vec<String> = std::mem::take(classes).into_keys().collect();
+                if let [one] = names.as_slice() {
+                    return Err(format!("every row has the class {one:?}: there is nothing to choose"));
+                }
+                *classes = numbered(names);
+                // Spellings of one class have one number.
+                *count = classes.values().max().map_or(0, |last| last + 1);
             }
-            Self::Levels { column, low, width, .. } => {
+            Self::Levels { column, style, low, width, .. } => {
+                *style = seen[*column].style;
                 let moments = numbers(*column)?;
                 (*low, *width) = (moments.low, moments.high - moments.low);
                 if !(*width > 0.0 && width.is_finite()) {
@@ -107,7 +119,8 @@ impl Losses {
             Self::Columns { columns, low, width } => {
                 let mut range = (0.0f64, 1.0f64);
                 let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
-                for column in columns {
+                for (column, style) in columns {
+                    *style = seen[*column].style;
                     let moments = numbers(*column)?;
                     (least, most) = (least.min(moments.low), most.max(moments.high));
                 }
@@ -123,11 +136,42 @@ impl Losses {
         Ok(())
     }
 
+    /// What is probably not meant: a number or a name as the class, a class in two spellings. `rows` are those of the file.
+    pub fn ask(&self, rows: u64, name: &str) -> Option<Question> {
+        let Self::Class { classes, insisted: false, .. } = self else { return None };
+        let ask = |what, fix| Some(Question { line: None, what, fix });
+        let count = classes.len();
+        let most = format!("classes = {count} says that it is meant");
+        let numbers: Option<Vec<f64>> = classes.keys().map(|c| c.trim().parse().ok()).collect();
+        let alone = rows >= 20 && count as u64 > rows / 2;
+        if let Some(numbers) = numbers {
+            let fractions = numbers.iter().any(|x| x.fract() != 0.0);
+            if fractions && count > 10 || count > 100 || alone {
+                let what = format!(
+                    "the class {name:?} has {count} different numbers: levels = 10 plays ten answers in its range, each of \
+                     which costs its distance; {most}"
+                );
+                return ask(what, Fix::Levels(10));
+            }
+        } else if alone {
+            let what = format!("the class {name:?} is another in {count} of {rows} rows: `class` names another; {most}");
+            return ask(what, Fix::Categorical(name.to_owned()));
+        }
+        let mut names: Vec<&String> = classes.keys().collect();
+        names.sort();
+        if is_boolean(names.iter()) {
+            return None;
+        }
+        let (a, b) = twins(names.into_iter())?;
+        let what = format!("{a:?} and {b:?} are two classes that differ in capitals or spaces alone: write them alike; {most}");
+        ask(what, Fix::Categorical(name.to_owned()))
+    }
+
     /// The number of actions.
     pub fn actions(&self) -> usize {
         match self {
             Self::Absent => 0,
-            Self::Class { classes, .. } => classes.len(),
+            Self::Class { count, .. } => *count,
             Self::Levels { levels, .. } => *levels,
             Self::Columns { columns, .. } => columns.len(),
         }
@@ -138,22 +182,22 @@ impl Losses {
         losses.clear();
         match self {
             Self::Absent => {}
-            Self::Class { column, classes, .. } => {
+            Self::Class { column, classes, count, .. } => {
                 let label = label(row, *column);
                 let class = classes.get(&*label).copied();
                 let class = class
                     .ok_or_else(|| at(path, Some(row.line), format!("class {label:?} is out of range")))?;
-                losses.resize(classes.len(), 1.0);
+                losses.resize(*count, 1.0);
                 losses[class] = 0.0;
             }
-            Self::Levels { column, low, width, levels } => {
-                let y = (value(path, row, &row.cells[*column])? - low) / width;
+            Self::Levels { column, style, low, width, levels } => {
+                let y = (value(path, row, &row.cells[*column], *style)? - low) / width;
                 let answer = |k: usize| k as f64 / (*levels - 1) as f64;
                 losses.extend((0..*levels).map(|k| (answer(k) - y).abs().min(1.0)));
             }
             Self::Columns { columns, low, width } => {
-                for column in columns {
-                    let loss = (value(path, row, &row.cells[*column])? - low) / width;
+                for (column, style) in columns {
+                    let loss = (value(path, row, &row.cells[*column], *style)? - low) / width;
                     losses.push(loss.clamp(0.0, 1.0));
                 }
             }
@@ -164,8 +208,8 @@ impl Losses {
 
 /// The number of a cell, in a column of numbers.
 #[inline]
-pub fn value(path: &Path, row: &Row, cell: &[u8]) -> Result<f64, EnvError> {
-    match number(cell).filter(|x| x.is_finite()) {
+pub fn value(path: &Path, row: &Row, cell: &[u8], style: Style) -> Result<f64, EnvError> {
+    match style.number(cell).filter(|x| x.is_finite()) {
         Some(value) => Ok(value),
         None => finite(&String::from_utf8_lossy(cell)).map_err(|why| at(path, Some(row.line), why)),
     }
@@ -177,6 +221,16 @@ fn label(row: &Row, class: Option<usize>) -> Cow<'_, str> {
         Some(class) => String::from_utf8_lossy(&row.cells[class]),
         None => Cow::Borrowed(&row.label),
     }
+}
+
+/// The number of each class, in order. Spellings of yes and no are one class.
+fn numbered(names: Vec<String>) -> HashMap<String, usize> {
+    if !is_boolean(names.iter()) {
+        return ordered(names).into_iter().zip(0..).collect();
+    }
+    let kinds: Vec<String> = ordered(names.iter().map(|n| folded(n)).collect::<BTreeSet<_>>().into_iter().collect());
+    let place = |name: &String| kinds.iter().position(|k| *k == folded(name)).unwrap_or(0);
+    names.iter().map(|name| (name.clone(), place(name))).collect()
 }
 
 /// As numbers where all of them are, else as text.

@@ -103,7 +103,7 @@ fn bad_files_are_refused_by_file_line_and_value() {
         ("a.csv", "x,y\n1,0\nNaN,1\n", "", &["a.csv:3", "\"x\"", "1 cells are missing", "drop-row"]),
         ("a.csv", "x,y\n1,0\ninf,1\n", "", &["a.csv:3", "inf"]),
         ("a.csv", "x,y\n1,0\n,1\n", "", &["a.csv:3", "\"x\"", "1 cells are missing"]),
-        ("a.csv", "x,y\n1,\n", "", &["a.csv:2", "the class is missing"]),
+        ("a.csv", "x,y\n1,\n", "", &["a.csv:2", "\"y\": 1 cells are missing", "drop-row"]),
         ("a.csv", "x,y\n1,0\n2,1\n3,2\n", "classes = 2", &["a.csv:4", "class \"2\" is out of range"]),
         ("a.csv", "x,y\n1,0\n", "class = 'z'", &["a.csv", "unknown column \"z\""]),
         ("a.csv", "x,y\n1,0\n", "buckets = 0", &["buckets must be in [1, 1048576]"]),
@@ -211,7 +211,7 @@ fn missing_cells_become_what_is_wished() {
     assert_eq!(features("missing = { x = 'drop-row', '*' = 'mean' }").len(), 3);
     let e = of("a.csv", HOLES, "").err().unwrap();
     assert!(
-        e.contains(r#":3: column "x": 1 cells are missing, this one first, and cells of 1 other columns"#),
+        e.contains(r#":3: column "x": 1 cells are missing, this one first"#) && e.contains("1 more such question"),
         "{e}"
     );
     let e = of("a.csv", HOLES, "missing = { x = 'mean' }").err().unwrap();
@@ -304,7 +304,7 @@ fn the_table_tells_of_every_column() {
         + &(0..1500)
             .map(|i| format!("r{i},{},{},{}\n", i % 7, ["a", "b", "NA"][i % 3], i % 2))
             .collect::<String>();
-    let world = of("a.csv", &text, "missing = 'category'").unwrap();
+    let world = of("a.csv", &text, "missing = 'category'\ncategorical = ['id']").unwrap();
     let table = world.about().table.unwrap();
     let told: Vec<_> =
         table.columns.iter().map(|c| (c.kind, c.range, c.missing, c.categories, c.features)).collect();
@@ -318,7 +318,8 @@ fn the_table_tells_of_every_column() {
         warnings.len() == 1 && warnings[0].contains("1505 features, 1500 of them from the category \"id\""),
         "{warnings:?}"
     );
-    let hashed = of("a.csv", &text, "missing = 'category'\nencoding = 'hashed'").unwrap();
+    let hashed = "missing = 'category'\nencoding = 'hashed'\ncategorical = ['id']";
+    let hashed = of("a.csv", &text, hashed).unwrap();
     assert!(hashed.about().table.unwrap().warnings().is_empty());
 }
 
@@ -327,6 +328,97 @@ fn a_file_without_header_or_with_other_separators_is_read() {
     let world = of("a.csv", "1;red;0\n2;blue;1\n", "separator = ';'\nheader = false").unwrap();
     let table = world.about().table.unwrap();
     assert_eq!((table.rows, table.columns[2].name.as_str(), table.columns[2].kind), (2, "3", "class"));
+}
+
+/// The features of every row but the constant, scaled by nothing, and its class.
+fn plain(text: &[u8], keys: &str) -> Vec<(Vec<f64>, usize)> {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a.csv");
+    fs::write(&path, text).unwrap();
+    let mut world = open(&format!("file = '{}'\nscaling = 'none'\n{keys}", path.display())).unwrap();
+    rows(&mut *world).into_iter().map(|(x, class)| (x[1..].to_vec(), class)).collect()
+}
+
+/// However a table is written, it is read as the same rows, or it is asked how.
+#[test]
+fn a_table_is_the_same_however_it_is_written() {
+    let usual = plain(b"x,w,y\n1234.5,a,no\n2,b,yes\n0.5,a,no\n", "");
+    assert_eq!(usual[0], (vec![1234.5, 1.0, 0.0], 0));
+    let utf16 = |text: &str, big: bool| {
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        units.flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect::<Vec<u8>>()
+    };
+    let csv = "x,w,y\n1234.5,a,no\n2,b,yes\n0.5,a,no\n";
+    for text in [
+        csv.replace(',', ";").into_bytes(),
+        csv.replace(',', "\t").into_bytes(),
+        csv.replace(',', "|").into_bytes(),
+        [b"\xef\xbb\xbf", csv.as_bytes()].concat(),
+        utf16(csv, false),
+        utf16(csv, true),
+        csv.replace('\n', "\r\n").into_bytes(),
+        b"x;w;y\n1.234,5;a;no\n2;b;yes\n0,5;a;no\n".to_vec(),
+        b"x,w,y\n\"1,234.5\",a,no\n2,b,yes\n0.5,a,no\n".to_vec(),
+        "x,w,y\n\"$1,234.50\",a,No\n$2.00,b,YES\n$0.50,a,no\n".into(),
+        "x,w,y\n\"1 234,5 \u{20ac}\",a,no\n\"2 \u{20ac}\",b,yes\n\"0,5 \u{20ac}\",a,no\n".into(),
+    ] {
+        assert_eq!(plain(&text, ""), usual, "{}", String::from_utf8_lossy(&text));
+    }
+    let booleans = plain(b"x,b,y\n1,TRUE,0\n2,False,1\n3,true,1\n", "");
+    assert_eq!(booleans.iter().map(|(x, _)| x[1..].to_vec()).collect::<Vec<_>>(), [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]);
+}
+
+/// What is probably not meant is asked with the line and the key that answers; the answer is taken.
+#[test]
+fn what_can_be_read_in_two_ways_is_asked() {
+    let many = |row: &dyn Fn(usize) -> String| "a,b,y\n".to_owned() + &(0..60).map(row).collect::<String>();
+    let cases: &[(String, &str, &str)] = &[
+        ("5.1,3.5,setosa\n4.9,3.0,other\n".into(), ":1: the first line holds \"5.1\"", "header = false"),
+        ("x,y\n\"1,234\",0\n\"5,678\",1\n".into(), ":2: column \"x\": \"1,234\" may have decimals", "decimal = ','"),
+        ("x;a,y;b\n1;2,3;0\n".into(), "can be cut at ',' (2 cells) and at ';' (3 cells)", "separator = ','\nclasses = 1"),
+        ("when,x,y\n2024-01-05,1,0\n2024-01-06,2,1\n".into(), ":2: column \"when\" holds dates (\"2024-01-05\")", "ignore = ['when']"),
+        (many(&|i| format!("user{i},{},{}\n", i % 5, i % 2)), ":2: column \"a\" has another value in each of 60 rows", "ignore = ['a']"),
+        (many(&|i| format!("{},1,{}\n", i % 7, 0.37 * i as f64)), "has 60 different numbers: levels = 10", "levels = 5"),
+        (many(&|i| format!("{},1,n{i}\n", i % 7)), "is another in 60 of 60 rows", "class = 'a'\nignore = ['y']"),
+        ("x,y\n1,red\n2,Red\n3,blue\n".into(), "\"Red\" and \"red\" are two classes", "classes = 3"),
+        ("x,y\n5%,0\n0.05,1\n".into(), "per cent signs in some cells", "categorical = ['x']"),
+    ];
+    for (text, asked, answer) in cases {
+        let e = of("a.csv", text, "").err().unwrap_or_else(|| panic!("nothing is asked: {text}"));
+        assert!(e.contains(asked), "{text}: {e}");
+        match of("a.csv", text, answer) {
+            Ok(_) => {}
+            Err(e) => assert!(e.contains("nothing to choose"), "{answer}: {e}"),
+        }
+    }
+    let e = of("a.csv", "x,y\n1,0\n2,0\n", "").err().unwrap();
+    assert!(e.contains("every row has the class \"0\": there is nothing to choose"), "{e}");
+    let e = of("a.csv", "alone\n1\n2\n", "").err().unwrap();
+    assert!(e.contains("one cell in the first line"), "{e}");
+    let counted = of("a.csv", &many(&|i| format!("{i},{},{}\n", i % 5, i % 2)), "").unwrap();
+    assert!(counted.about().table.unwrap().warnings()[0].contains("column \"a\" counts the rows"));
+}
+
+/// A look at a table answers every question, and the spec that it leads to is one that opens.
+#[test]
+fn a_look_at_a_table_answers_every_question() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("messy.csv");
+    let row = |i: usize| {
+        let age = if i % 9 == 0 { String::new() } else { (20 + i % 50).to_string() };
+        format!("{i};u{i};2024-03-{:02};{},5;{age};{}\n", 1 + i % 28, i % 40, ["no", "yes"][i % 2])
+    };
+    let text = "nr;user;day;price;age;target\n".to_owned() + &(0..80).map(row).collect::<String>();
+    fs::write(&path, text).unwrap();
+    let found = corral_envs::data::inspect(&path.display().to_string(), None).unwrap();
+    assert_eq!(found.params.class.as_deref(), Some("target"));
+    assert_eq!(found.params.ignore, ["user", "day"]);
+    assert_eq!((found.table.rows, found.table.actions), (80, 2));
+    let price = found.table.columns.iter().find(|c| c.name == "price").unwrap();
+    assert_eq!((price.kind, price.range), ("number, written for people", Some((0.5, 39.5))));
+    assert!(found.notes.iter().any(|n| n.contains("cells are separated by ';'")), "{:?}", found.notes);
+    let e = corral_envs::data::inspect(&path.display().to_string(), Some("user".into())).unwrap_err();
+    assert!(e.to_string().contains("is another in 80 of 80 rows"), "{e}");
 }
 
 /// The line of an error is the one on which its row begins, however lines end.

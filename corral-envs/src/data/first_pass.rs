@@ -1,0 +1,208 @@
+//! What a pass over a file sees, before anything is encoded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use corral_core::require;
+
+use super::cells::missing;
+use super::columns::{MOST_BYTES, Missing, Seen, is_boolean};
+use super::params::{DataSetParams, Scaling};
+use super::questions::{Fix, Question, Trouble};
+use super::rows::{Row, Rows};
+use super::style::{Habits, Style, Unclear};
+use super::target::Losses;
+use crate::EnvError;
+
+/// A file of features with more names than this is hashed.
+const MOST_NAMES: usize = 4096;
+
+/// A column of words with another in each of so many rows is a name.
+const MANY_NAMES: u64 = 50;
+
+/// What is known before a pass.
+#[derive(Default)]
+pub struct Known {
+    /// How columns write numbers.
+    pub styles: BTreeMap<usize, Style>,
+    /// Columns of which that is to be found out.
+    pub watched: Vec<usize>,
+}
+
+/// What a pass over a file has seen.
+pub struct FirstPass {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// What each is: a feature, ignored, or what the losses are made of.
+    pub roles: Vec<&'static str>,
+    /// What each holds.
+    pub seen: Vec<Seen>,
+    /// The losses, with every class.
+    pub losses: Losses,
+    /// Whether `?` alone is a missing cell.
+    pub strict: bool,
+    /// Columns whose missing cells drop the row.
+    pub dropping: Vec<usize>,
+    /// What becomes of missing cells, by column.
+    pub policies: Vec<Missing>,
+    /// The names of features, in formats without columns.
+    pub named: Names,
+    /// Rows, and rows that were passed over.
+    pub count: u64,
+    /// Rows that were passed over.
+    pub dropped: u64,
+}
+
+impl FirstPass {
+    /// Reads a file to its end.
+    pub fn read(
+        mut rows: Rows,
+        losses: &impl Fn(&Rows) -> Result<Losses, EnvError>,
+        wishes: &DataSetParams,
+        known: &Known,
+    ) -> Result<Self, Trouble> {
+        let mut losses = losses(&rows)?;
+        let policies: Vec<Missing> = rows.columns.iter().map(|c| wishes.missing.of(c)).collect();
+        let must = "another than median where scaling is running: the median is that of the whole file";
+        let fits = wishes.scaling != Scaling::Running || !policies.contains(&Missing::Median);
+        require(fits, "missing", "median", must)?;
+        for name in wishes.missing.names() {
+            rows.find(name)?;
+        }
+        let strict = rows.strict();
+        let mut roles = vec!["feature"; rows.columns.len()];
+        for name in &wishes.ignore {
+            roles[rows.find(name)?] = "ignored";
+        }
+        losses.columns(|column, role| roles[column] = role);
+        let wants_values = |c: usize| wishes.bins > 0 || policies[c] == Missing::Median;
+        let mut seen: Vec<Seen> = (0..roles.len())
+            .map(|c| Seen {
+                nominal: rows.nominal[c],
+                insisted: rows.nominal[c],
+                style: known.styles.get(&c).copied().unwrap_or_default(),
+                habits: known.watched.contains(&c).then(Habits::default),
+                sample: (roles[c] == "feature" && wants_values(c)).then(Vec::new),
+                ..Seen::default()
+            })
+            .collect();
+        for name in &wishes.categorical {
+            let seen = &mut seen[rows.find(name)?];
+            (seen.nominal, seen.insisted) = (true, true);
+        }
+        for (seen, role) in seen.iter_mut().zip(&roles) {
+            seen.nominal = match *role {
+                "target" | "loss" => false,
+                "class" => true,
+                _ => seen.nominal,
+            };
+        }
+        let dropping: Vec<usize> =
+            (0..roles.len()).filter(|c| policies[*c] == Missing::DropRow && roles[*c] != "ignored").collect();
+        let mut named = Names::default();
+        let (mut count, mut dropped, mut bytes) = (0, 0, MOST_BYTES);
+        let mut row = Row::default();
+        while rows.next(&mut row)? {
+            if drops(&dropping, &row, strict) {
+                dropped += 1;
+                continue;
+            }
+            count += 1;
+            for (column, seen) in seen.iter_mut().enumerate().filter(|(c, _)| roles[*c] != "ignored") {
+                seen.add(&row.cells[column], row.line, strict, &mut bytes)
+                    .map_err(|why| rows.at(row.line, format!("column {:?}: {why}", rows.columns[column])))?;
+            }
+            named.add(&row);
+            losses.see(&row, strict).map_err(|why| rows.at(row.line, why))?;
+        }
+        let columns = std::mem::take(&mut rows.columns);
+        Ok(Self { columns, roles, seen, losses, strict, dropping, policies, named, count, dropped })
+    }
+}
+
+/// The names of a format without columns.
+#[derive(Default)]
+pub struct Names {
+    /// They.
+    pub names: BTreeSet<String>,
+    /// Whether there are more.
+    pub too_many: bool,
+}
+
+impl Names {
+    fn add(&mut self, row: &Row) {
+        for (name, _) in &row.features {
+            let name = &row.text[name.clone()];
+            if !self.too_many && !self.names.contains(name) {
+                self.too_many = self.names.len() == MOST_NAMES;
+                self.names.insert(name.to_owned());
+            }
+        }
+    }
+}
+
+/// Whether a cell of these columns is missing.
+pub fn drops(dropping: &[usize], row: &Row, strict: bool) -> bool {
+    dropping.iter().any(|c| row.cells.get(*c).is_some_and(|cell| missing(cell, strict)))
+}
+
+/// What is asked of missing cells where it was not said what becomes of them.
+pub fn missing_cells(names: &[String], seen: &[Seen], roles: &[&str], policies: &[Missing]) -> Vec<Question> {
+    let untold = |c: &usize| {
+        let never = ["class", "target", "loss"].contains(&roles[*c]);
+        seen[*c].missing > 0 && (never || policies[*c] == Missing::Error)
+    };
+    let ask = |c: usize| {
+        let (ways, fix) = match roles[c] {
+            "feature" => ("mean, median, category, indicator or drop-row", Missing::Indicator),
+            _ => ("drop-row", Missing::DropRow),
+        };
+        let what = format!(
+            "column {:?}: {} cells are missing, this one first; `missing` says what becomes of them: {ways}",
+            names[c], seen[c].missing
+        );
+        Question { line: Some(seen[c].first_missing), what, fix: Fix::Missing(names[c].clone(), fix) }
+    };
+    (0..seen.len()).filter(untold).map(ask).collect()
+}
+
+/// What is asked of a column of features that is probably none.
+pub fn ask(name: &str, seen: &Seen) -> Option<Question> {
+    if seen.insisted || seen.words == 0 || seen.moments.n > 0.0 {
+        return None;
+    }
+    let (word, line) = seen.first_words.first()?;
+    let ways = format!("ignore = [{name:?}] leaves it out, categorical = [{name:?}] makes every value a category");
+    let other = if seen.overflow { seen.words } else { seen.categories.len() as u64 };
+    let what = if seen.dates == seen.words {
+        format!("column {name:?} holds dates ({word:?}): {ways}")
+    } else if seen.filled >= MANY_NAMES && other == seen.words && !seen.overflow {
+        format!("column {name:?} has another value in each of {} rows ({word:?}), as a name or an id has: {ways}", seen.filled)
+    } else {
+        return None;
+    };
+    Some(Question { line: Some(*line), what, fix: Fix::Ignore(name.to_owned()) })
+}
+
+/// What is asked of a column whose numbers can be read in two ways.
+pub fn unclear_numbers(name: &str, (line, what, decimal): Unclear) -> Question {
+    let (ways, fix) = match decimal {
+        true => ("decimal = \",\" or decimal = \".\" says what decimals follow", Fix::Decimal('.')),
+        false => ("write them alike, or name the column in `categorical`", Fix::Categorical(name.to_owned())),
+    };
+    Question { line: Some(line), what: format!("column {name:?}: {what}; {ways}"), fix }
+}
+
+/// What is worth a look and no reason to stop.
+pub fn remark(name: &str, seen: &Seen) -> Option<String> {
+    if seen.counts && seen.moments.n >= MANY_NAMES as f64 && !seen.nominal {
+        return Some(format!("column {name:?} counts the rows: ignore = [{name:?}] leaves it out"));
+    }
+    if seen.moments.n > 0.0 && seen.words == 0 || seen.overflow {
+        return None;
+    }
+    if is_boolean(seen.categories.keys().map(|v| String::from_utf8_lossy(v))) {
+        return None;
+    }
+    let (a, b) = seen.twins()?;
+    Some(format!("column {name:?}: {a:?} and {b:?} are two categories that differ in capitals or spaces alone"))
+}
