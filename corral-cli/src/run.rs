@@ -203,7 +203,7 @@ fn json(found: &Findings, report: &Path) -> String {
         "claims": found.held,
         "sweep": swept(spec),
         "standings": found.standings,
-        "answer": found.standings.iter().map(|s| s.words() + &s.cost()).collect::<Vec<_>>(),
+        "answer": corral_lab::standing::words(&found.standings),
         "report": report.display().to_string(),
     });
     format!("{object:#}\n")

@@ -19,6 +19,21 @@ pub struct Table {
     pub columns: Vec<ColumnInfo>,
     /// What is worth a look.
     pub remarks: Vec<String>,
+    /// Columns that count the rows.
+    pub counters: Vec<String>,
+    /// What learning nothing costs, where the target is a class.
+    pub chance: Option<Chance>,
+}
+
+/// What learning nothing costs in a table whose target is a class: share of rows with an error.
+#[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
+pub struct Chance {
+    /// The most frequent class.
+    pub class: String,
+    /// The error of always answering it.
+    pub always: f64,
+    /// The error of answering at random.
+    pub random: f64,
 }
 
 /// One column of a [`Table`].

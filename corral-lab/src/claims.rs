@@ -356,7 +356,8 @@ mod tests {
                         regret,
                         loss: regret,
                         curve: Vec::new(),
-                        band: None,
+                        chance: None,
+                    band: None,
                     });
                 }
             }

@@ -5,6 +5,7 @@
 //! the mean over seeds, and n stays the number of rows: the seeds play the same rows.
 
 use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::spec::{Spec, distinct};
 use crate::summary::Row;
@@ -29,6 +30,15 @@ pub struct Duels {
     pub net: Vec<i64>,
 }
 
+/// The two-sided p-value of the difference between two mean 0/1 losses, each over `n` rounds: the same test.
+pub fn two_sided(a: f64, b: f64, n: f64) -> f64 {
+    let variance = (a * (1.0 - a) + b * (1.0 - b)) / n;
+    match (a - b).abs() {
+        0.0 => 1.0,
+        gap => 2.0 * Normal::standard().sf(gap / variance.max(0.0).sqrt()),
+    }
+}
+
 /// Whether a mean 0/1 loss of `a` is larger than one of `b`, each over `n` rounds, by more than chance explains.
 pub fn loses(a: f64, b: f64, n: f64) -> bool {
     let variance = (a * (1.0 - a) + b * (1.0 - b)) / n;
@@ -36,13 +46,14 @@ pub fn loses(a: f64, b: f64, n: f64) -> bool {
     a > b && (a - b) > ONE_SIDED_95 * variance.max(0.0).sqrt()
 }
 
-/// Every learner against every other on the data sets of `spec`; empty where there is none.
+/// Every learner against every other on the data sets of `spec`; empty where there are fewer than two.
 pub fn duels(spec: &Spec, rows: &[Row]) -> Vec<Duels> {
     let sets: Vec<&str> =
         spec.environments.iter().filter(|e| e.name == "dataset").map(|e| e.label.as_str()).collect();
     let rounds = spec.rounds.iter().max();
     let labels = distinct(spec.learners.iter().map(|l| l.label.as_str()));
-    if sets.is_empty() || labels.len() < 2 {
+    // Of one set the words say it, corrected for all pairs.
+    if sets.len() < 2 || labels.len() < 2 {
         return Vec::new();
     }
     let on = |set: &str, label: &str| {
@@ -92,6 +103,8 @@ mod tests {
         // The bound itself: z = 1.6449 is 0.05.
         let n = |z: f64| z * z * (0.16 + 0.1476) / (0.02 * 0.02);
         assert!(!loses(0.20, 0.18, n(1.6448)) && loses(0.20, 0.18, n(1.6450)));
+        assert!((two_sided(0.20, 0.18, n(1.6449)) - 0.1).abs() < 1e-4 && two_sided(0.3, 0.3, 10.0) == 1.0);
+        assert_eq!(two_sided(1.0, 0.0, 5.0), 0.0);
         assert!(loses(1.0, 0.0, 1.0) && !loses(0.3, 0.3, 1e9) && !loses(f64::NAN, 0.3, 10.0));
     }
 }

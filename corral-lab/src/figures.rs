@@ -76,15 +76,6 @@ fn time(scale: AxisScale) -> Axis {
 
 /// Regret over time: lines of all learners, or a panel for each where they are many.
 pub fn regret(world: &Setting<'_>, scale: &AxisScale, palette: &mut Palette) -> Chart {
-    let lines: Vec<(&Row, Vec<Point>)> = world
-        .rows
-        .iter()
-        .filter_map(|(row, curve)| {
-            let points = &curve.as_ref()?.points;
-            let point = |p: &(f64, f64, f64)| Point { x: p.0, y: p.1, low: p.1 - p.2, high: p.1 + p.2 };
-            Some((*row, points.iter().map(point).collect()))
-        })
-        .collect();
     let (title, caption) = match scale {
         AxisScale::Log => (
             "Regret, both axes logarithmic",
@@ -93,7 +84,37 @@ pub fn regret(world: &Setting<'_>, scale: &AxisScale, palette: &mut Palette) -> 
         _ => ("Regret", "Mean over seeds; the band is its 95% interval."),
     };
     let axis = Axis::new("pseudo-regret", scale.clone());
-    let mut chart = Chart::new(title, caption, time(scale.clone()), axis, Vec::new());
+    let chart = Chart::new(title, caption, time(scale.clone()), axis, Vec::new());
+    over_time(world, chart, palette, |_| 1.0)
+}
+
+/// The share of errors among the rows so far, where regret counts errors.
+pub fn error_rate(world: &Setting<'_>, palette: &mut Palette) -> Chart {
+    let axis = Axis::new("errors so far, in per cent", AxisScale::Linear);
+    let caption = "Mean over seeds; the band is its 95% interval over seeds, which play the same rows.";
+    let chart = Chart::new("Errors", caption, Axis::new("row t", AxisScale::Linear), axis, Vec::new());
+    over_time(world, chart, palette, |t| 100.0 / t)
+}
+
+/// Draws the curves of all learners, each times `factor` of the round.
+fn over_time(
+    world: &Setting<'_>,
+    mut chart: Chart,
+    palette: &mut Palette,
+    factor: impl Fn(f64) -> f64,
+) -> Chart {
+    let lines: Vec<(&Row, Vec<Point>)> = world
+        .rows
+        .iter()
+        .filter_map(|(row, curve)| {
+            let points = &curve.as_ref()?.points;
+            let point = |(x, y, half): &(f64, f64, f64)| {
+                let by = factor(*x);
+                Point { x: *x, y: by * y, low: by * (y - half), high: by * (y + half) }
+            };
+            Some((*row, points.iter().map(point).collect()))
+        })
+        .collect();
     if !world.crowded() {
         let series =
             lines.into_iter().map(|(row, points)| Series::line(&row.label, style_of(row, palette), points));

@@ -233,7 +233,8 @@ mod tests {
                 regret,
                 loss: 0.0,
                 curve: Vec::new(),
-                band: None,
+                chance: None,
+                    band: None,
             });
         }
         let found = ranks(&spec, &cells, &[]);

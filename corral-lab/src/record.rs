@@ -1,5 +1,6 @@
 //! What a cell leaves behind. Memory does not grow with rounds: curves are kept at fixed checkpoints.
 
+use corral_envs::data::Chance;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::spec::Spec;
@@ -80,6 +81,9 @@ pub struct CellRecord {
     /// Pseudo-regret after each of the [`checkpoints`].
     #[serde(deserialize_with = "numbers")]
     pub curve: Vec<f64>,
+    /// What learning nothing costs in its table, where the target is a class; its regret counts errors then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<Chance>,
     /// What happened inside the band, for a master over bases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<BandRecord>,

@@ -389,6 +389,7 @@ mod tests {
                     regret: of(what.ranges[world / gaps.len()], gaps[world % gaps.len()]),
                     loss: 0.0,
                     curve: Vec::new(),
+                    chance: None,
                     band: None,
                 }
             })

@@ -1,12 +1,14 @@
 //! Which learner is best in an environment, and which are not distinguishable from it: paired tests over seeds, and the answer in words.
 //!
 //! Learners of one seed face the same world, so that two of them are compared by their differences seed by seed: a paired
-//! t-test. The best is picked by the same data that it is tested on; the p-values of all pairs of learners are therefore
+//! t-test. In a table the seeds play the same rows and vary the learners' coins alone, which says nothing of other rows:
+//! there the mean errors are compared over rows, by the test of [`duels`](crate::duels). The best is picked by the same data that it is tested on; the p-values of all pairs of learners are therefore
 //! corrected together (Holm 1979), and every statement about the best holds with probability 0.95 at once.
 
 use serde::Serialize;
 use statrs::function::beta::beta_reg;
 
+use crate::duels::two_sided as two_sided_over_rows;
 use crate::run::CellRecord;
 use crate::spec::Spec;
 use crate::summary::{Row, by_seed, number};
@@ -15,16 +17,24 @@ use crate::summary::{Row, by_seed, number};
 const LEVEL: f64 = 0.05;
 /// So many names are listed in words.
 const NAMED: usize = 4;
+/// With fewer seeds than these nothing is tested over seeds.
+const FEWEST_SEEDS: usize = 4;
+/// So many worlds are put into words.
+const WORLDS: usize = 4;
 
 /// Learners of one world, or of all worlds together, ordered by a figure of which less is better.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Standing {
     /// The environment's label, or "all N worlds".
     pub environment: String,
+    /// Whether it is over all worlds.
+    pub everywhere: bool,
     /// The horizon.
     pub rounds: u64,
-    /// What is compared: "regret", "loss per round".
+    /// What is compared: "regret", "loss per round", "error rate".
     pub figure: &'static str,
+    /// What the tests are over: "seeds", "rows", or "nothing" where there is too little.
+    pub over: &'static str,
     /// How many pairs of learners were compared, each corrected for all.
     pub comparisons: usize,
     /// Seeds in which every learner ended.
@@ -76,18 +86,24 @@ impl Standing {
     pub fn all(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Self> {
         let mut found = Vec::new();
         for (rounds, world) in spec.worlds() {
+            let errors = cells.iter().any(|c| c.environment == world.label && c.chance.is_some());
+            let figure = |c: &CellRecord| if errors { c.loss / c.seen.max(1) as f64 } else { c.regret };
             let players = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| {
-                let own = by_seed(spec, cells, (rounds, &world.label, &l.label), |c| c.regret);
+                let own = by_seed(spec, cells, (rounds, &world.label, &l.label), figure);
                 (l.label.clone(), own)
             });
+            let here = |c: &&CellRecord| c.environment == world.label && c.rounds == rounds && c.failed.is_none();
+            let rows_seen = || cells.iter().filter(here).map(|c| c.seen).min().unwrap_or(0);
             let speed = |label: &str| {
                 let here = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == label;
                 rows.iter().find(here).and_then(|r| r.rounds_per_second).map(|s| 1.0 / s)
             };
-            found.extend(Self::of(&world.label, rounds, "regret", players.collect(), &speed));
+            let test = if errors { Test::Rows(rows_seen()) } else { Test::Seeds };
+            let figure = if errors { "error rate" } else { "regret" };
+            found.extend(Self::of(&world.label, rounds, (figure, test), players.collect(), &speed));
         }
-        found.extend(over_all_worlds(spec, cells));
-        found
+        // What holds everywhere is first.
+        over_all_worlds(spec, cells).into_iter().chain(found).collect()
     }
 
     /// Of learners with their figures by seed; seeds in which one of them failed are left out. `None` for fewer than two
@@ -95,7 +111,7 @@ impl Standing {
     fn of(
         environment: &str,
         rounds: u64,
-        figure: &'static str,
+        (figure, test): (&'static str, Test),
         mut players: Vec<(String, Vec<Option<f64>>)>,
         speed: &dyn Fn(&str) -> Option<f64>,
     ) -> Option<Self> {
@@ -117,11 +133,23 @@ impl Standing {
         table.sort_by(|a, b| a.2.total_cmp(&b.2));
         // All pairs, those with the best first.
         let pairs = (0..table.len()).flat_map(|i| (i + 1..table.len()).map(move |j| (i, j)));
-        let corrected = holm(&pairs.map(|(i, j)| paired_p(&table[i].1, &table[j].1)).collect::<Vec<_>>());
+        let tested = match test {
+            Test::Seeds if whole.len() < FEWEST_SEEDS => "nothing",
+            Test::Seeds => "seeds",
+            Test::Rows(_) => "rows",
+        };
+        let p = |(i, j): (usize, usize)| match test {
+            Test::Seeds if whole.len() < FEWEST_SEEDS => 1.0,
+            Test::Seeds => paired_p(&table[i].1, &table[j].1),
+            Test::Rows(rows) => two_sided_over_rows(table[i].2, table[j].2, rows as f64),
+        };
+        let corrected = holm(&pairs.map(p).collect::<Vec<_>>());
         Some(Self {
             environment: environment.to_owned(),
+            everywhere: false,
             rounds,
             figure,
+            over: tested,
             comparisons: corrected.len(),
             seeds: whole.len(),
             learners: (0..table.len())
@@ -138,6 +166,9 @@ impl Standing {
 
     /// The place of a learner; `None` where it was not compared.
     pub fn place(&self, label: &str) -> Option<AgainstBest> {
+        if self.over == "nothing" {
+            return None;
+        }
         let at = self.learners.iter().position(|l| l.label == label)?;
         Some(match at {
             0 if self.learners[1..].iter().all(|l| l.p < LEVEL) => AgainstBest::Best,
@@ -151,33 +182,50 @@ impl Standing {
     pub fn words(&self) -> String {
         let [best, others @ ..] = self.learners.as_slice() else { return String::new() };
         let (behind, tied): (Vec<&Placed>, Vec<&Placed>) = others.iter().partition(|l| l.p < LEVEL);
-        let mut out = format!("{}, {} rounds: ", self.environment, self.rounds);
-        out += &match (self.seeds, tied.is_empty()) {
-            (1, _) => {
-                format!("{} has the least {} in the one seed, {}", best.label, self.figure, number(best.mean))
-            }
-            (_, true) => format!("{} is best, {} {}", best.label, self.figure, number(best.mean)),
-            (_, false) => format!("{} has the least {}, {}", best.label, self.figure, number(best.mean)),
+        let unit = if self.over == "rows" { "rows" } else { "rounds" };
+        let mut out = format!("{}, {} {unit}: ", self.environment, self.rounds);
+        let (name, mean) = (quoted(&best.label), self.shown(best.mean));
+        out += &match (self.over != "nothing" && tied.is_empty(), self.figure) {
+            (true, figure) => format!("{name} is best, {figure} {mean}"),
+            (false, figure) => format!("{name} has the least {figure}, {mean}"),
         };
-        if self.seeds == 1 {
-            return out + "; whether by chance cannot be said of one seed.";
+        if self.over == "nothing" {
+            let seeds = if self.seeds == 1 { "1 seed is".to_owned() } else { format!("{} seeds are", self.seeds) };
+            return out + &format!("; not tested: {seeds} too few to tell it from chance.");
         }
-        if !tied.is_empty() {
-            let verb = if tied.len() == 1 { "is" } else { "are" };
-            let more =
-                |l: &&Placed| format!("{} ({} more, p = {})", l.label, number(l.above_best), p_value(l.p));
-            out += &format!("; {} {verb} not distinguishable from it", list(&tied, more));
+        if let [first, ..] = tied.as_slice() {
+            let most = tied.iter().map(|l| l.above_best).fold(0.0, f64::max);
+            let least = tied.iter().map(|l| l.p).fold(1.0, f64::min);
+            out += &match tied.len() {
+                1 => format!(
+                    "; {} is not distinguishable from it ({} more, p = {})",
+                    quoted(&first.label),
+                    self.shown(first.above_best),
+                    p_value(first.p)
+                ),
+                _ => format!(
+                    "; {} are not distinguishable from it (at most {} more, p >= {})",
+                    list(&tied, |l| quoted(&l.label)),
+                    self.shown(most),
+                    p_value(least)
+                ),
+            };
         }
         if let Some(first) = behind.first() {
             let p = behind.iter().map(|l| l.p).fold(0.0, f64::max);
-            let more = |l: &&Placed| format!("{} (+{})", l.label, number(l.above_best));
+            let more = |l: &&Placed| format!("{} (+{})", quoted(&l.label), self.shown(l.above_best));
             let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p <= {}", p_value(p)) };
             out += &match behind.len() {
-                1 => format!("; {} is worse by {} ({p})", first.label, number(first.above_best)),
+                1 => format!("; {} is worse by {} ({p})", quoted(&first.label), self.shown(first.above_best)),
                 _ => format!("; {} are worse ({p})", list(&behind, more)),
             };
         }
         out + "."
+    }
+
+    /// A value of the figure, as people write it.
+    fn shown(&self, value: f64) -> String {
+        if self.figure == "error rate" { percent(value) } else { number(value) }
     }
 
     /// What a round costs in time: of the best, and of the quickest where that is another; empty where nothing was run.
@@ -198,12 +246,54 @@ impl Standing {
     }
 }
 
+/// The answer, a sentence each: what holds over all worlds, and then the first worlds.
+pub fn words(standings: &[Standing]) -> Vec<String> {
+    let over_all = standings.iter().take_while(|s| s.everywhere).count();
+    let shown = (over_all + WORLDS).min(standings.len());
+    let mut words: Vec<String> = standings[..shown].iter().map(|s| s.words() + &s.cost()).collect();
+    if standings.len() > shown {
+        words.truncate(shown - 1);
+        words.push(format!("{} more worlds: each has its table.", standings.len() - shown + 1));
+    }
+    words
+}
+
 /// How the tests were done, for below the words.
 pub fn method(standings: &[Standing]) -> Option<String> {
     let most = standings.iter().map(|s| s.comparisons).max()?;
+    let over = |over: &str| standings.iter().any(|s| s.over == over);
+    let tests = [
+        ("seeds", "paired t-tests over seeds"),
+        ("rows", "z-tests over rows (those of the contextual bandit bake-off; seeds play the same rows)"),
+    ];
+    let used: Vec<&str> = tests.iter().filter(|(o, _)| over(o)).map(|(_, words)| *words).collect();
+    if used.is_empty() {
+        return Some(format!("Nothing is tested with fewer than {FEWEST_SEEDS} seeds."));
+    }
+    let used = used.join(" and ");
+    let used = used[..1].to_uppercase() + &used[1..];
     Some(format!(
-        "Paired t-tests over seeds at {LEVEL}, corrected by Holm's method for all pairs of learners of a world (up to {most})."
+        "{used} at {LEVEL}, corrected by Holm's method for all pairs of learners of a world (up to {most})."
     ))
+}
+
+/// What a difference is tested over.
+#[derive(Debug, Clone, Copy)]
+enum Test {
+    /// Seeds, in pairs.
+    Seeds,
+    /// So many rows of a table.
+    Rows(u64),
+}
+
+/// A label in a sentence: in quotes where it has commas of its own.
+fn quoted(label: &str) -> String {
+    if label.contains(',') { format!("\"{label}\"") } else { label.to_owned() }
+}
+
+/// A share in per cent.
+pub fn percent(share: f64) -> String {
+    if share.is_nan() { "-".to_owned() } else { format!("{:.1} %", 100.0 * share) }
 }
 
 fn list(of: &[&Placed], word: impl Fn(&&Placed) -> String) -> String {
@@ -255,7 +345,13 @@ fn over_all_worlds(spec: &Spec, cells: &[CellRecord]) -> Option<Standing> {
         }
         players.push((learner.label.clone(), mean));
     }
-    Standing::of(&format!("all {} worlds", worlds.len()), rounds, "loss per round", players, &|_| None)
+    let all = format!("all {} worlds", worlds.len());
+    // Seeds play the same rows of a table: they say nothing of other rows.
+    if worlds.iter().any(|w| w.name == "dataset") {
+        return None;
+    }
+    let found = Standing::of(&all, rounds, ("loss per round", Test::Seeds), players, &|_| None)?;
+    Some(Standing { everywhere: true, ..found })
 }
 
 /// The two-sided p-value of a paired t-test; 1 where nothing can be told.
@@ -297,7 +393,7 @@ mod tests {
     fn standing(players: &[(&str, &[f64])]) -> Standing {
         let players =
             players.iter().map(|(l, v)| ((*l).to_owned(), v.iter().map(|x| Some(*x)).collect())).collect();
-        Standing::of("w", 100, "regret", players, &|_| None).unwrap()
+        Standing::of("w", 100, ("regret", Test::Seeds), players, &|_| None).unwrap()
     }
 
     #[test]
@@ -341,8 +437,7 @@ mod tests {
         assert_eq!(tie.comparisons, 3);
         let words = tie.words();
         assert!(
-            words.starts_with("w, 100 rounds: a has the least regret, 10.90; b (")
-                && words.contains(") is not distinguishable from it; "),
+            words.starts_with("w, 100 rounds: a has the least regret, 10.90; b is not distinguishable from it ("),
             "{words}"
         );
         assert!(words.ends_with("; far is worse by 20.40 (p < 0.001)."), "{words}");
@@ -354,8 +449,11 @@ mod tests {
             clear.words()
         );
         let one = standing(&[("a", &[1.0]), ("b", &[2.0])]);
-        assert_eq!(one.place("a"), Some(AgainstBest::Tied));
-        assert!(one.words().contains("cannot be said of one seed"), "{}", one.words());
+        assert_eq!(one.place("a"), None);
+        assert!(one.words().ends_with("not tested: 1 seed is too few to tell it from chance."), "{}", one.words());
+        let three = standing(&[("a, b", &[1.0, 1.0, 1.0]), ("c", &[9.0, 9.1, 9.0])]);
+        assert!(three.words().starts_with("w, 100 rounds: \"a, b\" has the least regret"), "{}", three.words());
+        assert!(three.words().contains("not tested: 3 seeds"), "{}", three.words());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From cells to a table: means, intervals, and the ratio to the best base alone.
 
+use corral_envs::data::Chance;
 use rand::RngExt;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -132,6 +133,8 @@ pub struct Row {
     pub above_best_base: Option<f64>,
     /// Rounds a second on one core, where this process ran it.
     pub rounds_per_second: Option<f64>,
+    /// What learning nothing costs in its table, where the target is a class.
+    pub chance: Option<Chance>,
     /// Cells that failed, with their reason.
     pub failed: Vec<String>,
     /// Bases that failed while their run went on over the others: seed, round, base and reason.
@@ -139,6 +142,17 @@ pub struct Row {
 }
 
 impl Row {
+    /// The 95% interval of an error rate over rows: those that were played are a sample (Wilson 1927).
+    pub fn errors_95(&self) -> Option<(f64, f64)> {
+        let (n, p, z) = (self.played as f64, self.loss.mean, 1.959_964);
+        if !(n > 0.0 && p.is_finite()) {
+            return None;
+        }
+        let centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
+        let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+        Some((centre - half, centre + half))
+    }
+
     /// The regret against the best base's: how many times as much, or how much more where that means nothing.
     pub fn to_best_base(&self) -> Option<String> {
         match (self.ratio_to_best_base, self.above_best_base?) {
@@ -177,6 +191,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], timings: &Timings) -> Vec<Row> {
                 ratio_to_best_base: None,
                 above_best_base: None,
                 rounds_per_second: timings.speed(rounds, &environment.label, &learner.label),
+                chance: group.iter().find_map(|c| c.chance.clone()),
                 failed: failed.collect(),
                 benched: group.iter().flat_map(|c| c.benched()).collect(),
             });

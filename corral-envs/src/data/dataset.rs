@@ -48,8 +48,8 @@ pub struct DataSet {
 
 impl DataSet {
     /// What became of the columns.
-    pub(super) fn into_table(self) -> Table {
-        self.schema.table
+    pub(super) fn table(&self) -> &Table {
+        &self.schema.table
     }
 }
 

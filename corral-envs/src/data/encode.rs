@@ -7,7 +7,7 @@ use corral_core::{ParamError, require};
 
 use super::cells::missing;
 use super::columns::{Missing, Moments, Seen, folded, inverse, is_boolean};
-use super::first_pass::{FirstPass, Known, Names, ask, drops, missing_cells, remark, unclear_numbers};
+use super::first_pass::{FirstPass, Known, Names, ask, drops, counts_rows, missing_cells, remark, unclear_numbers};
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::questions::Trouble;
 use super::rows::{File, Row, Rows};
@@ -134,7 +134,10 @@ impl Schema {
         for (c, mut seen) in seen.into_iter().enumerate() {
             let name = &names[c];
             let refuse = |why: String| at(path, None, format!("column {name:?}: {why}"));
-            schema.table.remarks.extend((roles[c] == "feature").then(|| remark(name, &seen)).flatten());
+            if roles[c] == "feature" {
+                schema.table.remarks.extend(remark(name, &seen));
+                schema.table.counters.extend(counts_rows(&seen).then(|| name.clone()));
+            }
             schema.lay_out(name, roles[c], &mut seen, policies[c], wishes).map_err(refuse)?;
         }
         if names.is_empty() {
@@ -150,6 +153,7 @@ impl Schema {
             return Err(at(path, None, why).into());
         }
         (schema.table.features, schema.table.actions) = (schema.features, schema.losses.actions());
+        schema.table.chance = schema.losses.chance().cloned();
         Ok(schema)
     }
 

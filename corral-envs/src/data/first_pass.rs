@@ -192,9 +192,14 @@ pub fn unclear_numbers(name: &str, (line, what, decimal): Unclear) -> Question {
     Question { line: Some(line), what: format!("column {name:?}: {what}; {ways}"), fix }
 }
 
+/// Whether a column only counts the rows.
+pub fn counts_rows(seen: &Seen) -> bool {
+    seen.counts && seen.moments.n >= MANY_NAMES as f64 && !seen.nominal && seen.words == 0
+}
+
 /// What is worth a look and no reason to stop.
 pub fn remark(name: &str, seen: &Seen) -> Option<String> {
-    if seen.counts && seen.moments.n >= MANY_NAMES as f64 && !seen.nominal {
+    if counts_rows(seen) {
         return Some(format!("column {name:?} counts the rows: ignore = [{name:?}] leaves it out"));
     }
     if seen.moments.n > 0.0 && seen.words == 0 || seen.overflow {

@@ -44,12 +44,18 @@ pub fn inspect(file: &str, class: Option<String>) -> Result<Inspection, EnvError
             params.class = find_class(&path, &params)?;
         }
         match params.answered() {
+            Ok(data) if data.table().counters.iter().any(|name| !params.ignore.contains(name)) => {
+                for name in &data.table().counters {
+                    notes.push(format!("column {name:?} counts the rows, and is left out"));
+                    params.ignore.push(name.clone());
+                }
+            }
             Ok(data) => {
                 note_dialect(&path, &params, &mut notes);
                 if !named && let Some(class) = &params.class {
                     notes.push(format!("the class is taken to be the column {class:?}"));
                 }
-                return Ok(Inspection { params, table: data.into_table(), notes });
+                return Ok(Inspection { params, table: data.table().clone(), notes });
             }
             Err(Trouble::Error(error)) => return Err(error),
             Err(Trouble::Asks(questions)) => {

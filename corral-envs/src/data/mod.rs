@@ -20,7 +20,7 @@ mod source;
 mod style;
 mod target;
 
-pub use crate::table::{ColumnInfo, Table};
+pub use crate::table::{Chance, ColumnInfo, Table};
 pub use columns::{Missing, PerColumn};
 pub use dataset::DataSet;
 pub use inspect::{Inspection, inspect};

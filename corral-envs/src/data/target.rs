@@ -14,6 +14,7 @@ use super::rows::{Row, Rows};
 use super::source::at;
 use super::style::Style;
 use crate::EnvError;
+use crate::table::Chance;
 
 /// More classes than this is a number, not a class.
 pub const MOST_CLASSES: usize = 65_536;
@@ -23,7 +24,15 @@ pub enum Losses {
     /// They come from elsewhere.
     Absent,
     /// A class, of a column or the label: 0 for the action that is the class, else 1. More than `most` are a mistake.
-    Class { column: Option<usize>, classes: HashMap<String, usize>, count: usize, most: usize, insisted: bool },
+    Class {
+        column: Option<usize>,
+        /// How often each class comes, and then its number.
+        classes: HashMap<String, usize>,
+        count: usize,
+        most: usize,
+        insisted: bool,
+        chance: Option<Chance>,
+    },
     /// A number: action k is the answer low + k width/(levels - 1), and costs its distance from the number, divided by
     /// the width.
     Levels { column: usize, style: Style, low: f64, width: f64, levels: usize },
@@ -53,7 +62,7 @@ impl Losses {
             (0, column) => {
                 let most = params.classes.unwrap_or(MOST_CLASSES);
                 let insisted = params.classes.is_some();
-                Ok(Self::Class { column, classes: HashMap::new(), count: 0, most, insisted })
+                Ok(Self::Class { column, classes: HashMap::new(), count: 0, most, insisted, chance: None })
             }
             (1, _) => Err(refuse(1, "0, or at least 2")),
             (levels, Some(column)) => Ok(Self::Levels { column, style: Style::Plain, low: 0.0, width: 1.0, levels }),
@@ -75,7 +84,8 @@ impl Losses {
     pub fn see(&mut self, row: &Row, strict: bool) -> Result<(), String> {
         let Self::Class { column, classes, most, .. } = self else { return Ok(()) };
         let label = label(row, *column);
-        if classes.contains_key(&*label) {
+        if let Some(rows) = classes.get_mut(&*label) {
+            *rows += 1;
             return Ok(());
         }
         if missing(label.as_bytes(), strict) {
@@ -86,7 +96,7 @@ impl Losses {
         if classes.len() == *most {
             return Err(format!("class {label:?} is out of range: there are {most} others already"));
         }
-        classes.insert(label.into_owned(), 0);
+        classes.insert(label.into_owned(), 1);
         Ok(())
     }
 
@@ -99,14 +109,16 @@ impl Losses {
         };
         match self {
             Self::Absent => {}
-            Self::Class { classes, count, .. } => {
-                let names: Vec<String> = std::mem::take(classes).into_keys().collect();
+            Self::Class { classes, count, chance, .. } => {
+                let seen = std::mem::take(classes);
+                let names: Vec<String> = seen.keys().cloned().collect();
                 if let [one] = names.as_slice() {
                     return Err(format!("every row has the class {one:?}: there is nothing to choose"));
                 }
                 *classes = numbered(names);
                 // Spellings of one class have one number.
                 *count = classes.values().max().map_or(0, |last| last + 1);
+                *chance = Some(by_chance(&seen, classes, *count));
             }
             Self::Levels { column, style, low, width, .. } => {
                 *style = seen[*column].style;
@@ -165,6 +177,14 @@ impl Losses {
         let (a, b) = twins(names.into_iter())?;
         let what = format!("{a:?} and {b:?} are two classes that differ in capitals or spaces alone: write them alike; {most}");
         ask(what, Fix::Categorical(name.to_owned()))
+    }
+
+    /// What learning nothing costs, where the target is a class.
+    pub fn chance(&self) -> Option<&Chance> {
+        match self {
+            Self::Class { chance, .. } => chance.as_ref(),
+            _ => None,
+        }
     }
 
     /// The number of actions.
@@ -231,6 +251,25 @@ fn numbered(names: Vec<String>) -> HashMap<String, usize> {
     let kinds: Vec<String> = ordered(names.iter().map(|n| folded(n)).collect::<BTreeSet<_>>().into_iter().collect());
     let place = |name: &String| kinds.iter().position(|k| *k == folded(name)).unwrap_or(0);
     names.iter().map(|name| (name.clone(), place(name))).collect()
+}
+
+/// What learning nothing costs: `seen` are the rows of each class, `places` its number.
+fn by_chance(seen: &HashMap<String, usize>, places: &HashMap<String, usize>, count: usize) -> Chance {
+    let mut rows = vec![(0, ""); count];
+    for (name, times) in seen {
+        let place = &mut rows[places[name]];
+        place.0 += times;
+        // Of several spellings the first in order.
+        place.1 = if place.1.is_empty() { name } else { place.1.min(name) };
+    }
+    let all: usize = rows.iter().map(|r| r.0).sum();
+    let most = rows.iter().fold((0, ""), |best, row| if row.0 > best.0 { *row } else { best });
+    let error = |right: f64| 1.0 - right;
+    Chance {
+        class: most.1.to_owned(),
+        always: error(most.0 as f64 / all as f64),
+        random: error(1.0 / count as f64),
+    }
 }
 
 /// As numbers where all of them are, else as text.

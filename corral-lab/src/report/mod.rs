@@ -17,7 +17,7 @@ use crate::harmless;
 use crate::ranks::unranked;
 use crate::run::CellRecord;
 use crate::spec::Spec;
-use crate::standing::method;
+use crate::standing::{method, words};
 use crate::summary::number;
 
 pub use text::{heading, text};
@@ -27,8 +27,8 @@ pub fn html(found: &Findings) -> String {
     let Findings { spec, cells, .. } = found;
     let mut page = Page::default();
     page.part("answer", "The answer in words", answer(found));
-    page.part("claims", "Claims", claims(&found.held));
     overall::parts(&mut page, found);
+    page.part("claims", "Claims", claims(&found.held));
     let swept = world::sweeps(&mut page, spec, &found.rows);
     page.part("sweeps", "Regret against what was swept", swept);
     for world in &Setting::all(found) {
@@ -142,7 +142,7 @@ fn key(class: &str) -> Markup {
 fn answer(found: &Findings) -> Option<Markup> {
     let method = method(&found.standings)?;
     Some(html! {
-        ul class="answer" { @for s in &found.standings { li { (s.words()) } } }
+        ul class="answer" { @for line in words(&found.standings) { li { (line) } } }
         p { (method) }
     })
 }

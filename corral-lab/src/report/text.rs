@@ -1,10 +1,12 @@
 //! The report as text: what the program and Python print of a run.
 
+use corral_envs::data::Chance;
+
 use crate::claims::{Held, Verdict};
 use crate::duels::Duels;
 use crate::findings::Findings;
 use crate::spec::Spec;
-use crate::standing::{AgainstBest, Standing, method};
+use crate::standing::{AgainstBest, Standing, method, percent, words};
 use crate::summary::{Gap, Row, number};
 use crate::table::aligned;
 
@@ -45,6 +47,10 @@ fn results(found: &Findings) -> String {
         let seeds = group.iter().map(|r| r.seeds).max().unwrap_or(0);
         let from = spec.seeds_begin();
         out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds{from}\n", environment.label));
+        if let Some(chance) = group.iter().find_map(|r| r.chance.as_ref()) {
+            out.push_str(&errors(found, &group, chance));
+            continue;
+        }
         let lines = group.iter().map(|r| {
             vec![
                 if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
@@ -74,10 +80,34 @@ fn results(found: &Findings) -> String {
     out
 }
 
+/// The learners of a table whose target is a class, and what learning nothing costs.
+fn errors(found: &Findings, group: &[&Row], chance: &Chance) -> String {
+    let mut lines: Vec<Vec<String>> = group
+        .iter()
+        .map(|r| {
+            vec![
+                if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
+                percent(r.loss.mean),
+                r.errors_95().map_or("-".to_owned(), |(low, high)| format!("{} to {}", percent(low), percent(high))),
+                percent(r.loss.max),
+                found.place(r).map_or("", AgainstBest::word).to_owned(),
+                r.rounds_per_second.map_or("-".to_owned(), speed),
+                if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
+            ]
+        })
+        .collect();
+    for (name, error) in [(format!("always {:?}", chance.class), chance.always), ("at random".to_owned(), chance.random)] {
+        let blank = || "-".to_owned();
+        lines.push(vec![name, percent(error), blank(), blank(), String::new(), blank(), String::new()]);
+    }
+    let header = ["learner", "errors", "95%, over rows", "worst seed", "", "rounds/s", ""];
+    aligned(&header, "lrrrlrl", lines)
+}
+
 /// The answer in words: a line for each world.
 fn answer(standings: &[Standing]) -> String {
     let Some(method) = method(standings) else { return String::new() };
-    let lines: String = standings.iter().map(|s| format!("- {}{}\n", s.words(), s.cost())).collect();
+    let lines: String = words(standings).iter().map(|line| format!("- {line}\n")).collect();
     format!("\nin words\n{lines}{method}\n")
 }
 
@@ -107,7 +137,7 @@ fn duels(duels: &[Duels]) -> String {
     });
     let align: String = "rl".chars().chain("r".repeat(header.len() - 2).chars()).collect();
     String::from(
-        "\nwins and losses at 0.05 by the bake-off's z-test, over data sets; against the best base of each set; wins less \
+        "\nwins and losses at 0.05 by the bake-off's z-test, each pair by itself, over data sets; against the best base of each set; wins less \
          losses against each learner\n",
     ) + &aligned(&header, &align, rows)
 }

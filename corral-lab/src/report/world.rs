@@ -1,5 +1,6 @@
 //! One world: who did how well in it, over time, and what happened inside the bands.
 
+use corral_envs::data::Chance;
 use maud::{Markup, html};
 
 use super::{Page, key, table};
@@ -8,15 +9,19 @@ use crate::figures::{self, Setting};
 use crate::findings::Findings;
 use crate::run::BandRecord;
 use crate::spec::Spec;
-use crate::standing::AgainstBest;
+use crate::standing::{AgainstBest, percent};
 use crate::summary::{Row, number};
 use crate::sweeps;
 
 /// The part of the page about a world.
 pub fn world(page: &mut Page, world: &Setting<'_>, found: &Findings) -> Markup {
     let crowded = world.crowded();
-    let mut charts = vec![figures::regret(world, &AxisScale::Linear, &mut page.palette)];
-    if !crowded {
+    let chance = world.rows.iter().find_map(|(r, _)| r.chance.as_ref());
+    let mut charts = match chance {
+        Some(_) => vec![figures::error_rate(world, &mut page.palette)],
+        None => vec![figures::regret(world, &AxisScale::Linear, &mut page.palette)],
+    };
+    if !crowded && chance.is_none() {
         charts.push(figures::regret(world, &AxisScale::Log, &mut page.palette));
     }
     let drawn: Vec<Markup> = charts.iter().map(|c| page.figure(c)).collect();
@@ -25,7 +30,10 @@ pub fn world(page: &mut Page, world: &Setting<'_>, found: &Findings) -> Markup {
         .iter()
         .map(|(r, _)| (!crowded).then(|| figures::style_of(r, &mut page.palette).class()))
         .collect();
-    let table = learners(world, found, &styles);
+    let table = match chance {
+        Some(chance) => errors(world, found, &styles, chance),
+        None => learners(world, found, &styles),
+    };
     let rows = world.rows.iter().zip(&styles);
     let names = rows.filter_map(|((r, _), s)| Some((r.label.as_str(), s.as_deref()?)));
     let inside = if crowded { inside_all(page, world) } else { inside_each(page, world) };
@@ -60,6 +68,26 @@ pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[Row]) -> Option<Markup> {
 fn named<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(String, String)> {
     let lines = by_name(series.filter(|s| s.mark != Mark::Tile));
     lines.into_iter().map(|s| (s.name.clone(), s.style.class())).collect()
+}
+
+/// The learners of a table whose target is a class, and what learning nothing costs.
+fn errors(world: &Setting<'_>, found: &Findings, styles: &[Option<String>], chance: &Chance) -> Markup {
+    let header = ["learner", "errors", "95% interval, over rows", "worst seed", ""];
+    let lines = html! {
+        @for ((row, _), style) in world.rows.iter().zip(styles) {
+            @let place = found.place(row);
+            tr class=[(place == Some(AgainstBest::Best)).then_some("best")] {
+                td { @if let Some(class) = style { (key(class)) } (row.label) @if row.alone { " (alone)" } }
+                td { (percent(row.loss.mean)) }
+                td { @if let Some((low, high)) = row.errors_95() { (percent(low)) " to " (percent(high)) } @else { "–" } }
+                td { (percent(row.loss.max)) }
+                td { (place.map_or("", AgainstBest::word)) }
+            }
+        }
+        tr { td { "always " q { (chance.class) } } td { (percent(chance.always)) } td { "–" } td { "–" } td {} }
+        tr { td { "at random" } td { (percent(chance.random)) } td { "–" } td { "–" } td {} }
+    };
+    table(header, &lines)
 }
 
 fn learners(world: &Setting<'_>, found: &Findings, styles: &[Option<String>]) -> Markup {

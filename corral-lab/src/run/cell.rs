@@ -52,7 +52,9 @@ pub fn run_cell_within(
             ..CellRecord::default()
         },
     };
-    let ended = match build::world(environment, cell.rounds, cell.seed, budget) {
+    let world = build::world(environment, cell.rounds, cell.seed, budget);
+    run.record.chance = world.as_ref().ok().and_then(|world| world.table()?.chance.clone());
+    let ended = match world {
         Ok(AnyEnvironment::Arms(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
         Ok(AnyEnvironment::Points(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
         Err(e) => Err(End::Failed(e.why)),
