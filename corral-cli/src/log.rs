@@ -8,7 +8,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use corral_lab::report::valuation as page;
 use corral_lab::store;
 use corral_lab::valuation::{self, Form, Request};
-use corral_log::{Aggregate, Estimator, JoinOptions, Options, Reader, Writer};
+use corral_log::{
+    Aggregate, CsvOut, DsjsonOut, Estimator, JoinOptions, Options, OursOut, Reader, Sink, Writer,
+};
 
 use crate::{Failure, choice, print, say};
 
@@ -27,6 +29,8 @@ enum LogCommand {
     Verify(VerifyArgs),
     /// Estimate what policies would have earned, with intervals and alarms
     Evaluate(EvaluateArgs),
+    /// Write a log in another format: dsjson for Vowpal Wabbit, CSV, or our lines
+    Convert(ConvertArgs),
     /// Print the JSON Schema of a line
     Schema,
 }
@@ -74,6 +78,28 @@ enum Take {
     Mean,
     /// The largest
     Max,
+}
+
+/// Arguments of `corral log convert`.
+#[derive(Debug, Args)]
+struct ConvertArgs {
+    /// The log; gzip is recognised
+    log: PathBuf,
+    /// The format to write
+    #[arg(long, value_parser = choice::<Form>())]
+    to: Form,
+    /// How the log is written [default: found from the file]
+    #[arg(long, value_parser = choice::<Form>())]
+    from: Option<Form>,
+    /// Where outcomes lie, where the log does not say [default: 0,1]
+    #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
+    range: Option<(f64, f64)>,
+    /// A line with a fault is an error
+    #[arg(long)]
+    strict: bool,
+    /// Where to write it [default: print it]
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 /// Arguments of `corral log verify`.
@@ -177,6 +203,7 @@ pub fn log(args: LogArgs) -> Result<(), Failure> {
         LogCommand::Join(args) => join(&args),
         LogCommand::Verify(args) => verify(&args),
         LogCommand::Evaluate(args) => evaluate(&args),
+        LogCommand::Convert(args) => convert(&args),
         LogCommand::Schema => print(corral_log::SCHEMA),
     }
 }
@@ -201,13 +228,7 @@ fn join(args: &JoinArgs) -> Result<(), Failure> {
     };
     let decisions = Reader::new(open(&args.decisions)?).strict(args.strict);
     let outcomes = Reader::new(open(&args.outcomes)?).strict(args.strict);
-    let to: Box<dyn Write> = match &args.out {
-        Some(path) => {
-            Box::new(File::create(path).map_err(|e| Failure::running(format!("{}: {e}", path.display())))?)
-        }
-        None => Box::new(io::stdout()),
-    };
-    let mut to = BufWriter::new(to);
+    let mut to = output(args.out.as_deref())?;
     let joined = corral_log::join(decisions, outcomes, Writer::new(&mut to), &options)
         .map_err(|e| Failure::running(valuation::chain(&e)))?;
     to.flush().map_err(Failure::running)?;
@@ -222,6 +243,34 @@ fn join(args: &JoinArgs) -> Result<(), Failure> {
             say(&format!("{name}: {count} lines: {}; the first is {first}", first.kind));
         }
     }
+    Ok(())
+}
+
+/// A file to write, or what is printed.
+fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write>>, Failure> {
+    let to: Box<dyn Write> = match path {
+        Some(path) => {
+            Box::new(File::create(path).map_err(|e| Failure::running(format!("{}: {e}", path.display())))?)
+        }
+        None => Box::new(io::stdout()),
+    };
+    Ok(BufWriter::new(to))
+}
+
+fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+    let request = Request { form: args.from, range: args.range, strict: args.strict, ..Request::default() };
+    let mut to = output(args.out.as_deref())?;
+    let mut sink: Box<dyn Sink + '_> = match args.to {
+        Form::Corral => Box::new(OursOut::new(&mut to)),
+        Form::Dsjson => Box::new(DsjsonOut::new(&mut to)),
+        Form::Csv => Box::new(CsvOut::new(&mut to)),
+    };
+    let (rows, notes) = valuation::convert(&args.log, &request, &mut *sink)
+        .map_err(|why| Failure::usage(format!("{}: {why}", args.log.display())))?;
+    drop(sink);
+    to.flush().map_err(Failure::running)?;
+    say(&format!("{rows} rows"));
+    notes.iter().for_each(|note| say(note));
     Ok(())
 }
 

@@ -92,14 +92,21 @@ pub fn new(args: NewArgs) -> Result<(), Failure> {
 fn from_table(file: &str, class: Option<String>) -> Result<(String, String, Vec<String>), Failure> {
     let Inspection { params, table, notes } = inspect(file, class).map_err(Failure::usage)?;
     let toml = |value: &str| toml::Value::from(value).to_string();
-    let list = |names: &[String]| format!("[{}]", names.iter().map(|n| toml(n)).collect::<Vec<_>>().join(", "));
+    let list =
+        |names: &[String]| format!("[{}]", names.iter().map(|n| toml(n)).collect::<Vec<_>>().join(", "));
     let mut keys = vec![("file", toml(file), "")];
     keys.extend(params.separator.map(|c| ("separator", toml(&c.to_string()), "")));
-    keys.extend(params.header.map(|header| ("header", header.to_string(), "the columns are called 1, 2, 3, ...")));
+    keys.extend(
+        params.header.map(|header| ("header", header.to_string(), "the columns are called 1, 2, 3, ...")),
+    );
     keys.extend(params.decimal.map(|c| ("decimal", toml(&c.to_string()), "what decimals follow; check it")));
     keys.extend(params.class.map(|class| ("class", toml(&class), "the column of the answer")));
     if params.levels > 0 {
-        keys.push(("levels", params.levels.to_string(), "answers in the range of the class, each costs its distance"));
+        keys.push((
+            "levels",
+            params.levels.to_string(),
+            "answers in the range of the class, each costs its distance",
+        ));
     }
     if !params.ignore.is_empty() {
         keys.push(("ignore", list(&params.ignore), "columns that are no features"));
@@ -126,7 +133,8 @@ fn from_table(file: &str, class: Option<String>) -> Result<(String, String, Vec<
             why => format!("{key:<11} = {value:<28} # {why}\n"),
         })
         .collect();
-    let stem = Path::new(file).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let stem =
+        Path::new(file).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let stem = stem.split('.').next().unwrap_or("data").to_owned();
     let found: String = notes.iter().map(|note| format!("# {}\n", visible(note))).collect();
     let rounds = table.rows;

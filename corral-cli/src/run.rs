@@ -229,7 +229,10 @@ fn spec_text(name: &str) -> Result<String, Failure> {
     let looks_like_a_file = path.extension().is_some() || path.exists();
     let unknown = format_args!("{}, and there is no such file", experiments::unknown(name));
     Failure::ensure(looks_like_a_file, unknown)?;
-    Failure::ensure(!is_table(path), format_args!("{name} is a table and not a spec: `corral new data {name}` writes a spec for it"))?;
+    Failure::ensure(
+        !is_table(path),
+        format_args!("{name} is a table and not a spec: `corral new data {name}` writes a spec for it"),
+    )?;
     let text = read_text(path)?;
     Failure::ensure(!text.trim().is_empty(), format_args!("{name}: the file is empty"))?;
     Ok(text)
@@ -239,7 +242,9 @@ fn spec_text(name: &str) -> Result<String, Failure> {
 fn is_table(path: &Path) -> bool {
     let name = path.to_string_lossy().to_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
-    [".csv", ".tsv", ".arff", ".libsvm", ".svm", ".vw", ".xlsx", ".parquet"].iter().any(|end| name.ends_with(end))
+    [".csv", ".tsv", ".arff", ".libsvm", ".svm", ".vw", ".xlsx", ".parquet"]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 fn out_dir(args: &RunArgs, name: &str, text: &str) -> PathBuf {

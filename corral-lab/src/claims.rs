@@ -357,7 +357,7 @@ mod tests {
                         loss: regret,
                         curve: Vec::new(),
                         chance: None,
-                    band: None,
+                        band: None,
                     });
                 }
             }

@@ -234,7 +234,7 @@ mod tests {
                 loss: 0.0,
                 curve: Vec::new(),
                 chance: None,
-                    band: None,
+                band: None,
             });
         }
         let found = ranks(&spec, &cells, &[]);

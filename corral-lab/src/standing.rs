@@ -92,7 +92,8 @@ impl Standing {
                 let own = by_seed(spec, cells, (rounds, &world.label, &l.label), figure);
                 (l.label.clone(), own)
             });
-            let here = |c: &&CellRecord| c.environment == world.label && c.rounds == rounds && c.failed.is_none();
+            let here =
+                |c: &&CellRecord| c.environment == world.label && c.rounds == rounds && c.failed.is_none();
             let rows_seen = || cells.iter().filter(here).map(|c| c.seen).min().unwrap_or(0);
             let speed = |label: &str| {
                 let here = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == label;
@@ -190,7 +191,8 @@ impl Standing {
             (false, figure) => format!("{name} has the least {figure}, {mean}"),
         };
         if self.over == "nothing" {
-            let seeds = if self.seeds == 1 { "1 seed is".to_owned() } else { format!("{} seeds are", self.seeds) };
+            let seeds =
+                if self.seeds == 1 { "1 seed is".to_owned() } else { format!("{} seeds are", self.seeds) };
             return out + &format!("; not tested: {seeds} too few to tell it from chance.");
         }
         if let [first, ..] = tied.as_slice() {
@@ -437,7 +439,9 @@ mod tests {
         assert_eq!(tie.comparisons, 3);
         let words = tie.words();
         assert!(
-            words.starts_with("w, 100 rounds: a has the least regret, 10.90; b is not distinguishable from it ("),
+            words.starts_with(
+                "w, 100 rounds: a has the least regret, 10.90; b is not distinguishable from it ("
+            ),
             "{words}"
         );
         assert!(words.ends_with("; far is worse by 20.40 (p < 0.001)."), "{words}");
@@ -450,9 +454,17 @@ mod tests {
         );
         let one = standing(&[("a", &[1.0]), ("b", &[2.0])]);
         assert_eq!(one.place("a"), None);
-        assert!(one.words().ends_with("not tested: 1 seed is too few to tell it from chance."), "{}", one.words());
+        assert!(
+            one.words().ends_with("not tested: 1 seed is too few to tell it from chance."),
+            "{}",
+            one.words()
+        );
         let three = standing(&[("a, b", &[1.0, 1.0, 1.0]), ("c", &[9.0, 9.1, 9.0])]);
-        assert!(three.words().starts_with("w, 100 rounds: \"a, b\" has the least regret"), "{}", three.words());
+        assert!(
+            three.words().starts_with("w, 100 rounds: \"a, b\" has the least regret"),
+            "{}",
+            three.words()
+        );
         assert!(three.words().contains("not tested: 3 seeds"), "{}", three.words());
     }
 

@@ -256,6 +256,7 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
             b"propensity" => scan::number(bytes).map(|p| row.propensity = Some(p)),
             b"exact" => boolean(bytes).map(|b| row.exact = b),
             b"forced" => boolean(bytes).map(|b| row.forced = b),
+            b"at" => std::str::from_utf8(bytes).ok().and_then(|t| t.parse().ok()).map(|at| row.at = Some(at)),
             b"keep" => scan::number(bytes).map(|k| row.keep = k),
             b"reward" | b"loss" => scan::number(bytes).map(|v| value = Some((v, name == b"loss"))),
             b"pbar" if wants.bases || wants.full => scan::numbers(bytes, &mut row.pbar),

@@ -35,6 +35,8 @@ impl Header {
 pub struct Row {
     /// Its id, where it has one of ours.
     pub id: Option<TicketId>,
+    /// When it was made, in milliseconds since 1970, where that is known.
+    pub at: Option<u64>,
     /// The action that was played.
     pub action: u32,
     /// The actions that could have been played.
@@ -69,6 +71,7 @@ impl Default for Row {
     fn default() -> Self {
         Self {
             id: None,
+            at: None,
             action: 0,
             offered: Offered::First(0),
             propensity: None,
@@ -90,7 +93,7 @@ impl Default for Row {
 impl Row {
     /// Empties it, keeping its memory.
     pub(crate) fn clear(&mut self, columns: usize) {
-        (self.id, self.action, self.propensity, self.reward) = (None, 0, None, None);
+        (self.id, self.at, self.action, self.propensity, self.reward) = (None, None, 0, None, None);
         (self.exact, self.forced, self.keep) = (true, false, 1.0);
         self.offered = Offered::First(0);
         (self.unit, self.context) = (None, None);

@@ -76,10 +76,16 @@ fn find_separator(path: &Path, head: &[u8]) -> Result<u8, Trouble> {
                 char::from(*first),
                 char::from(*second)
             );
-            Err(Question { line: Some(1), what, fix: Fix::Separator(char::from(if a >= b { *first } else { *second })) }.into())
+            Err(Question {
+                line: Some(1),
+                what,
+                fix: Fix::Separator(char::from(if a >= b { *first } else { *second })),
+            }
+            .into())
         }
         [] => {
-            let near = tried.iter().filter(|(_, (cells, ..))| *cells > 1).max_by_key(|(_, (_, same, _))| *same);
+            let near =
+                tried.iter().filter(|(_, (cells, ..))| *cells > 1).max_by_key(|(_, (_, same, _))| *same);
             let one = || {
                 let why = "one cell in the first line, wherever it is cut (`,`, `;`, tab, `|`): `separator` says what \
                            stands between cells; a table needs a column beside the class";

@@ -7,7 +7,9 @@ use corral_core::{ParamError, require};
 
 use super::cells::missing;
 use super::columns::{Missing, Moments, Seen, folded, inverse, is_boolean};
-use super::first_pass::{FirstPass, Known, Names, ask, drops, counts_rows, missing_cells, remark, unclear_numbers};
+use super::first_pass::{
+    FirstPass, Known, Names, ask, counts_rows, drops, missing_cells, remark, unclear_numbers,
+};
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::questions::Trouble;
 use super::rows::{File, Row, Rows};
@@ -102,10 +104,21 @@ impl Schema {
             if !questions.is_empty() {
                 return Err(Trouble::Asks(questions));
             }
-            first = FirstPass::read(Rows::open(file)?, &losses, wishes, &Known { styles, ..Known::default() })?;
+            first =
+                FirstPass::read(Rows::open(file)?, &losses, wishes, &Known { styles, ..Known::default() })?;
         }
-        let FirstPass { columns: names, roles, seen, mut losses, strict, dropping, policies, named, count, dropped } =
-            first;
+        let FirstPass {
+            columns: names,
+            roles,
+            seen,
+            mut losses,
+            strict,
+            dropping,
+            policies,
+            named,
+            count,
+            dropped,
+        } = first;
         if count == 0 {
             let passed = if dropped > 0 { ": every row has a missing cell" } else { "" };
             return Err(at(path, None, format!("the data set is empty{passed}")).into());
@@ -113,7 +126,9 @@ impl Schema {
         let mut questions = missing_cells(&names, &seen, &roles, &policies);
         let class = roles.iter().position(|r| *r == "class").map_or("", |c| &names[c]);
         questions.extend(losses.ask(count, class));
-        questions.extend((0..names.len()).filter(|c| roles[*c] == "feature").filter_map(|c| ask(&names[c], &seen[c])));
+        questions.extend(
+            (0..names.len()).filter(|c| roles[*c] == "feature").filter_map(|c| ask(&names[c], &seen[c])),
+        );
         if !questions.is_empty() {
             return Err(Trouble::Asks(questions));
         }

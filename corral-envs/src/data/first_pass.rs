@@ -171,12 +171,16 @@ pub fn ask(name: &str, seen: &Seen) -> Option<Question> {
         return None;
     }
     let (word, line) = seen.first_words.first()?;
-    let ways = format!("ignore = [{name:?}] leaves it out, categorical = [{name:?}] makes every value a category");
+    let ways =
+        format!("ignore = [{name:?}] leaves it out, categorical = [{name:?}] makes every value a category");
     let other = if seen.overflow { seen.words } else { seen.categories.len() as u64 };
     let what = if seen.dates == seen.words {
         format!("column {name:?} holds dates ({word:?}): {ways}")
     } else if seen.filled >= MANY_NAMES && other == seen.words && !seen.overflow {
-        format!("column {name:?} has another value in each of {} rows ({word:?}), as a name or an id has: {ways}", seen.filled)
+        format!(
+            "column {name:?} has another value in each of {} rows ({word:?}), as a name or an id has: {ways}",
+            seen.filled
+        )
     } else {
         return None;
     };
@@ -209,5 +213,7 @@ pub fn remark(name: &str, seen: &Seen) -> Option<String> {
         return None;
     }
     let (a, b) = seen.twins()?;
-    Some(format!("column {name:?}: {a:?} and {b:?} are two categories that differ in capitals or spaces alone"))
+    Some(format!(
+        "column {name:?}: {a:?} and {b:?} are two categories that differ in capitals or spaces alone"
+    ))
 }

@@ -34,7 +34,8 @@ pub struct Inspection {
 /// # Errors
 /// It cannot be read, or cannot be played however it is read.
 pub fn inspect(file: &str, class: Option<String>) -> Result<Inspection, EnvError> {
-    let mut params = DataSetParams { file: file.to_owned(), scaling: Scaling::Running, ..DataSetParams::default() };
+    let mut params =
+        DataSetParams { file: file.to_owned(), scaling: Scaling::Running, ..DataSetParams::default() };
     let path = resolve(file);
     let mut notes = Vec::new();
     let named = class.is_some();

@@ -72,7 +72,10 @@ impl Trouble {
                 let others = questions.len().saturating_sub(1);
                 let more = match others {
                     0 => String::new(),
-                    n => format!(" ({n} more such question{}: `corral new data FILE` answers all)", if n == 1 { "" } else { "s" }),
+                    n => format!(
+                        " ({n} more such question{}: `corral new data FILE` answers all)",
+                        if n == 1 { "" } else { "s" }
+                    ),
                 };
                 let first = questions.drain(..).next();
                 let (line, what) = first.map_or((None, String::new()), |q| (q.line, q.what));

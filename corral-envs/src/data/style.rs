@@ -164,7 +164,9 @@ impl Habits {
         };
         match (decimal.or(shown), &self.unclear) {
             (Some(decimal), _) => Ok(Style::Written { decimal }),
-            (None, Some((line, cell))) => Err((*line, format!("{cell:?} may have decimals or thousands"), true)),
+            (None, Some((line, cell))) => {
+                Err((*line, format!("{cell:?} may have decimals or thousands"), true))
+            }
             (None, None) => Ok(Style::Written { decimal: b'.' }),
         }
     }
@@ -183,7 +185,8 @@ pub fn is_date(cell: &[u8]) -> bool {
     let digits = |group: &str, lengths: &[usize]| {
         lengths.contains(&group.len()) && group.bytes().all(|b| b.is_ascii_digit())
     };
-    let small = |group: &str| digits(group, &[1, 2]) && group.parse::<u32>().is_ok_and(|n| (1..=31).contains(&n));
+    let small =
+        |group: &str| digits(group, &[1, 2]) && group.parse::<u32>().is_ok_and(|n| (1..=31).contains(&n));
     let dated = digits(a, &[4]) && small(b) && small(c) || small(a) && small(b) && digits(c, &[2, 4]);
     let clock = |c: char| c.is_ascii_digit() || "T :.+-ZAPMapm".contains(c);
     dated && (time.is_empty() || time.contains(':') && time.chars().all(clock))
@@ -202,7 +205,8 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_people_write_them() {
-        let of = |cells: &[&str]| read(cells, None).unwrap().into_iter().map(Option::unwrap).collect::<Vec<_>>();
+        let of =
+            |cells: &[&str]| read(cells, None).unwrap().into_iter().map(Option::unwrap).collect::<Vec<_>>();
         assert_eq!(of(&["$1,234.50", "$7", "-$3.25"]), [1234.5, 7.0, -3.25]);
         assert_eq!(of(&["1.234,5", "2.000", "3,25"]), [1234.5, 2000.0, 3.25]);
         assert_eq!(of(&["12,5", "1,25"]), [12.5, 1.25]);

@@ -65,7 +65,9 @@ impl Losses {
                 Ok(Self::Class { column, classes: HashMap::new(), count: 0, most, insisted, chance: None })
             }
             (1, _) => Err(refuse(1, "0, or at least 2")),
-            (levels, Some(column)) => Ok(Self::Levels { column, style: Style::Plain, low: 0.0, width: 1.0, levels }),
+            (levels, Some(column)) => {
+                Ok(Self::Levels { column, style: Style::Plain, low: 0.0, width: 1.0, levels })
+            }
             (levels, None) => Err(refuse(levels, "0 in a format without columns")),
         }
     }
@@ -166,7 +168,9 @@ impl Losses {
                 return ask(what, Fix::Levels(10));
             }
         } else if alone {
-            let what = format!("the class {name:?} is another in {count} of {rows} rows: `class` names another; {most}");
+            let what = format!(
+                "the class {name:?} is another in {count} of {rows} rows: `class` names another; {most}"
+            );
             return ask(what, Fix::Categorical(name.to_owned()));
         }
         let mut names: Vec<&String> = classes.keys().collect();
@@ -175,7 +179,9 @@ impl Losses {
             return None;
         }
         let (a, b) = twins(names.into_iter())?;
-        let what = format!("{a:?} and {b:?} are two classes that differ in capitals or spaces alone: write them alike; {most}");
+        let what = format!(
+            "{a:?} and {b:?} are two classes that differ in capitals or spaces alone: write them alike; {most}"
+        );
         ask(what, Fix::Categorical(name.to_owned()))
     }
 
@@ -248,7 +254,8 @@ fn numbered(names: Vec<String>) -> HashMap<String, usize> {
     if !is_boolean(names.iter()) {
         return ordered(names).into_iter().zip(0..).collect();
     }
-    let kinds: Vec<String> = ordered(names.iter().map(|n| folded(n)).collect::<BTreeSet<_>>().into_iter().collect());
+    let kinds: Vec<String> =
+        ordered(names.iter().map(|n| folded(n)).collect::<BTreeSet<_>>().into_iter().collect());
     let place = |name: &String| kinds.iter().position(|k| *k == folded(name)).unwrap_or(0);
     names.iter().map(|name| (name.clone(), place(name))).collect()
 }

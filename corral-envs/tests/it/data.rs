@@ -211,7 +211,8 @@ fn missing_cells_become_what_is_wished() {
     assert_eq!(features("missing = { x = 'drop-row', '*' = 'mean' }").len(), 3);
     let e = of("a.csv", HOLES, "").err().unwrap();
     assert!(
-        e.contains(r#":3: column "x": 1 cells are missing, this one first"#) && e.contains("1 more such question"),
+        e.contains(r#":3: column "x": 1 cells are missing, this one first"#)
+            && e.contains("1 more such question"),
         "{e}"
     );
     let e = of("a.csv", HOLES, "missing = { x = 'mean' }").err().unwrap();
@@ -365,7 +366,10 @@ fn a_table_is_the_same_however_it_is_written() {
         assert_eq!(plain(&text, ""), usual, "{}", String::from_utf8_lossy(&text));
     }
     let booleans = plain(b"x,b,y\n1,TRUE,0\n2,False,1\n3,true,1\n", "");
-    assert_eq!(booleans.iter().map(|(x, _)| x[1..].to_vec()).collect::<Vec<_>>(), [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]);
+    assert_eq!(
+        booleans.iter().map(|(x, _)| x[1..].to_vec()).collect::<Vec<_>>(),
+        [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    );
 }
 
 /// What is probably not meant is asked with the line and the key that answers; the answer is taken.
@@ -374,12 +378,36 @@ fn what_can_be_read_in_two_ways_is_asked() {
     let many = |row: &dyn Fn(usize) -> String| "a,b,y\n".to_owned() + &(0..60).map(row).collect::<String>();
     let cases: &[(String, &str, &str)] = &[
         ("5.1,3.5,setosa\n4.9,3.0,other\n".into(), ":1: the first line holds \"5.1\"", "header = false"),
-        ("x,y\n\"1,234\",0\n\"5,678\",1\n".into(), ":2: column \"x\": \"1,234\" may have decimals", "decimal = ','"),
-        ("x;a,y;b\n1;2,3;0\n".into(), "can be cut at ',' (2 cells) and at ';' (3 cells)", "separator = ','\nclasses = 1"),
-        ("when,x,y\n2024-01-05,1,0\n2024-01-06,2,1\n".into(), ":2: column \"when\" holds dates (\"2024-01-05\")", "ignore = ['when']"),
-        (many(&|i| format!("user{i},{},{}\n", i % 5, i % 2)), ":2: column \"a\" has another value in each of 60 rows", "ignore = ['a']"),
-        (many(&|i| format!("{},1,{}\n", i % 7, 0.37 * i as f64)), "has 60 different numbers: levels = 10", "levels = 5"),
-        (many(&|i| format!("{},1,n{i}\n", i % 7)), "is another in 60 of 60 rows", "class = 'a'\nignore = ['y']"),
+        (
+            "x,y\n\"1,234\",0\n\"5,678\",1\n".into(),
+            ":2: column \"x\": \"1,234\" may have decimals",
+            "decimal = ','",
+        ),
+        (
+            "x;a,y;b\n1;2,3;0\n".into(),
+            "can be cut at ',' (2 cells) and at ';' (3 cells)",
+            "separator = ','\nclasses = 1",
+        ),
+        (
+            "when,x,y\n2024-01-05,1,0\n2024-01-06,2,1\n".into(),
+            ":2: column \"when\" holds dates (\"2024-01-05\")",
+            "ignore = ['when']",
+        ),
+        (
+            many(&|i| format!("user{i},{},{}\n", i % 5, i % 2)),
+            ":2: column \"a\" has another value in each of 60 rows",
+            "ignore = ['a']",
+        ),
+        (
+            many(&|i| format!("{},1,{}\n", i % 7, 0.37 * i as f64)),
+            "has 60 different numbers: levels = 10",
+            "levels = 5",
+        ),
+        (
+            many(&|i| format!("{},1,n{i}\n", i % 7)),
+            "is another in 60 of 60 rows",
+            "class = 'a'\nignore = ['y']",
+        ),
         ("x,y\n1,red\n2,Red\n3,blue\n".into(), "\"Red\" and \"red\" are two classes", "classes = 3"),
         ("x,y\n5%,0\n0.05,1\n".into(), "per cent signs in some cells", "categorical = ['x']"),
     ];

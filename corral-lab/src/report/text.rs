@@ -88,7 +88,8 @@ fn errors(found: &Findings, group: &[&Row], chance: &Chance) -> String {
             vec![
                 if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
                 percent(r.loss.mean),
-                r.errors_95().map_or("-".to_owned(), |(low, high)| format!("{} to {}", percent(low), percent(high))),
+                r.errors_95()
+                    .map_or("-".to_owned(), |(low, high)| format!("{} to {}", percent(low), percent(high))),
                 percent(r.loss.max),
                 found.place(r).map_or("", AgainstBest::word).to_owned(),
                 r.rounds_per_second.map_or("-".to_owned(), speed),
@@ -96,7 +97,9 @@ fn errors(found: &Findings, group: &[&Row], chance: &Chance) -> String {
             ]
         })
         .collect();
-    for (name, error) in [(format!("always {:?}", chance.class), chance.always), ("at random".to_owned(), chance.random)] {
+    for (name, error) in
+        [(format!("always {:?}", chance.class), chance.always), ("at random".to_owned(), chance.random)]
+    {
         let blank = || "-".to_owned();
         lines.push(vec![name, percent(error), blank(), blank(), String::new(), blank(), String::new()]);
     }

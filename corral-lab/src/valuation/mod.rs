@@ -7,7 +7,7 @@ mod ridge;
 
 use std::path::Path;
 
-use corral_log::{Estimator, Evaluation, Model, Named, Options, Policy, Report, Row, Wants};
+use corral_log::{Estimator, Evaluation, Model, Named, Options, Policy, Report, Row, Sink, Source, Wants};
 
 pub use learner::Learner;
 pub use open::{Form, OpenError, bytes, open};
@@ -82,13 +82,31 @@ pub fn value(path: &Path, request: &Request) -> Result<Report, String> {
         }
         evaluation.add(&row);
     }
-    let mut notes: Vec<String> = source
-        .faults()
-        .iter()
-        .map(|(count, first)| format!("{count} lines: {}; the first is {first}", first.kind))
-        .collect();
+    Ok(evaluation.report(source_notes(&*source)))
+}
+
+/// Writes the rows of the log at `path` into `sink`; says how many, and what is to be said of them.
+///
+/// # Errors
+/// The log cannot be read or written.
+pub fn convert(path: &Path, request: &Request, sink: &mut dyn Sink) -> Result<(u64, Vec<String>), String> {
+    let wants =
+        Wants { bases: true, full: true, context: true, unit: request.unit.clone(), columns: Vec::new() };
+    let mut source = open(path, request, wants).map_err(|e| e.to_string())?;
+    let (mut row, mut written) = (Row::default(), 0);
+    while source.next(&mut row).map_err(|e| chain(&e))? {
+        written += u64::from(sink.write(&row, source.header()).map_err(|e| e.to_string())?);
+    }
+    Ok((written, source_notes(&*source).into_iter().chain(sink.notes()).collect()))
+}
+
+/// What was wrong with lines, and what else is to be said of them.
+fn source_notes(source: &dyn Source) -> Vec<String> {
+    let faults = source.faults().iter();
+    let mut notes: Vec<String> =
+        faults.map(|(count, first)| format!("{count} lines: {}; the first is {first}", first.kind)).collect();
     notes.extend(source.notes());
-    Ok(evaluation.report(notes))
+    notes
 }
 
 /// An error and its causes in one line.

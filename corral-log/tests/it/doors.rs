@@ -2,8 +2,9 @@
 
 use corral_core::Scale;
 use corral_log::{
-    Aggregate, Both, Chain, Csv, Decision, Dsjson, FaultKind, Given, JoinOptions, Offered, Ours, Outcome,
-    Played, Reader, Record, Row, Source, Start, Wants, Writer, actions_of, join,
+    Aggregate, Both, Chain, Csv, CsvOut, Decision, Dsjson, DsjsonOut, FaultKind, Given, JoinOptions, Offered,
+    Ours, OursOut, Outcome, Played, Reader, Record, Row, Sink, Source, Start, Wants, Writer, actions_of,
+    join,
 };
 use proptest::prelude::*;
 
@@ -159,6 +160,70 @@ fn dsjson_is_read_as_vowpal_wabbit_reads_it() {
     assert_eq!((first.offered.clone(), first.logger.clone()), (Offered::First(3), vec![0.1, 0.8, 0.1]));
     assert_eq!((found[1].action, found[1].reward), (2, Some(0.0)));
     assert_eq!((source.faults().of(FaultKind::Action), source.notes().len()), (1, 1));
+}
+
+/// Rows that were written are read as the same rows, in every format that holds them.
+#[test]
+fn what_is_written_is_read_again() {
+    let mut source = Dsjson::new(Reader::new(DSJSON.as_bytes()), all(), None);
+    let found = rows(&mut source);
+    let header = source.header().clone();
+    let (mut dsjson, mut lines, mut table) = (Vec::new(), Vec::new(), Vec::new());
+    {
+        let mut out = DsjsonOut::new(&mut dsjson);
+        let (mut ours, mut csv) = (OursOut::new(&mut lines), CsvOut::new(&mut table));
+        for row in &found {
+            assert!(
+                out.write(row, &header).unwrap()
+                    && ours.write(row, &header).unwrap()
+                    && csv.write(row, &header).unwrap()
+            );
+        }
+        assert!(out.notes().is_empty());
+    }
+    let text = String::from_utf8(dsjson).unwrap();
+    let keys = [
+        "_label_cost",
+        "_label_probability",
+        "_label_Action",
+        "_labelIndex",
+        "o",
+        "Timestamp",
+        "Version",
+        "EventId",
+    ];
+    let first = text.lines().next().unwrap();
+    let places: Vec<usize> = keys
+        .iter()
+        .chain(&["a", "c", "p", "VWState", "pdrop"])
+        .map(|k| first.find(&format!("\"{k}\":")).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{first}");
+    assert!(
+        first.starts_with(
+            r#"{"_label_cost":-1.0,"_label_probability":0.8,"_label_Action":2,"_labelIndex":1,"#
+        ),
+        "{first}"
+    );
+    assert!(first.contains(r#""a":[2,1,3]"#) && first.contains(r#""p":[0.8,0.1,0.1]"#), "{first}");
+    let again = rows(&mut Dsjson::new(Reader::new(text.as_bytes()), all(), None));
+    let facts = |rows: &[Row]| {
+        let of = |r: &Row| (r.action, r.propensity, r.reward, r.keep, r.offered.len());
+        rows.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        again.iter().map(|r| r.logger.clone()).collect::<Vec<_>>(),
+        found.iter().map(|r| r.logger.clone()).collect::<Vec<_>>()
+    );
+    let (read, _) = ours(std::str::from_utf8(&lines).unwrap(), all());
+    let actions = actions_of(&table[..]).unwrap();
+    let mut csv = Csv::new(&table[..], &Wants::default(), actions, None, true).unwrap();
+    assert_eq!((facts(&again), facts(&read)), (facts(&found), facts(&found)));
+    let table = rows(&mut csv);
+    assert_eq!(
+        table.iter().map(|r| (r.propensity, r.reward, r.keep)).collect::<Vec<_>>(),
+        found.iter().map(|r| (r.propensity, r.reward, r.keep)).collect::<Vec<_>>()
+    );
 }
 
 #[test]
