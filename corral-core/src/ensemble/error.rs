@@ -74,6 +74,12 @@ pub enum EnsembleError {
     /// No base has this index or name.
     #[error("there is no base {0}")]
     NoSuchBase(String),
+    /// A base cannot say the probabilities of its decisions.
+    #[error("base {0} cannot say the probabilities of its decisions")]
+    NoLikelihood(String),
+    /// Probabilities of arms were asked for, and decisions are points.
+    #[error("decisions are points, and no arms that have a probability each")]
+    NoArms,
     /// Every base failed and was benched.
     #[error("no base is left: all {bases} are benched, the last one because {last}")]
     NoneLeft {

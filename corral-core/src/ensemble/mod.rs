@@ -1,6 +1,7 @@
 //! A master over bases: choose, and later learn.
 
 mod choose;
+mod distribution;
 mod error;
 mod guard;
 mod learn;
