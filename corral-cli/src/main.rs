@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod decide;
 mod emit;
 mod exponents;
 mod export;
@@ -93,9 +94,14 @@ enum Command {
     #[command(after_help = examples!(
         "corral new                                       arms.toml: a bandit with arms"
         "corral new contexts --out ctx.toml               with contexts"
-        "corral new data                                  your own CSV, row by row"
+        "corral new data sales.csv                        a spec for your own table, from what it holds"
         "corral new plugin-test                           a base of your own beside known ones"))]
     New(new::NewArgs),
+    /// Decide for the rows of a table with a model that was kept
+    #[command(after_help = examples!(
+        "corral run sales.toml --keep best                train it and keep it in model.corral"
+        "corral decide model.corral new.csv               an action and its probability for each row"))]
+    Decide(decide::DecideArgs),
     /// List what can be named in a spec
     #[command(after_help = examples!(
         "corral list                                      all names"
@@ -246,6 +252,7 @@ impl Cli {
             Some(Command::Run(args)) => run::run(args),
             Some(Command::List(args)) => list::list(args),
             Some(Command::Show { name }) => list::show(&name),
+            Some(Command::Decide(args)) => decide::decide(args),
             Some(Command::New(args)) => new::new(args),
             Some(Command::Schema { format }) => schema::schema(format),
             Some(Command::Report(args)) => report::report(args),

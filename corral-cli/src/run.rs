@@ -6,8 +6,11 @@ use clap::Args;
 use corral_envs::data::Table;
 use corral_lab::experiments;
 use corral_lab::findings::Findings;
+use corral_lab::model::Model;
 use corral_lab::report;
-use corral_lab::run::{Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive};
+use corral_lab::run::{
+    Plugins, Resources, RunError, Timings, about, check_telling, costs, estimate, run as drive,
+};
 use corral_lab::spec::{Source, Spec, SpecError, StabilitySpec, Swept};
 use corral_lab::store::{self, Results, Shard, results_csv};
 
@@ -55,6 +58,12 @@ pub struct RunArgs {
     /// How to print the result
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Train the best learner (or the one with this label) on the table once more, and keep it for `corral decide`
+    #[arg(long, value_name = "best|LABEL")]
+    keep: Option<String>,
+    /// Where to keep it
+    #[arg(long, value_name = "FILE", default_value = "model.corral", requires = "keep")]
+    model: PathBuf,
     /// No progress, only the result
     #[arg(long, short)]
     quiet: bool,
@@ -127,7 +136,27 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     let outcome = drive(&spec, &plugins, &dir, shard, args.resources(), &cancel, &reporter);
     reporter.finish();
     let (cells, timings) = outcome.map_err(|e| failure(&args.spec, e))?;
-    answer(&Findings::of(spec, cells, &timings), &dir, args.format, args.quiet)
+    let found = Findings::of(spec, cells, &timings);
+    answer(&found, &dir, args.format, args.quiet)?;
+    args.keep.as_deref().map_or(Ok(()), |label| keep(&found, label, &args.model, &plugins))
+}
+
+/// Trains a learner once more and writes it to a file.
+fn keep(found: &Findings, label: &str, to: &Path, plugins: &Plugins) -> Result<(), Failure> {
+    let best = || found.standings.iter().find(|s| !s.everywhere).and_then(|s| s.learners.first());
+    let label = match (label, best()) {
+        ("best", Some(best)) => best.label.as_str(),
+        (label, _) => label,
+    };
+    let model = Model::train(&found.spec, None, label, plugins).map_err(Failure::usage)?;
+    store::write_whole(to, &model.to_bytes()).map_err(Failure::running)?;
+    let share = corral_lab::standing::percent(model.loss);
+    say(&format!(
+        "kept {label} in {0}: {1} rows, {share} errors\n  corral decide {0} NEW.csv",
+        to.display(),
+        model.rows
+    ));
+    Ok(())
 }
 
 /// A spec that measures stability: its runs are many small specs, each in a folder of its own.

@@ -63,6 +63,7 @@ pub mod export;
 pub mod figures;
 pub mod findings;
 mod harmless;
+pub mod model;
 pub mod ranks;
 pub mod record;
 pub mod report;

@@ -51,7 +51,9 @@ fn check_prints_a_table_of_columns() {
 
 #[test]
 fn check_warns_of_a_thousand_features_before_it_refuses_them() {
-    let dir = folder_with(&SPEC.replace("missing = { age = \"median\", colour = \"category\" }\n", ""));
+    let dir = folder_with(
+        &SPEC.replace("missing = { age = \"median\", colour = \"category\" }", "categorical = [\"id\"]"),
+    );
     let rows: String = (0..1200).map(|i| format!("r{i},{}\n", i % 2)).collect();
     fs::write(dir.path().join("people.csv"), format!("id,y\n{rows}")).unwrap();
     let warning = "warning: people.csv has 1201 features, 1200 of them from the category \"id\"";

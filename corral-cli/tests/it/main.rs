@@ -21,3 +21,4 @@ mod results;
 mod serve;
 mod start;
 mod sweep;
+mod tables;

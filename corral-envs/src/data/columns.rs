@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use corral_core::params;
-use serde::Serialize;
-use serde::de::{self, Deserialize, Deserializer};
+use serde::de::{self, Deserializer};
+use serde::{Deserialize, Serialize};
 
 use super::cells::missing;
 use super::style::{Habits, Style, is_date, readable};
@@ -97,7 +97,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for PerColumn<T> {
 }
 
 /// A running mean and sum of squares (Welford), with the range.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Moments {
     /// How many numbers.
     pub n: f64,

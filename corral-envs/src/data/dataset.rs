@@ -1,9 +1,11 @@
 //! A supervised data set as a bandit: what a row costs is hidden, and an action shows its own loss.
 
+use super::columns::Missing;
 use super::dialect;
 use super::encode::Schema;
 use super::params::DataSetParams;
 use super::questions::Trouble;
+use super::reading::Reading;
 use super::rows::Source;
 use super::source::resolve;
 use super::target::Losses;
@@ -23,6 +25,23 @@ impl DataSetParams {
     /// Names file, line and value.
     pub fn open(self) -> Result<DataSet, EnvError> {
         self.answered().map_err(|trouble| trouble.into_error(&resolve(&self.file)))
+    }
+
+    /// How rows become contexts after the whole table was seen, for rows of other files.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn reading(&self) -> Result<Reading, EnvError> {
+        let mut data = self.answered().map_err(|trouble| trouble.into_error(&resolve(&self.file)))?;
+        let columns = data.source.columns().to_vec();
+        let mut features = Vec::new();
+        // Scales that run go through all rows.
+        while data.source.advance_once(|row| data.schema.drops(row))? {
+            data.schema.encode(data.source.path(), &data.source.row, &mut features)?;
+        }
+        let allowed = columns.iter().map(|c| self.missing.of(c) != Missing::Error).collect();
+        let actions = data.schema.losses.names(&columns);
+        Ok(Reading::new(data.schema, columns, allowed, actions, data.source.file()))
     }
 
     /// The same, with questions as they are.

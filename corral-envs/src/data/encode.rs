@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use corral_core::{ParamError, require};
+use serde::{Deserialize, Serialize};
 
 use super::cells::missing;
 use super::columns::{Missing, Moments, Seen, folded, inverse, is_boolean};
@@ -23,9 +24,11 @@ use crate::table::{ColumnInfo, Table};
 const LARGEST_PRODUCT: f64 = 5.0;
 
 /// What is learned from the first pass over a file.
+#[derive(Serialize, Deserialize)]
 pub struct Schema {
     columns: Vec<Column>,
     /// What a row costs.
+    #[serde(skip)]
     pub losses: Losses,
     /// The slot of every named feature, in formats without columns, while they are few.
     named: HashMap<String, usize>,
@@ -38,11 +41,14 @@ pub struct Schema {
     /// Columns whose missing cells drop the row.
     dropping: Vec<usize>,
     // The features of a row that are not 0.
+    #[serde(skip)]
     present: Vec<usize>,
     /// What was found.
+    #[serde(skip)]
     pub table: Table,
 }
 
+#[derive(Serialize, Deserialize)]
 enum Column {
     /// The target, or a column that is left out.
     Skipped,
@@ -68,6 +74,7 @@ enum Column {
     },
 }
 
+#[derive(Serialize, Deserialize)]
 enum Standardise {
     Fixed { offset: f64, factor: f64 },
     Running(Moments),
@@ -281,6 +288,24 @@ impl Schema {
         let first = self.features;
         self.features += slots;
         first
+    }
+
+    /// Whether a column is made into features.
+    pub fn uses(&self, column: usize) -> bool {
+        self.columns.get(column).is_some_and(|c| !matches!(c, Column::Skipped))
+    }
+
+    /// Whether a cell of a column holds a category that the table did not have.
+    pub fn is_new(&self, column: usize, cell: &[u8]) -> bool {
+        match self.columns.get(column) {
+            Some(Column::OneHot { slots, .. }) => !missing(cell, self.strict) && !slots.contains_key(cell),
+            _ => false,
+        }
+    }
+
+    /// Whether a cell is missing.
+    pub fn is_missing(&self, cell: &[u8]) -> bool {
+        missing(cell, self.strict)
     }
 
     /// Number of features, the constant included.

@@ -112,6 +112,26 @@ impl Source {
         &self.file.path
     }
 
+    /// How the file is written.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The names of the columns.
+    pub fn columns(&self) -> &[String] {
+        &self.rows.columns
+    }
+
+    /// Reads the next row that is not to be passed over; false at the end, where nothing begins again.
+    pub fn advance_once(&mut self, passes: impl Fn(&Row) -> bool) -> Result<bool, EnvError> {
+        while self.rows.next(&mut self.row)? {
+            if !passes(&self.row) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Reads the next row that is not to be passed over; false at the end.
     pub fn advance(&mut self, passes: impl Fn(&Row) -> bool) -> Result<bool, EnvError> {
         let mut again = self.repeat;

@@ -1,9 +1,11 @@
 //! Numbers as people write them: `$1,234.50`, `12,5`, `45%`.
 
+use serde::{Deserialize, Serialize};
+
 use super::cells::number;
 
 /// How the numbers of a column are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Style {
     /// As programs write them: 1234.5.
     #[default]

@@ -20,8 +20,10 @@ use crate::table::Chance;
 pub const MOST_CLASSES: usize = 65_536;
 
 /// What the losses of a row are made of.
+#[derive(Default)]
 pub enum Losses {
     /// They come from elsewhere.
+    #[default]
     Absent,
     /// A class, of a column or the label: 0 for the action that is the class, else 1. More than `most` are a mistake.
     Class {
@@ -190,6 +192,28 @@ impl Losses {
         match self {
             Self::Class { chance, .. } => chance.as_ref(),
             _ => None,
+        }
+    }
+
+    /// The name of every action.
+    pub fn names(&self, columns: &[String]) -> Vec<String> {
+        match self {
+            Self::Absent => Vec::new(),
+            Self::Class { classes, count, .. } => {
+                let mut names = vec![String::new(); *count];
+                for (class, place) in classes {
+                    let name = &mut names[*place];
+                    // Of several spellings the first in order.
+                    if name.is_empty() || class < name {
+                        name.clone_from(class);
+                    }
+                }
+                names
+            }
+            Self::Levels { low, width, levels, .. } => {
+                (0..*levels).map(|k| (low + width * k as f64 / (*levels - 1) as f64).to_string()).collect()
+            }
+            Self::Columns { columns: own, .. } => own.iter().map(|(c, _)| columns[*c].clone()).collect(),
         }
     }
 

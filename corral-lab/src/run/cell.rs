@@ -26,6 +26,15 @@ pub fn run_cell(
     run_cell_within(spec, cell, plugins, stop, advance, &Budget::default())
 }
 
+/// Runs one cell and keeps the state of its learner after the last round.
+pub fn train(spec: &Spec, cell: &CellSpec, plugins: &Plugins) -> (CellRecord, Vec<u8>) {
+    let mut run = Run::new(spec, cell, &|| false, &|_| {});
+    run.keeps = true;
+    // Without a stop it ends.
+    let _ = run.whole(spec, plugins, &Budget::default());
+    (run.record, run.state)
+}
+
 /// As [`run_cell`], where what its world and its learner take is claimed of `budget`.
 pub fn run_cell_within(
     spec: &Spec,
@@ -35,36 +44,8 @@ pub fn run_cell_within(
     advance: &dyn Fn(u64),
     budget: &Budget,
 ) -> Option<CellRecord> {
-    let environment = &spec.environments[cell.environment];
-    let learner = &spec.learners[cell.learner];
-    let mut run = Run {
-        cell,
-        traced: cell.cell % spec.seeds < TRACED_SEEDS,
-        stop,
-        advance,
-        checkpoints: checkpoints(cell.rounds),
-        record: CellRecord {
-            cell: cell.cell,
-            rounds: cell.rounds,
-            environment: environment.label.clone(),
-            learner: learner.label.clone(),
-            seed: cell.seed,
-            ..CellRecord::default()
-        },
-    };
-    let world = build::world(environment, cell.rounds, cell.seed, budget);
-    run.record.chance = world.as_ref().ok().and_then(|world| world.table()?.chance.clone());
-    let ended = match world {
-        Ok(AnyEnvironment::Arms(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
-        Ok(AnyEnvironment::Points(mut env)) => run.in_world(&mut *env, spec, plugins, budget),
-        Err(e) => Err(End::Failed(e.why)),
-    };
-    match ended {
-        Err(End::Stopped) => return None,
-        Err(End::Failed(why)) => run.record.failed = Some(why),
-        Ok(()) => {}
-    }
-    Some(run.record)
+    let mut run = Run::new(spec, cell, stop, advance);
+    run.whole(spec, plugins, budget).then_some(run.record)
 }
 
 /// Why a cell ended before its last round.
@@ -87,6 +68,9 @@ struct Run<'a> {
     advance: &'a dyn Fn(u64),
     checkpoints: Vec<u64>,
     record: CellRecord,
+    /// Whether the state after the last round is kept.
+    keeps: bool,
+    state: Vec<u8>,
 }
 
 /// What a learner does in a round: a base alone by proposals, a band by tickets.
@@ -98,6 +82,7 @@ trait Plays<D> {
     fn learn(&mut self, x: &Context, made: Self::Made, feedback: Feedback) -> Result<(), End>;
     fn apply_order(&mut self, order: Order) -> Result<(), End>;
     fn band(&mut self) -> Option<&mut Band<D>>;
+    fn save(&self) -> Vec<u8>;
 }
 
 /// A base whose proposals use their memory again.
@@ -130,6 +115,9 @@ impl<D: Decision> Plays<D> for Alone<'_, D> {
     fn band(&mut self) -> Option<&mut Band<D>> {
         None
     }
+    fn save(&self) -> Vec<u8> {
+        self.base.save()
+    }
 }
 
 impl<D: Decision> Plays<D> for Band<D> {
@@ -151,9 +139,50 @@ impl<D: Decision> Plays<D> for Band<D> {
     fn band(&mut self) -> Option<&mut Band<D>> {
         Some(self)
     }
+    fn save(&self) -> Vec<u8> {
+        Band::save(self)
+    }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(spec: &Spec, cell: &'a CellSpec, stop: &'a dyn Fn() -> bool, advance: &'a dyn Fn(u64)) -> Self {
+        Self {
+            cell,
+            traced: cell.cell % spec.seeds < TRACED_SEEDS,
+            stop,
+            advance,
+            checkpoints: checkpoints(cell.rounds),
+            record: CellRecord {
+                cell: cell.cell,
+                rounds: cell.rounds,
+                environment: spec.environments[cell.environment].label.clone(),
+                learner: spec.learners[cell.learner].label.clone(),
+                seed: cell.seed,
+                ..CellRecord::default()
+            },
+            keeps: false,
+            state: Vec::new(),
+        }
+    }
+
+    /// Runs it to its end; false where it was stopped.
+    fn whole(&mut self, spec: &Spec, plugins: &Plugins, budget: &Budget) -> bool {
+        let environment = &spec.environments[self.cell.environment];
+        let world = build::world(environment, self.cell.rounds, self.cell.seed, budget);
+        self.record.chance = world.as_ref().ok().and_then(|world| world.table()?.chance.clone());
+        let ended = match world {
+            Ok(AnyEnvironment::Arms(mut env)) => self.in_world(&mut *env, spec, plugins, budget),
+            Ok(AnyEnvironment::Points(mut env)) => self.in_world(&mut *env, spec, plugins, budget),
+            Err(e) => Err(End::Failed(e.why)),
+        };
+        match ended {
+            Err(End::Stopped) => return false,
+            Err(End::Failed(why)) => self.record.failed = Some(why),
+            Ok(()) => {}
+        }
+        true
+    }
+
     fn in_world<D: Decision>(
         &mut self,
         env: &mut dyn Environment<Context, D>,
@@ -247,6 +276,9 @@ impl Run<'_> {
         }
         if let (Some(band), Some(record)) = (learner.band(), &mut self.record.band) {
             finish(band, record);
+        }
+        if self.keeps {
+            self.state = learner.save();
         }
         if !self.record.regret.is_finite() {
             return Err(End::Failed(format!("the regret is {}", self.record.regret)));

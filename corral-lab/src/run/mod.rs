@@ -8,7 +8,8 @@ mod plugins;
 mod threads;
 
 pub use crate::record::{AuditRecord, BandRecord, CellRecord, CellSpec, checkpoints};
-pub use cell::{run_cell, run_cell_within};
+pub use build::{Runner, runner};
+pub use cell::{run_cell, run_cell_within, train};
 pub use corral_plugin_abi::host::Plugins;
 pub use drive::{Progress, Resources, RunError, Timings, check, check_telling, run};
 pub use estimate::{about, costs, estimate, in_words};
