@@ -14,7 +14,15 @@ use crate::table::Table;
 
 impl Builds for DataSetParams {
     fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
-        ask.game(self.open()?)
+        let shuffle = self.shuffle;
+        let mut data = self.open()?;
+        if shuffle {
+            let (rows, columns) = (data.schema.table.rows, data.schema.table.columns.len() as u128);
+            // A cell is a few bytes and its end.
+            ask.budget.claim("the rows of a table", rows as usize, u128::from(rows) * (2 * columns + 8))?;
+            data.source.shuffle(ask.rng)?;
+        }
+        ask.game(data)
     }
 }
 

@@ -45,6 +45,8 @@ params! {
         bins: usize = 0, Bounds::between(0.0, 4_096.0);
         /// How many features are made of products of two others, hashed where the pairs are more.
         interactions: usize = 0, Bounds::between(0.0, MOST_FEATURES as f64);
+        /// Play the rows in a random order, another one for every seed; they are held in memory.
+        shuffle: bool = false;
         /// Begin again at the end of the file.
         repeat: bool = false;
     }

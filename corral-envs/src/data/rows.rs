@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use corral_core::params;
+use corral_core::{Rng, params, uniform};
 use csv::ByteRecord;
 
 use super::arff::Arff;
@@ -99,17 +99,31 @@ pub struct Source {
     rows: Rows,
     file: File,
     repeat: bool,
+    /// All rows in the order in which they are played, and the next of them; empty: that of the file.
+    order: Vec<Row>,
+    next: usize,
 }
 
 impl Source {
     /// From the first row of a file on.
     pub fn new(file: File, repeat: bool) -> Result<Self, EnvError> {
-        Ok(Self { rows: Rows::open(&file)?, file, row: Row::default(), repeat })
+        Ok(Self { rows: Rows::open(&file)?, file, row: Row::default(), repeat, order: Vec::new(), next: 0 })
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.file.path
+    }
+
+    /// Reads all rows and puts them into a random order.
+    pub fn shuffle(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
+        while self.rows.next(&mut self.row)? {
+            self.order.push(self.row.clone());
+        }
+        for last in (1..self.order.len()).rev() {
+            self.order.swap(last, (uniform(rng) * (last + 1) as f64) as usize);
+        }
+        Ok(())
     }
 
     /// How the file is written.
@@ -135,6 +149,19 @@ impl Source {
     /// Reads the next row that is not to be passed over; false at the end.
     pub fn advance(&mut self, passes: impl Fn(&Row) -> bool) -> Result<bool, EnvError> {
         let mut again = self.repeat;
+        while !self.order.is_empty() {
+            if let Some(row) = self.order.get(self.next) {
+                self.next += 1;
+                if !passes(row) {
+                    self.row.clone_from(row);
+                    return Ok(true);
+                }
+            } else if std::mem::take(&mut again) {
+                self.next = 0;
+            } else {
+                return Ok(false);
+            }
+        }
         loop {
             while self.rows.next(&mut self.row)? {
                 if !passes(&self.row) {
@@ -151,7 +178,7 @@ impl Source {
 }
 
 /// One row; its memory is used again.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Row {
     /// Cells, where the format has columns.
     pub cells: ByteRecord,

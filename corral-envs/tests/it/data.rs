@@ -372,6 +372,27 @@ fn a_table_is_the_same_however_it_is_written() {
     );
 }
 
+/// A shuffle plays the same rows in an order of the seed's.
+#[test]
+fn a_shuffle_plays_every_row_once() {
+    let play = |seed: u64, keys: &str| {
+        let table = format!("file = 'tests/data/small.csv'\n{keys}").parse().unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+        match build("dataset", &table, u64::MAX, &mut rng).unwrap() {
+            AnyEnvironment::Arms(mut world) => rows(&mut *world),
+            AnyEnvironment::Points(_) => panic!("points"),
+        }
+    };
+    let sorted = |mut rows: Vec<(Vec<f64>, usize)>| {
+        rows.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        rows
+    };
+    let (plain, one, two) = (play(1, ""), play(1, "shuffle = true"), play(2, "shuffle = true"));
+    assert_eq!(one, play(1, "shuffle = true"));
+    assert!(one != plain && one != two);
+    assert_eq!((sorted(one), sorted(two)), (sorted(plain.clone()), sorted(plain)));
+}
+
 /// What is probably not meant is asked with the line and the key that answers; the answer is taken.
 #[test]
 fn what_can_be_read_in_two_ways_is_asked() {
