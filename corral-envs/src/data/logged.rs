@@ -4,14 +4,14 @@ use std::path::Path;
 
 use corral_core::{Feedback, Space, uniform};
 
-use super::cells::finite;
 use super::columns::{Missing, PerColumn};
 use super::dialect;
 use super::encode::Schema;
+use super::entries::{Columns, Entries, Entry, Records, is_records};
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::questions::Trouble;
-use super::rows::{Format, Row, Rows, Source};
-use super::source::{at, resolve};
+use super::rows::{Format, Rows, Source};
+use super::source::{at, matrix, resolve};
 use super::target::Losses;
 use crate::About;
 use crate::Environment;
@@ -20,7 +20,8 @@ use crate::prelude::*;
 params! {
     /// Parameters of [`Logged`].
     pub struct LoggedParams {
-        /// The file, here or in the folder that `CORRAL_DATA` names; gzip is recognised.
+        /// The file, here or in the folder that `CORRAL_DATA` names: a table, or the lines of a decision log, whose columns need no
+        /// names; gzip is recognised.
         file: String;
         /// The column of the action, counted from 0.
         action: String = "item_id".to_owned();
@@ -28,6 +29,8 @@ params! {
         reward: String = "click".to_owned();
         /// The column of the probability with which the log chose the action.
         propensity: String = "propensity_score".to_owned();
+        /// A file with the features of the actions, a line of numbers for each, in their order.
+        action_features: Option<String> = None;
         /// Columns that are no features.
         ignore: Vec<String> = Vec::new();
         /// What becomes of missing cells.
@@ -56,59 +59,17 @@ params! {
 /// Logged bandit feedback. Its mean losses are estimates: the self-normalised, propensity-weighted mean of each
 /// action's logged losses, whatever the context.
 pub struct Logged {
-    source: Source,
-    schema: Schema,
+    entries: Entries,
     horizon: u64,
-    columns: Columns,
     replay: Replay,
     least: f64,
     estimates: Vec<f64>,
+    /// The features of the actions, where a file has them.
+    rows: Option<Vec<Vec<f64>>>,
     context: Context,
-    now: Record,
+    now: Entry,
     accepted: bool,
     round: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Columns {
-    action: usize,
-    reward: usize,
-    propensity: usize,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Record {
-    action: usize,
-    loss: f64,
-    propensity: f64,
-}
-
-impl Columns {
-    fn find(rows: &Rows, params: &LoggedParams) -> Result<Self, EnvError> {
-        Ok(Self {
-            action: rows.find(&params.action)?,
-            reward: rows.find(&params.reward)?,
-            propensity: rows.find(&params.propensity)?,
-        })
-    }
-
-    fn read(&self, path: &Path, row: &Row) -> Result<Record, EnvError> {
-        let number = |column: usize| {
-            let text = String::from_utf8_lossy(&row.cells[column]);
-            finite(&text).map_err(|why| at(path, Some(row.line), why))
-        };
-        let check = |holds: bool, what: &str, value: f64, must: &str| match holds {
-            true => Ok(()),
-            false => Err(at(path, Some(row.line), format!("the {what} must be {must}, but is {value}"))),
-        };
-        let (action, reward, propensity) =
-            (number(self.action)?, number(self.reward)?, number(self.propensity)?);
-        let whole = action >= 0.0 && action.fract() == 0.0 && action < 65_536.0;
-        check(whole, "action", action, "a whole number from 0 to 65535")?;
-        check((0.0..=1.0).contains(&reward), "reward", reward, "in [0, 1]")?;
-        check(propensity > 0.0 && propensity <= 1.0, "propensity", propensity, "in (0, 1]")?;
-        Ok(Record { action: action as usize, loss: 1.0 - reward, propensity })
-    }
 }
 
 impl Builds for LoggedParams {
@@ -123,7 +84,73 @@ impl LoggedParams {
     /// # Errors
     /// Names file, line and value.
     pub fn open(self, rounds: u64) -> Result<Logged, EnvError> {
-        let path = &resolve(&self.file);
+        let path = resolve(&self.file);
+        let (replay, repeat) = (self.replay, self.repeat);
+        let rows =
+            self.action_features.as_deref().map(|file| matrix(&resolve(file), "number", f64::is_finite));
+        let rows = rows.transpose()?;
+        let (mut first, entries) = match is_records(&path)? {
+            true => {
+                let again = Records::open(&path, repeat)?;
+                (Entries::Records(Box::new(Records::open(&path, false)?)), Entries::Records(Box::new(again)))
+            }
+            false => self.tables(&path)?,
+        };
+        let mut entries = entries;
+        let (mut context, mut shape) = (Context::default(), None);
+        let (mut sums, mut least, mut count): (Vec<(f64, f64)>, f64, u64) = (Vec::new(), 1.0, 0);
+        while let Some(entry) = first.advance(&mut context)? {
+            let own = (context.features().len(), context.row_dim());
+            if *shape.get_or_insert(own) != own {
+                let why =
+                    format!("decision {} has another number of features than those before it", count + 1);
+                return Err(at(&path, None, why));
+            }
+            if let (Entries::Records(records), 0) = (&mut entries, count) {
+                records.learn_shape(&context);
+            }
+            count += 1;
+            let actions = (entry.action + 1).max(context.actions());
+            if sums.len() < actions {
+                sums.resize(actions, (0.0, 0.0));
+            }
+            sums[entry.action].0 += entry.loss / entry.propensity;
+            sums[entry.action].1 += 1.0 / entry.propensity;
+            least = least.min(entry.propensity);
+        }
+        if count == 0 {
+            return Err(at(&path, None, "no decision has an outcome and a propensity"));
+        }
+        let estimates: Vec<f64> =
+            sums.iter().map(|(loss, weight)| if *weight > 0.0 { loss / weight } else { 1.0 }).collect();
+        if let Some(rows) = rows.as_ref().filter(|rows| rows.len() != estimates.len()) {
+            let why =
+                format!("{} rows of action features, and {} actions in the log", rows.len(), estimates.len());
+            return Err(at(&path, None, why));
+        }
+        let table = entries.table_mut();
+        (table.actions, table.rows) = (estimates.len(), count);
+        let context = match &rows {
+            Some(rows) => Context::with_rows(Vec::new(), rows.concat(), rows.first().map_or(0, Vec::len)),
+            None => Context::shared(Vec::new(), estimates.len()),
+        };
+        Ok(Logged {
+            entries,
+            horizon: if repeat { rounds } else { rounds.min(count) },
+            replay,
+            least,
+            estimates,
+            rows,
+            context,
+            now: Entry::default(),
+            accepted: false,
+            round: 0,
+        })
+    }
+
+    /// The decisions of a table, twice: to be looked at, and to be played.
+    fn tables(self, path: &Path) -> Result<(Entries, Entries), EnvError> {
+        let repeat = self.repeat;
         let named = |trouble: Trouble| trouble.into_error(path);
         let file = dialect::file(path, Format::Csv, None, Some(true)).map_err(named)?;
         let rows = Rows::open(&file)?;
@@ -140,57 +167,38 @@ impl LoggedParams {
             scaling: self.scaling,
             ..DataSetParams::default()
         };
-        let mut schema = Schema::learn(&file, |_| Ok(Losses::Absent), &wishes).map_err(named)?;
-        let mut sums: Vec<(f64, f64)> = Vec::new();
-        let (mut rows, mut row) = (Rows::open(&file)?, Row::default());
-        let mut least: f64 = 1.0;
-        while rows.next(&mut row)? {
-            let entry = columns.read(path, &row)?;
-            if schema.drops(&row) {
-                continue;
-            }
-            if sums.len() <= entry.action {
-                sums.resize(entry.action + 1, (0.0, 0.0));
-            }
-            sums[entry.action].0 += entry.loss / entry.propensity;
-            sums[entry.action].1 += 1.0 / entry.propensity;
-            least = least.min(entry.propensity);
-        }
-        let estimates: Vec<f64> =
-            sums.iter().map(|(loss, weight)| if *weight > 0.0 { loss / weight } else { 1.0 }).collect();
-        let context = Context::shared(Vec::new(), estimates.len());
-        schema.table.actions = estimates.len();
-        Ok(Logged {
-            source: Source::new(file, self.repeat)?,
-            horizon: if self.repeat { rounds } else { rounds.min(schema.table.rows) },
-            schema,
-            columns,
-            replay: self.replay,
-            least,
-            estimates,
-            context,
-            now: Record::default(),
-            accepted: false,
-            round: 0,
-        })
+        let learn = || Schema::learn(&file, |_| Ok(Losses::Absent), &wishes).map_err(named);
+        let entries = |repeat: bool| {
+            let (schema, source) = (learn()?, Source::new(file.clone(), repeat)?);
+            Ok::<_, EnvError>(Entries::Table { source, schema, columns })
+        };
+        Ok((entries(false)?, entries(repeat)?))
     }
 }
 
 impl Environment<Context, Arm> for Logged {
     fn setup(&self) -> Setup {
+        let shape = self.entries.shape();
         Setup {
-            context: ContextShape { features: self.schema.features(), row_features: 0, cells: None },
+            context: ContextShape {
+                row_features: self
+                    .rows
+                    .as_ref()
+                    .and_then(|rows| rows.first())
+                    .map_or(shape.row_features, Vec::len),
+                ..shape
+            },
             ..Setup::new(Space::Arms(self.estimates.len()), Some(self.horizon))
         }
     }
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
-        if !self.source.advance(|row| self.schema.drops(row))? {
-            return Err(EnvError::Ended(self.round));
+        self.now = self.entries.advance(&mut self.context)?.ok_or(EnvError::Ended(self.round))?;
+        // Lines of a log bring contexts of their own.
+        if let (Entries::Records(_), Some(rows)) = (&self.entries, &self.rows) {
+            let dim = rows.first().map_or(0, Vec::len);
+            self.context.refill_rows(dim, |into| rows.iter().for_each(|row| into.extend_from_slice(row)));
         }
-        let (path, row) = (self.source.path(), &self.source.row);
-        self.now = self.columns.read(path, row)?;
-        self.schema.encode(path, row, self.context.features_mut())?;
         // Accept with probability least/propensity, so that every action is kept equally often.
         self.accepted = uniform(rng) * self.now.propensity < self.least;
         self.round += 1;
@@ -232,6 +240,6 @@ impl Environment<Context, Arm> for Logged {
     }
 
     fn about(&self) -> About<'_> {
-        About { table: Some(&self.schema.table), ..About::default() }
+        About { table: Some(self.entries.table()), ..About::default() }
     }
 }

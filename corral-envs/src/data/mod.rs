@@ -10,6 +10,7 @@ mod dataset;
 mod dialect;
 mod encode;
 mod encoding;
+mod entries;
 mod first_pass;
 mod inspect;
 mod logged;

@@ -657,3 +657,66 @@ fn the_real_data_sets_have_the_rows_and_classes_of_their_manifest() {
         assert_eq!((setup.horizon, setup.actions()), (Some(10_000), arms), "{name}");
     }
 }
+
+/// A decision log is played as the table with the same decisions is; action features come from a second file.
+#[test]
+fn a_decision_log_is_played_as_its_table_is() {
+    use corral_core::TicketId;
+    use corral_log::{Both, Decision, Given, Outcome, Played, Record, Start, Writer};
+    let dir = TempDir::new().unwrap();
+    let (mut log, mut table) = (Vec::new(), "x,action,propensity,reward\n".to_owned());
+    let mut writer = Writer::new(&mut log);
+    writer.write(&Record::Start(Start::new(1))).unwrap();
+    for t in 0..400u64 {
+        let (x, action) = ((t % 7) as f64, (t * t % 3) as u32);
+        let (propensity, reward) = ([0.5, 0.25, 0.25][action as usize], f64::from(u32::from(t % 3 == 1)));
+        table += &format!("{x},{action},{propensity},{reward}\n");
+        let id = TicketId { band: 1, copy: 0, round: t };
+        let context = Some(Context::shared(vec![1.0, x], 3));
+        let decision =
+            Decision { propensity: Some(propensity), context, ..Decision::new(id, Played::Arm(action), 3) };
+        let given = Given::reward(reward);
+        // Two lines, or one.
+        if t % 2 == 0 {
+            writer.write(&Record::Decision(decision.clone())).unwrap();
+            writer.write(&Record::Outcome(Outcome { id, given })).unwrap();
+        } else {
+            writer.write(&Record::Both(Both { decision, given })).unwrap();
+        }
+    }
+    // No policy made this one.
+    let id = TicketId { band: 1, copy: 0, round: 400 };
+    let forced = Decision { propensity: Some(1.0), forced: true, ..Decision::new(id, Played::Arm(2), 3) };
+    writer.write(&Record::Both(Both { decision: forced, given: Given::reward(1.0) })).unwrap();
+    let (lines, csv) = (dir.path().join("log.jsonl"), dir.path().join("log.csv"));
+    fs::write(&lines, &log).unwrap();
+    fs::write(&csv, table).unwrap();
+    let keys = "action = 'action'\nreward = 'reward'\npropensity = 'propensity'\nscaling = 'none'";
+    let open =
+        |path: &Path, more: &str| named("logged", &format!("file = '{}'\n{keys}\n{more}", path.display()));
+    let play = |mut world: Box<dyn Environment<Context, Arm>>| {
+        let mut rng = Pcg64Dxsm::seed_from_u64(3);
+        let mut seen = Vec::new();
+        while world.next(&mut rng).is_ok() {
+            let features = world.context().features().to_vec();
+            let feedback = world.play(&Arm(1)).unwrap();
+            seen.push((features, feedback.observed(), world.mean_loss(&Arm(2))));
+        }
+        seen.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        seen
+    };
+    let (ours, theirs) = (
+        play(open(&lines, "replay = 'weighted'").unwrap()),
+        play(open(&csv, "replay = 'weighted'").unwrap()),
+    );
+    assert_eq!(ours.len(), 400);
+    assert_eq!(ours, theirs);
+    let rows = dir.path().join("items.csv");
+    fs::write(&rows, "0.5,1\n2,3\n4,5\n").unwrap();
+    let mut world = open(&lines, &format!("action_features = '{}'", rows.display())).unwrap();
+    world.next(&mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
+    assert_eq!((world.setup().context.row_features, world.context().row(1).unwrap()), (2, &[2.0, 3.0][..]));
+    fs::write(&rows, "1\n2\n").unwrap();
+    let e = open(&lines, &format!("action_features = '{}'", rows.display())).err().unwrap();
+    assert!(e.contains("2 rows of action features, and 3 actions"), "{e}");
+}

@@ -67,7 +67,8 @@ fn results(found: &Findings) -> String {
         let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
         out.push_str(&aligned(&header, "lrrrrrlrl", lines));
         if environment.name == "logged" {
-            let used = group.iter().map(|r| format!("{} {}", r.label, r.played)).collect::<Vec<_>>().join(", ");
+            let used =
+                group.iter().map(|r| format!("{} {}", r.label, r.played)).collect::<Vec<_>>().join(", ");
             out.push_str(&format!("rows of the log that were used, in the seed with the fewest: {used}\n"));
         }
         for row in &group {
