@@ -232,7 +232,7 @@ fn json(found: &Findings, report: &Path) -> String {
         "claims": found.held,
         "sweep": swept(spec),
         "standings": found.standings,
-        "answer": corral_lab::standing::words(&found.standings),
+        "answer": corral_lab::standing::words(&found.standings, true),
         "report": report.display().to_string(),
     });
     format!("{object:#}\n")

@@ -248,11 +248,13 @@ impl Standing {
     }
 }
 
-/// The answer, a sentence each: what holds over all worlds, and then the first worlds.
-pub fn words(standings: &[Standing]) -> Vec<String> {
+/// The answer, a sentence each: what holds over all worlds, and then the first worlds; with what a round costs in time, or
+/// without.
+pub fn words(standings: &[Standing], cost: bool) -> Vec<String> {
     let over_all = standings.iter().take_while(|s| s.everywhere).count();
     let shown = (over_all + WORLDS).min(standings.len());
-    let mut words: Vec<String> = standings[..shown].iter().map(|s| s.words() + &s.cost()).collect();
+    let sentence = |s: &Standing| if cost { s.words() + &s.cost() } else { s.words() };
+    let mut words: Vec<String> = standings[..shown].iter().map(sentence).collect();
     if standings.len() > shown {
         words.truncate(shown - 1);
         words.push(format!("{} more worlds: each has its table.", standings.len() - shown + 1));

@@ -49,7 +49,7 @@ struct DsjsonLine<'a> {
     action: usize,
     #[serde(rename = "_labelIndex")]
     index: usize,
-    o: [Value; 1],
+    o: [Observed<'a>; 1],
     #[serde(rename = "Timestamp")]
     timestamp: &'a str,
     #[serde(rename = "Version")]
@@ -63,6 +63,15 @@ struct DsjsonLine<'a> {
     state: Value,
     #[serde(skip_serializing_if = "is_zero")]
     pdrop: f64,
+}
+
+#[derive(Serialize)]
+struct Observed<'a> {
+    v: f64,
+    #[serde(rename = "EventId")]
+    event: &'a str,
+    #[serde(rename = "ActionTaken")]
+    taken: bool,
 }
 
 fn is_zero(value: &f64) -> bool {
@@ -101,7 +110,7 @@ impl<W: Write> Sink for DsjsonOut<W> {
             probability: propensity,
             action: place + 1,
             index: place,
-            o: [json!({ "v": reward, "EventId": event, "ActionTaken": false })],
+            o: [Observed { v: reward, event: &event, taken: false }],
             timestamp: &timestamp(row.at.unwrap_or(0)),
             version: "1",
             event: &event,

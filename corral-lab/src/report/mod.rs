@@ -142,7 +142,7 @@ fn key(class: &str) -> Markup {
 fn answer(found: &Findings) -> Option<Markup> {
     let method = method(&found.standings)?;
     Some(html! {
-        ul class="answer" { @for line in words(&found.standings) { li { (line) } } }
+        ul class="answer" { @for line in words(&found.standings, false) { li { (line) } } }
         p { (method) }
     })
 }

@@ -115,7 +115,7 @@ fn errors(found: &Findings, group: &[&Row], chance: &Chance) -> String {
 /// The answer in words: a line for each world.
 fn answer(standings: &[Standing]) -> String {
     let Some(method) = method(standings) else { return String::new() };
-    let lines: String = words(standings).iter().map(|line| format!("- {line}\n")).collect();
+    let lines: String = words(standings, true).iter().map(|line| format!("- {line}\n")).collect();
     format!("\nin words\n{lines}{method}\n")
 }
 
