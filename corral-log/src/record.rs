@@ -214,6 +214,7 @@ impl Decision {
             base: Some(ticket.base() as u32),
             pbar: pbar.to_vec(),
             q: ticket.likelihoods().to_vec(),
+            full: ticket.whole().to_vec(),
             context: Some(x.clone()),
             ..Self::new(ticket.id(), action, x.actions() as u32)
         }

@@ -98,6 +98,53 @@ fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
     assert!(evaluated >= 4 * 20, "{evaluated}");
 }
 
+/// At the level `Full` a ticket has every base's distribution as it was before the draw, under every credit.
+#[test]
+fn whole_distributions_are_the_law_before_the_draw() {
+    let mut compared = 0;
+    for entry in entries() {
+        let worlds = worlds(Some(2_000));
+        let Some((setup, _)) =
+            [1, 2, 0].map(|i| &worlds[i]).into_iter().find(|(s, _)| arms(entry.name, s).is_some())
+        else {
+            continue;
+        };
+        for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+            let bases = vec![arms(entry.name, setup).unwrap(), arms("random", &plain(None)).unwrap()];
+            let master = Corral::new(CorralParams::new(2, Horizon::Known(2_000))).unwrap();
+            let params =
+                EnsembleParams { credit, propensities: Propensities::Full, ..EnsembleParams::default() };
+            let mut band = Ensemble::with_params(master, bases, params).unwrap().with_setup(setup);
+            let mut rng = Pcg64Dxsm::seed_from_u64(32);
+            for _ in 0..200 {
+                let x = context(setup, &mut rng);
+                let own = |i: usize, a: u32| {
+                    band.base(i).unwrap().likelihood(&x, &Arm(a)).map_or(f64::NAN, |(q, _)| q)
+                };
+                let law: Vec<f64> =
+                    (0..2).flat_map(|i| (0..4).map(move |a| (i, a))).map(|(i, a)| own(i, a)).collect();
+                let pbar = band.probabilities().to_vec();
+                let ticket = band.choose(&x, &mut rng).unwrap();
+                let (whole, arm, name) = (ticket.whole(), ticket.decision.index(), entry.name);
+                let same = |(a, b): (&f64, &f64)| a.is_nan() && b.is_nan() || (a - b).abs() < 1e-9;
+                assert!(
+                    whole.len() == 8 && whole.iter().zip(&law).all(same),
+                    "{name} {credit:?}: {whole:?} {law:?}"
+                );
+                if let Some(propensity) = ticket.propensity() {
+                    let mixed = pbar[0] * whole[arm] + pbar[1] * whole[4 + arm];
+                    assert!((propensity - mixed).abs() < 1e-9, "{name} {credit:?}: {propensity} {mixed}");
+                    assert_eq!(ticket.likelihoods().len(), 2);
+                    compared += 1;
+                }
+                let loss = coin(mean_loss(&x, arm), &mut rng);
+                band.learn(&x, ticket, loss).unwrap();
+            }
+        }
+    }
+    assert!(compared > 3 * 20 * 200, "{compared}");
+}
+
 #[test]
 fn where_decisions_are_points_of_a_continuum_the_base_to_blame_is_named() {
     let setup = points(Set::Ball { dim: 3 }, Some(100));

@@ -304,7 +304,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             } else if drawn {
                 total += probability * own;
             }
-            if self.params.propensities == Propensities::EveryBase {
+            if self.params.propensities.every_base() {
                 trace.likelihoods.push(own);
             }
         }

@@ -12,6 +12,7 @@ mod nested;
 mod rules;
 mod seat;
 mod state;
+mod whole;
 mod world;
 
 use std::num::NonZeroU64;
@@ -224,7 +225,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         let mut trace = Trace { digest: x.digest(self.key()), ..Trace::default() };
         let clipped = self.clipped(x)?;
-        let made = self.serve(clipped.as_deref().unwrap_or(x), rng, &mut trace, true)?;
+        let seen = clipped.as_deref().unwrap_or(x);
+        // Before anything is asked: asking may change a base.
+        let whole =
+            if self.params.propensities == Propensities::Full { self.whole(seen) } else { Vec::new() };
+        let made = self.serve(seen, rng, &mut trace, true)?;
+        trace.whole = whole;
         Ok(Ticket::new(made, trace, self.params.secret))
     }
 

@@ -48,6 +48,15 @@ crate::params! {
         Decision,
         /// That of the decision, and each base's own: [`Ticket::likelihoods`](crate::Ticket::likelihoods).
         EveryBase,
+        /// Also each base's own probability of every arm that was offered: [`Ticket::whole`](crate::Ticket::whole).
+        Full,
+    }
+}
+
+impl Propensities {
+    /// Whether each base's own probability of the decision is asked for.
+    pub(super) fn every_base(self) -> bool {
+        matches!(self, Self::EveryBase | Self::Full)
     }
 }
 

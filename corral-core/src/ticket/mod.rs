@@ -189,6 +189,13 @@ impl<D> Ticket<D> {
         &self.trace.likelihoods
     }
 
+    /// Every base's own probability of every arm that was offered, one base after the other, where that was asked for
+    /// ([`Propensities::Full`](crate::Propensities::Full)); NaN for a base that cannot say it. It stays in the process: tokens and
+    /// snapshots do not have it.
+    pub fn whole(&self) -> &[f64] {
+        &self.trace.whole
+    }
+
     /// The bases that failed and were benched while this ticket was made: another one stood in for them.
     pub fn benched(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.trace.benched.iter().map(|b| *b as usize)
@@ -225,6 +232,9 @@ pub(crate) struct Trace {
     pub propensity: Propensity,
     #[serde(deserialize_with = "crate::snapshot::untrusted")]
     pub likelihoods: Vec<f64>,
+    /// Each base's own probability of every arm.
+    #[serde(skip)]
+    pub whole: Vec<f64>,
     /// The other bases that the loss is credited or told to.
     #[serde(deserialize_with = "crate::snapshot::untrusted")]
     pub shares: Vec<Share>,
@@ -354,6 +364,7 @@ mod tests {
             digest: 0,
             propensity: Propensity::NotAsked,
             likelihoods: vec![],
+            whole: vec![],
             era: 2,
             round: 0,
             base: 1,
