@@ -1,5 +1,7 @@
 //! A lower bound for a mean that may move, valid at any time: empirical Bernstein, mixed over bets.
 
+use serde::{Deserialize, Serialize};
+
 use crate::betting::log_sum_exp;
 
 /// Bets lambda_j = 2^-j with weights proportional to 1/(j (j + 1)).
@@ -17,7 +19,7 @@ const BETS: usize = 24;
 /// (0..1_000).for_each(|i| bound.add(f64::from(i % 2)));
 /// assert!((0.4..0.5).contains(&bound.lower(0.025)));
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MixtureBernstein {
     rounds: f64,
     sum: f64,
@@ -31,6 +33,16 @@ impl MixtureBernstein {
         let xhat = ((self.sum + 0.5) / self.rounds).min(1.0);
         self.squares += (x - xhat) * (x - xhat);
         self.sum += x;
+    }
+
+    /// How many there were; `None`: none.
+    pub fn rounds(&self) -> Option<f64> {
+        (self.rounds > 0.0).then_some(self.rounds)
+    }
+
+    /// Their mean; `None`: there were none.
+    pub fn mean(&self) -> Option<f64> {
+        self.rounds().map(|n| self.sum / n)
     }
 
     /// The bound at level `alpha`, in [0, 1].

@@ -54,6 +54,7 @@ mod sums;
 mod table;
 mod units;
 mod verdict;
+mod watch;
 mod window;
 mod write;
 
@@ -81,6 +82,7 @@ pub use sequence::{Motion, Sequence};
 pub use source::{Source, Wants};
 pub use sums::{Estimate, Sums};
 pub use table::{Csv, TableError, actions_of};
+pub use watch::{Bounds, Watch, Watched};
 pub use window::{Aggregate, WindowCounts};
 pub use write::Writer;
 

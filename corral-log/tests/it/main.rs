@@ -8,3 +8,4 @@ mod estimators;
 mod records;
 mod schema;
 mod simulate;
+mod watch;
