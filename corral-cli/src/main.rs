@@ -99,8 +99,8 @@ enum Command {
     New(new::NewArgs),
     /// Decide for the rows of a table with a model that was kept
     #[command(after_help = examples!(
-        "corral run sales.toml --keep best                train it and keep it in model.corral"
-        "corral decide model.corral new.csv               an action and its probability for each row"))]
+        "corral decide model.corral new.csv               an action and its probability for each row"
+        "corral run sales.toml --keep best                this trains the model and keeps it"))]
     Decide(decide::DecideArgs),
     /// List what can be named in a spec
     #[command(after_help = examples!(

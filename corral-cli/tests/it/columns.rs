@@ -62,7 +62,7 @@ fn check_warns_of_a_thousand_features_before_it_refuses_them() {
     let spec = fs::read_to_string(dir.path().join("spec.toml")).unwrap().replace("exp3", "linucb");
     fs::write(dir.path().join("spec.toml"), spec).unwrap();
     let output = run(&dir, &["--check", "--memory", "2MB"]);
-    refused(&output, 2, &["line 12", "1201, which takes"]);
+    refused(&output, 2, &["line 13", "1201, which takes"]);
     assert!(String::from_utf8_lossy(&output.stdout).contains(warning));
 }
 

@@ -50,7 +50,7 @@ fn a_table_becomes_a_spec_a_result_and_a_model() {
     for part in [
         "errors",
         "95%, over rows",
-        "always \"no\"",
+        "always \"yes\"",
         "at random",
         "50.0 %",
         "z-tests over rows",
