@@ -127,10 +127,11 @@ enum Command {
         "corral report corral-out/arms-1a2b3c4d"
         "corral report part-1 --partial                   of a run that is not finished"))]
     Report(report::ReportArgs),
-    /// Write results as tidy tables: CSV, JSON or Parquet
+    /// Write results as tidy tables: CSV, JSON, LaTeX, Markdown or Parquet
     #[command(after_help = examples!(
         "corral export DIR                                one row per cell, printed as CSV"
         "corral export DIR --what curves --out curves.csv regret over time"
+        "corral export DIR --what summary --to latex     means, intervals and tests, for a paper"
         "corral export DIR --what claims --to json"))]
     Export(export::ExportArgs),
     /// Draw a chart for a paper: SVG, PDF or PNG, and Vega-Lite

@@ -5,7 +5,7 @@ use crate::duels::{Duels, duels};
 use crate::ranks::{Rank, ranks};
 use crate::run::{CellRecord, Timings};
 use crate::spec::Spec;
-use crate::standing::{AgainstBest, Standing};
+use crate::standing::{AgainstBest, Placed, Standing};
 use crate::summary::{Gap, Row, gaps, rows};
 
 /// A spec, its cells, and what follows from them. What holds over several worlds is empty where the spec has too little to
@@ -44,6 +44,13 @@ impl Findings {
             cells,
             rows,
         }
+    }
+
+    /// The standing of a learner's world, and its own in it.
+    pub fn standing(&self, row: &Row) -> Option<(&Standing, &Placed)> {
+        let here = |s: &&Standing| s.rounds == row.rounds && s.environment == row.environment;
+        let standing = self.standings.iter().find(here)?;
+        Some((standing, standing.learners.iter().find(|l| l.label == row.label)?))
     }
 
     /// Where a learner stands in its world.

@@ -41,6 +41,9 @@ pub struct Standing {
     pub seeds: usize,
     /// The learners, best first.
     pub learners: Vec<Placed>,
+    /// The corrected p-values of all pairs of learners: of the first and the second, the first and the third, ...
+    #[serde(skip)]
+    pub pairs: Vec<f64>,
 }
 
 /// A learner in its place.
@@ -162,7 +165,15 @@ impl Standing {
                     seconds_per_round: speed(&table[j].0),
                 })
                 .collect(),
+            pairs: corrected,
         })
+    }
+
+    /// All pairs of learners with their corrected p-values.
+    pub fn tests(&self) -> impl Iterator<Item = (&Placed, &Placed, f64)> {
+        let count = self.learners.len();
+        let pairs = (0..count).flat_map(move |i| (i + 1..count).map(move |j| (i, j)));
+        pairs.zip(&self.pairs).map(|((i, j), p)| (&self.learners[i], &self.learners[j], *p))
     }
 
     /// The place of a learner; `None` where it was not compared.

@@ -13,7 +13,9 @@ use crate::findings::Findings;
 use crate::harmless;
 use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::spec::{LearnerSpec, Level, Swept};
+use crate::standing::{Placed, Standing};
 use crate::store;
+use crate::summary::{Row, number};
 use Value::{Count, Flag, Real, Text};
 
 #[cfg(feature = "parquet")]
@@ -36,6 +38,10 @@ pub enum What {
     Traces,
     /// One row per claim and learner: measured, interval, verdict
     Claims,
+    /// One row per learner and environment: means, intervals, and the test against the best
+    Summary,
+    /// One row per pair of learners in an environment: their difference and its p-value
+    Tests,
 }
 
 impl Choice for What {
@@ -45,6 +51,16 @@ impl Choice for What {
         (Self::Bases, "bases", "One row per cell and base of a band: plays, weights, range changes"),
         (Self::Traces, "traces", "One row per traced cell, checkpoint and base: probability, rate, range"),
         (Self::Claims, "claims", "One row per claim and learner: measured, interval, verdict"),
+        (
+            Self::Summary,
+            "summary",
+            "One row per learner and environment: means, intervals, the test against the best",
+        ),
+        (
+            Self::Tests,
+            "tests",
+            "One row per pair of learners in an environment: their difference and its p-value",
+        ),
     ];
 }
 
@@ -55,6 +71,10 @@ pub enum Form {
     Csv,
     /// One object with a list of rows
     Json,
+    /// A table for a paper, in LaTeX with booktabs
+    Latex,
+    /// A table in Markdown
+    Md,
     /// Parquet, where the program was built with it
     Parquet,
 }
@@ -63,6 +83,8 @@ impl Choice for Form {
     const ALL: &[(Self, &str, &str)] = &[
         (Self::Csv, "csv", "Text with a header line"),
         (Self::Json, "json", "One object with a list of rows"),
+        (Self::Latex, "latex", "A table for a paper, in LaTeX with booktabs"),
+        (Self::Md, "md", "A table in Markdown"),
         (Self::Parquet, "parquet", "Parquet, where the program was built with it"),
     ];
 }
@@ -173,6 +195,94 @@ fn claim(h: Option<&Held>) -> Vec<Field<'_>> {
     ]
 }
 
+/// A learner in an environment, and where it stands there.
+fn summary<'a>(r: Option<(&'a Row, Option<(&'a Standing, &'a Placed)>)>) -> Vec<Field<'a>> {
+    let row = r.map(|r| r.0);
+    let placed = r.and_then(|r| r.1);
+    let half = row.map(|r| r.regret.half_width(r.seeds));
+    let bound = |sign: f64| real(row.zip(half).map(|(r, half)| r.regret.mean + sign * half));
+    vec![
+        ("environment", Text(row.map(|r| &*r.environment))),
+        ("rounds", Count(row.map(|r| r.rounds))),
+        ("learner", Text(row.map(|r| &*r.label))),
+        ("alone", Flag(row.map(|r| r.alone))),
+        ("seeds", Count(row.map(|r| r.seeds))),
+        ("regret", real(row.map(|r| r.regret.mean))),
+        ("low", bound(-1.0)),
+        ("high", bound(1.0)),
+        ("worst", real(row.map(|r| r.regret.max))),
+        ("loss_per_round", real(row.map(|r| r.loss.mean))),
+        ("to_best_base", real(row.and_then(|r| r.ratio_to_best_base))),
+        ("above_best", real(placed.map(|(_, p)| p.above_best))),
+        ("p", real(placed.filter(|(s, _)| s.over != "nothing").map(|(_, p)| p.p))),
+        ("tested_over", Text(placed.map(|(s, _)| s.over))),
+    ]
+}
+
+/// Two learners in an environment.
+fn test<'a>(t: Option<(&'a Standing, (&'a Placed, &'a Placed, f64))>) -> Vec<Field<'a>> {
+    vec![
+        ("environment", Text(t.map(|(s, _)| &*s.environment))),
+        ("rounds", Count(t.map(|(s, _)| s.rounds))),
+        ("figure", Text(t.map(|(s, _)| s.figure))),
+        ("tested_over", Text(t.map(|(s, _)| s.over))),
+        ("better", Text(t.map(|(_, (a, ..))| &*a.label))),
+        ("than", Text(t.map(|(_, (_, b, _))| &*b.label))),
+        ("difference", real(t.map(|(_, (a, b, _))| b.mean - a.mean))),
+        ("p", real(t.filter(|(s, _)| s.over != "nothing").map(|(_, (.., p))| p))),
+    ]
+}
+
+/// How a table for people is written.
+struct Typeset {
+    begin: &'static str,
+    between: &'static str,
+    end: &'static str,
+    foot: &'static str,
+    /// What stands above the rows: which columns are to the right, and the line of names.
+    head: fn(&[bool], &str) -> String,
+    /// A text without what has a meaning there.
+    text: fn(&str) -> String,
+}
+
+const LATEX: Typeset = Typeset {
+    begin: "",
+    between: " & ",
+    end: r" \\",
+    foot: "\\bottomrule\n\\end{tabular}\n",
+    head: |right, names| {
+        let columns: String = right.iter().map(|right| if *right { 'r' } else { 'l' }).collect();
+        format!(
+            "% needs \\usepackage{{booktabs}}\n\\begin{{tabular}}{{{columns}}}\n\\toprule\n{names}\\midrule\n"
+        )
+    },
+    text: |text| {
+        let mut out = String::new();
+        for c in text.chars() {
+            match c {
+                '\\' => out.push_str("\\textbackslash{}"),
+                '~' => out.push_str("\\textasciitilde{}"),
+                '^' => out.push_str("\\textasciicircum{}"),
+                '#' | '$' | '%' | '&' | '_' | '{' | '}' => out.extend(['\\', c]),
+                c => out.push(c),
+            }
+        }
+        out
+    },
+};
+
+const MARKDOWN: Typeset = Typeset {
+    begin: "| ",
+    between: " | ",
+    end: " |",
+    foot: "",
+    head: |right, names| {
+        let rule: Vec<&str> = right.iter().map(|right| if *right { "---:" } else { "---" }).collect();
+        format!("{names}| {} |\n", rule.join(" | "))
+    },
+    text: |text| text.replace('|', "\\|").replace('\n', " "),
+};
+
 /// What came of a spec, to be exported.
 #[derive(Debug, Clone, Copy)]
 pub struct Export<'a>(pub &'a Findings);
@@ -194,6 +304,8 @@ impl What {
             Self::Bases => base(None),
             Self::Traces => trace(None),
             Self::Claims => return claim(None),
+            Self::Summary => return summary(None),
+            Self::Tests => return test(None),
         };
         [cell(None), own].concat()
     }
@@ -203,7 +315,8 @@ impl Export<'_> {
     /// The table's columns: those it always has, and one for every swept key.
     fn columns(&self, what: What) -> Vec<(String, Value<'static>)> {
         let fixed = what.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind));
-        let swept = if what == What::Claims { Vec::new() } else { self.0.spec.swept() };
+        let of_cells = !matches!(what, What::Claims | What::Summary | What::Tests);
+        let swept = if of_cells { self.0.spec.swept() } else { Vec::new() };
         let swept = swept.into_iter().map(|key| {
             let word: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
             (format!("sweep_{word}"), self.kind(key))
@@ -234,8 +347,17 @@ impl Export<'_> {
     /// # Errors
     /// Those of `each`.
     pub fn rows(&self, what: What, each: Each<'_>) -> io::Result<()> {
-        if what == What::Claims {
-            return self.0.held.iter().try_for_each(|held| each(&values(claim(Some(held)))));
+        match what {
+            What::Claims => return self.0.held.iter().try_for_each(|held| each(&values(claim(Some(held))))),
+            What::Summary => {
+                let with = |row| (row, self.0.standing(row));
+                return self.0.rows.iter().map(with).try_for_each(|row| each(&values(summary(Some(row)))));
+            }
+            What::Tests => {
+                let pairs = self.0.standings.iter().flat_map(|s| s.tests().map(move |pair| (s, pair)));
+                return pairs.into_iter().try_for_each(|pair| each(&values(test(Some(pair)))));
+            }
+            What::Cells | What::Curves | What::Bases | What::Traces => {}
         }
         let mut swept = Vec::new();
         let mut before: Option<(&str, &str)> = None;
@@ -261,7 +383,7 @@ impl Export<'_> {
                         bases(c).try_for_each(|(band, i)| row(trace(Some((band, i, at)))))?;
                     }
                 }
-                What::Claims => {}
+                What::Claims | What::Summary | What::Tests => {}
             }
         }
         Ok(())
@@ -280,6 +402,8 @@ impl Export<'_> {
         match form {
             Form::Csv => self.csv(what, out),
             Form::Json => self.json(what, out),
+            Form::Latex => self.typeset(what, out, &LATEX),
+            Form::Md => self.typeset(what, out, &MARKDOWN),
             #[cfg(feature = "parquet")]
             Form::Parquet => parquet::write(self, what, out),
             #[cfg(not(feature = "parquet"))]
@@ -309,6 +433,31 @@ impl Export<'_> {
             csv.write_record(words).map_err(failed)
         })?;
         csv.flush()
+    }
+
+    /// A table for people: numbers to four figures.
+    fn typeset(&self, what: What, out: &mut (dyn Write + Send), style: &Typeset) -> io::Result<()> {
+        let columns = self.columns(what);
+        let line =
+            |cells: Vec<String>| format!("{}{}{}\n", style.begin, cells.join(style.between), style.end);
+        let right = |(_, kind): &(String, Value<'_>)| matches!(kind, Count(_) | Real(_));
+        out.write_all(
+            (style.head)(
+                &columns.iter().map(right).collect::<Vec<_>>(),
+                &line(columns.iter().map(|(name, _)| (style.text)(name)).collect()),
+            )
+            .as_bytes(),
+        )?;
+        self.rows(what, &mut |row| {
+            let cells = row.iter().map(|v| match v {
+                Text(text) => text.map(|text| (style.text)(text)),
+                Count(n) => n.map(|n| n.to_string()),
+                Real(x) => x.map(number),
+                Flag(yes) => yes.map(|yes| yes.to_string()),
+            });
+            out.write_all(line(cells.map(|c| c.unwrap_or_else(|| "-".to_owned())).collect()).as_bytes())
+        })?;
+        out.write_all(style.foot.as_bytes())
     }
 
     fn json(&self, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {
