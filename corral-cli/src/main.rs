@@ -24,7 +24,7 @@ mod signals;
 mod stability;
 mod table;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -181,8 +181,14 @@ enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page
-    #[command(after_help = examples!("corral man > corral.1 && man -l corral.1"))]
-    Man,
+    #[command(after_help = examples!(
+        "corral man > corral.1 && man -l corral.1"
+        "corral man --dir ~/.local/share/man/man1         corral.1, corral-run.1 and all others"))]
+    Man {
+        /// Write a page for every command into this folder
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
 }
 
 /// Completions, or the manual page, as clap writes them: text without control characters but line breaks.
@@ -269,7 +275,12 @@ impl Cli {
                 clap_complete::generate(shell, &mut command, "corral", text);
                 Ok(())
             }),
-            Some(Command::Man) => generated(|command, text| clap_mangen::Man::new(command).render(text)),
+            Some(Command::Man { dir: None }) => {
+                generated(|command, text| clap_mangen::Man::new(command).render(text))
+            }
+            Some(Command::Man { dir: Some(dir) }) => std::fs::create_dir_all(&dir)
+                .and_then(|()| clap_mangen::generate_to(Cli::command(), &dir))
+                .map_err(|e| Failure::running(format!("{}: {e}", dir.display()))),
         }
     }
 }

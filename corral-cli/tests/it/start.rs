@@ -115,6 +115,10 @@ fn every_command_has_examples_completions_and_a_line_of_the_manual() {
     assert!(commands.len() >= 13, "{commands:?}");
     let manual = succeeded(&corral(dir.path(), &["man"]));
     assert!(manual.contains(".TH corral 1"), "{manual}");
+    succeeded(&corral(dir.path(), &["man", "--dir", "pages"]));
+    for command in commands.iter().map(|c| format!("pages/corral-{c}.1")) {
+        assert!(fs::read_to_string(dir.path().join(&command)).is_ok_and(|t| t.contains(".TH")), "{command}");
+    }
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let text = succeeded(&corral(dir.path(), &["completions", shell]));
         for command in &commands {

@@ -61,6 +61,13 @@ fn a_table_becomes_a_spec_a_result_and_a_model() {
     assert!(!result.contains("regret"), "{result}");
     let page = fs::read_to_string(dir.path().join("out/report.html")).unwrap();
     assert!(page.contains("errors so far, in per cent") && page.contains("at random"));
+    let latex = succeeded(&corral(dir.path(), &["export", "out", "--what", "summary", "--to", "latex"]));
+    assert!(
+        latex.contains("\\toprule") && latex.contains(r"loss\_per\_round") && latex.contains("rows \\\\"),
+        "{latex}"
+    );
+    let tests = succeeded(&corral(dir.path(), &["export", "out", "--what", "tests", "--to", "md"]));
+    assert!(tests.lines().count() == 2 + 10 && tests.contains("| error rate | rows |"), "{tests}");
     // New rows, without what is no feature and in another order: far better than chance.
     let (text, answers) = customers(600..900, false);
     fs::write(dir.path().join("new.csv"), &text).unwrap();
