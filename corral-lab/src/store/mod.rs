@@ -6,14 +6,13 @@ mod disk;
 mod done;
 #[cfg(test)]
 mod law_tests;
+mod manifest;
 mod merge;
 mod seal;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
 
 use crate::harmless;
 use crate::record::CellRecord;
@@ -23,119 +22,14 @@ pub use crate::harmless::cell as csv_cell;
 pub(crate) use disk::replace;
 use disk::{Sink, remove};
 pub use done::Done;
+use manifest::{FORMAT, difference};
+pub use manifest::{Manifest, Shard};
 pub use merge::merge;
 use seal::Seal;
 
-const FORMAT: u32 = 3;
 const MANIFEST: &str = "manifest.json";
 const WHOLE_FILE: &str = "cells.jsonl";
 const LOG_FILE: &str = "cells.partial.jsonl";
-
-/// One part of a run that was split over machines: the cells whose number is `index` modulo `of`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shard {
-    /// Counted from 1.
-    pub index: u64,
-    /// How many there are.
-    pub of: u64,
-}
-
-impl Shard {
-    /// The whole run.
-    pub const WHOLE: Self = Self { index: 1, of: 1 };
-
-    /// How many of the cells from 0 to `cells` - 1 belong to this part.
-    pub fn count(self, cells: u64) -> u64 {
-        if cells < self.index { 0 } else { (cells - self.index) / self.of + 1 }
-    }
-
-    /// The cell at `place` of this part, counted from 0.
-    pub fn cell(self, place: u64) -> u64 {
-        place * self.of + (self.index - 1)
-    }
-
-    /// The place of `cell` in this part, if it belongs to it.
-    fn place(self, cell: u64) -> Option<u64> {
-        (cell % self.of == self.index - 1).then_some(cell / self.of)
-    }
-}
-
-impl std::str::FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
-        match parts {
-            Some((index, of)) if (1..=of).contains(&index) => Ok(Self { index, of }),
-            _ => Err(format!("a shard is i/n with 1 <= i <= n, as in 2/8, but is {text:?}")),
-        }
-    }
-}
-
-/// What a results folder holds, apart from the results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
-    /// Version of this layout.
-    pub format: u32,
-    /// Version of the program.
-    pub corral: String,
-    /// The spec's name.
-    pub name: String,
-    /// How many cells the whole spec has.
-    pub cells: u64,
-    /// How many seeds.
-    pub seeds: u64,
-    /// Which part this folder holds.
-    pub shard: Shard,
-    /// The plugins that the spec uses: key and SHA-256 of the file.
-    pub plugins: Vec<(String, String)>,
-    /// The spec itself, after every override.
-    pub spec: String,
-}
-
-impl Manifest {
-    /// Of a run of `spec`.
-    pub fn new(spec: &Spec, shard: Shard, plugins: Vec<(String, String)>) -> Self {
-        Self {
-            format: FORMAT,
-            corral: env!("CARGO_PKG_VERSION").to_owned(),
-            name: spec.name.clone(),
-            cells: spec.cells(),
-            seeds: spec.seeds,
-            shard,
-            plugins,
-            spec: spec.text.clone(),
-        }
-    }
-
-    /// Holds what follows from the spec against it.
-    fn check(&self, spec: &Spec) -> Result<(), String> {
-        let differs = |what: &str, found: &dyn std::fmt::Display, own: &dyn std::fmt::Display| {
-            Err(format!("its {what} is {found}, but that of its spec is {own}: it was changed"))
-        };
-        let Shard { index, of } = self.shard;
-        match () {
-            () if self.name != spec.name => differs("name", &self.name, &spec.name),
-            () if self.cells != spec.cells() => differs("number of cells", &self.cells, &spec.cells()),
-            () if self.seeds != spec.seeds => differs("number of seeds", &self.seeds, &spec.seeds),
-            () if !(1..=of).contains(&index) => {
-                Err(format!("its shard is {index}/{of}, which does not exist"))
-            }
-            () => Ok(()),
-        }
-    }
-
-    /// Holds a record against the shard.
-    fn holds(&self, record: CellRecord) -> Result<CellRecord, String> {
-        match self.shard.place(record.cell) {
-            Some(_) => Ok(record),
-            None => Err(format!(
-                "cell {}: it does not belong to shard {}/{}, which its manifest says this is",
-                record.cell, self.shard.index, self.shard.of
-            )),
-        }
-    }
-}
 
 /// Why a results folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -471,18 +365,6 @@ pub fn read(dir: &Path) -> Result<Results, StoreError> {
         Err(unusable(dir)(format_args!("{why}; run the spec again, and this cell is computed again")))
     })?;
     Ok(Results { manifest, spec, cells })
-}
-
-fn difference(found: &Manifest, wanted: &Manifest) -> String {
-    if found.spec != wanted.spec {
-        format!("another spec ({:?})", found.name)
-    } else if found.shard != wanted.shard {
-        format!("shard {}/{}", found.shard.index, found.shard.of)
-    } else if found.plugins != wanted.plugins {
-        "the same spec with other plugins".to_owned()
-    } else {
-        format!("the same spec, run by corral {}", found.corral)
-    }
 }
 
 /// Writes a file so that its final name never holds half of it.
