@@ -1,6 +1,6 @@
 //! A learner that is kept: trained on a table, it decides for the rows of other files.
 
-use corral_core::{Arm, Base, Context, ContextShape, Setup, SnapshotError, snapshot};
+use corral_core::{Arm, Base, Context, ContextShape, Setup, snapshot};
 use corral_envs::data::{DataSetParams, Reading};
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub enum ModelError {
     Run(String, String),
     /// The file is not a model, or is damaged.
     #[error("not a model: {0}")]
-    File(#[from] SnapshotError),
+    File(String),
     /// A row cannot be read.
     #[error(transparent)]
     Row(#[from] corral_envs::EnvError),
@@ -113,7 +113,7 @@ impl Model {
     /// # Errors
     /// They are not a model, or damaged.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        Ok(snapshot::open(NAME, VERSION, bytes)?)
+        snapshot::open(NAME, VERSION, bytes).map_err(|e| ModelError::File(e.to_string()))
     }
 
     /// Decides for every row of `file`: the action that the learner most probably takes. The learner does not learn from them.

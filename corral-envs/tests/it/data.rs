@@ -461,7 +461,7 @@ fn a_look_at_a_table_answers_every_question() {
     fs::write(&path, text).unwrap();
     let found = corral_envs::data::inspect(&path.display().to_string(), None).unwrap();
     assert_eq!(found.params.class.as_deref(), Some("target"));
-    assert_eq!(found.params.ignore, ["user", "day"]);
+    assert_eq!(found.params.ignore, ["user", "day", "nr"]);
     assert_eq!((found.table.rows, found.table.actions), (80, 2));
     let price = found.table.columns.iter().find(|c| c.name == "price").unwrap();
     assert_eq!((price.kind, price.range), ("number, written for people", Some((0.5, 39.5))));
@@ -668,7 +668,7 @@ fn a_decision_log_is_played_as_its_table_is() {
     let mut writer = Writer::new(&mut log);
     writer.write(&Record::Start(Start::new(1))).unwrap();
     for t in 0..400u64 {
-        let (x, action) = ((t % 7) as f64, (t * t % 3) as u32);
+        let (x, action) = ((t % 7) as f64, (t / 2 % 3) as u32);
         let (propensity, reward) = ([0.5, 0.25, 0.25][action as usize], f64::from(u32::from(t % 3 == 1)));
         table += &format!("{x},{action},{propensity},{reward}\n");
         let id = TicketId { band: 1, copy: 0, round: t };

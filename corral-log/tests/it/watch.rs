@@ -68,7 +68,8 @@ fn what_is_said_of_bases_holds_at_every_look() {
 fn a_clear_lead_is_said_and_saved() {
     let setup = Setup::arms(2, None);
     let build = Assembler::new(&setup);
-    let master = MasterRecipe::default();
+    // A master that goes on following both: what is not played is not learned about.
+    let master = MasterRecipe::named("uniform");
     let member = |arm: usize| {
         let table: toml::Table = format!("name = 'fixed'\narm = {arm}").parse().unwrap();
         build.member::<Arm>(&master, &Recipe::try_from(table).unwrap()).unwrap()
