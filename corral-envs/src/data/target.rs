@@ -12,7 +12,7 @@ use super::params::DataSetParams;
 use super::questions::{Fix, Question};
 use super::rows::{Row, Rows};
 use super::source::at;
-use super::style::Style;
+use super::style::{Style, readable};
 use crate::EnvError;
 use crate::table::Chance;
 
@@ -158,7 +158,12 @@ impl Losses {
         let ask = |what, fix| Some(Question { line: None, what, fix });
         let count = classes.len();
         let most = format!("classes = {count} says that it is meant");
-        let numbers: Option<Vec<f64>> = classes.keys().map(|c| c.trim().parse().ok()).collect();
+        // Of a number that is written for people it is enough that it is one.
+        let number = |c: &String| match c.trim().parse::<f64>() {
+            Ok(x) => Some(x),
+            Err(_) => readable(c.as_bytes()).then_some(0.5),
+        };
+        let numbers: Option<Vec<f64>> = classes.keys().map(number).collect();
         let alone = rows >= 20 && count as u64 > rows / 2;
         if let Some(numbers) = numbers {
             let fractions = numbers.iter().any(|x| x.fract() != 0.0);

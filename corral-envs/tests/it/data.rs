@@ -425,6 +425,11 @@ fn what_can_be_read_in_two_ways_is_asked() {
             "levels = 5",
         ),
         (
+            many(&|i| format!("{},1,\"{},5 \u{20ac}\"\n", i % 7, i % 30)),
+            "has 30 different numbers: levels = 10",
+            "levels = 5",
+        ),
+        (
             many(&|i| format!("{},1,n{i}\n", i % 7)),
             "is another in 60 of 60 rows",
             "class = 'a'\nignore = ['y']",
