@@ -68,9 +68,9 @@ pub enum Entries {
     /// Of a table.
     Table {
         /// Its rows.
-        source: Source,
+        source: Box<Source>,
         /// Its columns of features.
-        schema: Schema,
+        schema: Box<Schema>,
         /// Its other columns.
         columns: Columns,
     },

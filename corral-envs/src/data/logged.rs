@@ -169,7 +169,7 @@ impl LoggedParams {
         };
         let learn = || Schema::learn(&file, |_| Ok(Losses::Absent), &wishes).map_err(named);
         let entries = |repeat: bool| {
-            let (schema, source) = (learn()?, Source::new(file.clone(), repeat)?);
+            let (schema, source) = (Box::new(learn()?), Box::new(Source::new(file.clone(), repeat)?));
             Ok::<_, EnvError>(Entries::Table { source, schema, columns })
         };
         Ok((entries(false)?, entries(repeat)?))

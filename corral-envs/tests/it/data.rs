@@ -459,7 +459,7 @@ fn a_look_at_a_table_answers_every_question() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("messy.csv");
     let row = |i: usize| {
-        let age = if i % 9 == 0 { String::new() } else { (20 + i % 50).to_string() };
+        let age = if i.is_multiple_of(9) { String::new() } else { (20 + i % 50).to_string() };
         format!("{i};u{i};2024-03-{:02};{},5;{age};{}\n", 1 + i % 28, i % 40, ["no", "yes"][i % 2])
     };
     let text = "nr;user;day;price;age;target\n".to_owned() + &(0..80).map(row).collect::<String>();
@@ -682,7 +682,7 @@ fn a_decision_log_is_played_as_its_table_is() {
             Decision { propensity: Some(propensity), context, ..Decision::new(id, Played::Arm(action), 3) };
         let given = Given::reward(reward);
         // Two lines, or one.
-        if t % 2 == 0 {
+        if t.is_multiple_of(2) {
             writer.write(&Record::Decision(decision.clone())).unwrap();
             writer.write(&Record::Outcome(Outcome { id, given })).unwrap();
         } else {
