@@ -56,9 +56,8 @@ class Client:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"a url is as in http://127.0.0.1:8080, but is {url!r}")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        host, port = parts.hostname, parts.port
-        self._connect = lambda: kind(host, port, timeout=timeout)
+        self._kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._host, self._port, self._timeout = parts.hostname, parts.port, timeout
         self._path = parts.path.rstrip("/")
         self._headers = {"Content-Type": "application/json"}
         if secret is not None:
@@ -159,7 +158,8 @@ class Client:
     def _once(self, method: str, path: str, text: str | None) -> tuple[int, Any]:
         connection = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._local.connection = self._connect()
+            connection = self._kind(self._host, self._port, timeout=self._timeout)
+            self._local.connection = connection
         connection.request(method, self._path + path, text, self._headers)
         response = connection.getresponse()
         content = response.read()

@@ -10,3 +10,4 @@ mod laws;
 mod openapi;
 mod simulate;
 mod spec;
+mod traffic;
