@@ -46,3 +46,32 @@ fn every_master_learns_as_a_service() {
     }
     assert!(served >= 5, "{served} masters were served");
 }
+
+/// How often the guard of a band of greedy learners speaks in 400 rounds.
+fn forced(refresh: usize) -> usize {
+    let greedy = "{ name = \"epsilon-greedy\", epsilon = 0.0 }";
+    let text = format!("name = \"x\"\nactions = 3\nbases = [{greedy}, {greedy}]\n");
+    let store = Arc::new(Memory::default());
+    let mut bench = Bench::open(&text, store.clone()).unwrap();
+    for round in 0..400 {
+        let chosen = bench.choose(&[]);
+        bench.reward(&chosen.token, if chosen.decision.0 == 0 { 0.5 } else { 0.4 }).unwrap();
+        if round % refresh == 0 {
+            bench.learn();
+        }
+    }
+    bench.learn();
+    let log: Vec<u8> = corral_serve::Export::of(store, "x").flat_map(Result::unwrap).collect();
+    String::from_utf8(log).unwrap().matches("\"forced\":true").count()
+}
+
+/// The learner counts what front ends have played: the guard neither falls silent nor begins anew with every state.
+#[test]
+fn the_guard_counts_the_rounds_of_all_front_ends() {
+    let (at_once, late) = (forced(1), forced(20));
+    assert!(at_once > 10, "the guard spoke {at_once} times");
+    assert!(
+        late > at_once / 2 && late < 2 * at_once,
+        "{late} times where states are 20 rounds old, else {at_once}"
+    );
+}
