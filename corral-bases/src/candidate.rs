@@ -144,6 +144,7 @@ impl Candidate {
 
     /// How many other arms a round offers, and q_2 among what it offers.
     fn split<X: Observation + ?Sized>(&self, x: &X) -> Result<(usize, f64)> {
+        check_first(x.offer(), CandidateParams::NAME)?;
         let offered = check_offered(x.offered(), self.actions)?;
         Ok(match (self.state.candidate < offered, offered) {
             (true, 1) => (0, 0.0),
@@ -183,6 +184,7 @@ impl<X: Observation + ?Sized> Base<X, Arm> for Candidate {
     fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         let arm = check_arm(made.decision, self.actions)?;
         let feedback = feedback.check(self.clock.range)?;
+        check_first(x.offer(), CandidateParams::NAME)?;
         let [own @ .., share, epoch] = made.memo.numbers() else {
             return Err(BaseError::Proposal(String::from("its memo has no share")));
         };

@@ -253,6 +253,20 @@ pub fn check_offered(offered: Option<usize>, actions: usize) -> Result<usize> {
     Err(BaseError::Context { what: "actions", found, expected: actions })
 }
 
+/// Goes on where a round offers the first actions: for bases that cannot leave others out.
+///
+/// # Errors
+/// It offers actions by their numbers.
+#[inline]
+pub fn check_first(offer: Option<&[u32]>, base: &str) -> Result {
+    if offer.is_none() { Ok(()) } else { Err(BaseError::LeftOut { base: base.to_owned() }) }
+}
+
+/// The numbers in `all` at `places`.
+pub(crate) fn select<T: Copy>(all: &[T], places: &[u32]) -> Vec<T> {
+    places.iter().map(|place| all[*place as usize]).collect()
+}
+
 /// The index of a decision that came back, below `actions`.
 ///
 /// # Errors

@@ -12,5 +12,6 @@ pub(crate) use serde::{Deserialize, Serialize};
 pub(crate) use crate::built::{BaseParams, Make, bound_horizon};
 pub(crate) use crate::common::{
     CONFIDENCE, Clock, FACTOR, OFFSET, Played, RangeChange, Result, SIZE, Setting, Ties, arm_count,
-    check_arm, check_numbers, check_offered, ensure, least, lowest, reopen, seal, uniform_arm,
+    check_arm, check_first, check_numbers, check_offered, ensure, least, lowest, reopen, seal, select,
+    uniform_arm,
 };

@@ -176,19 +176,24 @@ pub struct Abilities {
     /// Whether, to learn from others, it wants the memo that its own proposal of their decision would carry. A base that wants
     /// none is spared the [`likelihood`](Base::likelihood).
     pub wants_memo: bool,
+    /// Whether it takes rounds that offer some of the actions by their [numbers](crate::Observation::offer).
+    #[serde(default)]
+    pub takes_offers: bool,
 }
 
 impl Abilities {
     /// A base that models the loss of decisions: it learns from others, without a memo, and does not need to see every round.
-    pub const MODEL: Self = Self { wants_passes: false, learns_from_others: true, wants_memo: false };
+    pub const MODEL: Self =
+        Self { wants_passes: false, learns_from_others: true, wants_memo: false, takes_offers: false };
     /// A base that learns from its own proposals alone, and does not need to see every round.
-    pub const OWN: Self = Self { wants_passes: false, learns_from_others: false, wants_memo: true };
+    pub const OWN: Self =
+        Self { wants_passes: false, learns_from_others: false, wants_memo: true, takes_offers: false };
 }
 
 impl Default for Abilities {
     /// Nothing is taken for granted: it hears of every round, and learns from its own proposals alone.
     fn default() -> Self {
-        Self { wants_passes: true, learns_from_others: false, wants_memo: true }
+        Self { wants_passes: true, ..Self::OWN }
     }
 }
 

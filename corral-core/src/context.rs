@@ -18,7 +18,12 @@ use serde::{Deserialize, Serialize};
 /// let cell = Context::tabular(4, 3);                                       // the fifth of finitely many contexts
 /// assert_eq!((arms.actions(), user.features().len(), cell.cell()), (3, 2, Some(4)));
 /// assert_eq!((items.actions(), items.row(1)), (2, Some(&[0.5, 0.5][..])));
+/// let stock = Context::shared(vec![1.0, 0.3], 3).offering(vec![0, 2]);     // actions 0 and 2 of the band's three
+/// assert_eq!((stock.actions(), stock.number(1), stock.place(2)), (2, 2, Some(1)));
 /// ```
+///
+/// A round that offers fewer actions than the band has offers the first ones, or those whose numbers it has
+/// ([`offering`](Context::offering)). A decision is a place among the offered actions either way.
 ///
 /// Its numbers are its own, or [lent](Context::lent). They are handed out for as long as the context itself is borrowed,
 /// and a clone owns a copy: whoever lends for less than ever needs no more than keep the context from outliving the loan.
@@ -29,11 +34,19 @@ pub struct Context {
     rows: Cow<'static, [f64]>,
     row_dim: u32,
     cell: Option<u32>,
+    /// Which of the band's actions are offered; empty: the first ones.
+    #[serde(default)]
+    offer: Cow<'static, [u32]>,
 }
 
 impl Clone for Context {
     fn clone(&self) -> Self {
-        Self { features: Cow::Owned(self.features.to_vec()), rows: Cow::Owned(self.rows.to_vec()), ..*self }
+        Self {
+            features: Cow::Owned(self.features.to_vec()),
+            rows: Cow::Owned(self.rows.to_vec()),
+            offer: Cow::Owned(self.offer.to_vec()),
+            ..*self
+        }
     }
 
     /// Keeps the memory.
@@ -61,7 +74,7 @@ impl Context {
         let rows = rows.get(..actions.saturating_mul(row_dim)).unwrap_or_default();
         let row_dim = if rows.is_empty() { 0 } else { row_dim as u32 };
         let (features, rows) = (Cow::Borrowed(features), Cow::Borrowed(rows));
-        Self { features, actions: actions as u32, rows, row_dim, cell: None }
+        Self { features, actions: actions as u32, rows, row_dim, ..Self::default() }
     }
 
     /// The `cell`-th of finitely many contexts.
@@ -76,7 +89,34 @@ impl Context {
         let actions = rows.len().checked_div(row_dim).unwrap_or(0);
         rows.truncate(actions * row_dim);
         let (features, rows) = (features.into(), rows.into());
-        Self { features, actions: actions as u32, rows, row_dim: row_dim as u32, cell: None }
+        Self { features, actions: actions as u32, rows, row_dim: row_dim as u32, ..Self::default() }
+    }
+
+    /// The same round, offering the band's actions with these numbers, which increase. Rows, where there are some, are those of
+    /// these actions, in this order.
+    #[must_use]
+    pub fn offering(self, numbers: Vec<u32>) -> Self {
+        Self { actions: numbers.len() as u32, offer: Cow::Owned(numbers), ..self }
+    }
+
+    /// The numbers of the offered actions; `None`: the first ones are offered.
+    #[inline]
+    pub fn offer(&self) -> Option<&[u32]> {
+        (!self.offer.is_empty()).then_some(&*self.offer)
+    }
+
+    /// The number, among all actions of the band, of the action that is offered at `place`.
+    #[inline]
+    pub fn number(&self, place: usize) -> usize {
+        self.offer.get(place).map_or(place, |number| *number as usize)
+    }
+
+    /// At which place the band's action `number` is offered, where it is.
+    pub fn place(&self, number: usize) -> Option<usize> {
+        match self.offer() {
+            None => (number < self.actions()).then_some(number),
+            Some(offer) => offer.binary_search(&u32::try_from(number).ok()?).ok(),
+        }
     }
 
     /// The shared features.
@@ -147,6 +187,11 @@ impl Context {
             let own = own.to_mut();
             own.clear();
             own.extend_from_slice(others);
+        }
+        if !(self.offer.is_empty() && other.offer.is_empty()) {
+            let own = self.offer.to_mut();
+            own.clear();
+            own.extend_from_slice(&other.offer);
         }
         (self.actions, self.row_dim, self.cell) = (other.actions, other.row_dim, other.cell);
     }

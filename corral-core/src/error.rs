@@ -123,6 +123,20 @@ pub enum BaseError {
         /// How many the base was built for.
         expected: usize,
     },
+    /// Numbers of offered actions that do not increase, or that no action has.
+    #[error("the numbers of the offered actions must increase and be below {actions}, but are {numbers:?}")]
+    Numbers {
+        /// The numbers.
+        numbers: Vec<u32>,
+        /// How many actions were announced.
+        actions: usize,
+    },
+    /// A round that leaves actions out, and a base that cannot take it.
+    #[error("{base} cannot take a round that offers only some of the actions by their numbers")]
+    LeftOut {
+        /// The base.
+        base: String,
+    },
     /// A feature that is not finite.
     #[error("feature {index} of the context is {value}")]
     Feature {
@@ -172,7 +186,15 @@ pub(crate) fn loss_text(loss: f64) -> String {
 impl BaseError {
     /// Whether whoever called is to blame, and not the base: the context is not one that the base was built for, or it was stopped.
     pub fn is_the_callers(&self) -> bool {
-        matches!(self, Self::Context { .. } | Self::Feature { .. } | Self::Outside { .. } | Self::Caller(_))
+        matches!(
+            self,
+            Self::Context { .. }
+                | Self::Numbers { .. }
+                | Self::LeftOut { .. }
+                | Self::Feature { .. }
+                | Self::Outside { .. }
+                | Self::Caller(_)
+        )
     }
 
     /// Goes on where a context has as many of `what` as were announced.

@@ -17,6 +17,11 @@ pub trait Observation {
     /// How many actions it offers, where it says so.
     fn offered(&self) -> Option<usize>;
 
+    /// The numbers of the offered actions among all, which increase; `None`: the first ones are offered.
+    fn offer(&self) -> Option<&[u32]> {
+        None
+    }
+
     /// A number that differs from that of every other observation, but by chance of 2^-64: a ticket is bound to what it was
     /// made for by it. Equal observations have the same. Without `key` other observations with it cannot be found.
     fn digest(&self, key: u64) -> u64;
@@ -54,6 +59,13 @@ impl Observation for Context {
         {
             return Err(BaseError::Context { what: "actions", found: self.actions(), expected: *actions });
         }
+        if let (Some(offer), Space::Arms(actions)) = (self.offer(), space) {
+            BaseError::check_count("numbers of actions", offer.len(), self.actions())?;
+            let increasing = offer.windows(2).all(|pair| pair[0] < pair[1]);
+            if !increasing || offer.last().is_some_and(|last| *last as usize >= *actions) {
+                return Err(BaseError::Numbers { numbers: offer.to_vec(), actions: *actions });
+            }
+        }
         if shape.row_features > 0 {
             BaseError::check_count("features per action", self.row_dim(), shape.row_features)?;
             BaseError::check_count("action features", self.rows().len(), self.actions() * self.row_dim())?;
@@ -79,9 +91,17 @@ impl Observation for Context {
         Some(self.actions())
     }
 
+    fn offer(&self) -> Option<&[u32]> {
+        self.offer()
+    }
+
     fn digest(&self, key: u64) -> u64 {
         let head = (self.cell().map_or(0, |cell| cell as u64 + 1) << 32) | self.actions() as u64;
-        if self.features().is_empty() && self.rows().is_empty() && self.row_dim() == 0 {
+        if self.features().is_empty()
+            && self.rows().is_empty()
+            && self.row_dim() == 0
+            && self.offer().is_none()
+        {
             return head;
         }
         let mut hash = SipHasher13::new_with_keys(key, head);
@@ -90,6 +110,7 @@ impl Observation for Context {
             // Both zeros are equal.
             hash.write_u64((value + 0.0).to_bits());
         }
+        self.offer().unwrap_or_default().iter().for_each(|number| hash.write_u32(*number));
         hash.finish()
     }
 

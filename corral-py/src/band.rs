@@ -29,19 +29,20 @@ use crate::exit;
 use crate::inner::{Benched, Entered, Inner, warn};
 use crate::label::Label;
 use crate::members::Members;
-use crate::plan::{Plan, Style};
+use crate::plan::{Actions, Plan, Style};
 
 use crate::shelf::Shelf;
 use crate::thread::here;
 
 const NAME: &str = "corral band";
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 
 /// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
 ///
 /// bases: names (see `list_bases`), dictionaries with a name and parameters, dictionaries with a master and bases (a band
 /// inside the band), plugins by "file/base", Python objects with `propose(x, u)` and `learn(x, action, loss, weight)`.
 /// actions: their names, or how many there are (with row_features: at most).
+/// max_actions: how many there may be with those that join later, by `add_action`; None: as many as have names.
 /// points: instead of actions, the set of R^d whose points are played: {"ball": {"dim": 3}}, {"box": {"dim": 2}},
 /// {"simplex": {"vertices": 4}}, {"sphere": {"dim": 5}}, {"hypercube": {"dim": 9}}, {"polytope": {"rows": A, "bounds": b}},
 /// {"finite": {"points": P}}.
@@ -75,7 +76,7 @@ pub struct Band {
     inner: Mutex<Inner>,
     /// The thread that is inside, by the address of something of its own; 0: none.
     inside: AtomicUsize,
-    names: Arc<[Arc<str>]>,
+    offers: Mutex<Actions>,
     /// 0 where points are played.
     actions: usize,
     /// How many numbers describe a round.
@@ -108,7 +109,7 @@ impl Band {
         let called = plan.members.iter().map(|m| Arc::from(&*m.name)).collect();
         Self {
             inside: AtomicUsize::new(0),
-            names: Arc::clone(&plan.names),
+            offers: Mutex::new(plan.actions()),
             actions: plan.setup().actions(),
             features: plan.features,
             row_features: plan.row_features,
@@ -166,6 +167,21 @@ impl Band {
         Ok(done)
     }
 
+    /// The actions as they are now.
+    fn offers(&self) -> Actions {
+        self.offers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the actions of the plan; on error nothing changed.
+    fn change_actions(&self, py: Python<'_>, change: impl FnOnce(&mut Plan) -> Answer<()>) -> Answer<()> {
+        let mut entered = self.enter(py)?;
+        let mut plan = entered.inner.plan.clone();
+        change(&mut plan)?;
+        *self.offers.lock().unwrap_or_else(PoisonError::into_inner) = plan.actions();
+        entered.inner.plan = plan;
+        Ok(())
+    }
+
     /// The reward of a loss.
     fn reward(&self, loss: f64) -> f64 {
         self.rewards.high - loss * (self.rewards.high - self.rewards.low)
@@ -212,13 +228,14 @@ impl Band {
 #[pymethods]
 impl Band {
     #[new]
-    #[pyo3(signature = (bases, *, actions = None, points = None, features = 0, row_features = 0, feature_range = Some(Ranged::default()),
+    #[pyo3(signature = (bases, *, actions = None, max_actions = None, points = None, features = 0, row_features = 0, feature_range = Some(Ranged::default()),
         outside = "clip", reward_range = (0.0, 1.0), preset = "practical", master = None, horizon = None, seed = None, propensities = true,
         quota = None, copy = None, plugins = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
         bases: &Bound<'_, PyAny>,
         actions: Option<&Bound<'_, PyAny>>,
+        max_actions: Option<usize>,
         points: Option<&Bound<'_, PyDict>>,
         features: usize,
         row_features: usize,
@@ -235,7 +252,7 @@ impl Band {
         plugins: Option<PathBuf>,
     ) -> Answer<Self> {
         let style = Style { preset, master, horizon, propensities };
-        let space = convert::space(actions, points)?;
+        let space = convert::space(actions, max_actions, points)?;
         let range = convert::feature_range(feature_range, outside)?;
         let mut plan = Plan::new(space, (features, row_features), range, reward_range, &style)?;
         plan.params.copy = copy;
@@ -266,8 +283,8 @@ impl Band {
         Ok(Self::with(plan, members, rng, raised, shelf, quota))
     }
 
-    /// Chooses an action. x: the features of the round. actions: a feature row each, as an array of two dimensions (in the
-    /// order of the band's actions, not necessarily all of them) or as a dictionary of name and row.
+    /// Chooses an action. x: the features of the round. actions: those that are offered, where not all are: a list of names, or
+    /// with row_features a dictionary of name and row. An array of rows is in the order of the band's actions.
     #[pyo3(signature = (x = None, *, actions = None))]
     fn choose(
         &self,
@@ -275,7 +292,8 @@ impl Band {
         x: Option<&Bound<'_, PyAny>>,
         actions: Option<&Bound<'_, PyAny>>,
     ) -> Answer<Decision> {
-        let (context, own) = convert::context(self.shape(), &self.names, x, actions)?;
+        let offers = self.offers();
+        let (context, own) = convert::context(self.shape(), &offers, x, actions)?;
         let (ticket, base) = self.watched(py, |inner| {
             let made = inner.members.choose(&context, &mut inner.rng);
             inner.callers()?;
@@ -288,7 +306,7 @@ impl Band {
             let base = Arc::clone(&inner.names[ticket.base()]);
             Ok((ticket, base))
         })?;
-        let names = own.as_deref().unwrap_or(&self.names);
+        let names = own.as_deref().unwrap_or(&offers.names);
         let label = match ticket.played() {
             Label::Number(number) if number < names.len() => Label::Name(Arc::clone(&names[number])),
             played => played,
@@ -420,6 +438,16 @@ impl Band {
         Ok(name)
     }
 
+    /// Gives an action a name and the next of the numbers up to `max_actions`, or puts a retired one back with what is known of it.
+    fn add_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
+        self.change_actions(py, |plan| plan.add_action(name))
+    }
+
+    /// Takes an action out of what rounds offer. Its decisions that are out can still be learned.
+    fn retire_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
+        self.change_actions(py, |plan| plan.retire_action(name))
+    }
+
     /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out can still be learned.
     fn retire(&self, py: Python<'_>, base: &Bound<'_, PyAny>) -> Answer<()> {
         let mut entered = self.enter(py)?;
@@ -501,13 +529,14 @@ impl Band {
         Ok(self.enter(py)?.inner.names.iter().map(|n| n.to_string()).collect())
     }
 
-    /// The names of the actions, or how many there are; 0 where points are played.
+    /// The names of the actions that are not retired, or how many there are; 0 where points are played.
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        if self.names.is_empty() {
+        let offers = self.offers();
+        if offers.names.is_empty() {
             return Label::Number(self.actions).to_python(py);
         }
-        Ok(PyList::new(py, self.names.iter().map(|n| &**n))?.into_any())
+        Ok(PyList::new(py, offers.live().iter().map(|number| &*offers.names[*number as usize]))?.into_any())
     }
 
     /// The smallest and the largest reward.

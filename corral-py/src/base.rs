@@ -83,6 +83,8 @@ fn describe(py: Python<'_>, error: &PyErr) -> String {
 pub struct BandInfo {
     /// The names of the actions; empty where they are numbered.
     pub names: Arc<[Arc<str>]>,
+    /// Whether a round has a feature row for each action: then a base sees which are offered.
+    pub rows: bool,
     pub raised: Raised,
 }
 
@@ -122,7 +124,12 @@ impl PyBase {
             None => false,
         };
         Ok(Self {
-            abilities: Abilities { wants_passes: has("skip")?, learns_from_others, wants_memo: true },
+            abilities: Abilities {
+                wants_passes: has("skip")?,
+                learns_from_others,
+                takes_offers: place.rows,
+                ..Abilities::OWN
+            },
             likelihood: has("likelihood")?,
             widens: has("widen")?,
             probability,
@@ -177,10 +184,12 @@ impl Proposed for Arm {
     fn read(given: &Bound<'_, PyAny>, x: &Context, names: &[Arc<str>]) -> PyResult<Self> {
         if let Ok(name) = given.cast::<PyString>() {
             let name = name.to_str()?;
-            let found = names.iter().position(|known| **known == *name);
+            let found = names.iter().position(|known| **known == *name).and_then(|number| x.place(number));
+            // Of those that are offered.
+            let offered = (0..x.actions()).filter_map(|place| names.get(x.number(place))).map(|n| &**n);
             return found
                 .map(Arm::at)
-                .ok_or_else(|| Error::from(Unknown::new("action", name, names.iter().map(|n| &**n))).into());
+                .ok_or_else(|| Error::from(Unknown::new("action", name, offered)).into());
         }
         let number: i64 = given.extract()?;
         match usize::try_from(number) {

@@ -12,6 +12,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde::Serialize;
 
 use crate::errors::{Answer, Error};
+use crate::plan::Actions;
 
 /// A range of features, as Python says it.
 #[derive(FromPyObject)]
@@ -252,10 +253,10 @@ pub fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> Answer<Bound<'py, 
     Ok(py.import("json")?.call_method1("loads", (text,))?)
 }
 
-/// The context of a round, and the names of its actions where the round has its own. `names` are those of the band.
+/// The context of a round, and the names of its actions where they are not all of the band's.
 pub fn context(
     (count, features_of, row_features): (usize, usize, usize),
-    names: &[Arc<str>],
+    band: &Actions,
     x: Option<&Bound<'_, PyAny>>,
     actions: Option<&Bound<'_, PyAny>>,
 ) -> Answer<(Context, Option<Vec<Arc<str>>>)> {
@@ -270,40 +271,94 @@ pub fn context(
                 format!("this band was built with row_features={}: give actions, a row each", row_features);
             return Err(Error::value(need));
         }
-        return Ok((Context::shared(features, count), None));
+        return Ok(offering(Context::shared(features, count), band, band.offer.to_vec()));
     };
-    Error::unless(row_features > 0, "actions: this band was built without row_features")?;
-    let own = actions.cast::<PyDict>().ok().map(|dict| offered(dict, names)).transpose()?;
-    let (own, given) = own.unzip();
-    let (rows, dim) = rows(given.as_ref().unwrap_or(actions)).map_err(|e| e.of("actions"))?;
-    Ok((Context::with_rows(features, rows, dim), own))
+    if row_features == 0 {
+        return Ok(offering(Context::shared(features, count), band, listed(actions, band)?));
+    }
+    if let Ok(dict) = actions.cast::<PyDict>() {
+        let (own, numbers, given) = offered(dict, band)?;
+        let (rows, dim) = rows(&given).map_err(|e| e.of("actions"))?;
+        let (context, _) = offering(Context::with_rows(features, rows, dim), band, numbers);
+        return Ok((context, Some(own)));
+    }
+    let (rows, dim) = rows(actions).map_err(|e| e.of("actions"))?;
+    let context = Context::with_rows(features, rows, dim);
+    let (found, live) = (context.actions(), band.offer.len());
+    // An array has no names: where actions are left out, it has a row for each of the others.
+    let all = live == 0 || found == live;
+    Error::unless(all, format_args!("actions: {found} rows, but the band offers {live} actions"))?;
+    Ok(offering(context, band, band.offer.to_vec()))
 }
 
-/// The names and rows of a dictionary of actions: in the order of the band's names, where it has some.
-fn offered<'py>(dict: &Bound<'py, PyDict>, names: &[Arc<str>]) -> Answer<(Vec<Arc<str>>, Bound<'py, PyAny>)> {
+/// The context where these actions are offered, by number, and their names. Without numbers, or with the first ones, it is as it was.
+fn offering(x: Context, band: &Actions, numbers: Vec<u32>) -> (Context, Option<Vec<Arc<str>>>) {
+    if numbers.is_empty() {
+        return (x, None);
+    }
+    let own = numbers.iter().map(|number| Arc::clone(&band.names[*number as usize])).collect();
+    let first = numbers.last().is_some_and(|last| *last as usize + 1 == numbers.len());
+    let all = first && x.row_dim() == 0 && numbers.len() == x.actions();
+    (if all || (first && x.row_dim() > 0) { x } else { x.offering(numbers) }, Some(own))
+}
+
+/// The number of an action that the band offers.
+fn number(name: &str, band: &Actions) -> Answer<u32> {
+    let live = band.live();
+    let known = |of: &u32| &*band.names[*of as usize];
+    let found = live.iter().find(|of| known(of) == name);
+    found.copied().ok_or_else(|| Unknown::new("action", name, live.iter().map(known)).into())
+}
+
+/// The numbers of the actions that a list names, in their order.
+fn listed(actions: &Bound<'_, PyAny>, band: &Actions) -> Answer<Vec<u32>> {
+    let must = "actions: a list of names of the band's actions is needed (feature rows need row_features)";
+    let listed = !band.names.is_empty() && !actions.is_instance_of::<PyString>();
+    let items = actions.try_iter().map_err(|_| Error::Type(must.into()))?;
+    Error::unless(listed, must)?;
+    let mut numbers = Vec::new();
+    for name in items {
+        let name = name?;
+        let name = name.extract::<&str>().map_err(|_| Error::Type(must.into()))?;
+        let number = number(name, band)?;
+        Error::unless(!numbers.contains(&number), format_args!("actions: {name:?} is there twice"))?;
+        numbers.push(number);
+    }
+    Error::unless(!numbers.is_empty(), "actions: at least one is needed")?;
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// The names, numbers and rows of a dictionary of actions: in the order of the band's names, where it has some.
+fn offered<'py>(
+    dict: &Bound<'py, PyDict>,
+    band: &Actions,
+) -> Answer<(Vec<Arc<str>>, Vec<u32>, Bound<'py, PyAny>)> {
     let mut given = Vec::new();
     for (name, row) in dict {
         let name: Arc<str> = Arc::from(name.extract::<&str>()?);
-        let place = names.iter().position(|known| *known == name);
-        if place.is_none() && !names.is_empty() {
-            return Err(Unknown::new("action", &name, names.iter().map(|n| &**n)).into());
-        }
-        given.push((place, name, row));
+        let number = if band.names.is_empty() { None } else { Some(number(&name, band)?) };
+        given.push((number, name, row));
     }
-    given.sort_by_key(|(place, ..)| *place);
+    given.sort_by_key(|(number, ..)| *number);
+    let numbers = given.iter().filter_map(|(number, ..)| *number).collect();
     let (own, rows): (Vec<_>, Vec<_>) = given.into_iter().map(|(_, name, row)| (name, row)).unzip();
-    Ok((own, PyList::new(dict.py(), rows)?.into_any()))
+    Ok((own, numbers, PyList::new(dict.py(), rows)?.into_any()))
 }
 
 /// What a band decides on: actions with their names, or points.
 pub fn space(
     actions: Option<&Bound<'_, PyAny>>,
+    most: Option<usize>,
     points: Option<&Bound<'_, PyDict>>,
 ) -> Answer<(Space, Arc<[Arc<str>]>)> {
     match (actions, points) {
         (Some(actions), None) => {
             let (count, names) = action_names(actions)?;
             Error::unless(count > 0, "actions: at least one is needed")?;
+            let more = most.is_none_or(|most| most >= count && !names.is_empty());
+            Error::unless(more, format_args!("max_actions: at least the {count} actions that have names"))?;
+            let count = most.unwrap_or(count);
             let numbered = u32::try_from(count).is_ok();
             Error::unless(numbered, format_args!("actions: {count} are more than 2^32"))?;
             Ok((Space::Arms(count), names))

@@ -23,7 +23,8 @@ pub fn laws(
     seed: u64,
 ) -> Answer<Vec<(&'static str, Option<String>)>> {
     let (py, raised) = (base.py(), Raised::default());
-    let place = || BandInfo { names: std::sync::Arc::new([]), raised: raised.clone() };
+    let place =
+        || BandInfo { names: std::sync::Arc::new([]), rows: row_features > 0, raised: raised.clone() };
     let first = PyBase::new(base, place())?;
     let (widens, heeds) = first.heeds();
     let pickle = first.first();

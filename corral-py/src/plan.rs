@@ -25,8 +25,10 @@ use crate::shelf::Shelf;
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Plan {
     pub space: Space,
-    /// The names of the actions; empty where they are numbered.
+    /// The names of the actions; empty where they are numbered. There may be more numbers than names, for actions that join.
     pub names: Arc<[Arc<str>]>,
+    /// The numbers of the actions that were retired.
+    pub retired: Vec<u32>,
     pub features: usize,
     pub row_features: usize,
     pub range: FeatureRange,
@@ -40,6 +42,22 @@ pub struct Plan {
     /// What its bases may claim of memory while they are built.
     #[serde(skip)]
     pub budget: Budget,
+}
+
+/// The actions of a band: what their names are, and which are offered.
+#[derive(Clone)]
+pub struct Actions {
+    /// By number; empty where actions are numbered.
+    pub names: Arc<[Arc<str>]>,
+    /// The numbers of those that are offered; empty: all.
+    pub offer: Arc<[u32]>,
+}
+
+impl Actions {
+    /// The numbers of the actions that can be offered; empty where they are numbered.
+    pub fn live(&self) -> Vec<u32> {
+        if self.offer.is_empty() { (0..self.names.len() as u32).collect() } else { self.offer.to_vec() }
+    }
 }
 
 /// One base of the plan.
@@ -107,6 +125,7 @@ impl Plan {
         Ok(Self {
             space,
             names,
+            retired: Vec::new(),
             features,
             row_features,
             range,
@@ -118,6 +137,47 @@ impl Plan {
             members,
             budget,
         })
+    }
+
+    /// The actions that a round offers where it does not say which.
+    pub fn actions(&self) -> Actions {
+        let (names, all) = (Arc::clone(&self.names), self.setup().actions());
+        let live = (0..names.len() as u32).filter(|number| !self.retired.contains(number));
+        let offer: Vec<u32> = live.collect();
+        let whole = names.is_empty() || offer.len() == all;
+        Actions { names, offer: if whole { Arc::new([]) } else { offer.into() } }
+    }
+
+    /// Gives the next free number to an action, or puts a retired one back.
+    pub fn add_action(&mut self, name: &str) -> Answer<()> {
+        Error::unless(
+            !self.names.is_empty(),
+            "this band has numbered actions: give their names when it is built",
+        )?;
+        if let Some(number) = self.names.iter().position(|known| **known == *name) {
+            let retired = self.retired.iter().position(|of| *of as usize == number);
+            let at = retired.ok_or_else(|| Error::value(format!("there is an action {name:?} already")))?;
+            self.retired.remove(at);
+            return Ok(());
+        }
+        let all = self.setup().actions();
+        let full =
+            format!("the band was built for {all} actions, and all have names: give a larger max_actions");
+        Error::unless(self.names.len() < all, full)?;
+        self.names = self.names.iter().cloned().chain([Arc::from(name)]).collect();
+        Ok(())
+    }
+
+    /// Takes an action out of what rounds offer.
+    pub fn retire_action(&mut self, name: &str) -> Answer<()> {
+        let live = self.actions().live();
+        let found = live.iter().find(|number| *self.names[**number as usize] == *name);
+        let number = *found.ok_or_else(|| {
+            Error::from(Unknown::new("action", name, live.iter().map(|of| &*self.names[*of as usize])))
+        })?;
+        Error::unless(live.len() > 1, format_args!("{name:?} is the last action"))?;
+        self.retired.push(number);
+        Ok(())
     }
 
     /// What the bases are told of the world.
@@ -161,7 +221,7 @@ impl Plan {
     }
 
     fn place(&self, raised: &Raised) -> BandInfo {
-        BandInfo { names: Arc::clone(&self.names), raised: raised.clone() }
+        BandInfo { names: Arc::clone(&self.names), rows: self.row_features > 0, raised: raised.clone() }
     }
 
     /// The master, without what `params` has of it.

@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import random
 import threading
 import urllib.parse
 
@@ -288,6 +289,84 @@ def test_rows_of_named_actions_are_put_in_the_order_of_the_band():
     with pytest.raises(TypeError, match="str"):
         one.choose(actions={7: [0.2]})
     assert state(one) == before
+
+
+def retired(bases, seed, **keys):
+    """How often the best and the worst of two actions are chosen in the last 200 of 400 rounds, after the first of three is gone."""
+    band = corral.Band(bases, actions=["old", "worst", "best"], seed=seed, **keys)
+    rewards = {"old": 0.5, "worst": 0.1, "best": 0.9}
+    rng = random.Random(seed)
+    counts = dict.fromkeys(rewards, 0)
+    for t in range(1000):
+        if t == 600:
+            band.retire_action("old")
+        rows = {name: [float(name == known) for known in rewards] for name in band.actions}
+        d = band.choose(actions=rows) if keys else band.choose()
+        band.learn(d, reward=float(rng.random() < rewards[d.action]))
+        if t >= 800:
+            counts[d.action] += 1
+    return counts
+
+
+@pytest.mark.parametrize("base", ["ucb1", "exp3", "thompson", "epsilon-greedy", "tsallis-inf"])
+def test_a_retired_action_does_not_shift_the_others(base):
+    for keys in ({}, {"row_features": 3}):
+        counts = retired([base], 3, **keys)
+        assert counts["old"] == 0 and counts["best"] > 150, (keys, counts)
+
+
+def test_a_band_of_arms_and_contexts_learns_after_an_action_is_retired():
+    counts = retired(["ucb1", "linucb", "thompson"], 4, row_features=3)
+    assert counts["best"] > 180, counts
+
+
+def test_actions_join_and_are_offered_by_name(tmp_path):
+    band = corral.Band(["ucb1", "thompson"], actions=["a", "b"], max_actions=3, seed=1)
+    rewards = {"a": 0.2, "b": 0.4, "c": 0.9}
+    rng = random.Random(5)
+
+    def play(band, rounds, **keys):
+        counts = dict.fromkeys(rewards, 0)
+        for _ in range(rounds):
+            d = band.choose(**keys)
+            band.learn(d, reward=float(rng.random() < rewards[d.action]))
+            counts[d.action] += 1
+        return counts
+
+    assert play(band, 300)["c"] == 0
+    band.add_action("c")
+    band.save(tmp_path / "band")
+    band = corral.load(tmp_path / "band")
+    assert band.actions == ["a", "b", "c"]
+    play(band, 500)
+    assert play(band, 100)["c"] > 80
+    among = play(band, 100, actions=["b", "a"])
+    assert among["c"] == 0 and among["b"] > 60, among
+    with pytest.raises(ValueError, match="all have names"):
+        band.add_action("d")
+    band.retire_action("c")
+    with pytest.raises(ValueError, match="retired|no action|unknown action"):
+        band.choose(actions=["c"])
+    band.add_action("c")
+    assert play(band, 100)["c"] > 80, "what was learned of it is not forgotten"
+    with pytest.raises(ValueError, match="twice"):
+        band.choose(actions=["a", "a"])
+
+
+def test_shared_features_and_rows_are_learned_together():
+    """The better of two models depends on the request and the model together: chance is 0.5, the best 0.9."""
+    band = corral.Band(["linucb", "squarecb"], actions=["x", "y"], features=2, row_features=2, seed=2)
+    rng = random.Random(1)
+    total = 0.0
+    for t in range(1500):
+        kind = rng.randrange(2)
+        request = [float(kind == 0), float(kind == 1)]
+        d = band.choose(request, actions={"x": [1.0, 0.0], "y": [0.0, 1.0]})
+        good = (d.action == "x") == (kind == 0)
+        reward = float(rng.random() < (0.9 if good else 0.1))
+        band.learn(d, reward=reward)
+        total += reward if t >= 500 else 0.0
+    assert total / 1000 > 0.8
 
 
 def test_features_may_be_any_array_of_numbers():

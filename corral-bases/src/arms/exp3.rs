@@ -86,6 +86,17 @@ impl ArmRule for Exp3Params {
         }
     }
 
+    fn takes_offers(&self) -> bool {
+        true
+    }
+
+    fn part(&self, state: &Exp3State, _: &Now, numbers: &[u32]) -> Option<Exp3State> {
+        let losses = select(&state.losses, numbers);
+        let shift = least(&losses);
+        let weights = losses.iter().map(|l| (-state.rate * (l - shift)).exp()).collect();
+        Some(Exp3State { losses, shift, weights, rate: state.rate })
+    }
+
     fn propose(&self, state: &mut Exp3State, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let weights = state.offered(now.offered);
         let total = weights.iter().sum();

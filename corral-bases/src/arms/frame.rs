@@ -1,7 +1,7 @@
 //! What bases without contexts share: the clock, the arms that are offered, checks of what comes back, snapshots.
 //!
-//! A round may offer fewer arms than were announced: the first ones. A rule chooses among those, and its likelihoods are
-//! those of that choice.
+//! A round may offer fewer arms than were announced: the first ones, or those whose numbers it has. A rule chooses among those,
+//! and its likelihoods are those of that choice. A decision is a place among them; what is learned is kept by number.
 
 use std::fmt;
 
@@ -47,6 +47,17 @@ pub trait ArmRule: BaseParams {
     /// # Errors
     /// The state cannot produce one.
     fn propose(&self, state: &mut Self::State, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>>;
+
+    /// Whether it takes rounds that offer arms by their numbers: [`part`](ArmRule::part) is never `None` then.
+    fn takes_offers(&self) -> bool {
+        false
+    }
+
+    /// What is known of the arms with these numbers, as the state of a game that has no others: what is proposed, and how
+    /// likely, follows from it. `None`: the rule needs all arms.
+    fn part(&self, _state: &Self::State, _now: &Now, _numbers: &[u32]) -> Option<Self::State> {
+        None
+    }
 
     /// The probability of proposing the offered arm `arm`, and the memo of that proposal.
     fn likelihood(&self, state: &Self::State, now: &Now, arm: usize) -> Option<(f64, Memo)>;
@@ -116,7 +127,19 @@ impl<R: ArmRule> ArmBase<R> {
 
     #[inline]
     fn at<X: Observation + ?Sized>(&self, x: &X) -> Result<Now> {
-        Ok(Now { offered: check_offered(x.offered(), self.actions)?, ..self.now() })
+        let now = Now { offered: check_offered(x.offered(), self.actions)?, ..self.now() };
+        if let Some(numbers) = x.offer().filter(|numbers| {
+            numbers.len() != now.offered || numbers.iter().any(|number| *number as usize >= now.actions)
+        }) {
+            return Err(BaseError::Numbers { numbers: numbers.to_vec(), actions: now.actions });
+        }
+        Ok(now)
+    }
+
+    /// The state of a game with the arms of these numbers alone.
+    fn part(&self, now: &Now, numbers: &[u32]) -> Result<R::State> {
+        let left_out = || BaseError::LeftOut { base: R::NAME.to_owned() };
+        self.rule.part(&self.state, now, numbers).ok_or_else(left_out)
     }
 
     fn tick(&mut self) -> Result {
@@ -138,19 +161,26 @@ fn told<R: ArmRule>(clock: Clock) -> Clock {
 impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
     fn propose(&mut self, x: &X, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let now = self.at(x)?;
-        self.rule.propose(&mut self.state, &now, rng)
+        match x.offer() {
+            None => self.rule.propose(&mut self.state, &now, rng),
+            Some(numbers) => self.rule.propose(&mut self.part(&now, numbers)?, &now, rng),
+        }
     }
 
     fn learn(&mut self, x: &X, made: &Proposal<Arm>, feedback: Feedback) -> Result {
         let now = self.at(x)?;
         let feedback = feedback.check_in(self.losses, self.clock.range)?;
-        let arm = check_arm(made.decision, now.offered)?;
+        let place = check_arm(made.decision, now.offered)?;
+        let arm = x.offer().map_or(place, |numbers| numbers[place] as usize);
         self.rule.learn(&mut self.state, &now, Played { arm, memo: &made.memo, feedback })?;
         self.tick()
     }
 
     fn pass(&mut self, x: &X) -> Result {
         let now = self.at(x)?;
+        if x.offer().is_some() && !self.rule.takes_offers() {
+            return Err(BaseError::LeftOut { base: R::NAME.to_owned() });
+        }
         if self.rule.abilities(&self.clock).wants_passes {
             self.rule.pass(&mut self.state, &now);
             self.tick()?;
@@ -163,11 +193,14 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         if decision.index() >= now.offered {
             return Some((0.0, Memo::empty()));
         }
-        self.rule.likelihood(&self.state, &now, decision.index())
+        match x.offer() {
+            None => self.rule.likelihood(&self.state, &now, decision.index()),
+            Some(numbers) => self.rule.likelihood(&self.part(&now, numbers).ok()?, &now, decision.index()),
+        }
     }
 
     fn abilities(&self) -> Abilities {
-        self.rule.abilities(&self.clock)
+        Abilities { takes_offers: self.rule.takes_offers(), ..self.rule.abilities(&self.clock) }
     }
 
     fn apply_order(&mut self, order: Order) -> Result {

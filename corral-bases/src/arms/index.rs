@@ -168,6 +168,16 @@ impl<R: Index> ArmRule for R {
         refresh(self, state, now);
     }
 
+    /// A pass counts an estimate of 0 for the lowest arm of all.
+    fn takes_offers(&self) -> bool {
+        !self.counts_estimates()
+    }
+
+    fn part(&self, state: &IndexState, _: &Now, numbers: &[u32]) -> Option<IndexState> {
+        let (tallies, indices) = (select(&state.tallies, numbers), select(&state.indices, numbers));
+        self.takes_offers().then_some(IndexState { seen: state.seen, tallies, indices })
+    }
+
     fn propose(&self, state: &mut IndexState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         if state.seen < self.random_start() as f64 {
             return Ok(Proposal::new(Arm::at(uniform_arm(now.offered, rng))));
@@ -201,7 +211,12 @@ impl<R: Index> ArmRule for R {
 
     fn abilities(&self, _: &Clock) -> Abilities {
         let estimates = self.counts_estimates();
-        Abilities { wants_passes: estimates, learns_from_others: !estimates, wants_memo: estimates }
+        Abilities {
+            wants_passes: estimates,
+            learns_from_others: !estimates,
+            wants_memo: estimates,
+            ..Abilities::MODEL
+        }
     }
 
     fn restore(&self, state: &mut IndexState, now: &Now) -> Result<(), SnapshotError> {

@@ -53,6 +53,28 @@ impl Posterior {
         })
     }
 
+    /// The posterior of the arms with these numbers alone.
+    pub(crate) fn part(&self, numbers: &[u32]) -> Self {
+        let rows = |all: &[f64], arms: usize| -> Vec<f64> {
+            all.chunks_exact(arms).flat_map(|row| select(row, numbers)).collect()
+        };
+        match self {
+            Self::Beta(betas) => Self::Beta(Betas::new(select(&betas.a, numbers), select(&betas.b, numbers))),
+            Self::Gaussian { precision, mean, deviation, noise } => Self::Gaussian {
+                precision: select(precision, numbers),
+                mean: select(mean, numbers),
+                deviation: select(deviation, numbers),
+                noise: *noise,
+            },
+            Self::Correlated(joint) => Self::Correlated(joint.part(numbers)),
+            Self::Finite(all) => {
+                let mut part = Hypotheses { means: rows(&all.means, all.arms()), ..all.clone() };
+                part.prepare();
+                Self::Finite(part)
+            }
+        }
+    }
+
     /// Draws a mean vector, and returns the best of the first `offered` arms (the first of equals).
     pub(crate) fn sample_best(&mut self, offered: usize, rng: &mut dyn Rng) -> usize {
         match self {
@@ -234,6 +256,24 @@ impl Joint {
         for (row, triangle) in (0..k).map(at) {
             self.factor[row].copy_from_slice(&self.lower[triangle]);
         }
+    }
+
+    fn part(&self, numbers: &[u32]) -> Self {
+        let (arms, k) = (self.mean.len(), numbers.len());
+        let covariance = numbers
+            .iter()
+            .flat_map(|i| select(&self.covariance[*i as usize * arms..][..arms], numbers))
+            .collect();
+        let mut part = Self {
+            mean: select(&self.mean, numbers),
+            covariance,
+            lower: vec![0.0; packed::size(k)],
+            factor: vec![0.0; k * k],
+            scratch: vec![0.0; k],
+            ..self.clone()
+        };
+        part.refactor();
+        part
     }
 
     fn sample_best(&mut self, offered: usize, rng: &mut dyn Rng) -> usize {

@@ -16,6 +16,14 @@ impl ArmRule for RandomParams {
         Ok(())
     }
 
+    fn takes_offers(&self) -> bool {
+        true
+    }
+
+    fn part(&self, _: &(), _: &Now, _: &[u32]) -> Option<()> {
+        Some(())
+    }
+
     fn propose(&self, _: &mut (), now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         Ok(Proposal::new(Arm::at(uniform_arm(now.offered, rng))))
     }

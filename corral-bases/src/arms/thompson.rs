@@ -53,6 +53,15 @@ impl ArmRule for ThompsonParams {
         Ok(ThompsonState { posterior, carried, best: RefCell::default(), winner: RefCell::default() })
     }
 
+    fn takes_offers(&self) -> bool {
+        true
+    }
+
+    fn part(&self, state: &ThompsonState, _: &Now, numbers: &[u32]) -> Option<ThompsonState> {
+        let posterior = state.posterior.part(numbers);
+        Some(ThompsonState { posterior, carried: None, best: RefCell::default(), winner: RefCell::default() })
+    }
+
     /// The memo is a number uniform in [0, 1), drawn before the loss is known: a loss c counts as a whole one when it
     /// is below c.
     fn propose(&self, state: &mut ThompsonState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {

@@ -121,6 +121,16 @@ impl ArmRule for TsallisParams {
         state.weights.resize(now.actions, 0.0);
     }
 
+    /// With the reduced variance the memo says of all arms how likely they are.
+    fn takes_offers(&self) -> bool {
+        !self.reduced_variance
+    }
+
+    fn part(&self, state: &TsallisState, _: &Now, numbers: &[u32]) -> Option<TsallisState> {
+        let (losses, weights) = (select(&state.losses, numbers), vec![0.0; numbers.len()]);
+        self.takes_offers().then_some(TsallisState { losses, gap: state.gap, weights })
+    }
+
     fn propose(&self, state: &mut TsallisState, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let root = self.solve(state, now);
         let weights = &mut state.weights[..now.offered];

@@ -159,6 +159,18 @@ impl Map {
     }
 }
 
+/// Appends x, and the products of its features with those of the row that begins at `from`.
+fn cross(x: &[f64], from: usize, out: &mut Vec<f64>) {
+    let row = from..out.len();
+    out.extend_from_slice(x);
+    for value in x {
+        for at in row.clone() {
+            let product = value * out[at];
+            out.push(product);
+        }
+    }
+}
+
 fn at_least_one(name: &'static str, value: usize) -> Result<(), ParamError> {
     if value >= 1 { Ok(()) } else { Err(ParamError::new(name, value, "at least 1")) }
 }
@@ -186,15 +198,23 @@ pub struct Featurize<B> {
     shared: Map,
     rows: Map,
     cells: usize,
+    /// Whether rows carry the shared features, and their products with their own.
+    crossed: bool,
     scratch: RefCell<Context>,
 }
 
 impl<B> Featurize<B> {
-    /// Builds a base that sees the contexts of `setup` as `features`: `build` gets the world as the base will see it.
+    /// Builds a base that sees the contexts of `setup` as `features`: `build` gets the world as the base will see it. `crossed`:
+    /// the row z of an action becomes (z, x, all products of a feature of z and one of the shared features x).
     ///
     /// # Errors
     /// The representation cannot be built for this world, or what `build` says.
-    pub fn new(features: &Features, setup: &Setup, build: impl FnOnce(&Setup) -> Result<B>) -> Result<Self> {
+    pub fn new(
+        features: &Features,
+        setup: &Setup,
+        crossed: bool,
+        build: impl FnOnce(&Setup) -> Result<B>,
+    ) -> Result<Self> {
         let shape = setup.context;
         let cells = match (features, shape.cells) {
             (Features::OneHot, Some(cells)) => cells,
@@ -212,8 +232,14 @@ impl<B> Featurize<B> {
         let mut seen = setup.clone();
         seen.context.features = shared.output + cells;
         seen.context.row_features = rows.output;
+        if crossed {
+            let (x, z) = (seen.context.features, rows.output);
+            let width = z.saturating_add(x).saturating_add(x.saturating_mul(z));
+            require(width <= MOST, "the number of crossed features", width, "at most 2^20")?;
+            (seen.context.features, seen.context.row_features) = (0, width);
+        }
         let base = build(&seen)?;
-        Ok(Self { base, shared, rows, cells, scratch: RefCell::new(Context::default()) })
+        Ok(Self { base, shared, rows, cells, crossed, scratch: RefCell::new(Context::default()) })
     }
 
     fn see(&self, x: &Context, seen: &mut Context) -> Result {
@@ -234,9 +260,20 @@ impl<B> Featurize<B> {
             features[start + cell] = 1.0;
         }
         if self.rows.input > 0 {
-            seen.refill_rows(self.rows.output, |out| {
-                x.rows().chunks_exact(self.rows.input).for_each(|row| self.rows.push(row, out));
+            let shared = if self.crossed { std::mem::take(seen.features_mut()) } else { Vec::new() };
+            let width = self.rows.output + shared.len() * (1 + self.rows.output);
+            seen.refill_rows(width, |out| {
+                for row in x.rows().chunks_exact(self.rows.input) {
+                    let from = out.len();
+                    self.rows.push(row, out);
+                    cross(&shared, from, out);
+                }
             });
+            if self.crossed {
+                // The buffer is used again.
+                *seen.features_mut() = shared;
+                seen.features_mut().clear();
+            }
         }
         Ok(())
     }
@@ -325,7 +362,7 @@ mod tests {
 
     #[test]
     fn one_hot_needs_finite_contexts() {
-        let refused = Featurize::new(&Features::OneHot, &Setup::arms(2, None), |_| Ok(()));
+        let refused = Featurize::new(&Features::OneHot, &Setup::arms(2, None), false, |_| Ok(()));
         assert!(refused.is_err());
     }
 }

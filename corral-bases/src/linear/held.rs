@@ -64,6 +64,8 @@ pub(crate) struct Sight {
     /// The features that were looked at, of so many actions.
     x: Vec<f64>,
     actions: usize,
+    /// Their numbers, where each has a model and they are not the first ones.
+    numbers: Vec<u32>,
     /// Whether the model is still the one that looked.
     fresh: bool,
     /// Whether widths were computed.
@@ -316,21 +318,23 @@ impl Sight {
         widths: bool,
     ) -> Result<usize, BaseError> {
         let actions = layout.check(x)?;
-        let seen = layout.all_features(x);
-        if !(self.fresh && self.actions == actions && self.x == seen) {
+        let (seen, numbers) = (layout.all_features(x), layout.numbers(x));
+        if !(self.fresh && self.actions == actions && self.x == seen && self.numbers == numbers) {
             (self.fresh, self.wide) = (false, false);
             for a in 0..actions {
                 let z = layout.features(x, a);
-                self.predictions[a] = model.predict(layout.model(a), z);
+                self.predictions[a] = model.predict(layout.model(x, a), z);
                 usable(self.predictions[a].is_finite(), z)?;
             }
             self.x.clear();
             self.x.extend_from_slice(seen);
+            self.numbers.clear();
+            self.numbers.extend_from_slice(numbers);
             (self.actions, self.fresh) = (actions, true);
         }
         if widths && !self.wide {
             for a in 0..actions {
-                let (m, z) = (layout.model(a), layout.features(x, a));
+                let (m, z) = (layout.model(x, a), layout.features(x, a));
                 self.widths[a] = model.variance(m, z).sqrt();
                 self.log_dets[a] = model.log_det(m);
                 usable(self.widths[a].is_finite(), z)?;

@@ -19,10 +19,11 @@ corral_core::params! {
 corral_core::params! {
     /// Which parameter vectors a linear model has.
     pub enum Parameters {
-        /// Shared where actions have features, else disjoint.
+        /// Shared where actions have features, else disjoint. A base that is built by name crosses the features of the actions with
+        /// the shared ones, where there are both.
         #[default]
         Auto,
-        /// One vector, over the features of the actions.
+        /// One vector, over the features of the actions alone.
         Shared,
         /// One vector per action, over the shared features (over the action's own where there are none).
         Disjoint,
@@ -48,6 +49,10 @@ impl Layout {
         let actions = arm_count(setup)?;
         let (features, row_features) = (setup.context.features, setup.context.row_features);
         let shared = match parameters {
+            Parameters::Auto if features > 0 && row_features > 0 => {
+                let why = "with shared features and rows, say shared or disjoint, or build the base by name, which crosses them";
+                return Err(ParamError::choice("model.parameters", why).into());
+            }
             Parameters::Auto => row_features > 0,
             Parameters::Disjoint => false,
             Parameters::Shared if row_features > 0 => true,
@@ -74,19 +79,31 @@ impl Layout {
         if self.shared { 1 } else { self.actions }
     }
 
-    /// The parameter vector of an action.
+    /// The parameter vector of the action that `x` offers at `place`.
     #[inline]
-    pub(crate) fn model(&self, action: usize) -> usize {
-        if self.shared { 0 } else { action }
+    pub(crate) fn model(&self, x: &Context, place: usize) -> usize {
+        if self.shared { 0 } else { x.number(place) }
     }
 
-    /// How many actions this round has, when the context is of the shape that was announced: the first ones, where it
-    /// offers fewer than were announced.
+    /// How many actions this round has, when the context is of the shape that was announced: the first ones, or those with
+    /// its numbers, where it offers fewer than were announced.
     #[inline]
     pub(crate) fn check(&self, x: &Context) -> Result<usize> {
         let found = if self.rows { x.row_dim() } else { x.features().len() };
         BaseError::check_count("features", found, self.dim)?;
+        if let Some(numbers) = x.offer() {
+            BaseError::check_count("numbers of actions", numbers.len(), x.actions())?;
+            if numbers.iter().any(|number| *number as usize >= self.actions) {
+                return Err(BaseError::Numbers { numbers: numbers.to_vec(), actions: self.actions });
+            }
+        }
         check_offered(Some(x.actions()), self.actions)
+    }
+
+    /// The actions whose parameter vectors are looked at, where they are not the first ones.
+    #[inline]
+    pub(crate) fn numbers<'a>(&self, x: &'a Context) -> &'a [u32] {
+        if self.shared { &[] } else { x.offer().unwrap_or_default() }
     }
 
     /// z(x, a). Owes [`check`](Layout::check) first.

@@ -164,7 +164,7 @@ impl<P: Regression> State<P> {
         if let Some(loss) = feedback.observed() {
             let weight = if self.params.weighted() { feedback.weight() } else { 1.0 };
             let z = self.layout.features(x, action);
-            self.held.learn(self.layout.model(action), z, loss, weight)?;
+            self.held.learn(self.layout.model(x, action), z, loss, weight)?;
             learned = Some((z, weight));
         }
         self.clock.tick();
@@ -287,7 +287,7 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: self.counts_passes(), learns_from_others: true, wants_memo: false }
+        Abilities { wants_passes: self.counts_passes(), takes_offers: true, ..Abilities::MODEL }
     }
 
     fn apply_order(&mut self, order: Order) -> Result {

@@ -90,6 +90,7 @@ struct Odds {
     /// The features, the losses learned and the scale of the draw; `None`: nothing was asked about yet.
     of: Option<(u64, f64)>,
     x: Vec<f64>,
+    numbers: Vec<u32>,
     means: Vec<f64>,
     /// Deviations of predictions that are drawn apart, or rows of a joint draw.
     spread: Vec<f64>,
@@ -164,13 +165,16 @@ impl LinTs {
     fn odds(&self, x: &Context, arm: usize, odds: &mut Odds) -> Result<f64> {
         let actions = self.state.layout.check(x)?;
         let now = (self.state.held.seen(), self.scale());
-        let features = self.state.layout.all_features(x);
-        let known = odds.of == Some(now) && odds.means.len() == actions && odds.x == features;
+        let (features, numbers) = (self.state.layout.all_features(x), self.state.layout.numbers(x));
+        let same = odds.x == features && odds.numbers == numbers;
+        let known = odds.of == Some(now) && odds.means.len() == actions && same;
         if !known {
             odds.of = None;
             self.look(x, actions, now.1, odds)?;
             odds.x.clear();
             odds.x.extend_from_slice(features);
+            odds.numbers.clear();
+            odds.numbers.extend_from_slice(numbers);
             (odds.of, odds.answer) = (Some(now), None);
         }
         if let Some((_, p)) = odds.answer.filter(|(of, _)| *of == arm) {
@@ -247,7 +251,7 @@ impl Base<Context, Arm> for LinTs {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities::MODEL
+        Abilities { takes_offers: true, ..Abilities::MODEL }
     }
 
     fn apply_order(&mut self, order: Order) -> Result {

@@ -104,9 +104,12 @@ where
         let needs = "an environment with features, or features = \"one-hot\"";
         return Err(BuildError::unfit("base", P::NAME, needs));
     }
-    if features == Features::Raw {
+    // One model of rows alone could not tell two contexts apart, and shared features alone not two actions.
+    let both = shape.features > 0 && shape.row_features > 0;
+    let crossed = both && params.parameters() == Parameters::Auto;
+    if features == Features::Raw && !crossed {
         return Ok(Learner::Arms(Box::new(build(params, setup)?)));
     }
-    let base = Featurize::new(&features, setup, |seen| params.build(seen)).map_err(refused::<P>)?;
+    let base = Featurize::new(&features, setup, crossed, |seen| params.build(seen)).map_err(refused::<P>)?;
     Ok(Learner::Arms(Box::new(base)))
 }

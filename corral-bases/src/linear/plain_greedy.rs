@@ -28,6 +28,14 @@ impl ArmRule for EpsilonGreedyParams {
         Ok(vec![ArmStats::default(); now.actions])
     }
 
+    fn takes_offers(&self) -> bool {
+        true
+    }
+
+    fn part(&self, tallies: &Vec<ArmStats>, _: &Now, numbers: &[u32]) -> Option<Vec<ArmStats>> {
+        Some(select(tallies, numbers))
+    }
+
     fn propose(&self, tallies: &mut Vec<ArmStats>, now: &Now, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         if uniform(rng) < self.epsilon(now) {
             return Ok(Proposal::new(Arm::at(uniform_arm(now.offered, rng))));

@@ -170,7 +170,7 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: true, learns_from_others: R::LAZY, wants_memo: false }
+        Abilities { wants_passes: true, learns_from_others: R::LAZY, ..Abilities::MODEL }
     }
 
     fn apply_order(&mut self, order: Order) -> Result {

@@ -200,6 +200,7 @@ impl Make<ScribleArmsParams> for ScribleArms {
 
 impl ScribleArms {
     fn offered<X: Observation + ?Sized>(&self, x: &X) -> Result<usize> {
+        check_first(x.offer(), "scrible over arms")?;
         check_offered(x.offered(), self.inner.set.dim())
     }
 }

@@ -24,6 +24,7 @@ impl Reads {
     /// Names what is missing, or the feature that is not finite.
     #[inline]
     pub fn check(&self, x: &Context) -> Result<usize> {
+        check_first(x.offer(), "a base over policies")?;
         let offered = check_offered(Some(x.actions()), self.actions)?;
         if let Some(cells) = self.cells {
             let found = x.cell().map_or(0, |cell| cell + 1);

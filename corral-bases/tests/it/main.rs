@@ -14,6 +14,7 @@ mod extremes;
 mod front_page;
 mod linear_worlds;
 mod membership;
+mod offers;
 mod passes;
 mod points_allocation;
 mod policy_contract;

@@ -29,7 +29,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             Crediting::Chosen => self.ask_one(x, rng, trace)?,
             Crediting::SameDecision => self.ask_all(x, rng, trace)?,
             Crediting::Likelihood => match self.demanded(x).filter(|_| guarded) {
-                Some(decision) => self.follow_guard(rng, decision, trace)?,
+                Some(decision) => self.follow_guard(x, rng, decision, trace)?,
                 // One base alone is credited with every decision, however probable it was.
                 None if self.is_alone() => self.ask_one(x, rng, trace)?,
                 None => loop {
@@ -69,7 +69,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// The decision that the guard wants to see, if it may be played at `x`.
     fn demanded(&self, x: &X) -> Option<D> {
         let world = self.world.as_ref()?;
-        let decision = world.arm(self.now.guard.as_ref()?.demands()?)?;
+        let decision = world.arm(self.now.guard.as_ref()?.demands()?, x)?;
         world.admits(&decision, x).then_some(decision)
     }
 
@@ -77,6 +77,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// learn from others learn it.
     fn follow_guard(
         &mut self,
+        x: &X,
         rng: &mut dyn Rng,
         decision: D,
         trace: &mut Trace,
@@ -85,14 +86,14 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         (trace.base, trace.probability, trace.weight) = (base as u32, probability, 0.0);
         trace.propensity = Propensity::Exact(1.0);
         trace.forced = true;
-        self.count_in_guard(&decision, 1.0);
+        self.count_in_guard(x, &decision, 1.0);
         Ok(Proposal::new(decision))
     }
 
     /// Counts a round for the guard, where there is one.
-    pub(super) fn count_in_guard(&mut self, decision: &D, propensity: f64) {
+    pub(super) fn count_in_guard(&mut self, x: &X, decision: &D, propensity: f64) {
         if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
-            && let Some(arm) = world.index(decision)
+            && let Some(arm) = world.number(decision, x)
         {
             guard.count(arm, propensity);
         }
@@ -237,7 +238,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         trace.weight = own / mixture;
         trace.shares.iter_mut().for_each(|s| s.weight /= mixture);
-        self.count_in_guard(&made.decision, mixture);
+        self.count_in_guard(x, &made.decision, mixture);
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             self.seats[chosen].tally.plays += 1;
             self.seats[chosen].tally.losses += loss;
             if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
-                && let Some(arm) = world.index(&made.decision)
+                && let Some(arm) = world.number(&made.decision, x)
             {
                 guard.learn(arm, loss);
             }

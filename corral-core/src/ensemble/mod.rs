@@ -223,6 +223,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if let Some(world) = &self.world {
             world.check(x)?;
         }
+        if x.offer().is_some()
+            && let Some(base) = self.rigid()
+        {
+            return Err(EnsembleError::Context(BaseError::LeftOut { base: self.name(base) }));
+        }
         let mut trace = Trace { digest: x.digest(self.key()), ..Trace::default() };
         let clipped = self.clipped(x)?;
         let seen = clipped.as_deref().unwrap_or(x);
@@ -482,6 +487,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let abilities = seat.base().abilities();
         seat.listens = abilities.learns_from_others;
         seat.wants_memo = abilities.wants_memo;
+        seat.takes_offers = abilities.takes_offers;
         let others = self.params.credit != Crediting::Chosen && !seat.listens;
         seat.weighted = self.params.feed == Feed::Weighted || others;
         abilities
@@ -538,6 +544,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 self.heeding.push(base as u32);
             }
         }
+    }
+
+    /// The first base that cannot take a round that leaves actions out.
+    fn rigid(&self) -> Option<usize> {
+        self.seats.iter().position(|seat| !(seat.benched || seat.takes_offers))
     }
 
     fn recycle(&mut self, made: Proposal<D>) {

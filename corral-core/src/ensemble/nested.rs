@@ -86,7 +86,12 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 
     fn abilities(&self) -> Abilities {
         let learns = self.params.feed == Feed::Everyone && self.seats.iter().any(|seat| seat.listens);
-        Abilities { wants_passes: !self.heeding.is_empty(), learns_from_others: learns, wants_memo: true }
+        Abilities {
+            wants_passes: !self.heeding.is_empty(),
+            learns_from_others: learns,
+            wants_memo: true,
+            takes_offers: self.rigid().is_none(),
+        }
     }
 
     /// A wider range is a new game for the master, which starts over; the bases say by themselves what it is for them.

@@ -66,6 +66,8 @@ pub(super) struct Seat<X: ?Sized, D> {
     pub listens: bool,
     /// Whether it wants its memo of them.
     pub wants_memo: bool,
+    /// Whether it takes rounds that offer some of the actions by their numbers.
+    pub takes_offers: bool,
     pub tally: Tally,
 }
 
@@ -81,6 +83,7 @@ impl<X: ?Sized, D> Seat<X, D> {
             weighted: true,
             listens: false,
             wants_memo: true,
+            takes_offers: false,
             tally: Tally::default(),
         };
         seat.has_extra = seat.find_extra();

@@ -11,6 +11,8 @@ pub(super) struct BuiltFor<X: ?Sized, D> {
     decision: fn(&D, &Space, &X) -> bool,
     arm: fn(usize) -> Option<D>,
     index: fn(&D) -> Option<usize>,
+    number: fn(usize, &X) -> usize,
+    place: fn(usize, &X) -> Option<usize>,
     /// Why the range of features cannot be used, where it cannot.
     fault: Option<ParamError>,
 }
@@ -28,6 +30,14 @@ impl<X: ?Sized, D> BuiltFor<X, D> {
             decision: |decision, space, x| decision.lies_in(space, x.offered()),
             arm: D::arm,
             index: D::arm_index,
+            number: |place, x| match x.offer() {
+                Some(offer) => offer.get(place).map_or(usize::MAX, |number| *number as usize),
+                None => place,
+            },
+            place: |number, x| match x.offer() {
+                Some(offer) => offer.binary_search(&u32::try_from(number).ok()?).ok(),
+                None => Some(number),
+            },
             fault: setup.range.check(&setup.context).err(),
         }
     }
@@ -49,14 +59,14 @@ impl<X: ?Sized, D> BuiltFor<X, D> {
         }
     }
 
-    /// The decision that plays an arm.
-    pub fn arm(&self, index: usize) -> Option<D> {
-        (self.arm)(index)
+    /// The decision that plays the arm with this number, where `x` offers it.
+    pub fn arm(&self, number: usize, x: &X) -> Option<D> {
+        (self.arm)((self.place)(number, x)?)
     }
 
-    /// The index of the arm that a decision plays.
-    pub fn index(&self, decision: &D) -> Option<usize> {
-        (self.index)(decision)
+    /// The number of the arm that a decision plays.
+    pub fn number(&self, decision: &D, x: &X) -> Option<usize> {
+        Some((self.number)((self.index)(decision)?, x))
     }
 
     /// Whether `decision` may be played at `x`.

@@ -8,8 +8,8 @@ use super::Ticket;
 use super::seal::Seal;
 use crate::Observation;
 
-/// The layout of what a token holds.
-const VERSION: u32 = 1;
+/// The layout of what a token holds. Version 1 had contexts without the numbers of the offered actions.
+const VERSION: u32 = 2;
 /// What a token begins with, before its version.
 const MARK: char = 'c';
 

@@ -291,7 +291,7 @@ impl<X: ?Sized> Base<X, Arm> for Constant {
         self.frank.then(|| (f64::from(u8::from(arm.0 == self.arm)), Memo::one(f64::from(self.arm))))
     }
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: true, learns_from_others: self.listens, wants_memo: true }
+        Abilities { wants_passes: true, learns_from_others: self.listens, ..Abilities::OWN }
     }
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.diary.note(Note::Ranged(order.range()));
@@ -381,7 +381,7 @@ impl<X: ?Sized> Base<X, Arm> for Faulty {
         }
     }
     fn abilities(&self) -> Abilities {
-        Abilities { wants_passes: true, learns_from_others: true, wants_memo: true }
+        Abilities { wants_passes: true, learns_from_others: true, ..Abilities::OWN }
     }
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         self.due(In::ApplyOrder)?;

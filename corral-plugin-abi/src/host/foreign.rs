@@ -386,6 +386,8 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
             wants_passes: calls.pass.is_some() && calls.heeds_passes.is_none_or(|f| says(f) != 0),
             learns_from_others: calls.learns_from_others.is_some_and(|f| says(f) == 1),
             wants_memo: true,
+            // The table has no place for the numbers of actions.
+            takes_offers: false,
         }
     }
 

@@ -68,6 +68,11 @@ pub fn play<'py>(
     let (actions, features, row_features) = band.shape();
     Error::unless(actions > 0, "play: a table of losses is one of actions, and this band plays points")?;
     let rowless = row_features == 0;
+    let whole = band.offers().offer.is_empty();
+    Error::unless(
+        whole,
+        "play: a table has all actions, and some were retired or are to join: choose them one by one",
+    )?;
     Error::unless(rowless, "play: actions with a feature row each are chosen one by one, by choose")?;
     let (losses, columns) = convert::rows(losses).map_err(|e| e.of("losses"))?;
     Error::unless(columns == actions, format_args!("losses: {columns} columns, but {actions} actions"))?;
