@@ -243,6 +243,8 @@ impl<D> Proposal<D> {
 pub struct Feedback {
     loss: f64,
     weight: f64,
+    #[serde(default)]
+    cost: Option<f64>,
 }
 
 impl From<f64> for Feedback {
@@ -255,17 +257,41 @@ impl From<f64> for Feedback {
 impl Feedback {
     /// A loss that was seen, and its weight (0: it was not seen).
     pub fn new(loss: f64, weight: f64) -> Self {
-        Self { loss, weight }
+        Self { loss, weight, cost: None }
+    }
+
+    /// The same, with what the decision cost in money (or whatever is short): for bands with a
+    /// [budget](crate::masters::Pacer). No part of the loss.
+    #[must_use]
+    pub fn with_cost(self, cost: f64) -> Self {
+        Self { cost: Some(cost), ..self }
+    }
+
+    /// The same with another loss.
+    #[must_use]
+    pub fn with_loss(self, loss: f64) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// The same with another weight.
+    #[must_use]
+    pub fn with_weight(self, weight: f64) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// What the decision cost in money, where that was said.
+    pub fn cost(self) -> Option<f64> {
+        self.cost
     }
 
     /// A loss that counts as it is: the base is used alone.
     pub fn plain(loss: f64) -> Self {
-        Self { loss, weight: 1.0 }
+        Self::new(loss, 1.0)
     }
 
     /// Nothing was seen.
     pub fn unseen() -> Self {
-        Self { loss: 0.0, weight: 0.0 }
+        Self::new(0.0, 0.0)
     }
 
     /// The importance weight s_t, 0 where nothing was seen; its mean is 1.

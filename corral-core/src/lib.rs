@@ -70,6 +70,7 @@ mod scale;
 mod setup;
 mod shared;
 mod space;
+mod spending;
 mod ticket;
 
 #[cfg(feature = "contract")]
@@ -115,4 +116,5 @@ pub use setup::{LossDomain, Setup};
 pub use shared::Shared;
 pub use snapshot::SnapshotError;
 pub use space::{Arm, Point, Space};
+pub use spending::Spending;
 pub use ticket::{Ticket, TicketId, TokenError};

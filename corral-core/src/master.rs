@@ -4,7 +4,7 @@ use rand_core::Rng;
 
 use crate::audit::Audit;
 use crate::omd::OmdError;
-use crate::{Order, ParamError, SnapshotError, forward, sample_index};
+use crate::{Order, ParamError, SnapshotError, Spending, forward, sample_index};
 
 /// A master: a distribution over bases, moved by the losses of the decisions that were played. A state machine over
 /// indices; what it wants done comes back as a value.
@@ -68,6 +68,14 @@ pub trait Master: Send {
 
 /// What a master may have beyond [`Master`], and says by [`extra`](Master::extra).
 pub trait MasterExtra: Master {
+    /// Whether it has to know what every decision cost in money.
+    fn needs_cost(&self) -> bool {
+        false
+    }
+
+    /// What a decision cost in money, once for every decision whose loss is known, after [`update`](Master::update).
+    fn paid(&mut self, _cost: f64) {}
+
     /// Draws a base from [`probabilities`](Master::probabilities), and says with which probability: for masters that do not have
     /// to write all of them out for it. One number of the generator, unless the master says otherwise.
     fn draw(&self, rng: &mut dyn Rng) -> (usize, f64) {
@@ -159,6 +167,8 @@ pub struct Telemetry<'a> {
     pub rates: &'a [f64],
     /// What is proved of every run, checked on this one, by masters that were asked to.
     pub audit: Option<Audit>,
+    /// What was spent, by masters that keep a budget.
+    pub spending: Option<Spending>,
 }
 
 /// Why a master could not do what it was asked.

@@ -91,7 +91,8 @@ impl Scale {
         match feedback.observed() {
             None => Ok((Feedback::unseen(), false)),
             Some(value) => {
-                self.loss(value).map(|(loss, clipped)| (Feedback::new(loss, feedback.weight()), clipped))
+                let loss = self.loss(value)?;
+                Ok((feedback.with_loss(loss.0), loss.1))
             }
         }
     }

@@ -21,6 +21,7 @@ use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
 use serde::{Deserialize, Serialize};
 
+use crate::actions::Actions;
 use crate::base::Raised;
 use crate::convert::{self, Ranged};
 use crate::decision::Decision;
@@ -29,7 +30,7 @@ use crate::exit;
 use crate::inner::{Benched, Entered, Inner, warn};
 use crate::label::Label;
 use crate::members::Members;
-use crate::plan::{Actions, Plan, Style};
+use crate::plan::{Plan, Style};
 
 use crate::shelf::Shelf;
 use crate::thread::here;
@@ -58,6 +59,7 @@ const VERSION: u16 = 4;
 /// seed: the same seed and calls give the same choices; None takes one from the system.
 /// propensities: whether decisions know the probability of their action.
 /// quota: (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
+/// budget: what a decision may cost on average; `learn` wants cost=. Prices are learned from the costs, and may change.
 /// copy: a number of this copy of the band, where the ids of decisions are to be the same in every run; None draws one. Every
 /// process that loads, unpickles or inherits a band is a copy of its own, and each learns the decisions of all.
 /// plugins: a folder of compiled plugins. Their bases run in this process, or with isolate=True in one of their own.
@@ -230,7 +232,7 @@ impl Band {
     #[new]
     #[pyo3(signature = (bases, *, actions = None, max_actions = None, points = None, features = 0, row_features = 0, feature_range = Some(Ranged::default()),
         outside = "clip", reward_range = (0.0, 1.0), preset = "practical", master = None, horizon = None, seed = None, propensities = true,
-        quota = None, copy = None, plugins = None))]
+        quota = None, budget = None, copy = None, plugins = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
         bases: &Bound<'_, PyAny>,
@@ -248,13 +250,15 @@ impl Band {
         seed: Option<u64>,
         propensities: bool,
         quota: Option<(usize, usize)>,
+        budget: Option<&Bound<'_, PyAny>>,
         copy: Option<u64>,
         plugins: Option<PathBuf>,
     ) -> Answer<Self> {
-        let style = Style { preset, master, horizon, propensities };
+        let style =
+            Style { preset, master, horizon, propensities, budget: budget.map(convert::spend).transpose()? };
         let space = convert::space(actions, max_actions, points)?;
         let range = convert::feature_range(feature_range, outside)?;
-        let mut plan = Plan::new(space, (features, row_features), range, reward_range, &style)?;
+        let (mut plan, below) = Plan::new(space, (features, row_features), range, reward_range, &style)?;
         plan.params.copy = copy;
         let shared = Raised::default();
         let (mut built, mut raised) = (Vec::new(), Vec::new());
@@ -263,9 +267,9 @@ impl Band {
         }
         let shelf = Shelf::open(bases.py(), plugins.as_deref())?;
         plan.budget = Budget::of(memory::DEFAULT);
-        let bases: Vec<_> = match preset {
-            "safe" => convert::safe_bands(bases)?,
-            _ => bases.try_iter()?.collect::<Result<_, _>>()?,
+        let bases: Vec<_> = match below {
+            Some(masters) => convert::bands(bases, masters)?,
+            None => bases.try_iter()?.collect::<Result<_, _>>()?,
         };
         for base in bases {
             raised.push(shared.sibling());
@@ -316,19 +320,22 @@ impl Band {
 
     /// Learns the reward (in reward_range) or the loss (in [0, 1]) of a decision, once. decision: what `choose` returned, or its
     /// token. client: whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
-    #[pyo3(signature = (decision, *, reward = None, loss = None, client = None))]
+    /// cost: what it cost in money, where the band has a budget.
+    #[pyo3(signature = (decision, *, reward = None, loss = None, cost = None, client = None))]
     fn learn(
         &self,
         py: Python<'_>,
         decision: &Bound<'_, PyAny>,
         reward: Option<f64>,
         loss: Option<f64>,
+        cost: Option<f64>,
         client: Option<&str>,
     ) -> Answer<()> {
         let loss = self.loss(reward, loss)?;
         self.watched(py, |inner| {
             let decision = inner.given(decision)?;
             let heard = inner.heard(client, loss)?;
+            let heard = cost.map_or(heard, |cost| heard.with_cost(cost));
             decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, heard))?;
             inner.count(client);
             inner.callers()

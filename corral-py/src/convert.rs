@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use corral_bases::band::MasterRecipe;
+use corral_bases::band::{MasterRecipe, Spend};
 use corral_core::registry::Unknown;
 use corral_core::{Context, FeatureRange, Set, Space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde::Serialize;
 
+use crate::actions::Actions;
 use crate::errors::{Answer, Error};
-use crate::plan::Actions;
 
 /// A range of features, as Python says it.
 #[derive(FromPyObject)]
@@ -213,8 +213,8 @@ pub fn base_table(value: &Bound<'_, PyAny>) -> Answer<toml::Table> {
     }
 }
 
-/// The two bands of the safe preset over `bases`, as dictionaries.
-pub fn safe_bands<'py>(bases: &Bound<'py, PyAny>) -> Answer<Vec<Bound<'py, PyAny>>> {
+/// Bands of the same `bases` under these masters, as dictionaries.
+pub fn bands<'py>(bases: &Bound<'py, PyAny>, masters: Vec<MasterRecipe>) -> Answer<Vec<Bound<'py, PyAny>>> {
     let py = bases.py();
     let bases = PyList::new(py, bases.try_iter()?.collect::<Result<Vec<_>, _>>()?)?;
     let band = |master: MasterRecipe| -> Answer<Bound<'py, PyAny>> {
@@ -223,13 +223,28 @@ pub fn safe_bands<'py>(bases: &Bound<'py, PyAny>) -> Answer<Vec<Bound<'py, PyAny
         if let Some(feed) = master.feed {
             own.set_item("feed", plain(py, &feed)?)?;
         }
+        if let Some(credit) = master.credit {
+            own.set_item("credit", plain(py, &credit)?)?;
+        }
+        master.price.map_or(Ok(()), |price| own.set_item("price", price))?;
         let band = PyDict::new(py);
-        band.set_item("label", &master.name)?;
+        let priced = master.price.map(|price| format!("{} at price {price:.3}", master.name));
+        band.set_item("label", priced.as_ref().unwrap_or(&master.name))?;
         band.set_item("master", own)?;
         band.set_item("bases", &bases)?;
         Ok(band.into_any())
     };
-    MasterRecipe::safe_inner().into_iter().map(band).collect()
+    masters.into_iter().map(band).collect()
+}
+
+/// A budget: what a decision may cost on average, or a dictionary that says it.
+pub fn spend(given: &Bound<'_, PyAny>) -> Answer<Spend> {
+    if let Ok(per_round) = given.extract::<f64>() {
+        return Ok(Spend { per_round });
+    }
+    let must = || Error::Type("budget: what a decision may cost on average, or {\"per_round\": that}".into());
+    let table = table(given.cast::<PyDict>().map_err(|_| must())?)?;
+    table.try_into().map_err(|_| must())
 }
 
 /// A name, or a dictionary with the key `name`: the name, and the other keys.

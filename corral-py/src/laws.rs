@@ -34,7 +34,7 @@ pub fn laws(
         ));
     }
     let space = match points {
-        Some(_) => convert::space(None, points)?.0,
+        Some(_) => convert::space(None, None, points)?.0,
         None => Space::Arms(actions),
     };
     let context = ContextShape { features, row_features, cells: None };

@@ -1,6 +1,7 @@
 //! The Python package `corral`: everything here is called by Python, and documented there.
 #![forbid(unsafe_code)]
 
+mod actions;
 mod band;
 mod base;
 mod convert;

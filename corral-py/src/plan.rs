@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use corral_bases::band::{self, Assembler, Band, MasterRecipe};
+use corral_bases::band::{self, Assembler, Band, MasterRecipe, Spend};
 use corral_core::memory::{self, Budget};
 use corral_core::registry::Unknown;
 use corral_core::{
@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use serde::{Deserialize, Serialize};
 
+use crate::actions::Actions;
 use crate::base::{BandInfo, Proposed, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error};
@@ -44,22 +45,6 @@ pub struct Plan {
     pub budget: Budget,
 }
 
-/// The actions of a band: what their names are, and which are offered.
-#[derive(Clone)]
-pub struct Actions {
-    /// By number; empty where actions are numbered.
-    pub names: Arc<[Arc<str>]>,
-    /// The numbers of those that are offered; empty: all.
-    pub offer: Arc<[u32]>,
-}
-
-impl Actions {
-    /// The numbers of the actions that can be offered; empty where they are numbered.
-    pub fn live(&self) -> Vec<u32> {
-        if self.offer.is_empty() { (0..self.names.len() as u32).collect() } else { self.offer.to_vec() }
-    }
-}
-
 /// One base of the plan.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Member {
@@ -83,17 +68,18 @@ pub struct Style<'a, 'py> {
     pub master: Option<&'a Bound<'py, PyAny>>,
     pub horizon: Option<u64>,
     pub propensities: bool,
+    pub budget: Option<Spend>,
 }
 
 impl Plan {
-    /// A plan without members.
+    /// A plan without members, and the masters of the bands that stand in the place of its bases, where it is of bands.
     pub fn new(
         (space, names): (Space, Arc<[Arc<str>]>),
         (features, row_features): (usize, usize),
         range: FeatureRange,
         rewards: (f64, f64),
         style: &Style<'_, '_>,
-    ) -> Answer<Self> {
+    ) -> Answer<(Self, Option<Vec<MasterRecipe>>)> {
         let described = row_features == 0 || matches!(space, Space::Arms(_));
         Error::unless(described, "row_features describe actions, and this band decides on points")?;
         let rewards =
@@ -113,7 +99,9 @@ impl Plan {
         let mut given = keys;
         given.insert("name".to_owned(), master.into());
         let mastering = MasterRecipe::try_from(toml::Value::Table(given))?;
-        let mastering = if mastering.is_safe()? { MasterRecipe::safe() } else { mastering };
+        let mastering = MasterRecipe { budget: style.budget.or(mastering.budget), ..mastering };
+        let (mastering, below) =
+            mastering.bands()?.map_or((mastering, None), |(outer, all)| (outer, Some(all)));
         let kind = if matches!(space, Space::Arms(_)) { Arm::KIND } else { Point::KIND };
         let params = EnsembleParams {
             propensities: if style.propensities { Propensities::Decision } else { Propensities::None },
@@ -122,7 +110,7 @@ impl Plan {
         let (master, keys) = (mastering.name, mastering.params.to_string());
         let (horizon, members) = (style.horizon, Vec::new());
         let budget = Budget::default();
-        Ok(Self {
+        let plan = Self {
             space,
             names,
             retired: Vec::new(),
@@ -136,7 +124,8 @@ impl Plan {
             params,
             members,
             budget,
-        })
+        };
+        Ok((plan, below))
     }
 
     /// The actions that a round offers where it does not say which.

@@ -34,9 +34,9 @@ use corral_core::{
 };
 
 pub use open::open;
-pub use recipe::{BandRecipe, BaseRecipe, Copies, MasterRecipe, Recipe};
+pub use recipe::{BandRecipe, BaseRecipe, Copies, MasterRecipe, Recipe, Spend};
 
-use crate::{Rescaled, Smoothed};
+use crate::{Priced, Rescaled, Smoothed};
 
 /// An ensemble whose master was built by name.
 pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
@@ -158,7 +158,13 @@ impl<'a> Assembler<'a> {
         match recipe {
             Recipe::Base(base) => Ok(self.base(base)?),
             // Its tickets travel in those of the band around it.
-            Recipe::Band(band) => Ok(Box::new(self.band_with(band, |params| params)?)),
+            Recipe::Band(band) => {
+                let inner = self.band_with(band, |params| params)?;
+                Ok(match band.master.price {
+                    None => Box::new(inner),
+                    Some(price) => Box::new(Priced::new(inner, self.price(price, &band.master)?)),
+                })
+            }
         }
     }
 
@@ -175,6 +181,9 @@ impl<'a> Assembler<'a> {
         recipe: &BandRecipe,
         params: impl FnOnce(EnsembleParams) -> EnsembleParams,
     ) -> Result<Band<D>, BandError> {
+        if let Some(bands) = recipe.master.bands()? {
+            return self.band_with(&BandRecipe::of_bands(bands, &recipe.bases), params);
+        }
         let BandRecipe { master, bases, copies } = recipe;
         let copies = copies.of(master.tells(self.setup).horizon.unwrap_or(1));
         let mut members = Vec::with_capacity(bases.len() * copies);
@@ -241,6 +250,16 @@ impl<'a> Assembler<'a> {
         let built = masters::build(&master.name, master.params.clone(), &setup)?;
         let ensemble = Ensemble::with_params(built, bases, params).map_err(|e| refuse(&e))?;
         Ok(ensemble.with_setup(&told))
+    }
+
+    /// Passes a price on that a band may have.
+    fn price(&self, price: f64, master: &MasterRecipe) -> Result<f64, BuildError> {
+        require(price >= 0.0 && price.is_finite(), "price", price, "a number of at least 0")
+            .map_err(|e| BuildError::param("master", &master.name, &e))?;
+        let unit = self.setup.losses == LossDomain::Unit;
+        let refused =
+            || BuildError::refused("master", &master.name, "has a price, which needs losses in [0, 1]");
+        unit.then_some(price).ok_or_else(refused)
     }
 
     /// A base alone.

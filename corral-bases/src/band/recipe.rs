@@ -1,9 +1,9 @@
 //! What a band is built from, as words say it.
 
-use corral_core::masters::{PracticalRule, Rule};
+use corral_core::masters::{PacerRule, PracticalRule, Rule};
 use corral_core::registry::{BuildError, Kind};
-use corral_core::{Crediting, EnsembleParams, Feed, Setup};
-use serde::Deserialize;
+use corral_core::{Crediting, EnsembleParams, Feed, ParamError, Setup};
+use serde::{Deserialize, Serialize};
 
 /// A learner: a base, or a master over learners.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +55,22 @@ pub struct MasterRecipe {
     pub cut: Option<f64>,
     /// Whether arms that no base looks at are played now and then.
     pub guard: Option<bool>,
+    /// What decisions may cost on average: then it stands for bands of these bases at rising prices, under `pacer`.
+    pub budget: Option<Spend>,
+    /// What a cost of 1 is worth in losses, in a band below `pacer`; see [`Priced`](crate::Priced).
+    pub price: Option<f64>,
 }
+
+/// A budget in money.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spend {
+    /// What a decision may cost on average.
+    pub per_round: f64,
+}
+
+/// The prices of the bands below `pacer`, in losses for one budget.
+const PRICES: [f64; 7] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
 
 /// How many copies of each base a band holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,9 +94,19 @@ impl Copies {
 impl BandRecipe {
     /// The safe preset over `bases`: a band of two bands that have these bases each.
     pub fn safe(bases: &[Recipe]) -> Self {
-        let inner = |master| Recipe::Band(Self { master, bases: bases.to_vec(), copies: Copies::Count(1) });
-        let bases = MasterRecipe::safe_inner().map(inner).to_vec();
-        Self { master: MasterRecipe::safe(), bases, copies: Copies::Count(1) }
+        Self::of_bands((MasterRecipe::safe(), MasterRecipe::safe_inner().to_vec()), bases)
+    }
+
+    /// Bands of `bases` under `master` at rising prices, and over them a master that keeps the mean cost at `per_round`.
+    pub fn paced(master: MasterRecipe, per_round: f64, bases: &[Recipe]) -> Self {
+        Self::of_bands(master.paced(Spend { per_round }), bases)
+    }
+
+    /// A master over bands of the same bases.
+    pub(super) fn of_bands((master, below): (MasterRecipe, Vec<MasterRecipe>), bases: &[Recipe]) -> Self {
+        let copies = Copies::Count(1);
+        let inner = |master| Recipe::Band(Self { master, bases: bases.to_vec(), copies });
+        Self { master, bases: below.into_iter().map(inner).collect(), copies }
     }
 }
 
@@ -104,7 +129,8 @@ impl MasterRecipe {
     pub fn named(name: impl Into<String>) -> Self {
         let name = name.into();
         let name = if name == "paper" { "corral".to_owned() } else { name };
-        Self { name, params: toml::Table::new(), credit: None, feed: None, cut: None, guard: None }
+        let params = toml::Table::new();
+        Self { name, params, credit: None, feed: None, cut: None, guard: None, budget: None, price: None }
     }
 
     /// The master of the safe preset: Corral, which no adversary can mislead, over bands under [`MasterRecipe::safe_inner`].
@@ -121,11 +147,35 @@ impl MasterRecipe {
         [Self::default(), Self::safe()]
     }
 
-    /// Whether this is the name of the safe preset, which stands for a band of bands and has no keys.
+    /// The masters of the bands that this stands for, all of the same bases, and before them the one over these: of the safe preset
+    /// and of a master with a budget.
     ///
     /// # Errors
-    /// It was given keys.
-    pub fn is_safe(&self) -> Result<bool, BuildError> {
+    /// The safe preset was given keys, or the budget is not positive.
+    pub fn bands(&self) -> Result<Option<(Self, Vec<Self>)>, BuildError> {
+        if let Some(spend) = self.budget {
+            ParamError::positive("budget.per_round", spend.per_round)
+                .map_err(|e| BuildError::param("master", &self.name, &e))?;
+            return Ok(Some(self.clone().paced(spend)));
+        }
+        Ok(self.is_safe()?.then(|| (Self::safe(), Self::safe_inner().to_vec())))
+    }
+
+    /// The master that keeps a budget, and this one at each price.
+    fn paced(self, spend: Spend) -> (Self, Vec<Self>) {
+        let params = [("per_round".to_owned(), toml::Value::Float(spend.per_round))].into_iter().collect();
+        let outer = Self {
+            params,
+            credit: Some(Crediting::Chosen),
+            feed: Some(Feed::Everyone),
+            ..Self::named(PacerRule::NAME)
+        };
+        let at = |price: f64| Self { budget: None, price: Some(price / spend.per_round), ..self.clone() };
+        (outer, PRICES.map(at).to_vec())
+    }
+
+    /// Whether this is the name of the safe preset, which stands for a band of bands and has no keys.
+    fn is_safe(&self) -> Result<bool, BuildError> {
         if self.name != "safe" || *self == Self::named("safe") {
             return Ok(self.name == "safe");
         }
@@ -137,7 +187,7 @@ impl MasterRecipe {
     }
 
     fn is_practical(&self) -> bool {
-        self.name == PracticalRule::NAME
+        self.name == PracticalRule::NAME || self.name == PacerRule::NAME
     }
 
     /// What the bases of this master are told of the world: the practical preset needs no horizon, and tells none to
@@ -207,8 +257,8 @@ impl TryFrom<toml::Table> for Recipe {
         }
         let bases = bases.into_iter().map(Self::try_from).collect::<Result<Vec<_>, _>>()?;
         let master = MasterRecipe::try_from(master)?;
-        if master.is_safe()? {
-            return Ok(Self::Band(BandRecipe::safe(&bases)));
+        if let Some(bands) = master.bands()? {
+            return Ok(Self::Band(BandRecipe::of_bands(bands, &bases)));
         }
         Ok(Self::Band(BandRecipe { master, bases, copies }))
     }
@@ -227,7 +277,7 @@ impl TryFrom<toml::Value> for Recipe {
     }
 }
 
-/// A name, or a table with the master's keys and `credit`, `feed`, `cut` and `guard`.
+/// A name, or a table with the master's keys and `credit`, `feed`, `cut`, `guard`, `budget` and `price`.
 impl TryFrom<toml::Value> for MasterRecipe {
     type Error = BuildError;
 
@@ -238,7 +288,8 @@ impl TryFrom<toml::Value> for MasterRecipe {
                 let mut keys = Keys { what: "master", table: &mut table };
                 let (name, credit, feed) = (keys.name()?, keys.take("credit")?, keys.take("feed")?);
                 let (cut, guard) = (keys.take("cut")?, keys.take("guard")?);
-                Ok(Self { credit, feed, cut, guard, params: table, ..Self::named(name) })
+                let (budget, price) = (keys.take("budget")?, keys.take("price")?);
+                Ok(Self { credit, feed, cut, guard, budget, price, params: table, ..Self::named(name) })
             }
             other => Err(BuildError::refused("master", other.to_string(), "must be a name or a table")),
         }

@@ -8,6 +8,7 @@ mod counting;
 mod arm_figures;
 mod band;
 mod bounds;
+mod budget;
 mod contract;
 mod every_base;
 mod extremes;

@@ -84,7 +84,7 @@ impl Play {
             let (x, ticket) = self.flying.swap_remove(at);
             let best = usize::from(x.features()[0] > 0.0);
             let loss = if ticket.decision.index() == best { 0.25 } else { 0.75 };
-            self.band.learn(&x, ticket, loss).unwrap();
+            self.band.learn(&x, ticket, Feedback::plain(loss).with_cost(2.0 * loss)).unwrap();
         }
         let own = |b: &&corral_core::Benched| b.during != Duty::Retired;
         assert_eq!(self.band.everybody_benched().iter().find(own), None);

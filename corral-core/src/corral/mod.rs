@@ -355,7 +355,8 @@ impl Master for Corral {
     }
 
     fn telemetry(&self) -> Telemetry<'_> {
-        Telemetry { name: "corral", params: Some(&self.params), rates: self.rates(), audit: self.audit() }
+        let (rates, audit) = (self.rates(), self.audit());
+        Telemetry { name: "corral", params: Some(&self.params), rates, audit, ..Telemetry::default() }
     }
 
     fn save(&self) -> Vec<u8> {

@@ -20,6 +20,12 @@ pub enum EnsembleError {
     /// A loss outside [0, 1], or where losses may leave it, no number.
     #[error("{}", crate::error::loss_text(*.0))]
     Loss(f64),
+    /// A cost that is negative or no number.
+    #[error("a cost must be a number of at least 0, but is {0}")]
+    Cost(f64),
+    /// The band has a budget, and the cost of a decision was not said.
+    #[error("the band has a budget: say what the decision cost (`Feedback::with_cost`; in Python `cost=`)")]
+    NoCost,
     /// A value outside the range of its scale.
     #[error(transparent)]
     Scale(#[from] ScaleError),

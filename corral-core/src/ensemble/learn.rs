@@ -17,6 +17,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if !self.params.losses.contains(loss) {
             return Err(EnsembleError::Loss(loss));
         }
+        match feedback.cost() {
+            Some(cost) if !(cost >= 0.0 && cost.is_finite()) => return Err(EnsembleError::Cost(cost)),
+            None if self.needs_cost && weight > 0.0 => return Err(EnsembleError::NoCost),
+            _ => {}
+        }
         feedback
             .check_in(self.params.losses, self.now.range)
             .map_err(|_| EnsembleError::Weight { weight, range: self.now.range })?;
@@ -47,6 +52,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let chosen = trace.base as usize;
         self.orders.clear();
         let credited = above > 0.0 && self.credit(loss, above, trace)?;
+        if above > 0.0
+            && let Some(extra) = self.master.extra()
+        {
+            extra.paid(feedback.cost().unwrap_or(0.0));
+        }
         self.now.home += 1;
         let mut outcome = Outcome {
             base: chosen,
@@ -154,11 +164,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let told = match feedback.observed() {
             None => Feedback::unseen(),
             // f' = loss * weight: the weight travels beside the loss                      line "send f_t/pbar to base"
-            Some(loss) if seat.weighted => {
+            Some(_) if seat.weighted => {
                 let weight = feedback.weight() * weight;
-                Feedback::new(loss, self.params.cut.map_or(weight, |cut| weight.min(cut)))
+                feedback.with_weight(self.params.cut.map_or(weight, |cut| weight.min(cut)))
             }
-            Some(loss) => Feedback::plain(loss),
+            Some(_) => feedback.with_weight(1.0),
         };
         match seat.learn(x, made, told) {
             Ok(()) => true,

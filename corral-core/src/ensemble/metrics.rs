@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Ensemble;
 use crate::feature_range::{ENOUGH, PART, Span};
-use crate::{Benched, LossDomain, Master, Scale};
+use crate::{Benched, LossDomain, Master, Scale, Spending};
 
 /// What an ensemble has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct Metrics {
     pub clipped: u64,
     /// Values of features that were cut to their [range](crate::FeatureRange), in rounds that were learned.
     pub clipped_features: u64,
+    /// What decisions have cost, where the band has a budget.
+    #[serde(default)]
+    pub spending: Option<Spending>,
     /// Each base, in order.
     pub bases: Vec<BaseMetrics>,
 }
@@ -138,6 +141,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             refused: self.refused,
             clipped: self.now.clipped,
             clipped_features: self.now.features.as_ref().map_or(0, |f| f.clipped),
+            spending: self.master.telemetry().spending,
             bases: bases.collect(),
         }
     }
@@ -158,6 +162,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 a.max(b),
                 100.0 * (most - least)
             ));
+        }
+        if let Some(Spending { per_round, rounds, mean }) = self.master.telemetry().spending {
+            remarks.push(format!("{rounds} decisions cost {mean:.6} on average; the budget is {per_round}"));
         }
         remarks.extend(self.now.features.iter().flat_map(|features| features.remarks(learned)));
         remarks

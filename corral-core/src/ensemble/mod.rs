@@ -103,6 +103,8 @@ pub struct Ensemble<X: ?Sized, D, M> {
     now: Standing,
     /// Losses that were refused: no part of a snapshot, for what is refused changes nothing.
     refused: u64,
+    /// Whether the master has to know what decisions cost.
+    needs_cost: bool,
     /// The bases for which a round without them is something.
     heeding: Vec<u32>,
     // Room that is used again.
@@ -128,7 +130,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// # Errors
     /// As [`new`](Ensemble::new).
     pub fn with_params(
-        master: M,
+        mut master: M,
         bases: Vec<Box<dyn Base<X, D>>>,
         params: EnsembleParams,
     ) -> Result<Self, EnsembleError> {
@@ -142,9 +144,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if count != bases.len() {
             return Err(EnsembleError::Bases { master: count, bases: bases.len() });
         }
+        let needs_cost = master.extra().is_some_and(|extra| extra.needs_cost());
         let mut ensemble = Self {
             id: 0,
             master,
+            needs_cost,
             // How it was built and no more decides its id.
             params: EnsembleParams { secret: None, ..params },
             world: None,

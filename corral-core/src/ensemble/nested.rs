@@ -178,16 +178,17 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// Learns from a decision that no base here can have proposed: those that learn from others do.
     fn overhear(&mut self, x: &X, mut made: Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
-        let Some(loss) = feedback.observed() else {
+        if feedback.observed().is_none() {
             // Nothing was seen of it, and so nothing is learned.
             self.recycle(made);
             return Ok(());
-        };
+        }
         if self.params.feed != Feed::Everyone {
             self.recycle(made);
             return Err(BaseError::Proposal("its memo is empty".into()));
         }
         made.memo.clear();
+        let told = feedback.with_weight(1.0);
         for base in 0..self.seats.len() {
             if self.seats[base].benched || !self.seats[base].listens {
                 continue;
@@ -195,7 +196,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             let memo = self.attempt(base, Duty::Likelihood, |band| band.seats[base].memo(x, &made.decision));
             let Some(memo) = memo else { continue };
             made.memo = memo;
-            self.attempt(base, Duty::Learn, |band| band.seats[base].learn(x, &made, Feedback::plain(loss)));
+            self.attempt(base, Duty::Learn, |band| band.seats[base].learn(x, &made, told));
         }
         self.recycle(made);
         Ok(())

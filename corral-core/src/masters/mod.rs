@@ -39,6 +39,7 @@ mod exp4_mix;
 mod fixed;
 mod hedged;
 mod lanes;
+mod pacer;
 mod practical;
 mod prelude;
 mod rbbe;
@@ -70,6 +71,7 @@ pub use exp3_p::{Exp3P, Exp3PParams, Exp3PRule};
 pub use exp4_mix::{Exp4Mix, Exp4MixParams, Exp4MixRule};
 pub use fixed::{Fixed, FixedParams, FixedRule};
 pub use hedged::{Hedged, HedgedParams, HedgedRule};
+pub use pacer::{Pacer, PacerParams, PacerRule};
 pub use practical::{Fall, Practical, PracticalParams, PracticalRule};
 #[cfg(feature = "published")]
 pub use rbbe::copies_of_grid;
@@ -265,6 +267,7 @@ masters!(
     TsallisInf,
     EtaGrid,
     Trim,
+    Pacer,
     Uniform,
     Fixed,
 );

@@ -9,7 +9,7 @@ use crate::memory::Budget;
 use crate::params::Params;
 use crate::snapshot::ensure;
 use crate::{
-    Credit, Limits, LossDomain, Master, MasterError, MasterExtra, Order, ParamError, SnapshotError,
+    Credit, Limits, LossDomain, Master, MasterError, MasterExtra, Order, ParamError, SnapshotError, Spending,
     Telemetry, require, snapshot,
 };
 
@@ -59,6 +59,17 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
 
     /// Writes the distribution of the next round.
     fn distribute(&mut self, roster: &Roster, out: &mut [f64]);
+
+    /// Whether it has to know what every decision cost in money.
+    const NEEDS_COST: bool = false;
+
+    /// A decision cost this much; a new distribution is asked for after it.
+    fn paid(&mut self, _cost: f64) {}
+
+    /// What was spent, where the rule keeps a budget.
+    fn spending(&self) -> Option<Spending> {
+        None
+    }
 
     /// The largest weight, per unit of outer range, that feedback to a base can carry at present. `None` where there is
     /// none, or where it is so large (M T) that a base tuned for it would not learn: ranges then grow as they are needed.
@@ -246,7 +257,8 @@ impl<R: Rule> Master for Ruled<R> {
 
     fn telemetry(&self) -> Telemetry<'_> {
         let rule = &self.now.rule;
-        Telemetry { name: R::NAME, params: Some(&self.now.params), rates: rule.rates(), audit: rule.audit() }
+        let (params, audit) = (Some(&self.now.params as &dyn std::fmt::Debug), rule.audit());
+        Telemetry { name: R::NAME, params, rates: rule.rates(), audit, spending: rule.spending() }
     }
 
     fn save(&self) -> Vec<u8> {
@@ -263,6 +275,17 @@ impl<R: Rule> Master for Ruled<R> {
 }
 
 impl<R: Rule> MasterExtra for Ruled<R> {
+    fn needs_cost(&self) -> bool {
+        R::NEEDS_COST
+    }
+
+    fn paid(&mut self, cost: f64) {
+        if R::NEEDS_COST {
+            self.now.rule.paid(cost);
+            self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
+        }
+    }
+
     fn admit(&mut self, share: f64) -> Result<&[(usize, Order)], MasterError> {
         let mut setup = self.now.setup.clone();
         setup.bases += 1;

@@ -117,6 +117,7 @@ pub const TABLE: &[(&str, Build)] = &[
         let params = PracticalParams { rate: Fall::Falling, scale: 30.0, floor: 0.0, ..Default::default() };
         Box::new(Practical::new(params, s).unwrap())
     }),
+    ("pacer", |s| by_name("pacer", s).unwrap()),
     ("uniform", |s| by_name("uniform", s).unwrap()),
     ("fixed", |s| by_name("fixed", s).unwrap()),
 ];

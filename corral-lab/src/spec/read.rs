@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use corral_bases::band::{BaseRecipe, Copies, MasterRecipe};
+use corral_bases::band::{BaseRecipe, Copies, MasterRecipe, Spend};
 use corral_core::registry::Unknown;
 use serde::de::value::{Error as ValueError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
@@ -336,11 +336,23 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
     let (credit, feed) = (named(m, KEYS, "credit")?, named(m, KEYS, "feed")?);
     let cut = m.number("cut", "a number of at least 1", |cut| cut >= 1.0)?;
     let guard = m.flag("guard")?;
-    let params = m.params(&["name", "credit", "feed", "cut", "guard"]);
+    let price = m.number("price", "a number of at least 0", |price| price >= 0.0)?;
+    let budget = match m.get("budget") {
+        None => None,
+        Some(node) => {
+            let spend = node.table("budget")?;
+            let must = "a positive number";
+            let per_round = spend.number("per_round", must, |b| b > 0.0)?;
+            let need = || node.error("a budget says what a decision may cost: { per_round = 0.002 }");
+            Some(Spend { per_round: per_round.ok_or_else(need)? })
+        }
+    };
+    let params = m.params(&["name", "credit", "feed", "cut", "guard", "budget", "price"]);
     let name = required_name(m, "master")?;
-    let master = MasterRecipe { params, credit, feed, cut, guard, ..MasterRecipe::named(name) };
+    let master =
+        MasterRecipe { params, credit, feed, cut, guard, budget, price, ..MasterRecipe::named(name) };
     table.place.ensure(!bases.is_empty(), "a master needs bases: at least one")?;
-    if master.is_safe().map_err(|e| node.error(e))? {
+    if let Some((outer, below)) = master.bands().map_err(|e| node.error(e))? {
         let place = || node.place.clone();
         let inner = |master| {
             LearnerSpec::Band(BandSpec {
@@ -350,13 +362,8 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
                 place: place(),
             })
         };
-        let bases = MasterRecipe::safe_inner().map(inner).to_vec();
-        return Ok(BandSpec {
-            master: MasterRecipe::safe(),
-            bases,
-            copies: Copies::Count(1),
-            place: place(),
-        });
+        let bases = below.into_iter().map(inner).collect();
+        return Ok(BandSpec { master: outer, bases, copies: Copies::Count(1), place: place() });
     }
     let copies = match table.get("copies") {
         None => Copies::Count(1),

@@ -15,7 +15,9 @@ fn pick<'a>(rng: &mut Pcg64Dxsm, among: &'a [String]) -> &'a str {
 
 /// A learner in TOML: a base, or down to `depth` a master over some.
 fn learner(rng: &mut Pcg64Dxsm, bases: &[String], depth: u32) -> String {
-    let masters: Vec<String> = masters::REGISTRY.entries().map(|e| e.name.to_owned()).collect();
+    // These environments have no costs, which `pacer` asks for.
+    let names = masters::REGISTRY.entries().map(|e| e.name).filter(|name| *name != "pacer");
+    let masters: Vec<String> = names.map(str::to_owned).collect();
     let credit = ["chosen", "same-decision", "likelihood"][rng.random_range(0..3)];
     let feed = ["weighted", "raw", "everyone"][rng.random_range(0..3)];
     let master = pick(rng, &masters);

@@ -86,6 +86,7 @@ class Band:
         seed: int | None = None,
         propensities: bool = True,
         quota: tuple[int, int] | None = None,
+        budget: float | dict[str, float] | None = None,
         copy: int | None = None,
         plugins: _Path | None = None,
     ) -> Band: ...
@@ -96,7 +97,13 @@ class Band:
         actions: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Iterable[str] | None = None,
     ) -> Decision: ...
     def learn(
-        self, decision: Decision | str, *, reward: float | None = None, loss: float | None = None, client: str | None = None
+        self,
+        decision: Decision | str,
+        *,
+        reward: float | None = None,
+        loss: float | None = None,
+        cost: float | None = None,
+        client: str | None = None,
     ) -> None: ...
     def learn_many(
         self,
