@@ -29,11 +29,43 @@ pub struct Scale {
     /// Whether larger values are better.
     #[serde(default)]
     pub rewards: bool,
+    /// Whether the range is learned from the values: see [`Scale::learned`].
+    #[serde(default)]
+    pub learned: bool,
+}
+
+/// The range of the values that came so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct ValueRange(Option<(f64, f64)>);
+
+impl ValueRange {
+    /// With one value more: one that lies outside widens the range to itself, but at most by the width that it has. The first two
+    /// that differ give the first width.
+    pub fn with(self, value: f64) -> Self {
+        Self(Some(match self.0 {
+            None => (value, value),
+            Some((low, high)) if low == high => (low.min(value), high.max(value)),
+            Some((low, high)) => {
+                let width = high - low;
+                (low.min(value.max(low - width)), high.max(value.min(high + width)))
+            }
+        }))
+    }
+
+    /// Its ends, where it has two.
+    pub fn ends(self) -> Option<(f64, f64)> {
+        self.0.filter(|(low, high)| low < high)
+    }
+
+    /// Whether values can have given it.
+    pub fn is_sound(self) -> bool {
+        self.0.is_none_or(|(low, high)| low <= high && (high - low).is_finite())
+    }
 }
 
 /// A value that a [`Scale`] has no loss for.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
-#[error("a {} must be in [{}, {}], but is {value}", if .scale.rewards { "reward" } else { "loss" }, .scale.low, .scale.high)]
+#[error("a {} must be {}, but is {value}", if .scale.rewards { "reward" } else { "loss" }, .scale.must())]
 pub struct ScaleError {
     /// The value.
     pub value: f64,
@@ -44,12 +76,43 @@ pub struct ScaleError {
 impl Scale {
     /// Losses from `low` to `high`: smaller is better.
     pub fn losses(low: f64, high: f64) -> Self {
-        Self { low, high, clip: false, rewards: false }
+        Self { low, high, clip: false, rewards: false, learned: false }
     }
 
     /// Rewards from `low` to `high`: larger is better.
     pub fn rewards(low: f64, high: f64) -> Self {
         Self { rewards: true, ..Self::losses(low, high) }
+    }
+
+    /// Rewards whose range is not known, up to 1e100 in size. It is that of those that came so far: a reward outside widens it to
+    /// itself, but by no more than the width that it has, so that one wild value cannot decide it; the first two that differ give
+    /// the first width, and until then every reward is half way. What was learned with a smaller range is kept as it is.
+    pub fn learned() -> Self {
+        Self { learned: true, clip: true, ..Self::rewards(-1e100, 1e100) }
+    }
+
+    /// This scale with the range that was learned, where it learns one.
+    pub(crate) fn within(self, seen: ValueRange) -> Self {
+        match seen.ends().filter(|_| self.learned) {
+            Some((low, high)) => Self { low, high, ..self },
+            None => self,
+        }
+    }
+
+    /// The range that is learned with one value more, where this learns one.
+    pub(crate) fn see(self, seen: ValueRange, feedback: Feedback) -> ValueRange {
+        match feedback.observed().filter(|_| self.learned) {
+            Some(value) => seen.with(value),
+            None => seen,
+        }
+    }
+
+    /// What a value must be.
+    fn must(&self) -> String {
+        match self.learned {
+            true => "a number of at most 1e100 in size".into(),
+            false => format!("in [{}, {}]", self.low, self.high),
+        }
     }
 
     /// Passes a scale on whose range can be used.
@@ -90,6 +153,9 @@ impl Scale {
     pub fn feedback(self, feedback: Feedback) -> Result<(Feedback, bool), ScaleError> {
         match feedback.observed() {
             None => Ok((Feedback::unseen(), false)),
+            Some(value) if self.learned && !(value.abs() <= 1e100) => {
+                Err(ScaleError { value, scale: Self::learned() })
+            }
             Some(value) => {
                 let loss = self.loss(value)?;
                 Ok((feedback.with_loss(loss.0), loss.1))
@@ -129,5 +195,27 @@ mod tests {
         }
         let error = Scale::losses(2.0, 1.0).check().unwrap_err().to_string();
         assert_eq!(error, "scale must be [low, high], low below high, but is [2, 1]");
+    }
+
+    #[test]
+    fn a_range_that_is_learned_grows_by_at_most_its_width() {
+        let scale = Scale::learned();
+        let mut seen = ValueRange::default();
+        let mut learn = |value: f64| {
+            let feedback = Feedback::plain(value);
+            let next = scale.see(seen, feedback);
+            let loss = scale.within(next).feedback(feedback).map(|(told, _)| told.observed());
+            seen = next;
+            (loss, next.ends())
+        };
+        // Half way until two differ.
+        assert_eq!(learn(10.0), (Ok(Some(0.5)), None));
+        assert_eq!(learn(12.0), (Ok(Some(0.0)), Some((10.0, 12.0))));
+        assert_eq!(learn(11.0), (Ok(Some(0.5)), Some((10.0, 12.0))));
+        // One wild value doubles the range; it is the best of all, and no more.
+        assert_eq!(learn(1e9), (Ok(Some(0.0)), Some((10.0, 14.0))));
+        assert_eq!(learn(9.0), (Ok(Some(1.0)), Some((9.0, 14.0))));
+        let refused = |value: f64| scale.within(seen).feedback(Feedback::plain(value)).is_err();
+        assert!(refused(f64::NAN) && refused(f64::INFINITY) && refused(-1e200) && !refused(50.0));
     }
 }

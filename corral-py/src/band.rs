@@ -51,7 +51,8 @@ const VERSION: u16 = 4;
 /// feature_range: "learned" clips features to ten times the median size of their first values (until these are known: to
 /// [-10, 10]); (low, high), or a pair for each feature, is a range of your own; None takes every finite number.
 /// outside: "clip" or "refuse" features outside a range of your own.
-/// reward_range: the smallest and the largest reward.
+/// reward_range: the smallest and the largest reward, (0, 1) where nothing is said; "learned": that of the rewards so far, which one
+/// outside widens, by at most the width that it has.
 /// preset: "practical" (low loss), "paper" (Algorithm 1 to the letter, with its guarantee) or "safe" (both, under Corral: for
 /// rewards that may react to the choices; its bases are given by name or dictionary).
 /// master: another master instead of a preset, a name or a dictionary as in a spec (see `list_masters`).
@@ -184,9 +185,10 @@ impl Band {
         Ok(())
     }
 
-    /// The reward of a loss.
-    fn reward(&self, loss: f64) -> f64 {
-        self.rewards.high - loss * (self.rewards.high - self.rewards.low)
+    /// The reward of a loss; in the range that was learned so far, where one is.
+    fn reward(&self, inner: &Inner, loss: f64) -> f64 {
+        let Scale { low, high, .. } = inner.members.scale().unwrap_or(self.rewards);
+        high - loss * (high - low)
     }
 
     /// How many actions, features and features of each action there are.
@@ -197,7 +199,12 @@ impl Band {
     /// The loss of a round, from what the caller says of it.
     fn loss(&self, reward: Option<f64>, loss: Option<f64>) -> Answer<f64> {
         match (reward, loss) {
+            // The band itself knows the range so far.
+            (Some(reward), None) if self.rewards.learned => Ok(reward),
             (Some(reward), None) => Ok(self.rewards.loss(reward).map_err(Error::value)?.0),
+            (None, Some(_)) if self.rewards.learned => {
+                Err(Error::value("this band learns the range of rewards: give reward="))
+            }
             (None, Some(loss)) if (0.0..=1.0).contains(&loss) => Ok(loss),
             (None, Some(loss)) => Err(Error::value(format!("a loss must be in [0, 1], but is {loss}"))),
             _ => Err(Error::Type("give reward= or loss=, one of them".into())),
@@ -231,7 +238,7 @@ impl Band {
 impl Band {
     #[new]
     #[pyo3(signature = (bases, *, actions = None, max_actions = None, points = None, features = 0, row_features = 0, feature_range = Some(Ranged::default()),
-        outside = "clip", reward_range = (0.0, 1.0), preset = "practical", master = None, horizon = None, seed = None, propensities = true,
+        outside = "clip", reward_range = None, preset = "practical", master = None, horizon = None, seed = None, propensities = true,
         quota = None, budget = None, copy = None, plugins = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
@@ -243,7 +250,7 @@ impl Band {
         row_features: usize,
         feature_range: Option<Ranged>,
         outside: &str,
-        reward_range: (f64, f64),
+        reward_range: Option<&Bound<'_, PyAny>>,
         preset: &str,
         master: Option<&Bound<'_, PyAny>>,
         horizon: Option<u64>,
@@ -258,6 +265,7 @@ impl Band {
             Style { preset, master, horizon, propensities, budget: budget.map(convert::spend).transpose()? };
         let space = convert::space(actions, max_actions, points)?;
         let range = convert::feature_range(feature_range, outside)?;
+        let reward_range = convert::reward_range(reward_range)?;
         let (mut plan, below) = Plan::new(space, (features, row_features), range, reward_range, &style)?;
         plan.params.copy = copy;
         let shared = Raised::default();
@@ -480,7 +488,7 @@ impl Band {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
         let benched = |base: usize| inner.members.benched().iter().any(|b| b.base == base);
-        let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| self.reward(loss));
+        let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| self.reward(inner, loss));
         let tallies = inner.members.tallies();
         let columns = PyDict::new(py);
         let texts = PyList::new(py, inner.names.iter().map(|n| &**n))?;
@@ -500,7 +508,8 @@ impl Band {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
         let rows = inner.members.tallies().into_iter().enumerate().map(|(i, tally)| {
-            let mean = tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(loss)));
+            let mean =
+                tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(inner, loss)));
             let probability = format!("{:.4}", inner.members.probabilities()[i]);
             vec![inner.names[i].to_string(), probability, tally.plays.to_string(), mean]
         });
@@ -546,10 +555,11 @@ impl Band {
         Ok(PyList::new(py, offers.live().iter().map(|number| &*offers.names[*number as usize]))?.into_any())
     }
 
-    /// The smallest and the largest reward.
+    /// The smallest and the largest reward; so far, where they are learned.
     #[getter]
-    fn reward_range(&self) -> (f64, f64) {
-        (self.rewards.low, self.rewards.high)
+    fn reward_range(&self, py: Python<'_>) -> Answer<(f64, f64)> {
+        let Scale { low, high, .. } = self.enter(py)?.inner.members.scale().unwrap_or(self.rewards);
+        Ok((low, high))
     }
 
     /// The probability with which each base is followed now.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use corral_bases::band::{MasterRecipe, Spend};
 use corral_core::registry::Unknown;
-use corral_core::{Context, FeatureRange, Set, Space};
+use corral_core::{Context, FeatureRange, Scale, Set, Space};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -237,6 +237,17 @@ pub fn bands<'py>(bases: &Bound<'py, PyAny>, masters: Vec<MasterRecipe>) -> Answ
     masters.into_iter().map(band).collect()
 }
 
+/// The range of rewards: a pair, or "learned".
+pub fn reward_range(given: Option<&Bound<'_, PyAny>>) -> Answer<Scale> {
+    let Some(given) = given else { return Ok(Scale::rewards(0.0, 1.0)) };
+    if given.extract::<&str>().is_ok_and(|word| word == "learned") {
+        return Ok(Scale::learned());
+    }
+    let must = || Error::Type("reward_range: (low, high), or \"learned\"".into());
+    let (low, high) = given.extract::<(f64, f64)>().map_err(|_| must())?;
+    Ok(Scale::rewards(low, high))
+}
+
 /// A budget: what a decision may cost on average, or a dictionary that says it.
 pub fn spend(given: &Bound<'_, PyAny>) -> Answer<Spend> {
     if let Ok(per_round) = given.extract::<f64>() {
@@ -344,11 +355,11 @@ fn listed(actions: &Bound<'_, PyAny>, band: &Actions) -> Answer<Vec<u32>> {
     Ok(numbers)
 }
 
+/// Names, numbers and rows of actions.
+type Offered<'py> = (Vec<Arc<str>>, Vec<u32>, Bound<'py, PyAny>);
+
 /// The names, numbers and rows of a dictionary of actions: in the order of the band's names, where it has some.
-fn offered<'py>(
-    dict: &Bound<'py, PyDict>,
-    band: &Actions,
-) -> Answer<(Vec<Arc<str>>, Vec<u32>, Bound<'py, PyAny>)> {
+fn offered<'py>(dict: &Bound<'py, PyDict>, band: &Actions) -> Answer<Offered<'py>> {
     let mut given = Vec::new();
     for (name, row) in dict {
         let name: Arc<str> = Arc::from(name.extract::<&str>()?);

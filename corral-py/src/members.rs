@@ -82,6 +82,7 @@ impl Members {
         [&self] probabilities() -> &[f64];
         [&self] benched() -> &[Benched];
         [&self] metrics() -> Metrics;
+        [&self] scale() -> Option<Scale>;
         [&self] remarks(scale: Option<Scale>) -> Vec<String>;
     }
 

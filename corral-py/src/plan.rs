@@ -77,13 +77,12 @@ impl Plan {
         (space, names): (Space, Arc<[Arc<str>]>),
         (features, row_features): (usize, usize),
         range: FeatureRange,
-        rewards: (f64, f64),
+        rewards: Scale,
         style: &Style<'_, '_>,
     ) -> Answer<(Self, Option<Vec<MasterRecipe>>)> {
         let described = row_features == 0 || matches!(space, Space::Arms(_));
         Error::unless(described, "row_features describe actions, and this band decides on points")?;
-        let rewards =
-            Scale::rewards(rewards.0, rewards.1).check().map_err(|e| Error::value(e).of("reward_range"))?;
+        let rewards = rewards.check().map_err(|e| Error::value(e).of("reward_range"))?;
         let (master, keys) = match (style.master, style.preset) {
             (Some(given), "practical") => convert::named("master", given)?,
             (Some(_), _) => return Err(Error::value("give preset or master, not both")),
@@ -105,6 +104,7 @@ impl Plan {
         let kind = if matches!(space, Space::Arms(_)) { Arm::KIND } else { Point::KIND };
         let params = EnsembleParams {
             propensities: if style.propensities { Propensities::Decision } else { Propensities::None },
+            scale: rewards.learned.then_some(rewards),
             ..mastering.ensemble_params(kind, &Setup::new(space.clone(), style.horizon))
         };
         let (master, keys) = (mastering.name, mastering.params.to_string());

@@ -380,6 +380,30 @@ def test_a_budget_is_kept_and_costs_are_asked_for(tmp_path):
         corral.Band(["ucb1"], actions=2, budget=-2)
 
 
+def test_a_range_of_rewards_can_be_learned(tmp_path):
+    band = corral.Band(["ucb1", "thompson"], actions=["a", "b"], seed=1, reward_range="learned")
+    rng = random.Random(3)
+    chosen = []
+    for _ in range(1500):
+        d = band.choose()
+        chosen.append(d.action)
+        band.learn(d, reward=1000 + (3 if d.action == "b" else 0) + rng.gauss(0, 1))
+    assert chosen[-300:].count("b") > 280
+    low, high = band.reward_range
+    assert 990 < low < 1000 < 1003 < high < 1013
+    band.save(tmp_path / "band")
+    assert corral.load(tmp_path / "band").reward_range == (low, high)
+    assert "was learned" in band.report()
+    with pytest.raises(ValueError, match="give reward="):
+        band.learn(band.choose(), loss=0.5)
+    with pytest.raises(ValueError, match="a number .*, but is NaN"):
+        band.learn(band.choose(), reward=float("nan"))
+    with pytest.raises(ValueError, match="learns the range"):
+        band.play(np.zeros((3, 2)))
+    with pytest.raises(TypeError, match="learned"):
+        corral.Band(["ucb1"], actions=2, reward_range="wide")
+
+
 def test_shared_features_and_rows_are_learned_together():
     """The better of two models depends on the request and the model together: chance is 0.5, the best 0.9."""
     band = corral.Band(["linucb", "squarecb"], actions=["x", "y"], features=2, row_features=2, seed=2)

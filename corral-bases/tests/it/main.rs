@@ -22,5 +22,6 @@ mod policy_contract;
 mod policy_figures;
 mod presets;
 mod propensity;
+mod reward_range;
 mod shared_regression;
 mod unbiased;

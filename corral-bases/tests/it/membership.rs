@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use corral_bases::band::{Assembler, Band, BandRecipe, Copies, MasterRecipe, Recipe};
 use corral_core::registry::BuildError;
 use corral_core::{
-    Arm, Context, ContextShape, Crediting, Duty, EnsembleError, Feed, MasterError, Setup, Ticket, masters,
-    snapshot, uniform,
+    Arm, Context, ContextShape, Crediting, Duty, EnsembleError, Feed, Feedback, MasterError, Setup, Ticket,
+    masters, snapshot, uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;

@@ -151,7 +151,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     pub fn remarks(&self, scale: Option<Scale>) -> Vec<String> {
         let mut remarks = Vec::new();
         let (learned, Span { least, most }) = (self.now.home, self.now.losses);
-        if learned >= ENOUGH && self.params.losses == LossDomain::Unit && most - least < PART {
+        if let Some(Scale { low, high, learned: true, .. }) = self.scale() {
+            remarks.push(format!("rewards: the range [{low:.4}, {high:.4}] was learned"));
+        } else if learned >= ENOUGH && self.params.losses == LossDomain::Unit && most - least < PART {
             let scale = scale.or(self.params.scale).unwrap_or(Scale::losses(0.0, 1.0));
             let Scale { low, high, rewards, .. } = scale;
             let [a, b] = [scale.value(least), scale.value(most)];

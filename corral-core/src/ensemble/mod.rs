@@ -19,7 +19,7 @@ use std::num::NonZeroU64;
 
 use crate::feature_range::Features;
 use crate::masters::{LARGEST_WEIGHT, MasterSetup, Practical, PracticalParams};
-use crate::ticket::Trace;
+use crate::ticket::{Share, Trace};
 use crate::{
     Abilities, Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Observation,
     Order, Proposal, Rng, Scale, Setup, Ticket, TicketId, require,
@@ -109,6 +109,7 @@ pub struct Ensemble<X: ?Sized, D, M> {
     heeding: Vec<u32>,
     // Room that is used again.
     spare: Vec<Proposal<D>>,
+    spare_shares: Vec<Vec<Share>>,
     asked: Vec<Option<Proposal<D>>>,
     unfollowed: Vec<u32>,
     trace: Trace,
@@ -156,6 +157,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             refused: 0,
             heeding: Vec::with_capacity(count),
             spare: Vec::with_capacity(SPARE),
+            spare_shares: Vec::with_capacity(SPARE),
             asked: Vec::new(),
             unfollowed: Vec::new(),
             trace: Trace::default(),
@@ -232,7 +234,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         {
             return Err(EnsembleError::Context(BaseError::LeftOut { base: self.name(base) }));
         }
-        let mut trace = Trace { digest: x.digest(self.key()), ..Trace::default() };
+        let shares = self.spare_shares.pop().unwrap_or_default();
+        let mut trace = Trace { digest: x.digest(self.key()), shares, ..Trace::default() };
         let clipped = self.clipped(x)?;
         let seen = clipped.as_deref().unwrap_or(x);
         // Before anything is asked: asking may change a base.
@@ -262,7 +265,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     {
         match self.learn_from(x, &mut ticket, feedback.into()) {
             Ok(outcome) => {
-                self.recycle(ticket.into_proposal());
+                let (made, mut shares) = ticket.into_buffers();
+                self.recycle(made);
+                if shares.capacity() > 0 && self.spare_shares.len() < SPARE {
+                    shares.clear();
+                    self.spare_shares.push(shares);
+                }
                 Ok(outcome)
             }
             Err(error) => {
@@ -281,6 +289,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     where
         X: Observation,
     {
+        let raw = feedback;
         let (feedback, clipped) = self.unseal(x, ticket, feedback)?;
         let TicketId { copy, round, .. } = ticket.id();
         let (made, trace) = ticket.parts();
@@ -288,6 +297,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let outcome = self.settle(within.as_deref().unwrap_or(x), made, trace, feedback)?;
         if let Some(loss) = feedback.observed() {
             self.now.losses.add(loss);
+        }
+        if let Some(scale) = self.params.scale {
+            self.now.values = scale.see(self.now.values, raw);
         }
         if let Some(features) = &mut self.now.features {
             features.note(x.numbers());
@@ -351,7 +363,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if ticket.trace().digest != x.digest(self.key()) {
             return Err(EnsembleError::OtherContext { round });
         }
-        Ok(self.params.scale.map_or(Ok((feedback, false)), |scale| scale.feedback(feedback))?)
+        let Some(scale) = self.params.scale else { return Ok((feedback, false)) };
+        Ok(scale.within(scale.see(self.now.values, feedback)).feedback(feedback)?)
+    }
+
+    /// How values become losses now: with the range that was learned, where one is.
+    pub fn scale(&self) -> Option<Scale> {
+        self.params.scale.map(|scale| scale.within(self.now.values))
     }
 
     /// What contexts are digested with.

@@ -120,9 +120,13 @@ impl fmt::Display for EnsembleParams {
         if self.guard {
             f.write_str(", guarded where there are no contexts")?;
         }
-        if let Some(Scale { low, high, clip, rewards }) = self.scale {
-            let what = if rewards { "rewards" } else { "losses" };
-            write!(f, ", {what} in [{low}, {high}]{}", if clip { " clipped" } else { "" })?;
+        match self.scale {
+            Some(Scale { learned: true, .. }) => f.write_str(", rewards of a range that is learned")?,
+            Some(Scale { low, high, clip, rewards, .. }) => {
+                let what = if rewards { "rewards" } else { "losses" };
+                write!(f, ", {what} in [{low}, {high}]{}", if clip { " clipped" } else { "" })?;
+            }
+            None => {}
         }
         match self.horizon {
             Some(rounds) => write!(f, ", horizon {rounds}"),

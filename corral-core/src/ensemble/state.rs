@@ -8,11 +8,12 @@ use super::guard::Guard;
 use super::learned::Learned;
 use super::{Crediting, Ensemble, EnsembleError, Feed, Tally};
 use crate::feature_range::{Features, Span};
+use crate::scale::ValueRange;
 use crate::snapshot::{self, SnapshotError, ensure};
 use crate::{Benched, Master, MasterError};
 
 const NAME: &str = "ensemble";
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 
 /// How far an ensemble has come, apart from its master and its bases.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub(super) struct Standing {
     pub benched: Vec<Benched>,
     /// The losses that were learned.
     pub losses: Span,
+    /// The values that were learned, where their range is.
+    pub values: ValueRange,
     /// Where the range of features is bounded.
     pub features: Option<Features>,
 }
@@ -158,7 +161,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             (Some(own), Some(read)) => own.admits(read)?,
             (own, read) => ensure(own.is_none() && read.is_none(), "its features have other ranges")?,
         }
-        ensure(now.losses.is_sound(), "its losses cannot be these")?;
+        ensure(now.losses.is_sound() && now.values.is_sound(), "its losses cannot be these")?;
         ensure(now.learned.is_sound(), "the rounds that were learned cannot be these")?;
         let told = range(now.range) && now.since <= now.round.max(now.home);
         ensure(told, format_args!("range {} since round {} of {}", now.range, now.since, now.round))?;

@@ -131,9 +131,9 @@ impl<D> Ticket<D> {
         &self.trace
     }
 
-    /// The proposal, whose memory is used again.
-    pub(crate) fn into_proposal(self) -> Proposal<D> {
-        self.made
+    /// The proposal and the shares, whose memory is used again.
+    pub(crate) fn into_buffers(self) -> (Proposal<D>, Vec<Share>) {
+        (self.made, self.trace.shares)
     }
 
     /// What tells it from every other ticket.

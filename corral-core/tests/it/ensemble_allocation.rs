@@ -3,6 +3,8 @@
 
 use crate::common::*;
 use crate::counting::allocated;
+use corral_core::masters::PracticalParams;
+use corral_core::registry::Kind;
 use corral_core::{
     Abilities, Arm, Base, BaseError, BaseExtra, Context, Corral, CorralParams, Ensemble, EnsembleParams,
     Feedback, Horizon, Memo, Order, Pending, Point, Proposal, Rate, Rng, Set, Setup, Space, Ticket, uniform,
@@ -68,6 +70,24 @@ fn a_round_allocates_nothing() {
     };
     play(10);
     // Ranges do not change here: restarting a base may allocate, and is no ordinary round.
+    assert_eq!(allocated(|| play(500)), (0, 0));
+}
+
+#[test]
+fn a_round_with_likelihood_credit_allocates_nothing() {
+    let x = Context::plain(3);
+    let mut rng = generator(2);
+    let params = EnsembleParams { guard: false, ..EnsembleParams::practical(Kind::Arms) };
+    let bases = (0..5).map(|_| Soft::boxed(3, 0.01)).collect();
+    let mut band = Ensemble::practical_with(bases, PracticalParams::default(), params).unwrap();
+    let mut play = |rounds: usize| {
+        for _ in 0..rounds {
+            let ticket: Ticket<Arm> = band.choose(&x, &mut rng).unwrap();
+            let loss = 0.25 + 0.25 * f64::from(ticket.decision.0);
+            band.learn(&x, ticket, loss).unwrap();
+        }
+    };
+    play(10);
     assert_eq!(allocated(|| play(500)), (0, 0));
 }
 

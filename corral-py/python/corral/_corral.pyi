@@ -79,7 +79,7 @@ class Band:
         row_features: int = 0,
         feature_range: Literal["learned"] | tuple[float, float] | list[tuple[float, float]] | None = ...,
         outside: Literal["clip", "refuse"] = "clip",
-        reward_range: tuple[float, float] = ...,
+        reward_range: tuple[float, float] | Literal["learned"] | None = None,
         preset: str = "practical",
         master: _Named | None = None,
         horizon: int | None = None,

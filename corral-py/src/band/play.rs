@@ -58,6 +58,9 @@ fn look_up(round: u64) -> Answer<()> {
     Ok(())
 }
 
+/// What a band is told that learns its range of rewards.
+const KNOWN: &str = "this band learns the range of rewards, and losses are in [0, 1]: build it without reward_range=\"learned\"";
+
 /// See `Band.play`.
 pub fn play<'py>(
     band: &Band,
@@ -68,6 +71,7 @@ pub fn play<'py>(
     let (actions, features, row_features) = band.shape();
     Error::unless(actions > 0, "play: a table of losses is one of actions, and this band plays points")?;
     let rowless = row_features == 0;
+    Error::unless(!band.rewards.learned, KNOWN)?;
     let whole = band.offers().offer.is_empty();
     Error::unless(
         whole,
@@ -130,6 +134,7 @@ pub fn simulate<'py>(
     rounds: u64,
     seed: u64,
 ) -> Answer<Bound<'py, PyDict>> {
+    Error::unless(!band.rewards.learned, KNOWN)?;
     let world = build(environment, rounds, seed)?;
     let walked = detached(band, py, |inner| {
         let Inner { members, rng, raised, plan, .. } = inner;
