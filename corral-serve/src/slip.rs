@@ -1,6 +1,6 @@
 //! What a client brings back with a reward: the sealed ticket with its context, and what the service adds to it.
 //!
-//! `c1.TICKET.CONTEXT.MORE`: the token of `Ticket::token_with`, and behind it when the decision was made and for whom, with a
+//! `c2.TICKET.CONTEXT.MORE`: the token of `Ticket::token_with`, and behind it when the decision was made and for whom, with a
 //! tag over the whole text. A decision that the band did not make has `d1` and nothing in place of the ticket.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};

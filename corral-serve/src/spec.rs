@@ -189,6 +189,11 @@ impl BandSpec {
             Some(master) => MasterRecipe::try_from(master.clone()).map_err(wrong)?,
             None => MasterRecipe::default(),
         };
+        if master.budget.is_some() {
+            return Err(ServeError::Model(
+                "master: a budget needs costs, which a service is not told".into(),
+            ));
+        }
         if master.is_safe().map_err(wrong)? {
             return Ok(BandRecipe::safe(&bases));
         }

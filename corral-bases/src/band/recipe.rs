@@ -175,7 +175,10 @@ impl MasterRecipe {
     }
 
     /// Whether this is the name of the safe preset, which stands for a band of bands and has no keys.
-    fn is_safe(&self) -> Result<bool, BuildError> {
+    ///
+    /// # Errors
+    /// It was given keys.
+    pub fn is_safe(&self) -> Result<bool, BuildError> {
         if self.name != "safe" || *self == Self::named("safe") {
             return Ok(self.name == "safe");
         }

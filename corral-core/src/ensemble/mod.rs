@@ -312,7 +312,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         } else {
             // Another copy played it: a guard that counts its own rounds alone would look at arms that were looked at.
             let (made, trace) = ticket.parts();
-            self.count_in_guard(&made.decision, trace.played_with());
+            self.count_in_guard(x, &made.decision, trace.played_with());
         }
         Ok(outcome)
     }

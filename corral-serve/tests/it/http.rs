@@ -119,7 +119,7 @@ fn choose_and_reward_answer_as_other_programs_expect() {
         (CHOOSE, json!({ "actions": ["b"] }), 422),
         (CHOOSE, json!({ "actions": ["a", "b"] }), 200),
         (CHOOSE, json!({ "unit": "x".repeat(1000) }), 422),
-        (REWARD, json!({ "token": "c1.AAAA.AA.AA", "reward": 5 }), 422),
+        (REWARD, json!({ "token": "c2.AAAA.AA.AA", "reward": 5 }), 422),
         (REWARD, json!({ "token": token, "id": "x", "reward": 5 }), 422),
         (REWARD, json!({ "id": "0000000000000007-1-1", "reward": 5 }), 404),
         (REWARD, json!({ "reward": 5 }), 422),
