@@ -88,7 +88,9 @@ fn a_band_with_a_budget_continues_bit_for_bit() {
         band.learn(&x, ticket, Feedback::plain(loss).with_cost(cost)).unwrap();
         arm
     };
-    (0..150).for_each(|t| drop(round(&mut one, &mut rng, t)));
+    for t in 0..150 {
+        round(&mut one, &mut rng, t);
+    }
     other.load(&one.save()).unwrap();
     let mut again = rng.clone();
     for t in 150..300 {

@@ -115,9 +115,12 @@ fn likelihoods_among_the_offered_actions_are_the_frequencies() {
     }
 }
 
+/// Chooses a place of what a context offers; the function has the loss of each action.
+type Choose<'a> = dyn FnMut(&Context, &mut dyn Rng, &dyn Fn(usize) -> f64) -> usize + 'a;
+
 /// Mean loss of the last half of a game of 4,000 rounds over five actions of means 0.9, 0.7, 0.5, 0.3, 0.1, of which a round offers
 /// a random three by their numbers. Action 4 joins in the middle and action 3 retires.
-fn changing(choose: &mut dyn FnMut(&Context, &mut dyn Rng, &dyn Fn(usize) -> f64) -> usize) -> f64 {
+fn changing(choose: &mut Choose<'_>) -> f64 {
     let means = [0.9, 0.7, 0.5, 0.3, 0.1];
     let mut rng = Pcg64Dxsm::seed_from_u64(11);
     let (rounds, mut total) = (4_000, 0.0);
