@@ -8,7 +8,7 @@ impl<X: ?Sized + Observation, D: Clone + PartialEq, M: Master> Ensemble<X, D, M>
     /// or is benched. Empty where decisions are no arms, or the world is not known.
     pub(super) fn whole(&self, x: &X) -> Vec<f64> {
         let (Some(world), Some(offered)) = (&self.world, x.offered()) else { return Vec::new() };
-        let arms: Option<Vec<D>> = (0..offered).map(|arm| world.arm(arm)).collect();
+        let arms: Option<Vec<D>> = (0..offered).map(|arm| world.at(arm)).collect();
         let Some(arms) = arms else { return Vec::new() };
         let mut all = Vec::with_capacity(arms.len() * self.seats.len());
         for seat in &self.seats {

@@ -64,6 +64,11 @@ impl<X: ?Sized, D> BuiltFor<X, D> {
         (self.arm)((self.place)(number, x)?)
     }
 
+    /// The decision that plays the arm at a place of what is offered.
+    pub fn at(&self, place: usize) -> Option<D> {
+        (self.arm)(place)
+    }
+
     /// The number of the arm that a decision plays.
     pub fn number(&self, decision: &D, x: &X) -> Option<usize> {
         Some((self.number)((self.index)(decision)?, x))
