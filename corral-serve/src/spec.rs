@@ -189,7 +189,7 @@ impl BandSpec {
             Some(master) => MasterRecipe::try_from(master.clone()).map_err(wrong)?,
             None => MasterRecipe::default(),
         };
-        if master.budget.is_some() {
+        if master.budget.is_some() || master.name == "pacer" {
             return Err(ServeError::Model(
                 "master: a budget needs costs, which a service is not told".into(),
             ));
