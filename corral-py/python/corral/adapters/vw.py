@@ -10,9 +10,21 @@ from vowpalwabbit import Workspace
 
 __all__ = ["VWBase"]
 
+INTERACTIONS = {"-q", "--quadratic", "--cubic", "--interactions"}
+LEAST = 0.01  # no round counts more than a hundredfold
+
 
 class VWBase:
     """A Vowpal Wabbit workspace with contextual exploration (`--cb_explore_adf ...`) as a base.
+
+    Parameters
+    ----------
+    actions : int
+        How many there are; with feature rows, at most.
+    args : str
+        Options of the workspace. The features of a round are in the namespace `s`, those of an action in `a`. Without
+        interactions between them every action looks the same whatever the round is, so `-q sa` is added unless the options
+        name interactions of their own (`-q`, `--quadratic`, `--cubic`, `--interactions`).
 
     >>> from corral import Band
     >>> from corral.adapters.vw import VWBase
@@ -28,7 +40,8 @@ class VWBase:
 
     def _open(self, model: str | None = None) -> Workspace:
         # A model brings the options with it that it was made with.
-        options = f"-i {model}" if model else f"--cb_explore_adf {self.args}"
+        crossed = INTERACTIONS.isdisjoint(word.split("=")[0] for word in self.args.split())
+        options = f"-i {model}" if model else f"--cb_explore_adf {self.args}{' -q sa' if crossed else ''}"
         return Workspace(f"{options} --quiet")
 
     def _lines(self, x: Any, label: tuple[int, float, float] | None = None) -> list[str]:
@@ -60,7 +73,9 @@ class VWBase:
 
     def learn(self, x: Any, action: int, loss: float, weight: float, probability: float) -> None:
         """Learns a loss; with its weight the action was played with probability `probability / weight`."""
-        played = min(max(probability / weight, 1e-6), 1.0)
+        if weight == 0:
+            return
+        played = min(max(probability / weight, LEAST), 1.0)
         self._workspace.learn(self._lines(x, (action, loss, played)))
 
     def __getstate__(self) -> dict[str, Any]:
