@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from coba.primitives import Categorical, Learner
+from coba.primitives import Categorical, Learner, is_batch
 
 from .. import Band, Decision
 
@@ -13,49 +13,92 @@ __all__ = ["BandLearner"]
 
 
 class BandLearner(Learner):
-    """A band as a coba learner. It is built at the first context: `keys` are those of `corral.Band` without its shape.
+    """A band as a coba learner. It is built at the first context.
 
-    Contexts are None, numbers, categories or sequences of them. The number of actions must stay what it was at first.
+    Contexts are None, numbers, categories or sequences of them. Actions that are sequences of numbers have features: the
+    band is then built with a row for each action, of 1, the action's numbers, and their products with those of the context, as
+    coba's own `LinUCBLearner` has them. One-hot actions, and all others, are names.
 
+    Parameters
+    ----------
+    bases
+        As for `corral.Band`.
+    reward_range : (float, float)
+        The smallest and the largest reward of the environment.
+    most : int, optional
+        The largest number of actions, where it changes; by default as many as at first. Only actions with features may be
+        fewer.
+    label : str
+        What coba calls the learner.
+    **keys
+        Those of `corral.Band`, without its shape.
+
+    Examples
+    --------
     >>> learner = BandLearner(["ucb1", "exp3"], seed=1)
     >>> action, probability, kept = learner.predict(None, ["left", "right"])
     >>> learner.learn(None, action, 1.0, probability, **kept)
     """
 
-    def __init__(self, bases: Sequence[Any], *, label: str = "corral", **keys: Any) -> None:
-        self._bases, self._label, self._keys = list(bases), label, keys
-        self._band: Band | None = None
-        self._actions = 0
+    def __init__(
+        self,
+        bases: Sequence[Any],
+        *,
+        reward_range: tuple[float, float] = (0.0, 1.0),
+        most: int | None = None,
+        label: str = "corral",
+        **keys: Any,
+    ) -> None:
+        self._bases, self._label, self._most = list(bases), label, most
+        self._keys = {**keys, "reward_range": reward_range}
+        self._band: Band[int] | None = None
+        self._first: tuple[int, bool] = (0, False)
 
     @property
     def params(self) -> Mapping[str, Any]:
-        """What coba calls it."""
+        """What coba calls it, with everything that tells it from other learners."""
         names = [b if isinstance(b, str) else b["name"] if isinstance(b, dict) else type(b).__name__ for b in self._bases]
-        return {"family": self._label, "bases": ",".join(names), "seed": self._keys.get("seed")}
+        plain = {k: v if isinstance(v, (int, float, str)) or v is None else str(v) for k, v in self._keys.items()}
+        return {"family": self._label, "bases": ",".join(names), "seed": None, **plain}
 
     @property
-    def band(self) -> Band | None:
+    def band(self) -> Band[int] | None:
         """The band, once it has seen a context."""
         return self._band
 
-    def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Decision]]:
+    def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Decision[int]]]:
         """An action, its probability, and the decision, which coba hands back to `learn`."""
-        x = _features(context)
+        _one(context, actions)
+        x, rows = _features(context), _rows(actions)
+        crossed = [[1.0, *row, *(a * b for a in x for b in row)] for row in rows or ()]
         if self._band is None:
-            self._actions = len(actions)
-            self._band = Band(self._bases, actions=len(actions), features=len(x), **self._keys)
-        elif len(actions) != self._actions:
-            raise ValueError(f"{len(actions)} actions, where there were {self._actions} at first")
-        d = self._band.choose(x or None)
-        number = d.action
-        assert isinstance(number, int)
+            count = self._most or len(actions)
+            shape = {"row_features": len(crossed[0])} if crossed else {"features": len(x)}
+            self._first = count, bool(crossed)
+            self._band = Band(self._bases, actions=count, **shape, **self._keys)
+        count, had_rows = self._first
+        if had_rows != bool(crossed):
+            raise ValueError(f"actions had {'' if had_rows else 'no '}features at first: {actions!r}")
+        if len(actions) > count or (len(actions) < count and not crossed):
+            raise ValueError(f"{len(actions)} actions, where there were {count} at first")
+        d = self._band.choose(actions=crossed) if crossed else self._band.choose(x or None)
         known = d.propensity if d.propensity is not None else d.base_probability
-        return actions[number], known, {"decision": d}
+        return actions[d.action], known, {"decision": d}
 
-    def learn(self, context: Any, action: Any, reward: float, probability: float, decision: Decision) -> None:
+    def learn(self, context: Any, action: Any, reward: float, probability: float, decision: Decision[int]) -> None:
         """Learns the reward of the decision."""
+        _one(context, reward)
         assert self._band is not None
+        low, high = self._band.reward_range
+        if not low <= reward <= high:
+            raise ValueError(f"the reward {reward} is outside [{low}, {high}]: say where rewards lie, BandLearner(..., reward_range=(low, high))")
         self._band.learn(decision, reward=float(reward))
+
+
+def _one(*args: Any) -> None:
+    """Refuses a batch: coba then asks for its rounds one by one."""
+    if any(map(is_batch, args)):
+        raise TypeError("one round at a time")
 
 
 def _features(context: Any) -> list[float]:
@@ -68,3 +111,17 @@ def _features(context: Any) -> list[float]:
     if isinstance(context, (str, Mapping)):
         raise TypeError(f"a context of numbers and categories is needed, but this is {context!r}")
     return [v for part in context for v in _features(part)]
+
+
+def _rows(actions: Sequence[Any]) -> list[list[float]] | None:
+    """The features of the actions; None where they have none. One-hot actions have none but their names."""
+    if any(isinstance(a, Mapping) for a in actions):
+        raise TypeError(f"actions with dense features are needed, but these are {actions!r}")
+    if not all(isinstance(a, (list, tuple)) for a in actions):
+        return None
+    rows = [_features(a) for a in actions]
+    widths = {len(row) for row in rows}
+    if len(widths) != 1:
+        raise ValueError(f"actions with as many features each are needed, but these are {actions!r}")
+    one_hot = widths == {len(rows)} and all(sorted(row) == [0.0] * (len(row) - 1) + [1.0] for row in rows)
+    return None if one_hot and len({tuple(row) for row in rows}) == len(rows) else rows
