@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import litellm
@@ -15,32 +16,54 @@ from .. import Band, Decision
 __all__ = ["BandRouting"]
 
 KEY = "corral_decision"
+DRAWS = 32  # of the band, until it chooses what is available
 
 
 class BandRouting(CustomRoutingStrategyBase):
     """Routes each request to the deployment that the band chooses, and learns the reward of the answer.
 
-    router: a `litellm.Router`; the actions of the band are the deployments' `litellm_params["model"]`.
-    reward(kwargs, response, seconds): in the band's reward_range; kwargs are those of LiteLLM's callbacks.
-    features(messages): the numbers of a request, where the band has features.
-    A request that fails is learned as the smallest reward. At most `pending` answers are waited for.
+    What the router does before it picks a deployment is done as ever: model groups, aliases, cooldowns, checks before calls,
+    orders. Among what is left the band chooses. Where an action has several deployments that are left, one of them is drawn by
+    their weights (`weight`, `rpm` or `tpm`). A request for which fewer than two of the band's actions are left is routed as it
+    was before: there is nothing to choose.
+
+    Parameters
+    ----------
+    router : litellm.Router
+    band : Band
+        Its actions are the deployments' `litellm_params["model"]`, or their ids (`model_info["id"]`). With `row_features` it is
+        offered the actions that are available, and chooses among them; without, it chooses until what it chose is available.
+    reward : callable
+        `reward(kwargs, response, seconds)`, in the band's reward_range; kwargs are those of LiteLLM's callbacks. A request
+        that fails is learned as the smallest reward.
+    features : callable, optional
+        `features(messages)`: the numbers of a request, where the band has features.
+    rows : callable, optional
+        `rows(action)`: the numbers of an action, where the band has row_features.
+    pending : int
+        The most answers that are waited for.
     """
 
     def __init__(
         self,
         router: litellm.Router,
-        band: Band,
+        band: Band[str],
         *,
         reward: Callable[[dict[str, Any], Any, float], float],
         features: Callable[[Any], Any] | None = None,
+        rows: Callable[[str], Any] | None = None,
         pending: int = 10_000,
     ) -> None:
         self.router, self.band = router, band
-        self._reward, self._features, self._most = reward, features, pending
-        known = {d["litellm_params"]["model"] for d in router.model_list}
+        self._reward, self._features, self._rows, self._most = reward, features, rows, pending
+        self._open: OrderedDict[str, Decision[str]] = OrderedDict()
+        known = {name for d in router.model_list for name in (d["litellm_params"]["model"], _id(d))}
         actions = band.actions
         if not isinstance(actions, list) or not set(actions) <= known:
-            raise KeyError(f"the actions of the band must be deployments of the router: {sorted(known)}")
+            raise ValueError(f"the actions of the band must be deployments of the router: {sorted(known)}")
+        if bool(band.row_features) != (rows is not None):
+            raise ValueError("rows: give it where the band has row_features, and not elsewhere")
+        self._before, self._before_async = router.get_available_deployment, router.async_get_available_deployment
         router.set_custom_routing_strategy(self)
         if _LISTENER not in litellm.callbacks:
             litellm.callbacks.append(_LISTENER)
@@ -54,15 +77,76 @@ class BandRouting(CustomRoutingStrategyBase):
         request_kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """The deployment that the band chooses for this request."""
-        d = self.band.choose(self._features(messages or input) if self._features else None)
-        if request_kwargs is not None:
-            request_kwargs.setdefault("metadata", {})[KEY] = d.id
-            _LISTENER.wait(d, self, self._most)
-        return next(m for m in self.router.model_list if m["litellm_params"]["model"] == d.action)
+        asked = {"messages": messages, "input": input, "specific_deployment": specific_deployment, "request_kwargs": request_kwargs}
+        found = self._pick(self._healthy(model, asked), messages or input, request_kwargs)
+        return found or self._before(model=model, **asked)
 
-    async def async_get_available_deployment(self, *args: Any, **keys: Any) -> Any:
+    async def async_get_available_deployment(
+        self,
+        model: str,
+        request_kwargs: dict[str, Any],
+        messages: Any = None,
+        input: Any = None,
+        specific_deployment: bool | None = False,
+        **others: Any,
+    ) -> Any:
         """The same, for requests that are awaited."""
-        return self.get_available_deployment(*args, **keys)
+        asked = {"messages": messages, "input": input, "specific_deployment": specific_deployment, "request_kwargs": request_kwargs}
+        healthy = await self.router.async_get_healthy_deployments(model=model, parent_otel_span=None, **asked)
+        found = self._pick(healthy, messages or input, request_kwargs)
+        return found or await self._before_async(model=model, **asked, **others)
+
+    def _healthy(self, model: str, asked: dict[str, Any]) -> Any:
+        """The deployments that the router would pick from: what its own method does before it picks."""
+        router = self.router
+        model, found = router._common_checks_available_deployment(model=model, **asked)
+        if isinstance(found, dict):
+            return found
+        cooling = router.cooldown_cache.get_active_cooldowns(model_ids=[_id(d) for d in found], parent_otel_span=None)
+        found = [d for d in found if _id(d) not in {id for id, _ in cooling}]
+        if router.enable_pre_call_checks and asked["messages"] is not None:
+            checked = {"messages": asked["messages"], "request_kwargs": asked["request_kwargs"]}
+            found = router._pre_call_checks(model=model, healthy_deployments=found, **checked)
+        orders = [order for d in found if (order := d["litellm_params"].get("order")) is not None]
+        return [d for d in found if not orders or d["litellm_params"].get("order") == min(orders)]
+
+    def _pick(self, healthy: Any, text: Any, request: dict[str, Any] | None) -> Any:
+        """A deployment among those that the band knows; None where the band has no say."""
+        offered: dict[str, list[Any]] = {}
+        for d in healthy if isinstance(healthy, list) else ():
+            name = next((n for n in (_id(d), d["litellm_params"]["model"]) if n in self.band.actions), None)
+            if name is not None:
+                offered.setdefault(name, []).append(d)
+        decision = self._choose(offered, self._features(text) if self._features else None) if len(offered) > 1 else None
+        if decision is None:
+            return None
+        if request is not None:
+            # A retry is a request of its own: what is written down of the first one stays as it is.
+            request["metadata"] = {**(request.get("metadata") or {}), KEY: decision.id}
+            self._wait(decision)
+        deployments = offered[decision.action]
+        return random.choices(deployments, [_weight(d["litellm_params"]) for d in deployments])[0]
+
+    def _choose(self, offered: Mapping[str, Any], x: Any) -> Decision[str] | None:
+        if self._rows is not None:
+            return self.band.choose(x, actions={name: self._rows(name) for name in offered})
+        draws = (self.band.choose(x) for _ in range(DRAWS))
+        return next((d for d in draws if d.action in offered), None)
+
+    def _wait(self, decision: Decision[str]) -> None:
+        self._open[decision.id] = decision
+        _LISTENER.routings[decision.id] = self
+        while len(self._open) > self._most:
+            oldest, _ = self._open.popitem(last=False)
+            _LISTENER.routings.pop(oldest, None)
+
+
+def _id(deployment: Mapping[str, Any]) -> str:
+    return str((deployment.get("model_info") or {}).get("id"))
+
+
+def _weight(params: Mapping[str, Any]) -> float:
+    return next((float(params[key]) for key in ("weight", "rpm", "tpm") if params.get(key)), 1.0)
 
 
 class _Listener(CustomLogger):
@@ -70,16 +154,13 @@ class _Listener(CustomLogger):
 
     def __init__(self) -> None:
         super().__init__()
-        self._open: OrderedDict[str, tuple[Decision, BandRouting]] = OrderedDict()
+        self.routings: dict[str, BandRouting] = {}
 
-    def wait(self, decision: Decision, routing: BandRouting, most: int) -> None:
-        self._open[decision.id] = decision, routing
-        while len(self._open) > most:
-            self._open.popitem(last=False)
-
-    def _take(self, kwargs: dict[str, Any]) -> tuple[Decision, BandRouting] | None:
-        metadata = (kwargs.get("litellm_params") or {}).get("metadata") or {}
-        return self._open.pop(metadata.get(KEY, ""), None)
+    def _take(self, kwargs: dict[str, Any]) -> tuple[Decision[str], BandRouting] | None:
+        id = ((kwargs.get("litellm_params") or {}).get("metadata") or {}).get(KEY, "")
+        routing = self.routings.pop(id, None)
+        decision = routing._open.pop(id, None) if routing else None
+        return (decision, routing) if decision is not None and routing is not None else None
 
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         if found := self._take(kwargs):
