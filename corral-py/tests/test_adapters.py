@@ -29,6 +29,58 @@ def test_coba_runs_a_band_as_a_learner():
     assert np.mean(by_learner[0][300:]) > np.mean(by_learner[1][300:]) + 0.03
 
 
+def coba_rewards(worlds, learners):
+    import coba
+
+    result = coba.Experiment(worlds, learners).run(quiet=True)
+    by_learner = {}
+    for learner, reward in zip(result.interactions["learner_id"], result.interactions["reward"]):
+        by_learner.setdefault(learner, []).append(reward)
+    return [by_learner[i] for i in range(len(learners))]
+
+
+@pytest.mark.parametrize("context", [0, 2])
+def test_coba_actions_with_features_are_told_apart_by_them(context):
+    coba = needs("coba")
+    from corral.adapters.coba import BandLearner
+
+    # The actions of a round are new ones: their places say nothing.
+    worlds = coba.Environments.from_linear_synthetic(1_200, n_actions=4, n_context_features=context, n_action_features=3, seed=3)
+    learners = [BandLearner(["linucb", "epsilon-greedy"], reward_range=(-1, 2), seed=1), coba.RandomLearner()]
+    own, chance = coba_rewards(worlds, learners)
+    assert len(own) == 1_200 and np.mean(own[600:]) > np.mean(chance[600:]) + 0.1
+
+
+def test_coba_batches_are_played_round_by_round():
+    coba = needs("coba")
+    from corral.adapters.coba import BandLearner
+
+    worlds = coba.Environments.from_linear_synthetic(1_200, n_actions=3, n_context_features=3, n_action_features=0, seed=2).batch(4)
+    own, chance = coba_rewards(worlds, [BandLearner(["linucb", "epsilon-greedy"], reward_range=(-1, 2), seed=1), coba.RandomLearner()])
+    assert len(own) == 1_200 and np.mean(own[600:]) > np.mean(chance[600:]) + 0.03
+
+
+def test_coba_learners_say_what_they_are_and_where_rewards_lie():
+    needs("coba")
+    from corral.adapters.coba import BandLearner
+
+    learner = BandLearner(["ucb1"], reward_range=(-1, 2), preset="paper", seed=3)
+    assert learner.params == {"family": "corral", "bases": "ucb1", "seed": 3, "preset": "paper", "reward_range": "(-1, 2)"}
+    action, probability, kept = learner.predict(None, ["x", "y"])
+    with pytest.raises(ValueError, match=r"3.0 is outside \[-1.0, 2.0\].*reward_range="):
+        learner.learn(None, action, 3.0, probability, **kept)
+    learner.learn(None, action, -1, probability, **kept)
+    rows = BandLearner(["linucb"], most=3, seed=1)
+    for actions in ([[1.0], [0.5]], [[1.0], [0.5], [0.25]]):
+        action, _, _ = rows.predict(None, actions)
+        assert action in actions
+    for actions, why in [([[1.0]] * 4, "4 actions, where there were 3"), (["a", "b"], "had features at first"), ([[1.0], [0.5, 1]], "as many features each")]:
+        with pytest.raises(ValueError, match=why):
+            rows.predict(None, actions)
+    with pytest.raises(TypeError, match="dense"):
+        rows.predict(None, [{"a": 1}, {"b": 1}])
+
+
 def test_coba_contexts_become_features():
     coba = needs("coba")
     from corral.adapters.coba import BandLearner
@@ -102,6 +154,25 @@ def test_scikit_learn_fits_and_predicts():
         other.partial_fit(X[:1], ["d"])
 
 
+def test_a_vw_workspace_sees_the_context():
+    needs("vowpalwabbit")
+    from corral.adapters.vw import VWBase
+
+    def hits(args):
+        band = corral.Band([VWBase(2, args)], actions=2, features=2, seed=1)
+        rng, hits = np.random.default_rng(1), 0
+        for t in range(800):
+            x = np.eye(2)[rng.integers(2)]
+            d = band.choose(x)
+            band.learn(d, reward=float(x[d.action]))
+            hits += t >= 400 and x[d.action] == 1
+        return hits / 400
+
+    assert hits("--epsilon 0.1") > 0.9
+    assert hits("--epsilon 0.1 --interactions sa") > 0.9
+    assert 0.35 < hits("--epsilon 0.1 -q ss") < 0.65  # one's own interactions are taken as they are
+
+
 def test_a_vw_workspace_is_a_base():
     needs("vowpalwabbit")
     from corral.adapters.vw import VWBase
@@ -132,7 +203,7 @@ def test_litellm_routes_by_a_band():
 
     router = litellm.Router(model_list=[deployment("openai/small", "no"), deployment("openai/large", "yes")])
     band = corral.Band(["ucb1", "exp3"], actions=["openai/small", "openai/large"], seed=1)
-    with pytest.raises(KeyError, match="deployments of the router"):
+    with pytest.raises(ValueError, match="deployments of the router"):
         BandRouting(router, corral.Band(["ucb1"], actions=["gpt"]), reward=lambda *_: 1)
     BandRouting(router, band, reward=lambda kwargs, answer, seconds: float(answer.choices[0].message.content == "yes"))
     for _ in range(60):
@@ -143,6 +214,73 @@ def test_litellm_routes_by_a_band():
             time.sleep(0.01)
     assert band.rounds == 60 and band.table()["plays"].sum() == 60
     assert [band.choose().action for _ in range(20)].count("openai/large") > 12
+
+
+def llm_deployment(group, model, answer, **keys):
+    return {"model_name": group, "litellm_params": {"model": model, "api_key": "none", "mock_response": answer, **keys}}
+
+
+def answers(router, group, count):
+    ask = {"model": group, "messages": [{"role": "user", "content": "?"}]}
+    return [router.completion(**ask).choices[0].message.content for _ in range(count)]
+
+
+def settled(band, plays):
+    for _ in range(300):
+        if band.table()["plays"].sum() >= plays:
+            break
+        time.sleep(0.01)
+    assert band.table()["plays"].sum() == plays
+
+
+def test_litellm_keeps_to_model_groups_and_to_what_is_healthy():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = [llm_deployment("any", "openai/a", "A1"), llm_deployment("any", "openai/a", "A2"), llm_deployment("any", "openai/b", "B"),
+              llm_deployment("other", "openai/a", "A3"), llm_deployment("other", "openai/c", "C")]
+    router = litellm.Router(model_list=models)
+    band = corral.Band(["ucb1", "exp3"], actions=["openai/a", "openai/b"], seed=1)
+    BandRouting(router, band, reward=lambda kwargs, answer, seconds: float(answer.choices[0].message.content != "B"))
+    assert set(answers(router, "other", 30)) == {"A3", "C"} and band.rounds == 0
+    # Every deployment of an action is used.
+    assert set(answers(router, "any", 60)) == {"A1", "A2", "B"}
+    settled(band, 60)
+    ids = [d["model_info"]["id"] for d in router.model_list]
+    cool = {"original_exception": Exception("busy"), "exception_status": 429, "cooldown_time": 600}
+    router.cooldown_cache.add_deployment_to_cooldown(model_id=ids[0], **cool)
+    assert set(answers(router, "any", 40)) == {"A2", "B"}
+    router.cooldown_cache.add_deployment_to_cooldown(model_id=ids[1], **cool)
+    assert set(answers(router, "any", 20)) == {"B"}
+
+
+def test_litellm_offers_what_is_healthy_to_a_band_with_rows():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    prices = {"openai/a": [1.0], "openai/b": [0.2], "openai/c": [0.1]}
+    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in prices])
+    band = corral.Band(["linucb"], actions=list(prices), row_features=1, seed=1)
+    with pytest.raises(ValueError, match="rows"):
+        BandRouting(router, band, reward=lambda *_: 1)
+    BandRouting(router, band, reward=lambda *_: 0.5, rows=prices.__getitem__)
+    router.cooldown_cache.add_deployment_to_cooldown(
+        model_id=router.model_list[0]["model_info"]["id"], original_exception=Exception("busy"), exception_status=429, cooldown_time=600)
+    assert set(answers(router, "any", 20)) <= {"openai/b", "openai/c"}
+    settled(band, 20)
+
+
+def test_litellm_learns_every_attempt_of_a_request():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = [llm_deployment("any", "openai/a", Exception("down")), llm_deployment("any", "openai/b", "B")]
+    router = litellm.Router(model_list=models, num_retries=3, retry_after=0, allowed_fails=1_000)
+    band = corral.Band(["ucb1", "exp3"], actions=["openai/a", "openai/b"], seed=1)
+    BandRouting(router, band, reward=lambda *_: 1)
+    assert set(answers(router, "any", 20)) == {"B"}
+    settled(band, band.rounds)
+    assert band.rounds > 20 and 0.5 < np.average(band.table()["mean_reward"], weights=band.table()["plays"]) < 1
 
 
 def test_litellm_awaits_by_a_band():
