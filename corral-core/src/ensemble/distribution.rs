@@ -16,6 +16,7 @@ impl<X: Observation, D: Decision, M: Master> Ensemble<X, D, M> {
         }
         let clipped = self.clipped(x)?;
         let x = clipped.as_deref().unwrap_or(x);
+        D::arm(0).ok_or(EnsembleError::NoArms)?;
         let drawn = || self.seats.iter().zip(self.master.probabilities()).enumerate();
         let mut all = Vec::with_capacity(x.offered().unwrap_or_default());
         for arm in 0..x.offered().unwrap_or_default() {

@@ -323,19 +323,28 @@ fn suggestion(nearest: &[String]) -> String {
     }
 }
 
-/// The (at most three) names of `known` nearest to `name`, nearest first, by edit distance; a name that contains
-/// `name`, or is contained in it, counts as near.
+/// The (at most three) names of `known` nearest to `name`, nearest first, by edit distance, whatever the case and the marks
+/// between words; a name that contains `name`, or is contained in it, counts as near, and most of all one that begins with it.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let mut scored: Vec<(usize, &str)> = known
+    let plain = |text: &str| text.to_lowercase().replace([' ', '_'], "-");
+    let given = plain(name);
+    let mut scored: Vec<_> = known
         .into_iter()
         .map(|k| {
-            let contains = !name.is_empty() && (k.contains(name) || name.contains(k));
-            (if contains { 1 } else { distance(name, k) }, k)
+            let own = plain(k);
+            let contains = !given.is_empty() && (own.contains(&given) || given.contains(&own));
+            let apart = distance(&given, &own);
+            let begins = !given.is_empty() && own.starts_with(&given);
+            (if contains { apart.min(1) } else { apart }, !begins, apart, k)
         })
-        .filter(|(d, k)| *d <= 1 + k.chars().count().max(name.chars().count()) / 3)
+        .filter(|(d, .., k)| *d <= 1 + k.chars().count().max(name.chars().count()) / 3)
         .collect();
     scored.sort();
-    scored.into_iter().take(3).map(|(_, k)| k.to_owned()).collect()
+    // What differs by its case alone is meant.
+    if let [(0, .., k), ..] = scored.as_slice() {
+        return vec![(*k).to_owned()];
+    }
+    scored.into_iter().take(3).map(|(.., k)| k.to_owned()).collect()
 }
 
 /// Levenshtein distance.
@@ -365,6 +374,10 @@ mod tests {
         assert_eq!(nearest("tompson", known), ["thompson"]);
         assert_eq!(nearest("exp", known), ["exp3", "exp4"]);
         assert!(nearest("zzzzzzzz", known).is_empty());
+        let known = ["glm-ucb", "kl-ucb", "linucb", "ucb1", "epsilon-greedy"];
+        assert_eq!(nearest("LinUCB", known), ["linucb"]);
+        assert_eq!(nearest("Epsilon_Greedy", known), ["epsilon-greedy"]);
+        assert_eq!(nearest("ucb", known)[0], "ucb1");
     }
 
     #[test]
