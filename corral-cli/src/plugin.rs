@@ -50,8 +50,10 @@ pub fn plugin(args: PluginArgs) -> Result<(), Failure> {
             let checkout = checkout(&dir, corral.as_deref())?;
             let folder = scaffold(&name, &dir, checkout.as_deref()).map_err(Failure::usage)?;
             let library = format!("target/release/lib{}.so", name.replace('-', "_"));
+            let installed = format!("plugins/{name}.so");
             print(&format!(
-                "wrote {0}\n\n  cd {0}\n  cargo build --release\n  corral plugin check {library}\n",
+                "wrote {0}\n\n  cd {0}\n  cargo build --release\n  corral plugin check {library}\n  install -D -m 644 {library} \
+                 {installed}\n\nruns look for plugins in plugins/ of the folder that they start in, or in --plugins DIR\n",
                 folder.display()
             ))
         }
@@ -103,7 +105,8 @@ fn check(file: &Path, params: &str, policy: &Policy) -> Result<(), Failure> {
             Ok(verdict) => verdict,
             Err(why) => {
                 broken += 1;
-                print(&format!("\n{name}\nBROKEN  it can be examined: {why}\n"))?;
+                let hint = "in a run, isolate = true in its table gives it a process of its own, so that it ends no other";
+                print(&format!("\n{name}\nBROKEN  it can be examined: {why}\n        {hint}\n"))?;
                 continue;
             }
         };

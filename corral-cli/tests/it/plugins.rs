@@ -325,10 +325,11 @@ fn a_new_plugin_is_written_with_the_commands_that_build_it() {
     std::fs::create_dir_all(dir.path().join("house/corral-plugin-abi")).unwrap();
     std::fs::write(dir.path().join("house/corral-plugin-abi/Cargo.toml"), "").unwrap();
     assert!(corral(dir.path(), &["plugin", "new", "other", "--corral", "house"]).status.success());
-    assert!(manifest("other").contains("{ path = \"../house/corral-plugin-abi\" }"), "{}", manifest("other"));
+    assert!(manifest("other").contains("{ version = \"0."), "{}", manifest("other"));
+    assert!(manifest("other").contains("path = \"../house/corral-plugin-abi\" }"), "{}", manifest("other"));
     assert!(corral(dir.path(), &["plugin", "new", "inside", "--dir", "house"]).status.success());
     assert!(
-        manifest("house/inside").contains("{ path = \"../corral-plugin-abi\" }"),
+        manifest("house/inside").contains("path = \"../corral-plugin-abi\" }"),
         "{}",
         manifest("house/inside")
     );

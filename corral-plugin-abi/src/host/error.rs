@@ -28,17 +28,27 @@ pub enum LoadError {
     /// Plugins are loaded on Linux only.
     #[error("plugins are loaded on Linux only, and this is {}", std::env::consts::OS)]
     Platform,
+    /// It is a library of another system.
+    #[error(
+        "a library for {0}, and plugins are loaded on Linux only: build it there as a .so, link the base into a program of your \
+         own (corral_core::Base), or write it in Python (corral.Base)"
+    )]
+    OtherSystem(Cow<'static, str>),
     /// It is no regular file.
     #[error("not a regular file, but {0}")]
     NotRegular(Cow<'static, str>),
     /// Others may write it.
-    #[error("{0} can be written by everybody (mode {1:o}); forbid that, or allow it in the policy")]
+    #[error(
+        "{0} can be written by everybody (mode {1:o}); forbid that (chmod o-w), or allow it (--allow-world-writable)"
+    )]
     Writable(Cow<'static, str>, u32),
     /// It belongs to somebody else.
-    #[error("{0} belongs to user {1}, who is neither you nor root; take it over, or allow it in the policy")]
+    #[error(
+        "{0} belongs to user {1}, who is neither you nor root; take it over (chown), or allow it (--allow-other-owners)"
+    )]
     Owner(Cow<'static, str>, u32),
     /// The policy's list does not have it.
-    #[error("its digest {0} is not on the list of allowed ones")]
+    #[error("its digest {0} is not on the list of allowed ones (--allow-digests)")]
     NotAllowed(String),
     /// It was loaded under another name.
     #[error("the same file as {}, which is loaded", visible(&.0.to_string_lossy()))]

@@ -211,6 +211,15 @@ fn looked_at(library: Library) -> Result<Library, Refused> {
     library.refused().map_or(Ok(library), Err)
 }
 
+/// The system that a library is for, by its suffix, where that is not Linux.
+fn other_system(path: &Path) -> Option<&'static str> {
+    match path.extension()?.to_str()? {
+        "dylib" => Some("macOS"),
+        "dll" => Some("Windows"),
+        _ => None,
+    }
+}
+
 /// The files that were examined, by device and inode, and the names that are taken.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -234,7 +243,7 @@ impl Seen {
             }
         }
         let suffix = std::env::consts::DLL_EXTENSION;
-        paths.retain(|p| p.extension() == Some(OsStr::new(suffix)));
+        paths.retain(|p| p.extension() == Some(OsStr::new(suffix)) || other_system(p).is_some());
         paths.sort();
         paths.iter().map(|p| self.examine(p, policy)).collect()
     }
@@ -245,6 +254,9 @@ impl Seen {
     }
 
     fn try_examine(&mut self, path: &Path, policy: &Policy) -> Result<Library, LoadError> {
+        if let Some(system) = other_system(path) {
+            return Err(LoadError::OtherSystem(system.into()));
+        }
         if !cfg!(target_os = "linux") {
             return Err(LoadError::Platform);
         }

@@ -1,7 +1,7 @@
 //! Bases of plugins by name.
 
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use corral_core::registry::{BuildError, Unknown};
@@ -21,6 +21,21 @@ pub struct Plugins {
     seen: Seen,
     plugins: Vec<Library>,
     refused: Vec<Refused>,
+    /// Where they were looked for.
+    folders: Vec<PathBuf>,
+    offered: Vec<Offered>,
+}
+
+/// A base of the program itself.
+struct Offered {
+    key: String,
+    build: Box<dyn Fn(&Setup) -> Result<Learner, BuildError> + Send + Sync>,
+}
+
+impl std::fmt::Debug for Offered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Offered").field("key", &self.key).finish_non_exhaustive()
+    }
 }
 
 /// A base of a plugin.
@@ -44,6 +59,7 @@ impl Plugins {
     /// Examines every library of a folder; nothing of them is run before a base is asked for. Those that are refused
     /// are kept in [`refused`](Plugins::refused).
     pub fn add_dir(&mut self, path: &Path) {
+        self.folders.push(path.to_owned());
         for outcome in self.seen.examine_dir(path, &self.policy) {
             match outcome {
                 Ok(library) => self.plugins.push(library),
@@ -70,6 +86,16 @@ impl Plugins {
         let library = self.seen.examine(path, &self.policy)?;
         self.plugins.push(library);
         Ok(&self.plugins[self.plugins.len() - 1])
+    }
+
+    /// Offers a base of the program itself under a key with a slash, beside those of files: one that is written in another
+    /// language, say.
+    pub fn offer(
+        &mut self,
+        key: impl Into<String>,
+        build: impl Fn(&Setup) -> Result<Learner, BuildError> + Send + Sync + 'static,
+    ) {
+        self.offered.push(Offered { key: key.into(), build: Box::new(build) });
     }
 
     /// The plugins that passed the pre-flight.
@@ -116,6 +142,9 @@ impl Plugins {
         isolate: bool,
         setup: &Setup,
     ) -> Result<Learner, BuildError> {
+        if let Some(own) = self.offered.iter().find(|own| own.key == key) {
+            return (own.build)(setup);
+        }
         let wrong = |why: &dyn Display| BuildError::refused("base", key, why);
         let Some((plugin, base)) = self.find(key) else {
             let file = key.rsplit_once('/').map_or("", |(stem, _)| stem);
@@ -123,7 +152,13 @@ impl Plugins {
                 return Err(wrong(&format_args!("plugin refused: {why}")));
             }
             let known: Vec<String> = self.list().into_iter().map(|l| l.key).collect();
-            return Err(Unknown::new("plugin base", key, known.iter().map(String::as_str)).into());
+            let unknown = Unknown::new("plugin base", key, known.iter().map(String::as_str));
+            // What is near is the answer; else it helps to know where was looked.
+            return Err(if unknown.nearest.is_empty() {
+                wrong(&self.looked(&known))
+            } else {
+                unknown.into()
+            });
         };
         let mut params = params.clone();
         let time_limit = match params.remove("time-limit") {
@@ -146,6 +181,22 @@ impl Plugins {
             plugin.build(&base.name, &text, setup)
         };
         built.map_err(|why| wrong(&why).about(why.key()))
+    }
+}
+
+impl Plugins {
+    /// Where plugin bases were looked for, and which are there.
+    fn looked(&self, known: &[String]) -> String {
+        let folders: Vec<_> =
+            self.folders.iter().map(|f| visible(&f.to_string_lossy()).into_owned()).collect();
+        match (folders.as_slice(), known) {
+            ([], _) => {
+                "no folder of plugins was named (--plugins or CORRAL_PLUGINS, plugins= in Python, or a folder `plugins` here)"
+                    .to_owned()
+            }
+            (_, []) => format!("there is no such plugin base: {} has no plugins", folders.join(", ")),
+            _ => format!("there is no such plugin base: {} has {}", folders.join(", "), known.join(", ")),
+        }
     }
 }
 

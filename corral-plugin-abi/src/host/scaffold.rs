@@ -3,11 +3,13 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What a plugin's manifest says of this crate: the version, or the path to a checkout of it.
+/// What a plugin's manifest says of this crate: the version, and the path to a checkout of it where there is one. Whoever has
+/// the plugin and no checkout takes the version.
 fn dependency(checkout: Option<&Path>) -> String {
+    let version = env!("CARGO_PKG_VERSION");
     match checkout {
-        Some(folder) => format!("{{ path = {:?} }}", folder.join("corral-plugin-abi")),
-        None => format!("{:?}", env!("CARGO_PKG_VERSION")),
+        Some(folder) => format!("{{ version = {version:?}, path = {:?} }}", folder.join("corral-plugin-abi")),
+        None => format!("{version:?}"),
     }
 }
 

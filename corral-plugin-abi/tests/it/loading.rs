@@ -74,17 +74,22 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
     fs::copy(rust("faults"), dir.path().join("faults.so")).unwrap();
     fs::write(dir.path().join("bad.so"), "hello").unwrap();
     fs::write(dir.path().join("readme.txt"), "not looked at").unwrap();
+    fs::write(dir.path().join("libmac.dylib"), "of another system").unwrap();
+    fs::write(dir.path().join("windows.dll"), "of another system").unwrap();
 
     let mut registry = Plugins::new(in_this_process());
     registry.add_dir(dir.path());
     let keys: Vec<String> = registry.list().into_iter().map(|l| l.key).collect();
     assert_eq!(keys, ["faults/faulty", "faults/outside", "one/draws", "one/walk", "two/draws", "two/walk"]);
-    assert_eq!(registry.refused().len(), 1);
-    assert!(
-        registry.refused()[0]
-            .to_string()
-            .ends_with("bad.so: not a library: 5 bytes that begin with 68656c6c")
-    );
+    let refused: Vec<String> = registry.refused().iter().map(ToString::to_string).collect();
+    assert_eq!(refused.len(), 3);
+    assert!(refused[0].ends_with("bad.so: not a library: 5 bytes that begin with 68656c6c"));
+    for (refused, system) in refused[1..].iter().zip(["macOS", "Windows"]) {
+        assert!(
+            refused.contains(&format!("a library for {system}, and plugins are loaded on Linux only: build")),
+            "{refused}"
+        );
+    }
 
     // Independent: a fault of one is not the other's.
     let params: toml::Table = toml::from_str("epsilon = 1.0").unwrap();
@@ -94,6 +99,13 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
         unknown.to_string().starts_with(r#"unknown plugin base "one/drawz"; the nearest are one/draws"#),
         "{unknown}"
     );
+    let far = registry.build("elsewhere/zigzag", &params, false, &world(2, 1)).unwrap_err().to_string();
+    assert!(
+        far.contains(&*dir.path().to_string_lossy()) && far.contains("has faults/faulty, faults/outside"),
+        "{far}"
+    );
+    let nowhere = Plugins::default().build("elsewhere/zigzag", &params, false, &world(2, 1)).unwrap_err();
+    assert!(nowhere.to_string().contains("no folder of plugins was named (--plugins"), "{nowhere}");
     let wrong = registry
         .build("one/draws", &toml::from_str("epsilon = 2.0").unwrap(), false, &world(2, 1))
         .unwrap_err();
