@@ -9,13 +9,18 @@ use crate::spec::{BandSpec, LearnerSpec, Spec};
 /// Notes on a spec.
 pub fn warnings(spec: &Spec) -> Vec<String> {
     let (mut feeding, mut notes) = (Vec::new(), Vec::new());
+    let mut asked: Vec<&str> = Vec::new();
     for learner in &spec.learners {
         if let LearnerSpec::Band(band) = &learner.learner {
             band_warnings(&learner.label, band, &mut feeding, &mut notes);
+            // The practical preset is what we recommend, and its page says what covers it.
+            if band.master.feed == Some(Feed::Everyone) && band.master.name != "practical" {
+                asked.push(&learner.label);
+            }
         }
     }
     feeding.dedup();
-    if let [first, others @ ..] = feeding.as_slice() {
+    if let [first, others @ ..] = asked.as_slice() {
         let (more, feed) = match others.len() {
             0 => (String::new(), "feeds"),
             more => (format!(" and {more} more"), "feed"),

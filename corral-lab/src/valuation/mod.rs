@@ -42,6 +42,14 @@ pub struct Request {
 /// # Errors
 /// The log cannot be read, or a policy cannot be valued from it; says which and why.
 pub fn value(path: &Path, request: &Request) -> Result<Report, String> {
+    value_with(path, request, Vec::new())
+}
+
+/// The same, with `own` policies behind those of the request; they see contexts.
+///
+/// # Errors
+/// As [`value`].
+pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Policy>>) -> Result<Report, String> {
     let mut policies: Vec<Box<dyn Policy>> = Vec::new();
     let (mut columns, mut bases) = (Vec::new(), false);
     for text in &request.policies {
@@ -60,13 +68,15 @@ pub fn value(path: &Path, request: &Request) -> Result<Report, String> {
         bases |= policy.needs_bases();
         policies.push(Box::new(policy));
     }
+    let seeing = !own.is_empty();
+    policies.extend(own);
     let asks = |e: Estimator| request.options.estimators.contains(&e);
     let modelled = asks(Estimator::Dr) || asks(Estimator::Direct);
     let learner = request.policies.iter().any(|p| p.starts_with("learner:"));
     let wants = Wants {
         bases,
         full: modelled || request.options.differences && policies.len() > 1,
-        context: modelled || learner,
+        context: modelled || learner || seeing,
         unit: request.unit.clone(),
         columns,
     };
