@@ -219,7 +219,7 @@ def test_specs_may_name_plugins(folder, isolate):
     spec = {"rounds": 100, "seeds": 2, "environment": {"name": "bernoulli", "means": [0.9, 0.5, 0.2]},
             "learner": [{"label": "band", "master": "corral",
                          "bases": ["ucb1", {"name": "greedy/epsilon-greedy", "isolate": isolate}]}]}
-    with pytest.raises(ValueError, match="plugin base"):
+    with pytest.raises(ValueError, match="no folder of plugins was named"):
         corral.run(spec)
     whole = corral.run(spec, plugins=folder)
     cells = [corral.run_cell(spec, i, plugins=folder) for i in range(corral.count_cells(spec))]

@@ -26,10 +26,13 @@ pub struct Plugins {
     offered: Vec<Offered>,
 }
 
+/// Builds a base of the program itself.
+type Build = dyn Fn(&Setup) -> Result<Learner, BuildError> + Send + Sync;
+
 /// A base of the program itself.
 struct Offered {
     key: String,
-    build: Box<dyn Fn(&Setup) -> Result<Learner, BuildError> + Send + Sync>,
+    build: Box<Build>,
 }
 
 impl std::fmt::Debug for Offered {

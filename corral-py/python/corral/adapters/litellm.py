@@ -47,7 +47,7 @@ class BandRouting(CustomRoutingStrategyBase):
     def __init__(
         self,
         router: litellm.Router,
-        band: Band[str],
+        band: Band,
         *,
         reward: Callable[[dict[str, Any], Any, float], float],
         features: Callable[[Any], Any] | None = None,
@@ -56,10 +56,10 @@ class BandRouting(CustomRoutingStrategyBase):
     ) -> None:
         self.router, self.band = router, band
         self._reward, self._features, self._rows, self._most = reward, features, rows, pending
-        self._open: OrderedDict[str, Decision[str]] = OrderedDict()
+        self._actions = frozenset(band.actions if isinstance(band.actions, list) else ())
+        self._open: OrderedDict[str, Decision] = OrderedDict()
         known = {name for d in router.model_list for name in (d["litellm_params"]["model"], _id(d))}
-        actions = band.actions
-        if not isinstance(actions, list) or not set(actions) <= known:
+        if not self._actions or not self._actions <= known:
             raise ValueError(f"the actions of the band must be deployments of the router: {sorted(known)}")
         if bool(band.row_features) != (rows is not None):
             raise ValueError("rows: give it where the band has row_features, and not elsewhere")
@@ -114,7 +114,7 @@ class BandRouting(CustomRoutingStrategyBase):
         """A deployment among those that the band knows; None where the band has no say."""
         offered: dict[str, list[Any]] = {}
         for d in healthy if isinstance(healthy, list) else ():
-            name = next((n for n in (_id(d), d["litellm_params"]["model"]) if n in self.band.actions), None)
+            name = next((n for n in (_id(d), d["litellm_params"]["model"]) if n in self._actions), None)
             if name is not None:
                 offered.setdefault(name, []).append(d)
         decision = self._choose(offered, self._features(text) if self._features else None) if len(offered) > 1 else None
@@ -124,16 +124,16 @@ class BandRouting(CustomRoutingStrategyBase):
             # A retry is a request of its own: what is written down of the first one stays as it is.
             request["metadata"] = {**(request.get("metadata") or {}), KEY: decision.id}
             self._wait(decision)
-        deployments = offered[decision.action]
+        deployments = offered[str(decision.action)]
         return random.choices(deployments, [_weight(d["litellm_params"]) for d in deployments])[0]
 
-    def _choose(self, offered: Mapping[str, Any], x: Any) -> Decision[str] | None:
+    def _choose(self, offered: Mapping[str, Any], x: Any) -> Decision | None:
         if self._rows is not None:
             return self.band.choose(x, actions={name: self._rows(name) for name in offered})
         draws = (self.band.choose(x) for _ in range(DRAWS))
         return next((d for d in draws if d.action in offered), None)
 
-    def _wait(self, decision: Decision[str]) -> None:
+    def _wait(self, decision: Decision) -> None:
         self._open[decision.id] = decision
         _LISTENER.routings[decision.id] = self
         while len(self._open) > self._most:
@@ -156,7 +156,7 @@ class _Listener(CustomLogger):
         super().__init__()
         self.routings: dict[str, BandRouting] = {}
 
-    def _take(self, kwargs: dict[str, Any]) -> tuple[Decision[str], BandRouting] | None:
+    def _take(self, kwargs: dict[str, Any]) -> tuple[Decision, BandRouting] | None:
         id = ((kwargs.get("litellm_params") or {}).get("metadata") or {}).get(KEY, "")
         routing = self.routings.pop(id, None)
         decision = routing._open.pop(id, None) if routing else None
