@@ -107,6 +107,9 @@ struct ConvertArgs {
 struct VerifyArgs {
     /// The log
     log: PathBuf,
+    /// Play it again from here: the file `origin` of a band in the store of `corral serve`, or one of its snapshots
+    #[arg(long, value_name = "SNAPSHOT", conflicts_with = "secret")]
+    from: Option<PathBuf>,
     /// The secret that its chain was written with
     #[arg(long, default_value_t = 0)]
     secret: u64,
@@ -275,6 +278,9 @@ fn convert(args: &ConvertArgs) -> Result<(), Failure> {
 }
 
 fn verify(args: &VerifyArgs) -> Result<(), Failure> {
+    if let Some(from) = &args.from {
+        return verify_from(args, from);
+    }
     let mut reader = Reader::new(open(&args.log)?).checked(args.secret);
     while reader.read().map_err(|e| Failure::running(valuation::chain(&e)))?.is_some() {}
     let faults = reader.faults();
@@ -289,6 +295,32 @@ fn verify(args: &VerifyArgs) -> Result<(), Failure> {
         return print(&format!("{} lines, each follows from the one before\n{found}\n", reader.lines() - 1));
     }
     Err(Failure::running(found))
+}
+
+#[cfg(feature = "serve")]
+fn verify_from(args: &VerifyArgs, from: &Path) -> Result<(), Failure> {
+    let found = corral_serve::verify(open(&args.log)?, from)
+        .map_err(|e| Failure::running(format!("{}: {e}", args.log.display())))?;
+    let before = match found.before {
+        0 => String::new(),
+        n => format!(", {n} that the snapshot had learned"),
+    };
+    let said = format!(
+        "{} lines, each follows from the one before; {} decisions are those of their sealed tickets and were learned again{before}",
+        found.lines, found.learned
+    );
+    match found.same_state {
+        Some(true) => print(&format!("{said}; the state is that of the store to the last bit\n")),
+        None => print(&format!(
+            "{said}; the store has not learned the same lines, so that its state is not compared\n"
+        )),
+        Some(false) => Err(Failure::running(format!("{said}; but the state is not that of the store"))),
+    }
+}
+
+#[cfg(not(feature = "serve"))]
+fn verify_from(_: &VerifyArgs, _: &Path) -> Result<(), Failure> {
+    Err(Failure::usage("this program was built without `corral serve`, whose logs are played again"))
 }
 
 fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {

@@ -18,10 +18,10 @@ use crate::rewarded::Rewarded;
 use crate::state::{Counts, State};
 use crate::store::Store;
 
-const SNAPSHOT: &str = "snapshot of a served band";
+pub(crate) const SNAPSHOT: &str = "snapshot of a served band";
 const STATE: &str = "state for front ends";
-const ORIGIN: &str = "origin of a served band";
-const VERSION: u16 = 1;
+pub(crate) const ORIGIN: &str = "origin of a served band";
+pub(crate) const VERSION: u16 = 1;
 /// Snapshots that are kept: the last, and one before it.
 const KEPT: usize = 2;
 /// The copy that the learner's band is: it chooses nothing, and segments are counted from 1.
@@ -76,16 +76,16 @@ struct Fold {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Saved {
+pub(crate) struct Saved {
     fold: u64,
     cursor: BTreeMap<u64, Place>,
-    state: Vec<u8>,
+    pub state: Vec<u8>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Origin {
-    model: String,
-    state: Vec<u8>,
+pub(crate) struct Origin {
+    pub model: String,
+    pub state: Vec<u8>,
 }
 
 /// What a front end needs of what was learned.

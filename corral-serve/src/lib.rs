@@ -29,6 +29,7 @@ pub mod spec;
 mod state;
 mod store;
 mod tickets;
+mod verify;
 
 pub use clock::{Clock, SystemClock};
 pub use error::ServeError;
@@ -41,3 +42,4 @@ pub use serving::{Answer, Question, Role, Serving, ServingOptions};
 pub use spec::BandSpec;
 pub use state::{Counts, Sum};
 pub use store::{Directory, Segment, Store};
+pub use verify::{Verified, verify};
