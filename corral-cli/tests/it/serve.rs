@@ -293,3 +293,62 @@ fn what_cannot_be_served_is_said() {
     assert_eq!(settled(&cut.address)["learned"], 2);
     cut.kill();
 }
+
+/// The log of a service is played again to the same state; a line that was changed is named, although its chain is right.
+#[test]
+fn the_log_of_a_service_is_played_again() {
+    use corral_log::{Reader, Record, Writer};
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("band.toml"), SPEC).unwrap();
+    let mut running = Running::start(folder.path(), &[]);
+    let mut client = Client::new(&running.address).unwrap();
+    for i in 0..40 {
+        let body = format!(r#"{{"features":[{},0.5]}}"#, f64::from(i % 3) / 2.0);
+        let (_, answer) = client.ask("POST", "/v1/bands/shop/choose", &body).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(client.reward(answer["token"].as_str().unwrap(), f64::from(i % 5)).unwrap().0, 200);
+    }
+    assert_eq!(settled(&running.address)["learned"], 40);
+    running.kill();
+    let data = folder.path().join("data/bands/shop");
+    let log = data.join("segments/00000001.jsonl");
+    let verify = |log: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_corral"));
+        let output =
+            command.args(["log", "verify"]).arg(log).arg("--from").arg(data.join("origin")).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    };
+    let (code, said) = verify(&log);
+    assert!(code == Some(0) && said.contains("40 decisions") && said.contains("to the last bit"), "{said}");
+    let mut records = Vec::new();
+    let mut reader = Reader::new(BufReader::new(std::fs::File::open(&log).unwrap()));
+    while let Some(record) = reader.read().unwrap() {
+        records.push(record);
+    }
+    let changed = folder.path().join("changed.jsonl");
+    let write = |change: &dyn Fn(&mut Vec<Record>)| {
+        let mut all = records.clone();
+        change(&mut all);
+        let mut writer = Writer::new(std::fs::File::create(&changed).unwrap());
+        all.iter().for_each(|record| writer.write(record).unwrap());
+        verify(&changed)
+    };
+    let both = |record: &mut Record, change: &dyn Fn(&mut corral_log::Both)| match record {
+        Record::Both(both) => change(both),
+        other => panic!("{other:?}"),
+    };
+    let (code, said) = write(&|all| both(&mut all[5], &|b| b.decision.propensity = Some(0.5)));
+    assert!(
+        code == Some(1) && said.contains("line 6") && said.contains("its ticket was sealed for"),
+        "{said}"
+    );
+    let (code, said) = write(&|all| both(&mut all[7], &|b| b.given.reward = Some(4.5)));
+    assert!(code == Some(1) && said.contains("not that of the store"), "{said}");
+    let (code, said) = write(&|all| drop(all.remove(9)));
+    assert!(code == Some(0) && said.contains("not learned the same lines"), "{said}");
+    let (code, said) = write(&|all| all.push(all[3].clone()));
+    assert!(code == Some(1) && said.contains("a second time"), "{said}");
+    let (code, said) = write(&|all| all.swap(4, 8));
+    assert!(code == Some(1), "{said}");
+}
