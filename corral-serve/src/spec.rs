@@ -40,7 +40,7 @@ pub struct BandSpec {
     #[serde(default)]
     pub patience: Option<u64>,
     /// Whether the log has the probabilities of every base, so that each can be evaluated from it.
-    #[serde(default)]
+    #[serde(default = "yes")]
     pub log_bases: bool,
     /// The action that is given to those who are held out: a name, or an index.
     #[serde(default)]
@@ -58,6 +58,10 @@ pub struct BandSpec {
     /// How many rewards a client may give in a minute.
     #[serde(default)]
     pub quota: Option<u64>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// The actions of a band.
