@@ -1,72 +1,94 @@
 //! A band: a master over bases, as Python calls it.
 
+mod build;
+mod page;
 mod play;
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use corral_core::memory::{self, Budget};
-use corral_core::{Quota, Scale, Space, snapshot};
+use corral_core::{Context, Feedback, Quota, Scale, Space};
 use corral_lab::store::write_whole;
-use corral_lab::streams::stream;
 use corral_lab::table::aligned;
+use corral_log::Change;
+use numpy::ndarray::Array2;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
-use rand::rngs::SysRng;
-use rand::{Rng, SeedableRng};
-use rand_pcg::Pcg64Dxsm;
-use serde::{Deserialize, Serialize};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::args;
+use crate::args::{
+    CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed,
+};
 use crate::actions::Actions;
 use crate::base::Raised;
-use crate::convert::{self, Ranged};
+use crate::convert;
 use crate::decision::Decision;
 use crate::errors::{Answer, Error};
-use crate::exit;
 use crate::inner::{Benched, Entered, Inner, warn};
 use crate::label::Label;
-use crate::members::Members;
-use crate::plan::{Plan, Style};
-
+use crate::plan::Plan;
 use crate::shelf::Shelf;
-use crate::thread::here;
-
-const NAME: &str = "corral band";
-const VERSION: u16 = 4;
+use crate::turn::{Denied, Turn};
+use crate::waiting::now;
 
 /// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
 ///
-/// bases: names (see `list_bases`), dictionaries with a name and parameters, dictionaries with a master and bases (a band
-/// inside the band), plugins by "file/base", Python objects with `propose(x, u)` and `learn(x, action, loss, weight)`.
-/// actions: their names, or how many there are (with row_features: at most).
-/// max_actions: how many there may be with those that join later, by `add_action`; None: as many as have names.
-/// points: instead of actions, the set of R^d whose points are played: {"ball": {"dim": 3}}, {"box": {"dim": 2}},
-/// {"simplex": {"vertices": 4}}, {"sphere": {"dim": 5}}, {"hypercube": {"dim": 9}}, {"polytope": {"rows": A, "bounds": b}},
-/// {"finite": {"points": P}}.
-/// features: how many numbers describe a round. row_features: how many describe each action of a round.
-/// feature_range: "learned" clips features to ten times the median size of their first values (until these are known: to
-/// [-10, 10]); (low, high), or a pair for each feature, is a range of your own; None takes every finite number.
-/// outside: "clip" or "refuse" features outside a range of your own.
-/// reward_range: the smallest and the largest reward, (0, 1) where nothing is said; "learned": that of the rewards so far, which one
-/// outside widens, by at most the width that it has.
-/// preset: "practical" (low loss), "paper" (Algorithm 1 to the letter, with its guarantee) or "safe" (both, under Corral: for
-/// rewards that may react to the choices; its bases are given by name or dictionary).
-/// master: another master instead of a preset, a name or a dictionary as in a spec (see `list_masters`).
-/// horizon: how many rounds there will be, where that is known.
-/// seed: the same seed and calls give the same choices; None takes one from the system.
-/// propensities: whether decisions know the probability of their action.
-/// quota: (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
-/// budget: what a decision may cost on average; `learn` wants cost=. Prices are learned from the costs, and may change.
-/// copy: a number of this copy of the band, where the ids of decisions are to be the same in every run; None draws one. Every
-/// process that loads, unpickles or inherits a band is a copy of its own, and each learns the decisions of all.
-/// plugins: a folder of compiled plugins. Their bases run in this process, or with isolate=True in one of their own.
-///
 /// A band may be called from any thread: calls are taken one after the other, each whole.
 ///
+/// Parameters
+/// ----------
+/// bases : iterable
+///     Names (see `list_bases`), dictionaries with a name and parameters, dictionaries with a master and bases (a band inside
+///     the band), plugins by "file/base", Python objects with `propose(x, u)` and `learn(x, action, loss, weight)`.
+/// actions : iterable of str, or int
+///     Their names, or how many there are (with row_features: at most).
+/// max_actions : int, optional
+///     How many there may be with those that join later, by `add_action`; by default as many as have names.
+/// points : dict, optional
+///     Instead of actions, the set of R^d whose points are played: {"ball": {"dim": 3}}, {"box": {"dim": 2}},
+///     {"simplex": {"vertices": 4}}, {"sphere": {"dim": 5}}, {"hypercube": {"dim": 9}},
+///     {"polytope": {"rows": A, "bounds": b}}, {"finite": {"points": P}}.
+/// features : int
+///     How many numbers describe a round.
+/// row_features : int
+///     How many numbers describe each action of a round.
+/// feature_range : "learned", (low, high), a pair for each feature, or None
+///     "learned" clips features to ten times the median size of their first values (until these are known: to [-10, 10]);
+///     a pair is a range of your own; None takes every finite number.
+/// outside : "clip" or "refuse"
+///     What becomes of features outside a range of your own.
+/// reward_range : (float, float) or "learned", optional
+///     The smallest and the largest reward, (0, 1) where nothing is said; "learned": that of the rewards so far, which one outside
+///     widens, by at most the width that it has.
+/// preset : "practical", "paper" or "safe"
+///     Low loss; Algorithm 1 to the letter, with its guarantee; or both, under Corral, for rewards that may react to the choices
+///     (its bases are given by name or dictionary).
+/// master : str or dict, optional
+///     Another master instead of a preset, as in a spec (see `list_masters`).
+/// horizon : int, optional
+///     How many rounds there will be, where that is known.
+/// seed : int, optional
+///     The same seed and calls give the same choices; None takes one from the system.
+/// propensities : bool
+///     Whether decisions know the probability of their action.
+/// quota : (int, int), optional
+///     (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
+/// budget : float or dict, optional
+///     What a decision may cost on average; `learn` wants cost=. Prices are learned from the costs, and may change.
+/// copy : int, optional
+///     A number of this copy of the band, where the ids of decisions are to be the same in every run; None draws one. Every
+///     process that loads, unpickles or inherits a band is a copy of its own, and each learns the decisions of all.
+/// plugins : path, optional
+///     A folder of compiled plugins. Their bases run in this process, or with isolate=True in one of their own.
+/// log : path, optional
+///     A file to which every decision and every reward is appended, for `corral.evaluate` and `corral log`.
+/// pending : int, optional
+///     Keeps up to so many decisions that wait for their rewards: `learn` then takes their ids too, and `expire` ends the wait
+///     of those that wait too long.
+///
+/// Examples
+/// --------
 /// >>> import corral
 /// >>> band = corral.Band(["ucb1", {"name": "exp3"}, "thompson"], actions=["small", "large"], seed=1)
 /// >>> for _ in range(500):
@@ -74,11 +96,10 @@ const VERSION: u16 = 4;
 /// ...     band.learn(d, reward={"small": 0.2, "large": 0.9}[d.action])
 /// >>> band.choose().action
 /// 'large'
-#[pyclass(frozen, module = "corral")]
+#[pyclass(frozen, generic, module = "corral")]
 pub struct Band {
+    turn: Turn,
     inner: Mutex<Inner>,
-    /// The thread that is inside, by the address of something of its own; 0: none.
-    inside: AtomicUsize,
     offers: Mutex<Actions>,
     /// 0 where points are played.
     actions: usize,
@@ -91,72 +112,19 @@ pub struct Band {
     rewards: Scale,
 }
 
-/// What a file holds.
-#[derive(Serialize, Deserialize)]
-struct State {
-    plan: Plan,
-    members: Vec<u8>,
-    rng: Pcg64Dxsm,
-    quota: Option<Quota>,
-}
-
 impl Band {
-    fn with(
-        plan: Plan,
-        members: Members,
-        rng: Pcg64Dxsm,
-        raised: Vec<Raised>,
-        shelf: Shelf,
-        quota: Option<Quota>,
-    ) -> Self {
-        let called = plan.members.iter().map(|m| Arc::from(&*m.name)).collect();
-        Self {
-            inside: AtomicUsize::new(0),
-            offers: Mutex::new(plan.actions()),
-            actions: plan.setup().actions(),
-            features: plan.features,
-            row_features: plan.row_features,
-            rewards: plan.rewards,
-            inner: Mutex::new(Inner {
-                members,
-                process: std::process::id(),
-                rng,
-                plan,
-                names: called,
-                raised,
-                shelf,
-                quota,
-            }),
-        }
-    }
-
     /// Waits for other threads to leave, without keeping the interpreter from them.
     pub fn enter(&self, py: Python<'_>) -> Answer<Entered<'_>> {
-        let me = here();
-        if self.inside.load(Ordering::Relaxed) == me {
-            return Err(Error::Failed("a base of this band called the band while it was asked by it".into()));
-        }
-        let mut inner = self.lock(py)?;
+        let turn = self.turn.take(py).map_err(|denied| {
+            Error::Failed(match denied {
+                Denied::Again => "a base of this band called the band while it was asked by it".into(),
+                Denied::Ended => "another thread was in this band when the interpreter ended".into(),
+            })
+        })?;
+        // Nobody else has it.
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.part_from_parent()?;
-        self.inside.store(me, Ordering::Relaxed);
-        Ok(Entered { inner, inside: &self.inside })
-    }
-
-    fn lock(&self, py: Python<'_>) -> Answer<MutexGuard<'_, Inner>> {
-        // What holds the lock at exit may be a thread that stays where it is (see `exit`): it is not waited for in vain.
-        if exit::has_ended() {
-            for _ in 0..1_000 {
-                match self.inner.try_lock() {
-                    Ok(inner) => return Ok(inner),
-                    Err(TryLockError::Poisoned(inner)) => return Ok(inner.into_inner()),
-                    Err(TryLockError::WouldBlock) => {
-                        py.detach(|| std::thread::sleep(Duration::from_millis(1)))
-                    }
-                }
-            }
-            return Err(Error::Failed("another thread was in this band when the interpreter ended".into()));
-        }
-        Ok(self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+        Ok(Entered { inner, turn })
     }
 
     /// Does `work` inside the band, and warns of the bases that were benched meanwhile.
@@ -211,124 +179,217 @@ impl Band {
         }
     }
 
-    fn bytes(&self, py: Python<'_>) -> Answer<Vec<u8>> {
-        let entered = self.enter(py)?;
-        let members = entered.inner.members.save();
-        entered.inner.callers()?;
-        let Inner { plan, rng, quota, .. } = &*entered.inner;
-        let state = State { plan: plan.clone(), members, rng: rng.clone(), quota: quota.clone() };
-        Ok(snapshot::seal(NAME, VERSION, &state))
-    }
-
-    pub fn read(py: Python<'_>, bytes: &[u8], copy: Option<u64>, shelf: Shelf) -> Answer<Self> {
-        let State { mut plan, members: state, rng, quota } = snapshot::open(NAME, VERSION, bytes)?;
-        plan.params.copy = copy;
-        let quota = quota.map(Quota::check).transpose()?;
-        let (mut members, raised) = plan.rebuild(py, &shelf)?;
-        let loaded = members.load(&state);
-        if let Some(error) = raised.iter().find_map(|r| r.last(py)).filter(|_| loaded.is_err()) {
-            return Err(error.into());
-        }
-        loaded?;
-        Ok(Self::with(plan, members, rng, raised, shelf, quota))
+    /// Chooses for contexts whose actions may have names of their own.
+    fn chosen<'py>(
+        &self,
+        py: Python<'py>,
+        offers: &Actions,
+        rounds: Vec<(Context, Option<Vec<Arc<str>>>)>,
+    ) -> Answer<Vec<Bound<'py, Decision>>> {
+        self.watched(py, |inner| {
+            inner.waiting.as_ref().map_or(Ok(()), |waiting| waiting.admits(rounds.len()))?;
+            let mut made = Vec::with_capacity(rounds.len());
+            for (context, own) in rounds {
+                let ticket = inner.choose(py, &context)?;
+                let base = Arc::clone(&inner.names[ticket.base()]);
+                let names = own.as_deref().unwrap_or(&offers.names);
+                let label = match ticket.played() {
+                    Label::Number(number) if number < names.len() => Label::Name(Arc::clone(&names[number])),
+                    played => played,
+                };
+                let decision = Bound::new(py, Decision::new(ticket, context, label, base))?;
+                if let Some(waiting) = &mut inner.waiting {
+                    waiting.keep(&decision);
+                }
+                made.push(decision);
+            }
+            Ok(made)
+        })
     }
 }
 
 #[pymethods]
 impl Band {
     #[new]
-    #[pyo3(signature = (bases, *, actions = None, max_actions = None, points = None, features = 0, row_features = 0, feature_range = Some(Ranged::default()),
-        outside = "clip", reward_range = None, preset = "practical", master = None, horizon = None, seed = None, propensities = true,
-        quota = None, budget = None, copy = None, plugins = None))]
+    #[pyo3(signature = (bases, *, actions = None, max_actions = None, points = None, features = Features(0), row_features = RowFeatures(0),
+        feature_range = Some(Ranged::default()), outside = "clip", reward_range = None, preset = "practical", master = None,
+        horizon = None, seed = None, propensities = true, quota = None, budget = None, copy = None, plugins = None, log = None, pending = None),
+        text_signature = "(bases, *, actions=None, max_actions=None, points=None, features=0, row_features=0, feature_range=\"learned\", outside=\"clip\", \
+        reward_range=None, preset=\"practical\", master=None, horizon=None, seed=None, propensities=True, quota=None, budget=None, copy=None, \
+        plugins=None, log=None, pending=None)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
         bases: &Bound<'_, PyAny>,
         actions: Option<&Bound<'_, PyAny>>,
         max_actions: Option<usize>,
         points: Option<&Bound<'_, PyDict>>,
-        features: usize,
-        row_features: usize,
+        features: Features,
+        row_features: RowFeatures,
         feature_range: Option<Ranged>,
         outside: &str,
         reward_range: Option<&Bound<'_, PyAny>>,
         preset: &str,
         master: Option<&Bound<'_, PyAny>>,
-        horizon: Option<u64>,
-        seed: Option<u64>,
+        horizon: Option<Horizon>,
+        seed: Option<Seed>,
         propensities: bool,
-        quota: Option<(usize, usize)>,
+        quota: Option<Limits>,
         budget: Option<&Bound<'_, PyAny>>,
-        copy: Option<u64>,
+        copy: Option<CopyNumber>,
         plugins: Option<PathBuf>,
+        log: Option<PathBuf>,
+        pending: Option<args::Waiting>,
     ) -> Answer<Self> {
-        let style =
-            Style { preset, master, horizon, propensities, budget: budget.map(convert::spend).transpose()? };
         let space = convert::space(actions, max_actions, points)?;
-        let range = convert::feature_range(feature_range, outside)?;
-        let reward_range = convert::reward_range(reward_range)?;
-        let (mut plan, below) = Plan::new(space, (features, row_features), range, reward_range, &style)?;
-        plan.params.copy = copy;
-        let shared = Raised::default();
-        let (mut built, mut raised) = (Vec::new(), Vec::new());
-        if bases.is_instance_of::<PyString>() {
-            return Err(Error::Type("bases: a list is needed, even of one".into()));
-        }
-        let shelf = Shelf::open(bases.py(), plugins.as_deref())?;
-        plan.budget = Budget::of(memory::DEFAULT);
-        let bases: Vec<_> = match below {
-            Some(masters) => convert::bands(bases, masters)?,
-            None => bases.try_iter()?.collect::<Result<_, _>>()?,
+        let asked = build::Asked {
+            features: (features.0, row_features.0),
+            range: convert::feature_range(feature_range, outside)?,
+            rewards: convert::reward_range(reward_range)?,
+            style: (preset, master, propensities),
+            budget: budget.map(convert::spend).transpose()?,
+            horizon: horizon.map(|h| h.0),
+            seed: seed.map(|s| s.0),
+            quota: quota.map(|q| (q.0, q.1)),
+            copy: copy.map(|c| c.0),
+            plugins,
+            log,
+            pending: pending.map(|p| p.0),
         };
-        for base in bases {
-            raised.push(shared.sibling());
-            built.push(plan.join(&base, None, None, &raised[raised.len() - 1], &shelf)?);
-        }
-        plan.budget = Budget::default();
-        // Bands that are built alike do not take each other's decisions.
-        let mut system = Pcg64Dxsm::try_from_rng(&mut SysRng).map_err(Error::value)?;
-        plan.params.id = Some(system.next_u64());
-        let rng = seed.map_or(system, |seed| stream(seed, "learner"));
-        let members = plan.ensemble(built)?;
-        // A base that does not pickle is told of when the band is saved.
-        let _ = shared.callers();
-        let quota = quota.map(|(most, window)| Quota::new(most, window)).transpose()?;
-        Ok(Self::with(plan, members, rng, raised, shelf, quota))
+        build::band(bases, space, asked)
     }
 
-    /// Chooses an action. x: the features of the round. actions: those that are offered, where not all are: a list of names, or
-    /// with row_features a dictionary of name and row. An array of rows is in the order of the band's actions.
+    /// Chooses an action.
+    ///
+    /// Parameters
+    /// ----------
+    /// x : array_like, optional
+    ///     The features of the round.
+    /// actions : list of str, dict or array_like, optional
+    ///     Those that are offered, where not all are: a list of names, or with row_features a dictionary of name and row. An array of
+    ///     rows is in the order of the band's actions.
+    ///
+    /// Returns
+    /// -------
+    /// Decision
     #[pyo3(signature = (x = None, *, actions = None))]
-    fn choose(
+    fn choose<'py>(
         &self,
-        py: Python<'_>,
-        x: Option<&Bound<'_, PyAny>>,
-        actions: Option<&Bound<'_, PyAny>>,
-    ) -> Answer<Decision> {
+        py: Python<'py>,
+        x: Option<&Bound<'py, PyAny>>,
+        actions: Option<&Bound<'py, PyAny>>,
+    ) -> Answer<Bound<'py, Decision>> {
         let offers = self.offers();
-        let (context, own) = convert::context(self.shape(), &offers, x, actions)?;
-        let (ticket, base) = self.watched(py, |inner| {
-            let made = inner.members.choose(&context, &mut inner.rng);
-            inner.callers()?;
-            let ticket = made.map_err(|error| {
-                let cause = inner.benched(py, 0).pop().and_then(|b| b.exception);
-                let error = PyErr::from(Error::from(error));
-                error.set_cause(py, cause.map(|c| PyErr::from_value(c.into_bound(py))));
-                Error::from(error)
-            })?;
-            let base = Arc::clone(&inner.names[ticket.base()]);
-            Ok((ticket, base))
-        })?;
-        let names = own.as_deref().unwrap_or(&offers.names);
-        let label = match ticket.played() {
-            Label::Number(number) if number < names.len() => Label::Name(Arc::clone(&names[number])),
-            played => played,
-        };
-        Ok(Decision::new(ticket, context, label, base))
+        let round = convert::context(self.shape(), &offers, x, actions)?;
+        let mut made = self.chosen(py, &offers, vec![round])?;
+        made.pop().ok_or_else(|| Error::Failed("no decision was made".into()))
     }
 
-    /// Learns the reward (in reward_range) or the loss (in [0, 1]) of a decision, once. decision: what `choose` returned, or its
-    /// token. client: whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
-    /// cost: what it cost in money, where the band has a budget.
+    /// Chooses for many rounds, in order. All of them are looked at before the first is chosen for.
+    ///
+    /// Parameters
+    /// ----------
+    /// xs : array_like, optional
+    ///     A row of features for each round.
+    /// count : int, optional
+    ///     How many rounds, where the band has no features.
+    ///
+    /// Returns
+    /// -------
+    /// list of Decision
+    #[pyo3(signature = (xs = None, *, count = None))]
+    fn choose_many<'py>(
+        &self,
+        py: Python<'py>,
+        xs: Option<&Bound<'py, PyAny>>,
+        count: Option<Count>,
+    ) -> Answer<Vec<Bound<'py, Decision>>> {
+        Error::unless(
+            self.row_features == 0,
+            "choose_many: actions with a feature row each are chosen one by one, by choose",
+        )?;
+        let contexts: Vec<Context> = match (xs, count) {
+            (Some(xs), None) => self.contexts(xs)?,
+            (None, Some(Count(count))) if self.features == 0 => {
+                (0..count).map(|_| Context::plain(self.actions)).collect()
+            }
+            _ => {
+                return Err(Error::Type(
+                    "give a row of features for each round, or count= where the band has no features".into(),
+                ));
+            }
+        };
+        let offers = self.offers();
+        Error::unless(
+            offers.offer.is_empty(),
+            "choose_many: some actions were retired or are to join: choose them one by one",
+        )?;
+        self.chosen(py, &offers, contexts.into_iter().map(|x| (x, None)).collect())
+    }
+
+    /// The probability of each action, were it chosen now: of every base by how it is followed. Nothing changes. Rounds in which the
+    /// practical preset looks at an action by itself are left out.
+    ///
+    /// Parameters
+    /// ----------
+    /// x : array_like, optional
+    ///     The features of a round, or a row of them for each of many.
+    /// actions : array_like or dict, optional
+    ///     As for `choose`.
+    ///
+    /// Returns
+    /// -------
+    /// numpy.ndarray
+    ///     In the order of the actions; for many rounds a row each.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import corral
+    /// >>> band = corral.Band(["ucb1", "exp3"], actions=4, seed=1)
+    /// >>> float(round(band.distribution().sum(), 9))
+    /// 1.0
+    #[pyo3(signature = (x = None, *, actions = None))]
+    fn distribution<'py>(
+        &self,
+        py: Python<'py>,
+        x: Option<&Bound<'py, PyAny>>,
+        actions: Option<&Bound<'py, PyAny>>,
+    ) -> Answer<Bound<'py, PyAny>> {
+        if let Some(xs) = x.filter(|x| actions.is_none() && convert::is_table(x)) {
+            let contexts = self.contexts(xs)?;
+            let all = self.watched(py, |inner| {
+                let mut all = Vec::with_capacity(contexts.len() * self.actions);
+                for x in &contexts {
+                    all.extend(inner.members.distribution(x)?);
+                    inner.callers()?;
+                }
+                Ok(all)
+            })?;
+            let table = Array2::from_shape_vec((contexts.len(), self.actions), all).map_err(Error::value)?;
+            return Ok(table.to_pyarray(py).into_any());
+        }
+        let (context, _) = convert::context(self.shape(), &self.offers(), x, actions)?;
+        let all = self.watched(py, |inner| {
+            let all = inner.members.distribution(&context);
+            inner.callers()?;
+            Ok(all?)
+        })?;
+        Ok(PyArray1::from_vec(py, all).into_any())
+    }
+
+    /// Learns the reward or the loss of a decision, once.
+    ///
+    /// Parameters
+    /// ----------
+    /// decision : Decision or str
+    ///     What `choose` returned, its token, or where the band keeps decisions (pending=) its id.
+    /// reward : float, optional
+    ///     In reward_range.
+    /// loss : float, optional
+    ///     In [0, 1]; one of the two.
+    /// cost : float, optional
+    ///     What it cost in money, where the band has a budget.
+    /// client : str, optional
+    ///     Whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
     #[pyo3(signature = (decision, *, reward = None, loss = None, cost = None, client = None))]
     fn learn(
         &self,
@@ -344,14 +405,69 @@ impl Band {
             let decision = inner.given(decision)?;
             let heard = inner.heard(client, loss)?;
             let heard = cost.map_or(heard, |cost| heard.with_cost(cost));
-            decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, heard))?;
+            inner.learn(py, decision.get(), heard)?;
             inner.count(client);
-            inner.callers()
+            Ok(())
         })
     }
 
-    /// Learns many decisions (or tokens) in order, with their rewards or losses. All of them are looked at before the first is
-    /// learned: one that cannot be leaves the band as it was.
+    /// Ends the wait of decisions that a band with pending= keeps. With a reward or a loss they are learned as that; without,
+    /// nothing is learned of them. Either way no reward of theirs is taken any more.
+    ///
+    /// Parameters
+    /// ----------
+    /// seconds : float
+    ///     Those that have waited longer.
+    /// reward : float, optional
+    ///     What no answer means, in reward_range.
+    /// loss : float, optional
+    ///     The same in [0, 1].
+    ///
+    /// Returns
+    /// -------
+    /// int
+    ///     How many.
+    #[pyo3(signature = (seconds, *, reward = None, loss = None))]
+    fn expire(&self, py: Python<'_>, seconds: f64, reward: Option<f64>, loss: Option<f64>) -> Answer<usize> {
+        let learned = if reward.is_some() || loss.is_some() { Some(self.loss(reward, loss)?) } else { None };
+        Error::unless(seconds >= 0.0, format_args!("seconds must be 0 or more, but is {seconds}"))?;
+        // As many milliseconds as there are since 1970 are enough.
+        let before = now().saturating_add(1).saturating_sub((seconds * 1000.0) as u64);
+        self.watched(py, |inner| {
+            let kept = inner
+                .waiting
+                .as_ref()
+                .ok_or_else(|| Error::value("the band keeps no decisions: build it with pending="))?;
+            let late = kept.late(py, before);
+            for decision in &late {
+                let (id, heard) = (decision.get().id, learned.map_or(Feedback::unseen(), Feedback::plain));
+                // One that was learned by its token in another place is settled all the same.
+                decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, heard))?;
+                if let Some(waiting) = &mut inner.waiting {
+                    waiting.expire(id);
+                }
+                if let Some(log) = &mut inner.log {
+                    log.expire(id, learned.map(|loss| inner.plan.units(loss)))?;
+                }
+                inner.callers()?;
+            }
+            Ok(late.len())
+        })
+    }
+
+    /// Learns many decisions in order. All of them are looked at before the first is learned: one that cannot be leaves the band
+    /// as it was.
+    ///
+    /// Parameters
+    /// ----------
+    /// decisions : sequence
+    ///     Decisions, tokens or ids, as `learn` takes them.
+    /// rewards : array_like, optional
+    ///     A reward for each, in reward_range.
+    /// losses : array_like, optional
+    ///     Or a loss for each, in [0, 1].
+    /// clients : list of str, optional
+    ///     Whose they are, where the band has a quota.
     #[pyo3(signature = (decisions, *, rewards = None, losses = None, clients = None))]
     fn learn_many(
         &self,
@@ -392,43 +508,75 @@ impl Band {
             }
             for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
                 let heard = inner.heard(client(i), loss)?;
-                let learned = decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, heard));
+                let learned = inner.learn(py, decision.get(), heard);
                 learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
                 inner.count(client(i));
-                inner.callers()?;
             }
             Ok(())
         })
     }
 
-    /// Plays a whole table of losses in [0, 1], a row for each round and a column for each action, with a row of features
-    /// each where the band has some. The interpreter is not in the loop, and other threads run meanwhile.
+    /// Plays a whole table, a row for each round and a column for each action. The interpreter is not in the loop, and other
+    /// threads run meanwhile.
     ///
-    /// Returns columns: action, loss, base (their numbers) and propensity (NaN where it is not known).
-    #[pyo3(signature = (losses, contexts = None))]
+    /// Parameters
+    /// ----------
+    /// losses : array_like, optional
+    ///     In [0, 1].
+    /// contexts : array_like, optional
+    ///     A row of features for each round, where the band has some.
+    /// rewards : array_like, optional
+    ///     Instead of losses, in reward_range.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     Columns: action, loss, reward, base (actions and bases by number) and propensity (NaN where it is not known).
+    #[pyo3(signature = (losses = None, contexts = None, *, rewards = None))]
     fn play<'py>(
         &self,
         py: Python<'py>,
-        losses: &Bound<'py, PyAny>,
+        losses: Option<&Bound<'py, PyAny>>,
         contexts: Option<&Bound<'py, PyAny>>,
+        rewards: Option<&Bound<'py, PyAny>>,
     ) -> Answer<Bound<'py, PyDict>> {
-        play::play(self, py, losses, contexts)
+        play::play(self, py, losses, contexts, rewards)
     }
 
-    /// Plays `rounds` rounds in an environment (a name, or a dictionary with parameters: see `list_environments`). The
-    /// interpreter is not in the loop, and other threads run meanwhile.
+    /// Plays in an environment. The interpreter is not in the loop, and other threads run meanwhile.
     ///
-    /// Returns rounds, loss (the sum), regret (against the best fixed decision in hindsight) and the columns round and
-    /// regret of its curve.
-    #[pyo3(signature = (environment, rounds, *, seed = 0))]
+    /// Parameters
+    /// ----------
+    /// environment : str or dict
+    ///     A name, or a dictionary with parameters: see `list_environments`.
+    /// rounds : int
+    ///     How many.
+    /// seed : int
+    ///     Of the environment.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///     rounds, loss (the sum), regret (against the best fixed decision in hindsight), and curve: the columns round and regret.
+    #[pyo3(signature = (environment, rounds, *, seed = Seed(0)), text_signature = "($self, environment, rounds, *, seed=0)")]
     fn simulate<'py>(
         &self,
         py: Python<'py>,
         environment: &Bound<'py, PyAny>,
-        rounds: u64,
-        seed: u64,
+        rounds: Rounds,
+        seed: Seed,
     ) -> Answer<Bound<'py, PyDict>> {
-        play::simulate(self, py, environment, rounds, seed)
+        play::simulate(self, py, environment, rounds.0, seed.0)
+    }
+
+    /// Adds an action by its name, or puts one back that was retired: see max_actions.
+    fn add_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
+        self.change_actions(py, |plan| plan.add_action(name))
+    }
+
+    /// Takes an action out of what rounds offer. Its decisions that are out can still be learned.
+    fn retire_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
+        self.change_actions(py, |plan| plan.retire_action(name))
     }
 
     /// Adds a base that is followed with probability `share` at first; the others keep their ratios. Returns its name.
@@ -450,24 +598,16 @@ impl Band {
         inner.plan = plan;
         inner.names.push(Arc::from(&*name));
         inner.raised.push(raised);
+        inner.came_or_went(Change::Add, inner.names.len() - 1, Some(share))?;
         Ok(name)
-    }
-
-    /// Gives an action a name and the next of the numbers up to `max_actions`, or puts a retired one back with what is known of it.
-    fn add_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
-        self.change_actions(py, |plan| plan.add_action(name))
-    }
-
-    /// Takes an action out of what rounds offer. Its decisions that are out can still be learned.
-    fn retire_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
-        self.change_actions(py, |plan| plan.retire_action(name))
     }
 
     /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out can still be learned.
     fn retire(&self, py: Python<'_>, base: &Bound<'_, PyAny>) -> Answer<()> {
         let mut entered = self.enter(py)?;
         let base = entered.inner.find(base)?;
-        Ok(entered.inner.members.retire(base)?)
+        entered.inner.members.retire(base)?;
+        entered.inner.came_or_went(Change::Retire, base, None)
     }
 
     /// Puts a base back that was benched or retired; it is followed with probability `share` at first.
@@ -475,12 +615,13 @@ impl Band {
     fn reinstate(&self, py: Python<'_>, base: &Bound<'_, PyAny>, share: f64) -> Answer<()> {
         let mut entered = self.enter(py)?;
         let base = entered.inner.find(base)?;
-        Ok(entered.inner.members.reinstate(base, share)?)
+        entered.inner.members.reinstate(base, share)?;
+        entered.inner.came_or_went(Change::Reinstate, base, Some(share))
     }
 
     /// Writes the band to a file, whole or not at all; `corral.load` goes on from it bit for bit. Python bases are pickled.
     fn save(&self, py: Python<'_>, path: PathBuf) -> Answer<()> {
-        Ok(write_whole(&path, &self.bytes(py)?)?)
+        Ok(write_whole(&path, &build::bytes(self, py)?)?)
     }
 
     /// What each base did, as columns: name, probability, plays, mean_reward, effective_samples, benched.
@@ -508,8 +649,7 @@ impl Band {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
         let rows = inner.members.tallies().into_iter().enumerate().map(|(i, tally)| {
-            let mean =
-                tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(inner, loss)));
+            let mean = tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(inner, loss)));
             let probability = format!("{:.4}", inner.members.probabilities()[i]);
             vec![inner.names[i].to_string(), probability, tally.plays.to_string(), mean]
         });
@@ -531,6 +671,11 @@ impl Band {
         let entered = self.enter(py)?;
         let metrics = convert::plain(py, &entered.inner.members.metrics())?;
         metrics.set_item("over_quota", entered.inner.quota.as_ref().map_or(0, Quota::refused))?;
+        if let Some(waiting) = &entered.inner.waiting {
+            let (open, expired) = waiting.counts();
+            metrics.set_item("waiting", open)?;
+            metrics.set_item("expired", expired)?;
+        }
         Ok(metrics)
     }
 
@@ -545,7 +690,7 @@ impl Band {
         Ok(self.enter(py)?.inner.names.iter().map(|n| n.to_string()).collect())
     }
 
-    /// The names of the actions that are not retired, or how many there are; 0 where points are played.
+    /// The names of the actions, or how many there are; 0 where points are played.
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let offers = self.offers();
@@ -580,6 +725,13 @@ impl Band {
         Ok(self.enter(py)?.inner.benched(py, 0))
     }
 
+    /// The bases, and a picture of how their probabilities went since the band was built or loaded.
+    fn _repr_html_(&self, py: Python<'_>) -> Answer<String> {
+        let entered = self.enter(py)?;
+        let inner = &*entered.inner;
+        Ok(page::html(inner, |loss| self.reward(inner, loss)))
+    }
+
     fn __len__(&self, py: Python<'_>) -> Answer<usize> {
         Ok(self.enter(py)?.inner.members.len())
     }
@@ -598,7 +750,7 @@ impl Band {
     fn __reduce__<'py>(
         slf: &Bound<'py, Self>,
     ) -> Answer<(Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<PathBuf>))> {
-        let bytes = PyBytes::new(slf.py(), &slf.get().bytes(slf.py())?);
+        let bytes = PyBytes::new(slf.py(), &build::bytes(slf.get(), slf.py())?);
         let folder = slf.get().enter(slf.py())?.inner.shelf.folder.clone();
         Ok((slf.get_type().getattr("_from_bytes")?, (bytes, folder)))
     }
@@ -606,19 +758,38 @@ impl Band {
     #[staticmethod]
     #[pyo3(signature = (bytes, plugins = None))]
     fn _from_bytes(py: Python<'_>, bytes: &[u8], plugins: Option<PathBuf>) -> Answer<Self> {
-        Self::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?)
+        build::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?, None)
     }
 }
 
 /// Reads a band that `Band.save` wrote. It goes on bit for bit, as a copy of its own: it learns the decisions of the band that
-/// was saved, and hands out none of its ids. copy: the number of the copy, where ids are to be the same in every run.
-/// plugins: the folder of its plugins, where it has some; they must be the very files that it was saved with.
+/// was saved, and hands out none of its ids.
 ///
 /// Python bases are unpickled, which runs their code: load files that you trust.
+///
+/// Parameters
+/// ----------
+/// path : path
+/// copy : int, optional
+///     The number of the copy, where ids are to be the same in every run.
+/// plugins : path, optional
+///     The folder of its plugins, where it has some; they must be the very files that it was saved with.
+/// log : path, optional
+///     Where it writes its decisions and rewards, as for `Band`.
+///
+/// Returns
+/// -------
+/// Band
 #[pyfunction]
-#[pyo3(signature = (path, *, copy = None, plugins = None))]
-pub fn load(py: Python<'_>, path: PathBuf, copy: Option<u64>, plugins: Option<PathBuf>) -> Answer<Band> {
-    let named = path.display().to_string();
+#[pyo3(signature = (path, *, copy = None, plugins = None, log = None))]
+pub fn load(
+    py: Python<'_>,
+    path: PathBuf,
+    copy: Option<CopyNumber>,
+    plugins: Option<PathBuf>,
+    log: Option<PathBuf>,
+) -> Answer<Band> {
     let shelf = Shelf::open(py, plugins.as_deref())?;
-    Band::read(py, &std::fs::read(path)?, copy, shelf).map_err(|e| e.of(named))
+    let bytes = std::fs::read(&path).map_err(Error::file(&path))?;
+    build::read(py, &bytes, copy.map(|c| c.0), shelf, log.as_deref()).map_err(|e| e.of(path.display()))
 }

@@ -151,10 +151,7 @@ impl PyBase {
 
     /// Calls into Python; an exception is kept, and becomes the error.
     fn ask<T>(&self, call: impl for<'py> FnOnce(&Bound<'py, PyAny>) -> PyResult<T>) -> Result<T, BaseError> {
-        Python::attach(|py| {
-            let told = exit::call(py, || call(self.object.bind(py)));
-            told.map_err(|error| self.place.raised.keep(py, error))
-        })
+        exit::attach(|py| call(self.object.bind(py)).map_err(|error| self.place.raised.keep(py, error)))
     }
 }
 
@@ -335,7 +332,7 @@ impl<D: Proposed> Base<Context, D> for PyBase {
     }
 
     fn save(&self) -> Vec<u8> {
-        let state = Python::attach(|py| exit::call(py, || dumps(self.object.bind(py))));
+        let state = exit::attach(|py| dumps(self.object.bind(py)));
         let state = state.unwrap_or_else(|error| {
             self.place.raised.tell_caller(error);
             Vec::new()

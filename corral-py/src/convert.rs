@@ -12,21 +12,9 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde::Serialize;
 
 use crate::actions::Actions;
+use crate::args::Ranged;
 use crate::errors::{Answer, Error};
-
-/// A range of features, as Python says it.
-#[derive(FromPyObject)]
-pub enum Ranged {
-    Word(String),
-    Pair((f64, f64)),
-    Pairs(Vec<(f64, f64)>),
-}
-
-impl Default for Ranged {
-    fn default() -> Self {
-        Self::Word("learned".into())
-    }
-}
+use crate::exit;
 
 /// The range of features, and what becomes of those outside.
 pub fn feature_range(given: Option<Ranged>, outside: &str) -> Answer<FeatureRange> {
@@ -39,7 +27,6 @@ pub fn feature_range(given: Option<Ranged>, outside: &str) -> Answer<FeatureRang
         None => FeatureRange::Any,
         Some(Ranged::Word(word)) if word == "learned" => FeatureRange::Learned,
         Some(Ranged::Word(word)) => return Err(Unknown::new("feature_range", &word, ["learned"]).into()),
-        Some(Ranged::Pair(pair)) => bounded(vec![pair]),
         Some(Ranged::Pairs(pairs)) => bounded(pairs),
     })
 }
@@ -68,6 +55,14 @@ pub fn rows(x: &Bound<'_, PyAny>) -> Answer<(Vec<f64>, usize)> {
     Ok((numbers.as_array().iter().copied().collect(), given.shape()[1]))
 }
 
+/// Whether it has two dimensions.
+pub fn is_table(x: &Bound<'_, PyAny>) -> bool {
+    match x.getattr(intern!(x.py(), "ndim")) {
+        Ok(dimensions) => dimensions.extract::<usize>().is_ok_and(|n| n == 2),
+        Err(_) => x.get_item(0).is_ok_and(|first| first.try_iter().is_ok()),
+    }
+}
+
 fn one(x: &Bound<'_, PyAny>) -> Error {
     let shape = doubles(x).and_then(|array| Ok(array.getattr("shape")?.to_string())).unwrap_or_default();
     Error::value(format!("an array of one dimension is needed, but the shape is {shape}"))
@@ -80,6 +75,10 @@ fn plain_array<'a, 'py>(x: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyAny
 
 /// `numpy.asarray(x, dtype=float)`, of what is a real number each: numpy would drop masks and imaginary parts, and count days.
 fn doubles<'py>(x: &Bound<'py, PyAny>) -> Answer<Bound<'py, PyAny>> {
+    exit::call(x.py(), || as_doubles(x))
+}
+
+fn as_doubles<'py>(x: &Bound<'py, PyAny>) -> Answer<Bound<'py, PyAny>> {
     let py = x.py();
     let numpy = py.import(intern!(py, "numpy"))?;
     if plain_array(x).is_none() {
@@ -147,32 +146,50 @@ fn place(mut flat: usize, shape: &[usize], row: Option<usize>) -> String {
 /// How deep tables and lists may be nested.
 const DEEPEST: usize = 64;
 
+/// Says how an object with `propose` is named in a table.
+pub type Names<'a> = &'a mut dyn FnMut(&Bound<'_, PyAny>) -> Answer<toml::Table>;
+
 /// A dictionary as a TOML table: what a spec file may hold. `None` is left out.
 pub fn table(dict: &Bound<'_, PyDict>) -> Answer<toml::Table> {
-    table_at(dict, DEEPEST)
+    let refuse = |object: &Bound<'_, PyAny>| {
+        let kind = object.get_type().name()?;
+        Err(Error::Type(format!("a {kind}: Python objects are bases of a band, and not of a band inside it")))
+    };
+    table_naming(dict, &mut { refuse })
 }
 
-fn table_at(dict: &Bound<'_, PyDict>, deeper: usize) -> Answer<toml::Table> {
+/// The same, where objects may be bases: they are named.
+pub fn table_naming(dict: &Bound<'_, PyDict>, names: Names<'_>) -> Answer<toml::Table> {
+    table_at(dict, DEEPEST, names)
+}
+
+fn table_at(dict: &Bound<'_, PyDict>, deeper: usize, names: Names<'_>) -> Answer<toml::Table> {
     let mut table = toml::Table::new();
     for (key, value) in dict {
         let Ok(key) = key.extract::<String>() else {
             return Err(Error::Type(format!("the keys of a table are texts, but one is {}", key.repr()?)));
         };
         let whole = |e: Error| if deeper == DEEPEST { e.of(&key) } else { e };
-        if let Some(value) = toml(&value, deeper).map_err(whole)? {
+        if let Some(value) = toml(&value, deeper, names).map_err(whole)? {
             table.insert(key, value);
         }
     }
     Ok(table)
 }
 
-fn toml(value: &Bound<'_, PyAny>, deeper: usize) -> Answer<Option<toml::Value>> {
+fn toml(value: &Bound<'_, PyAny>, deeper: usize, names: Names<'_>) -> Answer<Option<toml::Value>> {
     if value.is_none() {
         return Ok(None);
     }
     let Some(deeper) = deeper.checked_sub(1) else {
         return Err(Error::value(format!("tables and lists are nested more than {DEEPEST} deep")));
     };
+    if let Some(path) = frame(value)? {
+        return Ok(Some(toml::Value::String(path)));
+    }
+    if value.hasattr(intern!(value.py(), "propose"))? {
+        return Ok(Some(toml::Value::Table(names(value)?)));
+    }
     let value = match value.getattr_opt(intern!(value.py(), "tolist"))? {
         // A number or an array of numpy.
         Some(plain) => plain.call0()?,
@@ -188,21 +205,28 @@ fn toml(value: &Bound<'_, PyAny>, deeper: usize) -> Answer<Option<toml::Value>> 
     } else if let Ok(text) = value.cast::<PyString>() {
         toml::Value::String(text.to_str()?.to_owned())
     } else if let Ok(dict) = value.cast::<PyDict>() {
-        toml::Value::Table(table_at(dict, deeper)?)
+        toml::Value::Table(table_at(dict, deeper, names)?)
     } else if let Ok(items) = value.try_iter() {
         let mut list = Vec::new();
         for item in items {
-            list.extend(toml(&item?, deeper)?);
+            list.extend(toml(&item?, deeper, names)?);
         }
         toml::Value::Array(list)
     } else {
         let kind = value.get_type().name()?;
-        return Err(Error::Type(if value.hasattr(intern!(value.py(), "propose"))? {
-            format!("a {kind}: Python objects are bases of a band, and not of a band inside it")
-        } else {
-            format!("a table holds numbers, texts, lists and tables, but not a {kind}")
-        }));
+        return Err(Error::Type(format!("a table holds numbers, texts, lists and tables, but not a {kind}")));
     }))
+}
+
+/// Where a data frame is kept as a file, for whatever reads files.
+fn frame(value: &Bound<'_, PyAny>) -> Answer<Option<String>> {
+    for writer in ["to_csv", "write_csv"] {
+        if value.hasattr(writer)? {
+            let kept = value.py().import("corral._frames")?.call_method1("kept", (value,))?;
+            return Ok(Some(kept.extract()?));
+        }
+    }
+    Ok(None)
 }
 
 /// The table of a base: a name, or a dictionary.
@@ -244,7 +268,7 @@ pub fn reward_range(given: Option<&Bound<'_, PyAny>>) -> Answer<Scale> {
         return Ok(Scale::learned());
     }
     let must = || Error::Type("reward_range: (low, high), or \"learned\"".into());
-    let (low, high) = given.extract::<(f64, f64)>().map_err(|_| must())?;
+    let (low, high) = crate::args::pair(given).ok_or_else(must)?;
     Ok(Scale::rewards(low, high))
 }
 
@@ -277,6 +301,12 @@ pub fn named(what: &str, value: &Bound<'_, PyAny>) -> Answer<(String, toml::Tabl
 pub fn plain<'py>(py: Python<'py>, value: &impl Serialize) -> Answer<Bound<'py, PyAny>> {
     let text = serde_json::to_string(value).map_err(Error::value)?;
     Ok(py.import("json")?.call_method1("loads", (text,))?)
+}
+
+/// A page in a frame, as a notebook shows it.
+pub fn framed(page: &str) -> String {
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    format!("<iframe srcdoc=\"{page}\" style=\"width:100%;height:40em;border:0\"></iframe>")
 }
 
 /// The context of a round, and the names of its actions where they are not all of the band's.
@@ -405,7 +435,9 @@ fn action_names(given: &Bound<'_, PyAny>) -> Answer<(usize, Arc<[Arc<str>]>)> {
         return Ok((count, Arc::new([])));
     }
     let mut names: Vec<Arc<str>> = Vec::new();
-    let refused = || Error::Type("actions: a list of names, or how many there are".into());
+    let refused = || Error::Type("actions: a list of names, or how many there are, is needed".into());
+    let negative = given.extract::<i64>().is_ok_and(|count| count < 0);
+    Error::unless(!negative, format_args!("actions: at least one is needed, but this is {given}"))?;
     if given.is_instance_of::<PyString>() {
         return Err(refused());
     }

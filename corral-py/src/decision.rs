@@ -1,5 +1,6 @@
 //! A decision in flight, as Python holds it.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use corral_core::{Context, EnsembleError, TicketId, snapshot};
@@ -18,6 +19,8 @@ const VERSION: u16 = 3;
 /// What a band chose, and where its reward must go. `band.learn` takes it or its token, now or later, here or in another
 /// process that loaded the band; each is learned once.
 ///
+/// Examples
+/// --------
 /// >>> import corral
 /// >>> band = corral.Band(["ucb1", "exp3"], actions=["left", "right"], seed=1)
 /// >>> d = band.choose()
@@ -25,7 +28,7 @@ const VERSION: u16 = 3;
 /// (True, True, True)
 /// >>> token = d.token                    # text, for a page, a queue or a database
 /// >>> band.learn(token, reward=1)
-#[pyclass(frozen, module = "corral")]
+#[pyclass(frozen, generic, module = "corral")]
 #[derive(Serialize, Deserialize)]
 pub struct Decision {
     pub id: TicketId,
@@ -93,6 +96,16 @@ impl Decision {
         self.flight.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Everything, for a file.
+    pub fn bytes(&self) -> Vec<u8> {
+        snapshot::seal(NAME, VERSION, self)
+    }
+
+    /// Reads it back.
+    pub fn read(bytes: &[u8]) -> Answer<Self> {
+        snapshot::open(NAME, VERSION, bytes).map_err(|e| Error::value(e).of("a pickled decision"))
+    }
+
     pub fn learned(&self) -> Error {
         Error::value(format!("the decision of round {} was learned already", self.id.round))
     }
@@ -113,7 +126,7 @@ impl Decision {
     }
 
     /// The decision as one line of text that is safe in JSON and in a URL: `learn` of this band, or of one that was loaded
-    /// from it, takes it. Nobody can change it or make one.
+    /// from it, takes it. It is sealed: one that was changed or made up is refused.
     #[getter]
     fn token(&self, py: Python<'_>) -> Answer<String> {
         let flight = self.enter(py);
@@ -139,6 +152,18 @@ impl Decision {
         self.enter(py).ticket.is_none()
     }
 
+    /// Decisions are equal where their ids are, and what they say.
+    fn __eq__(&self, other: &Self) -> bool {
+        let said = |d: &Self| (d.id, d.probability.to_bits(), d.propensity.map(f64::to_bits));
+        said(self) == said(other) && self.action == other.action && self.base == other.base
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.id.hash(&mut hasher);
+        hasher.finish()
+    }
+
     fn __repr__(&self) -> String {
         let Self { id, action, base, propensity, .. } = self;
         let propensity = propensity.map_or("None".to_owned(), |p| format!("{p:.4}"));
@@ -146,12 +171,12 @@ impl Decision {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
-        let bytes = snapshot::seal(NAME, VERSION, slf.get());
-        Ok((slf.get_type().getattr("_from_bytes")?, (PyBytes::new(slf.py(), &bytes),)))
+        let bytes = PyBytes::new(slf.py(), &slf.get().bytes());
+        Ok((slf.get_type().getattr("_from_bytes")?, (bytes,)))
     }
 
     #[staticmethod]
     fn _from_bytes(bytes: &[u8]) -> Answer<Self> {
-        snapshot::open(NAME, VERSION, bytes).map_err(|e| Error::value(e).of("a pickled decision"))
+        Self::read(bytes)
     }
 }

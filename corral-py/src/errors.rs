@@ -2,12 +2,13 @@
 //!
 //! | ours | Python's |
 //! |---|---|
-//! | a name or key that is not known | `KeyError`, with the nearest known ones |
-//! | a value, a decision, a snapshot or a spec that cannot be used | `ValueError` |
+//! | a name, value, decision, snapshot or spec that cannot be used | `ValueError` |
 //! | of another type than asked for | `TypeError` |
 //! | no base is left, a step that cannot be solved, a band that is called from inside one of its bases | `RuntimeError` |
-//! | files | `OSError` |
+//! | files | `OSError`, `FileNotFoundError` |
 //! | a base that failed and plays no more | the warning `corral.BenchedWarning`, caused by the base's own exception |
+//!
+//! All but the warning are a `corral.CorralError` too: `python/corral/_errors.py`.
 
 use corral_bases::band::BandError;
 use corral_core::registry::{BuildError, Unknown};
@@ -16,9 +17,11 @@ use corral_envs::EnvError;
 use corral_lab::run::RunError;
 use corral_lab::spec::SpecError;
 use corral_lab::store::StoreError;
-use pyo3::exceptions::{PyKeyError, PyOSError, PyRuntimeError, PyTypeError, PyUserWarning, PyValueError};
+use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::{CastError, create_exception};
+
+use crate::exit;
 
 create_exception!(
     corral,
@@ -29,14 +32,16 @@ create_exception!(
 
 /// What goes wrong on our side of the boundary.
 pub enum Error {
-    /// Not known.
-    Key(String),
     /// Cannot be used.
     Value(String),
     /// Of another type.
     Type(String),
     /// Cannot go on.
     Failed(String),
+    /// A file that cannot be read or written.
+    File(String, std::io::Error),
+    /// The same, in words.
+    Files(String),
     /// An exception that comes from Python, or is to go there.
     Python(PyErr),
 }
@@ -55,6 +60,11 @@ impl Error {
         if holds { Ok(()) } else { Err(Self::value(why)) }
     }
 
+    /// A file that cannot be read or written.
+    pub fn file(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |why| Self::File(path.display().to_string(), why)
+    }
+
     /// The same error, of the thing called `what`.
     pub fn of(self, what: impl std::fmt::Display) -> Self {
         match self {
@@ -68,23 +78,31 @@ impl Error {
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
-        match error {
-            Error::Key(why) => PyKeyError::new_err(why),
-            Error::Value(why) => PyValueError::new_err(why),
-            Error::Type(why) => PyTypeError::new_err(why),
-            Error::Failed(why) => PyRuntimeError::new_err(why),
+        exit::attach(|py| match error {
+            Error::Value(why) => raised(py, "InvalidValue", (why,)),
+            Error::Type(why) => raised(py, "InvalidType", (why,)),
+            Error::Failed(why) => raised(py, "CannotGoOn", (why,)),
+            Error::File(path, why) => {
+                let missing = why.kind() == std::io::ErrorKind::NotFound;
+                let class = if missing { "FileMissing" } else { "FileFailed" };
+                // Python says what the system's number means.
+                let said = why.to_string();
+                let said = said.split(" (os error").next().unwrap_or_default().to_owned();
+                match why.raw_os_error() {
+                    Some(number) => raised(py, class, (number, said, path)),
+                    None => raised(py, class, (format!("{path}: {said}"),)),
+                }
+            }
+            Error::Files(why) => raised(py, "FileFailed", (why,)),
             Error::Python(error) => error,
-        }
+        })
     }
 }
 
-impl From<BuildError> for Error {
-    fn from(error: BuildError) -> Self {
-        match error {
-            BuildError::Unknown(unknown) => unknown.into(),
-            other => Self::value(other),
-        }
-    }
+/// An exception of `corral._errors`.
+fn raised<'py>(py: Python<'py>, class: &str, args: impl pyo3::call::PyCallArgs<'py>) -> PyErr {
+    let made = py.import("corral._errors").and_then(|module| module.getattr(class)?.call1(args));
+    made.map_or_else(|error| error, PyErr::from_value)
 }
 
 impl From<BandError> for Error {
@@ -96,7 +114,6 @@ impl From<BandError> for Error {
 impl From<EnsembleError> for Error {
     fn from(error: EnsembleError) -> Self {
         match error {
-            EnsembleError::NoSuchBase(_) => Self::Key(error.to_string()),
             EnsembleError::NoneLeft { .. } | EnsembleError::Master(MasterError::Step { .. }) => {
                 Self::Failed(error.to_string())
             }
@@ -127,9 +144,9 @@ macro_rules! from {
 from! {
     PyErr => Error::Python;
     CastError<'_, '_> => |e: CastError<'_, '_>| Error::Python(e.into());
-    std::io::Error => |e: std::io::Error| Error::Python(e.into());
-    StoreError => |e: StoreError| Error::Python(PyOSError::new_err(e.to_string()));
-    Unknown => |e: Unknown| Error::Key(e.to_string());
+    StoreError => |e: StoreError| Error::Files(e.to_string());
+    Unknown => Error::value;
+    BuildError => Error::value;
     SnapshotError => Error::value;
     ParamError => Error::value;
     EnvError => Error::value;

@@ -1,9 +1,9 @@
 //! What the lock of a band guards, and who is benched in it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard};
 
-use corral_core::{Feedback, Quota};
+use corral_core::{Context, Feedback, Quota};
+use corral_log::{Change, parse_id};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rand::TryRng;
@@ -13,9 +13,13 @@ use rand_pcg::Pcg64Dxsm;
 use crate::base::Raised;
 use crate::decision::Decision;
 use crate::errors::{Answer, BenchedWarning, Error};
-use crate::members::Members;
+use crate::history::History;
+use crate::log::Log;
+use crate::members::{Flying, Members};
 use crate::plan::Plan;
 use crate::shelf::Shelf;
+use crate::turn::Held;
+use crate::waiting::Waiting;
 
 /// What the lock guards.
 pub struct Inner {
@@ -29,18 +33,17 @@ pub struct Inner {
     pub shelf: Shelf,
     /// How much one client may say.
     pub quota: Option<Quota>,
+    /// The decisions that wait for their rewards, where the band keeps them.
+    pub waiting: Option<Waiting>,
+    /// Where decisions and rewards are written, where they are.
+    pub log: Option<Log>,
+    pub history: History,
 }
 
-/// A thread that is inside a band.
+/// A thread that is inside a band. What the lock guards is let go before the turn ends.
 pub struct Entered<'a> {
     pub inner: MutexGuard<'a, Inner>,
-    pub inside: &'a AtomicUsize,
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        self.inside.store(0, Ordering::Relaxed);
-    }
+    pub turn: Held<'a>,
 }
 
 /// A base that plays no more, and why.
@@ -114,15 +117,61 @@ impl Inner {
         }
     }
 
+    /// Chooses for `x`, and writes it down.
+    pub fn choose(&mut self, py: Python<'_>, x: &Context) -> Answer<Flying> {
+        let pbar = self.log.is_some().then(|| self.members.probabilities().to_vec());
+        let made = self.members.choose(x, &mut self.rng);
+        self.callers()?;
+        let ticket = made.map_err(|error| {
+            let cause = self.benched(py, 0).pop().and_then(|b| b.exception);
+            let error = PyErr::from(Error::from(error));
+            error.set_cause(py, cause.map(|c| PyErr::from_value(c.into_bound(py))));
+            Error::from(error)
+        })?;
+        self.history.note(self.members.rounds(), self.members.probabilities());
+        if let (Some(log), Some(pbar)) = (&mut self.log, pbar) {
+            log.decision(&ticket, &pbar, x)?;
+        }
+        Ok(ticket)
+    }
+
+    /// Learns what is heard of a decision, and writes it down.
+    pub fn learn(&mut self, py: Python<'_>, decision: &Decision, heard: Feedback) -> Answer<()> {
+        let gone = self.waiting.as_ref().is_some_and(|waiting| waiting.has_expired(decision.id));
+        Error::unless(!gone, format_args!("the decision {} has expired", decision.id))?;
+        decision.settle(py, |x, ticket| self.members.learn(x, ticket, heard))?;
+        if let Some(waiting) = &mut self.waiting {
+            waiting.settle(decision.id);
+        }
+        self.history.note(self.members.rounds(), self.members.probabilities());
+        if let (Some(log), Some(loss)) = (&mut self.log, heard.observed()) {
+            log.outcome(decision.id, self.plan.units(loss))?;
+        }
+        self.callers()
+    }
+
+    /// Writes down that a base came or went.
+    pub fn came_or_went(&mut self, change: Change, base: usize, share: Option<f64>) -> Answer<()> {
+        match &mut self.log {
+            Some(log) => log.member(change, base, &self.names[base], share),
+            None => Ok(()),
+        }
+    }
+
     /// See [`callers`].
     pub fn callers(&self) -> Answer<()> {
         callers(&self.raised)
     }
 
-    /// A decision, or what a token says of one.
+    /// A decision, or what a token says of one, or the one that waits under an id.
     pub fn given<'py>(&self, given: &Bound<'py, PyAny>) -> Answer<Bound<'py, Decision>> {
-        let Ok(token) = given.cast::<PyString>() else { return Ok(given.cast::<Decision>()?.clone()) };
-        let (context, ticket) = self.members.flying(token.to_str()?).map_err(Error::value)?;
+        let Ok(text) = given.cast::<PyString>() else { return Ok(given.cast::<Decision>()?.clone()) };
+        if let Some(id) = parse_id(text.to_str()?) {
+            let keeps = "this is the id of a decision, and the band keeps none: build it with pending=, or give the decision or \
+                         its token";
+            return self.waiting.as_ref().ok_or_else(|| Error::value(keeps))?.find(given.py(), id);
+        }
+        let (context, ticket) = self.members.flying(text.to_str()?).map_err(Error::value)?;
         let (played, base) = (ticket.played(), self.names.get(ticket.base()).cloned().unwrap_or_default());
         Ok(Bound::new(given.py(), Decision::new(ticket, context, played, base))?)
     }

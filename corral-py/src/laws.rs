@@ -8,6 +8,7 @@ use pyo3::types::PyDict;
 use crate::base::{BandInfo, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error};
+use crate::exit;
 
 /// Runs every law of the contract kit on a base: each law, and how the base breaks it (None: it holds). The base itself is
 /// not touched: copies are made by pickle. points: the set that it plays in, as for a band, instead of actions.
@@ -40,7 +41,7 @@ pub fn laws(
     let context = ContextShape { features, row_features, cells: None };
     let setup = Setup { context, ..Setup::new(space, Some(rounds)) };
     let fresh = || {
-        let built = Python::attach(|py| PyBase::new(&loads(py, &pickle)?, place()));
+        let built = exit::attach(|py| PyBase::new(&loads(py, &pickle)?, place()));
         built.map_err(|error| BaseError::Failed(PyErr::from(error).to_string()))
     };
     let name = base.get_type().name()?.to_string();

@@ -2,20 +2,25 @@
 #![forbid(unsafe_code)]
 
 mod actions;
+mod args;
 mod band;
 mod base;
 mod convert;
 mod decision;
 mod errors;
 mod exit;
+mod history;
 mod inner;
 mod label;
 mod laws;
+mod log;
 mod members;
 mod plan;
 mod runs;
 mod shelf;
 mod thread;
+mod turn;
+mod waiting;
 mod world;
 
 /// Bands of bandit algorithms under a master.
@@ -29,7 +34,7 @@ mod _corral {
         corral_plugin_abi::host::isolated_main();
         let end = pyo3::wrap_pyfunction!(crate::exit::end, module)?;
         module.py().import("atexit")?.call_method1("register", (end,))?;
-        Ok(())
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
     #[pymodule_export]
@@ -42,6 +47,8 @@ mod _corral {
     use crate::inner::Benched;
     #[pymodule_export]
     use crate::laws::laws;
+    #[pymodule_export]
+    use crate::log::{Valuation, evaluate, read_log};
     #[pymodule_export]
     use crate::runs::{
         Outcome, collect, count_cells, list_bases, list_environments, list_experiments, list_masters, run,

@@ -42,6 +42,14 @@ impl Flying {
         [&self] propensity() -> Option<f64>;
     }
 
+    /// What the log says of it; `pbar` are the probabilities of the bases when it was made.
+    pub fn record(&self, pbar: &[f64], x: &Context) -> corral_log::Decision {
+        match self {
+            Self::Arm(ticket) => corral_log::Decision::of(ticket, pbar, x),
+            Self::Point(ticket) => corral_log::Decision::of(ticket, pbar, x),
+        }
+    }
+
     /// What Python plays: a point, or the number of an action.
     pub fn played(&self) -> Label {
         match self {
@@ -84,6 +92,7 @@ impl Members {
         [&self] metrics() -> Metrics;
         [&self] scale() -> Option<Scale>;
         [&self] remarks(scale: Option<Scale>) -> Vec<String>;
+        [&self] distribution(x: &Context) -> Result<Vec<f64>, EnsembleError>;
     }
 
     /// Reads a token back.

@@ -128,6 +128,11 @@ impl Plan {
         Ok((plan, below))
     }
 
+    /// What the log says of what was learned: a loss in [0, 1] in the units of rewards; a reward as it is, where its range is learned.
+    pub fn units(&self, heard: f64) -> f64 {
+        if self.rewards.learned { heard } else { self.rewards.value(heard) }
+    }
+
     /// The actions that a round offers where it does not say which.
     pub fn actions(&self) -> Actions {
         let (names, all) = (Arc::clone(&self.names), self.setup().actions());

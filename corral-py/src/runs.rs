@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use corral_core::memory;
 use corral_core::params::describe::Field;
-use corral_core::registry::{Entry, Registry};
+use corral_core::registry::{BuildError, Entry, Registry};
+use corral_core::{Learner, Space, snapshot};
 use corral_lab::export::{Export, Value, What};
 use corral_lab::findings::Findings;
-use corral_lab::run::{self as runner, CellRecord, CellSpec, Progress, Resources, Timings};
+use corral_lab::run::{self as runner, CellRecord, CellSpec, Plugins, Progress, Resources, Timings};
 use corral_lab::spec::{Source, Spec, StabilitySpec};
 use corral_lab::store::{Shard, write_whole};
 use corral_lab::summary::{Figure, Row};
@@ -20,17 +21,42 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde::Serialize;
 
+use crate::base::{BandInfo, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error, warn};
+use crate::exit;
 use crate::shelf::Shelf;
 
 /// How often progress is told.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The spec that Python names: a dictionary, a file, the name of a built-in experiment, or TOML itself.
-fn read(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<Spec> {
+/// A spec, with what is needed to read it again.
+#[derive(Clone)]
+struct Asked {
+    spec: Spec,
+    text: String,
+    fast: bool,
+}
+
+impl Asked {
+    fn read(text: String, fast: bool) -> Answer<Self> {
+        let source = Source::parse(&text)?.overridden(fast, &[])?;
+        let runs = StabilitySpec::of(&source)?.is_none();
+        Error::unless(runs, "a spec that measures stability is run by the program: corral run")?;
+        Ok(Self { spec: Spec::of(&source)?, text, fast })
+    }
+
+    fn found(self, cells: Vec<CellRecord>, timings: &Timings) -> Outcome {
+        Outcome { findings: Findings::of(self.spec, cells, timings), text: self.text, fast: self.fast }
+    }
+}
+
+/// The spec that Python names: a dictionary, a file, the name of a built-in experiment, or TOML itself. Python objects
+/// among the bases of a dictionary are offered by `plugins`.
+fn read(spec: &Bound<'_, PyAny>, fast: bool, plugins: &mut Plugins) -> Answer<Asked> {
     let text = if let Ok(dict) = spec.cast::<PyDict>() {
-        convert::table(dict)?.to_string()
+        let mut known = Vec::new();
+        convert::table_naming(dict, &mut |object| offer(object, plugins, &mut known))?.to_string()
     } else {
         let name = spec.cast::<PyString>().ok().map(|name| name.to_str()).transpose()?;
         let built_in = name.and_then(experiments::text).map(str::to_owned);
@@ -40,13 +66,49 @@ fn read(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<Spec> {
             (None, Some(name)) if !name.ends_with(".toml") && !std::path::Path::new(name).exists() => {
                 return Err(experiments::unknown(name).into());
             }
-            _ => std::fs::read_to_string(spec.extract::<PathBuf>()?)?,
+            _ => {
+                let path = spec.extract::<PathBuf>()?;
+                std::fs::read_to_string(&path).map_err(Error::file(&path))?
+            }
         }
     };
-    let source = Source::parse(&text)?.overridden(fast, &[])?;
-    let runs = StabilitySpec::of(&source)?.is_none();
-    Error::unless(runs, "a spec that measures stability is run by the program: corral run")?;
-    Ok(Spec::of(&source)?)
+    Asked::read(text, fast)
+}
+
+/// Offers a Python object as a base, and says how the spec names it. Every cell plays with a copy of its own.
+fn offer(
+    object: &Bound<'_, PyAny>,
+    plugins: &mut Plugins,
+    known: &mut Vec<(String, String)>,
+) -> Answer<toml::Table> {
+    let kind = object.get_type().name()?.to_string();
+    let raised = Raised::default();
+    let place = move |raised: &Raised| BandInfo { names: std::sync::Arc::new([]), raised: raised.clone() };
+    let first = PyBase::new(object, place(&raised))?.first();
+    Error::unless(
+        !first.is_empty(),
+        format_args!("a {kind} cannot be pickled, so cells cannot have copies of it"),
+    )?;
+    // A folder of results is of this very object.
+    let digest = format!("{:016x}", snapshot::checksum(&first));
+    let same = known.iter().filter(|(own, _)| *own == kind).position(|(_, known)| *known == digest);
+    let number = same.unwrap_or_else(|| known.iter().filter(|(own, _)| *own == kind).count());
+    let label = if number == 0 { kind.clone() } else { format!("{kind}-{}", number + 1) };
+    let key = format!("python/{label}");
+    if same.is_none() {
+        known.push((kind, digest.clone()));
+        let name = key.clone();
+        plugins.offer(key.clone(), move |setup| {
+            let built = exit::attach(|py| PyBase::new(&loads(py, &first)?, place(&Raised::default())));
+            let base = built.map_err(|e| BuildError::refused("base", &name, &PyErr::from(e)))?;
+            Ok(match setup.space {
+                Space::Arms(_) => Learner::Arms(Box::new(base)),
+                Space::Points(_) => Learner::Points(Box::new(base)),
+            })
+        });
+    }
+    let keys = [("name", key), ("label", label), ("pickle", digest)];
+    Ok(keys.into_iter().map(|(key, text)| (key.to_owned(), toml::Value::String(text))).collect())
 }
 
 /// What a run has done so far.
@@ -69,6 +131,8 @@ impl Progress for Meter {
 }
 
 /// Runs a spec into the folder `out`; `tell(done, total)` hears of the rounds played.
+///
+/// `corral.run` is what to call.
 #[pyfunction]
 #[pyo3(signature = (spec, out, *, jobs = None, fast = false, tell = None, plugins = None))]
 pub fn run(
@@ -80,8 +144,9 @@ pub fn run(
     tell: Option<Py<PyAny>>,
     plugins: Option<PathBuf>,
 ) -> Answer<Outcome> {
-    let spec = read(spec, fast)?;
-    let plugins = Shelf::open(py, plugins.as_deref())?.plugins;
+    let mut plugins = Shelf::open(py, plugins.as_deref())?.plugins;
+    let asked = read(spec, fast, &mut plugins)?;
+    let spec = asked.spec.clone();
     let meter = Meter { rounds: AtomicU64::new(0), notes: Mutex::new(advice::warnings(&spec)) };
     let total: u64 = spec.runs.iter().map(|run| spec.rounds[run.horizon].saturating_mul(spec.seeds)).sum();
     let jobs = jobs.unwrap_or_else(Resources::cores).clamp(1, 1024);
@@ -89,7 +154,7 @@ pub fn run(
     let cancel = AtomicBool::new(false);
     let mut interrupt = None;
     let mut say = || {
-        let said = Python::attach(|py| {
+        let said = exit::attach(|py| {
             py.check_signals()?;
             tell.as_ref().map_or(Ok(()), |tell| {
                 tell.call1(py, (meter.rounds.load(Ordering::Relaxed).min(total), total)).map(drop)
@@ -100,7 +165,7 @@ pub fn run(
             interrupt.get_or_insert(error);
         }
     };
-    let outcome = py.detach(|| {
+    let outcome = exit::detach(py, || {
         std::thread::scope(|scope| {
             let work = || runner::run(&spec, &plugins, &out, Shard::WHOLE, resources, &cancel, &meter);
             let worker = scope.spawn(work);
@@ -119,18 +184,44 @@ pub fn run(
     for note in meter.notes.into_inner().unwrap_or_default() {
         warn(py, note)?;
     }
-    Ok(Outcome(Findings::of(spec, cells, &timings)))
+    Ok(asked.found(cells, &timings))
 }
 
 /// How many cells a spec has: one learner in one environment with one seed each.
+///
+/// Parameters
+/// ----------
+/// spec : path, str or dict
+///     As for `run`.
+/// fast : bool
+///     The spec's fast preset.
+///
+/// Returns
+/// -------
+/// int
 #[pyfunction]
 #[pyo3(signature = (spec, *, fast = false))]
 pub fn count_cells(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<u64> {
-    Ok(read(spec, fast)?.cells())
+    Ok(read(spec, fast, &mut Plugins::default())?.spec.cells())
 }
 
 /// Runs one cell of a spec: a pure function, so that any engine may run the cells of a spec in any order and anywhere.
 /// `collect` makes a result of them.
+///
+/// Parameters
+/// ----------
+/// spec : path, str or dict
+///     As for `run`.
+/// cell : int
+///     Which one: from 0 to `count_cells(spec) - 1`.
+/// fast : bool
+///     The spec's fast preset.
+/// plugins : path, optional
+///     A folder of compiled plugins, where the spec names some.
+///
+/// Returns
+/// -------
+/// dict
 #[pyfunction]
 #[pyo3(signature = (spec, cell, *, fast = false, plugins = None))]
 pub fn run_cell<'py>(
@@ -140,13 +231,14 @@ pub fn run_cell<'py>(
     fast: bool,
     plugins: Option<PathBuf>,
 ) -> Answer<Bound<'py, PyAny>> {
-    let spec = read(spec, fast)?;
+    let mut plugins = Shelf::open(py, plugins.as_deref())?.plugins;
+    let spec = read(spec, fast, &mut plugins)?.spec;
     Error::unless(cell < spec.cells(), format_args!("cell {cell} of {}", spec.cells()))?;
-    let (plugins, stopped) = (Shelf::open(py, plugins.as_deref())?.plugins, AtomicBool::new(false));
-    let record = py.detach(|| {
+    let stopped = AtomicBool::new(false);
+    let record = exit::detach(py, || {
         runner::check(&spec, &plugins, memory::DEFAULT)?;
         let advance = |_| {
-            let going = Python::attach(|py| py.check_signals().map_err(|e| e.restore(py)).is_ok());
+            let going = exit::attach(|py| py.check_signals().map_err(|e| e.restore(py)).is_ok());
             stopped.fetch_or(!going, Ordering::Relaxed);
         };
         let stop = || stopped.load(Ordering::Relaxed);
@@ -159,6 +251,19 @@ pub fn run_cell<'py>(
 }
 
 /// The result of a spec whose cells were run one by one.
+///
+/// Parameters
+/// ----------
+/// spec : path, str or dict
+///     As for `run`.
+/// cells : iterable of dict
+///     What `run_cell` returned, each cell once, in any order.
+/// fast : bool
+///     The spec's fast preset.
+///
+/// Returns
+/// -------
+/// Result
 #[pyfunction]
 #[pyo3(signature = (spec, cells, *, fast = false))]
 pub fn collect(
@@ -167,33 +272,39 @@ pub fn collect(
     cells: &Bound<'_, PyAny>,
     fast: bool,
 ) -> Answer<Outcome> {
-    let spec = read(spec, fast)?;
+    let asked = read(spec, fast, &mut Plugins::default())?;
     let cells = PyList::new(py, cells.try_iter()?.collect::<PyResult<Vec<_>>>()?)?;
     let text: String = py.import("json")?.call_method1("dumps", (cells,))?.extract()?;
     let mut cells: Vec<CellRecord> =
         serde_json::from_str(&text).map_err(|e| Error::value(format!("cells: {e}")))?;
     cells.sort_by_key(|c| c.cell);
-    let (there, all) = (cells.len() as u64, spec.cells());
+    let (there, all) = (cells.len() as u64, asked.spec.cells());
     for (i, cell) in (0..).zip(&cells) {
         let why = format_args!("cells: number {i} of {all} is missing or there twice");
         Error::unless(cell.cell == i, why)?;
     }
     Error::unless(there == all, format_args!("cells: {there} of {all} are there"))?;
-    Ok(Outcome(Findings::of(spec, cells, &Timings::default())))
+    Ok(asked.found(cells, &Timings::default()))
 }
 
-/// What came of a run.
+/// What came of a run. It pickles, but for how fast it ran.
 #[pyclass(frozen, name = "Result", module = "corral")]
-pub struct Outcome(Findings);
+pub struct Outcome {
+    findings: Findings,
+    text: String,
+    fast: bool,
+}
 
 impl Outcome {
     fn columns<'py>(&self, py: Python<'py>, what: What) -> Answer<Bound<'py, PyDict>> {
         let names = what.columns();
         let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(kind)).collect();
-        Export(&self.0).rows(what, &mut |row| {
-            columns.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
-            Ok(())
-        })?;
+        Export(&self.findings)
+            .rows(what, &mut |row| {
+                columns.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
+                Ok(())
+            })
+            .map_err(|e: std::io::Error| Error::Files(e.to_string()))?;
         let dict = PyDict::new(py);
         for ((name, _), column) in names.iter().zip(columns) {
             dict.set_item(name, column.array(py)?)?;
@@ -254,15 +365,17 @@ impl Outcome {
     /// One row for each learner in each environment, as columns: regret and loss with their standard errors over seeds, and
     /// how the regret compares with that of the best base alone.
     fn table<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
-        let texts =
-            |of: fn(&Row) -> &str| Column::Text(self.0.rows.iter().map(|r| Some(of(r).to_owned())).collect());
-        let counts = |of: fn(&Row) -> u64| Column::Count(self.0.rows.iter().map(|r| Some(of(r))).collect());
-        let reals = |of: &dyn Fn(&Row) -> f64| Column::Real(self.0.rows.iter().map(of).collect());
+        let texts = |of: fn(&Row) -> &str| {
+            Column::Text(self.findings.rows.iter().map(|r| Some(of(r).to_owned())).collect())
+        };
+        let counts =
+            |of: fn(&Row) -> u64| Column::Count(self.findings.rows.iter().map(|r| Some(of(r))).collect());
+        let reals = |of: &dyn Fn(&Row) -> f64| Column::Real(self.findings.rows.iter().map(of).collect());
         let dict = PyDict::new(py);
         let put = |name: &str, column: Column| Ok::<_, Error>(dict.set_item(name, column.array(py)?)?);
         put("environment", texts(|r| &r.environment))?;
         put("learner", texts(|r| &r.label))?;
-        put("alone", Column::Flag(self.0.rows.iter().map(|r| r.alone).collect()))?;
+        put("alone", Column::Flag(self.findings.rows.iter().map(|r| r.alone).collect()))?;
         put("rounds", counts(|r| r.rounds))?;
         put("seeds", counts(|r| r.seeds))?;
         type Of = fn(&Row) -> Figure;
@@ -301,7 +414,7 @@ impl Outcome {
 
     /// The report as one HTML page.
     fn html(&self) -> String {
-        report::html(&self.0)
+        report::html(&self.findings)
     }
 
     /// Writes the report to a file.
@@ -312,25 +425,59 @@ impl Outcome {
     /// The name of the run.
     #[getter]
     fn name(&self) -> &str {
-        &self.0.spec.name
+        &self.findings.spec.name
     }
 
     fn __len__(&self) -> usize {
-        self.0.cells.len()
+        self.findings.cells.len()
     }
 
     fn __str__(&self) -> String {
-        report::text(&self.0)
+        report::text(&self.findings)
     }
 
     fn __repr__(&self) -> String {
-        format!("<Result of {:?}: {} cells>", self.0.spec.name, self.0.cells.len())
+        format!("<Result of {:?}: {} cells>", self.findings.spec.name, self.findings.cells.len())
     }
 
     /// The report in a frame, as a notebook shows it.
     fn _repr_html_(&self) -> String {
-        let page = self.html().replace('&', "&amp;").replace('"', "&quot;");
-        format!("<iframe srcdoc=\"{page}\" style=\"width:100%;height:40em;border:0\"></iframe>")
+        convert::framed(&self.html())
+    }
+
+    /// Draws the regret of every learner over the rounds with matplotlib: the mean over seeds, and one standard error around it.
+    ///
+    /// Parameters
+    /// ----------
+    /// environment : str, optional
+    ///     Which one, where there are several; by default the first.
+    /// ax : matplotlib axes, optional
+    ///     Where; by default new ones.
+    ///
+    /// Returns
+    /// -------
+    /// matplotlib axes
+    #[pyo3(signature = (environment = None, *, ax = None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        environment: Option<&str>,
+        ax: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("corral._plot")?.call_method1("plot", (slf, environment, ax))
+    }
+
+    #[expect(clippy::type_complexity, reason = "what pickle wants: a function and what it is called with")]
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Answer<(Bound<'py, PyAny>, (String, bool, String))> {
+        let own = slf.get();
+        let cells = serde_json::to_string(&own.findings.cells).map_err(Error::value)?;
+        Ok((slf.get_type().getattr("_from_parts")?, (own.text.clone(), own.fast, cells)))
+    }
+
+    #[staticmethod]
+    fn _from_parts(text: String, fast: bool, cells: &str) -> Answer<Self> {
+        let asked = Asked::read(text, fast)?;
+        let cells = serde_json::from_str(cells).map_err(|e| Error::value(e).of("a pickled result"))?;
+        Ok(asked.found(cells, &Timings::default()))
     }
 }
 

@@ -8,6 +8,7 @@ use corral_plugin_abi::host::{Isolation, Policy, RunIn};
 use pyo3::prelude::*;
 
 use crate::errors::{Answer, Error, warn};
+use crate::exit;
 
 /// A folder of compiled plugins, as the program's `--plugins` takes it.
 #[derive(Default)]
@@ -34,7 +35,7 @@ impl Shelf {
         let isolation = Isolation { program, arguments, ..Isolation::default() };
         let policy = Policy { run_in: RunIn::user_vouches(), isolation, ..Policy::default() };
         let mut plugins = Plugins::new(policy);
-        py.detach(|| plugins.add_dir(folder));
+        exit::detach(py, || plugins.add_dir(folder));
         for why in plugins.refused() {
             warn(py, format!("plugin refused: {why}"))?;
         }
@@ -44,7 +45,7 @@ impl Shelf {
     /// Says what to do where a plugin's base is named and no folder is.
     pub fn hint(&self, name: &str) -> Answer<()> {
         if self.folder.is_none() && name.contains('/') {
-            return Err(Error::Key(format!("base {name:?} is a plugin's: name the folder with plugins=")));
+            return Err(Error::Value(format!("base {name:?} is a plugin's: name the folder with plugins=")));
         }
         Ok(())
     }

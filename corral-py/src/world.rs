@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use rand_pcg::Pcg64Dxsm;
 
+use crate::args::{Rounds, Seed};
 use crate::base::{Proposed, view};
 use crate::convert;
 use crate::errors::{Answer, Error};
@@ -28,8 +29,17 @@ pub fn streams(seed: u64) -> Pcg64Dxsm {
 
 /// An environment: ask for the next round, play an action or a point, get its loss.
 ///
-/// environment: a name, or a dictionary with a name and parameters (see `list_environments`).
+/// Parameters
+/// ----------
+/// environment : str or dict
+///     A name, or a dictionary with a name and parameters (see `list_environments`).
+/// rounds : int
+///     How many rounds will be played: environments that change do so within them.
+/// seed : int
+///     The same seed gives the same environment.
 ///
+/// Examples
+/// --------
 /// >>> import corral
 /// >>> world = corral.World({"name": "bernoulli", "means": [0.9, 0.1]}, rounds=100, seed=1)
 /// >>> world.next()                        # no features here
@@ -79,8 +89,9 @@ impl World {
 #[pymethods]
 impl World {
     #[new]
-    #[pyo3(signature = (environment, *, rounds = 10_000, seed = 0))]
-    fn new(environment: &Bound<'_, PyAny>, rounds: u64, seed: u64) -> Answer<Self> {
+    #[pyo3(signature = (environment, *, rounds = Rounds(10_000), seed = Seed(0)), text_signature = "(environment, *, rounds=10000, seed=0)")]
+    fn new(environment: &Bound<'_, PyAny>, rounds: Rounds, seed: Seed) -> Answer<Self> {
+        let (Rounds(rounds), Seed(seed)) = (rounds, seed);
         let world = build(environment, rounds, seed)?;
         let setup = world.setup();
         Ok(Self { inner: Mutex::new(Inner { world, rng: streams(seed), open: false }), setup })

@@ -154,6 +154,34 @@ def test_scikit_learn_fits_and_predicts():
         other.partial_fit(X[:1], ["d"])
 
 
+def test_scikit_learn_holds_the_classifier_to_all_its_checks():
+    needs("sklearn")
+    from sklearn.utils.estimator_checks import check_estimator
+
+    from corral.adapters.sklearn import BandClassifier
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = check_estimator(BandClassifier(), on_fail=None, on_skip=None)
+    # What is skipped needs a switch of scipy's.
+    assert {r["check_name"]: r["exception"] for r in found if r["status"] != "passed"}.keys() <= {"check_array_api_input"}
+    assert len(found) > 50
+
+
+def test_scikit_learn_predicts_without_exploring():
+    needs("sklearn")
+    from corral.adapters.sklearn import BandClassifier
+
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 2))
+    model = BandClassifier([{"name": "epsilon-greedy", "epsilon": 0.5}]).fit(X, X[:, 0] > 0)
+    same = np.tile([[2.0, 0.0]], (200, 1))
+    # A band that explores in half of its rounds would name both classes.
+    assert set(model.predict(same)) == {True} and (model.predict(X) == (X[:, 0] > 0)).mean() > 0.9
+    before = model.band_.rounds
+    assert (model.predict(X) == model.predict(X)).all() and model.band_.rounds == before
+
+
 def test_a_vw_workspace_sees_the_context():
     needs("vowpalwabbit")
     from corral.adapters.vw import VWBase

@@ -193,7 +193,7 @@ def test_a_token_is_text_that_belongs_to_its_band_and_its_round():
     token = d.token
     assert token.isascii() and urllib.parse.quote(token, safe="") == token and json.loads(json.dumps(token)) == token
     before = state(b)
-    for bad, why in [(token[:-4], "damaged"), ("c9" + token[2:], "version 9"), ("", "not a token"), (d.id, "not a token"),
+    for bad, why in [(token[:-4], "damaged"), ("c9" + token[2:], "version 9"), ("", "not a token"), (d.id, "the id of a decision, and the band keeps none"),
                      (token[:40] + ("A" if token[40] != "A" else "B") + token[41:], "changed|damaged|belongs"),
                      (other.choose([0.5, 1.0]).token, "belongs to ensemble")]:
         with pytest.raises(ValueError, match=why):
@@ -284,7 +284,7 @@ def test_rows_of_named_actions_are_put_in_the_order_of_the_band():
         other.learn(e, reward=MEANS[e.action])
     assert one.choose(actions={"mid": [0.2]}).action == "mid"
     before = state(one)
-    with pytest.raises(KeyError, match="did you mean .*mid"):
+    with pytest.raises(ValueError, match="did you mean .*mid"):
         one.choose(actions={"midd": [0.2]})
     with pytest.raises(TypeError, match="str"):
         one.choose(actions={7: [0.2]})
@@ -538,10 +538,12 @@ def test_a_snapshot_that_is_cut_short_or_changed_is_refused(tmp_path):
         path.write_bytes(changed)
         with pytest.raises(ValueError):
             corral.load(path)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match="No such file or directory: '.*nowhere'") as raised:
         corral.load(tmp_path / "nowhere")
-    with pytest.raises(OSError):
+    assert isinstance(raised.value, corral.CorralError) and raised.value.errno == 2
+    with pytest.raises(OSError, match="folder") as raised:
         b.save(tmp_path / "no" / "folder")
+    assert isinstance(raised.value, corral.CorralError)
 
 
 RECURSIVE = {"name": "ucb1"}
@@ -549,8 +551,8 @@ RECURSIVE["scale"] = RECURSIVE
 
 
 @pytest.mark.parametrize("keys, error, why", [
-    ({"bases": ["tompson"]}, KeyError, 'did you mean \\\\?"thompson'),
-    ({"bases": [{"name": "ucb1", "scal": 1}]}, KeyError, "scale"),
+    ({"bases": ["tompson"]}, ValueError, 'did you mean \\\\?"thompson'),
+    ({"bases": [{"name": "ucb1", "scal": 1}]}, ValueError, "scale"),
     ({"bases": [{"name": "ucb1", "scale": -1.0}]}, ValueError, "scale must be non-negative"),
     ({"bases": [{"name": "ucb1", "scale": "wide"}]}, ValueError, "ucb1"),
     ({"bases": [{"scale": 1}]}, ValueError, "the base has no name"),
@@ -562,19 +564,26 @@ RECURSIVE["scale"] = RECURSIVE
     ({"bases": ["linucb"]}, ValueError, "features"),
     ({"actions": 0}, ValueError, "at least one"), ({"actions": []}, ValueError, "at least one"),
     ({"actions": ["a", "a"]}, ValueError, "twice"), ({"actions": "abc"}, TypeError, "a list of names"),
-    ({"actions": [1, 2]}, TypeError, "a list of names"), ({"actions": -1}, TypeError, "a list of names"),
+    ({"actions": [1, 2]}, TypeError, "a list of names"), ({"actions": -1}, ValueError, "at least one is needed, but this is -1"),
     ({"actions": 2**31}, ValueError, "the number of actions must be smaller"), ({"actions": 2**40}, ValueError, "more than 2"),
     ({"bases": ["linucb"], "features": 2**50}, ValueError, "the number of features must be smaller"),
     ({"reward_range": (1, 1)}, ValueError, "reward_range"), ({"reward_range": (0, float("nan"))}, ValueError, "reward_range"),
-    ({"preset": "papper"}, KeyError, "paper"), ({"preset": "paper", "master": "exp3"}, ValueError, "not both"),
-    ({"master": "corall"}, KeyError, "corral"), ({"master": {"name": "corral", "credit": "all"}}, ValueError, "credit"),
-    ({"horizon": 0}, ValueError, "horizon"), ({"features": -1}, OverflowError, "negative"),
+    ({"preset": "papper"}, ValueError, "paper"), ({"preset": "paper", "master": "exp3"}, ValueError, "not both"),
+    ({"master": "corall"}, ValueError, "corral"), ({"master": {"name": "corral", "credit": "all"}}, ValueError, "credit"),
+    ({"horizon": 0}, ValueError, "horizon"), ({"features": -1}, ValueError, "features must be a whole number from 0 .* but is -1"),
+    ({"features": 1.5}, TypeError, "features must be a whole number, but is float"), ({"seed": -3}, ValueError, "seed must be .* but is -3"),
+    ({"seed": 2**64}, ValueError, "seed must be"), ({"horizon": -1}, ValueError, "horizon must be"), ({"pending": -1}, ValueError, "pending must be"),
+    ({"reward_range": 1}, TypeError, "reward_range: two numbers"), ({"quota": [1, 2, 3]}, TypeError, "quota: two numbers"),
+    ({"quota": (1.5, 3)}, ValueError, "quota: two whole numbers"), ({"feature_range": [1, 2, 3]}, TypeError, "feature_range: "),
+    ({"bases": ["LinUCB"]}, ValueError, 'did you mean "linucb"'), ({"bases": ["ucb"]}, ValueError, "nearest are ucb1"),
+    ({"outside": "cut"}, ValueError, "outside"),
 ])
 def test_what_cannot_be_built_says_why(keys, error, why):
     keys = {"bases": ["ucb1"], **keys}
     bases = keys.pop("bases")
-    with pytest.raises(error, match=why):
+    with pytest.raises(error, match=why) as raised:
         corral.Band(bases, **{"actions": 2, **keys})
+    assert isinstance(raised.value, corral.CorralError)
 
 
 def test_members_that_cannot_come_or_go_change_nothing():
@@ -583,11 +592,11 @@ def test_members_that_cannot_come_or_go_change_nothing():
     for share in (0, 1, -1, float("nan")):
         with pytest.raises(ValueError):
             b.add("thompson", share=share)
-    with pytest.raises(KeyError, match="thompson"):
+    with pytest.raises(ValueError, match="thompson"):
         b.add("tompson")
-    with pytest.raises(KeyError, match="ucb1"):
+    with pytest.raises(ValueError, match="ucb1"):
         b.retire("ucb")
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError):
         b.retire(7)
     with pytest.raises(ValueError):
         b.reinstate("ucb1")

@@ -128,7 +128,7 @@ def test_an_unknown_action_name_is_answered_with_the_nearest():
     with pytest.warns(corral.BenchedWarning, match="did you mean"):
         for _ in range(20):
             b.learn(b.choose(), loss=0.5)
-    assert isinstance(b.benched[0].exception, KeyError)
+    assert isinstance(b.benched[0].exception, ValueError)
 
 
 def test_when_nobody_is_left_the_last_exception_is_the_cause():

@@ -56,7 +56,7 @@ def test_features_outside_a_range_are_refused_where_asked():
         with pytest.raises(ValueError, match="feature range"):
             corral.Band(["linucb"], actions=2, features=2, **bad)
     for bad in [{"feature_range": "lerned"}, {"outside": "cut"}]:
-        with pytest.raises(KeyError):
+        with pytest.raises(ValueError):
             corral.Band(["linucb"], actions=2, features=2, **bad)
 
 

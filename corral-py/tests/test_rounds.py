@@ -60,9 +60,9 @@ def test_a_world_is_simulated():
     assert again.simulate({"name": "bernoulli", "means": [0.9, 0.5, 0.1]}, 3000, seed=3)["loss"] == run["loss"]
     with pytest.raises(ValueError, match="the environment has actions=2, features=0"):
         b.simulate({"name": "bernoulli", "means": [0.9, 0.5]}, 10)
-    with pytest.raises(KeyError, match="bernoulli"):
+    with pytest.raises(ValueError, match="bernoulli"):
         b.simulate("bernouli", 10)
-    with pytest.raises(KeyError, match="means"):
+    with pytest.raises(ValueError, match="means"):
         b.simulate({"name": "bernoulli", "mean": [0.9]}, 10)
 
 

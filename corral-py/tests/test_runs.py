@@ -8,8 +8,6 @@ import pytest
 
 import corral
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*feeds everyone")
-
 SPEC = {
     "name": "two bases",
     "rounds": 400,
@@ -107,7 +105,7 @@ def test_what_cannot_be_run_says_why(tmp_path):
         corral.run({**SPEC, "roundss": 5})
     with pytest.raises(ValueError, match="thompson"):
         corral.run({**SPEC, "learner": [{"base": {"name": "tompson"}}], "claim": []})
-    with pytest.raises(KeyError, match="quickstart"):
+    with pytest.raises(ValueError, match="quickstart"):
         corral.run("quickstrt")
     with pytest.raises(FileNotFoundError):
         corral.run(tmp_path / "none.toml")
@@ -152,3 +150,70 @@ def test_a_spec_and_a_band_are_the_same_run(master):
     played = band.simulate(world, 700, seed=3)
     assert played["curve"]["regret"].tolist() == ran.curves()["regret"].tolist()
     assert band.probabilities.sum() == pytest.approx(1)
+
+
+def test_what_we_recommend_is_not_warned_of(recwarn):
+    corral.run({**SPEC, "rounds": 20, "seeds": 1, "claim": []})
+    assert not recwarn.list
+    band = {"master": {"name": "corral", "feed": "everyone"}, "bases": ["ucb1", "exp3"]}
+    with pytest.warns(UserWarning, match="feeds everyone"):
+        corral.run({**SPEC, "rounds": 20, "seeds": 1, "claim": [], "learner": [band]})
+
+
+def test_a_result_pickles(result):
+    again = pickle.loads(pickle.dumps(result))
+    assert again.name == result.name and len(again) == len(result) and again.claims()["verdict"].tolist() == ["holds"]
+    for one, other in zip((result.cells(), result.curves(), result.bases()), (again.cells(), again.curves(), again.bases())):
+        assert all((one[k] == other[k]).all() or np.isnan(one[k]).all() for k in one)
+    fast = corral.run("quickstart", fast=True)
+    assert len(pickle.loads(pickle.dumps(fast))) == len(fast)
+
+
+def test_a_result_is_drawn(result):
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: Result.plot is NOT tested")
+    matplotlib.use("Agg")
+    ax = result.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["band", "ucb1", "random"] and result.plot(ax=ax) is ax
+    with pytest.raises(ValueError, match="no environment 'nowhere'; it has bernoulli"):
+        result.plot("nowhere")
+
+
+def test_bases_in_python_run_in_specs():
+    from bases import Exp3, Fails, Greedy, Unpicklable
+
+    learner = {"label": "band", "master": "practical", "bases": ["ucb1", Greedy(3), Greedy(3), Exp3(3)]}
+    alone = {"label": "own", "base": Greedy(3)}
+    spec = {**SPEC, "learner": [learner, alone, {"base": {"name": "random"}}], "claim": []}
+    ran = corral.run(spec, jobs=2)
+    table = ran.table()
+    assert table["learner"].tolist() == ["band", "own", "random"] and (table["regret"][:2] < 0.5 * table["regret"][2]).all()
+    assert set(ran.bases()["name"]) == {"ucb1", "Greedy #1", "Greedy #2", "Exp3"} and not table["benched"].any()
+    # A cell is the same in any process and as a band.
+    cells = [pickle.loads(pickle.dumps(corral.run_cell(spec, i))) for i in range(corral.count_cells(spec))]
+    assert corral.collect(spec, cells).cells()["regret"].tolist() == ran.cells()["regret"].tolist()
+    band = corral.Band(learner["bases"], actions=3, horizon=400, seed=1)
+    played = band.simulate(SPEC["environment"], 400, seed=1)
+    cells = ran.cells()
+    assert played["regret"] == pytest.approx(cells["regret"][(cells["learner"] == "band") & (cells["seed"] == 1)][0])
+    benched = corral.run({**spec, "learner": [{"master": "practical", "bases": ["ucb1", Fails("learn")]}]})
+    assert benched.table()["benched"][0] > 0
+    with pytest.raises(ValueError, match="cannot be pickled"):
+        corral.run({**spec, "learner": [{"base": Unpicklable(3)}]})
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_data_frame_is_data(package, tmp_path):
+    frames = pytest.importorskip(package)
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(400, 2))
+    frame = frames.DataFrame({"a": x[:, 0], "b": x[:, 1], "class": np.where(x[:, 0] > 0, "yes", "no")})
+    spec = {"rounds": 400, "seeds": 2, "environment": {"name": "dataset", "file": frame},
+            "learner": [{"base": {"name": "linucb"}}, {"base": {"name": "random"}}]}
+    table = corral.run(spec).table()
+    assert table["loss"][0] < 0.6 * table["loss"][1]
+    first = corral.run(spec, out=tmp_path / "kept")
+    told = []
+    again = corral.run(spec, out=tmp_path / "kept", progress=lambda done, total: told.append((done, total)))
+    assert (again.cells()["loss"] == first.cells()["loss"]).all()
+    world = corral.World({"name": "dataset", "file": frame}, rounds=400)
+    assert world.actions == 2 and world.features >= 2

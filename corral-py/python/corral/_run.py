@@ -23,12 +23,28 @@ def run(
 ) -> _corral.Result:
     """Runs a spec on all cores and returns its result.
 
-    spec: a file, a dictionary, TOML text, or the name of a built-in experiment (see `list_experiments`).
-    out: a folder for what is finished; the same call goes on from it. None keeps nothing.
-    jobs: cells that run at once. fast: the spec's fast preset.
-    progress: True or False for a bar on stderr (None: where it is a terminal), or a function of rounds done and in all.
-    plugins: a folder of compiled plugins, where the spec names some.
+    Parameters
+    ----------
+    spec : path, str or dict
+        A file, a dictionary, TOML text, or the name of a built-in experiment (see `list_experiments`). In a dictionary a data
+        frame may stand for a file, and bases of your own may be objects, as in a band; every cell plays with copies of them.
+    out : path, optional
+        A folder for what is finished; the same call goes on from it. None keeps nothing.
+    jobs : int, optional
+        Cells that run at once; by default as many as there are cores.
+    fast : bool
+        The spec's fast preset.
+    progress : bool or callable, optional
+        True or False for a bar on stderr (None: where it is a terminal), or a function of rounds done and in all.
+    plugins : path, optional
+        A folder of compiled plugins, where the spec names some.
 
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
     >>> import corral
     >>> result = corral.run({
     ...     "rounds": 300, "seeds": 4,

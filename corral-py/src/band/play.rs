@@ -1,9 +1,10 @@
 //! Many rounds at once, without the interpreter in the loop.
 
 use corral_bases::band::Band as Ensemble;
-use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Setup, Space};
+use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Scale, Setup, Space};
 use corral_envs::{AnyEnvironment, EnvError, Environment};
 use corral_lab::run::checkpoints;
+use corral_log::{Decision as Record, Played};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -13,7 +14,10 @@ use crate::band::Band;
 use crate::base::Raised;
 use crate::convert;
 use crate::errors::{Answer, Error};
+use crate::exit;
+use crate::history::History;
 use crate::inner::{Inner, callers};
+use crate::log::Log;
 use crate::members::Members;
 use crate::world::{build, streams};
 
@@ -25,17 +29,28 @@ struct Playing<'a, D> {
     band: &'a mut Ensemble<D>,
     rng: &'a mut Pcg64Dxsm,
     raised: &'a [Raised],
+    history: &'a mut History,
+    log: Option<(&'a mut Log, Scale)>,
 }
 
-impl<D: Decision> Playing<'_, D> {
+impl<D: Decision> Playing<'_, D>
+where
+    for<'a> Played: From<&'a D>,
+{
     /// A round: what `play` says of the decision is learned at once. Says who was followed, and the propensity.
     fn round(&mut self, x: &Context, play: impl FnOnce(&D) -> Answer<Feedback>) -> Answer<(usize, f64)> {
+        let pbar = self.log.is_some().then(|| self.band.probabilities().to_vec());
         let made = self.band.choose(x, self.rng);
         callers(self.raised)?;
         let ticket = made?;
         let made = (ticket.base(), ticket.propensity().unwrap_or(f64::NAN));
         let feedback = play(&ticket.decision)?;
+        let record = pbar.map(|pbar| Record::of(&ticket, &pbar, x));
         self.band.learn(x, ticket, feedback).map_err(|refused| refused.error)?;
+        self.history.note(self.band.rounds(), self.band.probabilities());
+        if let (Some((log, scale)), Some(record)) = (&mut self.log, record) {
+            log.both(record, feedback.observed().map(|loss| scale.value(loss)))?;
+        }
         callers(self.raised)?;
         Ok(made)
     }
@@ -47,13 +62,13 @@ fn detached<T: Send>(
     py: Python<'_>,
     work: impl Send + FnOnce(&mut Inner) -> Answer<T>,
 ) -> Answer<T> {
-    band.watched(py, |inner| py.detach(|| work(inner)))
+    band.watched(py, |inner| exit::detach(py, || work(inner)))
 }
 
 /// Whether to go on.
 fn look_up(round: u64) -> Answer<()> {
     if round % LOOK_UP == LOOK_UP - 1 {
-        Python::attach(|py| py.check_signals())?;
+        exit::attach(|py| py.check_signals())?;
     }
     Ok(())
 }
@@ -61,15 +76,42 @@ fn look_up(round: u64) -> Answer<()> {
 /// What a band is told that learns its range of rewards.
 const KNOWN: &str = "this band learns the range of rewards, and losses are in [0, 1]: build it without reward_range=\"learned\"";
 
+/// The losses of a table of losses or rewards.
+fn losses_of(
+    band: &Band,
+    losses: Option<&Bound<'_, PyAny>>,
+    rewards: Option<&Bound<'_, PyAny>>,
+) -> Answer<Vec<f64>> {
+    let actions = band.actions;
+    let (what, given) = match (losses, rewards) {
+        (Some(losses), None) => ("losses", losses),
+        (None, Some(rewards)) => ("rewards", rewards),
+        _ => return Err(Error::Type("give losses or rewards=, one of them".into())),
+    };
+    let (mut table, columns) = convert::rows(given).map_err(|e| e.of(what))?;
+    Error::unless(columns == actions, format_args!("{what}: {columns} columns, but {actions} actions"))?;
+    let (low, high) = if losses.is_some() { (0.0, 1.0) } else { (band.rewards.low, band.rewards.high) };
+    for (at, value) in table.iter_mut().enumerate() {
+        let (row, action) = (at / actions, at % actions);
+        let why = format_args!("{what}: row {row}, action {action}: {value} is not in [{low}, {high}]");
+        Error::unless((low..=high).contains(value), why)?;
+        if rewards.is_some() {
+            *value = band.rewards.loss(*value).map_err(Error::value)?.0;
+        }
+    }
+    Ok(table)
+}
+
 /// See `Band.play`.
 pub fn play<'py>(
     band: &Band,
     py: Python<'py>,
-    losses: &Bound<'py, PyAny>,
+    losses: Option<&Bound<'py, PyAny>>,
     contexts: Option<&Bound<'py, PyAny>>,
+    rewards: Option<&Bound<'py, PyAny>>,
 ) -> Answer<Bound<'py, PyDict>> {
     let (actions, features, row_features) = band.shape();
-    Error::unless(actions > 0, "play: a table of losses is one of actions, and this band plays points")?;
+    Error::unless(actions > 0, "play: a table is one of actions, and this band plays points")?;
     let rowless = row_features == 0;
     Error::unless(!band.rewards.learned, KNOWN)?;
     let whole = band.offers().offer.is_empty();
@@ -78,13 +120,8 @@ pub fn play<'py>(
         "play: a table has all actions, and some were retired or are to join: choose them one by one",
     )?;
     Error::unless(rowless, "play: actions with a feature row each are chosen one by one, by choose")?;
-    let (losses, columns) = convert::rows(losses).map_err(|e| e.of("losses"))?;
-    Error::unless(columns == actions, format_args!("losses: {columns} columns, but {actions} actions"))?;
+    let losses = losses_of(band, losses, rewards)?;
     let rounds = losses.len() / actions;
-    if let Some(at) = losses.iter().position(|loss| !(0.0..=1.0).contains(loss)) {
-        let (row, action, loss) = (at / actions, at % actions, losses[at]);
-        return Err(Error::value(format!("losses: row {row}, action {action}: {loss} is not in [0, 1]")));
-    }
     let contexts = match contexts {
         Some(contexts) => convert::rows(contexts).map_err(|e| e.of("contexts"))?,
         None => (Vec::new(), 0),
@@ -99,8 +136,11 @@ pub fn play<'py>(
         return Err(Error::value(format!("contexts: row {row}, feature {feature} is {value}")));
     }
     let played = detached(band, py, |inner| {
-        let Inner { members: Members::Arms(band), rng, raised, .. } = inner else { return Ok(Vec::new()) };
-        let mut playing = Playing { band, rng, raised };
+        let Inner { members: Members::Arms(band), rng, raised, history, log, plan, .. } = inner else {
+            return Ok(Vec::new());
+        };
+        let log = log.as_mut().map(|log| (log, plan.rewards));
+        let mut playing = Playing { band, rng, raised, history, log };
         let mut x = Context::plain(actions);
         let mut made = Vec::with_capacity(rounds);
         for (t, losses) in losses.chunks_exact(actions).enumerate() {
@@ -116,10 +156,11 @@ pub fn play<'py>(
         }
         Ok(made)
     })?;
-    let paid = played.iter().zip(losses.chunks_exact(actions)).map(|((arm, ..), losses)| losses[*arm]);
+    let paid = || played.iter().zip(losses.chunks_exact(actions)).map(|((arm, ..), losses)| losses[*arm]);
     let columns = [
         ("action", PyArray1::from_iter(py, played.iter().map(|(arm, ..)| *arm as i64)).into_any()),
-        ("loss", PyArray1::from_iter(py, paid).into_any()),
+        ("loss", PyArray1::from_iter(py, paid()).into_any()),
+        ("reward", PyArray1::from_iter(py, paid().map(|loss| band.rewards.value(loss))).into_any()),
         ("base", PyArray1::from_iter(py, played.iter().map(|(_, base, _)| *base as i64)).into_any()),
         ("propensity", PyArray1::from_iter(py, played.iter().map(|(.., propensity)| *propensity)).into_any()),
     ];
@@ -137,14 +178,15 @@ pub fn simulate<'py>(
     Error::unless(!band.rewards.learned, KNOWN)?;
     let world = build(environment, rounds, seed)?;
     let walked = detached(band, py, |inner| {
-        let Inner { members, rng, raised, plan, .. } = inner;
+        let Inner { members, rng, raised, plan, history, log, .. } = inner;
         let own = plan.setup();
+        let log = log.as_mut().map(|log| (log, plan.rewards));
         match (world, members) {
             (AnyEnvironment::Arms(world), Members::Arms(band)) => {
-                walk(world, Playing { band, rng, raised }, &own, rounds, seed)
+                walk(world, Playing { band, rng, raised, history, log }, &own, rounds, seed)
             }
             (AnyEnvironment::Points(world), Members::Points(band)) => {
-                walk(world, Playing { band, rng, raised }, &own, rounds, seed)
+                walk(world, Playing { band, rng, raised, history, log }, &own, rounds, seed)
             }
             (AnyEnvironment::Arms(_), _) => {
                 Err(Error::value("the environment has actions, but the band plays points"))
@@ -179,7 +221,10 @@ fn walk<D: Decision>(
     own: &Setup,
     rounds: u64,
     seed: u64,
-) -> Answer<Walked> {
+) -> Answer<Walked>
+where
+    for<'a> Played: From<&'a D>,
+{
     let its = world.setup();
     let why = "the losses of the environment are not in [0, 1]: give it rescale = [low, high]";
     Error::unless(its.losses == LossDomain::Unit, why)?;

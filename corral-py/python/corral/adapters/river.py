@@ -17,13 +17,13 @@ class _Follows:
 
     def _begin(self, bases: Sequence[Any], keys: dict[str, Any]) -> None:
         self.bases, self.keys = list(bases), keys
-        self._band: Band | None = None
+        self._band: Band[int] | None = None
         self._arms: list[ArmID] = []
         self._names: list[str] = []
-        self._last: Decision | None = None
+        self._last: Decision[int] | None = None
 
     @property
-    def band(self) -> Band | None:
+    def band(self) -> Band[int] | None:
         """The band, once an arm was pulled."""
         return self._band
 
@@ -35,14 +35,12 @@ class _Follows:
             raise ValueError(f"the arms are {list(arm_ids)}, and were {self._arms} at first")
         x = [float((context or {})[name]) for name in self._names]
         self._last = self._band.choose(x or None)
-        number = self._last.action
-        assert isinstance(number, int)
-        return self._arms[number]
+        return self._arms[self._last.action]
 
     def _settle(self, arm_id: ArmID, reward: float) -> None:
         d, self._last = self._last, None
         # An arm that somebody else pulled (a burn-in, a log) is not the band's to learn.
-        if self._band is not None and d is not None and self._arms[d.action] == arm_id:  # type: ignore[index]
+        if self._band is not None and d is not None and self._arms[d.action] == arm_id:
             self._band.learn(d, reward=float(reward))
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import Band
 
@@ -18,40 +19,88 @@ __all__ = ["BandClassifier"]
 class BandClassifier(ClassifierMixin, BaseEstimator):
     """Classification played as a bandit: the band sees a row, names a class, and learns only whether it was right.
 
-    >>> model = BandClassifier(["epsilon-greedy"]).fit([[0.0], [1.0]] * 100, ["no", "yes"] * 100)
-    >>> model.predict([[0.0], [1.0]]).shape
-    (2,)
+    While it fits, the band explores; `predict` does not: it names the class that the band would most probably play, and the same
+    rows get the same answers.
+
+    Parameters
+    ----------
+    bases
+        As for `corral.Band`; each must be able to say its probabilities.
+    preset : str
+        "practical", "paper" or "safe".
+    passes : int
+        How often `fit` plays the rows.
+    intercept : bool
+        Whether rows get a constant feature.
+    seed : int, optional
+        The same seed gives the same fit.
+
+    Attributes
+    ----------
+    band_ : Band
+    classes_ : numpy.ndarray
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> model = BandClassifier(["linucb", "epsilon-greedy"]).fit([[0.0], [1.0]] * 100, ["no", "yes"] * 100)
+    >>> model.predict([[0.0], [1.0]]).tolist()
+    ['no', 'yes']
     """
 
-    def __init__(self, bases: Sequence[Any] = ("linucb", "squarecb", "epsilon-greedy"), preset: str = "practical", seed: int | None = 0):
+    def __init__(
+        self,
+        bases: Sequence[Any] = ("linucb", "squarecb", "epsilon-greedy"),
+        preset: str = "practical",
+        passes: int = 1,
+        intercept: bool = True,
+        seed: int | None = 0,
+    ) -> None:
         self.bases = bases
         self.preset = preset
+        self.passes = passes
+        self.intercept = intercept
         self.seed = seed
 
     def fit(self, X: Any, y: Any) -> BandClassifier:
         """Plays the rows in order, with a new band."""
-        self.__dict__.pop("band_", None)
-        return self.partial_fit(X, y, classes=np.unique(y))
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        self._begin(np.unique(y))
+        for _ in range(self.passes):
+            self._play(X, y)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> BandClassifier:
         """Plays more rows; the first call must name all classes."""
-        X, y = np.asarray(X, dtype=float), np.asarray(y)
-        if not hasattr(self, "band_"):
+        first = not hasattr(self, "band_")
+        X, y = validate_data(self, X, y, dtype=np.float64, reset=first)
+        check_classification_targets(y)
+        if first:
             if classes is None:
                 raise ValueError("the first call of partial_fit must name all classes")
-            self.classes_ = np.sort(np.asarray(classes))
-            self.n_features_in_ = X.shape[1]
-            self.band_ = Band(
-                copy.deepcopy(list(self.bases)), actions=len(self.classes_), features=X.shape[1], preset=self.preset, seed=self.seed
-            )
-        unknown = set(np.unique(y)) - set(self.classes_)
+            self._begin(np.unique(classes))
+        unknown = set(np.unique(y).tolist()) - set(self.classes_.tolist())
         if unknown:
             raise ValueError(f"classes that were not named at first: {sorted(unknown)}")
-        self.band_.play((y[:, None] != self.classes_[None, :]).astype(float), X)
+        self._play(X, y)
         return self
 
+    def _begin(self, classes: Any) -> None:
+        self.classes_ = classes
+        features = self.n_features_in_ + bool(self.intercept)
+        # A band wants an iterable of bases of its own: a fit changes no parameter.
+        bases = copy.deepcopy(list(self.bases))
+        self.band_ = Band(bases, actions=len(classes), features=features, preset=self.preset, seed=self.seed)  # type: ignore[call-overload]
+
+    def _rows(self, X: Any) -> Any:
+        return np.hstack([X, np.ones((len(X), 1))]) if self.intercept else X
+
+    def _play(self, X: Any, y: Any) -> None:
+        self.band_.play((y[:, None] != self.classes_[None, :]).astype(float), self._rows(X))
+
     def predict(self, X: Any) -> Any:
-        """The class that a copy of the band names for each row; the band itself stays as it is."""
+        """The class that the band would most probably play for each row. The band stays as it is."""
         check_is_fitted(self, "band_")
-        band = copy.deepcopy(self.band_)
-        return self.classes_[np.array([band.choose(x).action for x in np.asarray(X, dtype=float)], dtype=int)]
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.classes_[self.band_.distribution(self._rows(X)).argmax(axis=1)]

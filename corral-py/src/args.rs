@@ -1,0 +1,106 @@
+//! Arguments whose errors name them: Python's own would say `OverflowError` of a negative seed, and take no list for a pair.
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+use crate::errors::Error;
+
+macro_rules! naturals {
+    ($($(#[$doc:meta])* $name:ident $word:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name(pub u64);
+
+        impl<'py> FromPyObject<'_, 'py> for $name {
+            type Error = PyErr;
+
+            fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                natural($word, &given).map(Self)
+            }
+        }
+    )*};
+}
+
+naturals! {
+    /// What runs are drawn by.
+    Seed "seed";
+    /// How many features a round has.
+    Features "features";
+    /// How many features an action has.
+    RowFeatures "row_features";
+    /// How many rounds there will be.
+    Horizon "horizon";
+    /// How many rounds are played.
+    Rounds "rounds";
+    /// The number of a copy.
+    CopyNumber "copy";
+    /// How many decisions may wait.
+    Waiting "pending";
+    /// How many decisions are made.
+    Count "count";
+}
+
+fn natural(word: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let whole = given.call_method0("__index__").map_err(|_| {
+        let kind = given.get_type().name().map_or_else(|_| "another type".into(), |name| name.to_string());
+        Error::Type(format!("{word} must be a whole number, but is {kind}"))
+    })?;
+    let fits = || Error::value(format!("{word} must be a whole number from 0 to 2^64 - 1, but is {whole}"));
+    Ok(whole.extract().map_err(|_| fits())?)
+}
+
+macro_rules! pairs {
+    ($($(#[$doc:meta])* $name:ident $word:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name(pub f64, pub f64);
+
+        impl<'py> FromPyObject<'_, 'py> for $name {
+            type Error = PyErr;
+
+            fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                let (low, high) = pair(&given).ok_or_else(|| Error::Type(format!("{}: two numbers are needed", $word)))?;
+                Ok(Self(low, high))
+            }
+        }
+    )*};
+}
+
+pairs! {
+    /// The most rewards of a client, and the window.
+    Limits "quota";
+}
+
+pub fn pair(given: &Bound<'_, PyAny>) -> Option<(f64, f64)> {
+    match given.extract::<Vec<f64>>().ok()?.as_slice() {
+        [low, high] => Some((*low, *high)),
+        _ => None,
+    }
+}
+
+/// A range of features, as Python says it.
+pub enum Ranged {
+    Word(String),
+    Pairs(Vec<(f64, f64)>),
+}
+
+impl Default for Ranged {
+    fn default() -> Self {
+        Self::Word("learned".into())
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Ranged {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(word) = given.cast::<PyString>() {
+            return Ok(Self::Word(word.to_str()?.to_owned()));
+        }
+        let pairs = || given.try_iter().ok()?.map(|each| pair(&each.ok()?)).collect();
+        let found = pair(&given).map(|pair| vec![pair]).or_else(pairs).map(Self::Pairs);
+        let need =
+            "feature_range: \"learned\", a pair (low, high), a pair for each feature, or None is needed";
+        Ok(found.ok_or_else(|| Error::Type(need.into()))?)
+    }
+}
