@@ -16,11 +16,9 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::args;
-use crate::args::{
-    CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed,
-};
 use crate::actions::Actions;
+use crate::args;
+use crate::args::{CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed};
 use crate::base::Raised;
 use crate::convert;
 use crate::decision::Decision;
@@ -649,7 +647,8 @@ impl Band {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
         let rows = inner.members.tallies().into_iter().enumerate().map(|(i, tally)| {
-            let mean = tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(inner, loss)));
+            let mean =
+                tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(inner, loss)));
             let probability = format!("{:.4}", inner.members.probabilities()[i]);
             vec![inner.names[i].to_string(), probability, tally.plays.to_string(), mean]
         });

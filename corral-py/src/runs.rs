@@ -82,9 +82,8 @@ fn offer(
     known: &mut Vec<(String, String)>,
 ) -> Answer<toml::Table> {
     let kind = object.get_type().name()?.to_string();
-    let raised = Raised::default();
-    let place = move |raised: &Raised| BandInfo { names: std::sync::Arc::new([]), raised: raised.clone() };
-    let first = PyBase::new(object, place(&raised))?.first();
+    let place = |rows: bool| BandInfo { names: std::sync::Arc::new([]), rows, raised: Raised::default() };
+    let first = PyBase::new(object, place(false))?.first();
     Error::unless(
         !first.is_empty(),
         format_args!("a {kind} cannot be pickled, so cells cannot have copies of it"),
@@ -99,7 +98,8 @@ fn offer(
         known.push((kind, digest.clone()));
         let name = key.clone();
         plugins.offer(key.clone(), move |setup| {
-            let built = exit::attach(|py| PyBase::new(&loads(py, &first)?, place(&Raised::default())));
+            let built =
+                exit::attach(|py| PyBase::new(&loads(py, &first)?, place(setup.context.row_features > 0)));
             let base = built.map_err(|e| BuildError::refused("base", &name, &PyErr::from(e)))?;
             Ok(match setup.space {
                 Space::Arms(_) => Learner::Arms(Box::new(base)),

@@ -132,9 +132,13 @@ fn inner(plan: Plan, members: Members, rng: Pcg64Dxsm, raised: Vec<Raised>, shel
 fn whole_band(mut inner: Inner, log: Option<&Path>) -> Answer<Band> {
     let plan = &inner.plan;
     if let Some(path) = log {
+        let known = !plan.rewards.learned;
+        Error::unless(
+            known,
+            "log: whoever reads it must know where rewards lie: give reward_range=(low, high)",
+        )?;
         let texts = |names: &[Arc<str>]| names.iter().map(|n| n.to_string()).collect();
-        let (bases, actions, scale) =
-            (texts(&inner.names), texts(&plan.names), (!plan.rewards.learned).then_some(plan.rewards));
+        let (bases, actions, scale) = (texts(&inner.names), texts(&plan.names), Some(plan.rewards));
         let log = Log::open(path, Start { bases, actions, scale, ..Start::new(inner.members.id()) })?;
         inner.log = Some(log);
     }
