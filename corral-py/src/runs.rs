@@ -100,7 +100,7 @@ fn offer(
         plugins.offer(key.clone(), move |setup| {
             let built =
                 exit::attach(|py| PyBase::new(&loads(py, &first)?, place(setup.context.row_features > 0)));
-            let base = built.map_err(|e| BuildError::refused("base", &name, &PyErr::from(e)))?;
+            let base = built.map_err(|e| BuildError::refused("base", &name, PyErr::from(e)))?;
             Ok(match setup.space {
                 Space::Arms(_) => Learner::Arms(Box::new(base)),
                 Space::Points(_) => Learner::Points(Box::new(base)),
@@ -466,7 +466,6 @@ impl Outcome {
         slf.py().import("corral._plot")?.call_method1("plot", (slf, environment, ax))
     }
 
-    #[expect(clippy::type_complexity, reason = "what pickle wants: a function and what it is called with")]
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> Answer<(Bound<'py, PyAny>, (String, bool, String))> {
         let own = slf.get();
         let cells = serde_json::to_string(&own.findings.cells).map_err(Error::value)?;
