@@ -345,7 +345,7 @@ def test_actions_join_and_are_offered_by_name(tmp_path):
     with pytest.raises(ValueError, match="all have names"):
         band.add_action("d")
     band.retire_action("c")
-    with pytest.raises(KeyError, match="unknown action"):
+    with pytest.raises(ValueError, match="unknown action"):
         band.choose(actions=["c"])
     band.add_action("c")
     assert play(band, 100)["c"] > 80, "what was learned of it is not forgotten"
@@ -518,7 +518,7 @@ def test_a_pickle_of_another_version_or_a_damaged_one_is_refused():
     make, (data, _) = band().__reduce__()
     newer = bytearray(data)
     newer[data.index(b"band") + len(b"band")] += 1
-    with pytest.raises(ValueError, match="version 5 .* reads version 4"):
+    with pytest.raises(ValueError, match="version 6 .* reads version 5"):
         make(sealed(newer))
 
 
@@ -573,7 +573,7 @@ RECURSIVE["scale"] = RECURSIVE
     ({"horizon": 0}, ValueError, "horizon"), ({"features": -1}, ValueError, "features must be a whole number from 0 .* but is -1"),
     ({"features": 1.5}, TypeError, "features must be a whole number, but is float"), ({"seed": -3}, ValueError, "seed must be .* but is -3"),
     ({"seed": 2**64}, ValueError, "seed must be"), ({"horizon": -1}, ValueError, "horizon must be"), ({"pending": -1}, ValueError, "pending must be"),
-    ({"reward_range": 1}, TypeError, "reward_range: two numbers"), ({"quota": [1, 2, 3]}, TypeError, "quota: two numbers"),
+    ({"reward_range": 1}, TypeError, 'reward_range: .low, high., or "learned"'), ({"quota": [1, 2, 3]}, TypeError, "quota: two numbers"),
     ({"quota": (1.5, 3)}, ValueError, "quota: two whole numbers"), ({"feature_range": [1, 2, 3]}, TypeError, "feature_range: "),
     ({"bases": ["LinUCB"]}, ValueError, 'did you mean "linucb"'), ({"bases": ["ucb"]}, ValueError, "nearest are ucb1"),
     ({"outside": "cut"}, ValueError, "outside"),

@@ -129,6 +129,8 @@ class Band(Generic[_A]):
         the band), plugins by "file/base", Python objects with `propose(x, u)` and `learn(x, action, loss, weight)`.
     actions : iterable of str, or int
         Their names, or how many there are (with row_features: at most).
+    max_actions : int, optional
+        How many there may be with those that join later, by `add_action`; by default as many as have names.
     points : dict, optional
         Instead of actions, the set of R^d whose points are played: {"ball": {"dim": 3}}, {"box": {"dim": 2}},
         {"simplex": {"vertices": 4}}, {"sphere": {"dim": 5}}, {"hypercube": {"dim": 9}},
@@ -142,8 +144,9 @@ class Band(Generic[_A]):
         a pair is a range of your own; None takes every finite number.
     outside : "clip" or "refuse"
         What becomes of features outside a range of your own.
-    reward_range : (float, float)
-        The smallest and the largest reward.
+    reward_range : (float, float) or "learned", optional
+        The smallest and the largest reward, (0, 1) where nothing is said; "learned": that of the rewards so far, which one outside
+        widens, by at most the width that it has.
     preset : "practical", "paper" or "safe"
         Low loss; Algorithm 1 to the letter, with its guarantee; or both, under Corral, for rewards that may react to the choices
         (its bases are given by name or dictionary).
@@ -157,6 +160,8 @@ class Band(Generic[_A]):
         Whether decisions know the probability of their action.
     quota : (int, int), optional
         (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
+    budget : float or dict, optional
+        What a decision may cost on average; `learn` wants cost=. Prices are learned from the costs, and may change.
     copy : int, optional
         A number of this copy of the band, where the ids of decisions are to be the same in every run; None draws one. Every
         process that loads, unpickles or inherits a band is a copy of its own, and each learns the decisions of all.
@@ -262,9 +267,9 @@ class Band(Generic[_A]):
         ----------
         x : array_like, optional
             The features of the round.
-        actions : array_like or dict, optional
-            A feature row each, as an array of two dimensions (in the order of the band's actions, not necessarily all of them) or
-            as a dictionary of name and row.
+        actions : list of str, dict or array_like, optional
+            Those that are offered, where not all are: a list of names, or with row_features a dictionary of name and row. An array of
+            rows is in the order of the band's actions.
 
         Returns
         -------
@@ -328,6 +333,8 @@ class Band(Generic[_A]):
             In reward_range.
         loss : float, optional
             In [0, 1]; one of the two.
+        cost : float, optional
+            What it cost in money, where the band has a budget.
         client : str, optional
             Whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
         """
@@ -412,8 +419,10 @@ class Band(Generic[_A]):
         dict
             rounds, loss (the sum), regret (against the best fixed decision in hindsight), and curve: the columns round and regret.
         """
-    def add_action(self, name: str) -> None: ...
-    def retire_action(self, name: str) -> None: ...
+    def add_action(self, name: str) -> None:
+        """Adds an action by its name, or puts one back that was retired: see max_actions."""
+    def retire_action(self, name: str) -> None:
+        """Takes an action out of what rounds offer. Its decisions that are out can still be learned."""
     def add(self, base: _Base, *, share: float = 0.1, name: str | None = None) -> str:
         """Adds a base that is followed with probability `share` at first; the others keep their ratios. Returns its name."""
     def retire(self, base: str | int) -> None:
@@ -448,7 +457,7 @@ class Band(Generic[_A]):
         """How many numbers describe each action of a round."""
     @property
     def reward_range(self) -> tuple[float, float]:
-        """The smallest and the largest reward."""
+        """The smallest and the largest reward; so far, where they are learned."""
     @property
     def probabilities(self) -> npt.NDArray[np.float64]:
         """The probability with which each base is followed now."""

@@ -51,7 +51,7 @@ class BandLearner(Learner):
     ) -> None:
         self._bases, self._label, self._most = list(bases), label, most
         self._keys = {**keys, "reward_range": reward_range}
-        self._band: Band | None = None
+        self._band: Band[int] | None = None
         self._first: tuple[int, bool] = (0, False)
 
     @property
@@ -62,11 +62,11 @@ class BandLearner(Learner):
         return {"family": self._label, "bases": ",".join(names), "seed": None, **plain}
 
     @property
-    def band(self) -> Band | None:
+    def band(self) -> Band[int] | None:
         """The band, once it has seen a context."""
         return self._band
 
-    def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Decision]]:
+    def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float, dict[str, Decision[int]]]:
         """An action, its probability, and the decision, which coba hands back to `learn`."""
         _one(context, actions)
         x, rows = _features(context), _rows(actions)
@@ -82,11 +82,10 @@ class BandLearner(Learner):
         if len(actions) > count or (len(actions) < count and not crossed):
             raise ValueError(f"{len(actions)} actions, where there were {count} at first")
         d = self._band.choose(actions=crossed) if crossed else self._band.choose(x or None)
-        number: Any = d.action
         known = d.propensity if d.propensity is not None else d.base_probability
-        return actions[number], known, {"decision": d}
+        return actions[d.action], known, {"decision": d}
 
-    def learn(self, context: Any, action: Any, reward: float, probability: float, decision: Decision) -> None:
+    def learn(self, context: Any, action: Any, reward: float, probability: float, decision: Decision[int]) -> None:
         """Learns the reward of the decision."""
         _one(context, reward)
         assert self._band is not None
