@@ -41,11 +41,11 @@ fn lines_stay_as_they_are() {
         written[0],
         "{\"kind\":\"decision\",\"id\":\"fedcba9876543210-3-7\",\"action\":1,\"offered\":3,\"propensity\":0.25,\
          \"base\":0,\"pbar\":[0.5,0.5],\"q\":[0.5,null],\"context\":{\"features\":[1.0,0.5],\"actions\":3,\"rows\":[],\
-         \"row_dim\":0,\"cell\":null},\"chain\":\"7399e05bf4719b18efdeb422b8c36b2d\"}\n"
+         \"row_dim\":0,\"cell\":null,\"offer\":[]},\"chain\":\"89c85357a9876520cb8efe1c50bb7bef\"}\n"
     );
     assert_eq!(
         written[1],
-        "{\"kind\":\"outcome\",\"id\":\"fedcba9876543210-3-7\",\"reward\":1.0,\"chain\":\"7593ca331f96a26a92e270a850ccd0f6\"}\n"
+        "{\"kind\":\"outcome\",\"id\":\"fedcba9876543210-3-7\",\"reward\":1.0,\"chain\":\"775690ea6e0d1cd1773e0374c5f60f2c\"}\n"
     );
 }
 
