@@ -16,7 +16,7 @@ use crate::{Failure, read_text, say};
 /// Arguments of `corral serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// What to serve: a file with one band, or several as [[band]]
+    /// What to serve: a file with one band, or with several tables `band`
     #[arg(required = true)]
     spec: Vec<PathBuf>,
     /// Where to listen; beyond this machine only with --clients
@@ -28,7 +28,7 @@ pub struct ServeArgs {
     /// What this process does
     #[arg(long, value_enum, default_value = "all")]
     role: RoleName,
-    /// Clients with their secrets and roles, as [[client]]
+    /// Clients with their secrets and roles: tables `client`
     #[arg(long, value_name = "FILE")]
     clients: Option<PathBuf>,
     /// How many connections may be open

@@ -101,7 +101,7 @@ struct Spare<D> {
     members: String,
 }
 
-/// Chooses and takes rewards. See the [module](self).
+/// Chooses and takes rewards.
 pub struct Front<D> {
     model: Arc<dyn Model<D>>,
     store: Arc<dyn Store>,

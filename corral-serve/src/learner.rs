@@ -118,7 +118,7 @@ pub enum Step {
     Followed(usize),
 }
 
-/// Learns a band. See the [module](self).
+/// Learns a band: commits the order of rewards in folds, and learns them.
 pub struct Learner<D> {
     model: Arc<dyn Model<D>>,
     store: Arc<dyn Store>,
