@@ -24,7 +24,7 @@ use crate::table::{ColumnInfo, Table};
 const LARGEST_PRODUCT: f64 = 5.0;
 
 /// What is learned from the first pass over a file.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Schema {
     columns: Vec<Column>,
     /// What a row costs.
@@ -48,7 +48,7 @@ pub struct Schema {
     pub table: Table,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 enum Column {
     /// The target, or a column that is left out.
     Skipped,
@@ -74,7 +74,7 @@ enum Column {
     },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 enum Standardise {
     Fixed { offset: f64, factor: f64 },
     Running(Moments),
@@ -230,21 +230,16 @@ impl Schema {
             kind = "category";
             // Spellings of yes and no are one category.
             let sorted = seen.sorted();
-            let texts = || sorted.iter().map(|value| String::from_utf8_lossy(value));
-            let alike = is_boolean(texts());
-            let kinds: BTreeSet<Vec<u8>> = match alike {
-                true => texts().map(|t| folded(&t).into_bytes()).collect(),
-                false => sorted.iter().cloned().collect(),
+            let alike = is_boolean(sorted.iter().map(|value| String::from_utf8_lossy(value)));
+            let kind_of = |value: &Vec<u8>| match alike {
+                true => folded(&String::from_utf8_lossy(value)).into_bytes(),
+                false => value.clone(),
             };
+            let kinds: BTreeSet<Vec<u8>> = sorted.iter().map(kind_of).collect();
             let first = self.take(kinds.len());
-            let place = |value: &[u8]| match alike {
-                true => kinds.range(..folded(&String::from_utf8_lossy(value)).into_bytes()).count(),
-                false => 0,
-            };
-            let slots: HashMap<Vec<u8>, usize> = match alike {
-                true => sorted.iter().map(|value| (value.clone(), first + place(value))).collect(),
-                false => kinds.into_iter().zip(first..).collect(),
-            };
+            let places: HashMap<Vec<u8>, usize> = kinds.into_iter().zip(first..).collect();
+            let slots: HashMap<Vec<u8>, usize> =
+                sorted.iter().map(|value| (value.clone(), places[&kind_of(value)])).collect();
             let mode = seen.mode().and_then(|mode| slots.get(mode)).copied();
             let missing = if own { self.take(1) } else { mode.unwrap_or(first) };
             Column::OneHot { slots, missing }

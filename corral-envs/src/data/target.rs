@@ -20,7 +20,7 @@ use crate::table::Chance;
 pub const MOST_CLASSES: usize = 65_536;
 
 /// What the losses of a row are made of.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub enum Losses {
     /// They come from elsewhere.
     #[default]
@@ -280,13 +280,11 @@ fn label(row: &Row, class: Option<usize>) -> Cow<'_, str> {
 
 /// The number of each class, in order. Spellings of yes and no are one class.
 fn numbered(names: Vec<String>) -> HashMap<String, usize> {
-    if !is_boolean(names.iter()) {
-        return ordered(names).into_iter().zip(0..).collect();
-    }
-    let kinds: Vec<String> =
-        ordered(names.iter().map(|n| folded(n)).collect::<BTreeSet<_>>().into_iter().collect());
-    let place = |name: &String| kinds.iter().position(|k| *k == folded(name)).unwrap_or(0);
-    names.iter().map(|name| (name.clone(), place(name))).collect()
+    let alike = is_boolean(names.iter());
+    let kind_of = |name: &String| if alike { folded(name) } else { name.clone() };
+    let kinds: BTreeSet<String> = names.iter().map(kind_of).collect();
+    let places: HashMap<String, usize> = ordered(kinds.into_iter().collect()).into_iter().zip(0..).collect();
+    names.into_iter().map(|name| (name.clone(), places[&kind_of(&name)])).collect()
 }
 
 /// What learning nothing costs: `seen` are the rows of each class, `places` its number.
