@@ -17,10 +17,27 @@ pub trait Sink {
     /// What is written to says.
     fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool>;
 
+    /// After the last row: whatever is still held back is written.
+    ///
+    /// # Errors
+    /// What is written to says.
+    fn finish(&mut self) -> io::Result<()>;
+
     /// Further things to say about what was written.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// The reward and the propensity of a row that a policy made and that has both.
+fn usable(row: &Row, header: &Header) -> Option<(f64, f64)> {
+    reward(row, header.scale).zip(row.propensity).filter(|_| !row.forced)
+}
+
+/// What is said of the rows that are not.
+fn left_out(rows: u64) -> Option<String> {
+    let why = "without an outcome, without a propensity or made by no policy";
+    (rows > 0).then(|| format!("{rows} rows {why} are left out"))
 }
 
 /// The outcome of a row in the units of its log.
@@ -87,8 +104,8 @@ impl<W: Write> DsjsonOut<W> {
 
 impl<W: Write> Sink for DsjsonOut<W> {
     fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool> {
-        let (Some(reward), Some(propensity), Some(place), false) =
-            (reward(row, header.scale), row.propensity, row.offered.position(row.action), row.forced)
+        let (Some((reward, propensity)), Some(place)) =
+            (usable(row, header), row.offered.position(row.action))
         else {
             self.left_out += 1;
             return Ok(false);
@@ -126,6 +143,10 @@ impl<W: Write> Sink for DsjsonOut<W> {
         Ok(true)
     }
 
+    fn finish(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+
     fn notes(&self) -> Vec<String> {
         let spread = (self.spread > 0).then(|| {
             format!(
@@ -133,13 +154,7 @@ impl<W: Write> Sink for DsjsonOut<W> {
                 self.spread
             )
         });
-        let left_out = (self.left_out > 0).then(|| {
-            format!(
-                "{} rows without an outcome, without a propensity or made by no policy are left out",
-                self.left_out
-            )
-        });
-        spread.into_iter().chain(left_out).collect()
+        spread.into_iter().chain(left_out(self.left_out)).collect()
     }
 }
 
@@ -150,11 +165,8 @@ fn context(row: &Row, header: &Header) -> Value {
         Value::Object(features.map(|(i, v)| (format!("f{i}"), json!(v))).collect::<Map<_, _>>())
     };
     let action = |at: usize| {
-        let number = match &row.offered {
-            crate::Offered::First(_) => at as u32,
-            crate::Offered::These(list) => list[at],
-        };
-        let mut own = Map::from_iter([("a".to_owned(), json!({ "id": header.action(number) }))]);
+        let name = row.offered.at(at).map(|number| header.action(number));
+        let mut own = Map::from_iter([("a".to_owned(), json!({ "id": name }))]);
         if let Some(features) = row.context.as_ref().and_then(|x| x.row(at)) {
             own.insert("r".to_owned(), object(features));
         }
@@ -208,8 +220,7 @@ impl<W: Write> Sink for CsvOut<W> {
             self.to.write_record(["id", "action", "propensity", "reward", "offered", "keep"])?;
             self.begun = true;
         }
-        let (Some(reward), Some(propensity), false) = (reward(row, header.scale), row.propensity, row.forced)
-        else {
+        let Some((reward, propensity)) = usable(row, header) else {
             self.left_out += 1;
             return Ok(false);
         };
@@ -225,18 +236,15 @@ impl<W: Write> Sink for CsvOut<W> {
             offered,
             row.keep.to_string(),
         ])?;
-        self.to.flush()?;
         Ok(true)
     }
 
+    fn finish(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+
     fn notes(&self) -> Vec<String> {
-        let left_out = (self.left_out > 0).then(|| {
-            format!(
-                "{} rows without an outcome, without a propensity or made by no policy are left out",
-                self.left_out
-            )
-        });
-        left_out.into_iter().collect()
+        left_out(self.left_out).into_iter().collect()
     }
 }
 
@@ -282,6 +290,10 @@ impl<W: Write> Sink for OursOut<W> {
         };
         self.to.write(&record)?;
         Ok(true)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.to.get_mut().flush()
     }
 }
 

@@ -75,6 +75,19 @@ pub enum Played {
     Point(Vec<f64>),
 }
 
+impl Played {
+    /// What a decision of a round says: an action that is offered by its number gets that number.
+    pub fn of<D>(decision: &D, x: &Context) -> Self
+    where
+        for<'a> Self: From<&'a D>,
+    {
+        match Self::from(decision) {
+            Self::Arm(place) => Self::Arm(x.number(place as usize) as u32),
+            point => point,
+        }
+    }
+}
+
 impl From<&Arm> for Played {
     fn from(arm: &Arm) -> Self {
         Self::Arm(arm.0)
@@ -106,9 +119,17 @@ impl Offered {
         }
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The action at a place among them.
+    pub fn at(&self, place: usize) -> Option<u32> {
+        match self {
+            Self::First(n) => u32::try_from(place).ok().filter(|place| place < n),
+            Self::These(list) => list.get(place).copied(),
+        }
     }
 
     /// Where an action stands among them.
@@ -117,6 +138,12 @@ impl Offered {
             Self::First(n) => (action < *n).then_some(action as usize),
             Self::These(list) => list.iter().position(|a| *a == action),
         }
+    }
+}
+
+impl From<&Context> for Offered {
+    fn from(x: &Context) -> Self {
+        x.offer().map_or(Self::First(x.actions() as u32), |numbers| Self::These(numbers.to_vec()))
     }
 }
 
@@ -203,12 +230,8 @@ impl Decision {
     where
         for<'a> Played: From<&'a D>,
     {
-        Self::made(ticket, Played::from(&ticket.decision), pbar, x)
-    }
-
-    /// The same, with the action as the log writes it.
-    pub(crate) fn made<D>(ticket: &Ticket<D>, action: Played, pbar: &[f64], x: &Context) -> Self {
         Self {
+            offered: Offered::from(x),
             propensity: ticket.propensity(),
             forced: ticket.is_forced(),
             base: Some(ticket.base() as u32),
@@ -216,7 +239,7 @@ impl Decision {
             q: ticket.likelihoods().to_vec(),
             full: ticket.whole().to_vec(),
             context: Some(x.clone()),
-            ..Self::new(ticket.id(), action, x.actions() as u32)
+            ..Self::new(ticket.id(), Played::of(&ticket.decision, x), 0)
         }
     }
 }

@@ -91,6 +91,24 @@ impl Default for Row {
 }
 
 impl Row {
+    /// Writes what was seen before deciding into `context`, with the numbers of the actions that were offered. `false`: these do
+    /// not increase, or are not those of the context.
+    pub fn seen(&self, context: &mut Context) -> bool {
+        match &self.context {
+            Some(x) => context.copy_from(x),
+            None => *context = Context::plain(self.offered.len()),
+        }
+        let Offered::These(numbers) = &self.offered else { return true };
+        if context.offer().is_none() {
+            let rows = context.rows().len() / context.row_dim().max(1);
+            if rows != 0 && rows != numbers.len() {
+                return false;
+            }
+            *context = std::mem::take(context).offering(numbers.clone());
+        }
+        context.offer() == Some(numbers) && numbers.is_sorted_by(|a, b| a < b)
+    }
+
     /// Empties it, keeping its memory.
     pub(crate) fn clear(&mut self, columns: usize) {
         (self.id, self.at, self.action, self.propensity, self.reward) = (None, None, 0, None, None);

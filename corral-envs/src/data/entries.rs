@@ -17,7 +17,7 @@ use crate::table::Table;
 /// What a log says of one decision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Entry {
-    /// What was played.
+    /// What was played: the action's number among all.
     pub action: usize,
     /// What it cost.
     pub loss: f64,
@@ -184,13 +184,10 @@ impl Records {
             };
             self.played = true;
             let line = Some(self.lines.reader().lines());
-            if let corral_log::Offered::These(_) = row.offered {
-                let why = "not all actions are offered: a replay needs decisions among the same actions";
+            if !row.seen(context) {
+                let why =
+                    "the numbers of the offered actions do not increase, or are not those of the context";
                 return Err(at(&self.path, line, why));
-            }
-            match &row.context {
-                Some(x) => context.copy_from(x),
-                None => *context = Context::plain(row.offered.len()),
             }
             return Ok(Some(Entry { action: row.action as usize, loss: 1.0 - reward, propensity }));
         }

@@ -110,7 +110,8 @@ impl LoggedParams {
                 records.learn_shape(&context);
             }
             count += 1;
-            let actions = (entry.action + 1).max(context.actions());
+            let offered = context.actions().checked_sub(1).map_or(0, |last| context.number(last) + 1);
+            let actions = (entry.action + 1).max(offered);
             if sums.len() < actions {
                 sums.resize(actions, (0.0, 0.0));
             }
@@ -167,12 +168,12 @@ impl LoggedParams {
             scaling: self.scaling,
             ..DataSetParams::default()
         };
-        let learn = || Schema::learn(&file, |_| Ok(Losses::Absent), &wishes).map_err(named);
-        let entries = |repeat: bool| {
-            let (schema, source) = (Box::new(learn()?), Box::new(Source::new(file.clone(), repeat)?));
+        let schema = Box::new(Schema::learn(&file, |_| Ok(Losses::Absent), &wishes).map_err(named)?);
+        let entries = |schema: Box<Schema>, repeat: bool| {
+            let source = Box::new(Source::new(file.clone(), repeat)?);
             Ok::<_, EnvError>(Entries::Table { source, schema, columns })
         };
-        Ok((entries(false)?, entries(repeat)?))
+        Ok((entries(schema.clone(), false)?, entries(schema, repeat)?))
     }
 }
 
@@ -197,7 +198,13 @@ impl Environment<Context, Arm> for Logged {
         // Lines of a log bring contexts of their own.
         if let (Entries::Records(_), Some(rows)) = (&self.entries, &self.rows) {
             let dim = rows.first().map_or(0, Vec::len);
-            self.context.refill_rows(dim, |into| rows.iter().for_each(|row| into.extend_from_slice(row)));
+            let offer = self.context.offer().map(<[u32]>::to_vec);
+            self.context.refill_rows(dim, |into| match &offer {
+                Some(offer) => {
+                    offer.iter().for_each(|number| into.extend_from_slice(&rows[*number as usize]))
+                }
+                None => rows.iter().for_each(|row| into.extend_from_slice(row)),
+            });
         }
         // Accept with probability least/propensity, so that every action is kept equally often.
         self.accepted = uniform(rng) * self.now.propensity < self.least;
@@ -211,16 +218,17 @@ impl Environment<Context, Arm> for Logged {
 
     /// The logged loss where the decision is the logged one, else the estimate of [`mean_loss`](Self::mean_loss).
     fn loss(&self, decision: &Arm) -> f64 {
-        if decision.index() == self.now.action { self.now.loss } else { self.mean_loss(decision) }
+        let agree = self.context.number(decision.index()) == self.now.action;
+        if agree { self.now.loss } else { self.mean_loss(decision) }
     }
 
     fn mean_loss(&self, decision: &Arm) -> f64 {
-        self.estimates.get(decision.index()).copied().unwrap_or(f64::NAN)
+        self.estimates.get(self.context.number(decision.index())).copied().unwrap_or(f64::NAN)
     }
 
     fn play(&mut self, decision: &Arm) -> Result<Feedback, EnvError> {
-        EnvError::check_arm(*decision, self.estimates.len())?;
-        let agree = decision.index() == self.now.action;
+        EnvError::check_arm(*decision, self.context.actions())?;
+        let agree = self.context.number(decision.index()) == self.now.action;
         Ok(match self.replay {
             Replay::Rejection if agree && self.accepted => Feedback::plain(self.now.loss),
             Replay::Weighted if agree => Feedback::new(self.now.loss, 1.0 / self.now.propensity),

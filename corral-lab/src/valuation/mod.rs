@@ -107,6 +107,7 @@ pub fn convert(path: &Path, request: &Request, sink: &mut dyn Sink) -> Result<(u
     while source.next(&mut row).map_err(|e| chain(&e))? {
         written += u64::from(sink.write(&row, source.header()).map_err(|e| e.to_string())?);
     }
+    sink.finish().map_err(|e| e.to_string())?;
     Ok((written, source_notes(&*source).into_iter().chain(sink.notes()).collect()))
 }
 

@@ -2,7 +2,7 @@
 
 use corral_bases::regression::{Regressor, Ridge};
 use corral_core::Context;
-use corral_log::{Model, Offered, Row};
+use corral_log::{Model, Row};
 
 /// Ridge regression of the reward: one model for each action over the shared features, or one for all where actions have
 /// features of their own. What it does not know it takes to be the mean reward. It predicts from the rows before alone.
@@ -37,17 +37,10 @@ impl RidgeModel {
     }
 }
 
-fn action(offered: &Offered, at: usize) -> u32 {
-    match offered {
-        Offered::First(_) => at as u32,
-        Offered::These(list) => list[at],
-    }
-}
-
 impl Model for RidgeModel {
     fn predict(&mut self, row: &Row, into: &mut Vec<f64>) {
         for at in 0..row.offered.len() {
-            let model = self.features(row.context.as_ref(), at, action(&row.offered, at));
+            let model = self.features(row.context.as_ref(), at, row.offered.at(at).unwrap_or(0));
             let fits = self.z.len() == self.dim;
             let known = self.models.get(model).filter(|_| fits);
             into.push(self.mean() + known.map_or(0.0, |m| m.predict(0, &self.z)));

@@ -5,6 +5,7 @@ mod corpora;
 mod hardness;
 mod harness;
 mod healthy;
+mod offers;
 mod pitfalls;
 mod points;
 mod points_linear;
