@@ -118,6 +118,9 @@ pub enum Step {
     Followed(usize),
 }
 
+/// Ranges of segments, each with the chain after it, and what stands in them.
+type Gathered<D> = (Vec<(Part, u128)>, Vec<Event<D>>);
+
 /// Learns a band: commits the order of rewards in folds, and learns them.
 pub struct Learner<D> {
     model: Arc<dyn Model<D>>,
@@ -297,8 +300,7 @@ impl<D: Served> Learner<D> {
     }
 
     /// What front ends have written and no fold has taken, with the chain after each part.
-    #[allow(clippy::type_complexity)]
-    fn gather(&self, lines: usize, most: usize) -> Result<(Vec<(Part, u128)>, Vec<Event<D>>), ServeError> {
+    fn gather(&self, lines: usize, most: usize) -> Result<Gathered<D>, ServeError> {
         let (mut parts, mut all) = (Vec::new(), Vec::new());
         for listed in self.store.list(&self.layout.segments())? {
             let Some(segment) = Layout::segment_number(&listed) else { continue };

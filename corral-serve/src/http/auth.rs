@@ -59,7 +59,7 @@ impl Clients {
         Ok(Self(clients))
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -205,6 +205,12 @@ fn settle(result: Gives<Response>) -> Response {
 }
 
 impl Service {
+    /// The band of a request, and the client that sends it, which must have this duty.
+    fn admitted(&self, headers: &HeaderMap, duty: Duty, name: &str) -> Gives<(&Serving, String)> {
+        let client = self.admit(headers, duty)?;
+        Ok((self.band(name)?, client))
+    }
+
     fn admit(&self, headers: &HeaderMap, duty: Duty) -> Gives<String> {
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         self.clients.admit(given, duty).map_err(|(status, why)| Box::new(refuse(status, why)))
@@ -284,8 +290,7 @@ async fn decide(serving: &Serving, asked: Choose) -> Result<Chosen, ServeError> 
 
 async fn choose(State(service): App, Path(name): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
     let chosen = async {
-        service.admit(&headers, Duty::Decide)?;
-        let serving = service.band(&name)?;
+        let (serving, _) = service.admitted(&headers, Duty::Decide, &name)?;
         let asked = if body.is_empty() { Choose::default() } else { read(&body, b'{')? };
         Ok(answer(200, &decide(serving, asked).await?))
     };
@@ -299,8 +304,7 @@ async fn choose_batch(
     body: Bytes,
 ) -> Response {
     let chosen = async {
-        service.admit(&headers, Duty::Decide)?;
-        let serving = service.band(&name)?;
+        let (serving, _) = service.admitted(&headers, Duty::Decide, &name)?;
         let asked: Vec<Choose> = read(&body, b'[')?;
         service.check_batch(asked.len())?;
         let mut answers = Vec::with_capacity(asked.len());
@@ -344,8 +348,7 @@ async fn settled(answer: oneshot::Receiver<Result<(), ServeError>>) -> Result<()
 
 async fn reward(State(service): App, Path(name): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
     let given = async {
-        let client = service.admit(&headers, Duty::Reward)?;
-        let serving = service.band(&name)?;
+        let (serving, client) = service.admitted(&headers, Duty::Reward, &name)?;
         let given: Reward = read(&body, b'{')?;
         service.count(&client, serving, 1)?;
         settled(bring(serving, given)).await?;
@@ -361,8 +364,7 @@ async fn reward_batch(
     body: Bytes,
 ) -> Response {
     let given = async {
-        let client = service.admit(&headers, Duty::Reward)?;
-        let serving = service.band(&name)?;
+        let (serving, client) = service.admitted(&headers, Duty::Reward, &name)?;
         let given: Vec<Reward> = read(&body, b'[')?;
         service.check_batch(given.len())?;
         service.count(&client, serving, given.len())?;
@@ -382,8 +384,7 @@ async fn reward_batch(
 
 async fn report(State(service): App, Path(name): Path<String>, uri: Uri, headers: HeaderMap) -> Response {
     let shown = || {
-        service.admit(&headers, Duty::Read)?;
-        let serving = service.band(&name)?;
+        let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
         let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let mut asked = uri.query().unwrap_or_default().split('&');
         match asked.find_map(|pair| pair.strip_prefix("format=")) {
@@ -404,8 +405,8 @@ async fn report(State(service): App, Path(name): Path<String>, uri: Uri, headers
 
 async fn bases(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
     let shown = || {
-        service.admit(&headers, Duty::Read)?;
-        Ok(answer(200, &json!({ "bases": service.band(&name)?.metrics().bases })))
+        let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
+        Ok(answer(200, &json!({ "bases": serving.metrics().bases })))
     };
     settle(shown())
 }
@@ -417,8 +418,7 @@ async fn change_base(
     body: Bytes,
 ) -> Response {
     let changed = async {
-        service.admit(&headers, Duty::Admin)?;
-        let serving = service.band(&name)?;
+        let (serving, _) = service.admitted(&headers, Duty::Admin, &name)?;
         let ChangeBase { change, name, share, params } = read(&body, b'{')?;
         let before = serving.learned();
         let (send, written) = oneshot::channel();
@@ -447,8 +447,7 @@ async fn change_base(
 
 async fn log(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
     let shown = || {
-        service.admit(&headers, Duty::Read)?;
-        let serving = service.band(&name)?;
+        let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
         let (send, lines) = tokio::sync::mpsc::channel(4);
         let export = serving.export();
         std::thread::spawn(move || {

@@ -269,7 +269,7 @@ fn bases_come_and_go_and_open_tickets_stay_good() {
     assert_eq!(ask(&bench, Change::Add, "moss", Some(0.4)), Ok(()));
     assert!(ask(&bench, Change::Add, "no-such-base", Some(0.4)).is_err());
     assert!(ask(&bench, Change::Add, "exp3", Some(0.4)).is_err(), "it is there");
-    assert!(ask(&bench, Change::Retire, "nobody", None).is_err());
+    assert!(ask(&bench, Change::Retire, "not-there", None).is_err());
     bench.learn();
     assert_eq!(bench.front.metrics().bases.len(), 5);
     assert_eq!(ask(&bench, Change::Retire, "exp3", None), Ok(()));
