@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use corral_bases::band::Band;
 use corral_core::{Arm, Context, EnsembleError, Metrics, Ticket, TicketId};
-use corral_log::{Both, Change, Decision, Given, Member, Offered, Record, Start};
+use corral_log::{Both, Change, Decision, Given, Member, Offered, Played, Record, Start};
 use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -197,26 +197,29 @@ impl<D: Served> Front<D> {
         Ok((ticket, pbar, desk.fold))
     }
 
-    /// Gives the default action, one of `offered`: a decision that the band did not make, to which it is compared.
+    /// Gives the default action, by its number: a decision that the band did not make, to which it is compared.
     ///
     /// # Errors
-    /// The token cannot be written.
+    /// It is not offered, or the token cannot be written.
     pub fn choose_default(
         &self,
         action: u32,
-        offered: u32,
+        x: &Context,
         unit: Option<String>,
     ) -> Result<Chosen<Arm>, ServeError> {
+        let missing = || ServeError::Asked(format!("the default action {action} is not offered"));
+        let place = Arm(x.place(action as usize).ok_or_else(missing)? as u32);
         let at = self.clock.now();
         let mut desk = lock(&self.desk);
         let id = desk.band.next_id();
         desk.band.set_next(id.copy, id.round + 1);
         let fold = desk.fold;
         drop(desk);
-        let made = DefaultMade { copy: id.copy, round: id.round, action, offered };
+        let offer = x.offer().unwrap_or_default().to_vec();
+        let made = DefaultMade { copy: id.copy, round: id.round, action, actions: x.actions() as u32, offer };
         let token = self.sealer.default(&made, &More { at, unit, pbar: Vec::new() })?;
         self.asked.decisions.fetch_add(1, Relaxed);
-        Ok(Chosen { decision: Arm(action), propensity: Some(1.0), token, id, fold })
+        Ok(Chosen { decision: place, propensity: Some(1.0), token, id, fold })
     }
 
     /// Keeps the ticket of a decision, so that its reward can be brought by its id; `done` is called when it lasts.
@@ -281,15 +284,7 @@ impl<D: Served> Front<D> {
                     at: Some(more.at),
                     unit: more.unit,
                     ticket: Some(text),
-                    ..Decision {
-                        propensity: ticket.propensity(),
-                        forced: ticket.is_forced(),
-                        base: Some(ticket.base() as u32),
-                        pbar: more.pbar,
-                        q: ticket.likelihoods().to_vec(),
-                        context: Some(context.clone()),
-                        ..Decision::new(id, ticket.decision.played(), context.actions() as u32)
-                    }
+                    ..D::logged(&ticket, &more.pbar, &context)
                 }
             }
             Slip::Default { made, more, .. } => {
@@ -300,8 +295,11 @@ impl<D: Served> Front<D> {
                     unit: more.unit,
                     propensity: Some(1.0),
                     forced: true,
-                    offered: Offered::First(made.offered),
-                    ..Decision::new(id, corral_log::Played::from(&Arm(made.action)), made.offered)
+                    offered: match made.offer {
+                        offer if offer.is_empty() => Offered::First(made.actions),
+                        offer => Offered::These(offer),
+                    },
+                    ..Decision::new(id, Played::Arm(made.action), made.actions)
                 }
             }
         };

@@ -1,7 +1,7 @@
 //! What a band is built from.
 
 use corral_bases::band::Band;
-use corral_core::{Base, Context, Decision};
+use corral_core::{Base, Context, Decision, Ticket};
 use corral_log::Member;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -10,16 +10,16 @@ use crate::error::ServeError;
 
 /// A decision that can be served and logged.
 pub trait Served: Decision + Serialize + DeserializeOwned {
-    /// As the log writes it.
-    fn played(&self) -> corral_log::Played;
+    /// What the log says of a ticket for it; `pbar` is the distribution over the bases when it was made.
+    fn logged(ticket: &Ticket<Self>, pbar: &[f64], x: &Context) -> corral_log::Decision;
 }
 
 impl<D: Decision + Serialize + DeserializeOwned> Served for D
 where
     for<'a> corral_log::Played: From<&'a D>,
 {
-    fn played(&self) -> corral_log::Played {
-        self.into()
+    fn logged(ticket: &Ticket<Self>, pbar: &[f64], x: &Context) -> corral_log::Decision {
+        corral_log::Decision::of(ticket, pbar, x)
     }
 }
 

@@ -73,6 +73,8 @@ impl Default for ServingOptions {
 pub struct Question {
     /// What is known before deciding.
     pub context: Context,
+    /// The names of the offered actions, where they are not those of the spec.
+    pub names: Vec<String>,
     /// For whom: a user, a session.
     pub unit: Option<String>,
     /// A request with the same key is given the same answer.
@@ -82,10 +84,22 @@ pub struct Question {
 /// What is answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The decision.
+    /// The decision: a place among the actions that were offered.
     pub chosen: Chosen<Arm>,
+    /// The number of the action among all actions of the band.
+    pub action: u32,
+    /// Its name, where it is not one of the spec.
+    pub name: Option<String>,
     /// Whether it is the default action, and not a decision of the band.
     pub default: bool,
+}
+
+/// Whether the action of an answer is among those that are offered now: by its name, where requests name their actions.
+fn is_offered(answer: &Answer, context: &Context, names: &[String]) -> bool {
+    match &answer.name {
+        Some(name) => names.contains(name),
+        None => names.is_empty() && context.place(answer.action as usize).is_some(),
+    }
 }
 
 /// How many answers are kept for requests that come again.
@@ -202,7 +216,17 @@ impl Serving {
     /// The context is not one of this band, or the key was given with another request.
     pub fn choose(&self, question: Question) -> Result<Answer, ServeError> {
         let front = self.front()?;
-        let Question { context, unit, key } = question;
+        let Question { context, names, unit, key } = question;
+        let default = self.spec.default_index().filter(|_| self.spec.holdout > 0.0);
+        if let Some(number) = default
+            && context.place(number).is_none()
+        {
+            let why = format!(
+                "the default action {} is not offered: a band with a holdout needs it in every request",
+                self.spec.actions.name(number).map_or_else(|| number.to_string(), |name| format!("{name:?}"))
+            );
+            return Err(ServeError::Asked(why));
+        }
         let now = front.clock().now();
         let digest = corral_core::Observation::digest(&context, front.secret());
         if let Some(key) = &key
@@ -215,16 +239,22 @@ impl Serving {
         if let Some((seconds, unit)) = sticky
             && let Some(answer) =
                 lock(&self.sticky).get(unit, now.saturating_sub(seconds.saturating_mul(1000)))
+            && is_offered(&answer, &context, &names)
         {
             return Ok(answer);
         }
         let held = self.held_out(front, unit.as_deref());
-        let answer = match self.spec.default_index().filter(|_| held) {
-            Some(action) if action < context.actions() => {
-                let chosen = front.choose_default(action as u32, context.actions() as u32, unit.clone())?;
-                Answer { chosen, default: true }
-            }
-            _ => Answer { chosen: front.choose(&context, unit.clone())?, default: false },
+        let default = default.filter(|_| held);
+        let chosen = match default {
+            Some(number) => front.choose_default(number as u32, &context, unit.clone())?,
+            None => front.choose(&context, unit.clone())?,
+        };
+        let place = chosen.decision.0 as usize;
+        let answer = Answer {
+            action: context.number(place) as u32,
+            name: names.get(place).cloned(),
+            default: default.is_some(),
+            chosen,
         };
         if let Some(key) = key {
             lock(&self.keyed).put(key, now, (digest, answer.clone()));

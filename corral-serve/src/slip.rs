@@ -31,7 +31,10 @@ pub(crate) struct DefaultMade {
     pub copy: u64,
     pub round: u64,
     pub action: u32,
-    pub offered: u32,
+    /// How many actions were offered.
+    pub actions: u32,
+    /// Their numbers; empty: the first ones.
+    pub offer: Vec<u32>,
 }
 
 /// What came back.

@@ -83,17 +83,22 @@ impl Actions {
         }
     }
 
-    /// Whether there are none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// Their names; empty where they have none.
+    pub fn names(&self) -> &[String] {
+        match self {
+            Self::Count(_) => &[],
+            Self::Names(names) => names,
+        }
+    }
+
     /// The name of an action, where it has one.
     pub fn name(&self, index: usize) -> Option<&str> {
-        match self {
-            Self::Count(_) => None,
-            Self::Names(names) => names.get(index).map(String::as_str),
-        }
+        self.names().get(index).map(String::as_str)
     }
 }
 
@@ -137,9 +142,9 @@ impl BandSpec {
         let what = "a name has letters, digits, \"-\", \"_\" and \".\"";
         ensure(named, "name", format!("{what}, and does not begin with \".\", but is {:?}", self.name))?;
         ensure(!self.actions.is_empty(), "actions", "there must be at least one".into())?;
-        if let Actions::Names(names) = &self.actions {
-            let twice = (1..names.len()).find(|i| names[..*i].contains(&names[*i]));
-            ensure(twice.is_none(), "actions", format!("{:?} is there twice", twice.map(|i| &names[i])))?;
+        let names = self.actions.names();
+        if let Some(twice) = (1..names.len()).find(|i| names[..*i].contains(&names[*i])) {
+            ensure(false, "actions", format!("{:?} is there twice", names[twice]))?;
         }
         ensure(!self.bases.is_empty(), "bases", "there must be at least one".into())?;
         if let Some([low, high]) = self.reward_range {
@@ -170,7 +175,7 @@ impl BandSpec {
             (toml::Value::Integer(index), _) => {
                 usize::try_from(*index).ok().filter(|i| *i < self.actions.len())
             }
-            (toml::Value::String(name), Actions::Names(names)) => names.iter().position(|n| n == name),
+            (toml::Value::String(name), actions) => actions.names().iter().position(|n| n == name),
             _ => None,
         }
     }
@@ -208,23 +213,6 @@ impl BandSpec {
     pub fn scale(&self) -> Scale {
         let [low, high] = self.reward_range.unwrap_or([0.0, 1.0]);
         Scale { clip: self.clip, ..Scale::rewards(low, high) }
-    }
-
-    /// The context of features, and of rows of features for each action.
-    ///
-    /// # Errors
-    /// There are more actions than the band has, or rows of different lengths.
-    pub fn context(&self, features: Vec<f64>, rows: Option<Vec<Vec<f64>>>) -> Result<Context, ServeError> {
-        let Some(rows) = rows else { return Ok(Context::shared(features, self.actions.len())) };
-        let dim = self.action_features;
-        if let Some((i, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != dim) {
-            let why = format!(
-                "actions[{i}] has {} features, where the spec says action_features = {dim}",
-                row.len()
-            );
-            return Err(ServeError::Asked(why));
-        }
-        Ok(Context::with_rows(features, rows.concat(), dim))
     }
 }
 
@@ -284,9 +272,6 @@ impl Model<Arm> for BandSpec {
     }
 
     fn actions(&self) -> Vec<String> {
-        match &self.actions {
-            Actions::Names(names) => names.clone(),
-            Actions::Count(_) => Vec::new(),
-        }
+        self.actions.names().to_vec()
     }
 }

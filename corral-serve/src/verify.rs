@@ -5,8 +5,8 @@ use std::io::BufRead;
 use std::path::Path;
 use std::sync::Arc;
 
-use corral_core::{Arm, Ticket, snapshot};
-use corral_log::{Played, Reader, Record};
+use corral_core::{Arm, Ticket, TicketId, snapshot};
+use corral_log::{Decision, Offered, Played, Reader, Record};
 
 use crate::error::ServeError;
 use crate::event::Event;
@@ -61,6 +61,15 @@ pub fn verify(log: impl BufRead, from: &Path) -> Result<Verified, ServeError> {
     Ok(found)
 }
 
+/// What a line says of its decision and a ticket says too, to the last bit.
+type Said<'a> = (TicketId, &'a Played, &'a Offered, Option<u64>, bool, Option<u32>, Vec<u64>);
+
+fn said(decision: &Decision) -> Said<'_> {
+    let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect();
+    let Decision { id, action, offered, propensity, forced, base, q, .. } = decision;
+    (*id, action, offered, propensity.map(f64::to_bits), *forced, *base, bits(q))
+}
+
 fn play(log: impl BufRead, state: &mut State<Arm>, spec: &BandSpec) -> Result<Verified, ServeError> {
     let mut reader = Reader::new(log).strict(true).checked(0);
     let mut found = Verified { lines: 0, before: 0, learned: 0, same_state: None };
@@ -85,17 +94,12 @@ fn play(log: impl BufRead, state: &mut State<Arm>, spec: &BandSpec) -> Result<Ve
                 }
                 let value = both.given.reward.or(both.given.loss);
                 let value = value.ok_or_else(|| wrong("an outcome without a number".into()))?;
-                match (both.decision.ticket, both.decision.context) {
+                match (&both.decision.ticket, both.decision.context.clone()) {
                     (Some(token), Some(context)) => {
                         let ticket: Ticket<Arm> =
-                            Ticket::from_token(&token).map_err(|e| wrong(e.to_string()))?;
-                        let said = (id, both.decision.action, both.decision.propensity.map(f64::to_bits));
-                        let sealed = (
-                            ticket.id(),
-                            Played::from(&ticket.decision),
-                            ticket.propensity().map(f64::to_bits),
-                        );
-                        if said != sealed {
+                            Ticket::from_token(token).map_err(|e| wrong(e.to_string()))?;
+                        let sealed = Decision::of(&ticket, &both.decision.pbar, &context);
+                        if said(&both.decision) != said(&sealed) {
                             return Err(wrong(format!(
                                 "decision {id} is not the one that its ticket was sealed for"
                             )));

@@ -352,3 +352,44 @@ fn the_log_of_a_service_is_played_again() {
     let (code, said) = write(&|all| all.swap(4, 8));
     assert!(code == Some(1), "{said}");
 }
+
+/// Requests that offer some of the actions leave a log in which each action is valued under its own name.
+#[test]
+fn the_log_of_some_actions_is_valued_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("band.toml"), SPEC).unwrap();
+    let mut running = Running::start(folder.path(), &[]);
+    let mut client = Client::new(&running.address).unwrap();
+    let offers = [r#"["c","b"]"#, r#"["b","a"]"#, r#"["c","a"]"#, r#"["b","c","a"]"#];
+    for i in 0..200 {
+        let body = format!(r#"{{"features":[0.5,0.5],"actions":{}}}"#, offers[i % 4]);
+        let (_, answer) = client.ask("POST", "/v1/bands/shop/choose", &body).unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        let reward = match answer["action"].as_str().unwrap() {
+            "a" => 9.0,
+            "b" => 2.0,
+            _ => 6.0,
+        };
+        assert_eq!(client.reward(answer["token"].as_str().unwrap(), reward).unwrap().0, 200);
+    }
+    assert_eq!(settled(&running.address)["learned"], 200);
+    running.kill();
+    let data = folder.path().join("data/bands/shop");
+    let log = data.join("segments/00000001.jsonl");
+    let run = |command: &str, more: &[&str]| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_corral"));
+        let output = program.args(["log", command]).arg(&log).args(more).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let from = data.join("origin");
+    assert!(run("verify", &["--from", from.to_str().unwrap()]).contains("to the last bit"));
+    let policies = ["--policy", "action:a", "--policy", "action:b", "--policy", "action:c", "--format", "json"];
+    let found: serde_json::Value = serde_json::from_str(&run("evaluate", &policies)).unwrap();
+    // Rewards follow from the action, so that the self-normalised estimate is exact.
+    for (policy, expected) in [("action:a", 0.9), ("action:b", 0.2), ("action:c", 0.6)] {
+        let values = found["values"].as_array().unwrap();
+        let value = values.iter().find(|v| v["policy"] == policy && v["estimator"] == "snips").unwrap();
+        assert!((value["value"].as_f64().unwrap() - expected).abs() < 1e-9, "{value}");
+    }
+}

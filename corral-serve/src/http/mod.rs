@@ -3,6 +3,7 @@
 mod auth;
 mod body;
 mod limit;
+mod offer;
 mod show;
 
 use std::collections::{BTreeMap, HashMap};
@@ -277,15 +278,14 @@ async fn bands(State(service): App, headers: HeaderMap) -> Response {
 /// One decision, kept where that is asked for.
 async fn decide(serving: &Serving, asked: Choose) -> Result<Chosen, ServeError> {
     let (store, spec) = (asked.store, serving.spec());
-    let (question, names) = asked.question(spec)?;
-    let answer = serving.choose(question)?;
+    let answer = serving.choose(asked.question(spec)?)?;
     if store {
         let (send, kept) = oneshot::channel();
         serving.keep(&answer.chosen, Box::new(move |result| drop(send.send(result))))?;
         kept.await.unwrap_or_else(|_| Err(ServeError::Store("the writer has stopped".into())))?;
     }
     let stale = serving.staleness().as_millis() as u64;
-    Ok(Chosen::of(answer, spec, names, stale))
+    Ok(Chosen::of(answer, spec, stale))
 }
 
 async fn choose(State(service): App, Path(name): Path<String>, headers: HeaderMap, body: Bytes) -> Response {

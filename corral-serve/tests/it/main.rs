@@ -7,7 +7,11 @@ mod engine;
 mod http;
 mod laws;
 #[cfg(feature = "http")]
+mod offers;
+#[cfg(feature = "http")]
 mod openapi;
 mod simulate;
 mod spec;
 mod traffic;
+#[cfg(feature = "http")]
+mod web;
