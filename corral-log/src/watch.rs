@@ -33,6 +33,12 @@ struct Pair {
     second: MixtureBernstein,
 }
 
+/// Where two bases stand in the list of pairs.
+fn pair(a: usize, b: usize) -> usize {
+    let (first, second) = (a.max(b), a.min(b));
+    first * first.saturating_sub(1) / 2 + second
+}
+
 /// A mean and where it lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bounds {
@@ -71,6 +77,19 @@ impl Watch {
         self.pairs.resize(pairs, Pair::default());
     }
 
+    /// Another learner took the place of a base: what is known of it and of its differences begins anew.
+    pub fn replace(&mut self, base: usize) {
+        if let Some(followed) = self.bases.get_mut(base) {
+            *followed = Followed::default();
+        }
+        let bases = self.bases.len();
+        for other in (0..bases).filter(|other| *other != base) {
+            if let Some(pair) = self.pairs.get_mut(pair(base, other)) {
+                *pair = Pair::default();
+            }
+        }
+    }
+
     /// Takes in a decision and its reward in [0, 1]. A decision that no policy made, or whose probability is not known, says
     /// nothing.
     pub fn see<D>(&mut self, ticket: &Ticket<D>, reward: f64) {
@@ -104,7 +123,7 @@ impl Watch {
                 }
                 let gap = weight(a) - weight(b);
                 let (more, less) = (gap.max(0.0), (-gap).max(0.0));
-                let pair = &mut self.pairs[a * (a - 1) / 2 + b];
+                let pair = &mut self.pairs[pair(a, b)];
                 // Z >= -1 with mean V_a - V_b, and its opposite (docs/evaluation.md#differences).
                 let z = more * reward + less * (1.0 - reward) - apart;
                 let opposite = less * reward + more * (1.0 - reward) - apart;
@@ -135,7 +154,7 @@ impl Watch {
     fn best(&self, alpha: f64) -> Option<(usize, Bounds)> {
         let each = 0.5 * alpha / self.pairs.len().max(1) as f64;
         let lead = |base: usize, other: usize| -> Option<Bounds> {
-            let pair = self.pairs.get(base.max(other) * (base.max(other) - 1) / 2 + base.min(other))?;
+            let pair = self.pairs.get(pair(base, other))?;
             let mean = pair.sum / pair.first.rounds()?;
             let (first, second) =
                 (2.0 * pair.first.lower(each / 2.0) - 1.0, 1.0 - 2.0 * pair.second.lower(each / 2.0));
@@ -154,6 +173,20 @@ impl Watch {
 }
 
 impl Watched {
+    /// The same in the units of rewards that lie in [low, high].
+    #[must_use]
+    pub fn scaled(mut self, low: f64, high: f64) -> Self {
+        let unit = high - low;
+        let scale = |bounds: &mut Bounds, from: f64| {
+            for part in [&mut bounds.value, &mut bounds.low, &mut bounds.high] {
+                *part = from + unit * *part;
+            }
+        };
+        self.values.iter_mut().flatten().for_each(|value| scale(value, low));
+        self.best.iter_mut().for_each(|(_, lead)| scale(lead, 0.0));
+        self
+    }
+
     /// As text: a line for each base, and which is best.
     pub fn text(&self, names: &[String]) -> String {
         let name = |base: usize| names.get(base).map_or("?", String::as_str);
@@ -180,10 +213,14 @@ impl Watched {
     pub fn prometheus(&self, band: &str, names: &[String]) -> String {
         let mut out = String::new();
         let label = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        for (what, of) in [("value", 0), ("value_low", 1), ("value_high", 2)]
-            .map(|(what, i)| (what, move |b: &Bounds| [b.value, b.low, b.high][i]))
-        {
-            out.push_str(&format!("# TYPE corral_base_{what} gauge\n"));
+        let families = [
+            ("value", "Value of each base: the mean reward that it would have earned."),
+            ("value_low", "The least value that is possible, valid at any time."),
+            ("value_high", "The largest value that is possible, valid at any time."),
+        ];
+        for (i, (what, help)) in families.into_iter().enumerate() {
+            let of = |b: &Bounds| [b.value, b.low, b.high][i];
+            out.push_str(&format!("# HELP corral_base_{what} {help}\n# TYPE corral_base_{what} gauge\n"));
             for (value, name) in self.values.iter().zip(names) {
                 if let Some(bounds) = value {
                     out.push_str(&format!(
@@ -194,6 +231,15 @@ impl Watched {
                     ));
                 }
             }
+        }
+        out.push_str("# HELP corral_base_best Whether the base is best, valid at any time.\n# TYPE corral_base_best gauge\n");
+        for (base, name) in names.iter().enumerate().take(self.values.len()) {
+            let best = u8::from(self.best.is_some_and(|(best, _)| best == base));
+            out.push_str(&format!(
+                "corral_base_best{{band=\"{}\",base=\"{}\"}} {best}\n",
+                label(band),
+                label(name)
+            ));
         }
         out
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use corral_bases::band::Band;
 use corral_core::{Arm, Context, EnsembleError, Metrics, Ticket, TicketId};
-use corral_log::{Both, Change, Decision, Given, Member, Offered, Played, Record, Start};
+use corral_log::{Both, Change, Decision, Given, Member, Offered, Played, Record, Start, Watch};
 use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -93,6 +93,8 @@ struct Desk<D> {
     fold: u64,
     /// What the learner had counted then.
     counts: Counts,
+    /// What it knew of the values of the bases, where they are followed.
+    watch: Option<Watch>,
 }
 
 /// A band to load the next state into, with the members that it has.
@@ -152,7 +154,7 @@ impl<D: Served> Front<D> {
         let outbox = Outbox::new(layout.clone(), start, rewarded, (copy, segment), options.waiting);
         Ok(Self {
             sealer: Sealer { secret, band: copied.id() },
-            desk: Mutex::new(Desk { band: copied, fold: now.fold, counts: now.counts }),
+            desk: Mutex::new(Desk { band: copied, fold: now.fold, counts: now.counts, watch: now.watch }),
             spare: Mutex::new(None),
             members: Mutex::new(now.members),
             learned_to: Mutex::new(now.learned),
@@ -380,6 +382,7 @@ impl<D: Served> Front<D> {
             next.set_next(self.copy, desk.band.next_id().round);
             std::mem::swap(&mut desk.band, &mut next);
             (desk.fold, desk.counts) = (state.fold, state.counts);
+            desk.watch.clone_from(&state.watch);
             drop(desk);
             let members = std::mem::replace(&mut *lock(&self.members), state.members.clone());
             *spare = Some(Spare { band: next, members });
@@ -423,6 +426,11 @@ impl<D: Served> Front<D> {
     /// What the learner had counted, as far as it is known here.
     pub fn learned(&self) -> Counts {
         lock(&self.desk).counts
+    }
+
+    /// What the learner knew of the values of the bases, as far as it is known here, where they are followed.
+    pub fn watch(&self) -> Option<Watch> {
+        lock(&self.desk).watch.clone()
     }
 
     /// Waits for something to write, at most so long; says whether more may come.

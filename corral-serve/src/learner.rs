@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use corral_core::{TicketId, snapshot};
-use corral_log::{Chain, Member};
+use corral_log::{Chain, Member, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ServeError;
@@ -80,6 +80,7 @@ pub(crate) struct Saved {
     fold: u64,
     cursor: BTreeMap<u64, Place>,
     pub state: Vec<u8>,
+    watch: Option<Watch>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -97,6 +98,8 @@ pub struct Published {
     pub learned: BTreeMap<u64, u64>,
     /// What the learner has counted.
     pub counts: Counts,
+    /// The values of the bases, where they are followed.
+    pub watch: Option<Watch>,
     pub(crate) members: String,
     pub(crate) band: Vec<u8>,
 }
@@ -151,6 +154,10 @@ impl<D: Served> Learner<D> {
         let cursor = BTreeMap::new();
         let mut learner = Self { model, store, layout, options, state, fold: 0, cursor, saved: (0, 0) };
         learner.load()?;
+        let watched = learner.state.watch.take();
+        // Where it is asked for since the last snapshot, it begins now.
+        let begins = || Watch::new(learner.state.band.len());
+        learner.state.watch = learner.model.watch().then(|| watched.unwrap_or_else(begins));
         while let Step::Followed(_) = learner.follow()? {}
         Ok(learner)
     }
@@ -205,6 +212,7 @@ impl<D: Served> Learner<D> {
                 snapshot::open(SNAPSHOT, VERSION, &bytes).map_err(corral_core::EnsembleError::from)?;
             self.state = State::load(&*self.model, &saved.state)?;
             self.state.band.set_copy(LEARNER);
+            self.state.watch = saved.watch;
             (self.fold, self.cursor) = (saved.fold, saved.cursor);
             self.saved = (self.fold, self.settled());
             break;
@@ -334,7 +342,12 @@ impl<D: Served> Learner<D> {
         if self.saved.0 == self.fold {
             return Ok(());
         }
-        let saved = Saved { fold: self.fold, cursor: self.cursor.clone(), state: self.state.save()? };
+        let saved = Saved {
+            fold: self.fold,
+            cursor: self.cursor.clone(),
+            state: self.state.save()?,
+            watch: self.state.watch.clone(),
+        };
         self.put(&self.layout.snapshots(), &snapshot::seal(SNAPSHOT, VERSION, &saved))?;
         self.saved = (self.fold, self.settled());
         Ok(())
@@ -370,6 +383,7 @@ impl<D: Served> Learner<D> {
             fold: self.fold,
             learned: self.cursor.iter().map(|(segment, place)| (*segment, place.bytes)).collect(),
             counts: self.state.counts,
+            watch: self.state.watch.clone(),
             members,
             band: self.state.band.save(),
         })
@@ -396,6 +410,11 @@ impl<D: Served> Learner<D> {
     /// The band.
     pub fn band(&self) -> &corral_bases::band::Band<D> {
         &self.state.band
+    }
+
+    /// The values of the bases, where they are followed.
+    pub fn watch(&self) -> Option<&Watch> {
+        self.state.watch.as_ref()
     }
 
     /// Whether a decision was rewarded, and is remembered as such.

@@ -41,6 +41,11 @@ pub trait Model<D>: Send + Sync {
     /// A text that says what the band is built from. A store that holds another is refused.
     fn describe(&self) -> String;
 
+    /// Whether the values of the bases are followed while the band runs.
+    fn watch(&self) -> bool {
+        false
+    }
+
     /// The names of the actions, for the log; empty where they have none.
     fn actions(&self) -> Vec<String> {
         Vec::new()

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use corral_core::{Arm, Context, Metrics};
-use corral_log::Change;
+use corral_log::{Change, Watched};
 use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -102,6 +102,8 @@ fn is_offered(answer: &Answer, context: &Context, names: &[String]) -> bool {
     }
 }
 
+/// With which probability anything that [`Serving::watched`] ever says is wrong.
+pub const WATCH_ERROR: f64 = 0.05;
 /// How many answers are kept for requests that come again.
 const ANSWERS: usize = 100_000;
 /// For how long an answer is given again to the same key, in milliseconds.
@@ -331,6 +333,17 @@ impl Serving {
             (None, Some(front)) => front.learned(),
             (None, None) => Counts::default(),
         }
+    }
+
+    /// What is known of the values of the bases, in the units of the rewards; `None` where they are not followed. All of it together is
+    /// wrong with probability at most [`WATCH_ERROR`], however often it is asked.
+    pub fn watched(&self) -> Option<Watched> {
+        let watch = match (&lock(&self.shared.learning).last, &self.shared.front) {
+            (Some(state), _) => state.watch.clone(),
+            (None, front) => front.as_ref().and_then(Front::watch),
+        };
+        let scale = self.spec.scale();
+        Some(watch?.now(WATCH_ERROR).scaled(scale.low, scale.high))
     }
 
     /// How many folds were learned.

@@ -42,6 +42,9 @@ pub struct BandSpec {
     /// Whether the log has the probabilities of every base, so that each can be evaluated from it.
     #[serde(default = "yes")]
     pub log_bases: bool,
+    /// Whether the value of every base is followed while the band runs, with bounds that hold at any time.
+    #[serde(default)]
+    pub watch: bool,
     /// The action that is given to those who are held out: a name, or an index.
     #[serde(default)]
     pub default_action: Option<toml::Value>,
@@ -239,7 +242,12 @@ impl Model<Arm> for BandSpec {
             let member = assembler.member(&recipe.master, base);
             members.push(member.map_err(|e| ServeError::Model(format!("bases[{i}]: {e}")))?);
         }
-        let propensities = if self.log_bases { Propensities::EveryBase } else { Propensities::Decision };
+        let propensities = match (self.watch, self.log_bases) {
+            // Which base is best is a question of differences, which need whole distributions.
+            (true, _) => Propensities::Full,
+            (false, true) => Propensities::EveryBase,
+            (false, false) => Propensities::Decision,
+        };
         let params = EnsembleParams {
             // Services that are built alike do not take each other's tokens.
             id: getrandom::u64().ok(),
@@ -269,6 +277,10 @@ impl Model<Arm> for BandSpec {
             "bases": bases, "master": master, "reward_range": reward_range, "clip": clip,
         })
         .to_string()
+    }
+
+    fn watch(&self) -> bool {
+        self.watch
     }
 
     fn actions(&self) -> Vec<String> {

@@ -3,7 +3,7 @@
 use corral_bases::band::Band;
 use corral_core::snapshot::{self, SnapshotError};
 use corral_core::{EnsembleError, TicketId};
-use corral_log::{Change, Member};
+use corral_log::{Change, Member, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ServeError;
@@ -66,6 +66,8 @@ pub(crate) struct State<D> {
     pub counts: Counts,
     /// Why the last change of bases was refused, where it was.
     pub refusal: Option<String>,
+    /// The values of the bases, where they are followed. What is learned does not depend on it.
+    pub watch: Option<Watch>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -126,6 +128,7 @@ impl<D: Served> State<D> {
             rewarded: Rewarded::new(remembered),
             counts: Counts::default(),
             refusal: None,
+            watch: None,
         }
     }
 
@@ -149,6 +152,7 @@ impl<D: Served> State<D> {
             rewarded: saved.rewarded,
             counts: saved.counts,
             refusal: None,
+            watch: None,
         })
     }
 
@@ -162,6 +166,11 @@ impl<D: Served> State<D> {
                     return;
                 }
                 let scaled = self.loss(value);
+                if let (Some(watch), Some(loss)) = (&mut self.watch, scaled)
+                    && self.band.check(&context, &ticket, value).is_ok()
+                {
+                    watch.see(&ticket, 1.0 - loss);
+                }
                 match self.band.learn(&context, ticket, value) {
                     Ok(_) => {
                         self.counts.learned += 1;
@@ -190,6 +199,13 @@ impl<D: Served> State<D> {
                     return;
                 }
                 self.counts.changes += 1;
+                if let Some(watch) = &mut self.watch {
+                    match member.change {
+                        Change::Add => watch.grow(self.band.len()),
+                        Change::Replace => watch.replace(member.base as usize),
+                        Change::Retire | Change::Reinstate => {}
+                    }
+                }
                 if matches!(member.change, Change::Add | Change::Replace) {
                     self.members.push(member);
                 }

@@ -389,7 +389,7 @@ async fn report(State(service): App, Path(name): Path<String>, uri: Uri, headers
         let mut asked = uri.query().unwrap_or_default().split('&');
         match asked.find_map(|pair| pair.strip_prefix("format=")) {
             Some("html") => Ok(text("text/html; charset=utf-8", show::html(serving))),
-            Some("text") => Ok(text("text/plain; charset=utf-8", serving.report())),
+            Some("text") => Ok(text("text/plain; charset=utf-8", show::text(serving))),
             None if accepts.contains("text/html") => {
                 Ok(text("text/html; charset=utf-8", show::html(serving)))
             }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use corral_log::Bounds;
 use serde_json::{Value, json};
 
-use crate::serving::Serving;
+use crate::serving::{Serving, WATCH_ERROR};
 
 /// What is known of a band, as JSON.
 pub(super) fn report(serving: &Serving) -> Value {
@@ -29,6 +30,20 @@ pub(super) fn report(serving: &Serving) -> Value {
         let unit = scale.high - scale.low;
         json!({ "mean": mean * unit, "low": low * unit, "high": high * unit })
     });
+    let watch = serving.watched().map(|watched| {
+        let name = |base: usize| metrics.bases.get(base).map(|b| &b.name);
+        let known = |base: usize, bounds: Option<Bounds>| match bounds {
+            Some(Bounds { value, low, high }) => {
+                json!({ "base": name(base), "value": value, "low": low, "high": high })
+            }
+            None => json!({ "base": name(base), "value": null }),
+        };
+        let values = watched.values.iter().enumerate().map(|(base, value)| known(base, *value));
+        json!({
+            "rounds": watched.rounds, "error_rate": WATCH_ERROR, "values": values.collect::<Vec<_>>(),
+            "best": watched.best.map(|(base, lead)| known(base, Some(lead))),
+        })
+    });
     let mut alarms: Vec<String> = serving.unready().into_iter().collect();
     let benched = metrics
         .bases
@@ -44,8 +59,18 @@ pub(super) fn report(serving: &Serving) -> Value {
         "stale_ms": serving.staleness().as_millis() as u64,
         "band": side(learned.band), "default": side(learned.default), "lift": lift,
         "clipped": metrics.clipped, "clipped_features": metrics.clipped_features,
-        "bases": bases, "alarms": alarms, "report": serving.report(),
+        "bases": bases, "watch": watch, "alarms": alarms, "report": text(serving),
     })
+}
+
+/// The report as text, with what is known of the values of the bases where they are followed.
+pub(super) fn text(serving: &Serving) -> String {
+    let watched = serving.watched().map(|watched| watched.text(&names(serving)));
+    serving.report() + &watched.unwrap_or_default()
+}
+
+fn names(serving: &Serving) -> Vec<String> {
+    serving.metrics().bases.into_iter().map(|base| base.name).collect()
 }
 
 pub(super) fn escaped(text: &str) -> String {
@@ -60,7 +85,7 @@ pub(super) fn html(serving: &Serving) -> String {
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>{name}</title>\
          <style>body{{font:16px/1.4 system-ui;margin:1rem;max-width:60rem}}pre{{overflow-x:auto}}</style>\
          <h1>{name}</h1><pre>{}</pre><h2>All numbers</h2><pre>{}</pre></html>",
-        escaped(&serving.report()),
+        escaped(&text(serving)),
         escaped(&all)
     )
 }
@@ -69,7 +94,9 @@ pub(super) fn html(serving: &Serving) -> String {
 pub(super) fn metrics<'a>(bands: impl Iterator<Item = &'a Serving>) -> String {
     let mut families: Vec<(String, Vec<String>)> = Vec::new();
     for serving in bands {
-        let text = serving.metrics().prometheus(&serving.spec().name) + &own(serving);
+        let band = &serving.spec().name;
+        let watched = serving.watched().map(|watched| watched.prometheus(band, &names(serving)));
+        let text = serving.metrics().prometheus(band) + &own(serving) + &watched.unwrap_or_default();
         let mut at = None;
         let mut lines = text.lines();
         while let Some(line) = lines.next() {
