@@ -37,6 +37,9 @@ pub struct ServeArgs {
     /// A snapshot is saved after so many rewards: a start learns no more again
     #[arg(long, default_value_t = 100_000, value_name = "REWARDS")]
     snapshot: u64,
+    /// Remove segments of the log when two snapshots cover them [default: keep the log]
+    #[arg(long)]
+    forget: bool,
     /// Cut a segment of the log before a damaged line, and go on [default: name it, and stop]
     #[arg(long)]
     cut: bool,
@@ -88,7 +91,12 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
             RoleName::Front => Role::Front,
             RoleName::Learner => Role::Learner,
         },
-        learner: LearnerOptions { cut: args.cut, snapshot: args.snapshot, ..LearnerOptions::default() },
+        learner: LearnerOptions {
+            cut: args.cut,
+            keep: !args.forget,
+            snapshot: args.snapshot,
+            ..LearnerOptions::default()
+        },
         ..ServingOptions::default()
     };
     let mut bands = Vec::with_capacity(specs.len());

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use corral_log::{Reader, Record, Writer};
 
 use crate::error::ServeError;
+use crate::event::Lines;
+use crate::folds::{Folds, Part};
 use crate::layout::Layout;
-use crate::learner::{Part, fold_parts};
 use crate::store::Store;
 
 /// Gives the log fold by fold: lines of `corral log`.
 pub struct Export {
     store: Arc<dyn Store>,
     layout: Layout,
+    folds: Folds,
     fold: u64,
     started: bool,
     chain: corral_log::Chain,
@@ -22,16 +24,34 @@ impl Export {
     /// The log of a band in a store.
     pub fn of(store: Arc<dyn Store>, band: &str) -> Self {
         let layout = Layout::of(band);
-        Self { store, layout, fold: 0, started: false, chain: corral_log::Chain::new(0) }
+        let folds = Folds::new(store.clone(), layout.clone());
+        Self { store, layout, folds, fold: 0, started: false, chain: corral_log::Chain::new(0) }
     }
 
     fn part(&mut self) -> Result<Option<Vec<u8>>, ServeError> {
-        let Some(parts) = fold_parts(&*self.store, &self.layout, self.fold)? else { return Ok(None) };
+        let parts = match self.folds.get(self.fold)?.0 {
+            Some(parts) => parts,
+            // The first ones may have been removed.
+            None => match self.folds.next_from(self.fold)? {
+                Some(next) if next > self.fold => {
+                    self.fold = next;
+                    return self.part();
+                }
+                _ => return Ok(None),
+            },
+        };
         self.fold += 1;
         let mut lines = Writer::with(Vec::new(), self.chain);
         for Part { segment, from, to, .. } in parts {
             let name = self.layout.segment(segment);
-            let bytes = self.store.read(&name, from, (to - from) as usize)?;
+            let mut bytes = self.store.read(&name, from, (to - from) as usize)?;
+            if !self.started && from > 0 {
+                // It begins in the middle of a segment: that has the first line.
+                let mut begins = self.store.read(&name, 0, from as usize)?;
+                let first = Lines::of(&begins).next().map_or(0, |(place, _)| place.end);
+                begins.truncate(first);
+                bytes.splice(..0, begins);
+            }
             let mut reader = Reader::new(&bytes[..]).strict(true);
             let damaged = |e: corral_log::ReadError| ServeError::Damaged {
                 name: name.clone(),

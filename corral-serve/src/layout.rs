@@ -1,5 +1,7 @@
 //! The names of what a band has in the store.
 
+use std::ops::Range;
+
 use sha2::{Digest, Sha256};
 
 /// The names of one band.
@@ -39,8 +41,27 @@ impl Layout {
         name.split_once('.')?.0.parse().ok()
     }
 
+    pub fn folds(&self) -> String {
+        format!("{}/folds", self.band)
+    }
+
     pub fn fold(&self, number: u64) -> String {
         format!("{}/folds/{number:012}", self.band)
+    }
+
+    /// The folder of folds that are put together.
+    pub fn packs(&self) -> String {
+        format!("{}/packs", self.band)
+    }
+
+    pub fn pack(&self, folds: &Range<u64>) -> String {
+        format!("{}/packs/{:012}-{:012}", self.band, folds.start, folds.end)
+    }
+
+    /// The folds of a pack, from its name.
+    pub fn pack_range(name: &str) -> Option<Range<u64>> {
+        let (start, end) = name.split_once('-')?;
+        Some(start.parse().ok()?..end.parse().ok()?)
     }
 
     /// The folder of the states that the learner starts from.

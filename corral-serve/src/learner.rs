@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::ServeError;
 use crate::event::{self, Event};
+use crate::folds::{Folds, KEPT, Part};
 use crate::layout::{Layout, state_fold, state_name};
 use crate::model::{Model, Served};
 use crate::rewarded::Rewarded;
@@ -22,8 +23,6 @@ pub(crate) const SNAPSHOT: &str = "snapshot of a served band";
 const STATE: &str = "state for front ends";
 pub(crate) const ORIGIN: &str = "origin of a served band";
 pub(crate) const VERSION: u16 = 1;
-/// Snapshots that are kept: the last, and one before it.
-const KEPT: usize = 2;
 /// The copy that the learner's band is: it chooses nothing, and segments are counted from 1.
 const LEARNER: u64 = 0;
 
@@ -41,11 +40,14 @@ pub struct LearnerOptions {
     /// Whether a segment with a damaged line is cut there; else it is an error that names it, and nothing is learned until
     /// it is mended.
     pub cut: bool,
+    /// Whether segments, and the order in which they were learned, are kept as the log; else they go when two snapshots cover
+    /// them.
+    pub keep: bool,
 }
 
 impl Default for LearnerOptions {
     fn default() -> Self {
-        Self { remembered: 32_768, lines: 50_000, bytes: 16 << 20, snapshot: 100_000, cut: false }
+        Self { remembered: 32_768, lines: 50_000, bytes: 16 << 20, snapshot: 100_000, cut: false, keep: true }
     }
 }
 
@@ -56,23 +58,6 @@ struct Place {
     chain: u128,
     /// A damaged line stands here: nothing behind it is learned.
     cut: bool,
-}
-
-/// A range of a segment that a fold takes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Part {
-    pub segment: u64,
-    pub from: u64,
-    pub to: u64,
-    /// The segment ends here for good.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    cut: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Fold {
-    fold: u64,
-    parts: Vec<Part>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -129,6 +114,7 @@ pub struct Learner<D> {
     model: Arc<dyn Model<D>>,
     store: Arc<dyn Store>,
     layout: Layout,
+    folds: Folds,
     options: LearnerOptions,
     state: State<D>,
     /// The next fold.
@@ -151,8 +137,10 @@ impl<D: Served> Learner<D> {
     ) -> Result<Self, ServeError> {
         let layout = Layout::of(band);
         let state = Self::origin(&layout, &*model, &*store, &options)?;
+        let folds = Folds::new(store.clone(), layout.clone());
         let cursor = BTreeMap::new();
-        let mut learner = Self { model, store, layout, options, state, fold: 0, cursor, saved: (0, 0) };
+        let mut learner =
+            Self { model, store, layout, folds, options, state, fold: 0, cursor, saved: (0, 0) };
         learner.load()?;
         let watched = learner.state.watch.take();
         // Where it is asked for since the last snapshot, it begins now.
@@ -203,13 +191,8 @@ impl<D: Served> Learner<D> {
             if fold <= self.fold {
                 break;
             }
-            let Some(bytes) = self.store.get(&format!("{folder}/{name}"))? else { continue };
-            if state_name(fold, &bytes) != *name {
-                // Damaged: an older one and the folds after it say the same.
-                continue;
-            }
-            let saved: Saved =
-                snapshot::open(SNAPSHOT, VERSION, &bytes).map_err(corral_core::EnsembleError::from)?;
+            // Where it is damaged, an older one and the folds after it say the same.
+            let Some(saved) = self.saved(&folder, name)? else { continue };
             self.state = State::load(&*self.model, &saved.state)?;
             self.state.band.set_copy(LEARNER);
             self.state.watch = saved.watch;
@@ -238,9 +221,7 @@ impl<D: Served> Learner<D> {
         if parts.is_empty() {
             return Ok(Step::Idle);
         }
-        let fold = Fold { fold: self.fold, parts: parts.iter().map(|(part, _)| part.clone()).collect() };
-        let bytes = serde_json::to_vec(&fold).map_err(|e| ServeError::Store(e.to_string()))?;
-        if !self.store.create(&self.layout.fold(self.fold), &bytes)? {
+        if !self.folds.commit(self.fold, parts.iter().map(|(part, _)| part.clone()).collect())? {
             // Another learner was first.
             return self.follow();
         }
@@ -260,14 +241,23 @@ impl<D: Served> Learner<D> {
         self.fold += 1;
     }
 
-    /// Learns the next fold, where it is there.
+    /// Learns the next fold, where it is there. Far behind another learner it goes on from a snapshot.
     fn follow(&mut self) -> Result<Step, ServeError> {
-        let name = self.layout.fold(self.fold);
-        let Some(bytes) = self.store.get(&name)? else { return Ok(Step::Idle) };
-        let damaged = |why: String| ServeError::Damaged { name: name.clone(), at: 0, why };
-        let fold: Fold = serde_json::from_slice(&bytes).map_err(|e| damaged(e.to_string()))?;
+        let (found, behind) = self.folds.get(self.fold)?;
+        let before = self.fold;
+        if behind {
+            self.load()?;
+            if self.fold > before {
+                return Ok(Step::Followed(0));
+            }
+        }
+        let Some(found) = found else {
+            let why = "it was removed, and no snapshot behind it is whole".to_owned();
+            let gone = ServeError::Damaged { name: self.layout.fold(self.fold), at: 0, why };
+            return if behind { Err(gone) } else { Ok(Step::Idle) };
+        };
         let (mut parts, mut events) = (Vec::new(), Vec::new());
-        for part in fold.parts {
+        for part in found {
             let (found, chain) = self.part(&part)?;
             events.extend(found);
             parts.push((part, chain));
@@ -317,7 +307,11 @@ impl<D: Served> Learner<D> {
                 continue;
             }
             let name = self.layout.segment(segment);
-            let bytes = self.store.read(&name, from, most)?;
+            let bytes = match self.store.read(&name, from, most) {
+                // Another learner has learned it and removed it: its folds and snapshots say so.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                read => read?,
+            };
             let mut chain = Chain::after(0, chain);
             let (events, end, fault) = event::events(&bytes, &mut chain, lines);
             let cut = match fault {
@@ -350,7 +344,40 @@ impl<D: Served> Learner<D> {
         };
         self.put(&self.layout.snapshots(), &snapshot::seal(SNAPSHOT, VERSION, &saved))?;
         self.saved = (self.fold, self.settled());
+        self.folds.compact(self.options.keep)?;
+        if self.options.keep { Ok(()) } else { self.forget() }
+    }
+
+    /// Removes segments that no start needs: all that is in them was learned before the last snapshot but one, and whoever
+    /// wrote them has ended.
+    fn forget(&self) -> Result<(), ServeError> {
+        let (folder, floor) = (self.layout.snapshots(), self.folds.floor()?);
+        let names = self.store.list(&folder)?;
+        let Some(name) = names.iter().find(|name| state_fold(name) == Some(floor)) else { return Ok(()) };
+        let Some(saved) = self.saved(&folder, name)? else { return Ok(()) };
+        for listed in self.store.list(&self.layout.segments())? {
+            let learned = Layout::segment_number(&listed).and_then(|segment| saved.cursor.get(&segment));
+            let Some(Place { bytes, cut: false, .. }) = learned else { continue };
+            let name = format!("{}/{listed}", self.layout.segments());
+            // What has a writer may get more lines.
+            if *bytes > 0
+                && self.store.is_closed(&name)?
+                && !self.store.read(&name, *bytes, usize::MAX)?.contains(&b'\n')
+            {
+                self.store.delete(&name)?;
+            }
+        }
         Ok(())
+    }
+
+    /// A snapshot, where it is there and whole.
+    fn saved(&self, folder: &str, name: &str) -> Result<Option<Saved>, ServeError> {
+        let Some(bytes) = self.store.get(&format!("{folder}/{name}"))? else { return Ok(None) };
+        if state_fold(name).is_none_or(|fold| state_name(fold, &bytes) != name) {
+            return Ok(None);
+        }
+        let saved = snapshot::open(SNAPSHOT, VERSION, &bytes);
+        Ok(Some(saved.map_err(corral_core::EnsembleError::from)?))
     }
 
     /// Writes the state for front ends in other processes.
@@ -458,20 +485,4 @@ pub(crate) fn published(
         }
     }
     Ok(None)
-}
-
-/// The ranges of segments that a fold takes, where it is there.
-pub(crate) fn fold_parts(
-    store: &dyn Store,
-    layout: &Layout,
-    fold: u64,
-) -> Result<Option<Vec<Part>>, ServeError> {
-    let name = layout.fold(fold);
-    let Some(bytes) = store.get(&name)? else { return Ok(None) };
-    let fold: Fold = serde_json::from_slice(&bytes).map_err(|e| ServeError::Damaged {
-        name,
-        at: 0,
-        why: e.to_string(),
-    })?;
-    Ok(Some(fold.parts))
 }

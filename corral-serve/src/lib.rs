@@ -13,6 +13,7 @@ mod clock;
 mod error;
 mod event;
 mod export;
+mod folds;
 mod front;
 mod gate;
 #[cfg(feature = "http")]

@@ -4,7 +4,7 @@ use corral_bases::band::Assembler;
 use corral_bases::band::{MasterRecipe, Recipe};
 use corral_core::registry::Kind;
 use corral_core::{Arm, Context, EnsembleParams, Propensities, Setup, uniform};
-use corral_log::Watch;
+use corral_log::{Bounds, Watch, Watched};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -93,4 +93,55 @@ fn a_clear_lead_is_said_and_saved() {
     assert!(now.prometheus("b", &names).contains("corral_base_value_low{band=\"b\",base=\"better\"} 0."));
     let bytes = serde_json::to_vec(&watch).unwrap();
     assert_eq!(serde_json::from_slice::<Watch>(&bytes).unwrap(), watch);
+}
+
+/// In the units of the rewards, and as Prometheus reads it.
+#[test]
+fn what_is_known_is_said_in_units_of_the_rewards() {
+    let bounds = |value, low, high| Bounds { value, low, high };
+    let watched = Watched {
+        rounds: 9,
+        values: vec![Some(bounds(0.5, 0.25, 0.75)), None],
+        best: Some((0, bounds(0.25, 0.125, 0.5))),
+    };
+    let scaled = watched.scaled(-10.0, 10.0);
+    assert_eq!(scaled.values, [Some(bounds(0.0, -5.0, 5.0)), None]);
+    assert_eq!(scaled.best, Some((0, bounds(5.0, 2.5, 10.0))));
+    let names = ["a".to_owned(), "b".to_owned()];
+    let text = scaled.prometheus("x", &names);
+    for line in [
+        "# HELP corral_base_value ",
+        "corral_base_value_low{band=\"x\",base=\"a\"} -5",
+        "corral_base_best{band=\"x\",base=\"a\"} 1",
+        "corral_base_best{band=\"x\",base=\"b\"} 0",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("value{band=\"x\",base=\"b\"}"), "what is not known is left out: {text}");
+}
+
+/// A base that is replaced begins anew; the others go on.
+#[test]
+fn a_base_that_is_replaced_begins_anew() {
+    let setup = Setup::arms(2, None);
+    let build = Assembler::new(&setup);
+    let master = MasterRecipe::default();
+    let member = |name: &str| build.member::<Arm>(&master, &Recipe::from(name)).unwrap();
+    let params = EnsembleParams { propensities: Propensities::Full, ..EnsembleParams::practical(Kind::Arms) };
+    let members = ["ucb1", "exp3", "thompson"].map(member).into();
+    let mut band = build.ensemble(&master, members, params).unwrap();
+    let mut rng = Pcg64Dxsm::seed_from_u64(5);
+    let (x, mut watch) = (Context::plain(2), Watch::new(3));
+    for _ in 0..50 {
+        let ticket = band.choose(&x, &mut rng).unwrap();
+        let reward = if ticket.decision.index() == 1 { 0.8 } else { 0.3 };
+        watch.see(&ticket, reward);
+        band.learn(&x, ticket, 1.0 - reward).unwrap();
+    }
+    let before = watch.now(0.1).values;
+    watch.replace(1);
+    let after = watch.now(0.1).values;
+    assert!(before[1].is_some() && after[1].is_none(), "{after:?}");
+    assert_eq!((before[0], before[2]), (after[0], after[2]));
+    watch.replace(7);
 }

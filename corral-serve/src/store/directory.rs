@@ -103,12 +103,18 @@ impl Store for Directory {
         let folder = self.folder(&place)?;
         match OpenOptions::new().append(true).create_new(true).open(&place) {
             Ok(file) => {
+                // Its lock ends with this process. Where there are no locks, no segment is known to be closed.
+                let _ = file.try_lock();
                 sync_folder(&folder)?;
                 Ok(Some(Box::new(Appended(file))))
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn is_closed(&self, name: &str) -> io::Result<bool> {
+        Ok(File::open(self.place(name))?.try_lock_shared().is_ok())
     }
 
     fn read(&self, name: &str, from: u64, most: usize) -> io::Result<Vec<u8>> {

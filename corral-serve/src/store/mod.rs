@@ -44,6 +44,12 @@ pub trait Store: Send + Sync {
     /// It cannot be written.
     fn segment(&self, name: &str) -> io::Result<Option<Box<dyn Segment>>>;
 
+    /// Whether the process that made a segment has ended, or has gone on with another: nothing is appended to it any more.
+    ///
+    /// # Errors
+    /// It cannot be found out.
+    fn is_closed(&self, name: &str) -> io::Result<bool>;
+
     /// What a segment holds from byte `from` on, at most about `most` bytes, as far as it outlasts the machine: whole lines, and perhaps a
     /// part of the next.
     ///

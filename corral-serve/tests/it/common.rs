@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use corral_core::{Arm, Context};
 use corral_serve::{
@@ -36,6 +36,10 @@ pub struct Content {
     pub files: BTreeMap<String, Vec<u8>>,
     /// After how many writes the next ones fail; the first of them is done by half.
     pub space: Option<usize>,
+    /// What was deleted, as it was.
+    pub deleted: BTreeMap<String, Vec<u8>>,
+    /// Who writes to a segment.
+    writers: BTreeMap<String, Weak<()>>,
 }
 
 impl Content {
@@ -70,14 +74,23 @@ impl Store for Memory {
         Ok(inside.map(str::to_owned).collect())
     }
     fn delete(&self, name: &str) -> io::Result<()> {
-        self.0.lock().unwrap().files.remove(name);
+        let mut content = self.0.lock().unwrap();
+        if let Some(bytes) = content.files.remove(name) {
+            content.deleted.entry(name.into()).or_insert(bytes);
+        }
         Ok(())
     }
     fn segment(&self, name: &str) -> io::Result<Option<Box<dyn Segment>>> {
         if !self.create(name, b"")? {
             return Ok(None);
         }
-        Ok(Some(Box::new(Appended(self.clone(), name.into()))))
+        let writer = Arc::new(());
+        self.0.lock().unwrap().writers.insert(name.into(), Arc::downgrade(&writer));
+        Ok(Some(Box::new(Appended(self.clone(), name.into(), writer))))
+    }
+    fn is_closed(&self, name: &str) -> io::Result<bool> {
+        let content = self.0.lock().unwrap();
+        Ok(content.writers.get(name).is_none_or(|writer| writer.strong_count() == 0))
     }
     fn read(&self, name: &str, from: u64, most: usize) -> io::Result<Vec<u8>> {
         let content = self.0.lock().unwrap();
@@ -87,7 +100,7 @@ impl Store for Memory {
     }
 }
 
-struct Appended(Memory, String);
+struct Appended(Memory, String, #[expect(dead_code, reason = "it is counted")] Arc<()>);
 
 impl Segment for Appended {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {

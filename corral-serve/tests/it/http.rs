@@ -200,3 +200,53 @@ fn limits_hold() {
     drop((one, two, three));
     running.stop();
 }
+
+/// With `watch = true` the report and the metrics have the values of the bases; "best" when it is so, and not before.
+#[test]
+fn values_of_bases_are_followed_where_that_is_asked_for() {
+    let text = |watch: &str| {
+        format!(
+            "name = \"shop\"\nactions = 2\nreward_range = [0, 10]\nmaster = \"uniform\"\n{watch}\
+             bases = [{{ name = \"fixed\", arm = 0 }}, {{ name = \"fixed\", arm = 1 }}]\n"
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = Running::start(&text(""), folder.path(), "", Limits::default());
+    let mut client = running.client();
+    let report = |client: &mut crate::web::Client| -> Value {
+        serde_json::from_str(&client.get("/v1/bands/shop/report").1).unwrap()
+    };
+    assert_eq!(report(&mut client)["watch"], Value::Null);
+    assert!(!client.get("/metrics").1.contains("corral_base_value"));
+    drop(client);
+    running.stop();
+
+    // It may be asked for later: it begins then.
+    let mut running = Running::start(&text("watch = true\n"), folder.path(), "", Limits::default());
+    let mut client = running.client();
+    assert_eq!(report(&mut client)["watch"]["best"], Value::Null, "nothing is known yet");
+    for _ in 0..60 {
+        let (_, chosen) = client.post("/v1/bands/shop/choose/batch", &json!(vec![json!({}); 10]));
+        let given: Vec<Value> = chosen.as_array().unwrap().iter().map(|chosen| {
+            json!({ "token": chosen["token"], "reward": if chosen["action"] == 1 { 9 } else { 2 } })
+        }).collect();
+        assert_eq!(client.post("/v1/bands/shop/reward/batch", &json!(given)).0, 200);
+    }
+    drop(client);
+    running.stop();
+    let mut running = Running::start(&text("watch = true\n"), folder.path(), "", Limits::default());
+    let mut client = running.client();
+    let watch = report(&mut client)["watch"].clone();
+    for (base, truth) in [(0, 2.0), (1, 9.0)] {
+        let value = &watch["values"][base];
+        let [low, high] = ["low", "high"].map(|key| value[key].as_f64().unwrap());
+        assert!(low <= truth && truth <= high && high - low < 5.0, "{watch}");
+    }
+    assert_eq!(watch["best"]["base"], "fixed 2", "{watch}");
+    assert!(watch["best"]["low"].as_f64().unwrap() > 0.0, "{watch}");
+    let metrics = client.get("/metrics").1;
+    assert!(metrics.contains("corral_base_best{band=\"shop\",base=\"fixed 2\"} 1"), "{metrics}");
+    assert!(client.get("/v1/bands/shop/report?format=text").1.contains("fixed 2 is best, by"));
+    drop(client);
+    running.stop();
+}

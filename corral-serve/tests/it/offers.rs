@@ -24,6 +24,18 @@ fn reward(action: &str) -> f64 {
     }
 }
 
+/// Waits until all that was taken is served.
+fn caught_up(client: &mut Client) {
+    for _ in 0..2_000 {
+        let report: Value = serde_json::from_str(&client.get("/v1/bands/x/report").1).unwrap();
+        if report["stale_ms"] == 0 && report["waiting"] == 0 {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    panic!("rewards are not served");
+}
+
 /// Plays batches of ten with these requests; how often each action was played in the second half.
 fn play(client: &mut Client, batches: usize, request: impl Fn(usize) -> Value) -> [f64; 4] {
     let mut plays = [0.0; 4];
@@ -44,6 +56,9 @@ fn play(client: &mut Client, batches: usize, request: impl Fn(usize) -> Value) -
         }
         let (status, answers) = client.post("/v1/bands/x/reward/batch", &json!(given));
         assert!(status == 200 && answers.as_array().unwrap().iter().all(|a| a["status"] == 200), "{answers}");
+        if batch % 5 == 4 {
+            caught_up(client);
+        }
     }
     let all: f64 = plays.iter().sum();
     plays.map(|count| count / all)

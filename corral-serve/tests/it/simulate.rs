@@ -42,7 +42,7 @@ impl Model<Arm> for Small {
             secret: 42_u64.try_into().ok(),
             copy: Some(0),
             scale: Some(Scale::rewards(0.0, 1.0)),
-            propensities: Propensities::Decision,
+            propensities: Propensities::Full,
             ..master.ensemble_params(Kind::Arms, &setup)
         };
         let members = ["ucb1", "exp3"].map(Self::member).into();
@@ -55,6 +55,9 @@ impl Model<Arm> for Small {
     }
     fn describe(&self) -> String {
         "small".into()
+    }
+    fn watch(&self) -> bool {
+        true
     }
 }
 
@@ -155,6 +158,9 @@ impl Store for Faulty {
         };
         Ok(made.map(|segment| Box::new(Torn { store, segment }) as Box<dyn Segment>))
     }
+    fn is_closed(&self, name: &str) -> io::Result<bool> {
+        self.looked(|disk| disk.is_closed(name))
+    }
     fn read(&self, name: &str, from: u64, most: usize) -> io::Result<Vec<u8>> {
         self.looked(|disk| disk.read(name, from, most))
     }
@@ -193,6 +199,8 @@ struct World {
     dice: Arc<Mutex<Dice>>,
     clock: Arc<Hands>,
     faults: usize,
+    /// Whether the log is kept when snapshots cover it.
+    keep: bool,
     fronts: [Process<Front<Arm>>; 2],
     learner: Process<Learner<Arm>>,
     rival: Arc<Mutex<Option<Learner<Arm>>>>,
@@ -206,11 +214,13 @@ impl World {
     fn new(seed: u64) -> Self {
         let mut dice = Dice(Pcg64Dxsm::seed_from_u64(seed));
         let faults = [0, 40, 15, 6][dice.below(4)];
+        let keep = dice.one_in(2);
         Self {
             disk: Memory::default(),
             dice: Arc::new(Mutex::new(dice)),
             clock: Arc::new(Hands(AtomicU64::new(1_000_000))),
             faults,
+            keep,
             fronts: [None, None],
             learner: None,
             rival: Arc::default(),
@@ -237,7 +247,12 @@ impl World {
 
     fn options(&self) -> LearnerOptions {
         // Few lines in a fold, and snapshots often.
-        LearnerOptions { lines: 1 + self.roll(4), snapshot: 3, ..LearnerOptions::default() }
+        LearnerOptions {
+            lines: 1 + self.roll(4),
+            snapshot: 3,
+            keep: self.keep,
+            ..LearnerOptions::default()
+        }
     }
 
     fn open_learner(&self, dead: &Arc<Mutex<bool>>, rival: bool) -> Result<Learner<Arm>, ServeError> {
@@ -378,7 +393,17 @@ impl World {
         acknowledged.clone().for_each(|(id, _)| assert!(learner.is_rewarded(*id), "{id} is lost"));
         // None is learned twice: as many were learned as there are different ones in the segments.
         let mut written = BTreeSet::new();
-        let files = self.disk.0.lock().unwrap().files.clone();
+        let mut files = self.disk.0.lock().unwrap().files.clone();
+        let mut disk = self.disk.clone();
+        if !self.keep {
+            // What was removed must have been covered: with it, the log is whole. A fold is what it was when it first went.
+            let deleted = self.disk.0.lock().unwrap().deleted.clone();
+            files.extend(deleted.into_iter().filter(|(name, _)| {
+                name.contains("/segments/") || name.contains("/folds/")
+            }));
+            disk = Memory::default();
+            disk.0.lock().unwrap().files = files.clone();
+        }
         for (name, bytes) in files.iter().filter(|(name, _)| name.contains("/segments/")) {
             // A line without its end was never acknowledged, even where nothing but the end is missing.
             let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -396,8 +421,9 @@ impl World {
         let mut rival = self.rival.lock().unwrap().take().unwrap();
         while rival.step().unwrap() != Step::Idle {}
         assert!(rival.digest().unwrap() == digest, "the second learner differs");
+        assert!(learner.watch().is_some() && rival.watch() == learner.watch(), "their values of bases differ");
         // So does one that is given the log in one piece.
-        let log: Vec<u8> = Export::of(Arc::new(self.disk.clone()), "x").flat_map(Result::unwrap).collect();
+        let log: Vec<u8> = Export::of(Arc::new(disk), "x").flat_map(Result::unwrap).collect();
         let undisturbed = Memory::default();
         undisturbed.create("bands/x/origin", &files["bands/x/origin"]).unwrap();
         undisturbed.segment("bands/x/segments/00000001.jsonl").unwrap().unwrap().append(&log).unwrap();
@@ -405,6 +431,7 @@ impl World {
             Learner::open("x", Arc::new(Small), Arc::new(undisturbed), LearnerOptions::default()).unwrap();
         while alone.step().unwrap() != Step::Idle {}
         assert!(alone.digest().unwrap() == digest, "the undisturbed learner differs");
+        assert!(alone.watch() == learner.watch(), "its values of bases differ");
         (acknowledged.count(), counts.learned)
     }
 }

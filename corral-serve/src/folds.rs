@@ -1,0 +1,141 @@
+//! Folds: which lines of which segments were learned, in which order.
+//!
+//! Fold number n is a file that is created once. Folds before the last snapshot but one, the floor, are needed by no start: they
+//! are put together in packs, or removed. A learner that is so far behind that it creates a file under the number of a fold
+//! that was taken away finds itself behind the floor: that is why the floor is looked at after the file.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::ServeError;
+use crate::layout::{Layout, state_fold};
+use crate::store::Store;
+
+/// Snapshots that are kept: the last, and one before it in case the last is damaged.
+pub(crate) const KEPT: usize = 2;
+
+/// A range of a segment that a fold takes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Part {
+    pub segment: u64,
+    pub from: u64,
+    pub to: u64,
+    /// The segment ends here for good.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Fold {
+    fold: u64,
+    parts: Vec<Part>,
+}
+
+/// The folds of one band.
+#[derive(Clone)]
+pub(crate) struct Folds {
+    store: Arc<dyn Store>,
+    layout: Layout,
+}
+
+fn damaged(name: String, why: impl ToString) -> ServeError {
+    ServeError::Damaged { name, at: 0, why: why.to_string() }
+}
+
+impl Folds {
+    pub fn new(store: Arc<dyn Store>, layout: Layout) -> Self {
+        Self { store, layout }
+    }
+
+    /// The number of folds that the last snapshot but one covers; it never falls.
+    pub fn floor(&self) -> Result<u64, ServeError> {
+        let names = self.store.list(&self.layout.snapshots())?;
+        Ok(names.iter().rev().filter_map(|name| state_fold(name)).nth(KEPT - 1).unwrap_or(0))
+    }
+
+    /// The parts of a fold, where it was committed and is there, and whether it is before the floor.
+    pub fn get(&self, number: u64) -> Result<(Option<Vec<Part>>, bool), ServeError> {
+        let name = self.layout.fold(number);
+        let file = self.store.get(&name)?;
+        let behind = number < self.floor()?;
+        if let (Some(bytes), false) = (&file, behind) {
+            return Ok((Some(read(name, bytes)?.parts), behind));
+        }
+        let parts = match self.packed(number)? {
+            Some(parts) => Some(parts),
+            None => file.map(|bytes| read(name, &bytes)).transpose()?.map(|fold| fold.parts),
+        };
+        Ok((parts, behind))
+    }
+
+    /// Commits a fold; `false`: another learner did, and what is there may be another.
+    pub fn commit(&self, fold: u64, parts: Vec<Part>) -> Result<bool, ServeError> {
+        let name = self.layout.fold(fold);
+        let bytes =
+            serde_json::to_vec(&Fold { fold, parts }).map_err(|e| ServeError::Store(e.to_string()))?;
+        if !self.store.create(&name, &bytes)? {
+            return Ok(false);
+        }
+        if fold < self.floor()? {
+            // Its number was free because the fold of that number was taken away.
+            self.store.delete(&name)?;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// The first fold from `number` on that is there, where some are.
+    pub fn next_from(&self, number: u64) -> Result<Option<u64>, ServeError> {
+        let files = self.files()?.into_iter().find(|file| *file >= number);
+        let packs = self.packs()?.into_iter().find(|pack| pack.end > number);
+        Ok(files.into_iter().chain(packs.map(|pack| pack.start.max(number))).min())
+    }
+
+    /// Takes away the files of folds before the floor; with `keep` they are put into a pack first.
+    pub fn compact(&self, keep: bool) -> Result<(), ServeError> {
+        let floor = self.floor()?;
+        let old: Vec<u64> = self.files()?.into_iter().filter(|number| *number < floor).collect();
+        if keep {
+            let mut folds = Vec::with_capacity(old.len());
+            for number in &old {
+                let name = self.layout.fold(*number);
+                // Another learner may be at it: then it does the rest.
+                let Some(bytes) = self.store.get(&name)? else { return Ok(()) };
+                folds.push(read(name, &bytes)?);
+            }
+            // What is packed stays as it is.
+            let packs = self.packs()?;
+            folds.retain(|fold| !packs.iter().any(|pack| pack.contains(&fold.fold)));
+            for run in folds.chunk_by(|a, b| a.fold + 1 == b.fold) {
+                let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+                let bytes = serde_json::to_vec(run).map_err(|e| ServeError::Store(e.to_string()))?;
+                self.store.create(&self.layout.pack(&(first.fold..last.fold + 1)), &bytes)?;
+            }
+        }
+        old.iter().try_for_each(|number| self.store.delete(&self.layout.fold(*number)))?;
+        Ok(())
+    }
+
+    fn files(&self) -> Result<Vec<u64>, ServeError> {
+        Ok(self.store.list(&self.layout.folds())?.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    fn packs(&self) -> Result<Vec<Range<u64>>, ServeError> {
+        Ok(self.store.list(&self.layout.packs())?.iter().filter_map(|name| Layout::pack_range(name)).collect())
+    }
+
+    fn packed(&self, number: u64) -> Result<Option<Vec<Part>>, ServeError> {
+        let Some(pack) = self.packs()?.into_iter().find(|pack| pack.contains(&number)) else { return Ok(None) };
+        let name = self.layout.pack(&pack);
+        let Some(bytes) = self.store.get(&name)? else { return Ok(None) };
+        let folds: Vec<Fold> = serde_json::from_slice(&bytes).map_err(|e| damaged(name.clone(), e))?;
+        let fold = folds.into_iter().find(|fold| fold.fold == number);
+        fold.map(|fold| Some(fold.parts)).ok_or_else(|| damaged(name, format!("fold {number} is not in it")))
+    }
+}
+
+fn read(name: String, bytes: &[u8]) -> Result<Fold, ServeError> {
+    serde_json::from_slice(bytes).map_err(|e| damaged(name, e))
+}
