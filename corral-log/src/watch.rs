@@ -93,6 +93,11 @@ impl Watch {
     /// Takes in a decision and its reward in [0, 1]. A decision that no policy made, or whose probability is not known, says
     /// nothing.
     pub fn see<D>(&mut self, ticket: &Ticket<D>, reward: f64) {
+        self.see_with(ticket, ticket.whole(), reward);
+    }
+
+    /// The same of a ticket that was written down, which does not have the distributions of its bases: `whole` has them.
+    pub fn see_with<D>(&mut self, ticket: &Ticket<D>, whole: &[f64], reward: f64) {
         let (Some(propensity), false) = (ticket.propensity(), ticket.is_forced()) else { return };
         let own = ticket.likelihoods();
         if own.len() > self.bases.len() {
@@ -106,7 +111,6 @@ impl Watch {
             self.bases[base].low.add(weight(base) * reward);
             self.bases[base].high.add(weight(base) * (1.0 - reward));
         }
-        let whole = ticket.whole();
         let actions = whole.len().checked_div(own.len()).unwrap_or(0);
         if actions == 0 || self.pairs.is_empty() {
             return;

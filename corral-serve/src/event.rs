@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are of the large one")]
 pub(crate) enum Event<D> {
-    /// A decision of the band and its reward.
-    Reward { ticket: Ticket<D>, context: Context, value: f64 },
+    /// A decision of the band and its reward; `full`: every base's own probability of every action, where that was logged.
+    Reward { ticket: Ticket<D>, context: Context, value: f64, full: Vec<f64> },
     /// A decision that the band did not make, and its reward.
     Default { id: TicketId, value: f64 },
     /// A base came or went.
@@ -46,6 +46,8 @@ struct Both<'a> {
     reward: Option<f64>,
     #[serde(default)]
     loss: Option<f64>,
+    #[serde(default)]
+    full: Vec<Option<f64>>,
 }
 
 impl<D: DeserializeOwned> Event<D> {
@@ -63,7 +65,8 @@ impl<D: DeserializeOwned> Event<D> {
         match (both.ticket, both.context) {
             (Some(ticket), Some(context)) => {
                 let ticket = Ticket::from_token(&ticket).map_err(|e| e.to_string())?;
-                Ok(Self::Reward { ticket, context, value })
+                let full = both.full.into_iter().map(|q| q.unwrap_or(f64::NAN)).collect();
+                Ok(Self::Reward { ticket, context, value, full })
             }
             _ => {
                 let id = parse_id(&both.id).ok_or("an id that is not band-copy-round")?;

@@ -179,7 +179,7 @@ impl<D: Served> Front<D> {
         let made = self.make(x);
         self.asked.refused.fetch_add(u64::from(made.is_err()), Relaxed);
         let (ticket, pbar, fold) = made?;
-        let token = self.sealer.made(&ticket, x, &More { at, unit, pbar })?;
+        let token = self.sealer.made(&ticket, x, &More { at, unit, pbar, full: ticket.whole().to_vec() })?;
         self.asked.decisions.fetch_add(1, Relaxed);
         Ok(Chosen {
             propensity: ticket.propensity(),
@@ -219,7 +219,7 @@ impl<D: Served> Front<D> {
         drop(desk);
         let offer = x.offer().unwrap_or_default().to_vec();
         let made = DefaultMade { copy: id.copy, round: id.round, action, actions: x.actions() as u32, offer };
-        let token = self.sealer.default(&made, &More { at, unit, pbar: Vec::new() })?;
+        let token = self.sealer.default(&made, &More { at, unit, ..More::default() })?;
         self.asked.decisions.fetch_add(1, Relaxed);
         Ok(Chosen { decision: place, propensity: Some(1.0), token, id, fold })
     }
@@ -286,6 +286,7 @@ impl<D: Served> Front<D> {
                     at: Some(more.at),
                     unit: more.unit,
                     ticket: Some(text),
+                    full: more.full,
                     ..D::logged(&ticket, &more.pbar, &context)
                 }
             }

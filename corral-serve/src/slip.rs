@@ -23,6 +23,8 @@ pub(crate) struct More {
     pub unit: Option<String>,
     /// The probabilities of the bases, where they are logged.
     pub pbar: Vec<f64>,
+    /// Every base's own probability of every action, where that is logged.
+    pub full: Vec<f64>,
 }
 
 /// A decision without a ticket: the default action, to which the band is compared.

@@ -160,7 +160,7 @@ impl<D: Served> State<D> {
     pub fn apply(&mut self, event: Event<D>, model: &dyn Model<D>) {
         match event {
             Event::Start => {}
-            Event::Reward { ticket, context, value } => {
+            Event::Reward { ticket, context, value, full } => {
                 let id = ticket.id();
                 if !self.is_first(id) {
                     return;
@@ -169,7 +169,7 @@ impl<D: Served> State<D> {
                 if let (Some(watch), Some(loss)) = (&mut self.watch, scaled)
                     && self.band.check(&context, &ticket, value).is_ok()
                 {
-                    watch.see(&ticket, 1.0 - loss);
+                    watch.see_with(&ticket, &full, 1.0 - loss);
                 }
                 match self.band.learn(&context, ticket, value) {
                     Ok(_) => {

@@ -104,7 +104,7 @@ fn play(log: impl BufRead, state: &mut State<Arm>, spec: &BandSpec) -> Result<Ve
                                 "decision {id} is not the one that its ticket was sealed for"
                             )));
                         }
-                        Event::Reward { ticket, context, value }
+                        Event::Reward { ticket, context, value, full: both.decision.full }
                     }
                     _ => Event::Default { id, value },
                 }
