@@ -1,11 +1,13 @@
 //! `corral serve`: bands behind HTTP.
 
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
 
 use clap::{Args, ValueEnum};
+use corral_lab::valuation::{self, Request};
+use corral_log::Wants;
 use corral_serve::http::{self, Clients, Limits};
 use corral_serve::{
     Directory, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store, SystemClock, spec,
@@ -37,6 +39,9 @@ pub struct ServeArgs {
     /// A snapshot is saved after so many rewards: a start learns no more again
     #[arg(long, default_value_t = 100_000, value_name = "REWARDS")]
     snapshot: u64,
+    /// A log (ours, dsjson or CSV) that teaches the bases before the first decision; one that has begun is left as it is
+    #[arg(long, value_name = "LOG")]
+    warm_up: Option<PathBuf>,
     /// Remove segments of the log when two snapshots cover them [default: keep the log]
     #[arg(long)]
     forget: bool,
@@ -99,6 +104,9 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
         },
         ..ServingOptions::default()
     };
+    if let Some(log) = &args.warm_up {
+        warm_up(log, &specs, &*store, &options.learner)?;
+    }
     let mut bands = Vec::with_capacity(specs.len());
     for band in specs {
         let name = band.name.clone();
@@ -122,6 +130,28 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let limits = Limits { connections: args.connections, ..Limits::default() };
     http::run(listener, bands, clients, limits, stopped).map_err(Failure::running)?;
     say("stopped: all that was acknowledged is in the store");
+    Ok(())
+}
+
+/// Has the one band that is served begin with what a log teaches its bases.
+fn warm_up(
+    log: &Path,
+    specs: &[spec::BandSpec],
+    store: &dyn Store,
+    options: &LearnerOptions,
+) -> Result<(), Failure> {
+    let [band] = specs else {
+        return Err(Failure::usage("--warm-up is for one band: serve it alone for the first time"));
+    };
+    let scale = band.scale();
+    let request = Request { range: Some((scale.low, scale.high)), ..Request::default() };
+    let wants = Wants { context: true, ..Wants::default() };
+    let mut rows = valuation::open(log, &request, wants).map_err(|e| Failure::usage(valuation::chain(&e)))?;
+    let warmed = corral_serve::warm_up(band, store, options, &mut *rows);
+    match warmed.map_err(|e| failed(&band.name, &e))? {
+        Some(warmed) => say(&format!("band {}: its bases have learned {warmed}", band.name)),
+        None => say(&format!("band {}: it has begun before, and does not learn {}", band.name, log.display())),
+    }
     Ok(())
 }
 

@@ -159,9 +159,7 @@ impl<D: Served> Learner<D> {
     ) -> Result<State<D>, ServeError> {
         let name = layout.origin();
         if store.get(&name)?.is_none() {
-            let state = State::new(model.band()?, options.remembered).save()?;
-            let origin = Origin { model: model.describe(), state };
-            store.create(&name, &snapshot::seal(ORIGIN, VERSION, &origin))?;
+            begin(layout, model.band()?, model, store, options)?;
         }
         // Another process may have been first.
         let bytes = store.get(&name)?.ok_or_else(|| ServeError::Store(format!("{name} is not there")))?;
@@ -465,6 +463,19 @@ impl<D: Served> Learner<D> {
         }
         Ok(rewarded)
     }
+}
+
+/// Has a band begin in a store; `false`: it has begun already.
+pub(crate) fn begin<D: Served>(
+    layout: &Layout,
+    band: corral_bases::band::Band<D>,
+    model: &dyn Model<D>,
+    store: &dyn Store,
+    options: &LearnerOptions,
+) -> Result<bool, ServeError> {
+    let state = State::new(band, options.remembered).save()?;
+    let origin = Origin { model: model.describe(), state };
+    Ok(store.create(&layout.origin(), &snapshot::seal(ORIGIN, VERSION, &origin))?)
 }
 
 /// The last state that a learner has published after `fold` folds, where there is one.

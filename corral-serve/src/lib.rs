@@ -31,6 +31,7 @@ mod state;
 mod store;
 mod tickets;
 mod verify;
+mod warm;
 
 pub use clock::{Clock, SystemClock};
 pub use error::ServeError;
@@ -44,3 +45,4 @@ pub use spec::BandSpec;
 pub use state::{Counts, Sum};
 pub use store::{Directory, Segment, Store};
 pub use verify::{Verified, verify};
+pub use warm::{Warmed, warm_up};

@@ -1,6 +1,6 @@
 //! What is served: a TOML file with one band, or several as `[[band]]`.
 
-use corral_bases::band::{Assembler, Band, BandRecipe, Copies, MasterRecipe, Recipe, open};
+use corral_bases::band::{self, Assembler, Band, BandRecipe, Copies, MasterRecipe, Recipe, open};
 use corral_core::registry::Kind;
 use corral_core::{
     Arm, Base, Context, ContextShape, EnsembleParams, FeatureRange, Propensities, Scale, Setup,
@@ -212,11 +212,27 @@ impl BandSpec {
         Ok(BandRecipe { master, bases, copies: Copies::Count(1) })
     }
 
+    /// Its bases as they are before they have learned anything, each for itself.
+    pub(crate) fn bases(&self) -> Result<Vec<Box<dyn Base<Context, Arm>>>, ServeError> {
+        let (recipe, setup) = (self.recipe()?, self.setup());
+        let members = members(&Assembler::new(&setup), &recipe)?;
+        Ok(members.into_iter().map(|member| member.base).collect())
+    }
+
     /// How rewards become losses.
     pub fn scale(&self) -> Scale {
         let [low, high] = self.reward_range.unwrap_or([0.0, 1.0]);
         Scale { clip: self.clip, ..Scale::rewards(low, high) }
     }
+}
+
+/// The bases of a recipe.
+fn members(assembler: &Assembler<'_>, recipe: &BandRecipe) -> Result<Vec<band::Member<Arm>>, ServeError> {
+    let built = recipe.bases.iter().enumerate().map(|(i, base)| {
+        let member = assembler.member(&recipe.master, base);
+        member.map_err(|e| ServeError::Model(format!("bases[{i}]: {e}")))
+    });
+    built.collect()
 }
 
 /// Names of bases, each once: what is there before gets a number.
@@ -237,11 +253,7 @@ impl Model<Arm> for BandSpec {
     fn band(&self) -> Result<Band<Arm>, ServeError> {
         let (recipe, setup) = (self.recipe()?, self.setup());
         let assembler = Assembler::new(&setup);
-        let mut members = Vec::with_capacity(recipe.bases.len());
-        for (i, base) in recipe.bases.iter().enumerate() {
-            let member = assembler.member(&recipe.master, base);
-            members.push(member.map_err(|e| ServeError::Model(format!("bases[{i}]: {e}")))?);
-        }
+        let members = members(&assembler, &recipe)?;
         let propensities = match (self.watch, self.log_bases) {
             // Which base is best is a question of differences, which need whole distributions.
             (true, _) => Propensities::Full,

@@ -1,0 +1,164 @@
+//! A band that has learned from a log before its first decision.
+//!
+//! Bases that model the loss of actions learn each row as it is: what another logger played says nothing false of the action.
+//! A base that divides by its own probability q of the action is given the weight q/p, with p the logger's propensity, so that it
+//! learns loss/p, whose mean is right; above [`CUT`] the weight is cut. The master begins as it would: it has followed no base yet.
+
+use std::collections::BTreeMap;
+
+use corral_core::{Arm, Base, Context, Feedback, Order, Proposal};
+use corral_log::{Header, Offered, Row, Source};
+
+use crate::error::ServeError;
+use crate::layout::Layout;
+use crate::learner::{LearnerOptions, begin};
+use crate::model::Model;
+use crate::spec::BandSpec;
+use crate::store::Store;
+
+/// The largest weight that a base is given: a logger that plays an action in less than a hundredth of its rounds says too little
+/// of it.
+const CUT: f64 = 100.0;
+
+/// What a band has learned from a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Warmed {
+    /// The rows of the log.
+    pub rows: u64,
+    /// Those that were learned.
+    pub used: u64,
+    /// Why others were not, and how many.
+    pub refused: BTreeMap<String, u64>,
+}
+
+/// Has a band begin in a store with bases that have learned from a log. `None`: it has begun already, and nothing was changed.
+///
+/// # Errors
+/// The store or the log cannot be read, the band cannot be built, or no row of the log can be used: it has not begun then.
+pub fn warm_up(
+    spec: &BandSpec,
+    store: &dyn Store,
+    options: &LearnerOptions,
+    log: &mut dyn Source,
+) -> Result<Option<Warmed>, ServeError> {
+    let layout = Layout::of(&spec.name);
+    if store.get(&layout.origin())?.is_some() {
+        return Ok(None);
+    }
+    let mut band = spec.band()?;
+    let mut bases = spec.bases()?;
+    for base in &mut bases {
+        let order = Order::Widen { range: CUT, remaining: None };
+        base.apply_order(order).map_err(|e| ServeError::Model(e.to_string()))?;
+    }
+    let (mut warmed, mut row) = (Warmed::default(), Row::default());
+    while log.next(&mut row).map_err(|e| ServeError::Store(e.to_string()))? {
+        warmed.rows += 1;
+        let taught = lesson(spec, log.header(), &row).and_then(|lesson| {
+            let taught = bases.iter_mut().map(|base| lesson.teach(&mut **base));
+            // All are asked, whether or not one refuses.
+            taught.fold(Ok(()), Result::and)
+        });
+        match taught {
+            Ok(()) => warmed.used += 1,
+            Err(why) => *warmed.refused.entry(why).or_default() += 1,
+        }
+    }
+    for (count, first) in log.faults().iter() {
+        warmed.rows += count;
+        *warmed.refused.entry(format!("with the fault: {}", first.kind)).or_default() += count;
+    }
+    if warmed.used == 0 {
+        return Err(ServeError::Model(format!("the log teaches nothing: {warmed}")));
+    }
+    for (place, base) in bases.iter().enumerate() {
+        band.warm(place, &base.save())?;
+    }
+    Ok(begin(&layout, band, spec, store, options)?.then_some(warmed))
+}
+
+/// A row as the band would have seen it.
+struct Lesson {
+    context: Context,
+    action: Arm,
+    propensity: f64,
+    loss: f64,
+}
+
+/// What a row teaches, or why it teaches nothing.
+fn lesson(spec: &BandSpec, header: &Header, row: &Row) -> Result<Lesson, String> {
+    if row.forced {
+        return Err("no policy made the decision".into());
+    }
+    let propensity = row.propensity.ok_or("without a propensity")?;
+    let reward = row.reward.ok_or("without a reward")?;
+    let scale = spec.scale();
+    // On the scale of the log, where it has one.
+    let value = header.scale.map_or_else(|| scale.value(1.0 - reward), |own| own.low + reward * (own.high - own.low));
+    let (loss, _) = scale.loss(value).map_err(|_| "with a reward outside the range of the spec")?;
+    let number = |action: u32| match (spec.actions.names(), header.actions.get(action as usize)) {
+        (names @ [_, ..], Some(name)) => names.iter().position(|own| own == name).map(|n| n as u32),
+        _ => Some(action).filter(|action| (*action as usize) < spec.actions.len()),
+    };
+    let unknown = || "of an action that the band does not have".to_owned();
+    let mut offered = Vec::with_capacity(row.offered.len());
+    for place in 0..row.offered.len() {
+        let action = match &row.offered {
+            Offered::First(_) => place as u32,
+            Offered::These(list) => list[place],
+        };
+        offered.push((number(action).ok_or_else(unknown)?, place));
+    }
+    offered.sort_unstable();
+    let none = Context::default();
+    let seen = row.context.as_ref().unwrap_or(&none);
+    if (seen.features().len(), seen.row_dim()) != (spec.features, spec.action_features) {
+        return Err("with another number of features than the spec says".into());
+    }
+    let features = seen.features().to_vec();
+    let context = match seen.row_dim() {
+        0 => Context::shared(features, offered.len()),
+        dim => {
+            let rows = offered.iter().filter_map(|(_, place)| seen.row(*place));
+            Context::with_rows(features, rows.flatten().copied().collect(), dim)
+        }
+    };
+    let numbers: Vec<u32> = offered.into_iter().map(|(number, _)| number).collect();
+    let first = numbers.iter().zip(0..).all(|(number, place)| *number == place);
+    let context = if first { context } else { context.offering(numbers) };
+    let played = number(row.action).and_then(|number| context.place(number as usize)).ok_or_else(unknown)?;
+    Ok(Lesson { context, action: Arm::at(played), propensity, loss })
+}
+
+impl Lesson {
+    fn teach(&self, base: &mut dyn Base<Context, Arm>) -> Result<(), String> {
+        let abilities = base.abilities();
+        let own = match abilities.learns_from_others && !abilities.wants_memo {
+            true => None,
+            false => base.likelihood(&self.context, &self.action),
+        };
+        let weight = match (&own, abilities.learns_from_others) {
+            (_, true) => 1.0,
+            (Some((own, _)), false) => (own / self.propensity).min(CUT),
+            // It would never have played it, or cannot say so.
+            (None, false) => 0.0,
+        };
+        let learned = match weight > 0.0 {
+            true => {
+                let memo = own.map(|(_, memo)| memo).unwrap_or_default();
+                let made = Proposal::with_memo(self.action, memo);
+                base.learn(&self.context, &made, Feedback::plain(self.loss).with_weight(weight))
+            }
+            false => base.pass(&self.context),
+        };
+        learned.map_err(|_| "that a base refuses".to_owned())
+    }
+}
+
+impl std::fmt::Display for Warmed {
+    /// "1950 of 2000 rows; 30 without a propensity".
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} rows", self.used, self.rows)?;
+        self.refused.iter().try_for_each(|(why, count)| write!(f, "; {count} {why}"))
+    }
+}
