@@ -146,8 +146,11 @@ fn warm_up(
     let scale = band.scale();
     let request = Request { range: Some((scale.low, scale.high)), ..Request::default() };
     let wants = Wants { context: true, ..Wants::default() };
-    let mut rows = valuation::open(log, &request, wants).map_err(|e| Failure::usage(valuation::chain(&e)))?;
-    let warmed = corral_serve::warm_up(band, store, options, &mut *rows);
+    let open = || {
+        let opened = valuation::open(log, &request, wants.clone());
+        opened.map_err(|e| ServeError::Model(format!("--warm-up: {}", valuation::chain(&e))))
+    };
+    let warmed = corral_serve::warm_up(band, store, options, &open);
     match warmed.map_err(|e| failed(&band.name, &e))? {
         Some(warmed) => say(&format!("band {}: its bases have learned {warmed}", band.name)),
         None => say(&format!("band {}: it has begun before, and does not learn {}", band.name, log.display())),

@@ -45,4 +45,4 @@ pub use spec::BandSpec;
 pub use state::{Counts, Sum};
 pub use store::{Directory, Segment, Store};
 pub use verify::{Verified, verify};
-pub use warm::{Warmed, warm_up};
+pub use warm::{Open, Warmed, warm_up};

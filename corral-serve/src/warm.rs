@@ -2,12 +2,13 @@
 //!
 //! Bases that model the loss of actions learn each row as it is: what another logger played says nothing false of the action.
 //! A base that divides by its own probability q of the action is given the weight q/p, with p the logger's propensity, so that it
-//! learns loss/p, whose mean is right; above [`CUT`] the weight is cut. The master begins as it would: it has followed no base yet.
+//! learns loss/p, whose mean is right; it is told before how large weights become, and its rate falls with that for good. Where they
+//! may be above [`MOST`] it is left as it is. The master begins as it would: it has followed no base yet.
 
 use std::collections::BTreeMap;
 
 use corral_core::{Arm, Base, Context, Feedback, Order, Proposal};
-use corral_log::{Header, Offered, Row, Source};
+use corral_log::{Header, Row, Source};
 
 use crate::error::ServeError;
 use crate::layout::Layout;
@@ -16,9 +17,8 @@ use crate::model::Model;
 use crate::spec::BandSpec;
 use crate::store::Store;
 
-/// The largest weight that a base is given: a logger that plays an action in less than a hundredth of its rounds says too little
-/// of it.
-const CUT: f64 = 100.0;
+/// The largest weight that is worth its price, a rate that is divided by its square root.
+const MOST: f64 = 20.0;
 
 /// What a band has learned from a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +29,12 @@ pub struct Warmed {
     pub used: u64,
     /// Why others were not, and how many.
     pub refused: BTreeMap<String, u64>,
+    /// Bases that were taught nothing: they learn from their own decisions alone, and the logger played an action too seldom.
+    pub untaught: Vec<String>,
 }
+
+/// Opens the log: it is read twice.
+pub type Open<'a> = &'a dyn Fn() -> Result<Box<dyn Source + 'a>, ServeError>;
 
 /// Has a band begin in a store with bases that have learned from a log. `None`: it has begun already, and nothing was changed.
 ///
@@ -39,23 +44,35 @@ pub fn warm_up(
     spec: &BandSpec,
     store: &dyn Store,
     options: &LearnerOptions,
-    log: &mut dyn Source,
+    open: Open<'_>,
 ) -> Result<Option<Warmed>, ServeError> {
     let layout = Layout::of(&spec.name);
     if store.get(&layout.origin())?.is_some() {
         return Ok(None);
     }
     let mut band = spec.band()?;
-    let mut bases = spec.bases()?;
-    for base in &mut bases {
-        let order = Order::Widen { range: CUT, remaining: None };
-        base.apply_order(order).map_err(|e| ServeError::Model(e.to_string()))?;
+    let mut range: f64 = 1.0;
+    each(spec, &mut *open()?, |lesson| {
+        range = lesson.map_or(range, |lesson| range.max(1.0 / lesson.propensity));
+    })?;
+    let (mut bases, mut warmed) = (Vec::new(), Warmed::default());
+    // The range that the band tells its bases at first, beyond which they would start over.
+    let first = if band.params().cut.is_none() { 2.0 * band.len() as f64 } else { 1.0 };
+    for (place, mut base) in spec.bases()?.into_iter().enumerate() {
+        let listens = base.abilities().learns_from_others;
+        if !listens && range > MOST {
+            warmed.untaught.push(band.name(place));
+            continue;
+        }
+        let range = if listens { first } else { range.max(first) };
+        base.apply_order(Order::Widen { range, remaining: None }).map_err(|e| ServeError::Model(e.to_string()))?;
+        bases.push((place, base));
     }
-    let (mut warmed, mut row) = (Warmed::default(), Row::default());
-    while log.next(&mut row).map_err(|e| ServeError::Store(e.to_string()))? {
+    let mut log = open()?;
+    each(spec, &mut *log, |lesson| {
         warmed.rows += 1;
-        let taught = lesson(spec, log.header(), &row).and_then(|lesson| {
-            let taught = bases.iter_mut().map(|base| lesson.teach(&mut **base));
+        let taught = lesson.and_then(|lesson| {
+            let taught = bases.iter_mut().map(|(_, base)| lesson.teach(&mut **base));
             // All are asked, whether or not one refuses.
             taught.fold(Ok(()), Result::and)
         });
@@ -63,18 +80,31 @@ pub fn warm_up(
             Ok(()) => warmed.used += 1,
             Err(why) => *warmed.refused.entry(why).or_default() += 1,
         }
-    }
+    })?;
     for (count, first) in log.faults().iter() {
         warmed.rows += count;
         *warmed.refused.entry(format!("with the fault: {}", first.kind)).or_default() += count;
     }
-    if warmed.used == 0 {
+    if warmed.used == 0 || bases.is_empty() {
         return Err(ServeError::Model(format!("the log teaches nothing: {warmed}")));
     }
-    for (place, base) in bases.iter().enumerate() {
-        band.warm(place, &base.save())?;
+    for (place, base) in &bases {
+        band.warm(*place, &base.save())?;
     }
     Ok(begin(&layout, band, spec, store, options)?.then_some(warmed))
+}
+
+/// Reads a log to its end.
+fn each(
+    spec: &BandSpec,
+    log: &mut dyn Source,
+    mut see: impl FnMut(Result<Lesson, String>),
+) -> Result<(), ServeError> {
+    let mut row = Row::default();
+    while log.next(&mut row).map_err(|e| ServeError::Store(e.to_string()))? {
+        see(lesson(spec, log.header(), &row));
+    }
+    Ok(())
 }
 
 /// A row as the band would have seen it.
@@ -103,11 +133,8 @@ fn lesson(spec: &BandSpec, header: &Header, row: &Row) -> Result<Lesson, String>
     let unknown = || "of an action that the band does not have".to_owned();
     let mut offered = Vec::with_capacity(row.offered.len());
     for place in 0..row.offered.len() {
-        let action = match &row.offered {
-            Offered::First(_) => place as u32,
-            Offered::These(list) => list[place],
-        };
-        offered.push((number(action).ok_or_else(unknown)?, place));
+        // What the band does not have it could not have played.
+        offered.extend(row.offered.at(place).and_then(number).map(|number| (number, place)));
     }
     offered.sort_unstable();
     let none = Context::default();
@@ -139,7 +166,7 @@ impl Lesson {
         };
         let weight = match (&own, abilities.learns_from_others) {
             (_, true) => 1.0,
-            (Some((own, _)), false) => (own / self.propensity).min(CUT),
+            (Some((own, _)), false) => own / self.propensity,
             // It would never have played it, or cannot say so.
             (None, false) => 0.0,
         };
@@ -156,9 +183,10 @@ impl Lesson {
 }
 
 impl std::fmt::Display for Warmed {
-    /// "1950 of 2000 rows; 30 without a propensity".
+    /// "1950 of 2000 rows; 30 without a propensity; not taught: exp3".
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {} rows", self.used, self.rows)?;
-        self.refused.iter().try_for_each(|(why, count)| write!(f, "; {count} {why}"))
+        self.refused.iter().try_for_each(|(why, count)| write!(f, "; {count} {why}"))?;
+        if self.untaught.is_empty() { Ok(()) } else { write!(f, "; not taught: {}", self.untaught.join(", ")) }
     }
 }

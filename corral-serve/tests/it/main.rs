@@ -13,5 +13,6 @@ mod openapi;
 mod simulate;
 mod spec;
 mod traffic;
+mod warm;
 #[cfg(feature = "http")]
 mod web;
