@@ -153,7 +153,9 @@ fn warm_up(
     let warmed = corral_serve::warm_up(band, store, options, &open);
     match warmed.map_err(|e| failed(&band.name, &e))? {
         Some(warmed) => say(&format!("band {}: its bases have learned {warmed}", band.name)),
-        None => say(&format!("band {}: it has begun before, and does not learn {}", band.name, log.display())),
+        None => {
+            say(&format!("band {}: it has begun before, and does not learn {}", band.name, log.display()))
+        }
     }
     Ok(())
 }

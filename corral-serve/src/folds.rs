@@ -123,11 +123,18 @@ impl Folds {
     }
 
     fn packs(&self) -> Result<Vec<Range<u64>>, ServeError> {
-        Ok(self.store.list(&self.layout.packs())?.iter().filter_map(|name| Layout::pack_range(name)).collect())
+        Ok(self
+            .store
+            .list(&self.layout.packs())?
+            .iter()
+            .filter_map(|name| Layout::pack_range(name))
+            .collect())
     }
 
     fn packed(&self, number: u64) -> Result<Option<Vec<Part>>, ServeError> {
-        let Some(pack) = self.packs()?.into_iter().find(|pack| pack.contains(&number)) else { return Ok(None) };
+        let Some(pack) = self.packs()?.into_iter().find(|pack| pack.contains(&number)) else {
+            return Ok(None);
+        };
         let name = self.layout.pack(&pack);
         let Some(bytes) = self.store.get(&name)? else { return Ok(None) };
         let folds: Vec<Fold> = serde_json::from_slice(&bytes).map_err(|e| damaged(name.clone(), e))?;

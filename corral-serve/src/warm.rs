@@ -65,7 +65,8 @@ pub fn warm_up(
             continue;
         }
         let range = if listens { first } else { range.max(first) };
-        base.apply_order(Order::Widen { range, remaining: None }).map_err(|e| ServeError::Model(e.to_string()))?;
+        base.apply_order(Order::Widen { range, remaining: None })
+            .map_err(|e| ServeError::Model(e.to_string()))?;
         bases.push((place, base));
     }
     let mut log = open()?;
@@ -124,7 +125,8 @@ fn lesson(spec: &BandSpec, header: &Header, row: &Row) -> Result<Lesson, String>
     let reward = row.reward.ok_or("without a reward")?;
     let scale = spec.scale();
     // On the scale of the log, where it has one.
-    let value = header.scale.map_or_else(|| scale.value(1.0 - reward), |own| own.low + reward * (own.high - own.low));
+    let value =
+        header.scale.map_or_else(|| scale.value(1.0 - reward), |own| own.low + reward * (own.high - own.low));
     let (loss, _) = scale.loss(value).map_err(|_| "with a reward outside the range of the spec")?;
     let number = |action: u32| match (spec.actions.names(), header.actions.get(action as usize)) {
         (names @ [_, ..], Some(name)) => names.iter().position(|own| own == name).map(|n| n as u32),
@@ -187,6 +189,10 @@ impl std::fmt::Display for Warmed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} of {} rows", self.used, self.rows)?;
         self.refused.iter().try_for_each(|(why, count)| write!(f, "; {count} {why}"))?;
-        if self.untaught.is_empty() { Ok(()) } else { write!(f, "; not taught: {}", self.untaught.join(", ")) }
+        if self.untaught.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "; not taught: {}", self.untaught.join(", "))
+        }
     }
 }

@@ -384,10 +384,11 @@ fn the_log_of_some_actions_is_valued_by_their_names() {
     };
     let from = data.join("origin");
     assert!(run("verify", &["--from", from.to_str().unwrap()]).contains("to the last bit"));
-    let policies = ["--policy", "action:a", "--policy", "action:b", "--policy", "action:c", "--format", "json"];
+    let policies =
+        ["--policy", "action:a", "--policy", "action:b", "--policy", "action:c", "--format", "json"];
     let found: serde_json::Value = serde_json::from_str(&run("evaluate", &policies)).unwrap();
     // Rewards follow from the action, so that the self-normalised estimate is exact.
-    for (policy, expected) in [("action:a", 0.9), ("action:b", 0.2), ("action:c", 0.6)] {
+    for (policy, expected) in [("action:a", 9.0), ("action:b", 2.0), ("action:c", 6.0)] {
         let values = found["values"].as_array().unwrap();
         let value = values.iter().find(|v| v["policy"] == policy && v["estimator"] == "snips").unwrap();
         assert!((value["value"].as_f64().unwrap() - expected).abs() < 1e-9, "{value}");

@@ -80,7 +80,10 @@ pub(super) fn context(
     let named = known[0].number.is_some();
     if !named && spec.action_features == 0 {
         let what = if spec.actions.names().is_empty() { "number" } else { "name" };
-        return Err(wrong(0, &format!("the actions of this band have no features: offer each by its {what}")));
+        return Err(wrong(
+            0,
+            &format!("the actions of this band have no features: offer each by its {what}"),
+        ));
     }
     known.sort_by_key(|action| action.number);
     if named && let Some(pair) = known.windows(2).find(|pair| pair[0].number == pair[1].number) {

@@ -102,12 +102,10 @@ fn what_is_offered_by_name_is_learned_under_that_name() {
         drop(client);
         running.stop();
 
-        let log: Vec<u8> = corral_serve::Export::of(
-            Arc::new(corral_serve::Directory::open(folder.path()).unwrap()),
-            "x",
-        )
-        .flat_map(Result::unwrap)
-        .collect();
+        let log: Vec<u8> =
+            corral_serve::Export::of(Arc::new(corral_serve::Directory::open(folder.path()).unwrap()), "x")
+                .flat_map(Result::unwrap)
+                .collect();
         let mut reader = Reader::new(Cursor::new(&log)).checked(0).strict(true);
         let mut some = 0;
         while let Some(record) = reader.read().unwrap() {

@@ -247,12 +247,7 @@ impl World {
 
     fn options(&self) -> LearnerOptions {
         // Few lines in a fold, and snapshots often.
-        LearnerOptions {
-            lines: 1 + self.roll(4),
-            snapshot: 3,
-            keep: self.keep,
-            ..LearnerOptions::default()
-        }
+        LearnerOptions { lines: 1 + self.roll(4), snapshot: 3, keep: self.keep, ..LearnerOptions::default() }
     }
 
     fn open_learner(&self, dead: &Arc<Mutex<bool>>, rival: bool) -> Result<Learner<Arm>, ServeError> {
@@ -398,9 +393,11 @@ impl World {
         if !self.keep {
             // What was removed must have been covered: with it, the log is whole. A fold is what it was when it first went.
             let deleted = self.disk.0.lock().unwrap().deleted.clone();
-            files.extend(deleted.into_iter().filter(|(name, _)| {
-                name.contains("/segments/") || name.contains("/folds/")
-            }));
+            files.extend(
+                deleted
+                    .into_iter()
+                    .filter(|(name, _)| name.contains("/segments/") || name.contains("/folds/")),
+            );
             disk = Memory::default();
             disk.0.lock().unwrap().files = files.clone();
         }
@@ -421,7 +418,10 @@ impl World {
         let mut rival = self.rival.lock().unwrap().take().unwrap();
         while rival.step().unwrap() != Step::Idle {}
         assert!(rival.digest().unwrap() == digest, "the second learner differs");
-        assert!(learner.watch().is_some() && rival.watch() == learner.watch(), "their values of bases differ");
+        assert!(
+            learner.watch().is_some() && rival.watch() == learner.watch(),
+            "their values of bases differ"
+        );
         // So does one that is given the log in one piece.
         let log: Vec<u8> = Export::of(Arc::new(disk), "x").flat_map(Result::unwrap).collect();
         let undisturbed = Memory::default();

@@ -15,7 +15,8 @@ fn open(more: &str) -> Serving {
 }
 
 fn ask(serving: &Serving, unit: Option<&str>) -> Answer {
-    let question = Question { context: Context::plain(3), unit: unit.map(str::to_owned), ..Question::default() };
+    let question =
+        Question { context: Context::plain(3), unit: unit.map(str::to_owned), ..Question::default() };
     serving.choose(question).unwrap()
 }
 
