@@ -213,6 +213,12 @@ pub struct ContextShape {
 pub trait ContextSampler: Send + Sync {
     /// A fresh context.
     fn sample(&self, rng: &mut dyn Rng) -> Context;
+
+    /// The probabilities of the finite contexts, where these decide what a policy sees and every one of them offers all
+    /// actions: then many contexts are drawn at once, by how often each comes.
+    fn probabilities(&self) -> Option<Vec<f64>> {
+        None
+    }
 }
 
 #[cfg(test)]

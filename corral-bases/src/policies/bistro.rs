@@ -8,7 +8,11 @@
 //! told without a generator; [`Base::likelihood`] answers `None`. The horizon must be known, and exactly: with one too
 //! long the future perturbs too much. At short horizons the bound is vacuous, and play is nearly uniform; a smaller
 //! `kappa` (0.1 to 0.5) is far better on benign sequences, and outside the theorem.
+//!
+//! Where contexts are finite and their probabilities known, a round costs as many binomials as there are contexts and
+//! actions, whatever the horizon (docs/bases.md#bistro); else it draws every context of the future.
 
+use super::data::Reads;
 use super::prelude::*;
 use corral_core::ContextSampler;
 use rand_distr::{Binomial, Distribution};
@@ -53,8 +57,11 @@ base! {
     } with only_restarts
 }
 
-/// Contexts that a future may have, on average: beyond this a round takes seconds.
+/// Contexts that a future may have, on average, where each is drawn: beyond this a round takes seconds.
 const LONGEST: f64 = 1e7;
+
+/// Contexts that a future may have where they are counted: these are whole numbers up to here.
+const COUNTED: f64 = 1e15;
 
 /// The size of exploration and of the estimates.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -67,12 +74,12 @@ struct Size {
 
 impl Size {
     /// For what `clock` says of horizon and range; an error where a future would be too long to be drawn.
-    fn new(clock: &Clock, class: &PolicyClass) -> Result<Self, ParamError> {
+    fn new(clock: &Clock, class: &PolicyClass, longest: f64) -> Result<Self, ParamError> {
         let (k, horizon) = (class.reads().actions as f64, clock.tuned().unwrap_or(2.0));
         // L = 2^(-1/3) (K T/(rho ln N))^(1/3), at least K: the optimum of 2 sqrt(2) sqrt(T K L rho ln N) + T K/L
         let length = (k * horizon / (2.0 * clock.range * class.ln_size(horizon))).cbrt().max(k);
         let size = Self { length, estimate: length * clock.range };
-        if horizon * size.chance(k) <= LONGEST {
+        if horizon * size.chance(k) <= longest {
             return Ok(size);
         }
         let must = "short enough for a future to be drawn every round";
@@ -98,6 +105,8 @@ pub struct BistroState {
 pub struct BistroWork {
     size: Size,
     sampler: Option<Arc<dyn ContextSampler>>,
+    /// The probability of each site, where these are all that there is to a context.
+    law: Option<Vec<f64>>,
     /// Past and future.
     future: Costs,
     oracle: Workspace,
@@ -115,11 +124,26 @@ impl Bistro {
         let to_come = horizon.saturating_sub(self.clock.rounds + 1);
         let chance = work.size.chance(k as f64);
         // Only Z != 0 matters: how many there are is binomial.
-        let count = Binomial::new(to_come, chance).map_err(|e| BaseError::Failed(e.to_string()))?.sample(rng);
+        let mut count = binomial(to_come, chance, rng)?;
         let step = self.rule.kappa * work.size.estimate;
         let (past, block) = (state.past.dense(), work.future.block(&state.sites));
         block[..past.len()].copy_from_slice(past);
         block[past.len()..].fill(0.0);
+        if let Some(law) = &work.law {
+            // How often each context comes is multinomial: binomial given those before it. Of n signs h are +1, so that
+            // they add up to 2 h - n.
+            let mut rest = 1.0;
+            for (row, probability) in block.chunks_exact_mut(k).zip(law) {
+                let share = if *probability < rest { probability / rest } else { 1.0 };
+                let here = binomial(count, share, rng)?;
+                (count, rest) = (count - here, rest - probability);
+                for cost in row {
+                    let heads = binomial(here, 0.5, rng)?;
+                    *cost += step * (2.0 * heads as f64 - here as f64);
+                }
+            }
+            return Ok(());
+        }
         for _ in 0..count {
             let drawn = work.sampler.as_ref().map_or_else(|| Context::plain(k), |law| law.sample(rng));
             let site = state.sites.enter(&drawn)?;
@@ -177,6 +201,10 @@ impl Bistro {
     }
 }
 
+fn binomial(n: u64, p: f64, rng: &mut dyn Rng) -> Result<u64> {
+    Ok(Binomial::new(n, p).map_err(|e| BaseError::Failed(e.to_string()))?.sample(rng))
+}
+
 /// Water-filling: q_a = min(phi_a, what is left) in order, and what is left at the end spread evenly. It minimises
 /// sum_a max(0, q_a - phi_a) over the simplex.
 fn fill(shares: &[f64], q: &mut [f64]) {
@@ -201,10 +229,12 @@ impl PolicyRule for BistroParams {
     }
 
     fn work(&self, class: &PolicyClass, setup: &Setup) -> Result<BistroWork> {
-        let actions = class.reads().actions;
+        let Reads { actions, cells, .. } = class.reads();
+        let probabilities = setup.sampler.as_ref().and_then(|s| s.probabilities());
         Ok(BistroWork {
             size: Size::default(),
             sampler: setup.sampler.clone(),
+            law: probabilities.filter(|law| class.reads().is_tabular() && cells == Some(law.len())),
             future: Costs::new(actions),
             oracle: Workspace::default(),
             shares: vec![0.0; actions],
@@ -218,7 +248,8 @@ impl PolicyRule for BistroParams {
     }
 
     fn tune(base: &mut Bistro) -> Result {
-        base.work.size = Size::new(&base.clock, &base.class)?;
+        let longest = if base.work.law.is_some() { COUNTED } else { LONGEST };
+        base.work.size = Size::new(&base.clock, &base.class, longest)?;
         base.work.oracle.clear();
         Ok(())
     }
@@ -274,7 +305,6 @@ mod tests {
     use rand_pcg::Pcg64Dxsm;
 
     use super::super::class::ErmOracle;
-    use super::super::data::Reads;
     use super::super::finite::FiniteClass;
     use super::super::oracle_tests::world;
     use super::*;
@@ -361,6 +391,59 @@ mod tests {
             // At most one share is positive, so water-filling is the uniform rule.
             prop_assert!((values[1] - values[2]).abs() <= 1e-12 * values[1].abs().max(1.0));
         }
+    }
+
+    /// Four cells with probabilities 0.5, 0.3, 0.2 and 0, which it may keep to itself.
+    struct Uneven {
+        says: bool,
+    }
+
+    impl ContextSampler for Uneven {
+        fn sample(&self, rng: &mut dyn Rng) -> Context {
+            let u = uniform(rng);
+            Context::tabular(usize::from(u >= 0.5) + usize::from(u >= 0.8), 3)
+        }
+
+        fn probabilities(&self) -> Option<Vec<f64>> {
+            self.says.then(|| vec![0.5, 0.3, 0.2, 0.0])
+        }
+    }
+
+    #[test]
+    fn counted_futures_have_the_law_of_drawn_ones() {
+        // Chi-square of two samples over the joint values of three sums: two actions of one context, and one of another.
+        // The threshold is the 99.9% quantile (Wilson, Hilferty 1931): false alarms below 0.001, and none at this seed.
+        let draws = 60_000;
+        let mut counts = std::collections::BTreeMap::<[i64; 3], [f64; 2]>::new();
+        for (side, says) in [(0, false), (1, true)] {
+            let mut setup = setup(&[vec![0, 1, 2, 0], vec![1, 1, 0, 2]]);
+            setup.sampler = Some(Arc::new(Uneven { says }));
+            setup.horizon = Some(12);
+            let mut base = BistroParams::default().build(&setup).unwrap();
+            assert_eq!(base.work.law.is_some(), says);
+            let step = 2.0 * base.work.size.estimate;
+            let mut rng = Pcg64Dxsm::seed_from_u64(11);
+            for _ in 0..draws {
+                base.hallucinate(&mut rng).unwrap();
+                let at = |i: usize| ((base.work.future.dense()[i] / step).round() as i64).clamp(-3, 3);
+                counts.entry([at(0), at(1), at(3)]).or_default()[side] += 1.0;
+                assert!(base.work.future.dense()[9..].iter().all(|cost| *cost == 0.0));
+            }
+        }
+        // Rare values together.
+        let mut cells: Vec<[f64; 2]> = vec![[0.0; 2]];
+        for [a, b] in counts.into_values() {
+            if a + b >= 20.0 {
+                cells.push([a, b]);
+            } else {
+                cells[0] = [cells[0][0] + a, cells[0][1] + b];
+            }
+        }
+        let of = |[a, b]: &[f64; 2]| if a + b > 0.0 { (a - b).powi(2) / (a + b) } else { 0.0 };
+        let (chi, freedom) = (cells.iter().map(of).sum::<f64>(), cells.len() as f64 - 1.0);
+        let (share, normal) = (2.0 / (9.0 * freedom), 3.0902);
+        let threshold = freedom * (1.0 - share + normal * share.sqrt()).powi(3);
+        assert!(freedom >= 50.0 && chi <= threshold, "{chi} of {threshold} at {freedom} degrees");
     }
 
     #[test]

@@ -132,6 +132,14 @@ impl ContextSampler for Cells {
         self.write(self.cell(Draw::new(rng).uniform(0)), &mut context);
         context
     }
+
+    fn probabilities(&self) -> Option<Vec<f64>> {
+        if self.cumulative.is_empty() {
+            return Some(vec![1.0 / self.cells as f64; self.cells]);
+        }
+        let before = std::iter::once(&0.0).chain(&self.cumulative);
+        Some(self.cumulative.iter().zip(before).map(|(upto, before)| upto - before).collect())
+    }
 }
 
 /// Finitely many i.i.d. contexts with a planted policy.
