@@ -123,12 +123,16 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     // Up to the horizon that the claim is about, the last one where it says nothing.
     let upto = claim.rounds.and_then(|t| spec.rounds.iter().position(|r| *r == t)).map(|i| i + 1);
     let horizons = &spec.rounds[..upto.unwrap_or(spec.rounds.len())];
-    // Regret per horizon and seed.
-    let table = |label: &str| -> Vec<Vec<Option<f64>>> {
-        let at = |rounds: &u64| by_seed(spec, cells, (*rounds, environment, label), |c| c.regret);
+    // Regret per horizon and seed, in the unit of the claim.
+    let table = |environment: &str, label: &str| -> Vec<Vec<Option<f64>>> {
+        let unit = |rounds: u64| claim.unit.map_or(1.0, |unit| unit.at(rounds as f64));
+        let at =
+            |rounds: &u64| by_seed(spec, cells, (*rounds, environment, label), |c| c.regret / unit(*rounds));
         horizons.iter().map(at).collect()
     };
-    let (mine, theirs) = (table(learner), claim.than.as_deref().map(table));
+    let elsewhere = claim.than_environment.as_deref().unwrap_or(environment);
+    let mine = table(environment, learner);
+    let theirs = claim.than.as_deref().map(|than| table(elsewhere, than));
     let horizons: Vec<f64> = horizons.iter().map(|t| *t as f64).collect();
     let worlds = losses(spec, claim, learner, cells);
     let value = |pick: &[usize]| -> Option<f64> {
@@ -182,8 +186,13 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
         () if below && above => Verdict::Holds,
         () => Verdict::Undecided,
     };
-    let than = claim.than.as_deref().unwrap_or_default();
+    let mut than = claim.than.clone().unwrap_or_default();
+    if let Some(elsewhere) = &claim.than_environment {
+        than += &format!(" in {elsewhere}");
+    }
     let figure = match claim.measure {
+        Measure::Regret if claim.unit.is_some() => "regret in the unit".to_owned(),
+        Measure::Exponent if claim.unit.is_some() => "growth exponent in T of regret in the unit".to_owned(),
         Measure::Regret => "regret".to_owned(),
         Measure::PerRound => "regret per round".to_owned(),
         Measure::Ratio => format!("regret / regret of {than}"),
@@ -371,6 +380,28 @@ mod tests {
             ("measure = \"ratio\"\nthan = \"b\"\nat-most = 0.6", 0.5, Verdict::Holds),
             ("measure = \"ratio\"\nthan = \"b\"\nat-most = 0.4", 0.5, Verdict::Fails),
             ("measure = \"exponent\"\nat-least = 0.4\nat-most = 0.6", 0.5, Verdict::Holds),
+            // 20/(3 * 20 ln(1 + .2 * 20/4)) = 1/(3 ln 2) and 10/(3 * 10 ln(1 + .2 * 10/4)) = 1/(3 ln 1.5)
+            (
+                "unit = { bases = 4, gap = 0.2, rate = 1 }\nat-most = 0.5",
+                0.480_898_346_962_987_83,
+                Verdict::Holds,
+            ),
+            (
+                "unit = { bases = 4, gap = 0.2, rate = 1 }\nrounds = 100\nat-most = 0.5",
+                0.822_101_154_125_477_2,
+                Verdict::Fails,
+            ),
+            // ln(ln 1.5/ln 2)/ln 4; twice the rate is half of 1/eta: 20/(3 * 10 ln(1 + .2 * 40/4))
+            (
+                "measure = \"exponent\"\nunit = { bases = 4, gap = 0.2, rate = 1 }\nat-most = 0",
+                -0.386_791_975_914_156_5,
+                Verdict::Holds,
+            ),
+            (
+                "unit = { bases = 4, gap = 0.2, rate = 2 }\nat-least = 0.59",
+                0.606_826_151_084_558_3,
+                Verdict::Holds,
+            ),
             // 1/2 - ln(ln 400/ln 100)/ln 4
             ("measure = \"exponent\"\nlogarithms = 1\nat-most = 0.5", 0.3101728878819018, Verdict::Holds),
             ("measure = \"regret\"\nat-most = 20", 20.0, Verdict::Undecided),
@@ -390,6 +421,50 @@ mod tests {
             assert!((held[0].measured - value).abs() < 1e-9, "{claim}: {:?}", held[0]);
             assert_eq!(held[0].verdict, verdict, "{claim}: {:?}", held[0]);
         }
+    }
+
+    #[test]
+    fn a_learner_is_compared_with_one_elsewhere() {
+        let text = r#"
+            rounds = 100
+            seeds = 8
+            [[environment]]
+            label = "here"
+            name = "bernoulli"
+            means = [0.5, 0.2]
+            [[environment]]
+            label = "there"
+            name = "bernoulli"
+            means = [0.5, 0.4]
+            [[learner]]
+            label = "a"
+            base = { name = "exp3" }
+            [[claim]]
+            text = "t"
+            learner = "a"
+            environment = "there"
+            measure = "ratio"
+            than = "a"
+            than-environment = "here"
+            at-most = 4
+        "#;
+        let records = cells().into_iter().filter(|c| c.rounds == 100).map(|c| CellRecord {
+            environment: if c.learner == "a" { "here" } else { "there" }.to_owned(),
+            learner: "a".to_owned(),
+            ..c
+        });
+        let held = hold(&Spec::parse(text).unwrap(), &records.collect::<Vec<_>>()).remove(0);
+        assert!((held.measured - 2.0).abs() < 1e-12, "{held:?}");
+        assert_eq!((held.verdict, &*held.figure), (Verdict::Holds, "regret / regret of a in here"));
+        let wrong = |from: &str, to: &str| Spec::parse(&text.replace(from, to)).unwrap_err().to_string();
+        assert!(wrong("= \"here\"\n            at", "= \"hero\"\n            at").contains("hero"));
+        assert!(
+            wrong("measure = \"ratio\"", "measure = \"regret\"").contains("belongs to a claim that compares")
+        );
+        let unit = "unit = { bases = 4, gap = 0.2 }\n            at-most";
+        assert!(wrong("at-most", unit).contains("bases, gap and rate"));
+        let unit = "unit = { bases = 4, gap = 0.2, rate = 1 }\n            at-most";
+        assert!(wrong("at-most", unit).contains("belongs to regret"));
     }
 
     #[test]

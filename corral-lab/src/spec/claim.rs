@@ -5,7 +5,7 @@ use corral_core::registry::Unknown;
 use super::located::{Node, Table};
 use super::read::named;
 use super::schema::keys;
-use super::{ClaimSpec, EnvironmentSpec, Measure, NamedLearner, Result};
+use super::{ClaimSpec, EnvironmentSpec, Measure, NamedLearner, Result, Unit};
 
 pub(super) fn claims(
     spec: &Table,
@@ -48,17 +48,21 @@ fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usi
     };
     let bound = |key: &str| table.number(key, "a number", |_| true);
     let measure: Measure = named(table, KEYS, "measure")?.unwrap_or_default();
-    let one = |node: &Node| {
-        let label = node.text("than")?;
-        let mut found = known("than", &label, players, node)?;
+    let one = |key: &str, among: &[Name<'_>]| -> Result<Option<String>> {
+        let Some(node) = table.get(key) else { return Ok(None) };
+        let label = node.text(key)?;
+        let mut found = known(key, &label, among, node)?;
         let why = format!("{label:?} is swept: compare with one of {}", found.join(", "));
         node.place.ensure(found.len() == 1, why)?;
-        Ok(found.remove(0))
+        Ok(Some(found.remove(0)))
     };
-    let than = table.get("than").map(one).transpose()?;
+    let than = one("than", players)?;
+    let than_environment = one("than-environment", worlds)?;
     let ensure = |holds: bool, why: &str| table.place.ensure(holds, why);
     let compares = matches!(measure, Measure::Ratio | Measure::Difference);
     ensure(than.is_some() || !compares, "a claim that compares needs `than`, the learner to compare with")?;
+    let why = "than-environment belongs to a claim that compares";
+    ensure(than_environment.is_none() || compares, why)?;
     let exponent = measure == Measure::Exponent;
     ensure(horizons >= 2 || !exponent, "an exponent needs at least two horizons: rounds = [1000, 4000]")?;
     let publishable =
@@ -76,11 +80,17 @@ fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usi
     let logarithms = bound("logarithms")?;
     let why = "logarithms belong to an exponent: regret is divided by (ln T) to this power first";
     ensure(logarithms.is_none_or(|power| exponent && power.is_finite()), why)?;
+    let unit = table.table("unit")?.map(unit).transpose()?;
+    let why = "a unit belongs to regret or to an exponent without logarithms";
+    let measurable = measure == Measure::Regret || (exponent && logarithms.is_none());
+    ensure(unit.is_none() || (measurable && published.is_none()), why)?;
     let claim = ClaimSpec {
         text: table.text("text")?.unwrap_or_default(),
         measure,
         learners: labels("learner", players)?,
         than,
+        than_environment,
+        unit,
         environments: labels("environment", worlds)?,
         at_most: bound("at-most")?,
         at_least: bound("at-least")?,
@@ -94,4 +104,14 @@ fn claim(table: &Table, worlds: &[Name<'_>], players: &[Name<'_>], horizons: usi
     ensure(bounded || published, "a claim needs at-most, at-least or published")?;
     ensure(!(bounded && published), "published cannot be given with at-most or at-least")?;
     Ok(claim)
+}
+
+fn unit(table: &Table) -> Result<Unit> {
+    table.only(&keys("/$defs/claim/properties/unit"))?;
+    let positive = |key: &str| table.number(key, "a positive number", |x| x > 0.0 && x.is_finite());
+    let missing = "a unit has bases, gap and rate: unit = { bases = 4, gap = 0.2, rate = 1 }";
+    match (table.count("bases", 2)?, positive("gap")?, positive("rate")?) {
+        (Some(bases), Some(gap), Some(rate)) => Ok(Unit { bases, gap, rate }),
+        _ => Err(table.error(missing)),
+    }
 }

@@ -253,6 +253,10 @@ pub struct ClaimSpec {
     pub learners: Vec<String>,
     /// The learner to compare with.
     pub than: Option<String>,
+    /// The environment of that learner, where it is another one.
+    pub than_environment: Option<String>,
+    /// What regret is divided by first.
+    pub unit: Option<Unit>,
     /// The environments it is about; none: all.
     pub environments: Vec<String>,
     /// The measured figure is at most this.
@@ -268,6 +272,26 @@ pub struct ClaimSpec {
     pub rounds: Option<u64>,
     /// Why it is not expected to show at this length, if so.
     pub unlikely: Option<String>,
+}
+
+/// What Corral pays where M - 1 of its M bases lose `gap` a round more than the best one: base i is played with probability
+/// 1/(M + eta gap t), so that all of them cost (M - 1)/eta ln(1 + eta gap T/M) (docs/claims.md#the-unit).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unit {
+    /// M.
+    pub bases: u64,
+    /// What the others lose more, per round.
+    pub gap: f64,
+    /// eta sqrt(T).
+    pub rate: f64,
+}
+
+impl Unit {
+    /// (M - 1)/eta ln(1 + eta gap T/M) at `rounds`.
+    pub fn at(&self, rounds: f64) -> f64 {
+        let (bases, eta) = (self.bases as f64, self.rate / rounds.sqrt());
+        (bases - 1.0) / eta * (eta * self.gap * rounds / bases).ln_1p()
+    }
 }
 
 /// What a claim measures, of mean regret over seeds at the longest horizon.
