@@ -11,14 +11,24 @@ use corral_lab::spec::Spec;
 use corral_lab::store::{Manifest, Shard, Store};
 use rand::SeedableRng;
 
+/// The corpora of the repository.
+fn kept() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus")
+}
+
 fn corpus(target: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target)
+    kept().join(target)
 }
 
 #[track_caller]
 fn play(target: &str, at_least: usize) {
+    play_all(target, &corpus(target), at_least);
+}
+
+#[track_caller]
+fn play_all(target: &str, folder: &Path, at_least: usize) {
     let (_, answer) = targets::ALL.iter().find(|(name, _)| *name == target).expect("a target");
-    let files: Vec<_> = fs::read_dir(corpus(target)).unwrap().map(|file| file.unwrap().path()).collect();
+    let files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     assert!(files.len() >= at_least, "{} files for {target}", files.len());
     for file in files {
         let bytes = fs::read(&file).unwrap();
@@ -79,11 +89,23 @@ fn good_files_are_good() {
     corral_lab::run::check(&spec, &corral_lab::run::Plugins::default(), 1 << 30).unwrap();
 }
 
-/// Writes the good files again, after a layout changed: `cargo test -p corral-lab --test it corpora -- --ignored`.
+/// Good files as they are written today are answered too. After a layout changed,
+/// `CORRAL_WRITE_CORPUS=1 cargo test -p corral-lab --test it corpora` writes them to the repository.
 #[test]
-#[ignore = "writes to the repository"]
-fn write_good_files() {
-    let write = |target: &str, name: &str, bytes: &[u8]| fs::write(corpus(target).join(name), bytes).unwrap();
+fn good_files_written_today() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = if std::env::var_os("CORRAL_WRITE_CORPUS").is_some() { kept() } else { dir.path().to_owned() };
+    write_good_files(&to);
+    for (target, at_least) in [("snapshot", 50), ("ticket", 5), ("spec", 30), ("results", 2)] {
+        play_all(target, &to.join(target), at_least);
+    }
+}
+
+fn write_good_files(to: &Path) {
+    let write = |target: &str, name: &str, bytes: &[u8]| {
+        fs::create_dir_all(to.join(target)).unwrap();
+        fs::write(to.join(target).join(name), bytes).unwrap();
+    };
     for entry in corral_bases::entries() {
         let Some((learner, _)) = targets::base(entry.name) else { continue };
         let state = match learner {
