@@ -46,12 +46,14 @@ impl Rank {
     }
 }
 
-/// The masters of a spec by label, and whether their constants were not checked against the original.
+/// The masters of a spec by label, and whether they are left out: their constants were not checked against the original, and
+/// the spec does not ask for them.
 fn masters(spec: &Spec) -> impl Iterator<Item = (&str, bool)> {
     spec.learners.iter().filter_map(|learner| {
         let LearnerSpec::Band(band) = &learner.learner else { return None };
-        let row = REGISTRY.find(&band.master.name);
-        Some((learner.label.as_str(), row.is_ok_and(|row| row.entry.status == Status::FromMemory)))
+        let unsure =
+            || REGISTRY.find(&band.master.name).is_ok_and(|row| row.entry.status == Status::FromMemory);
+        Some((learner.label.as_str(), !spec.rank_from_memory && unsure()))
     })
 }
 
@@ -244,6 +246,8 @@ mod tests {
         assert!((found[0].mean - 4.0 / 3.0).abs() < 1e-12 && (found[2].mean - 3.0).abs() < 1e-12);
         assert_eq!(found[0].by_band, [("x".to_owned(), 1.0), ("y".to_owned(), 2.0)]);
         assert_eq!((found[0].near_best, found[0].worlds), (2, 3));
+        let asked = Spec { rank_from_memory: true, ..spec };
+        assert_eq!((ranks(&asked, &cells, &[]).len(), unranked(&asked).len()), (4, 0));
     }
     #[test]
     fn a_world_without_a_band_has_nobody_for_a_master_without_bases() {

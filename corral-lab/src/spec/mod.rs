@@ -41,6 +41,8 @@ pub struct Spec {
     pub runs: Vec<RunSpec>,
     /// What is claimed of the outcome.
     pub claims: Vec<ClaimSpec>,
+    /// Whether masters are ranked too whose constants are from memory.
+    pub rank_from_memory: bool,
     /// The text it was read from, after every override: what a results folder is tied to.
     pub text: String,
 }

@@ -50,6 +50,7 @@ pub(super) fn spec(source: &Source) -> Result<Spec> {
         learners,
         runs,
         claims,
+        rank_from_memory: table.flag("rank-from-memory")?.unwrap_or(false),
         text: source.text().to_owned(),
     })
 }
