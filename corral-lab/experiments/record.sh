@@ -4,6 +4,8 @@
 # Usage: corral-lab/experiments/record.sh [--seeds N|FIRST..END] [NAME...]  (none: all experiments; CORRAL_DATA set: those on real data too)
 #        corral-lab/experiments/record.sh --index                (the two indexes alone, from the pages that are there)
 # CORRAL=FILE takes that program and builds none.
+# A page has the commit and a digest. The indexes mark pages as stale whose digest is another one today, and a test of
+# corral-cli holds them to it: after a change that such pages depend on, `record.sh --index` writes the marks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD
@@ -15,14 +17,23 @@ trap 'rm -rf "$work"' EXIT
 options=()
 if [ "${1:-}" = "--seeds" ]; then options=(--seeds "$2"); shift 2; fi
 
+# Of an experiment: what its page depends on, as its spec and the figures of its fast preset show it. On real data, which not
+# every machine has, of its spec alone.
+digest() {
+  {
+    cat "$root/corral-lab/experiments/$1.toml"
+    case $1 in data/*) ;; *) (cd "$work" && "$corral" run "$1" --fast --quiet --format csv) ;; esac
+  } | sha256sum | cut -c 1-16
+}
+
 record() { # an experiment
   local page="$root/docs/results/$1.md"
   mkdir -p "$(dirname "$page")"
   local command=("$1" "${options[@]}")
   (cd "$work" && "$corral" run "${command[@]}" ${CORRAL_JOBS:+--jobs "$CORRAL_JOBS"} --quiet) > "$work/text"
   {
-    printf '# %s\n\nRecorded by `corral-lab/experiments/record.sh %s` on %s, %s cores, corral %s, commit %s.\n\n' \
-      "$(head -n 1 "$work/text")" "${options[*]:+${options[*]} }$1" "$(date -u +%Y-%m-%d)" "$(nproc)" "$("$corral" --version | cut -d' ' -f2)" "$(git rev-parse --short HEAD)"
+    printf '# %s\n\nRecorded by `corral-lab/experiments/record.sh %s` on %s, %s cores, corral %s, commit %s, digest %s.\n\n' \
+      "$(head -n 1 "$work/text")" "${options[*]:+${options[*]} }$1" "$(date -u +%Y-%m-%d)" "$(nproc)" "$("$corral" --version | cut -d' ' -f2)" "$(git rev-parse --short HEAD)" "$(digest "$1")"
     printf '```text\n$ corral run %s\n' "${command[*]}"
     cat "$work/text"
     printf '```\n'
@@ -42,7 +53,10 @@ fi
 {
   printf '# Results, claim by claim\n\nWhat they say of the paper, and how to read them: [RESULTS.md](../../RESULTS.md).\n'
   for name in $all; do
-    [ ! -f "docs/results/$name.md" ] || awk -v name="$name" -f corral-lab/experiments/index.awk "docs/results/$name.md"
+    [ -f "docs/results/$name.md" ] || continue
+    stale=1
+    ! grep -q "^Recorded by .*, digest $(digest "$name")\.$" "docs/results/$name.md" || stale=0
+    awk -v name="$name" -v stale="$stale" -f corral-lab/experiments/index.awk "docs/results/$name.md"
   done
 } > "$work/index"
 mv "$work/index" docs/results/README.md

@@ -3,9 +3,12 @@
 //! A claim is refuted when its whole 95% interval lies on the wrong side of the bound: for a claim that is true at the
 //! bound itself that happens with probability 0.025. Seeds are fixed, so a run that passed once passes again.
 
+use std::fs;
 use std::path::Path;
 
-use crate::launch::corral;
+use sha2::{Digest, Sha256};
+
+use crate::launch::{corral, succeeded};
 
 /// What an experiment found, run below `dir`.
 fn results(dir: &Path, name: &str, args: &[&str]) -> serde_json::Value {
@@ -14,15 +17,49 @@ fn results(dir: &Path, name: &str, args: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Both indexes of docs/results say "stale" of a page whose digest is not that of `spec` and `figures`, and of no other:
+/// `record.sh` writes it there.
+fn is_marked_if_stale(name: &str, spec: &str, figures: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |file: &str| fs::read_to_string(root.join(file));
+    let Ok(page) = read(&format!("docs/results/{name}.md")) else { return };
+    let now = Sha256::new().chain_update(spec).chain_update(figures).finalize();
+    let now: String = now.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let stale =
+        !page.lines().any(|l| l.starts_with("Recorded by ") && l.ends_with(&format!(", digest {now}.")));
+    for (index, entry, page) in [
+        ("docs/results/README.md", "### [", format!("]({name}.md)")),
+        ("RESULTS.md", "- [", format!("](docs/results/{name}.md)")),
+    ] {
+        let text = read(index).unwrap();
+        let line = text.lines().find(|l| l.starts_with(entry) && l.contains(&page)).unwrap_or_default();
+        let marked = line.contains(&format!("{page} (stale)"));
+        assert!(
+            line.contains(&page),
+            "{index} does not list {name}: run corral-lab/experiments/record.sh --index"
+        );
+        assert_eq!(
+            marked, stale,
+            "{index}: is the page of {name} marked as stale, and is it (digest {now})? Run corral-lab/experiments/record.sh --index"
+        );
+    }
+}
+
 #[test]
 fn every_experiment_runs_fast_and_refutes_none_of_its_claims() {
     let dir = tempfile::TempDir::new().unwrap();
-    for (name, _) in corral_lab::experiments::ALL {
+    for (name, spec) in corral_lab::experiments::ALL {
         // Real data are not in the repository, and are no matter of seconds.
         if name.starts_with("data/") {
+            is_marked_if_stale(name, spec, "");
             continue;
         }
         let json = results(dir.path(), name, &["--fast"]);
+        // Elsewhere the last bits of a figure may differ, and all of a run with them.
+        if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+            let csv = corral(dir.path(), &["run", name, "--fast", "--quiet", "--format", "csv"]);
+            is_marked_if_stale(name, spec, &succeeded(&csv));
+        }
         for claim in json["claims"].as_array().unwrap() {
             let expected = claim["unlikely"].is_null();
             assert!(claim["verdict"] != "unmeasured", "{name}: {claim}");
