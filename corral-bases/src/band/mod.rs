@@ -29,8 +29,8 @@ mod recipe;
 use corral_core::masters::{self, MasterSetup, RegretBound};
 use corral_core::registry::BuildError;
 use corral_core::{
-    Arm, Base, Context, Decision, Ensemble, EnsembleParams, Learner, LossDomain, Master, Point, Setup,
-    require,
+    Arm, Base, Context, Decision, Ensemble, EnsembleParams, Learner, LossDomain, Master, ParamError, Point,
+    Setup, require,
 };
 
 pub use open::open;
@@ -235,21 +235,27 @@ impl<'a> Assembler<'a> {
         members: Vec<Member<D>>,
         params: EnsembleParams,
     ) -> Result<Band<D>, BuildError> {
-        let refuse = |why: &dyn std::fmt::Display| BuildError::refused("master", &master.name, why);
-        // Also where the master is not told it.
-        require(self.setup.horizon != Some(0), "horizon", 0, "at least 1")
-            .map_err(|e| BuildError::param("master", &master.name, &e))?;
-        self.setup
-            .range
-            .check(&self.setup.context)
-            .map_err(|e| BuildError::param("master", &master.name, &e))?;
-        let told = master.tells(self.setup);
         let (bases, bounds): (Vec<_>, Vec<_>) = members.into_iter().map(|m| (m.base, m.bound)).unzip();
-        let setup = MasterSetup::new(bases.len(), told.horizon).with_bounds(bounds).with_losses(told.losses);
-        let setup = setup.with_budget(told.budget.clone());
-        let built = masters::build(&master.name, master.params.clone(), &setup)?;
-        let ensemble = Ensemble::with_params(built, bases, params).map_err(|e| refuse(&e))?;
-        Ok(ensemble.with_setup(&told))
+        let ensemble = Ensemble::with_params(self.master(master, bounds)?, bases, params)
+            .map_err(|e| BuildError::refused("master", &master.name, e))?;
+        Ok(ensemble.with_setup(&master.tells(self.setup)))
+    }
+
+    /// The master of as many bases as there are `bounds`. Apart from what is generic over decisions, so that all masters are
+    /// compiled in this crate alone.
+    fn master(
+        &self,
+        master: &MasterRecipe,
+        bounds: Vec<Option<RegretBound>>,
+    ) -> Result<Box<dyn Master>, BuildError> {
+        let refuse = |e: ParamError| BuildError::param("master", &master.name, &e);
+        // Also where the master is not told it.
+        require(self.setup.horizon != Some(0), "horizon", 0, "at least 1").map_err(refuse)?;
+        self.setup.range.check(&self.setup.context).map_err(refuse)?;
+        let told = master.tells(self.setup);
+        let setup = MasterSetup::new(bounds.len(), told.horizon).with_bounds(bounds);
+        let setup = setup.with_losses(told.losses).with_budget(told.budget.clone());
+        masters::build(&master.name, master.params.clone(), &setup)
     }
 
     /// Passes a price on that a band may have.
