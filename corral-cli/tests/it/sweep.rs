@@ -68,6 +68,36 @@ fn a_grid_has_every_combination_of_what_concerns_each() {
     }
 }
 
+/// A member of a band that has none of the swept keys is run once, as it is.
+#[test]
+fn a_key_of_one_base_leaves_the_others_alone() {
+    let spec = r#"rounds = 50
+seeds = 2
+environment = { name = "gap", arms = 3, gap = 0.2 }
+bands.mine = [{ name = "ucb1" }, "exp3", { name = "epsilon-greedy" }]
+learner = [{ label = "band", master = "corral", bases = "mine" }, { alone = "mine" }]
+[sweep]
+bands.mine.0.scale = [0.5, 1.0]
+bands.mine.2.epsilon = [0.1, 0.2]
+"#;
+    let labels = |spec: &str| -> Vec<String> { run_pairs(spec).into_iter().map(|(_, l, _)| l).collect() };
+    let bands = ["0.5", "1.0"].map(|s| ["0.1", "0.2"].map(|e| format!("band scale={s} epsilon={e}")));
+    let alone = [
+        "ucb1 scale=0.5",
+        "exp3",
+        "epsilon-greedy epsilon=0.1",
+        "epsilon-greedy epsilon=0.2",
+        "ucb1 scale=1.0",
+    ];
+    let mut expected: Vec<String> = bands.as_flattened().to_vec();
+    expected.extend(alone.map(String::from));
+    assert_eq!(labels(spec), expected);
+    let zipped = labels(&format!("{spec}zip = true\n"));
+    let bands = ["band scale=0.5 epsilon=0.1", "band scale=1.0 epsilon=0.2"];
+    assert_eq!(zipped[..2], bands);
+    assert_eq!(zipped.iter().filter(|l| *l == "exp3").count(), 1);
+}
+
 /// What a run of `spec` recorded, but for the labels of bases.
 fn figures(spec: &str) -> Vec<serde_json::Value> {
     let dir = folder_with(spec);

@@ -205,7 +205,7 @@ impl NamedLearner {
 }
 
 /// A base, or a master over learners.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LearnerSpec {
     /// A base alone.
     Base(BaseSpec),
@@ -214,7 +214,7 @@ pub enum LearnerSpec {
 }
 
 /// A base of a spec.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BaseSpec {
     /// What the report calls it.
     pub label: String,
@@ -232,7 +232,7 @@ impl BaseSpec {
 }
 
 /// A master over a band of learners.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BandSpec {
     /// The master.
     pub master: MasterRecipe,

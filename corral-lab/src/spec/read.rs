@@ -10,10 +10,10 @@ use serde::de::{DeserializeOwned, IntoDeserializer};
 use super::claim::claims;
 use super::located::{Node, Place, Table};
 use super::schema::{keys, words};
-use super::sweep::{Sweep, grid};
+use super::sweep::{Sweep, changing, grid, label};
 use super::{
     BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Result, RunSpec, Source, Spec, SpecError,
-    Surrounding, distinct,
+    Surrounding, Swept, distinct,
 };
 
 pub(super) fn spec(source: &Source) -> Result<Spec> {
@@ -122,7 +122,7 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
             let name = required_name(table, "environment")?;
             let family = table.text("label")?.unwrap_or_else(|| name.clone());
             found.push(EnvironmentSpec {
-                label: variant.label(&family),
+                label: label(&family, &variant.swept),
                 family,
                 name,
                 params: table.params(&["name", "label", "band", "induced", "delay"]),
@@ -215,13 +215,32 @@ fn learners(spec: &Table, sweep: &Sweep, environments: &[EnvironmentSpec]) -> Re
             mentioned
                 || (table.get("master").is_some() && table.get("bases").is_none() && worlds.contains(&band))
         };
-        for variant in sweep.learners(spec, number, over)? {
+        let variants = sweep.learners(spec, number, over)?;
+        let unbanded = environments.iter().any(|e| e.band.is_none());
+        let tables = variants.iter().map(|variant| {
             let table = variant.table.list("learner").get(number).unwrap_or(node).table("learner")?;
-            let unbanded = environments.iter().any(|e| e.band.is_none());
-            for (family, learner, band) in members(table, &Bands::read(&variant.table)?, &worlds, unbanded)? {
-                let (swept, turn) = (variant.swept.clone(), variant.turn);
-                let label = variant.label(&family);
-                found.push((NamedLearner { label, family, learner, band, swept, turn }, table.place.clone()));
+            let made = members(table, &Bands::read(&variant.table)?, &worlds, unbanded)?;
+            Ok((made, table.place.clone()))
+        });
+        let made = tables.collect::<Result<Vec<_>>>()?;
+        let (first, _) = &made[0];
+        let alike = made.iter().all(|(members, _)| members.len() == first.len());
+        // A member that has none of the swept keys is run once.
+        let own: Vec<Option<Vec<bool>>> = (0..first.len())
+            .map(|j| alike.then(|| changing(&variants, &made.iter().map(|(m, _)| &m[j]).collect::<Vec<_>>())))
+            .collect();
+        for (variant, (members, place)) in variants.iter().zip(made) {
+            for (j, (family, learner, band)) in members.into_iter().enumerate() {
+                let has = |i: usize| own.get(j).and_then(|own| own.as_ref()).is_none_or(|own| own[i]);
+                let all = variant.swept.iter().enumerate().filter(|(i, _)| has(*i));
+                let swept: Vec<Swept> = all.map(|(_, swept)| swept.clone()).collect();
+                let label = label(&family, &swept);
+                let again = swept.len() < variant.swept.len()
+                    && found.iter().any(|(l, _): &(NamedLearner, _)| (&l.label, &l.band) == (&label, &band));
+                if !again {
+                    let turn = variant.turn.filter(|_| !swept.is_empty());
+                    found.push((NamedLearner { label, family, learner, band, swept, turn }, place.clone()));
+                }
             }
         }
     }

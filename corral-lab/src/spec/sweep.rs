@@ -1,5 +1,7 @@
 //! Sweeps: one key of a spec, many values, a learner or an environment for each; and grids: the same for one base of a band.
 
+use std::collections::HashMap;
+
 use corral_core::registry::Unknown;
 
 use super::located::{Node, Place, Table, Value, position};
@@ -41,12 +43,30 @@ pub(super) struct Variant {
     pub turn: Option<usize>,
 }
 
-impl Variant {
-    /// `label`, and what was set.
-    pub fn label(&self, label: &str) -> String {
-        let set: Vec<String> = self.swept.iter().map(|s| format!("{}={}", s.name, s.level().text)).collect();
-        if set.is_empty() { label.to_owned() } else { format!("{label} {}", set.join(" ")) }
-    }
+/// `label`, and what was set.
+pub(super) fn label(label: &str, swept: &[Swept]) -> String {
+    let set = swept.iter().map(|s| format!(" {}={}", s.name, s.level().text));
+    label.to_owned() + &set.collect::<String>()
+}
+
+/// Which of the swept keys change what `variants` have made: `made[v]` is that of the variant v.
+pub(super) fn changing<T: PartialEq>(variants: &[Variant], made: &[&T]) -> Vec<bool> {
+    let axes = variants.first().map_or(0, |v| v.swept.len());
+    let others = |variant: &Variant, axis: usize| -> Vec<String> {
+        // Zipped keys change together.
+        let rest = variant.swept.iter().enumerate().filter(|(i, _)| *i != axis && variant.turn.is_none());
+        rest.map(|(_, s)| s.value.to_string()).collect()
+    };
+    let changes = |axis: usize| {
+        // One value alone: it stands in the label as all others do.
+        if variants.iter().all(|v| v.swept[axis].value == variants[0].swept[axis].value) {
+            return true;
+        }
+        let mut first = HashMap::new();
+        let mut all = variants.iter().zip(made);
+        all.any(|(variant, own)| *first.entry(others(variant, axis)).or_insert(own) != own)
+    };
+    (0..axes).map(changes).collect()
 }
 
 impl Sweep {
@@ -192,7 +212,7 @@ pub(super) fn grid(base: &Table) -> Result<Vec<(Table, String)>> {
         let mut next = Vec::new();
         for (table, label) in &made {
             for variant in axes.variants(table, |_| true)? {
-                next.push((variant.table.clone(), variant.label(label)));
+                next.push((variant.table.clone(), self::label(label, &variant.swept)));
             }
             let few = next.len() <= MOST_BASES;
             node.place.ensure(few, format_args!("the grid makes more than {MOST_BASES} bases"))?;
