@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use corral_core::registry::Unknown;
 use corral_lab::chart::paper::{self, Fonts};
-use corral_lab::chart::svg::{self, Columns};
+use corral_lab::chart::svg::{self, Columns, Sheet};
 use corral_lab::chart::{AxisScale, Chart, Palette, vega};
 use corral_lab::figures::{self, Setting};
 use corral_lab::findings::Findings;
@@ -38,6 +39,18 @@ pub struct PlotArgs {
     /// As wide as one column of a page (3.3 in), or as both (6.9 in)
     #[arg(long, value_parser = choice::<Columns>(), default_value = "one")]
     width: Columns,
+    /// Exactly as large, in inches: 5x3, say, in place of --width
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size, conflicts_with = "width")]
+    size: Option<(f64, f64)>,
+    /// A heading above the chart
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// What the chart calls a learner, a base or a panel; can be repeated
+    #[arg(long = "label", value_name = "LABEL=NAME", value_parser = renamed)]
+    labels: Vec<(String, String)>,
+    /// The font, and its size in points [default: the reader's sans serif, 7.9 points]
+    #[arg(long, value_name = "FAMILY[:POINTS]", value_parser = font)]
+    font: Option<(String, Option<f64>)>,
     /// Scale of the axes of a chart of regret
     #[arg(long, value_parser = choice::<AxisScale>(), default_value = "linear")]
     scale: AxisScale,
@@ -47,6 +60,35 @@ pub struct PlotArgs {
     /// Plot what is there of an unfinished run
     #[arg(long)]
     partial: bool,
+}
+
+/// Inches within what paper has.
+fn size(text: &str) -> Result<(f64, f64), String> {
+    let inches = |text: &str| text.trim().parse().ok().filter(|inches| (0.5..=50.0).contains(inches));
+    let both = text.split_once('x').and_then(|(width, height)| inches(width).zip(inches(height)));
+    both.ok_or_else(|| "a width and a height from 0.5 to 50 inches, such as 5x3".to_owned())
+}
+
+fn renamed(text: &str) -> Result<(String, String), String> {
+    let both = text.rsplit_once('=').map(|(label, name)| (label.to_owned(), name.to_owned()));
+    both.ok_or_else(|| "a label and a name with = between them".to_owned())
+}
+
+fn font(text: &str) -> Result<(String, Option<f64>), String> {
+    let (family, points) = match text.rsplit_once(':') {
+        Some((family, points)) => {
+            let number = points.trim().parse().ok().filter(|points| (2.0..=72.0).contains(points));
+            (family, Some(number.ok_or_else(|| format!("{points:?} is no size from 2 to 72 points"))?))
+        }
+        None => (text, None),
+    };
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+    let fine = !family.trim().is_empty() && family.chars().all(plain);
+    if fine {
+        Ok((family.trim().to_owned(), points))
+    } else {
+        Err(format!("{family:?} is no name of a font"))
+    }
 }
 
 /// Which chart.
@@ -70,9 +112,17 @@ pub fn plot(args: PlotArgs) -> Result<(), Failure> {
     let form = paper::Form::of(&args.out).map_err(Failure::usage)?;
     let found = folder::read(&args.dir, args.partial)?;
     let refuse = |why: String| Failure::usage(format!("{}: {why}", args.dir.display()));
-    let chart = chart(&args, &found).map_err(refuse)?;
-    let svg = svg::paper(&chart, args.width).ok_or_else(|| refuse("there is nothing to draw".to_owned()))?;
-    let bytes = form.render(svg, args.fonts).map_err(Failure::usage)?;
+    let mut chart = chart(&args, &found).map_err(refuse)?;
+    for (label, name) in &args.labels {
+        if !chart.rename(label, name) {
+            let names = chart.names();
+            let names = names.iter().map(String::as_str);
+            return Err(refuse(Unknown::new("label", label, names).to_string()));
+        }
+    }
+    let sheet = sheet(&args);
+    let svg = svg::paper(&chart, &sheet).ok_or_else(|| refuse("there is nothing to draw".to_owned()))?;
+    let bytes = form.render(svg, args.fonts, sheet.font.as_deref()).map_err(Failure::usage)?;
     let beside = args.out.with_extension("vl.json");
     let vega = format!("{:#}\n", vega::vega(&chart));
     let write = |path: &Path, bytes: &[u8]| store::write_whole(path, bytes).map_err(Failure::running);
@@ -81,8 +131,16 @@ pub fn plot(args: PlotArgs) -> Result<(), Failure> {
     print(&format!("{}\n{}\n", args.out.display(), beside.display()))
 }
 
+/// What the figure looks like.
+fn sheet(args: &PlotArgs) -> Sheet {
+    let usual = Sheet::from(args.width);
+    let (width, height) = args.size.map_or((usual.width, None), |(width, height)| (width, Some(height)));
+    let (font, points) = args.font.clone().unzip();
+    Sheet { width, height, font, points: points.flatten().unwrap_or(usual.points), title: args.title.clone() }
+}
+
 fn known(what: &str, label: &str, among: &[&str]) -> Result<(), String> {
-    let unknown = || corral_core::registry::Unknown::new(what, label, among.iter().copied()).to_string();
+    let unknown = || Unknown::new(what, label, among.iter().copied()).to_string();
     if among.contains(&label) { Ok(()) } else { Err(unknown()) }
 }
 

@@ -66,6 +66,11 @@ fn errors_in_a_master_name_its_own_line() {
     for (old, new, part) in [
         ("name = \"corral\"", "name = \"coral\"", "line 10: unknown master \"coral\""),
         ("rate = \"fast\"", "rade = 1", "line 10: unknown key"),
+        (
+            "\"ucb1\", ",
+            "{ name = \"ucb1\", scale = [0.1, 1.0] }, ",
+            "key \"scale\" takes one value (f64), not a list; a spec tries several by [sweep]",
+        ),
         ("rate = \"fast\"", "feed = \"raws\"", "line 10: unknown feed \"raws\""),
         (
             "master = { name = \"corral\", rate = \"fast\" }",

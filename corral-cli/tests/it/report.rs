@@ -229,8 +229,34 @@ fn figures_are_drawn_or_refused() {
         let vega: serde_json::Value = serde_json::from_str(&vega).unwrap();
         assert!(vega["data"]["values"].as_array().unwrap().len() > 100, "{kind}");
     }
+    // As the paper wants it.
+    let regret = |args: &[&str]| plot(&[&["--kind", "regret", "--out", "f.svg"], &still[..], args].concat());
+    let wishes =
+        ["--size", "5x3", "--title", "Figure <1>", "--label", "exp3=our rival", "--font", "Gill Sans:9"];
+    succeeded(&regret(&wishes));
+    let svg = fs::read_to_string(dir.path().join("f.svg")).unwrap();
+    let parts = [
+        "width=\"5in\" height=\"3in\"",
+        ">Figure &lt;1&gt;</text>",
+        ">our rival</text>",
+        "'Gill Sans',",
+        "font-size:12px",
+    ];
+    for part in parts {
+        assert!(svg.contains(part), "{part}");
+    }
+    assert!(!svg.contains(">exp3</text>"));
     fs::remove_file(dir.path().join("f.svg")).unwrap();
     fs::remove_file(dir.path().join("f.vl.json")).unwrap();
+    for (args, why) in [
+        (["--size", "5"], "such as 5x3"),
+        (["--size", "0x3"], "0.5 to 50 inches"),
+        (["--label", "exp4=x"], "unknown label \"exp4\"; did you mean \"exp3\"?"),
+        (["--font", "a';}"], "no name of a font"),
+        (["--font", "Arial:900"], "2 to 72 points"),
+    ] {
+        refused(&regret(&args), 2, &[why]);
+    }
     let before = files(dir.path());
     refused(&plot(&["--kind", "regret", "--out", "f.svg"]), 2, &["2 environments", "still, switching"]);
     refused(

@@ -96,7 +96,14 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
                 "invalid type: unit variant, expected string only" => {
                     format!("key {key:?} must be one of its words, in quotes")
                 }
-                why => format!("key {key:?}: {why}"),
+                why => match why.strip_prefix("invalid type: sequence, expected ") {
+                    Some(one) => {
+                        format!(
+                            "key {key:?} takes one value ({one}), not a list; a spec tries several by [sweep]"
+                        )
+                    }
+                    None => format!("key {key:?}: {why}"),
+                },
             };
             KeyError::Value { key: key.to_owned(), why }
         })

@@ -7,7 +7,7 @@ pub mod paper;
 pub mod svg;
 pub mod vega;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::choice::Choice;
 
@@ -171,6 +171,34 @@ impl Chart {
     /// Panels without anything behind them.
     pub fn new(title: &str, caption: &str, x: Axis, y: Axis, panels: Vec<Panel>) -> Self {
         Self { title: title.to_owned(), caption: caption.to_owned(), x, y, panels, context: Vec::new() }
+    }
+
+    /// What [`rename`](Self::rename) can find.
+    pub fn names(&self) -> BTreeSet<String> {
+        let panels = self.panels.iter().map(|p| &p.name).filter(|name| !name.is_empty());
+        let axes = [&self.x.scale, &self.y.scale].into_iter().filter_map(|scale| match scale {
+            AxisScale::Names(names) => Some(names),
+            _ => None,
+        });
+        self.series().map(|s| &s.name).chain(panels).chain(axes.flatten()).cloned().collect()
+    }
+
+    /// Calls lines, panels and names on the axes that are called `label` by another name; whether there was one.
+    pub fn rename(&mut self, label: &str, name: &str) -> bool {
+        let mut found = false;
+        let axes = [&mut self.x.scale, &mut self.y.scale].into_iter().filter_map(|scale| match scale {
+            AxisScale::Names(names) => Some(names),
+            _ => None,
+        });
+        let panels = self.panels.iter_mut().flat_map(|panel| {
+            panel.series.iter_mut().map(|s| &mut s.name).chain(std::iter::once(&mut panel.name))
+        });
+        let lines = self.context.iter_mut().map(|s| &mut s.name).chain(panels);
+        for own in lines.chain(axes.flatten()).filter(|own| *own == label) {
+            name.clone_into(own);
+            found = true;
+        }
+        found
     }
 
     /// Whether it is a map.

@@ -45,20 +45,20 @@ impl Form {
         }
     }
 
-    /// A drawing in this form.
+    /// A drawing in this form, with a font of this `family`, where it asks for one.
     ///
     /// # Errors
-    /// The program was built without it, or no font is installed.
-    pub fn render(self, svg: String, fonts: Fonts) -> Result<Vec<u8>, String> {
+    /// The program was built without it, or no font is installed, or not the one that is asked for.
+    pub fn render(self, svg: String, fonts: Fonts, family: Option<&str>) -> Result<Vec<u8>, String> {
         match (self, fonts) {
             (Self::Svg, Fonts::Text) => Ok(svg.into_bytes()),
-            (form, fonts) => converted(form, &svg, fonts),
+            (form, fonts) => converted(form, &svg, fonts, family),
         }
     }
 }
 
 #[cfg(not(feature = "figures"))]
-fn converted(form: Form, _svg: &str, _fonts: Fonts) -> Result<Vec<u8>, String> {
+fn converted(form: Form, _svg: &str, _fonts: Fonts, _family: Option<&str>) -> Result<Vec<u8>, String> {
     let what = match form {
         Form::Svg => "outlines of letters",
         Form::Pdf => "PDF",
@@ -70,17 +70,21 @@ fn converted(form: Form, _svg: &str, _fonts: Fonts) -> Result<Vec<u8>, String> {
 }
 
 #[cfg(feature = "figures")]
-fn converted(form: Form, svg: &str, fonts: Fonts) -> Result<Vec<u8>, String> {
+fn converted(form: Form, svg: &str, fonts: Fonts, family: Option<&str>) -> Result<Vec<u8>, String> {
     use resvg::{tiny_skia, usvg};
     const DOTS: f32 = 300.0 / 96.0;
     let mut options = usvg::Options::default();
     options.fontdb_mut().load_system_fonts();
-    let sans =
-        ["Helvetica", "Arial", "Liberation Sans", "DejaVu Sans", "Noto Sans"].into_iter().find(|name| {
-            let families = [usvg::fontdb::Family::Name(name)];
-            let query = usvg::fontdb::Query { families: &families, ..Default::default() };
-            options.fontdb.query(&query).is_some()
-        });
+    let installed = |name: &str| {
+        let families = [usvg::fontdb::Family::Name(name)];
+        let query = usvg::fontdb::Query { families: &families, ..Default::default() };
+        options.fontdb.query(&query).is_some()
+    };
+    if let Some(family) = family.filter(|family| !installed(family)) {
+        return Err(format!("the font {family:?} is not installed here"));
+    }
+    let usual = ["Helvetica", "Arial", "Liberation Sans", "DejaVu Sans", "Noto Sans"];
+    let sans = usual.into_iter().find(|name| installed(name));
     match sans {
         Some(name) => options.fontdb_mut().set_sans_serif_family(name),
         None if options.fontdb.is_empty() => {

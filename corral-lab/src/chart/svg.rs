@@ -99,37 +99,61 @@ impl Choice for Columns {
     ];
 }
 
+/// What a figure for paper looks like.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sheet {
+    /// Its width in inches.
+    pub width: f64,
+    /// Its height in inches; unset: as its panels and its legend need it.
+    pub height: Option<f64>,
+    /// A heading above it.
+    pub title: Option<String>,
+    /// The family of its font; unset: the reader's sans serif.
+    pub font: Option<String>,
+    /// The size of its font in points.
+    pub points: f64,
+}
+
+impl From<Columns> for Sheet {
+    fn from(columns: Columns) -> Self {
+        let width = if columns == Columns::One { 3.3 } else { 6.9 };
+        Self { width, height: None, title: None, font: None, points: 10.5 * 0.75 }
+    }
+}
+
 /// The chart as a file of its own, with a legend; `None` when there is nothing to draw. Lines differ by dash and mark too,
 /// so that a grey print can be read. Text is text.
-pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
+pub fn paper(chart: &Chart, sheet: &Sheet) -> Option<String> {
     let (x, y) = Frame::spans(chart)?;
-    let (inches, across, tall) = match columns {
-        Columns::One => (3.3, 2, 2.1),
-        Columns::Two => (6.9, 4, 2.6),
-    };
+    let inches = sheet.width;
+    let (across, tall) = if inches < 5.0 { (2, 2.1) } else { (4, 2.6) };
     // A map has a number in each tile, and takes twice the room.
     let across = if chart.tiled() { across / 2 } else { across };
-    let (width, font) = (inches * 96.0, 10.5);
+    let (width, font) = (inches * 96.0, sheet.points / 0.75);
     let one = chart.panels.len() == 1;
     let across = if one { 1 } else { across.min(chart.panels.len()).max(1) };
     let down = chart.panels.len().div_ceil(across);
     let name = if one { 0.0 } else { font * 1.5 };
+    let legend = legend(chart, width, font);
+    // Panels share one line with the names of the axes, below all of them.
+    let axes = if one { 0.0 } else { font * 1.6 };
+    let heading = if sheet.title.is_some() { font * 1.8 } else { 0.0 };
+    let around = heading + axes + legend.as_ref().map_or(0.0, |l| l.1);
+    let given = sheet.height.map(|h| (h * 96.0 - around) / down as f64 - name);
     let whole = Look {
         width: width / across as f64,
-        height: tall * 96.0,
+        height: given.unwrap_or(tall * 96.0),
         font,
         ticks: (5, 5),
         nearest: 2.0,
         names: one,
     };
-    let look = if one { whole } else { Look { height: 104.0, ticks: (3, 3), ..whole } };
+    let look = if one { whole } else { Look { height: given.unwrap_or(104.0), ticks: (3, 3), ..whole } };
     let look = look.fitting(chart);
     let frame = frame(&look, x, y);
-    // Panels share one line with the names of the axes, below all of them.
     let below = name + look.height;
-    let drawn = below * down as f64 + if one { 0.0 } else { font * 1.6 };
-    let legend = legend(chart, width, font);
-    let total = drawn + legend.as_ref().map_or(0.0, |l| l.1);
+    let drawn = heading + below * down as f64 + axes;
+    let total = below * down as f64 + around;
     // Where names do not fit, what all of them begin with is left out.
     let room = frame.width + 8.0;
     let long = chart.panels.iter().any(|p| fitting(&p.name, room, font) != p.name);
@@ -140,12 +164,15 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
     let markup = html! {
         svg xmlns="http://www.w3.org/2000/svg" width={ (inches) "in" } height={ (short(total / 96.0)) "in" }
             viewBox={ "0 0 " (short(width)) " " (short(total)) } {
-            title { (chart.title) }
-            style { (PreEscaped(sheet(chart, font))) }
+            title { (sheet.title.as_ref().unwrap_or(&chart.title)) }
+            style { (PreEscaped(rules(chart, sheet))) }
             rect width="100%" height="100%" fill="#fff" {}
+            @if let Some(title) = &sheet.title {
+                text x=(short(width / 2.0)) y=(short(font * 1.3)) text-anchor="middle" { (fitting(title, width, font)) }
+            }
             @for (i, panel) in chart.panels.iter().enumerate() {
                 @let (column, row) = ((i % across) as f64, (i / across) as f64);
-                g transform={ "translate(" (short(column * look.width)) " " (short(row * below + name)) ")" } {
+                g transform={ "translate(" (short(column * look.width)) " " (short(heading + row * below + name)) ")" } {
                     @if !one {
                         text x=(short(frame.left)) y=(short(-font * 0.3)) { (fitting(&panel.name[shared..], room, font)) }
                     }
@@ -155,7 +182,7 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
                 }
             }
             @if !one {
-                text x=(short(width / 2.0)) y=(short(below * down as f64 + font)) text-anchor="middle" {
+                text x=(short(width / 2.0)) y=(short(heading + below * down as f64 + font)) text-anchor="middle" {
                     (chart.y.name()) " against " (chart.x.name())
                 }
             }
@@ -166,9 +193,11 @@ pub fn paper(chart: &Chart, columns: Columns) -> Option<String> {
 }
 
 /// The colours and dashes of a figure for paper.
-fn sheet(chart: &Chart, font: f64) -> String {
+fn rules(chart: &Chart, sheet: &Sheet) -> String {
+    let font = sheet.points / 0.75;
+    let family = sheet.font.as_ref().map_or(String::new(), |name| format!("'{name}',"));
     let mut out = format!(
-        "text{{font-family:Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif;font-size:{font}px;fill:#000}}\
+        "text{{font-family:{family}Helvetica,Arial,'Liberation Sans','DejaVu Sans',sans-serif;font-size:{font}px;fill:#000}}\
          .grid{{stroke:#ddd;stroke-width:.6}}.axis{{stroke:#444;stroke-width:.8}}.line{{fill:none;stroke-width:1.4}}\
          .band{{opacity:.18;stroke:none}}.dot{{stroke:#fff;stroke-width:.5}}.tile{{fill:#0072b2}}\
          .line.ink{{stroke:#000}}.band.ink,.dot.ink{{fill:#000}}.line.ctx{{stroke:#aaa;stroke-width:.8}}.band.ctx,.dot.ctx{{fill:#aaa}}"
