@@ -82,7 +82,7 @@ fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Res
 }
 
 fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
-    let mut out = heading(&spec.name, spec.asks.as_deref()) + "\n";
+    let mut out = heading(&spec.name, spec.asks.as_deref(), None) + "\n";
     let (header, rows) = table(spec, all);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     out.push_str(&aligned(&header, "lllrrrrrrrrl", rows));

@@ -198,6 +198,19 @@ fn generated(write: impl FnOnce(clap::Command, &mut Vec<u8>) -> std::io::Result<
     print(&String::from_utf8_lossy(&text))
 }
 
+/// The same commands, whose arguments are completed by the names that they may have. A shell completes files where no name fits.
+fn with_names(command: clap::Command) -> clap::Command {
+    let experiments = || corral_lab::experiments::ALL.iter().map(|(name, _)| *name);
+    let bases = || corral_bases::entries().map(|entry| entry.name);
+    let known = |command: clap::Command, sub: &'static str, arg: &'static str, names: Vec<&'static str>| {
+        let parser = PossibleValuesParser::new(names);
+        command.mut_subcommand(sub, |sub| sub.mut_arg(arg, |arg| arg.value_parser(parser)))
+    };
+    let command = known(command, "run", "spec", experiments().collect());
+    let command = known(command, "show", "name", experiments().collect());
+    known(command, "stability", "base", bases().collect())
+}
+
 /// The largest spec or list that is read: they are written by hand.
 const LARGEST_TEXT: u64 = 16 << 20;
 
@@ -271,8 +284,8 @@ impl Cli {
             #[cfg(feature = "serve")]
             Some(Command::Serve(args)) => serve::serve(&args),
             Some(Command::Plugin(args)) => plugin::plugin(args),
-            Some(Command::Completions { shell }) => generated(|mut command, text| {
-                clap_complete::generate(shell, &mut command, "corral", text);
+            Some(Command::Completions { shell }) => generated(|command, text| {
+                clap_complete::generate(shell, &mut with_names(command), "corral", text);
                 Ok(())
             }),
             Some(Command::Man { dir: None }) => {

@@ -198,7 +198,7 @@ fn answer(found: &Findings, dir: &Path, format: Format, quiet: bool) -> Result<(
     store::write_whole(&html, report::html(found).as_bytes()).map_err(Failure::running)?;
     match format {
         Format::Table => {
-            print(&report::text(found))?;
+            print(&report::text(found, table::terminal_width()))?;
             if !quiet {
                 print(&format!("\nreport: {}\n", html.display()))?;
             }

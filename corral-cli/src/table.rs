@@ -10,12 +10,17 @@ use corral_lab::table::aligned;
 
 /// How many characters fit beside each other: those of the terminal, or of `COLUMNS`, or 100.
 pub fn page_width() -> usize {
+    terminal_width().unwrap_or(100)
+}
+
+/// The same, where there is a terminal or `COLUMNS` is set: what goes into a file or a pipe is not broken.
+pub fn terminal_width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let seen = || {
         let terminal = console::Term::stdout();
         terminal.is_term().then(|| usize::from(terminal.size().1))
     };
-    said.or_else(seen).unwrap_or(100usize).clamp(60, 200)
+    said.or_else(seen).map(|width: usize| width.clamp(60, 200))
 }
 
 /// The columns of a data set.

@@ -24,6 +24,25 @@ pub fn aligned(header: &[&str], align: &str, rows: impl IntoIterator<Item = Vec<
     out
 }
 
+/// An aligned table without those of the columns `less`, the first one first, that do not fit into `width` characters.
+pub fn narrowed(header: &[&str], align: &str, rows: &[Vec<String>], width: usize, less: &[usize]) -> String {
+    let mut left_out: Vec<usize> = Vec::new();
+    let mut less = less.iter();
+    loop {
+        let kept = |i: &usize| !left_out.contains(i);
+        let columns: Vec<usize> = (0..header.len()).filter(kept).collect();
+        let header: Vec<&str> = columns.iter().map(|i| header[*i]).collect();
+        let align: String = align.chars().enumerate().filter(|(i, _)| kept(i)).map(|(_, a)| a).collect();
+        let rows = rows.iter().map(|row| columns.iter().map(|i| row[*i].clone()).collect());
+        let table = aligned(&header, &align, rows);
+        let fits = table.lines().all(|line| line.chars().count() <= width);
+        match less.next() {
+            Some(next) if !fits => left_out.push(*next),
+            _ => return table,
+        }
+    }
+}
+
 /// Lines of at most `width` characters, broken between words; a word that is longer is cut.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -71,6 +90,16 @@ pub fn within(header: &[&str], align: &str, rows: &[Vec<String>], width: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_leaves_columns_out_where_the_page_ends() {
+        let rows = [vec!["name".to_owned(), "1.5".to_owned(), "20.5 k".to_owned(), "7".to_owned()]];
+        let table =
+            |width| narrowed(&["learner", "regret", "rounds/s", "worst"], "lrrr", &rows, width, &[2, 3]);
+        assert!(table(40).starts_with("learner  regret  rounds/s  worst\n"));
+        assert!(table(25).starts_with("learner  regret  worst\n"));
+        assert!(table(5).starts_with("learner  regret\n"));
+    }
 
     #[test]
     fn a_table_is_broken_where_the_page_ends() {

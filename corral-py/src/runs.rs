@@ -433,7 +433,7 @@ impl Outcome {
     }
 
     fn __str__(&self) -> String {
-        report::text(&self.findings)
+        report::text(&self.findings, None)
     }
 
     fn __repr__(&self) -> String {

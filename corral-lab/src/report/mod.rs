@@ -18,7 +18,7 @@ use crate::ranks::unranked;
 use crate::run::CellRecord;
 use crate::spec::Spec;
 use crate::standing::{method, words};
-use crate::summary::number;
+use crate::summary::{Row, number};
 
 pub use text::{heading, text};
 
@@ -50,6 +50,34 @@ pub fn html(found: &Findings) -> String {
             }
         },
     )
+}
+
+/// What a reader of the table of one world would stumble over.
+fn remarks<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
+    let mut out = Vec::new();
+    if rows.clone().any(|r| r.regret.mean < 0.0) {
+        let why =
+            "is measured against the best fixed decision, and following the changes of this world beats it";
+        out.push(format!("A regret below 0: regret {why}."));
+    }
+    // Two learners that did the same in every seed are one in other words, here.
+    let same = |a: &Row, b: &Row| {
+        let figures = |r: &Row| [r.regret.mean, r.regret.max, r.loss.mean].map(f64::to_bits);
+        a.seeds > 1 && figures(a) == figures(b) && a.regret.mean != 0.0
+    };
+    let mut told: Vec<&str> = Vec::new();
+    for row in rows.clone().filter(|r| !r.alone) {
+        let twins: Vec<&str> =
+            rows.clone().filter(|r| !r.alone && same(row, r)).map(|r| r.label.as_str()).collect();
+        if twins.len() > 1 && !told.contains(&row.label.as_str()) {
+            out.push(format!(
+                "The same figures to the last digit, for they played the same here: {}.",
+                twins.join(", ")
+            ));
+            told.extend(twins);
+        }
+    }
+    out
 }
 
 /// The masters that are not ranked, and why.

@@ -8,12 +8,13 @@ use crate::findings::Findings;
 use crate::spec::Spec;
 use crate::standing::{AgainstBest, Standing, method, percent, words};
 use crate::summary::{Gap, Row, number};
-use crate::table::aligned;
+use crate::table::{aligned, narrowed, wrapped};
 
-/// What `corral run` prints: the tables, the claims, and the answer in words.
-pub fn text(found: &Findings) -> String {
+/// What `corral run` prints: the tables, the claims, and the answer in words. Where lines may have `width` characters at most,
+/// tables leave columns out.
+pub fn text(found: &Findings, width: Option<usize>) -> String {
     [
-        results(found),
+        results(found, width),
         by_key(&found.spec, &found.rows),
         gaps(&found.gaps),
         ranks(found),
@@ -30,14 +31,19 @@ fn speed(rounds: f64) -> String {
 }
 
 /// What a spec is called and what it asks.
-pub fn heading(name: &str, asks: Option<&str>) -> String {
-    asks.map_or(format!("{name}\n"), |asks| format!("{name}\n{asks}\n"))
+pub fn heading(name: &str, asks: Option<&str>, width: Option<usize>) -> String {
+    asks.map_or(format!("{name}\n"), |asks| format!("{name}\n{}\n", broken(asks, width)))
+}
+
+/// The same words, in lines of at most `width` characters.
+fn broken(text: &str, width: Option<usize>) -> String {
+    width.map_or_else(|| text.to_owned(), |width| wrapped(text, width).join("\n"))
 }
 
 /// The verdict of a run.
-fn results(found: &Findings) -> String {
+fn results(found: &Findings, width: Option<usize>) -> String {
     let spec = &found.spec;
-    let mut out = heading(&spec.name, spec.asks.as_deref());
+    let mut out = heading(&spec.name, spec.asks.as_deref(), width);
     for (rounds, environment) in spec.worlds() {
         let group: Vec<&Row> =
             found.rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
@@ -65,7 +71,11 @@ fn results(found: &Findings) -> String {
             ]
         });
         let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
-        out.push_str(&aligned(&header, "lrrrrrlrl", lines));
+        let lines: Vec<Vec<String>> = lines.collect();
+        out.push_str(&narrowed(&header, "lrrrrrlrl", &lines, width.unwrap_or(usize::MAX), &[7, 3, 4]));
+        for remark in super::remarks(group.iter().copied()) {
+            out.push_str(&format!("{}\n", broken(&remark, width)));
+        }
         if environment.name == "logged" {
             let used =
                 group.iter().map(|r| format!("{} {}", r.label, r.played)).collect::<Vec<_>>().join(", ");

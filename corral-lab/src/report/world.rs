@@ -110,7 +110,8 @@ fn learners(world: &Setting<'_>, found: &Findings, styles: &[Option<String>]) ->
             td { (place.map_or("", AgainstBest::word)) }
         }
     } };
-    table(header, &lines)
+    let remarks = super::remarks(world.rows.iter().map(|(row, _)| *row));
+    html! { (table(header, &lines)) @for remark in &remarks { p class="note" { (remark) } } }
 }
 
 /// A section for every band: probabilities, rates, ranges, weights.
