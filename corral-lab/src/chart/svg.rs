@@ -455,7 +455,7 @@ mod tests {
     fn a_figure_for_paper_is_whole_and_differs_without_colour() {
         for (panels, columns) in [(1, Columns::One), (1, Columns::Two), (7, Columns::One), (7, Columns::Two)]
         {
-            let text = paper(&chart(panels, 9), columns).unwrap();
+            let text = paper(&chart(panels, 9), &columns.into()).unwrap();
             assert!(text.starts_with("<svg xmlns="), "{}", &text[..80]);
             assert!(text.contains("line &lt;8&gt; &amp; co") && text.contains("in\" viewBox="));
             assert!(
@@ -479,7 +479,7 @@ mod tests {
             panel.name = label.to_owned();
             panel.series.iter_mut().for_each(|s| s.name = format!("{label} {}", s.name));
         }
-        let text = paper(&chart, Columns::Two).unwrap();
+        let text = paper(&chart, &Columns::Two.into()).unwrap();
         let illegal =
             |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r') || matches!(c, '\u{fffe}' | '\u{ffff}');
         assert!(!text.contains(illegal) && text.contains("a\\u{0}\\u{1b}[2J\\u{b}&lt;b&gt;"), "{text}");
@@ -489,7 +489,7 @@ mod tests {
     fn nothing_to_draw_is_no_chart() {
         let mut empty = chart(1, 1);
         empty.panels[0].series[0].points = vec![Point::new(1.0, -1.0)];
-        assert!(page(&empty, "x").is_none() && paper(&empty, Columns::One).is_none());
+        assert!(page(&empty, "x").is_none() && paper(&empty, &Columns::One.into()).is_none());
     }
 
     #[test]

@@ -17,10 +17,10 @@ pub fn text(found: &Findings, width: Option<usize>) -> String {
         results(found, width),
         by_key(&found.spec, &found.rows),
         gaps(&found.gaps),
-        ranks(found),
+        ranks(found, width),
         duels(&found.duels),
         claims(&found.held),
-        answer(&found.standings),
+        answer(&found.standings, width),
     ]
     .concat()
 }
@@ -123,10 +123,14 @@ fn errors(found: &Findings, group: &[&Row], chance: &Chance) -> String {
 }
 
 /// The answer in words: a line for each world.
-fn answer(standings: &[Standing]) -> String {
+fn answer(standings: &[Standing], width: Option<usize>) -> String {
     let Some(method) = method(standings) else { return String::new() };
-    let lines: String = words(standings, true).iter().map(|line| format!("- {line}\n")).collect();
-    format!("\nin words\n{lines}{method}\n")
+    let item = |line: &String| {
+        let broken = broken(line, width.map(|width| width - 2));
+        format!("- {}\n", broken.replace('\n', "\n  "))
+    };
+    let lines: String = words(standings, true).iter().map(item).collect();
+    format!("\nin words\n{lines}{}\n", broken(&method, width))
 }
 
 /// How far each learner is from the best base of every world.
@@ -161,7 +165,7 @@ fn duels(duels: &[Duels]) -> String {
 }
 
 /// The masters, best first.
-fn ranks(Findings { spec, ranks, .. }: &Findings) -> String {
+fn ranks(Findings { spec, ranks, .. }: &Findings, width: Option<usize>) -> String {
     let Some(first) = ranks.first() else { return String::new() };
     let mut header = vec!["master", "mean rank", "95%", "near best"];
     header.extend(first.by_band.iter().map(|(band, _)| band.as_str()));
@@ -173,11 +177,16 @@ fn ranks(Findings { spec, ranks, .. }: &Findings) -> String {
     });
     let align: String = "l".chars().chain("r".repeat(header.len() - 1).chars()).collect();
     let over = if first.by_band.is_empty() { "" } else { ", and over those of each band" };
-    format!(
-        "\nmasters by mean rank of their regret over {} worlds{over}; cost is time a round to the quickest master's\n",
+    let caption = format!(
+        "masters by mean rank of their regret over {} worlds{over}; cost is time a round to the quickest master's",
         first.worlds
-    ) + &aligned(&header, &align, rows)
-        + &super::not_ranked(spec).map_or(String::new(), |text| text + "\n")
+    );
+    let rows: Vec<Vec<String>> = rows.collect();
+    // Those of the bands first, from the last one on.
+    let less: Vec<usize> = (4..header.len()).rev().collect();
+    let table = narrowed(&header, &align, &rows, width.unwrap_or(usize::MAX), &less);
+    let note = super::not_ranked(spec).map_or(String::new(), |text| broken(&text, width) + "\n");
+    format!("\n{}\n{table}{note}", broken(&caption, width))
 }
 
 /// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.

@@ -65,8 +65,8 @@ proptest! {
     fn every_value_is_drawn_or_left_out(chart in chart()) {
         let drawn = [
             page(&chart, "id").map(|m| m.into_string()),
-            paper(&chart, Columns::One),
-            paper(&chart, Columns::Two),
+            paper(&chart, &Columns::One.into()),
+            paper(&chart, &Columns::Two.into()),
         ];
         for text in drawn.into_iter().flatten() {
             prop_assert!(!text.contains("NaN"), "{}", &text[text.find("NaN").map_or(0, |at| at.saturating_sub(300))..]);
