@@ -3,6 +3,7 @@
 //! `cargo run --release -p corral-serve --example load -- [SECONDS] [CONNECTIONS]`: choose and reward in pairs, each reward
 //! durable, at full speed and at half of it, and the same clients against a service that does nothing.
 //! `... -- fold REWARDS`: how fast rewards are learned, and how long a start takes behind them.
+//! `... -- start REWARDS`: how long a start takes behind so many that the log is not kept.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -217,6 +218,40 @@ fn fold(rewards: usize, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+fn start(rewards: usize, folder: &Path) -> Result<(), Failure> {
+    let store = Arc::new(Directory::open(folder)?);
+    let model: Arc<dyn Model<Arm>> = Arc::new(band());
+    let options = LearnerOptions { keep: false, ..LearnerOptions::default() };
+    let open = || Learner::open("load", model.clone(), store.clone(), options.clone());
+    let front = |learner: &Learner<Arm>| {
+        let clock = Arc::new(SystemClock);
+        Front::open("load", model.clone(), store.clone(), clock, FrontOptions::default(), learner)
+    };
+    let mut learner = open()?;
+    let serving = front(&learner)?;
+    for i in 0..rewards {
+        let chosen = serving.choose(&Context::plain(4), None)?;
+        serving.reward(&chosen.token, f64::from(chosen.decision.0) / 4.0, Box::new(|_| ()));
+        if i % 20_000 == 19_999 {
+            serving.commit();
+            while learner.step()? != Step::Idle {}
+        }
+    }
+    serving.commit();
+    while learner.step()? != Step::Idle {}
+    learner.save()?;
+    drop((learner, serving));
+    let begun = Instant::now();
+    let learner = open()?;
+    front(&learner)?;
+    println!(
+        "{:8.0} ms to start behind {} rewards",
+        begun.elapsed().as_secs_f64() * 1e3,
+        learner.counts().learned
+    );
+    Ok(())
+}
+
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number =
@@ -224,6 +259,7 @@ fn main() -> Result<(), Failure> {
     let folder = std::env::temp_dir().join(format!("corral-load-{}", std::process::id()));
     let done = match words.first().map(String::as_str) {
         Some("fold") => fold(number(1, 300_000), &folder),
+        Some("start") => start(number(1, 10_000_000), &folder),
         _ => load(number(0, 5) as u64, number(1, 128), &folder),
     };
     std::fs::remove_dir_all(&folder)?;

@@ -94,7 +94,7 @@ impl<'a> Iterator for Lines<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = &self.bytes[self.at..];
-        let end = rest.iter().position(|byte| *byte == b'\n')?;
+        let end = memchr::memchr(b'\n', rest)?;
         let from = self.at;
         self.at += end + 1;
         Some((from..self.at, &rest[..end]))
@@ -108,13 +108,15 @@ pub(crate) struct Fault {
     pub why: String,
 }
 
-/// Reads the whole lines of `bytes`, which follow `chain`; at most `most`. Says how far they go. A line that is not what the service wrote ends it.
+/// Reads the whole lines of `bytes`, which follow `chain`, into `found`; at most `most`. Says how far they go. A line that is not what
+/// the service wrote ends it.
 pub(crate) fn events<D: DeserializeOwned>(
     bytes: &[u8],
     chain: &mut Chain,
     most: usize,
-) -> (Vec<Event<D>>, usize, Option<Fault>) {
-    let (mut found, mut end) = (Vec::new(), 0);
+    found: &mut Vec<Event<D>>,
+) -> (usize, Option<Fault>) {
+    let mut end = 0;
     for (place, line) in Lines::of(bytes).take(most) {
         let before = *chain;
         let read = chain.check(line).map_err(|e| e.to_string()).and_then(|()| Event::read(line));
@@ -122,10 +124,10 @@ pub(crate) fn events<D: DeserializeOwned>(
             Ok(event) => found.push(event),
             Err(why) => {
                 *chain = before;
-                return (found, end, Some(Fault { at: place.start, why }));
+                return (end, Some(Fault { at: place.start, why }));
             }
         }
         end = place.end;
     }
-    (found, end, None)
+    (end, None)
 }

@@ -106,9 +106,6 @@ pub enum Step {
     Followed(usize),
 }
 
-/// Ranges of segments, each with the chain after it, and what stands in them.
-type Gathered<D> = (Vec<(Part, u128)>, Vec<Event<D>>);
-
 /// Learns a band: commits the order of rewards in folds, and learns them.
 pub struct Learner<D> {
     model: Arc<dyn Model<D>>,
@@ -117,6 +114,8 @@ pub struct Learner<D> {
     folds: Folds,
     options: LearnerOptions,
     state: State<D>,
+    /// What is learned next; empty between steps, and kept for its memory.
+    events: Vec<Event<D>>,
     /// The next fold.
     fold: u64,
     cursor: BTreeMap<u64, Place>,
@@ -139,8 +138,18 @@ impl<D: Served> Learner<D> {
         let state = Self::origin(&layout, &*model, &*store, &options)?;
         let folds = Folds::new(store.clone(), layout.clone());
         let cursor = BTreeMap::new();
-        let mut learner =
-            Self { model, store, layout, folds, options, state, fold: 0, cursor, saved: (0, 0) };
+        let mut learner = Self {
+            model,
+            store,
+            layout,
+            folds,
+            options,
+            state,
+            events: Vec::new(),
+            fold: 0,
+            cursor,
+            saved: (0, 0),
+        };
         learner.load()?;
         let watched = learner.state.watch.take();
         // Where it is asked for since the last snapshot, it begins now.
@@ -215,8 +224,11 @@ impl<D: Served> Learner<D> {
         if followed != Step::Idle {
             return Ok(followed);
         }
-        let (parts, events) = self.gather(self.options.lines, self.options.bytes)?;
+        let mut events = std::mem::take(&mut self.events);
+        events.clear();
+        let parts = self.gather(self.options.lines, self.options.bytes, &mut events)?;
         if parts.is_empty() {
+            self.events = events;
             return Ok(Step::Idle);
         }
         if !self.folds.commit(self.fold, parts.iter().map(|(part, _)| part.clone()).collect())? {
@@ -224,7 +236,8 @@ impl<D: Served> Learner<D> {
             return self.follow();
         }
         let count = events.len();
-        events.into_iter().for_each(|event| self.state.apply(event, &*self.model));
+        events.drain(..).for_each(|event| self.state.apply(event, &*self.model));
+        self.events = events;
         self.advance(parts);
         if self.settled() - self.saved.1 >= self.options.snapshot {
             self.save()?;
@@ -256,8 +269,7 @@ impl<D: Served> Learner<D> {
         };
         let (mut parts, mut events) = (Vec::new(), Vec::new());
         for part in found {
-            let (found, chain) = self.part(&part)?;
-            events.extend(found);
+            let chain = self.part(&part, &mut events)?;
             parts.push((part, chain));
         }
         let count = events.len();
@@ -266,8 +278,8 @@ impl<D: Served> Learner<D> {
         Ok(Step::Followed(count))
     }
 
-    /// The events of a range that was committed, and the chain after it.
-    fn part(&self, part: &Part) -> Result<(Vec<Event<D>>, u128), ServeError> {
+    /// Reads the events of a range that was committed; gives the chain after it.
+    fn part(&self, part: &Part, events: &mut Vec<Event<D>>) -> Result<u128, ServeError> {
         let place = self.place(part.segment);
         let name = self.layout.segment(part.segment);
         let damaged = |at: u64, why: String| ServeError::Damaged { name: name.clone(), at, why };
@@ -279,7 +291,7 @@ impl<D: Served> Learner<D> {
         let mut bytes = if length > 0 { self.store.read(&name, part.from, length)? } else { Vec::new() };
         bytes.truncate(length);
         let mut chain = Chain::after(0, place.chain);
-        let (events, end, fault) = event::events(&bytes, &mut chain, usize::MAX);
+        let (end, fault) = event::events(&bytes, &mut chain, usize::MAX, events);
         if let Some(fault) = fault {
             return Err(damaged(part.from + fault.at as u64, fault.why));
         }
@@ -288,16 +300,21 @@ impl<D: Served> Learner<D> {
                 format!("the segment ends before byte {}, which fold {} has learned", part.to, self.fold);
             return Err(damaged(part.from + end as u64, why));
         }
-        Ok((events, chain.value()))
+        Ok(chain.value())
     }
 
     fn place(&self, segment: u64) -> Place {
         self.cursor.get(&segment).copied().unwrap_or_default()
     }
 
-    /// What front ends have written and no fold has taken, with the chain after each part.
-    fn gather(&self, lines: usize, most: usize) -> Result<Gathered<D>, ServeError> {
-        let (mut parts, mut all) = (Vec::new(), Vec::new());
+    /// Reads what front ends have written and no fold has taken into `events`; gives the chain after each part.
+    fn gather(
+        &self,
+        lines: usize,
+        most: usize,
+        events: &mut Vec<Event<D>>,
+    ) -> Result<Vec<(Part, u128)>, ServeError> {
+        let mut parts = Vec::new();
         for listed in self.store.list(&self.layout.segments())? {
             let Some(segment) = Layout::segment_number(&listed) else { continue };
             let Place { bytes: from, chain, cut } = self.place(segment);
@@ -311,7 +328,7 @@ impl<D: Served> Learner<D> {
                 read => read?,
             };
             let mut chain = Chain::after(0, chain);
-            let (events, end, fault) = event::events(&bytes, &mut chain, lines);
+            let (end, fault) = event::events(&bytes, &mut chain, lines, events);
             let cut = match fault {
                 Some(fault) if !self.options.cut => {
                     return Err(ServeError::Damaged { name, at: from + fault.at as u64, why: fault.why });
@@ -320,10 +337,9 @@ impl<D: Served> Learner<D> {
             };
             if end > 0 || cut {
                 parts.push((Part { segment, from, to: from + end as u64, cut }, chain.value()));
-                all.extend(events);
             }
         }
-        Ok((parts, all))
+        Ok(parts)
     }
 
     /// Saves a snapshot: the next start begins here. Older ones are removed.
@@ -457,8 +473,9 @@ impl<D: Served> Learner<D> {
     /// # Errors
     /// The store cannot be read, or a segment is damaged.
     pub(crate) fn rewarded(&self) -> Result<Rewarded, ServeError> {
-        let mut rewarded = self.state.rewarded.clone();
-        for event in self.gather(usize::MAX, usize::MAX)?.1 {
+        let (mut rewarded, mut events) = (self.state.rewarded.clone(), Vec::new());
+        self.gather(usize::MAX, usize::MAX, &mut events)?;
+        for event in events {
             event.id().map(|id| rewarded.add(id));
         }
         Ok(rewarded)

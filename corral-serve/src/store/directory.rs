@@ -126,8 +126,9 @@ impl Store for Directory {
         // Its writer may have written it a moment ago, and not synced it yet.
         file.sync_data()?;
         file.seek(SeekFrom::Start(from))?;
-        let mut bytes = Vec::new();
-        file.take((there - from).min(most as u64)).read_to_end(&mut bytes)?;
+        let length = (there - from).min(most as u64);
+        let mut bytes = Vec::with_capacity(length as usize);
+        file.take(length).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 }
