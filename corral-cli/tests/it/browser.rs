@@ -12,14 +12,14 @@ use tempfile::TempDir;
 
 const VIEWS: [(&str, u32); 4] = [("light", 1400), ("dark", 1400), ("light", 390), ("dark", 390)];
 
-fn chromium() -> Option<PathBuf> {
+pub fn chromium() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
     let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
     names.iter().flat_map(|name| folders.iter().map(move |f| f.join(name))).find(|path| path.is_file())
 }
 
 /// What the browser printed: the page after its scripts ran, and its log.
-fn browse(chromium: &PathBuf, dir: &TempDir, page: &str) -> (String, String) {
+pub fn browse(chromium: &PathBuf, dir: &TempDir, page: &str, more: &[&str]) -> (String, String) {
     let profile = dir.path().join("profile");
     let flags = [
         "--headless",
@@ -40,6 +40,7 @@ fn browse(chromium: &PathBuf, dir: &TempDir, page: &str) -> (String, String) {
     let (dom, log) = (dir.path().join("dom"), dir.path().join("log"));
     let mut child = Command::new(chromium)
         .args(flags)
+        .args(more)
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", dir.path().join(page).display()))
         .stdin(Stdio::null())
@@ -123,7 +124,7 @@ fn look_at(chromium: &PathBuf, dir: &TempDir, spec: &str) {
          p.textContent = 'seen ' + e.data.join('\\n  ') + '\\n'; document.body.append(p); }});</script>{frames}</body></html>"
     );
     fs::write(dir.path().join("page.html"), page).unwrap();
-    let (dom, log) = browse(chromium, dir, "page.html");
+    let (dom, log) = browse(chromium, dir, "page.html", &[]);
     for (scheme, width) in VIEWS {
         let expected = format!("<pre>seen #{scheme}-{width}\n</pre>");
         assert!(dom.contains(&expected), "{spec}, {scheme}, {width} pixels: {dom}\n{log}");

@@ -12,6 +12,7 @@ mod log;
 mod logged;
 mod messages;
 mod modules;
+mod page;
 mod plugins;
 mod program;
 mod published;

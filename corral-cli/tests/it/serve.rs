@@ -18,9 +18,9 @@ reward_range = [0, 10]
 "#;
 
 /// The program, and where it listens.
-struct Running {
+pub struct Running {
     child: Child,
-    address: String,
+    pub address: String,
 }
 
 fn command(folder: &Path, more: &[&str]) -> Command {
@@ -31,7 +31,7 @@ fn command(folder: &Path, more: &[&str]) -> Command {
 }
 
 impl Running {
-    fn start(folder: &Path, more: &[&str]) -> Self {
+    pub fn start(folder: &Path, more: &[&str]) -> Self {
         let mut child = command(folder, more).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let (mut line, mut all) = (String::new(), String::new());
@@ -46,16 +46,23 @@ impl Running {
         Self { child, address }
     }
 
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 }
 
-struct Client(BufReader<TcpStream>);
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub struct Client(BufReader<TcpStream>);
 
 impl Client {
-    fn new(address: &str) -> Option<Self> {
+    pub fn new(address: &str) -> Option<Self> {
         let stream = TcpStream::connect(address).ok()?;
         stream.set_nodelay(true).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(20))).ok()?;
@@ -63,7 +70,7 @@ impl Client {
     }
 
     /// `None`: the service is gone.
-    fn ask(&mut self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
+    pub fn ask(&mut self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
         let length = body.len();
         let request =
             format!("{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}");
@@ -86,7 +93,7 @@ impl Client {
         Some((status, String::from_utf8(answer).ok()?))
     }
 
-    fn reward(&mut self, token: &str, reward: f64) -> Option<(u16, String)> {
+    pub fn reward(&mut self, token: &str, reward: f64) -> Option<(u16, String)> {
         let body = format!(r#"{{"token":"{token}","reward":{reward}}}"#);
         self.ask("POST", "/v1/bands/shop/reward", &body)
     }
@@ -393,4 +400,47 @@ fn the_log_of_some_actions_is_valued_by_their_names() {
         let value = values.iter().find(|v| v["policy"] == policy && v["estimator"] == "snips").unwrap();
         assert!((value["value"].as_f64().unwrap() - expected).abs() < 1e-9, "{value}");
     }
+}
+
+/// With `--log json` every line is an object: what began, what was asked and what was answered.
+#[test]
+fn logs_are_lines_of_json_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("band.toml"),
+        SPEC.replace("features = 2\n", "").replace("linucb", "ucb1").replace("squarecb", "exp3"),
+    )
+    .unwrap();
+    let table: String = (0..60).map(|i| format!("{},0.5,{}\n", ["a", "b"][i % 2], 4 + i % 2)).collect();
+    let table = format!("action,propensity,reward\n{table}c,,5\n");
+    std::fs::write(folder.path().join("old.csv"), table).unwrap();
+    let old = folder.path().join("old.csv");
+    let mut program = command(folder.path(), &["--log", "json", "--warm-up", old.to_str().unwrap()]);
+    let mut child = program.stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut next = move || -> serde_json::Value {
+        let line = said.next().unwrap().unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line}"))
+    };
+    let warmed = next();
+    assert_eq!(
+        (&warmed["event"], &warmed["rows"], &warmed["used"]),
+        (&"warm-up".into(), &61.into(), &60.into()),
+        "{warmed}"
+    );
+    assert_eq!(next()["event"], "open");
+    let listening = next();
+    let mut client = Client::new(listening["address"].as_str().unwrap()).unwrap();
+    assert_eq!(client.ask("POST", "/v1/bands/shop/choose", "{}").unwrap().0, 200);
+    assert_eq!(client.ask("GET", "/nothing", "").unwrap().0, 404);
+    let (chosen, missing) = (next(), next());
+    assert_eq!(
+        (&chosen["path"], &chosen["status"]),
+        (&"/v1/bands/shop/choose".into(), &200.into()),
+        "{chosen}"
+    );
+    assert_eq!((&missing["event"], &missing["status"]), (&"request".into(), &404.into()), "{missing}");
+    assert!(chosen["at"].as_u64() > Some(1_600_000_000_000) && chosen["micros"].is_u64(), "{chosen}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
