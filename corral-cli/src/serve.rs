@@ -8,10 +8,12 @@ use std::sync::mpsc;
 use clap::{Args, ValueEnum};
 use corral_lab::valuation::{self, Request};
 use corral_log::Wants;
-use corral_serve::http::{self, Clients, Limits};
+use corral_serve::http::{self, Clients, Event, Limits};
 use corral_serve::{
-    Directory, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store, SystemClock, spec,
+    Clock, Directory, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store, SystemClock, spec,
 };
+
+use serde_json::{Value, json};
 
 use crate::{Failure, read_text, say};
 
@@ -45,9 +47,60 @@ pub struct ServeArgs {
     /// Remove segments of the log when two snapshots cover them [default: keep the log]
     #[arg(long)]
     forget: bool,
+    /// What to write to stderr
+    #[arg(long, value_enum, default_value = "text")]
+    log: LogName,
     /// Cut a segment of the log before a damaged line, and go on [default: name it, and stop]
     #[arg(long)]
     cut: bool,
+}
+
+/// What is written to stderr while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LogName {
+    /// Start, stop and failures, for people
+    Text,
+    /// An object for each start, stop, request and failure
+    Json,
+    /// Nothing
+    Off,
+}
+
+impl LogName {
+    /// Says that something happened: in words, or as an object.
+    fn say(self, text: &str, event: &str, fields: Value) {
+        match self {
+            Self::Text => say(text),
+            Self::Json => {
+                let mut line = json!({ "at": SystemClock.now(), "event": event });
+                if let (Some(line), Value::Object(fields)) = (line.as_object_mut(), fields) {
+                    line.extend(fields);
+                }
+                eprintln!("{line}");
+            }
+            Self::Off => {}
+        }
+    }
+
+    /// What becomes of what the service says of itself.
+    fn listener(self) -> Option<http::Log> {
+        if self == Self::Off {
+            return None;
+        }
+        Some(Arc::new(move |event| match event {
+            // Those that are the caller's fault, and those that are fine, are for programs.
+            Event::Request { method, path, status, micros } if self == Self::Json || status >= 500 => {
+                let fields = json!({ "method": method, "path": path, "status": status, "micros": micros });
+                self.say(&format!("{method} {path}: answered by {status}"), "request", fields);
+            }
+            Event::Ready { band, why } => {
+                let text =
+                    why.map_or_else(|| "it is ready again".to_owned(), |why| format!("not ready: {why}"));
+                self.say(&format!("band {band}: {text}"), "ready", json!({ "band": band, "why": why }));
+            }
+            _ => {}
+        }))
+    }
 }
 
 /// What a process does.
@@ -105,18 +158,16 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
         ..ServingOptions::default()
     };
     if let Some(log) = &args.warm_up {
-        warm_up(log, &specs, &*store, &options.learner)?;
+        warm_up(log, &specs, &*store, &options.learner, args.log)?;
     }
     let mut bands = Vec::with_capacity(specs.len());
     for band in specs {
         let name = band.name.clone();
         let opened = Serving::open(band, store.clone(), Arc::new(SystemClock), options.clone());
         let serving = opened.map_err(|e| failed(&name, &e))?;
-        say(&format!(
-            "band {name}: {} rewards learned, {} folds",
-            serving.learned().learned,
-            serving.folds()
-        ));
+        let (learned, folds) = (serving.learned().learned, serving.folds());
+        let text = format!("band {name}: {learned} rewards learned, {folds} folds");
+        args.log.say(&text, "open", json!({ "band": name, "learned": learned, "folds": folds }));
         bands.push(serving);
     }
     let (stop, stopped) = mpsc::channel();
@@ -126,10 +177,11 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
             std::process::exit(130);
         }
     });
-    say(&format!("listening on http://{address}"));
+    let text = format!("listening on http://{address}");
+    args.log.say(&text, "listen", json!({ "address": address.to_string() }));
     let limits = Limits { connections: args.connections, ..Limits::default() };
-    http::run(listener, bands, clients, limits, stopped).map_err(Failure::running)?;
-    say("stopped: all that was acknowledged is in the store");
+    http::run(listener, bands, clients, limits, args.log.listener(), stopped).map_err(Failure::running)?;
+    args.log.say("stopped: all that was acknowledged is in the store", "stop", json!({}));
     Ok(())
 }
 
@@ -139,6 +191,7 @@ fn warm_up(
     specs: &[spec::BandSpec],
     store: &dyn Store,
     options: &LearnerOptions,
+    to: LogName,
 ) -> Result<(), Failure> {
     let [band] = specs else {
         return Err(Failure::usage("--warm-up is for one band: serve it alone for the first time"));
@@ -152,9 +205,14 @@ fn warm_up(
     };
     let warmed = corral_serve::warm_up(band, store, options, &open);
     match warmed.map_err(|e| failed(&band.name, &e))? {
-        Some(warmed) => say(&format!("band {}: its bases have learned {warmed}", band.name)),
+        Some(warmed) => {
+            let fields = json!({ "band": band.name, "rows": warmed.rows, "used": warmed.used, "refused": warmed.refused });
+            to.say(&format!("band {}: its bases have learned {warmed}", band.name), "warm-up", fields);
+        }
         None => {
-            say(&format!("band {}: it has begun before, and does not learn {}", band.name, log.display()))
+            let text =
+                format!("band {}: it has begun before, and does not learn {}", band.name, log.display());
+            to.say(&text, "warm-up", json!({ "band": band.name, "rows": 0 }));
         }
     }
     Ok(())

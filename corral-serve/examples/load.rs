@@ -158,6 +158,7 @@ fn load(seconds: u64, connections: usize, folder: &Path) -> Result<(), Failure> 
             vec![serving],
             Clients::default(),
             Limits { connections: 4_096, ..Limits::default() },
+            None,
             stopped,
         )
     });

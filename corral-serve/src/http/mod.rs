@@ -3,6 +3,7 @@
 mod auth;
 mod body;
 mod limit;
+mod log;
 mod offer;
 mod show;
 
@@ -31,6 +32,7 @@ use crate::serving::Serving;
 
 pub use auth::{Clients, Duty};
 use body::{ChangeBase, Choose, Chosen, Reward, status};
+pub use log::{Event, Log};
 
 /// Limits of the web server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,6 +85,7 @@ pub fn run(
     bands: Vec<Serving>,
     clients: Clients,
     limits: Limits,
+    log: Option<Log>,
     stop: std::sync::mpsc::Receiver<()>,
 ) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -91,7 +94,7 @@ pub fn run(
         let _ = stop.recv();
         let _ = send.send(());
     });
-    runtime.block_on(serve(listener, bands, clients, limits, async {
+    runtime.block_on(serve(listener, bands, clients, limits, log, async {
         let _ = stopped.await;
     }))
 }
@@ -105,6 +108,7 @@ pub async fn serve(
     bands: Vec<Serving>,
     clients: Clients,
     limits: Limits,
+    log: Option<Log>,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let address = listener.local_addr()?;
@@ -116,7 +120,13 @@ pub async fn serve(
     let bands = bands.into_iter().map(|band| (band.spec().name.clone(), band)).collect();
     let service = Arc::new(Service { bands, clients, limits, given: Mutex::default() });
     let (send, stopped) = oneshot::channel::<()>();
-    let serving = axum::serve(listener, router(service.clone())).with_graceful_shutdown(async move {
+    let mut router = router(service.clone());
+    let mut looking = None;
+    if let Some(log) = log {
+        looking = Some(tokio::spawn(log::readiness(service.clone(), log.clone())));
+        router = log::requests(router, log);
+    }
+    let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
         stop.await;
         let _ = send.send(());
     });
@@ -125,6 +135,7 @@ pub async fn serve(
     // Clients that do not finish in time are left alone.
     let ended = tokio::time::timeout(farewell, &mut serving).await;
     serving.abort();
+    looking.into_iter().for_each(|task| task.abort());
     tokio::task::spawn_blocking(move || service.bands.values().for_each(Serving::stop)).await?;
     ended.map_or(Ok(()), |served| served?)
 }
@@ -159,7 +170,7 @@ fn router(service: Arc<Service>) -> Router {
         .route("/v1/bands/{name}/reward/batch", post(reward_batch))
         .route("/v1/bands/{name}/report", get(report))
         .route("/v1/bands/{name}/bases", get(bases).post(change_base))
-        .route("/v1/bands/{name}/log", get(log))
+        .route("/v1/bands/{name}/log", get(lines))
         .fallback(async || refuse(404, "there is nothing here: /openapi.json lists what there is"))
         .method_not_allowed_fallback(async || {
             refuse(405, "not by this method: /openapi.json lists what there is")
@@ -445,7 +456,7 @@ async fn change_base(
     settle(changed.await)
 }
 
-async fn log(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
+async fn lines(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
     let shown = || {
         let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
         let (send, lines) = tokio::sync::mpsc::channel(4);

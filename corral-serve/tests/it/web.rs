@@ -28,7 +28,7 @@ impl Running {
         let bands = spec::read(text).unwrap().into_iter().map(open).collect();
         let clients = if clients.is_empty() { Clients::default() } else { Clients::read(clients).unwrap() };
         let (stop, stopped) = mpsc::channel();
-        let thread = std::thread::spawn(move || http::run(listener, bands, clients, limits, stopped));
+        let thread = std::thread::spawn(move || http::run(listener, bands, clients, limits, None, stopped));
         Self { address, stop: Some(stop), thread: Some(thread) }
     }
 
