@@ -84,6 +84,8 @@ use crate::waiting::now;
 /// pending : int, optional
 ///     Keeps up to so many decisions that wait for their rewards: `learn` then takes their ids too, and `expire` ends the wait
 ///     of those that wait too long.
+/// watch : bool
+///     Whether the values of the bases are followed, with bounds that hold at any time: see `report` and `metrics`.
 ///
 /// Examples
 /// --------
@@ -119,7 +121,7 @@ impl Band {
                 Denied::Ended => "another thread was in this band when the interpreter ended".into(),
             })
         })?;
-        // Nobody else has it.
+        // No other thread has it.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.part_from_parent()?;
         Ok(Entered { inner, turn })
@@ -211,10 +213,10 @@ impl Band {
     #[new]
     #[pyo3(signature = (bases, *, actions = None, max_actions = None, points = None, features = Features(0), row_features = RowFeatures(0),
         feature_range = Some(Ranged::default()), outside = "clip", reward_range = None, preset = "practical", master = None,
-        horizon = None, seed = None, propensities = true, quota = None, budget = None, copy = None, plugins = None, log = None, pending = None),
+        horizon = None, seed = None, propensities = true, quota = None, budget = None, copy = None, plugins = None, log = None, pending = None, watch = false),
         text_signature = "(bases, *, actions=None, max_actions=None, points=None, features=0, row_features=0, feature_range=\"learned\", outside=\"clip\", \
         reward_range=None, preset=\"practical\", master=None, horizon=None, seed=None, propensities=True, quota=None, budget=None, copy=None, \
-        plugins=None, log=None, pending=None)")]
+        plugins=None, log=None, pending=None, watch=False)")]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of a constructor in Python")]
     fn new(
         bases: &Bound<'_, PyAny>,
@@ -237,6 +239,7 @@ impl Band {
         plugins: Option<PathBuf>,
         log: Option<PathBuf>,
         pending: Option<args::Waiting>,
+        watch: bool,
     ) -> Answer<Self> {
         let space = convert::space(actions, max_actions, points)?;
         let asked = build::Asked {
@@ -252,6 +255,7 @@ impl Band {
             plugins,
             log,
             pending: pending.map(|p| p.0),
+            watch,
         };
         build::band(bases, space, asked)
     }
@@ -642,7 +646,7 @@ impl Band {
     }
 
     /// Probability, plays and mean reward of each base, which were benched and why, and remarks on the ranges of rewards and
-    /// features, as text.
+    /// features, as text. With watch=True the value of each base, with bounds that hold at any time, and "best" only where it is so.
     fn report(&self, py: Python<'_>) -> Answer<String> {
         let entered = self.enter(py)?;
         let inner = &*entered.inner;
@@ -654,6 +658,10 @@ impl Band {
         });
         let table = aligned(&["base", "probability", "plays", "mean reward"], "lrrr", rows);
         let mut text = format!("{} rounds\n{table}", inner.members.rounds());
+        if let Some(values) = inner.values() {
+            let names: Vec<String> = inner.names.iter().map(|n| n.to_string()).collect();
+            text.push_str(&values.text(&names));
+        }
         for b in inner.members.benched() {
             text.push_str(&format!("benched: {} in round {}, {}: {}\n", b.name, b.round, b.during, b.reason));
         }
@@ -665,11 +673,17 @@ impl Band {
     }
 
     /// Counts of rounds, decisions that are out, losses that were refused, features that were clipped and rewards over their
-    /// client's quota, and what each base did: for a monitor.
+    /// client's quota, and what each base did: for a monitor. With watch=True "values" has a value, low and high for each base, and
+    /// "best" the name of the one that is best at any time with its lead, or None.
     fn metrics<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
         let entered = self.enter(py)?;
         let metrics = convert::plain(py, &entered.inner.members.metrics())?;
         metrics.set_item("over_quota", entered.inner.quota.as_ref().map_or(0, Quota::refused))?;
+        if let Some(values) = entered.inner.values() {
+            let best = values.best.map(|(base, lead)| (&*entered.inner.names[base], lead));
+            metrics.set_item("values", convert::plain(py, &values.values)?)?;
+            metrics.set_item("best", convert::plain(py, &best)?)?;
+        }
         if let Some(waiting) = &entered.inner.waiting {
             let (open, expired) = waiting.counts();
             metrics.set_item("waiting", open)?;

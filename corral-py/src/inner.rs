@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use corral_core::{Context, Feedback, Quota};
-use corral_log::{Change, parse_id};
+use corral_core::{Context, Feedback, Quota, Scale};
+use corral_log::{Change, Watch, Watched, parse_id};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rand::TryRng;
@@ -38,7 +38,12 @@ pub struct Inner {
     /// Where decisions and rewards are written, where they are.
     pub log: Option<Log>,
     pub history: History,
+    /// Follows the values of the bases, where that is asked for.
+    pub watch: Option<Watch>,
 }
+
+/// How often what is said of the values of bases may be wrong.
+const WRONG: f64 = 0.05;
 
 /// A thread that is inside a band. What the lock guards is let go before the turn ends.
 pub struct Entered<'a> {
@@ -139,7 +144,15 @@ impl Inner {
     pub fn learn(&mut self, py: Python<'_>, decision: &Decision, heard: Feedback) -> Answer<()> {
         let gone = self.waiting.as_ref().is_some_and(|waiting| waiting.has_expired(decision.id));
         Error::unless(!gone, format_args!("the decision {} has expired", decision.id))?;
-        decision.settle(py, |x, ticket| self.members.learn(x, ticket, heard))?;
+        let (members, watch) = (&mut self.members, &mut self.watch);
+        decision.settle(py, |x, ticket| {
+            if let (Some(watch), Some(loss)) = (watch, heard.observed())
+                && members.check(x, &ticket, loss).is_ok()
+            {
+                ticket.watched(watch, 1.0 - loss);
+            }
+            members.learn(x, ticket, heard)
+        })?;
         if let Some(waiting) = &mut self.waiting {
             waiting.settle(decision.id);
         }
@@ -148,6 +161,12 @@ impl Inner {
             log.outcome(decision.id, self.plan.units(loss))?;
         }
         self.callers()
+    }
+
+    /// What is known of the values of the bases, in the units of the rewards.
+    pub fn values(&self) -> Option<Watched> {
+        let Scale { low, high, .. } = self.plan.rewards;
+        self.watch.as_ref().map(|watch| watch.now(WRONG).scaled(low, high))
     }
 
     /// Writes down that a base came or went.

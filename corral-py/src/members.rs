@@ -50,6 +50,14 @@ impl Flying {
         }
     }
 
+    /// Shows the decision and its reward in [0, 1] to whoever follows the values of bases.
+    pub fn watched(&self, watch: &mut corral_log::Watch, reward: f64) {
+        match self {
+            Self::Arm(ticket) => watch.see(ticket, reward),
+            Self::Point(ticket) => watch.see(ticket, reward),
+        }
+    }
+
     /// What Python plays: a point, or the number of an action.
     pub fn played(&self) -> Label {
         match self {

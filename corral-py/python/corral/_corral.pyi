@@ -172,6 +172,8 @@ class Band(Generic[_A]):
     pending : int, optional
         Keeps up to so many decisions that wait for their rewards: `learn` then takes their ids too, and `expire` ends the wait
         of those that wait too long.
+    watch : bool
+        Whether the values of the bases are followed, with bounds that hold at any time: see `report` and `metrics`.
 
     Examples
     --------
@@ -207,6 +209,7 @@ class Band(Generic[_A]):
         plugins: _Path | None = None,
         log: _Path | None = None,
         pending: int | None = None,
+        watch: bool = False,
     ) -> Band[int]: ...
     @overload
     def __new__(
@@ -232,6 +235,7 @@ class Band(Generic[_A]):
         plugins: _Path | None = None,
         log: _Path | None = None,
         pending: int | None = None,
+        watch: bool = False,
     ) -> Band[str]: ...
     @overload
     def __new__(
@@ -257,6 +261,7 @@ class Band(Generic[_A]):
         plugins: _Path | None = None,
         log: _Path | None = None,
         pending: int | None = None,
+        watch: bool = False,
     ) -> Band[_Point]: ...
     def choose(
         self, x: npt.ArrayLike | None = None, *, actions: npt.ArrayLike | Mapping[str, npt.ArrayLike] | Iterable[str] | None = None
@@ -435,11 +440,12 @@ class Band(Generic[_A]):
         """What each base did, as columns: name, probability, plays, mean_reward, effective_samples, benched."""
     def report(self) -> str:
         """Probability, plays and mean reward of each base, which were benched and why, and remarks on the ranges of rewards and
-        features, as text.
+        features, as text. With watch=True the value of each base, with bounds that hold at any time, and "best" only where it is so.
         """
     def metrics(self) -> dict[str, Any]:
         """Counts of rounds, decisions that are out, losses that were refused, features that were clipped and rewards over their
-        client's quota, and what each base did: for a monitor.
+        client's quota, and what each base did: for a monitor. With watch=True "values" has a value, low and high for each base, and
+        "best" the name of the one that is best at any time with its lead, or None.
         """
     def prometheus(self, name: str) -> str:
         """The same as text for Prometheus, of a band with this name."""

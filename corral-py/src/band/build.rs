@@ -7,7 +7,7 @@ use corral_bases::band::Spend;
 use corral_core::memory::{self, Budget};
 use corral_core::{Context, FeatureRange, Propensities, Quota, Scale, Space, snapshot};
 use corral_lab::streams::stream;
-use corral_log::Start;
+use corral_log::{Start, Watch};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rand::rngs::SysRng;
@@ -29,7 +29,7 @@ use crate::turn::Turn;
 use crate::waiting::{self, Waiting};
 
 const NAME: &str = "corral band";
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 
 /// What a file holds.
 #[derive(Serialize, Deserialize)]
@@ -39,6 +39,7 @@ struct State {
     rng: Pcg64Dxsm,
     quota: Option<Quota>,
     waiting: Option<waiting::Saved>,
+    watch: Option<Watch>,
 }
 
 /// What a band is asked to be, beside its bases and its space.
@@ -57,6 +58,7 @@ pub struct Asked<'a, 'py> {
     pub plugins: Option<PathBuf>,
     pub log: Option<PathBuf>,
     pub pending: Option<u64>,
+    pub watch: bool,
 }
 
 fn count(what: &str, number: u64) -> Answer<usize> {
@@ -73,6 +75,12 @@ pub fn band(bases: &Bound<'_, PyAny>, space: (Space, Arc<[Arc<str>]>), asked: As
     if asked.log.is_some() {
         // Whoever evaluates a base wants its own probability.
         plan.params.propensities = Propensities::EveryBase;
+    }
+    if asked.watch {
+        let fixed = !plan.rewards.learned && matches!(plan.space, Space::Arms(_));
+        let why = "watch: the values of bases are followed where there are actions and reward_range=(low, high) is known";
+        Error::unless(fixed, why)?;
+        plan.params.propensities = Propensities::Full;
     }
     let shared = Raised::default();
     let (mut built, mut raised) = (Vec::new(), Vec::new());
@@ -109,6 +117,7 @@ pub fn band(bases: &Bound<'_, PyAny>, space: (Space, Arc<[Arc<str>]>), asked: As
     let (quota, waiting) = (quota.transpose()?, waiting.transpose()?);
     let mut inner = inner(plan, members, rng, raised, shelf);
     (inner.quota, inner.waiting) = (quota, waiting);
+    inner.watch = asked.watch.then(|| Watch::new(inner.names.len()));
     whole_band(inner, asked.log.as_deref())
 }
 
@@ -125,6 +134,7 @@ fn inner(plan: Plan, members: Members, rng: Pcg64Dxsm, raised: Vec<Raised>, shel
         waiting: None,
         log: None,
         history: History::default(),
+        watch: None,
     }
 }
 
@@ -159,9 +169,10 @@ pub fn bytes(band: &Band, py: Python<'_>) -> Answer<Vec<u8>> {
     let entered = band.enter(py)?;
     let members = entered.inner.members.save();
     entered.inner.callers()?;
-    let Inner { plan, rng, quota, waiting, .. } = &*entered.inner;
+    let Inner { plan, rng, quota, waiting, watch, .. } = &*entered.inner;
     let waiting = waiting.as_ref().map(Waiting::save);
-    let state = State { plan: plan.clone(), members, rng: rng.clone(), quota: quota.clone(), waiting };
+    let (quota, watch) = (quota.clone(), watch.clone());
+    let state = State { plan: plan.clone(), members, rng: rng.clone(), quota, waiting, watch };
     Ok(snapshot::seal(NAME, VERSION, &state))
 }
 
@@ -173,9 +184,10 @@ pub fn read(
     shelf: Shelf,
     log: Option<&Path>,
 ) -> Answer<Band> {
-    let State { mut plan, members: state, rng, quota, waiting } = snapshot::open(NAME, VERSION, bytes)?;
+    let State { mut plan, members: state, rng, quota, waiting, watch } =
+        snapshot::open(NAME, VERSION, bytes)?;
     plan.params.copy = copy;
-    if log.is_some() {
+    if log.is_some() && watch.is_none() {
         plan.params.propensities = Propensities::EveryBase;
     }
     let quota = quota.map(Quota::check).transpose()?;
@@ -187,7 +199,7 @@ pub fn read(
     }
     loaded?;
     let mut inner = inner(plan, members, rng, raised, shelf);
-    (inner.quota, inner.waiting) = (quota, waiting);
+    (inner.quota, inner.waiting, inner.watch) = (quota, waiting, watch);
     whole_band(inner, log)
 }
 

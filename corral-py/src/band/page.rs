@@ -35,6 +35,10 @@ pub fn html(inner: &Inner, reward: impl Fn(f64) -> f64) -> String {
         );
     }
     page.push_str("</tbody></table>");
+    if let Some(values) = inner.values() {
+        let names: Vec<String> = inner.names.iter().map(|n| n.to_string()).collect();
+        let _ = write!(page, "<pre>{}</pre>", safe(&values.text(&names)));
+    }
     page.push_str(&picture(inner));
     page
 }
