@@ -65,3 +65,16 @@ fn a_band_is_served_from_a_directory_and_goes_on_after_a_restart() {
     drop(first);
     assert_eq!(open().learner.digest().unwrap(), digest);
 }
+
+/// A segment is closed when its writer is gone, and not before, whoever asks.
+#[test]
+fn a_segment_is_closed_when_its_writer_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Directory::open(folder.path()).unwrap();
+    let mut segment = store.segment("s/1").unwrap().unwrap();
+    segment.append(b"a line\n").unwrap();
+    let other = Directory::open(folder.path()).unwrap();
+    assert!(!store.is_closed("s/1").unwrap() && !other.is_closed("s/1").unwrap());
+    drop(segment);
+    assert!(store.is_closed("s/1").unwrap() && other.is_closed("s/1").unwrap());
+}

@@ -300,3 +300,62 @@ fn staleness_is_the_age_of_what_is_acknowledged_and_not_served() {
     bench.learn();
     assert_eq!(bench.front.staleness(), 0);
 }
+
+/// Rewards in front ends that come and go, with a snapshot after every few.
+fn many(store: &Memory, keep: bool) -> Vec<u8> {
+    let options = LearnerOptions { snapshot: 5, keep, ..LearnerOptions::default() };
+    let mut digest = Vec::new();
+    for _ in 0..4 {
+        let front = FrontOptions::default();
+        let mut bench = Bench::with(SPEC, Arc::new(store.clone()), options.clone(), front).unwrap();
+        for i in 0..12 {
+            let chosen = bench.choose(&[]);
+            bench.reward(&chosen.token, f64::from(i % 9)).unwrap();
+            bench.learn();
+        }
+        digest = bench.learner.digest().unwrap();
+    }
+    digest
+}
+
+/// Folds that two snapshots cover are few files, and a start without snapshots still finds them.
+#[test]
+fn folds_are_packed_and_learned_again_from_their_packs() {
+    let store = Memory::default();
+    let digest = many(&store, true);
+    let (folds, packs) = (store.list("bands/shop/folds").unwrap(), store.list("bands/shop/packs").unwrap());
+    assert!(folds.len() < 15 && packs.len() >= 5, "{folds:?} {packs:?}");
+    assert_eq!(store.list("bands/shop/segments").unwrap().len(), 4, "the log is kept");
+    let log: Vec<u8> =
+        corral_serve::Export::of(Arc::new(store.clone()), "shop").flat_map(Result::unwrap).collect();
+    assert_eq!(log.iter().filter(|byte| **byte == b'\n').count(), 49, "a start and 48 rewards");
+    store.0.lock().unwrap().files.retain(|name, _| !name.contains("/snapshots/"));
+    let again = bench(&store);
+    assert!(again.learner.digest().unwrap() == digest);
+    assert_eq!(again.learner.counts().learned, 48);
+}
+
+/// Without the log a start has the same state; what is damaged then is named, and nothing begins anew in its place.
+#[test]
+fn a_log_that_is_not_kept_goes_when_two_snapshots_cover_it() {
+    let store = Memory::default();
+    let digest = many(&store, false);
+    assert!(store.list("bands/shop/packs").unwrap().is_empty());
+    let segments = store.list("bands/shop/segments").unwrap();
+    assert!(segments.len() <= 2, "{segments:?}");
+    assert!(bench(&store).learner.digest().unwrap() == digest);
+    let log: Vec<u8> =
+        corral_serve::Export::of(Arc::new(store.clone()), "shop").flat_map(Result::unwrap).collect();
+    let mut reader = Reader::new(Cursor::new(log)).checked(0).strict(true);
+    assert_eq!(reader.read().unwrap().unwrap().kind(), "start");
+    while let Some(record) = reader.read().unwrap() {
+        assert_eq!(record.kind(), "both");
+    }
+    for (name, bytes) in &mut store.0.lock().unwrap().files {
+        if name.contains("/snapshots/") {
+            bytes[30] ^= 1;
+        }
+    }
+    let error = Bench::open(SPEC, Arc::new(store)).err().expect("nothing is left to start from");
+    assert!(matches!(&error, ServeError::Damaged { why, .. } if why.contains("removed")), "{error}");
+}
