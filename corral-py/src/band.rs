@@ -444,7 +444,7 @@ impl Band {
             for decision in &late {
                 let (id, heard) = (decision.get().id, learned.map_or(Feedback::unseen(), Feedback::plain));
                 // One that was learned by its token in another place is settled all the same.
-                decision.get().settle(py, |x, ticket| inner.members.learn(x, ticket, heard))?;
+                inner.settle(py, decision.get(), heard)?;
                 if let Some(waiting) = &mut inner.waiting {
                     waiting.expire(id);
                 }
@@ -468,18 +468,28 @@ impl Band {
     ///     A reward for each, in reward_range.
     /// losses : array_like, optional
     ///     Or a loss for each, in [0, 1].
+    /// costs : array_like, optional
+    ///     What each cost in money, where the band has a budget.
     /// clients : list of str, optional
     ///     Whose they are, where the band has a quota.
-    #[pyo3(signature = (decisions, *, rewards = None, losses = None, clients = None))]
+    #[pyo3(signature = (decisions, *, rewards = None, losses = None, costs = None, clients = None))]
     fn learn_many(
         &self,
         py: Python<'_>,
         decisions: Vec<Bound<'_, PyAny>>,
         rewards: Option<&Bound<'_, PyAny>>,
         losses: Option<&Bound<'_, PyAny>>,
+        costs: Option<&Bound<'_, PyAny>>,
         clients: Option<Vec<String>>,
     ) -> Answer<()> {
-        let mut numbers = Vec::new();
+        let (mut numbers, mut prices) = (Vec::new(), Vec::new());
+        costs.map_or(Ok(()), |costs| convert::append(costs, &mut prices))?;
+        if let Some(i) = prices.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0)) {
+            return Err(Error::value(format!(
+                "decision {i}: a cost must be 0 or more, but is {}",
+                prices[i]
+            )));
+        }
         for given in [rewards, losses].into_iter().flatten() {
             convert::append(given, &mut numbers)?;
         }
@@ -490,6 +500,10 @@ impl Band {
         Error::unless(count == given, format_args!("{count} decisions, but {given} rewards or losses"))?;
         let named = clients.as_ref().map_or(count, Vec::len);
         Error::unless(count == named, format_args!("{count} decisions, but {named} clients"))?;
+        let costed = if costs.is_some() { prices.len() } else { count };
+        Error::unless(count == costed, format_args!("{count} decisions, but {costed} costs"))?;
+        let priced =
+            |i: usize, heard: Feedback| prices.get(i).map_or(heard, |cost: &f64| heard.with_cost(*cost));
         let client = |i: usize| clients.as_ref().map(|clients| &*clients[i]);
         self.watched(py, |inner| {
             let given = |(i, d)| inner.given(d).map_err(|e| e.of(format!("decision {i}")));
@@ -504,12 +518,12 @@ impl Band {
                     if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
                 *number = self.loss(reward, loss).map_err(|e| e.of(format!("decision {i}")))?;
                 let fresh = if seen.insert(decision.id) { Ok(()) } else { Err(decision.learned()) };
-                let looked =
-                    fresh.and_then(|()| decision.look(py, |x, t| inner.members.check(x, t, *number)));
+                let heard = priced(i, Feedback::plain(*number));
+                let looked = fresh.and_then(|()| decision.look(py, |x, t| inner.members.check(x, t, heard)));
                 looked.map_err(|e| e.of(format!("decision {i}")))?;
             }
             for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
-                let heard = inner.heard(client(i), loss)?;
+                let heard = priced(i, inner.heard(client(i), loss)?);
                 let learned = inner.learn(py, decision.get(), heard);
                 learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
                 inner.count(client(i));

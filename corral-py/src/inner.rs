@@ -144,15 +144,7 @@ impl Inner {
     pub fn learn(&mut self, py: Python<'_>, decision: &Decision, heard: Feedback) -> Answer<()> {
         let gone = self.waiting.as_ref().is_some_and(|waiting| waiting.has_expired(decision.id));
         Error::unless(!gone, format_args!("the decision {} has expired", decision.id))?;
-        let (members, watch) = (&mut self.members, &mut self.watch);
-        decision.settle(py, |x, ticket| {
-            if let (Some(watch), Some(loss)) = (watch, heard.observed())
-                && members.check(x, &ticket, loss).is_ok()
-            {
-                ticket.watched(watch, 1.0 - loss);
-            }
-            members.learn(x, ticket, heard)
-        })?;
+        self.settle(py, decision, heard)?;
         if let Some(waiting) = &mut self.waiting {
             waiting.settle(decision.id);
         }
@@ -161,6 +153,19 @@ impl Inner {
             log.outcome(decision.id, self.plan.units(loss))?;
         }
         self.callers()
+    }
+
+    /// Teaches the members what is heard of a decision, and shows it to whoever follows their values.
+    pub fn settle(&mut self, py: Python<'_>, decision: &Decision, heard: Feedback) -> Answer<()> {
+        let (members, watch) = (&mut self.members, &mut self.watch);
+        decision.settle(py, |x, ticket| {
+            if let (Some(watch), Some(loss)) = (watch, heard.observed())
+                && members.check(x, &ticket, heard).is_ok()
+            {
+                ticket.watched(watch, 1.0 - loss);
+            }
+            members.learn(x, ticket, heard)
+        })
     }
 
     /// What is known of the values of the bases, in the units of the rewards.

@@ -121,10 +121,10 @@ impl Members {
     }
 
     /// Whether `learn` would take it.
-    pub fn check(&self, x: &Context, made: &Flying, loss: f64) -> Result<(), EnsembleError> {
+    pub fn check(&self, x: &Context, made: &Flying, heard: Feedback) -> Result<(), EnsembleError> {
         match (self, made) {
-            (Self::Arms(own), Flying::Arm(ticket)) => own.check(x, ticket, loss),
-            (Self::Points(own), Flying::Point(ticket)) => own.check(x, ticket, loss),
+            (Self::Arms(own), Flying::Arm(ticket)) => own.check(x, ticket, heard),
+            (Self::Points(own), Flying::Point(ticket)) => own.check(x, ticket, heard),
             (own, made) => Err(EnsembleError::Foreign { found: made.id().band, expected: own.id() }),
         }
     }

@@ -374,6 +374,15 @@ def test_a_budget_is_kept_and_costs_are_asked_for(tmp_path):
         band.learn(band.choose(), reward=1.0)
     with pytest.raises(ValueError, match="at least 0, but is -1"):
         band.learn(band.choose(), reward=1.0, cost=-1.0)
+    many = [band.choose() for _ in range(3)]
+    for costs, why in [([1.0, 2.0], "3 decisions, but 2 costs"), ([1.0, -2.0, 0.0], "decision 1: a cost must be 0 or more"),
+                       (None, "budget: say what the decision cost")]:
+        with pytest.raises(ValueError, match=why):
+            band.learn_many(many, rewards=[1.0, 0.0, 1.0], costs=costs)
+    assert not any(d.learned for d in many)
+    before = band.metrics()["spending"]
+    band.learn_many(many, rewards=[1.0, 0.0, 1.0], costs=[1.0, 2.0, 0.5])
+    assert all(d.learned for d in many) and band.metrics()["spending"] != before
     with pytest.raises(TypeError, match="per_round"):
         corral.Band(["ucb1"], actions=2, budget="much")
     with pytest.raises(ValueError, match="positive and finite, but is -2"):

@@ -349,6 +349,7 @@ class Band(Generic[_A]):
         *,
         rewards: npt.ArrayLike | None = None,
         losses: npt.ArrayLike | None = None,
+        costs: npt.ArrayLike | None = None,
         clients: Sequence[str] | None = None,
     ) -> None:
         """Learns many decisions in order. All of them are looked at before the first is learned: one that cannot be leaves the band
@@ -362,6 +363,8 @@ class Band(Generic[_A]):
             A reward for each, in reward_range.
         losses : array_like, optional
             Or a loss for each, in [0, 1].
+        costs : array_like, optional
+            What each cost in money, where the band has a budget.
         clients : list of str, optional
             Whose they are, where the band has a quota.
         """
