@@ -146,3 +146,36 @@ impl Folds {
 fn read(name: String, bytes: &[u8]) -> Result<Fold, ServeError> {
     serde_json::from_slice(bytes).map_err(|e| damaged(name, e))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Directory;
+
+    /// A learner that slept while folds were taken away finds their numbers free, and must not learn under them again.
+    #[test]
+    fn a_fold_behind_the_floor_is_not_committed() {
+        for keep in [true, false] {
+            let folder = tempfile::TempDir::new().unwrap();
+            let store = Arc::new(Directory::open(folder.path()).unwrap());
+            let layout = Layout::of("x");
+            let folds = Folds::new(Arc::clone(&store) as Arc<dyn Store>, layout.clone());
+            let part = |from: u64| vec![Part { segment: 1, from, to: from + 1, cut: false }];
+            for fold in 0..4 {
+                assert!(folds.commit(fold, part(fold)).unwrap());
+                assert!(!folds.commit(fold, part(7)).unwrap());
+            }
+            for covered in [3, 4] {
+                let name = format!("{}/{covered:012}-0", layout.snapshots());
+                assert!(store.create(&name, b"").unwrap());
+            }
+            assert_eq!(folds.floor().unwrap(), 3);
+            folds.compact(keep).unwrap();
+            assert!(!folds.commit(1, part(7)).unwrap(), "a number that is free again was taken");
+            let (parts, behind) = folds.get(1).unwrap();
+            assert_eq!((parts, behind), (keep.then(|| part(1)), true));
+            assert_eq!(folds.get(3).unwrap(), (Some(part(3)), false));
+            assert!(folds.commit(4, part(4)).unwrap());
+        }
+    }
+}

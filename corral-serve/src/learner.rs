@@ -22,7 +22,7 @@ use crate::store::Store;
 pub(crate) const SNAPSHOT: &str = "snapshot of a served band";
 const STATE: &str = "state for front ends";
 pub(crate) const ORIGIN: &str = "origin of a served band";
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 /// The copy that the learner's band is: it chooses nothing, and segments are counted from 1.
 const LEARNER: u64 = 0;
 

@@ -1,7 +1,7 @@
 //! What a client brings back with a reward: the sealed ticket with its context, and what the service adds to it.
 //!
 //! `c2.TICKET.CONTEXT.MORE`: the token of `Ticket::token_with`, and behind it when the decision was made and for whom, with a
-//! tag over the whole text. A decision that the band did not make has `d1` and nothing in place of the ticket.
+//! tag over the whole text. A decision that the band did not make has `d2` and nothing in place of the ticket.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use corral_core::{Context, Ticket, TicketId, TokenError};
@@ -12,7 +12,7 @@ use siphasher::sip::SipHasher24;
 use crate::error::ServeError;
 
 const TAG: usize = 8;
-const DEFAULT: &str = "d1";
+const DEFAULT: &str = "d2";
 
 /// What the service adds to a ticket.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

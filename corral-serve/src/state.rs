@@ -12,7 +12,7 @@ use crate::model::{Model, Served};
 use crate::rewarded::Rewarded;
 
 const NAME: &str = "served band";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// What the learner has counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
