@@ -1,15 +1,15 @@
 //! A band: a master over bases, as Python calls it.
 
 mod build;
+mod learning;
 mod page;
 mod play;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use corral_core::{Context, Feedback, Quota, Scale, Space};
+use corral_core::{Context, Scale, Space};
 use corral_lab::store::write_whole;
-use corral_lab::table::aligned;
 use corral_log::Change;
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, ToPyArray};
@@ -28,7 +28,8 @@ use crate::label::Label;
 use crate::plan::Plan;
 use crate::shelf::Shelf;
 use crate::turn::{Denied, Turn};
-use crate::waiting::now;
+
+use self::learning::Given;
 
 /// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
 ///
@@ -431,30 +432,7 @@ impl Band {
     ///     How many.
     #[pyo3(signature = (seconds, *, reward = None, loss = None))]
     fn expire(&self, py: Python<'_>, seconds: f64, reward: Option<f64>, loss: Option<f64>) -> Answer<usize> {
-        let learned = if reward.is_some() || loss.is_some() { Some(self.loss(reward, loss)?) } else { None };
-        Error::unless(seconds >= 0.0, format_args!("seconds must be 0 or more, but is {seconds}"))?;
-        // As many milliseconds as there are since 1970 are enough.
-        let before = now().saturating_add(1).saturating_sub((seconds * 1000.0) as u64);
-        self.watched(py, |inner| {
-            let kept = inner
-                .waiting
-                .as_ref()
-                .ok_or_else(|| Error::value("the band keeps no decisions: build it with pending="))?;
-            let late = kept.late(py, before);
-            for decision in &late {
-                let (id, heard) = (decision.get().id, learned.map_or(Feedback::unseen(), Feedback::plain));
-                // One that was learned by its token in another place is settled all the same.
-                inner.settle(py, decision.get(), heard)?;
-                if let Some(waiting) = &mut inner.waiting {
-                    waiting.expire(id);
-                }
-                if let Some(log) = &mut inner.log {
-                    log.expire(id, learned.map(|loss| inner.plan.units(loss)))?;
-                }
-                inner.callers()?;
-            }
-            Ok(late.len())
-        })
+        learning::expire(self, py, seconds, reward, loss)
     }
 
     /// Learns many decisions in order. All of them are looked at before the first is learned: one that cannot be leaves the band
@@ -482,54 +460,8 @@ impl Band {
         costs: Option<&Bound<'_, PyAny>>,
         clients: Option<Vec<String>>,
     ) -> Answer<()> {
-        let (mut numbers, mut prices) = (Vec::new(), Vec::new());
-        costs.map_or(Ok(()), |costs| convert::append(costs, &mut prices))?;
-        if let Some(i) = prices.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0)) {
-            return Err(Error::value(format!(
-                "decision {i}: a cost must be 0 or more, but is {}",
-                prices[i]
-            )));
-        }
-        for given in [rewards, losses].into_iter().flatten() {
-            convert::append(given, &mut numbers)?;
-        }
-        if rewards.is_some() == losses.is_some() {
-            return Err(Error::Type("give rewards= or losses=, one of them".into()));
-        }
-        let (count, given) = (decisions.len(), numbers.len());
-        Error::unless(count == given, format_args!("{count} decisions, but {given} rewards or losses"))?;
-        let named = clients.as_ref().map_or(count, Vec::len);
-        Error::unless(count == named, format_args!("{count} decisions, but {named} clients"))?;
-        let costed = if costs.is_some() { prices.len() } else { count };
-        Error::unless(count == costed, format_args!("{count} decisions, but {costed} costs"))?;
-        let priced =
-            |i: usize, heard: Feedback| prices.get(i).map_or(heard, |cost: &f64| heard.with_cost(*cost));
-        let client = |i: usize| clients.as_ref().map(|clients| &*clients[i]);
-        self.watched(py, |inner| {
-            let given = |(i, d)| inner.given(d).map_err(|e| e.of(format!("decision {i}")));
-            let decisions = decisions.iter().enumerate().map(given).collect::<Answer<Vec<_>>>()?;
-            let mut seen = std::collections::HashSet::new();
-            if count > 0 {
-                inner.heard(client(0), 0.0)?;
-            }
-            for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
-                let decision = decision.get();
-                let (reward, loss) =
-                    if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
-                *number = self.loss(reward, loss).map_err(|e| e.of(format!("decision {i}")))?;
-                let fresh = if seen.insert(decision.id) { Ok(()) } else { Err(decision.learned()) };
-                let heard = priced(i, Feedback::plain(*number));
-                let looked = fresh.and_then(|()| decision.look(py, |x, t| inner.members.check(x, t, heard)));
-                looked.map_err(|e| e.of(format!("decision {i}")))?;
-            }
-            for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
-                let heard = priced(i, inner.heard(client(i), loss)?);
-                let learned = inner.learn(py, decision.get(), heard);
-                learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
-                inner.count(client(i));
-            }
-            Ok(())
-        })
+        let given = Given { rewards, losses, costs, clients };
+        learning::learn_many(self, py, &decisions, given)
     }
 
     /// Plays a whole table, a row for each round and a column for each action. The interpreter is not in the loop, and other
@@ -642,68 +574,20 @@ impl Band {
 
     /// What each base did, as columns: name, probability, plays, mean_reward, effective_samples, benched.
     fn table<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
-        let entered = self.enter(py)?;
-        let inner = &*entered.inner;
-        let benched = |base: usize| inner.members.benched().iter().any(|b| b.base == base);
-        let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| self.reward(inner, loss));
-        let tallies = inner.members.tallies();
-        let columns = PyDict::new(py);
-        let texts = PyList::new(py, inner.names.iter().map(|n| &**n))?;
-        columns.set_item("name", py.import("numpy")?.call_method1("array", (texts,))?)?;
-        columns.set_item("probability", inner.members.probabilities().to_pyarray(py))?;
-        let column = |of: &dyn Fn(usize) -> f64| PyArray1::from_iter(py, (0..tallies.len()).map(of));
-        columns.set_item("plays", PyArray1::from_iter(py, tallies.iter().map(|t| t.plays)))?;
-        columns.set_item("mean_reward", column(&|i| reward(tallies[i].mean_loss())))?;
-        columns.set_item("effective_samples", column(&|i| tallies[i].effective_samples()))?;
-        columns.set_item("benched", PyArray1::from_iter(py, (0..tallies.len()).map(benched)))?;
-        Ok(columns)
+        page::table(self, py)
     }
 
     /// Probability, plays and mean reward of each base, which were benched and why, and remarks on the ranges of rewards and
     /// features, as text. With watch=True the value of each base, with bounds that hold at any time, and "best" only where it is so.
     fn report(&self, py: Python<'_>) -> Answer<String> {
-        let entered = self.enter(py)?;
-        let inner = &*entered.inner;
-        let rows = inner.members.tallies().into_iter().enumerate().map(|(i, tally)| {
-            let mean =
-                tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", self.reward(inner, loss)));
-            let probability = format!("{:.4}", inner.members.probabilities()[i]);
-            vec![inner.names[i].to_string(), probability, tally.plays.to_string(), mean]
-        });
-        let table = aligned(&["base", "probability", "plays", "mean reward"], "lrrr", rows);
-        let mut text = format!("{} rounds\n{table}", inner.members.rounds());
-        if let Some(values) = inner.values() {
-            let names: Vec<String> = inner.names.iter().map(|n| n.to_string()).collect();
-            text.push_str(&values.text(&names));
-        }
-        for b in inner.members.benched() {
-            text.push_str(&format!("benched: {} in round {}, {}: {}\n", b.name, b.round, b.during, b.reason));
-        }
-        for remark in inner.members.remarks(Some(self.rewards)) {
-            text.push_str(&remark);
-            text.push('\n');
-        }
-        Ok(text)
+        page::report(self, py)
     }
 
     /// Counts of rounds, decisions that are out, losses that were refused, features that were clipped and rewards over their
     /// client's quota, and what each base did: for a monitor. With watch=True "values" has a value, low and high for each base, and
     /// "best" the name of the one that is best at any time with its lead, or None.
     fn metrics<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
-        let entered = self.enter(py)?;
-        let metrics = convert::plain(py, &entered.inner.members.metrics())?;
-        metrics.set_item("over_quota", entered.inner.quota.as_ref().map_or(0, Quota::refused))?;
-        if let Some(values) = entered.inner.values() {
-            let best = values.best.map(|(base, lead)| (&*entered.inner.names[base], lead));
-            metrics.set_item("values", convert::plain(py, &values.values)?)?;
-            metrics.set_item("best", convert::plain(py, &best)?)?;
-        }
-        if let Some(waiting) = &entered.inner.waiting {
-            let (open, expired) = waiting.counts();
-            metrics.set_item("waiting", open)?;
-            metrics.set_item("expired", expired)?;
-        }
-        Ok(metrics)
+        page::metrics(self, py)
     }
 
     /// The same as text for Prometheus, of a band with this name.

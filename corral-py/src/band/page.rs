@@ -1,7 +1,17 @@
-//! A band as a notebook shows it: its bases, and a picture of their probabilities so far.
+//! What a band shows of itself: its bases as columns, as text and for a monitor, and as a notebook shows them, with a picture of
+//! their probabilities so far.
 
 use std::fmt::Write;
 
+use corral_core::Quota;
+use corral_lab::table::aligned;
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::Band;
+use crate::convert;
+use crate::errors::Answer;
 use crate::inner::Inner;
 
 const WIDTH: f64 = 560.0;
@@ -79,4 +89,67 @@ fn picture(inner: &Inner) -> String {
          <text x=\"{WIDTH}\" y=\"{y}\" font-size=\"11\" text-anchor=\"end\" fill=\"currentColor\">{last}</text></svg>"
     );
     svg
+}
+
+/// See `Band.table`.
+pub fn table<'py>(band: &Band, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
+    let entered = band.enter(py)?;
+    let inner = &*entered.inner;
+    let benched = |base: usize| inner.members.benched().iter().any(|b| b.base == base);
+    let reward = |loss: Option<f64>| loss.map_or(f64::NAN, |loss| band.reward(inner, loss));
+    let tallies = inner.members.tallies();
+    let columns = PyDict::new(py);
+    let texts = PyList::new(py, inner.names.iter().map(|n| &**n))?;
+    columns.set_item("name", py.import("numpy")?.call_method1("array", (texts,))?)?;
+    columns.set_item("probability", inner.members.probabilities().to_pyarray(py))?;
+    let column = |of: &dyn Fn(usize) -> f64| PyArray1::from_iter(py, (0..tallies.len()).map(of));
+    columns.set_item("plays", PyArray1::from_iter(py, tallies.iter().map(|t| t.plays)))?;
+    columns.set_item("mean_reward", column(&|i| reward(tallies[i].mean_loss())))?;
+    columns.set_item("effective_samples", column(&|i| tallies[i].effective_samples()))?;
+    columns.set_item("benched", PyArray1::from_iter(py, (0..tallies.len()).map(benched)))?;
+    Ok(columns)
+}
+
+/// See `Band.report`.
+pub fn report(band: &Band, py: Python<'_>) -> Answer<String> {
+    let entered = band.enter(py)?;
+    let inner = &*entered.inner;
+    let rows = inner.members.tallies().into_iter().enumerate().map(|(i, tally)| {
+        let mean =
+            tally.mean_loss().map_or("-".to_owned(), |loss| format!("{:.4}", band.reward(inner, loss)));
+        let probability = format!("{:.4}", inner.members.probabilities()[i]);
+        vec![inner.names[i].to_string(), probability, tally.plays.to_string(), mean]
+    });
+    let table = aligned(&["base", "probability", "plays", "mean reward"], "lrrr", rows);
+    let mut text = format!("{} rounds\n{table}", inner.members.rounds());
+    if let Some(values) = inner.values() {
+        let names: Vec<String> = inner.names.iter().map(|n| n.to_string()).collect();
+        text.push_str(&values.text(&names));
+    }
+    for b in inner.members.benched() {
+        text.push_str(&format!("benched: {} in round {}, {}: {}\n", b.name, b.round, b.during, b.reason));
+    }
+    for remark in inner.members.remarks(Some(band.rewards)) {
+        text.push_str(&remark);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// See `Band.metrics`.
+pub fn metrics<'py>(band: &Band, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
+    let entered = band.enter(py)?;
+    let metrics = convert::plain(py, &entered.inner.members.metrics())?;
+    metrics.set_item("over_quota", entered.inner.quota.as_ref().map_or(0, Quota::refused))?;
+    if let Some(values) = entered.inner.values() {
+        let best = values.best.map(|(base, lead)| (&*entered.inner.names[base], lead));
+        metrics.set_item("values", convert::plain(py, &values.values)?)?;
+        metrics.set_item("best", convert::plain(py, &best)?)?;
+    }
+    if let Some(waiting) = &entered.inner.waiting {
+        let (open, expired) = waiting.counts();
+        metrics.set_item("waiting", open)?;
+        metrics.set_item("expired", expired)?;
+    }
+    Ok(metrics)
 }

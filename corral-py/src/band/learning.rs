@@ -1,0 +1,106 @@
+//! What is learned of decisions: of many at once, and of those that wait too long.
+
+use std::collections::HashSet;
+
+use corral_core::Feedback;
+use pyo3::prelude::*;
+
+use super::Band;
+use crate::convert;
+use crate::errors::{Answer, Error};
+use crate::waiting::now;
+
+/// What is said of many decisions.
+pub struct Given<'a, 'py> {
+    pub rewards: Option<&'a Bound<'py, PyAny>>,
+    pub losses: Option<&'a Bound<'py, PyAny>>,
+    pub costs: Option<&'a Bound<'py, PyAny>>,
+    pub clients: Option<Vec<String>>,
+}
+
+/// See `Band.expire`.
+pub fn expire(
+    band: &Band,
+    py: Python<'_>,
+    seconds: f64,
+    reward: Option<f64>,
+    loss: Option<f64>,
+) -> Answer<usize> {
+    let learned = if reward.is_some() || loss.is_some() { Some(band.loss(reward, loss)?) } else { None };
+    Error::unless(seconds >= 0.0, format_args!("seconds must be 0 or more, but is {seconds}"))?;
+    // As many milliseconds as there are since 1970 are enough.
+    let before = now().saturating_add(1).saturating_sub((seconds * 1000.0) as u64);
+    band.watched(py, |inner| {
+        let kept = inner
+            .waiting
+            .as_ref()
+            .ok_or_else(|| Error::value("the band keeps no decisions: build it with pending="))?;
+        let late = kept.late(py, before);
+        for decision in &late {
+            let (id, heard) = (decision.get().id, learned.map_or(Feedback::unseen(), Feedback::plain));
+            // One that was learned by its token in another place is settled all the same.
+            inner.settle(py, decision.get(), heard)?;
+            if let Some(waiting) = &mut inner.waiting {
+                waiting.expire(id);
+            }
+            if let Some(log) = &mut inner.log {
+                log.expire(id, learned.map(|loss| inner.plan.units(loss)))?;
+            }
+            inner.callers()?;
+        }
+        Ok(late.len())
+    })
+}
+
+/// See `Band.learn_many`.
+pub fn learn_many(
+    band: &Band,
+    py: Python<'_>,
+    decisions: &[Bound<'_, PyAny>],
+    given: Given<'_, '_>,
+) -> Answer<()> {
+    let Given { rewards, losses, costs, clients } = given;
+    let (mut numbers, mut prices) = (Vec::new(), Vec::new());
+    costs.map_or(Ok(()), |costs| convert::append(costs, &mut prices))?;
+    if let Some(i) = prices.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0)) {
+        return Err(Error::value(format!("decision {i}: a cost must be 0 or more, but is {}", prices[i])));
+    }
+    for given in [rewards, losses].into_iter().flatten() {
+        convert::append(given, &mut numbers)?;
+    }
+    if rewards.is_some() == losses.is_some() {
+        return Err(Error::Type("give rewards= or losses=, one of them".into()));
+    }
+    let (count, given) = (decisions.len(), numbers.len());
+    Error::unless(count == given, format_args!("{count} decisions, but {given} rewards or losses"))?;
+    let named = clients.as_ref().map_or(count, Vec::len);
+    Error::unless(count == named, format_args!("{count} decisions, but {named} clients"))?;
+    let costed = if costs.is_some() { prices.len() } else { count };
+    Error::unless(count == costed, format_args!("{count} decisions, but {costed} costs"))?;
+    let priced = |i: usize, heard: Feedback| prices.get(i).map_or(heard, |cost: &f64| heard.with_cost(*cost));
+    let client = |i: usize| clients.as_ref().map(|clients| &*clients[i]);
+    band.watched(py, |inner| {
+        let given = |(i, d)| inner.given(d).map_err(|e| e.of(format!("decision {i}")));
+        let decisions = decisions.iter().enumerate().map(given).collect::<Answer<Vec<_>>>()?;
+        let mut seen = HashSet::new();
+        if count > 0 {
+            inner.heard(client(0), 0.0)?;
+        }
+        for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
+            let decision = decision.get();
+            let (reward, loss) = if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
+            *number = band.loss(reward, loss).map_err(|e| e.of(format!("decision {i}")))?;
+            let fresh = if seen.insert(decision.id) { Ok(()) } else { Err(decision.learned()) };
+            let heard = priced(i, Feedback::plain(*number));
+            let looked = fresh.and_then(|()| decision.look(py, |x, t| inner.members.check(x, t, heard)));
+            looked.map_err(|e| e.of(format!("decision {i}")))?;
+        }
+        for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
+            let heard = priced(i, inner.heard(client(i), loss)?);
+            let learned = inner.learn(py, decision.get(), heard);
+            learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
+            inner.count(client(i));
+        }
+        Ok(())
+    })
+}
