@@ -47,8 +47,11 @@ pub fn write(export: &Export<'_>, what: What, out: &mut (dyn Write + Send)) -> i
         })
         .collect();
     let schema = parse_message_type(&format!("message corral {{ {fields} }}")).map_err(io::Error::other)?;
-    let about =
-        [("corral-export", VERSION.to_string()), ("what", what.name()), ("run", export.0.spec.name.clone())];
+    let about = [
+        ("corral-export", VERSION.to_string()),
+        ("what", what.name().to_owned()),
+        ("run", export.0.spec.name.clone()),
+    ];
     let about = about.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec();
     let properties = WriterProperties::builder().set_key_value_metadata(Some(about)).build();
     let mut file =
