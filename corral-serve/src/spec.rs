@@ -299,3 +299,9 @@ impl Model<Arm> for BandSpec {
         self.actions.names().to_vec()
     }
 }
+
+/// The context with the numbers of the actions that it offers; the first ones need none.
+pub(crate) fn offering(context: Context, numbers: Vec<u32>) -> Context {
+    let first = numbers.iter().zip(0..).all(|(number, place)| *number == place);
+    if first { context } else { context.offering(numbers) }
+}

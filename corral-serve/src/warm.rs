@@ -14,7 +14,7 @@ use crate::error::ServeError;
 use crate::layout::Layout;
 use crate::learner::{LearnerOptions, begin};
 use crate::model::Model;
-use crate::spec::BandSpec;
+use crate::spec::{BandSpec, offering};
 use crate::store::Store;
 
 /// The largest weight that is worth its price, a rate that is divided by its square root.
@@ -153,8 +153,7 @@ fn lesson(spec: &BandSpec, header: &Header, row: &Row) -> Result<Lesson, String>
         }
     };
     let numbers: Vec<u32> = offered.into_iter().map(|(number, _)| number).collect();
-    let first = numbers.iter().zip(0..).all(|(number, place)| *number == place);
-    let context = if first { context } else { context.offering(numbers) };
+    let context = offering(context, numbers);
     let played = number(row.action).and_then(|number| context.place(number as usize)).ok_or_else(unknown)?;
     Ok(Lesson { context, action: Arm::at(played), propensity, loss })
 }

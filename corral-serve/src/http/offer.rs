@@ -4,7 +4,7 @@ use corral_core::Context;
 use serde::Deserialize;
 
 use crate::error::ServeError;
-use crate::spec::BandSpec;
+use crate::spec::{BandSpec, offering};
 
 /// An action that is offered: its name or number, its features, or both.
 #[derive(Debug, Deserialize)]
@@ -102,6 +102,5 @@ pub(super) fn context(
         0 => Context::shared(features, count),
         dim => Context::with_rows(features, rows, dim),
     };
-    let all_first = numbers.iter().zip(0..).all(|(number, place)| *number == place);
-    Ok((if all_first { context } else { context.offering(numbers) }, names))
+    Ok((offering(context, numbers), names))
 }
