@@ -24,6 +24,13 @@ fn mean_loss(x: &Context, arm: usize) -> f64 {
     (0.2 + 0.2 * arm as f64 + 0.3 * tilt * (arm as f64 - 1.5)).clamp(0.0, 1.0)
 }
 
+/// A world of 2,000 rounds that a base over arms is for.
+fn fitting(name: &str) -> Option<Setup> {
+    let mut worlds = worlds(Some(2_000));
+    let place = [1, 2, 0].into_iter().find(|i| arms(name, &worlds[*i].0).is_some())?;
+    Some(worlds.swap_remove(place).0)
+}
+
 #[test]
 fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
     // Four standard errors of a martingale for some 25 bases, 3 credits and one twice: false alarms below 100 * 6.4e-5 = 0.007.
@@ -37,12 +44,7 @@ fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
     ];
     let mut evaluated = 0;
     for entry in entries() {
-        let worlds = worlds(Some(2_000));
-        let Some((setup, _)) =
-            [1, 2, 0].map(|i| &worlds[i]).into_iter().find(|(s, _)| arms(entry.name, s).is_some())
-        else {
-            continue;
-        };
+        let Some(setup) = &fitting(entry.name) else { continue };
         let rounds = 2_000;
         for (credit, propensities) in cases {
             let bases = vec![arms(entry.name, setup).unwrap(), arms("random", &plain(None)).unwrap()];
@@ -103,12 +105,7 @@ fn the_uniform_policy_is_evaluated_from_the_log_of_a_band_that_learns() {
 fn whole_distributions_are_the_law_before_the_draw() {
     let mut compared = 0;
     for entry in entries() {
-        let worlds = worlds(Some(2_000));
-        let Some((setup, _)) =
-            [1, 2, 0].map(|i| &worlds[i]).into_iter().find(|(s, _)| arms(entry.name, s).is_some())
-        else {
-            continue;
-        };
+        let Some(setup) = &fitting(entry.name) else { continue };
         for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
             let bases = vec![arms(entry.name, setup).unwrap(), arms("random", &plain(None)).unwrap()];
             let master = Corral::new(CorralParams::new(2, Horizon::Known(2_000))).unwrap();
