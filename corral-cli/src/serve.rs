@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use corral_lab::valuation::{self, Request};
@@ -26,9 +27,15 @@ pub struct ServeArgs {
     /// Where to listen; beyond this machine only with --clients
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
-    /// Where rewards and what is learned are kept: a folder
-    #[arg(long, value_name = "DIR")]
+    /// Where rewards and what is learned are kept: a folder, or s3://BUCKET/FOLDER, az://CONTAINER/FOLDER, gs://BUCKET/FOLDER
+    #[arg(long, value_name = "DIR|BUCKET")]
     store: String,
+    /// Wait so long for more rewards before they are written together [default: 0; 100 in a bucket]
+    #[arg(long, value_name = "MILLISECONDS")]
+    group: Option<u64>,
+    /// Look so often for what others have written, and serve what was learned [default: 50; 1000 in a bucket]
+    #[arg(long, value_name = "MILLISECONDS")]
+    refresh: Option<u64>,
     /// What this process does
     #[arg(long, value_enum, default_value = "all")]
     role: RoleName,
@@ -114,9 +121,49 @@ enum RoleName {
     Learner,
 }
 
+/// Whether a store is a bucket, and not a folder.
+fn is_bucket(place: &str) -> bool {
+    place.contains("://")
+}
+
 fn store(place: &str) -> Result<Arc<dyn Store>, Failure> {
-    let store = Directory::open(place).map_err(|e| Failure::usage(format!("--store {place}: {e}")))?;
-    Ok(Arc::new(store))
+    let opened = if is_bucket(place) {
+        bucket(place)
+    } else {
+        Directory::open(place).map(|store| Arc::new(store) as Arc<dyn Store>)
+    };
+    opened.map_err(|e| Failure::usage(format!("--store {place}: {e}")))
+}
+
+#[cfg(feature = "bucket")]
+fn bucket(place: &str) -> std::io::Result<Arc<dyn Store>> {
+    Ok(Arc::new(corral_serve::Bucket::open(place)?))
+}
+
+#[cfg(not(feature = "bucket"))]
+fn bucket(_: &str) -> std::io::Result<Arc<dyn Store>> {
+    let why = "this program was built without buckets: build it with the feature `bucket` \
+               (cargo install --path corral-cli --features bucket), or name a folder";
+    Err(std::io::Error::new(std::io::ErrorKind::Unsupported, why))
+}
+
+/// How bands are served: what the arguments do not say follows from the store.
+fn options(args: &ServeArgs) -> ServingOptions {
+    let mut options =
+        if is_bucket(&args.store) { ServingOptions::for_bucket() } else { ServingOptions::default() };
+    options.role = match args.role {
+        RoleName::All => Role::All,
+        RoleName::Front => Role::Front,
+        RoleName::Learner => Role::Learner,
+    };
+    options.learner =
+        LearnerOptions { cut: args.cut, keep: !args.forget, snapshot: args.snapshot, ..options.learner };
+    options.group = args.group.map_or(options.group, Duration::from_millis);
+    if let Some(often) = args.refresh.map(Duration::from_millis) {
+        options.refresh.1 = often;
+        options.publish = options.publish.max(often);
+    }
+    options
 }
 
 /// `corral serve`.
@@ -143,20 +190,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     let listener = TcpListener::bind(args.listen)
         .map_err(|e| Failure::usage(format!("--listen {}: {e}", args.listen)))?;
     let address = listener.local_addr().map_err(Failure::running)?;
-    let options = ServingOptions {
-        role: match args.role {
-            RoleName::All => Role::All,
-            RoleName::Front => Role::Front,
-            RoleName::Learner => Role::Learner,
-        },
-        learner: LearnerOptions {
-            cut: args.cut,
-            keep: !args.forget,
-            snapshot: args.snapshot,
-            ..LearnerOptions::default()
-        },
-        ..ServingOptions::default()
-    };
+    let options = options(args);
     if let Some(log) = &args.warm_up {
         warm_up(log, &specs, &*store, &options.learner, args.log)?;
     }

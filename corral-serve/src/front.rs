@@ -439,6 +439,11 @@ impl<D: Served> Front<D> {
         self.outbox.wait(most)
     }
 
+    /// Whether something waits to be written.
+    pub fn has_work(&self) -> bool {
+        self.outbox.len() > 0 || self.tickets.has_work()
+    }
+
     /// Takes no more rewards: those that wait can be written.
     pub fn close(&self) {
         self.outbox.close();

@@ -378,7 +378,7 @@ impl<D: Served> Learner<D> {
                 && self.store.is_closed(&name)?
                 && !self.store.read(&name, *bytes, usize::MAX)?.contains(&b'\n')
             {
-                self.store.delete(&name)?;
+                self.store.delete_segment(&name)?;
             }
         }
         Ok(())

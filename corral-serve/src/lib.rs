@@ -43,6 +43,8 @@ pub use outbox::Done;
 pub use serving::{Answer, Question, Role, Serving, ServingOptions, WATCH_ERROR};
 pub use spec::BandSpec;
 pub use state::{Counts, Sum};
+#[cfg(feature = "bucket")]
+pub use store::Bucket;
 pub use store::{Directory, Segment, Store};
 pub use verify::{Verified, verify};
 pub use warm::{Open, Warmed, warm_up};

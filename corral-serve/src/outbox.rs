@@ -211,28 +211,36 @@ impl Outbox {
         if writing.bytes > LARGEST {
             writing.segment = None;
         }
-        if writing.segment.is_none() {
-            // What a segment holds behind a failed write is not known: nothing is written there any more.
-            let (number, segment) = next_segment(store, &self.layout, writing.number)?;
-            *writing = Writing { number, segment: Some(segment), chain: Chain::new(0), bytes: 0 };
+        loop {
+            if writing.segment.is_none() {
+                // What a segment holds behind a failed write is not known: nothing is written there any more.
+                let (number, segment) = next_segment(store, &self.layout, writing.number)?;
+                *writing = Writing { number, segment: Some(segment), chain: Chain::new(0), bytes: 0 };
+            }
+            let mut lines = Writer::with(Vec::with_capacity(group.len() * 512), writing.chain);
+            if writing.bytes == 0 {
+                lines.write(&Record::Start(self.start.clone()))?;
+            }
+            for waiting in group {
+                lines.write(&waiting.record)?;
+            }
+            let (chain, bytes) = (lines.chain(), lines.into_inner());
+            let Some(segment) = writing.segment.as_mut() else { return Ok(()) };
+            match segment.append(&bytes) {
+                Ok(()) => {
+                    writing.chain = chain;
+                    writing.bytes += bytes.len() as u64;
+                    lock(&self.acknowledged).push_back((writing.number, writing.bytes, now));
+                    return Ok(());
+                }
+                // Another process has ended it, because it was quiet for long: the next one takes the lines.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => writing.segment = None,
+                Err(error) => {
+                    writing.segment = None;
+                    return Err(error.into());
+                }
+            }
         }
-        let mut lines = Writer::with(Vec::with_capacity(group.len() * 512), writing.chain);
-        if writing.bytes == 0 {
-            lines.write(&Record::Start(self.start.clone()))?;
-        }
-        for waiting in group {
-            lines.write(&waiting.record)?;
-        }
-        let (chain, bytes) = (lines.chain(), lines.into_inner());
-        let Some(segment) = writing.segment.as_mut() else { return Ok(()) };
-        if let Err(error) = segment.append(&bytes) {
-            writing.segment = None;
-            return Err(error.into());
-        }
-        writing.chain = chain;
-        writing.bytes += bytes.len() as u64;
-        lock(&self.acknowledged).push_back((writing.number, writing.bytes, now));
-        Ok(())
     }
 
     /// The number of the segment that is written to, and its bytes.

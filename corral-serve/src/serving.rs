@@ -44,6 +44,8 @@ pub struct ServingOptions {
     pub learner: LearnerOptions,
     /// How it takes rewards.
     pub front: FrontOptions,
+    /// A front end waits so long for more rewards before it writes those that it has: fewer writes, and later answers.
+    pub group: Duration,
     /// Rewards are learned together that come within so much time.
     pub fold: Duration,
     /// A front end serves a newer state after so many rewards, or so much time.
@@ -54,12 +56,27 @@ pub struct ServingOptions {
     pub stale: Duration,
 }
 
+impl ServingOptions {
+    /// For a store whose calls take long and are paid for one by one.
+    pub fn for_bucket() -> Self {
+        let second = Duration::from_secs(1);
+        Self {
+            group: Duration::from_millis(100),
+            fold: Duration::from_millis(500),
+            refresh: (usize::MAX, second),
+            publish: second,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for ServingOptions {
     fn default() -> Self {
         Self {
             role: Role::All,
             learner: LearnerOptions::default(),
             front: FrontOptions::default(),
+            group: Duration::ZERO,
             fold: Duration::from_millis(10),
             refresh: (100, Duration::from_millis(50)),
             publish: Duration::from_millis(500),
@@ -176,8 +193,8 @@ impl Serving {
             Ok(())
         };
         if shared.front.is_some() {
-            let shared = shared.clone();
-            spawn("write", Box::new(move || write(&shared)))?;
+            let (shared, how) = (shared.clone(), options.clone());
+            spawn("write", Box::new(move || write(&shared, &how)))?;
         }
         let (own, how) = (shared.clone(), options.clone());
         if options.role == Role::Front {
@@ -430,11 +447,14 @@ impl Shared {
 /// How long the writer sleeps at most.
 const NAP: Duration = Duration::from_millis(200);
 
-fn write(shared: &Shared) {
+fn write(shared: &Shared, options: &ServingOptions) {
     let Some(front) = &shared.front else { return };
     loop {
         let open = front.wait(NAP);
-        if front.commit() {
+        if !options.group.is_zero() && !shared.stopping() && front.has_work() {
+            std::thread::sleep(options.group);
+        }
+        if front.commit() && options.role == Role::All {
             shared.tell();
         }
         if !open {

@@ -94,6 +94,10 @@ impl Tickets {
         lock(&self.kept).tokens.remove(&id);
     }
 
+    pub fn has_work(&self) -> bool {
+        !lock(&self.queue).is_empty()
+    }
+
     pub fn len(&self) -> usize {
         lock(&self.kept).tokens.len()
     }

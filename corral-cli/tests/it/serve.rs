@@ -25,7 +25,10 @@ pub struct Running {
 
 fn command(folder: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_corral"));
-    command.arg("serve").arg(folder.join("band.toml")).arg("--store").arg(folder.join("data"));
+    command.arg("serve").arg(folder.join("band.toml"));
+    if !more.contains(&"--store") {
+        command.arg("--store").arg(folder.join("data"));
+    }
     command.args(["--listen", "127.0.0.1:0", "--snapshot", "200"]).args(more);
     command
 }
@@ -219,22 +222,50 @@ fn a_service_that_is_killed_loses_and_doubles_nothing() {
     }
 }
 
-/// A front end and a learner in processes of their own, and the learner killed between.
 #[test]
-fn a_front_end_and_a_learner_run_apart() {
+fn a_front_end_and_a_learner_run_apart_on_a_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    run_apart(data.to_str().unwrap());
+}
+
+/// The buckets that `CORRAL_BUCKETS` names: `.ci/bucket` starts some.
+#[cfg(feature = "bucket")]
+#[test]
+fn a_front_end_and_a_learner_run_apart_on_a_bucket() {
+    let buckets = std::env::var("CORRAL_BUCKETS").unwrap_or_default();
+    if buckets.is_empty() {
+        eprintln!("SKIPPED: no real bucket is tested: see .ci/bucket");
+    }
+    for bucket in buckets.split_whitespace() {
+        run_apart(&format!("{bucket}/apart-{}", std::process::id()));
+    }
+}
+
+/// Two front ends and a learner in processes of their own; the learner and a front end are killed between.
+fn run_apart(store: &str) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("band.toml"), SPEC).unwrap();
-    let mut front = Running::start(folder.path(), &["--role", "front"]);
-    let mut learner = Running::start(folder.path(), &["--role", "learner"]);
+    let start = |role: &str| Running::start(folder.path(), &["--store", store, "--role", role]);
+    let (mut front, mut crashes, mut learner) = (start("front"), start("front"), start("learner"));
+    let mut doomed = Client::new(&crashes.address).unwrap();
     let mut client = Client::new(&front.address).unwrap();
     let body = r#"{"features":[0.5,0.5]}"#;
+    let mut tokens = Vec::new();
     for round in 0..60 {
         let (_, answer) = client.ask("POST", "/v1/bands/shop/choose", body).unwrap();
         let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
-        assert_eq!(client.reward(answer["token"].as_str().unwrap(), 5.0).unwrap().0, 200);
+        let token = answer["token"].as_str().unwrap().to_owned();
+        // Any front end takes the reward of any decision.
+        let taker = if round < 20 { &mut doomed } else { &mut client };
+        assert_eq!(taker.reward(&token, 5.0).unwrap().0, 200);
+        tokens.push(token);
+        if round == 19 {
+            crashes.kill();
+        }
         if round == 30 {
             learner.kill();
-            learner = Running::start(folder.path(), &["--role", "learner"]);
+            learner = start("learner");
         }
     }
     let served = (0..500).find(|_| {
@@ -242,6 +273,9 @@ fn a_front_end_and_a_learner_run_apart() {
         report(&front.address)["learned"] == 60
     });
     assert!(served.is_some(), "{}", report(&front.address));
+    for token in &tokens {
+        assert_eq!(client.reward(token, 5.0).unwrap().0, 409);
+    }
     let (status, answer) =
         Client::new(&learner.address).unwrap().ask("POST", "/v1/bands/shop/choose", body).unwrap();
     assert_eq!(status, 422, "{answer}");
@@ -273,6 +307,11 @@ fn what_cannot_be_served_is_said() {
         .args(["--listen", "0.0.0.0:0"]);
     let output = open.output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("--clients"), "{output:?}");
+    let (place, expected) =
+        if cfg!(feature = "bucket") { ("ftp://x/y", "s3://") } else { ("s3://x/y", "feature `bucket`") };
+    let output = command(folder.path(), &["--store", place]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(2) && said.contains(place) && said.contains(expected), "{said}");
 
     // A damaged segment is named; with --cut it ends before the damage.
     let mut running = Running::start(folder.path(), &[]);

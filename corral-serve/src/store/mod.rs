@@ -1,9 +1,13 @@
 //! Where a service keeps what must not be lost.
 
+#[cfg(feature = "bucket")]
+mod bucket;
 mod directory;
 
 use std::io;
 
+#[cfg(feature = "bucket")]
+pub use bucket::Bucket;
 pub use directory::Directory;
 
 /// A few calls that a directory and a bucket both have. Names are paths with slashes.
@@ -50,6 +54,14 @@ pub trait Store: Send + Sync {
     /// It cannot be found out.
     fn is_closed(&self, name: &str) -> io::Result<bool>;
 
+    /// Removes a segment; that it is not there is fine.
+    ///
+    /// # Errors
+    /// It cannot be removed.
+    fn delete_segment(&self, name: &str) -> io::Result<()> {
+        self.delete(name)
+    }
+
     /// What a segment holds from byte `from` on, at most about `most` bytes, as far as it outlasts the machine: whole lines, and perhaps a
     /// part of the next.
     ///
@@ -64,6 +76,6 @@ pub trait Segment: Send {
     /// on with another segment.
     ///
     /// # Errors
-    /// They could not be written, or may not last.
+    /// They could not be written, or may not last. [`io::ErrorKind::AlreadyExists`]: another process has ended the segment, and nothing was written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 }

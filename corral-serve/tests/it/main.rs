@@ -1,7 +1,6 @@
 //! The engine and the service.
 
 mod common;
-mod directory;
 mod engine;
 #[cfg(feature = "http")]
 mod http;
@@ -12,6 +11,7 @@ mod offers;
 mod openapi;
 mod simulate;
 mod spec;
+mod stores;
 mod traffic;
 mod warm;
 #[cfg(feature = "http")]
