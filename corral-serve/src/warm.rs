@@ -4,6 +4,7 @@
 //! A base that divides by its own probability q of the action is given the weight q/p, with p the logger's propensity, so that it
 //! learns loss/p, whose mean is right; it is told before how large weights become, and its rate falls with that for good. Where they
 //! may be above [`MOST`] it is left as it is. The master begins as it would: it has followed no base yet.
+//! The guard counts the rows: what they have seen of an action need not be seen again.
 
 use std::collections::BTreeMap;
 
@@ -75,10 +76,13 @@ pub fn warm_up(
         let taught = lesson.and_then(|lesson| {
             let taught = bases.iter_mut().map(|(_, base)| lesson.teach(&mut **base));
             // All are asked, whether or not one refuses.
-            taught.fold(Ok(()), Result::and)
+            taught.fold(Ok(()), Result::and).map(|()| lesson)
         });
         match taught {
-            Ok(()) => warmed.used += 1,
+            Ok(Lesson { context, action, propensity, loss }) => {
+                warmed.used += 1;
+                band.warm_guard(&context, &action, propensity, loss);
+            }
             Err(why) => *warmed.refused.entry(why).or_default() += 1,
         }
     })?;

@@ -99,6 +99,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
     }
 
+    /// Gives the guard, where there is one, the loss of a round.
+    pub(super) fn teach_guard(&mut self, x: &X, decision: &D, loss: f64) {
+        if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
+            && let Some(arm) = world.number(decision, x)
+        {
+            guard.learn(arm, loss);
+        }
+    }
+
     /// Draws a base and asks it alone, until one answers: i_t ~ pbar_t, weight 1/pbar_{t,i_t}.
     fn ask_one(&mut self, x: &X, rng: &mut dyn Rng, trace: &mut Trace) -> Result<Proposal<D>, EnsembleError> {
         let mut room = self.spare.pop();

@@ -70,11 +70,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if above > 0.0 {
             self.seats[chosen].tally.plays += 1;
             self.seats[chosen].tally.losses += loss;
-            if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
-                && let Some(arm) = world.number(&made.decision, x)
-            {
-                guard.learn(arm, loss);
-            }
+            self.teach_guard(x, &made.decision, loss);
         }
         if credited {
             self.seats[chosen].tally.credit(outcome.weight);

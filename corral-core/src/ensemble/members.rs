@@ -63,6 +63,13 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         Ok(())
     }
 
+    /// Has the [guard](crate::EnsembleParams::guard), where there is one, count a round that another logger played with this
+    /// propensity, and its loss in [0, 1]: what the log has seen of an arm need not be seen again.
+    pub fn warm_guard(&mut self, x: &X, decision: &D, propensity: f64, loss: f64) {
+        self.count_in_guard(x, decision, propensity);
+        self.teach_guard(x, decision, loss);
+    }
+
     /// Puts another base in the place of one: the same probability, another learner. The loss of a decision that the old
     /// one proposed reaches the master and not the new one. The old base is given back.
     ///

@@ -60,10 +60,11 @@ fn first(text: &str, log: Option<&str>) -> f64 {
 fn a_warm_band_begins_where_a_cold_one_ends() {
     let log = table(10);
     let all = r#"["ucb1", "exp3", "thompson", "epsilon-greedy"]"#;
-    // The guard would play the arms that a base does not look at any more.
-    let practical = "{ name = \"practical\", guard = false }";
-    let ones = [r#"["ucb1"]"#, r#"["exp3"]"#, r#"["thompson"]"#].map(|bases| (bases, practical));
-    for (bases, master) in ones.into_iter().chain([(all, practical), (all, "\"uniform\"")]) {
+    // With the guard, which counts what the log has seen, and without it.
+    let practical = ["{ name = \"practical\", guard = false }", "\"practical\""];
+    let ones = [r#"["ucb1"]"#, r#"["exp3"]"#, r#"["thompson"]"#, all];
+    let pairs = ones.iter().flat_map(|bases| practical.map(|master| (*bases, master)));
+    for (bases, master) in pairs.chain([(all, "\"uniform\"")]) {
         let text = text(bases, &format!("master = {master}\n"));
         let (cold, warm) = (first(&text, None), first(&text, Some(&log)));
         assert!(warm > cold + 0.05 && warm > 0.8, "{bases} {master}: {warm} after {cold} without the log");
