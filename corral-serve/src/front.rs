@@ -15,6 +15,7 @@ use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::clock::Clock;
+use crate::decisions::Decisions;
 use crate::error::ServeError;
 use crate::layout::{Layout, digest};
 use crate::learner::{Learner, Published, published};
@@ -36,11 +37,19 @@ pub struct FrontOptions {
     pub tickets: usize,
     /// Whether the log has the probabilities of the bases, so that each can be evaluated from it.
     pub log_bases: bool,
+    /// Whether every decision is logged when it is made, and not only with its reward.
+    pub log_decisions: bool,
 }
 
 impl Default for FrontOptions {
     fn default() -> Self {
-        Self { patience: 7 * 24 * 3_600_000, waiting: 65_536, tickets: 100_000, log_bases: false }
+        Self {
+            patience: 7 * 24 * 3_600_000,
+            waiting: 65_536,
+            tickets: 100_000,
+            log_bases: false,
+            log_decisions: false,
+        }
     }
 }
 
@@ -86,6 +95,8 @@ pub struct FrontCounts {
     pub fold: u64,
     /// Rewards that wait to be written.
     pub waiting: usize,
+    /// Decisions that could not be logged, where all of them are to be.
+    pub unlogged: u64,
 }
 
 struct Desk<D> {
@@ -118,7 +129,28 @@ pub struct Front<D> {
     learned_to: Mutex<BTreeMap<u64, u64>>,
     outbox: Outbox,
     tickets: Tickets,
+    decisions: Option<Decisions>,
     asked: Asked,
+}
+
+/// What the log says of a decision of the band.
+fn logged<D: Served>(ticket: &Ticket<D>, x: &Context, more: More) -> Decision {
+    Decision { at: Some(more.at), unit: more.unit, full: more.full, ..D::logged(ticket, &more.pbar, x) }
+}
+
+/// What the log says of a decision that the band did not make.
+fn logged_default(id: TicketId, made: DefaultMade, more: More) -> Decision {
+    Decision {
+        at: Some(more.at),
+        unit: more.unit,
+        propensity: Some(1.0),
+        forced: true,
+        offered: match made.offer {
+            offer if offer.is_empty() => Offered::First(made.actions),
+            offer => Offered::These(offer),
+        },
+        ..Decision::new(id, Played::Arm(made.action), made.actions)
+    }
 }
 
 impl<D: Served> Front<D> {
@@ -151,6 +183,7 @@ impl<D: Served> Front<D> {
             scale: params.scale,
             ..Start::new(copied.id())
         };
+        let decisions = options.log_decisions.then(|| Decisions::new(layout.clone(), start.clone()));
         let outbox = Outbox::new(layout.clone(), start, rewarded, (copy, segment), options.waiting);
         Ok(Self {
             sealer: Sealer { secret, band: copied.id() },
@@ -167,6 +200,7 @@ impl<D: Served> Front<D> {
             options,
             copy,
             outbox,
+            decisions,
         })
     }
 
@@ -179,8 +213,12 @@ impl<D: Served> Front<D> {
         let made = self.make(x);
         self.asked.refused.fetch_add(u64::from(made.is_err()), Relaxed);
         let (ticket, pbar, fold) = made?;
-        let token = self.sealer.made(&ticket, x, &More { at, unit, pbar, full: ticket.whole().to_vec() })?;
+        let more = More { at, unit, pbar, full: ticket.whole().to_vec() };
+        let token = self.sealer.made(&ticket, x, &more)?;
         self.asked.decisions.fetch_add(1, Relaxed);
+        if let Some(decisions) = &self.decisions {
+            decisions.put(logged(&ticket, x, more));
+        }
         Ok(Chosen {
             propensity: ticket.propensity(),
             id: ticket.id(),
@@ -219,8 +257,12 @@ impl<D: Served> Front<D> {
         drop(desk);
         let offer = x.offer().unwrap_or_default().to_vec();
         let made = DefaultMade { copy: id.copy, round: id.round, action, actions: x.actions() as u32, offer };
-        let token = self.sealer.default(&made, &More { at, unit, ..More::default() })?;
+        let more = More { at, unit, ..More::default() };
+        let token = self.sealer.default(&made, &more)?;
         self.asked.decisions.fetch_add(1, Relaxed);
+        if let Some(decisions) = &self.decisions {
+            decisions.put(logged_default(id, made, more));
+        }
         Ok(Chosen { decision: place, propensity: Some(1.0), token, id, fold })
     }
 
@@ -282,28 +324,12 @@ impl<D: Served> Front<D> {
                     checked => checked?,
                 }
                 drop(desk);
-                Decision {
-                    at: Some(more.at),
-                    unit: more.unit,
-                    ticket: Some(text),
-                    full: more.full,
-                    ..D::logged(&ticket, &more.pbar, &context)
-                }
+                Decision { ticket: Some(text), ..logged(&ticket, &context, more) }
             }
             Slip::Default { made, more, .. } => {
                 drop(desk);
                 scale.map(|scale| scale.loss(value).map_err(EnsembleError::from)).transpose()?;
-                Decision {
-                    at: Some(more.at),
-                    unit: more.unit,
-                    propensity: Some(1.0),
-                    forced: true,
-                    offered: match made.offer {
-                        offer if offer.is_empty() => Offered::First(made.actions),
-                        offer => Offered::These(offer),
-                    },
-                    ..Decision::new(id, Played::Arm(made.action), made.actions)
-                }
+                logged_default(id, made, more)
             }
         };
         Ok((Record::Both(Both { decision, given }), id))
@@ -356,8 +382,12 @@ impl<D: Served> Front<D> {
 
     /// Writes and syncs what waits, in one piece; says whether something was written. One thread calls it.
     pub fn commit(&self) -> bool {
-        self.tickets.commit(&*self.store);
-        let written = self.outbox.commit(&*self.store, self.clock.now(), |id| self.tickets.forget(id));
+        let now = self.clock.now();
+        self.tickets.commit(&*self.store, now);
+        let written = self.outbox.commit(&*self.store, now, |id| self.tickets.forget(id));
+        if let Some(decisions) = &self.decisions {
+            decisions.commit(&*self.store, now, self.outbox.is_closed());
+        }
         if let Some(rewards) = written {
             self.asked.groups.fetch_add(1, Relaxed);
             self.asked.rewards.fetch_add(rewards as u64, Relaxed);
@@ -421,6 +451,7 @@ impl<D: Served> Front<D> {
             refreshes: count(&self.asked.refreshes),
             fold: lock(&self.desk).fold,
             waiting: self.outbox.len(),
+            unlogged: self.decisions.as_ref().map_or(0, Decisions::lost),
         }
     }
 

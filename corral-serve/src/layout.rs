@@ -37,6 +37,15 @@ impl Layout {
         format!("{}/tickets/{number:08}.txt", self.band)
     }
 
+    /// The folder of decisions, where all of them are logged.
+    pub fn decisions(&self) -> String {
+        format!("{}/decisions", self.band)
+    }
+
+    pub fn decision_segment(&self, number: u64) -> String {
+        format!("{}/decisions/{number:08}.jsonl", self.band)
+    }
+
     pub fn segment_number(name: &str) -> Option<u64> {
         name.split_once('.')?.0.parse().ok()
     }

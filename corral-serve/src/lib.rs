@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod decisions;
 mod error;
 mod event;
 mod export;
@@ -34,6 +35,7 @@ mod verify;
 mod warm;
 
 pub use clock::{Clock, SystemClock};
+pub use decisions::DecisionExport;
 pub use error::ServeError;
 pub use export::Export;
 pub use front::{Chosen, Front, FrontCounts, FrontOptions};

@@ -86,7 +86,7 @@ pub(crate) fn next_of(
 }
 
 /// A segment is followed by another when it has this many bytes.
-const LARGEST: u64 = 64 << 20;
+pub(crate) const LARGEST: u64 = 64 << 20;
 
 impl Outbox {
     pub fn new(
@@ -163,6 +163,11 @@ impl Outbox {
     pub fn close(&self) {
         lock(&self.queue).closed = true;
         self.wake.notify_all();
+    }
+
+    /// Whether it takes no more.
+    pub fn is_closed(&self) -> bool {
+        lock(&self.queue).closed
     }
 
     /// How many lines wait.

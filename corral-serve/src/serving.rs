@@ -11,6 +11,7 @@ use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::clock::Clock;
+use crate::decisions::DecisionExport;
 use crate::error::ServeError;
 use crate::export::Export;
 use crate::front::{Chosen, Front, FrontCounts, FrontOptions};
@@ -167,7 +168,7 @@ impl Serving {
         mut options: ServingOptions,
     ) -> Result<Self, ServeError> {
         let spec = Arc::new(spec);
-        options.front.log_bases = spec.log_bases;
+        (options.front.log_bases, options.front.log_decisions) = (spec.log_bases, spec.log_decisions);
         if let Some(seconds) = spec.patience {
             options.front.patience = seconds.saturating_mul(1000);
         }
@@ -402,6 +403,18 @@ impl Serving {
     /// What was learned, as a log, in the order in which it was.
     pub fn export(&self) -> Export {
         Export::of(self.store.clone(), &self.spec.name)
+    }
+
+    /// The decisions that were logged when they were made.
+    ///
+    /// # Errors
+    /// The spec does not ask for them, or the store cannot be read.
+    pub fn export_decisions(&self) -> Result<DecisionExport, ServeError> {
+        if !self.spec.log_decisions {
+            let why = "decisions are not logged until they are rewarded: log_decisions = true in the spec";
+            return Err(ServeError::Asked(why.into()));
+        }
+        DecisionExport::of(self.store.clone(), &self.spec.name)
     }
 
     /// Takes no more, writes and learns what waits, saves a snapshot, and ends the threads.

@@ -42,6 +42,9 @@ pub struct BandSpec {
     /// Whether the log has the probabilities of every base, so that each can be evaluated from it.
     #[serde(default = "yes")]
     pub log_bases: bool,
+    /// Whether every decision is logged when it is made, and not only with its reward.
+    #[serde(default)]
+    pub log_decisions: bool,
     /// Whether the value of every base is followed while the band runs, with bounds that hold at any time.
     #[serde(default)]
     pub watch: bool,

@@ -353,6 +353,20 @@ fn bring(serving: &Serving, given: Reward) -> oneshot::Receiver<Result<(), Serve
     answer
 }
 
+/// As [`bring`]. A ticket that is kept may have to be looked for in the store: other requests do not wait for that.
+async fn send(
+    service: &Arc<Service>,
+    name: &str,
+    given: Reward,
+) -> Gives<oneshot::Receiver<Result<(), ServeError>>> {
+    if given.id.is_none() {
+        return Ok(bring(service.band(name)?, given));
+    }
+    let (service, name) = (service.clone(), name.to_owned());
+    let sent = tokio::task::spawn_blocking(move || Ok(bring(service.band(&name)?, given))).await;
+    sent.unwrap_or_else(|_| Err(ServeError::Store("the service stops".into()).into()))
+}
+
 async fn settled(answer: oneshot::Receiver<Result<(), ServeError>>) -> Result<(), ServeError> {
     answer.await.unwrap_or_else(|_| Err(ServeError::Store("the writer has stopped".into())))
 }
@@ -362,7 +376,7 @@ async fn reward(State(service): App, Path(name): Path<String>, headers: HeaderMa
         let (serving, client) = service.admitted(&headers, Duty::Reward, &name)?;
         let given: Reward = read(&body, b'{')?;
         service.count(&client, serving, 1)?;
-        settled(bring(serving, given)).await?;
+        settled(send(&service, &name, given).await?).await?;
         Ok(answer(200, &json!({ "status": 200 })))
     };
     settle(given.await)
@@ -380,7 +394,10 @@ async fn reward_batch(
         service.check_batch(given.len())?;
         service.count(&client, serving, given.len())?;
         // All are on their way before the first is waited for: they are written together.
-        let on_their_way: Vec<_> = given.into_iter().map(|given| bring(serving, given)).collect();
+        let mut on_their_way = Vec::with_capacity(given.len());
+        for given in given {
+            on_their_way.push(send(&service, &name, given).await?);
+        }
         let mut answers = Vec::with_capacity(on_their_way.len());
         for waiting in on_their_way {
             answers.push(match settled(waiting).await {
@@ -397,8 +414,7 @@ async fn report(State(service): App, Path(name): Path<String>, uri: Uri, headers
     let shown = || {
         let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
         let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let mut asked = uri.query().unwrap_or_default().split('&');
-        match asked.find_map(|pair| pair.strip_prefix("format=")) {
+        match asked(&uri, "format") {
             Some("html") => Ok(text("text/html; charset=utf-8", show::html(serving))),
             Some("text") => Ok(text("text/plain; charset=utf-8", show::text(serving))),
             None if accepts.contains("text/html") => {
@@ -456,11 +472,25 @@ async fn change_base(
     settle(changed.await)
 }
 
-async fn lines(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
+/// The value of a parameter of the query.
+fn asked<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
+    let pairs = uri.query().unwrap_or_default().split('&');
+    pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+async fn lines(State(service): App, Path(name): Path<String>, uri: Uri, headers: HeaderMap) -> Response {
+    type Parts = Box<dyn Iterator<Item = Result<Vec<u8>, ServeError>> + Send>;
     let shown = || {
         let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
         let (send, lines) = tokio::sync::mpsc::channel(4);
-        let export = serving.export();
+        let export: Parts = match asked(&uri, "of") {
+            None | Some("rewards") => Box::new(serving.export()),
+            Some("decisions") => Box::new(serving.export_decisions()?),
+            Some(other) => {
+                let why = format!("a log is of rewards or of decisions, but of is {other:?}");
+                return Err(ServeError::Asked(why).into());
+            }
+        };
         std::thread::spawn(move || {
             for part in export {
                 let failed = part.is_err();

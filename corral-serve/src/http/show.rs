@@ -123,7 +123,7 @@ fn own(serving: &Serving) -> String {
     let band = &serving.spec().name;
     let stale = serving.staleness().as_secs_f64();
     let ready = f64::from(u8::from(serving.unready().is_none()));
-    let rows: [(&str, &str, &str, f64); 11] = [
+    let rows: [(&str, &str, &str, f64); 12] = [
         (
             "staleness_seconds",
             "gauge",
@@ -139,6 +139,12 @@ fn own(serving: &Serving) -> String {
         ("folds_total", "counter", "Folds that were learned.", serving.folds() as f64),
         ("repeated_total", "counter", "Rewards that came a second time.", learned.repeated as f64),
         ("late_total", "counter", "Rewards that came too late to be learned.", learned.late as f64),
+        (
+            "unlogged_decisions_total",
+            "counter",
+            "Decisions that could not be logged, where all are to be.",
+            front.unlogged as f64,
+        ),
         ("ready", "gauge", "Whether the band is ready.", ready),
     ];
     let mut text = String::new();

@@ -1,6 +1,7 @@
 //! The engine and the service.
 
 mod common;
+mod decisions;
 mod engine;
 #[cfg(feature = "http")]
 mod http;
@@ -12,6 +13,7 @@ mod openapi;
 mod simulate;
 mod spec;
 mod stores;
+mod tickets;
 mod traffic;
 mod warm;
 #[cfg(feature = "http")]
