@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, timeout};
@@ -16,16 +16,23 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json\r\n\
     Content-Length: 63\r\n\r\n{\"status\":503,\"error\":\"too many connections: try again later\"}\n";
 
+/// How many are being refused at a time; others are closed without a word.
+const REFUSED: usize = 256;
+/// For how long one is refused: its request is read, so that it reads the answer.
+const REFUSAL: Duration = Duration::from_secs(1);
+
 /// Accepts connections up to a limit; to others it says that it is busy.
 pub(super) struct Limited {
     listener: TcpListener,
     free: Arc<Semaphore>,
+    refused: Arc<Semaphore>,
     silence: Duration,
 }
 
 impl Limited {
     pub fn new(listener: TcpListener, most: usize, silence: Duration) -> Self {
-        Self { listener, free: Arc::new(Semaphore::new(most)), silence }
+        let refused = Arc::new(Semaphore::new(REFUSED));
+        Self { listener, free: Arc::new(Semaphore::new(most)), refused, silence }
     }
 }
 
@@ -40,7 +47,11 @@ impl axum::serve::Listener for Limited {
                     let _ = stream.set_nodelay(true);
                     match self.free.clone().try_acquire_owned() {
                         Ok(permit) => return (Connection::new(stream, self.silence, permit), from),
-                        Err(_) => drop(tokio::spawn(refuse(stream))),
+                        Err(_) => {
+                            if let Ok(permit) = self.refused.clone().try_acquire_owned() {
+                                tokio::spawn(refuse(stream, permit));
+                            }
+                        }
                     }
                 }
                 // No more files may be open, say: a moment later there may be.
@@ -54,27 +65,44 @@ impl axum::serve::Listener for Limited {
     }
 }
 
-async fn refuse(mut stream: TcpStream) {
-    let _ = timeout(Duration::from_secs(1), stream.write_all(BUSY)).await;
-    let _ = timeout(Duration::from_secs(1), stream.shutdown()).await;
+async fn refuse(mut stream: TcpStream, _permit: OwnedSemaphorePermit) {
+    let said = async {
+        stream.write_all(BUSY).await?;
+        stream.shutdown().await?;
+        // What is closed with a request that was not read takes the answer with it.
+        let mut request = [0; 1024];
+        while stream.read(&mut request).await? > 0 {}
+        io::Result::Ok(())
+    };
+    let _ = timeout(REFUSAL, said).await;
 }
 
-/// A connection that is closed when its client is silent for too long.
+/// A connection that is closed when its client is silent for too long, or takes too long to bring a request or to take an answer.
 pub(super) struct Connection {
     stream: TcpStream,
     silence: Duration,
     until: Pin<Box<Sleep>>,
+    /// Whether a request has begun to come: byte by byte it has no longer than at once.
+    reading: bool,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Connection {
     fn new(stream: TcpStream, silence: Duration, permit: OwnedSemaphorePermit) -> Self {
-        Self { stream, silence, until: Box::pin(sleep(silence)), _permit: permit }
+        Self { stream, silence, until: Box::pin(sleep(silence)), reading: false, _permit: permit }
     }
 
     /// What a call gave, unless it waits for too long.
-    fn within<T>(&mut self, polled: Poll<io::Result<T>>, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+    fn within<T>(
+        &mut self,
+        polled: Poll<io::Result<T>>,
+        reads: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
         if polled.is_ready() {
+            if std::mem::replace(&mut self.reading, reads) && reads {
+                return polled;
+            }
             let next = Instant::now() + self.silence;
             self.until.as_mut().reset(next);
             return polled;
@@ -93,14 +121,14 @@ impl AsyncRead for Connection {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
-        self.within(polled, cx)
+        self.within(polled, true, cx)
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.within(polled, cx)
+        self.within(polled, false, cx)
     }
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_flush(cx)
@@ -114,7 +142,7 @@ impl AsyncWrite for Connection {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
-        self.within(polled, cx)
+        self.within(polled, false, cx)
     }
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()

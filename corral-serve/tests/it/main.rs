@@ -1,6 +1,8 @@
 //! The engine and the service.
 
 mod common;
+#[cfg(feature = "http")]
+mod connections;
 mod decisions;
 mod engine;
 #[cfg(feature = "http")]

@@ -37,6 +37,10 @@ impl Running {
         self.thread.take().unwrap().join().unwrap().unwrap();
     }
 
+    pub fn address(&self) -> std::net::SocketAddr {
+        self.address
+    }
+
     pub fn client(&self) -> Client {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
