@@ -245,9 +245,11 @@ pub fn log(bytes: &[u8]) {
         Writer,
     };
     let wants = || Wants {
-        bases: true,
+        pbar: true,
+        q: true,
         full: true,
         context: true,
+        labels: true,
         unit: Some("unit".into()),
         columns: vec!["column".into()],
     };

@@ -37,7 +37,7 @@ fn log() -> Vec<u8> {
 }
 
 fn ours(log: &[u8]) -> Ours<&[u8]> {
-    Ours::new(Reader::new(log), Wants { bases: true, ..Wants::default() })
+    Ours::new(Reader::new(log), Wants { q: true, ..Wants::default() })
 }
 
 // How many lines a second are read and valued by IPS with an interval that is valid at any time, beside reading them into

@@ -29,7 +29,7 @@ enum LogCommand {
     Verify(VerifyArgs),
     /// Estimate what policies would have earned, with intervals and alarms
     Evaluate(EvaluateArgs),
-    /// Write a log in another format: dsjson for Vowpal Wabbit, CSV, or our lines
+    /// Write a log in another format: dsjson for Vowpal Wabbit, CSV, Parquet, or our lines
     Convert(ConvertArgs),
     /// Print the JSON Schema of a line
     Schema,
@@ -250,8 +250,8 @@ fn join(args: &JoinArgs) -> Result<(), Failure> {
 }
 
 /// A file to write, or what is printed.
-fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write>>, Failure> {
-    let to: Box<dyn Write> = match path {
+fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
+    let to: Box<dyn Write + Send> = match path {
         Some(path) => {
             Box::new(File::create(path).map_err(|e| Failure::running(format!("{}: {e}", path.display())))?)
         }
@@ -262,11 +262,20 @@ fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write>>, Failure> {
 
 fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let request = Request { form: args.from, range: args.range, strict: args.strict, ..Request::default() };
-    let mut to = output(args.out.as_deref())?;
+    let out = args.out.as_deref();
+    if args.to == Form::Parquet {
+        Failure::ensure(out.is_some(), "parquet is not printed: name a file with --out")?;
+        Failure::ensure(cfg!(feature = "parquet"), valuation::WITHOUT_PARQUET)?;
+    }
+    let mut to = output(out)?;
     let mut sink: Box<dyn Sink + '_> = match args.to {
         Form::Corral => Box::new(OursOut::new(&mut to)),
         Form::Dsjson => Box::new(DsjsonOut::new(&mut to)),
         Form::Csv => Box::new(CsvOut::new(&mut to)),
+        #[cfg(feature = "parquet")]
+        Form::Parquet => Box::new(corral_log::parquet::ParquetOut::new(&mut to).map_err(Failure::running)?),
+        #[cfg(not(feature = "parquet"))]
+        Form::Parquet => return Err(Failure::usage(valuation::WITHOUT_PARQUET)),
     };
     let (rows, notes) = valuation::convert(&args.log, &request, &mut *sink)
         .map_err(|why| Failure::usage(format!("{}: {why}", args.log.display())))?;
@@ -299,6 +308,14 @@ fn verify(args: &VerifyArgs) -> Result<(), Failure> {
 
 #[cfg(feature = "serve")]
 fn verify_from(args: &VerifyArgs, from: &Path) -> Result<(), Failure> {
+    // Its bases may be Python's own, which this program does not run.
+    if std::fs::read(from)
+        .is_ok_and(|bytes| bytes.get(6..).is_some_and(|name| name.starts_with(b"corral band")))
+    {
+        let (log, from) = (args.log.display(), from.display());
+        let how = format!("in Python, corral.log.verify({log:?}, {from:?}) plays the log again");
+        return Err(Failure::usage(format!("{from} was written by Band.save of the Python package: {how}")));
+    }
     let found = corral_serve::verify(open(&args.log)?, from)
         .map_err(|e| Failure::running(format!("{}: {e}", args.log.display())))?;
     let before = match found.before {

@@ -6,6 +6,7 @@ use corral_core::{Scale, TicketId};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::calendar::timestamp;
 use crate::{Both, Decision, Given, Header, Played, Record, Row, Start, Writer};
 
 /// Writes rows one after the other.
@@ -41,7 +42,7 @@ fn left_out(rows: u64) -> Option<String> {
 }
 
 /// The outcome of a row in the units of its log.
-fn reward(row: &Row, scale: Option<Scale>) -> Option<f64> {
+pub(crate) fn reward(row: &Row, scale: Option<Scale>) -> Option<f64> {
     let (low, high) = scale.map_or((0.0, 1.0), |s| (s.low, s.high));
     Some(low + row.reward? * (high - low))
 }
@@ -121,7 +122,8 @@ impl<W: Write> Sink for DsjsonOut<W> {
             (true, false) => row.logger[*at],
             (false, false) => rest,
         };
-        let event = row.id.map_or_else(|| self.rows.to_string(), |id| id.to_string());
+        let id = row.id.map(|id| id.to_string());
+        let event = row.key.clone().or(id).unwrap_or_else(|| self.rows.to_string());
         let line = DsjsonLine {
             cost: 0.0 - reward,
             probability: propensity,
@@ -177,27 +179,6 @@ fn context(row: &Row, header: &Header) -> Value {
         Some(shared) if !shared.is_empty() => json!({ "s": object(shared), "_multi": multi }),
         _ => json!({ "_multi": multi }),
     }
-}
-
-/// Milliseconds since 1970 as ISO 8601. The day is found from the number of days by the calendar of 400 years.
-fn timestamp(at: u64) -> String {
-    let (days, ms) = ((at / 86_400_000) as i64, at % 86_400_000);
-    // Days since 1 March of year 0, so that a leap day is the last of its year.
-    let z = days + 719_468;
-    let (era, day) = (z / 146_097, z % 146_097);
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let of_year = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + year + i64::from(month <= 2);
-    let (s, ms) = (ms / 1000, ms % 1000);
-    format!(
-        "{year:04}-{month:02}-{of_month:02}T{:02}:{:02}:{:02}.{ms:03}0000Z",
-        s / 3600,
-        s / 60 % 60,
-        s % 60
-    )
 }
 
 /// A table with the columns action, propensity, reward, offered and keep.
@@ -265,23 +246,34 @@ impl<W: Write> Sink for OursOut<W> {
     fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool> {
         if self.rows == 0 {
             let scale = header.scale.map(|s| Scale { rewards: true, ..s });
-            let (bases, actions) = (header.bases.clone(), header.actions.clone());
+            let mut bases = header.bases.clone();
+            if bases.is_empty() && !row.logger.is_empty() {
+                bases.push("logger".to_owned());
+            }
+            let actions = header.actions.clone();
             self.to.write(&Record::Start(Start { bases, actions, scale, ..Start::new(0) }))?;
         }
         let id = row.id.unwrap_or(TicketId { band: 0, copy: 0, round: self.rows });
         self.rows += 1;
+        // A logger whose whole distribution is known, and not what it is made of, is a band of one base.
+        let alone = row.full.is_empty() && !row.logger.is_empty() && header.bases.is_empty();
+        let (pbar, q, full) = match alone {
+            true => (vec![1.0], row.propensity.into_iter().collect(), row.logger.clone()),
+            false => (row.pbar.clone(), row.q.clone(), row.full.clone()),
+        };
         let decision = Decision {
             at: row.at,
             offered: row.offered.clone(),
             propensity: row.propensity,
             exact: row.exact,
             forced: row.forced,
-            pbar: row.pbar.clone(),
-            q: row.q.clone(),
-            full: row.full.clone(),
+            pbar,
+            q,
+            full,
             context: row.context.clone(),
             keep: row.keep,
             unit: row.unit.clone(),
+            key: row.key.clone(),
             ..Decision::new(id, Played::Arm(row.action), 0)
         };
         let record = match reward(row, header.scale) {
@@ -294,23 +286,5 @@ impl<W: Write> Sink for OursOut<W> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.to.get_mut().flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::timestamp;
-
-    #[test]
-    fn times_are_written_by_the_calendar() {
-        for (at, text) in [
-            (0, "1970-01-01T00:00:00.0000000Z"),
-            (951_782_399_999, "2000-02-28T23:59:59.9990000Z"),
-            (951_782_400_000, "2000-02-29T00:00:00.0000000Z"),
-            (1_798_675_199_000, "2026-12-30T23:59:59.0000000Z"),
-            (4_107_542_400_000, "2100-03-01T00:00:00.0000000Z"),
-        ] {
-            assert_eq!(timestamp(at), text);
-        }
     }
 }

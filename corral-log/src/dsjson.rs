@@ -4,9 +4,10 @@ use std::io::BufRead;
 
 use corral_core::Scale;
 
+use crate::calendar::milliseconds;
 use crate::scan::{self, Fields};
 use crate::source::{Refused, check};
-use crate::{FaultKind, Faults, Header, Offered, ReadError, Reader, Row, Source, Wants, row};
+use crate::{FaultKind, Faults, Header, Offered, ReadError, Reader, Row, Source, Wants, parse_id, row};
 
 /// Reads rows from dsjson: one decision with its outcome per line. Actions are counted from 1 there, and from 0 here; the
 /// reward is -`_label_cost`; `pdrop` says with which probability a row was not kept.
@@ -67,6 +68,13 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<bo
             b"_label_probability" => scan::number(bytes).map(|v| row.propensity = Some(v)),
             b"_label_Action" => scan::whole(bytes).map(|a| action = Some(a)),
             b"pdrop" => scan::number(bytes).map(|v| row.keep = 1.0 - v),
+            b"EventId" => scan::text(bytes).map(|event| match parse_id(&event) {
+                Some(id) => row.id = Some(id),
+                None if wants.labels => row.key = Some(event.into_owned()),
+                None => {}
+            }),
+            // A time that is written in another way is not known.
+            b"Timestamp" => scan::text(bytes).map(|text| row.at = milliseconds(&text)),
             b"_deferred" => {
                 deferred = bytes == b"true";
                 Some(())
@@ -80,8 +88,8 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<bo
         for (at, column) in wants.columns.iter().enumerate().filter(|(_, c)| c.as_bytes() == name) {
             scan::one_or_more(bytes, &mut row.columns[at]).ok_or_else(|| garbage(column))?;
         }
-        if wants.unit.as_ref().is_some_and(|unit| unit.as_bytes() == name) {
-            row.unit = Some(String::from_utf8_lossy(bytes).into_owned());
+        if wants.unit_field().is_some_and(|unit| unit.as_bytes() == name) {
+            row.unit = Some(scan::word(bytes));
         }
     }
     if fields.broken() {

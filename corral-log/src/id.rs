@@ -13,14 +13,20 @@ use serde::{Deserialize, Deserializer, Serializer};
 /// assert_eq!(corral_log::parse_id("0000000000000007-2"), None);
 /// ```
 pub fn parse_id(text: &str) -> Option<TicketId> {
-    let (band, rest) = text.split_once('-')?;
-    let (copy, round) = rest.split_once('-')?;
-    let digits = |text: &str, radix| text.bytes().all(|b| char::from(b).is_digit(radix));
-    if band.len() != 16 || !digits(band, 16) || !digits(copy, 10) || !digits(round, 10) {
-        return None;
+    let (band, rest) = text.as_bytes().split_at_checked(16)?;
+    let rest = rest.strip_prefix(b"-")?;
+    let (copy, round) = rest.split_at(rest.iter().position(|c| *c == b'-')?);
+    Some(TicketId { band: number(band, 16)?, copy: number(copy, 10)?, round: number(&round[1..], 10)? })
+}
+
+/// The number that digits alone say.
+fn number(digits: &[u8], radix: u8) -> Option<u64> {
+    let mut value = (!digits.is_empty()).then_some(0u64)?;
+    for c in digits {
+        let digit = char::from(*c).to_digit(u32::from(radix))?;
+        value = value.checked_mul(u64::from(radix))?.checked_add(u64::from(digit))?;
     }
-    let band = u64::from_str_radix(band, 16).ok()?;
-    Some(TicketId { band, copy: copy.parse().ok()?, round: round.parse().ok()? })
+    Some(value)
 }
 
 pub(crate) fn serialize<S: Serializer>(id: &TicketId, to: S) -> Result<S::Ok, S::Error> {

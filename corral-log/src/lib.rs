@@ -32,6 +32,7 @@
 mod alarms;
 mod bernstein;
 mod betting;
+mod calendar;
 mod chain;
 mod convert;
 mod dsjson;
@@ -40,6 +41,8 @@ mod faults;
 mod id;
 mod join;
 mod ours;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod policy;
 mod read;
 mod record;
@@ -82,7 +85,7 @@ pub use sequence::{Motion, Sequence};
 pub use source::{Source, Wants};
 pub use sums::{Estimate, Sums};
 pub use table::{Csv, TableError, actions_of};
-pub use watch::{Bounds, Watch, Watched};
+pub use watch::{Bounds, WATCH_ERROR, Watch, Watched};
 pub use window::{Aggregate, WindowCounts};
 pub use write::Writer;
 

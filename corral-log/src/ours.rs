@@ -217,10 +217,7 @@ pub(crate) fn outcome(line: &[u8], key: &str) -> Result<GivenTo, Refused> {
             _ => {}
         }
         if name == key.as_bytes() {
-            found = match scan::text(bytes) {
-                Some(text) => Some(text.into_owned()),
-                None => Some(String::from_utf8_lossy(bytes).into_owned()),
-            };
+            found = Some(scan::word(bytes));
         }
     }
     if fields.broken() {
@@ -259,19 +256,18 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
             b"at" => std::str::from_utf8(bytes).ok().and_then(|t| t.parse().ok()).map(|at| row.at = Some(at)),
             b"keep" => scan::number(bytes).map(|k| row.keep = k),
             b"reward" | b"loss" => scan::number(bytes).map(|v| value = Some((v, name == b"loss"))),
-            b"pbar" if wants.bases || wants.full => scan::numbers(bytes, &mut row.pbar),
-            b"q" if wants.bases => scan::numbers(bytes, &mut row.q),
+            b"pbar" if wants.pbar || wants.full => scan::numbers(bytes, &mut row.pbar),
+            b"q" if wants.q => scan::numbers(bytes, &mut row.q),
             b"full" if wants.full => scan::numbers(bytes, &mut row.full),
+            b"key" if wants.labels => scan::text(bytes).map(|key| row.key = Some(key.into_owned())),
             b"context" if wants.context => {
                 serde_json::from_slice(bytes).ok().map(|context| row.context = context)
             }
             _ => Some(()),
         };
         read.ok_or_else(|| garbage(&String::from_utf8_lossy(name)))?;
-        if let Some(unit) = &wants.unit
-            && name == unit.as_bytes()
-        {
-            row.unit = Some(String::from_utf8_lossy(bytes).into_owned());
+        if wants.unit_field().is_some_and(|unit| unit.as_bytes() == name) {
+            row.unit = Some(scan::word(bytes));
         }
         for (at, column) in wants.columns.iter().enumerate().filter(|(_, c)| c.as_bytes() == name) {
             scan::one_or_more(bytes, &mut row.columns[at]).ok_or_else(|| garbage(column))?;

@@ -53,6 +53,8 @@ pub struct Row {
     pub keep: f64,
     /// What it is grouped by.
     pub unit: Option<String>,
+    /// The key by which outcomes from elsewhere know it.
+    pub key: Option<String>,
     /// Each base's probability of being followed.
     pub pbar: Vec<f64>,
     /// Each base's own probability of the action; NaN: not known.
@@ -80,6 +82,7 @@ impl Default for Row {
             reward: None,
             keep: 1.0,
             unit: None,
+            key: None,
             pbar: Vec::new(),
             q: Vec::new(),
             full: Vec::new(),
@@ -114,7 +117,7 @@ impl Row {
         (self.id, self.at, self.action, self.propensity, self.reward) = (None, None, 0, None, None);
         (self.exact, self.forced, self.keep) = (true, false, 1.0);
         self.offered = Offered::First(0);
-        (self.unit, self.context) = (None, None);
+        (self.unit, self.key, self.context) = (None, None, None);
         for list in [&mut self.pbar, &mut self.q, &mut self.full, &mut self.logger] {
             list.clear();
         }

@@ -48,6 +48,22 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Passes over a list or an object, whose first bracket was taken: in what is JSON, brackets of one kind are balanced.
+    fn nested(&mut self, open: u8, close: u8) -> Option<()> {
+        let mut depth = 1u32;
+        while depth > 0 {
+            self.at += memchr::memchr3(open, close, b'"', self.line.get(self.at..)?)?;
+            match self.byte()? {
+                b'"' => {
+                    self.text()?;
+                }
+                bracket if bracket == open => depth += 1,
+                _ => depth -= 1,
+            }
+        }
+        Some(())
+    }
+
     /// Passes over a value and returns its bytes.
     fn value(&mut self) -> Option<&'a [u8]> {
         let from = self.at;
@@ -56,23 +72,13 @@ impl<'a> Fields<'a> {
                 self.at += 1;
                 self.text()?;
             }
-            b'{' | b'[' => {
-                let mut depth = 0u32;
-                loop {
-                    match self.byte()? {
-                        b'{' | b'[' => depth += 1,
-                        b'}' | b']' => {
-                            depth -= 1;
-                            if depth == 0 {
-                                break;
-                            }
-                        }
-                        b'"' => {
-                            self.text()?;
-                        }
-                        _ => {}
-                    }
-                }
+            b'[' => {
+                self.at += 1;
+                self.nested(b'[', b']')?;
+            }
+            b'{' => {
+                self.at += 1;
+                self.nested(b'{', b'}')?;
             }
             _ => {
                 while !matches!(self.peek()?, b',' | b'}' | b' ' | b'\t') {
@@ -161,6 +167,11 @@ pub(crate) fn one_or_more(value: &[u8], into: &mut Vec<f64>) -> Option<()> {
         }
         None => numbers(value, into),
     }
+}
+
+/// A text, or the bytes of another value.
+pub(crate) fn word(value: &[u8]) -> String {
+    text(value).map_or_else(|| String::from_utf8_lossy(value).into_owned(), |text| text.into_owned())
 }
 
 /// A text without its quotes; escapes are read where there are any.

@@ -25,16 +25,27 @@ pub trait Source {
 /// What of a row is asked for; what is not is passed over.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Wants {
-    /// The probabilities of the bases.
-    pub bases: bool,
+    /// Each base's probability of being followed.
+    pub pbar: bool,
+    /// Each base's own probability of the action.
+    pub q: bool,
     /// Whole distributions over the offered actions.
     pub full: bool,
     /// The context.
     pub context: bool,
+    /// The key of a decision, and its unit where no field is named for it.
+    pub labels: bool,
     /// The field that decisions are grouped by.
     pub unit: Option<String>,
     /// Further fields: probabilities of policies.
     pub columns: Vec<String>,
+}
+
+impl Wants {
+    /// The field that says the unit, where it is asked for.
+    pub(crate) fn unit_field(&self) -> Option<&str> {
+        self.unit.as_deref().or(self.labels.then_some("unit"))
+    }
 }
 
 /// A line that cannot be used, and why.

@@ -44,6 +44,9 @@ pub enum TableError {
     /// It is not CSV.
     #[error("not CSV: {0}")]
     Csv(String),
+    /// It is not Parquet, or not a log.
+    #[error("not a log in Parquet: {0}")]
+    Parquet(String),
     /// A column is missing.
     #[error("no column {wanted}; the columns are: {}", .found.join(", "))]
     Column {

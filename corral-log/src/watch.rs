@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::MixtureBernstein;
 
+/// How often what a band says of the values of its bases may be wrong, however often it is asked.
+pub const WATCH_ERROR: f64 = 0.05;
+
 /// With more bases than these no differences are kept: their number grows as the square.
 const MOST_PAIRED: usize = 32;
 

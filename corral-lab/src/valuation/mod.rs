@@ -10,7 +10,7 @@ use std::path::Path;
 use corral_log::{Estimator, Evaluation, Model, Named, Options, Policy, Report, Row, Sink, Source, Wants};
 
 pub use learner::Learner;
-pub use open::{Form, OpenError, bytes, open};
+pub use open::{Form, OpenError, WITHOUT_PARQUET, bytes, open};
 pub use ridge::RidgeModel;
 
 use crate::summary::number;
@@ -74,9 +74,11 @@ pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Policy>>) -> 
     let modelled = asks(Estimator::Dr) || asks(Estimator::Direct);
     let learner = request.policies.iter().any(|p| p.starts_with("learner:"));
     let wants = Wants {
-        bases,
+        pbar: false,
+        q: bases,
         full: modelled || request.options.differences && policies.len() > 1,
         context: modelled || learner || seeing,
+        labels: false,
         unit: request.unit.clone(),
         columns,
     };
@@ -100,8 +102,7 @@ pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Policy>>) -> 
 /// # Errors
 /// The log cannot be read or written.
 pub fn convert(path: &Path, request: &Request, sink: &mut dyn Sink) -> Result<(u64, Vec<String>), String> {
-    let wants =
-        Wants { bases: true, full: true, context: true, unit: request.unit.clone(), columns: Vec::new() };
+    let wants = Wants { pbar: true, q: true, full: true, context: true, labels: true, ..Wants::default() };
     let mut source = open(path, request, wants).map_err(|e| e.to_string())?;
     let (mut row, mut written) = (Row::default(), 0);
     while source.next(&mut row).map_err(|e| chain(&e))? {

@@ -19,6 +19,8 @@ pub enum Form {
     Dsjson,
     /// A table.
     Csv,
+    /// A table in Parquet, where the program was built with it.
+    Parquet,
 }
 
 impl Choice for Form {
@@ -26,8 +28,13 @@ impl Choice for Form {
         (Self::Corral, "corral", "Our lines of JSON (docs/log-format.md)"),
         (Self::Dsjson, "dsjson", "Vowpal Wabbit's lines of JSON"),
         (Self::Csv, "csv", "A table with the columns action, propensity, reward"),
+        (Self::Parquet, "parquet", "A table in Parquet, where the program was built with it"),
     ];
 }
+
+/// What is said where Parquet is asked for and not there.
+pub const WITHOUT_PARQUET: &str =
+    "this program was built without parquet; build it with --features parquet, or use csv";
 
 /// Why a log cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +51,9 @@ pub enum OpenError {
         /// What is missing.
         why: TableError,
     },
+    /// It is Parquet, and the program cannot read it.
+    #[error("{WITHOUT_PARQUET}")]
+    Parquet,
     /// The range is empty.
     #[error("a range is low,high with low below high, but is {0},{1}")]
     Range(f64, f64),
@@ -81,6 +91,14 @@ pub fn open(path: &Path, request: &Request, wants: Wants) -> Result<Box<dyn Sour
             let actions = actions_of(bytes()?).map_err(table)?;
             Box::new(Csv::new(bytes()?, &wants, actions, scale, request.strict).map_err(table)?)
         }
+        #[cfg(feature = "parquet")]
+        Form::Parquet => {
+            let file = File::open(path).map_err(|e| OpenError::File(format!("{}: {e}", path.display())))?;
+            let rows = corral_log::parquet::ParquetIn::new(file, wants, scale, request.strict);
+            Box::new(rows.map_err(|why| OpenError::Table { file: path.display().to_string(), why })?)
+        }
+        #[cfg(not(feature = "parquet"))]
+        Form::Parquet => return Err(OpenError::Parquet),
     })
 }
 
@@ -105,6 +123,7 @@ fn found(from: impl BufRead) -> Form {
     let _ = from.take(4096).read_to_end(&mut head);
     let text = String::from_utf8_lossy(&head);
     match text.trim_start() {
+        t if t.starts_with("PAR1") => Form::Parquet,
         t if t.starts_with("{\"kind\"") => Form::Corral,
         t if t.starts_with('{') && t.contains("\"_label_") => Form::Dsjson,
         t if t.starts_with('{') => Form::Corral,

@@ -19,7 +19,7 @@ fn rows(source: &mut dyn Source) -> Vec<Row> {
 }
 
 fn all() -> Wants {
-    Wants { bases: true, full: true, context: true, ..Wants::default() }
+    Wants { pbar: true, q: true, full: true, context: true, ..Wants::default() }
 }
 
 fn ours(text: &str, wants: Wants) -> (Vec<Row>, Ours<&[u8]>) {

@@ -87,7 +87,7 @@ fn matrix<'py>(py: Python<'py>, lists: &[Vec<f64>]) -> Answer<Option<Bound<'py, 
 pub fn read_log(py: Python<'_>, path: PathBuf, strict: bool) -> Answer<Bound<'_, PyDict>> {
     std::fs::metadata(&path).map_err(Error::file(&path))?;
     let read = || -> Result<_, String> {
-        let wants = Wants { bases: true, context: true, ..Wants::default() };
+        let wants = Wants { pbar: true, q: true, context: true, ..Wants::default() };
         let request = Request { strict, ..Request::default() };
         let mut source = valuation::open(&path, &request, wants).map_err(|e| e.to_string())?;
         let (mut row, mut columns) = (Row::default(), Columns::default());

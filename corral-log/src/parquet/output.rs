@@ -1,0 +1,100 @@
+//! Rows of a log as a table of Parquet.
+
+use std::io::{self, Write};
+
+use super::{ABOUT, About, Cell, Columns};
+use crate::convert::reward;
+use crate::{Header, Offered, Row, Scale, Sink, VERSION};
+
+const COLUMNS: [(&str, Cell<'static>); 16] = [
+    ("id", Cell::Text(None)),
+    ("key", Cell::Text(None)),
+    ("at", Cell::Count(None)),
+    ("action", Cell::Count(None)),
+    ("offered", Cell::Count(None)),
+    ("offered_actions", Cell::Counts(None)),
+    ("propensity", Cell::Real(None)),
+    ("exact", Cell::Flag(None)),
+    ("forced", Cell::Flag(None)),
+    ("reward", Cell::Real(None)),
+    ("keep", Cell::Real(None)),
+    ("unit", Cell::Text(None)),
+    ("pbar", Cell::Reals(None)),
+    ("q", Cell::Reals(None)),
+    ("full", Cell::Reals(None)),
+    ("context", Cell::Text(None)),
+];
+
+/// Writes rows as Parquet.
+pub struct ParquetOut<W: Write + Send> {
+    table: Option<Columns<W>>,
+    header: Header,
+    rows: u64,
+    /// Whether bases came or went after the first row.
+    changed: bool,
+}
+
+impl<W: Write + Send> ParquetOut<W> {
+    /// Writes to `to`.
+    ///
+    /// # Errors
+    /// What `to` says.
+    pub fn new(to: W) -> io::Result<Self> {
+        let table = Some(Columns::new(to, &COLUMNS)?);
+        Ok(Self { table, header: Header::default(), rows: 0, changed: false })
+    }
+}
+
+impl<W: Write + Send> Sink for ParquetOut<W> {
+    fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool> {
+        let Some(table) = &mut self.table else { return Err(io::Error::other("the table is finished")) };
+        if self.header != *header {
+            self.changed |= self.rows > 0;
+            self.header.clone_from(header);
+        }
+        self.rows += 1;
+        let id = row.id.map(|id| id.to_string());
+        let context = row.context.as_ref().map(serde_json::to_string).transpose()?;
+        let listed = match &row.offered {
+            Offered::First(_) => None,
+            Offered::These(list) => Some(&list[..]),
+        };
+        let list = |values| Cell::Reals(Some(values).filter(|v: &&[f64]| !v.is_empty()));
+        let cells: [Cell<'_>; COLUMNS.len()] = [
+            Cell::Text(id.as_deref()),
+            Cell::Text(row.key.as_deref()),
+            Cell::Count(row.at),
+            Cell::Count(Some(u64::from(row.action))),
+            Cell::Count(Some(row.offered.len() as u64)),
+            Cell::Counts(listed),
+            Cell::Real(row.propensity),
+            Cell::Flag(Some(row.exact)),
+            Cell::Flag(Some(row.forced)),
+            Cell::Real(reward(row, header.scale)),
+            Cell::Real(Some(row.keep)),
+            Cell::Text(row.unit.as_deref()),
+            list(&row.pbar),
+            list(&row.q),
+            list(&row.full),
+            Cell::Text(context.as_deref()),
+        ];
+        table.row(cells)?;
+        Ok(true)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        let Some(table) = self.table.take() else { return Ok(()) };
+        let about = About {
+            version: VERSION,
+            bases: self.header.bases.clone(),
+            actions: self.header.actions.clone(),
+            scale: self.header.scale.map(|s| Scale { rewards: true, ..s }),
+        };
+        table.close(&[(ABOUT, serde_json::to_string(&about)?)])
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let changed = "bases came or went: the file names those of the last row";
+        self.changed.then(|| changed.to_owned()).into_iter().collect()
+    }
+}
