@@ -50,13 +50,26 @@ impl Model for Running {
 
 /// What is known of one kind of estimate.
 #[derive(Default)]
-struct Found {
+pub struct Found {
     /// Of the errors: how many, their sum and the sum of their squares.
-    errors: (f64, f64, f64),
-    intervals: f64,
-    end: u32,
-    ever: u32,
-    width: f64,
+    pub errors: (f64, f64, f64),
+    /// How many intervals there were.
+    pub intervals: f64,
+    /// How many of them missed at the end.
+    pub end: u32,
+    /// How many missed at some look.
+    pub ever: u32,
+    /// The sum of their widths.
+    pub width: f64,
+}
+
+/// Logs where mean rewards stand still, or where they move, by policy, estimator and kind of interval.
+pub fn coverage(drift: bool, logs: u64, rounds: usize) -> Result<BTreeMap<String, Found>, Failure> {
+    let (means, options) =
+        (if drift { moving as Means } else { still }, Options { drift, ..Options::default() });
+    let mut found = BTreeMap::new();
+    (0..logs).try_for_each(|seed| play(seed, rounds, means, &options, &mut found))?;
+    Ok(found)
 }
 
 /// Plays one log, and notes what is found.
@@ -155,12 +168,8 @@ fn main() -> Result<(), Failure> {
         std::env::args().nth(at).and_then(|word| word.parse().ok()).unwrap_or(otherwise)
     };
     let (logs, rounds) = (number(1, 200), number(2, 5_000));
-    for (title, means, drift) in [("still", still as Means, false), ("moving", moving, true)] {
-        let options = Options { drift, ..Options::default() };
-        let mut found = BTreeMap::new();
-        for seed in 0..logs as u64 {
-            play(seed, rounds, means, &options, &mut found)?;
-        }
+    for (title, drift) in [("still", false), ("moving", true)] {
+        let found = coverage(drift, logs as u64, rounds)?;
         println!("## {title}: {logs} logs of {rounds} rounds\n");
         println!(
             "| policy | estimator | interval | mean error | missed at the end | missed at some look | width |"

@@ -19,14 +19,16 @@ const FOLLOW: f64 = 0.01;
 /// Direct and doubly robust estimates of one policy.
 #[derive(Debug, Clone)]
 pub(crate) struct Robust {
+    motion: Motion,
     rows: f64,
     direct: f64,
     phi: f64,
-    phi2: f64,
-    /// sum h, sum h phi, sum h^2, sum h^2 phi, sum h^2 phi^2.
-    h: [f64; 5],
+    /// sum h, sum h^2, sum h phi.
+    h: [f64; 3],
     /// A running mean of sum_a pi(a)^2/p(a) over the rows before.
     spread: f64,
+    /// Of the terms around V and of those around 1 - V: sum h x, sum h^2 x, sum h^2 x^2.
+    sides: [[f64; 3]; 2],
     pub sequence: Sequence,
     /// Rows of which the logger's whole distribution is not known.
     pub without_logger: u64,
@@ -35,12 +37,13 @@ pub(crate) struct Robust {
 impl Robust {
     pub fn new(motion: Motion) -> Self {
         Self {
+            motion,
             rows: 0.0,
             direct: 0.0,
             phi: 0.0,
-            phi2: 0.0,
-            h: [0.0; 5],
+            h: [0.0; 3],
             spread: 1.0,
+            sides: [[0.0; 3]; 2],
             sequence: Sequence::above(motion, 1.0),
             without_logger: 0,
         }
@@ -55,13 +58,11 @@ impl Robust {
         self.rows += 1.0;
         self.direct += direct;
         self.phi += phi;
-        self.phi2 += phi * phi;
         // StableVar (Zhan, Hadad, Hirshberg, Athey 2021): h_t = c_t^(-1/2) makes the terms alike in variance. Here c_t is
         // what the rounds before had, as the policy of a logger is not in its log; it is known before round t, which
-        // is all that is needed.
-        let h = self.spread.max(1e-12).powf(-0.5);
-        let adds = [h, h * phi, h * h, h * h * phi, h * h * phi * phi];
-        self.h.iter_mut().zip(adds).for_each(|(sum, add)| *sum += add);
+        // is all that is needed. Where the value moves, every round must count alike.
+        let h = if self.motion == Motion::Still { self.spread.max(1e-12).powf(-0.5) } else { 1.0 };
+        self.h.iter_mut().zip([h, h * h, h * phi]).for_each(|(sum, add)| *sum += add);
         let spread = match row.logger.len() == pi.len() {
             true => pi.iter().zip(&row.logger).map(|(pi, p)| if *pi > 0.0 { pi * pi / p } else { 0.0 }).sum(),
             false => w * w,
@@ -76,23 +77,33 @@ impl Robust {
         let term = |r: f64, q: &dyn Fn(usize) -> f64| w * (r - q(played)) + dot(q);
         let first = term(r, &|a| capped(q[a], a));
         let second = term(1.0 - r, &|a| capped(1.0 - q[a], a));
+        for (side, x) in self.sides.iter_mut().zip([first, second]) {
+            side.iter_mut().zip([h * x, h * h * x, h * h * x * x]).for_each(|(sum, add)| *sum += add);
+        }
         self.sequence.add(first, second);
     }
 
-    pub fn direct(&self) -> Estimate {
-        Estimate { value: self.direct / self.rows, error: f64::NAN }
+    pub fn direct(&self) -> f64 {
+        self.direct / self.rows
     }
 
-    pub fn doubly_robust(&self) -> Estimate {
-        let mean = self.phi / self.rows;
-        let squares = (self.phi2 - self.rows * mean * mean).max(0.0);
-        Estimate { value: mean, error: squares.sqrt() / self.rows }
+    /// The mean of the terms.
+    pub fn doubly_robust(&self) -> f64 {
+        self.phi / self.rows
     }
 
-    pub fn stable_var(&self) -> Estimate {
-        let [h, h_phi, h2, h2_phi, h2_phi2] = self.h;
-        let value = h_phi / h;
-        let squares = (h2_phi2 - 2.0 * value * h2_phi + value * value * h2).max(0.0);
-        Estimate { value, error: squares.sqrt() / h }
+    /// Their mean by the weights of StableVar, where the value stands still.
+    pub fn weighted(&self) -> f64 {
+        self.h[2] / self.h[0]
+    }
+
+    /// Estimates of V and of 1 - V from terms that are bounded from below.
+    pub fn sides(&self) -> [Estimate; 2] {
+        let [h, h2, _] = self.h;
+        self.sides.map(|[hx, h2x, h2x2]| {
+            let value = hx / h;
+            let squares = (h2x2 - 2.0 * value * h2x + value * value * h2).max(0.0);
+            Estimate { value, error: squares.sqrt() / h }
+        })
     }
 }

@@ -1,5 +1,8 @@
 //! The tests of the decision log.
 
+#[path = "../../examples/coverage.rs"]
+#[expect(dead_code, reason = "its main is the example's")]
+mod band;
 mod chain;
 mod common;
 mod coverage;
