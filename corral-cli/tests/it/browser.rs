@@ -99,13 +99,15 @@ fn reports_are_fine_in_a_browser() {
     for (spec, fast) in [("quickstart", true), ("crowded.toml", false)] {
         let args = ["run", spec, "--quiet", "--out", "o", "--fast"];
         succeeded(&corral(dir.path(), if fast { &args } else { &args[..5] }));
-        look_at(&chromium, &dir, spec);
+        look_at(&chromium, &dir, "o/report.html");
         fs::remove_dir_all(dir.path().join("o")).unwrap();
     }
 }
 
-fn look_at(chromium: &PathBuf, dir: &TempDir, spec: &str) {
-    let report = fs::read_to_string(dir.path().join("o/report.html")).unwrap();
+/// Opens a report in a folder as it is seen in every view, and fails on what is wrong with it.
+pub fn look_at(chromium: &PathBuf, dir: &TempDir, report: &str) {
+    let file = report;
+    let report = fs::read_to_string(dir.path().join(file)).unwrap();
     let first = "<script>const errors = []; addEventListener('error', e => errors.push(e.message));</script>";
     let probe = format!("<script>{}</script></body>", include_str!("browser/probe.js"));
     let probed = report.replacen("<head>", &format!("<head>{first}"), 1).replacen("</body>", &probe, 1);
@@ -127,7 +129,7 @@ fn look_at(chromium: &PathBuf, dir: &TempDir, spec: &str) {
     let (dom, log) = browse(chromium, dir, "page.html", &[]);
     for (scheme, width) in VIEWS {
         let expected = format!("<pre>seen #{scheme}-{width}\n</pre>");
-        assert!(dom.contains(&expected), "{spec}, {scheme}, {width} pixels: {dom}\n{log}");
+        assert!(dom.contains(&expected), "{file}, {scheme}, {width} pixels: {dom}\n{log}");
     }
     assert!(!log.contains("CONSOLE"), "the console is not empty: {log}");
 }

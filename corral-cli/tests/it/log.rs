@@ -1,5 +1,6 @@
 //! `corral log` as other programs call it.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Output;
 
@@ -141,13 +142,190 @@ fn a_joined_log_is_verified_and_a_changed_one_is_not() {
     );
 }
 
+/// A log of a band of two bases over three actions, of which one always pays, with all that a record can say.
+fn lines(dir: &Path, rounds: u32) -> String {
+    let mut log =
+        "{\"kind\":\"start\",\"version\":1,\"band\":\"0000000000000001\",\"bases\":[\"wide\",\"narrow\"],\
+                   \"actions\":[\"a\",\"b\",\"c\"],\"first\":\"00000000000000000000000000000000\"}\n"
+            .to_owned();
+    for t in 0..rounds {
+        let played = t * 7 % 4 % 3;
+        let offered = if t % 5 == 0 { "[0,1,2]" } else { "3" };
+        let more = match t % 3 {
+            0 => "\"exact\":false,\"key\":\"k\\\"ü\",",
+            1 => "\"unit\":\"u\",\"keep\":1.0,",
+            _ => "",
+        };
+        let wide = if t % 50 == 9 { "null" } else { "0.3333333333333333" };
+        let narrow = [0.6666666666666667, 0.16666666666666666, 0.16666666666666666];
+        log.push_str(&format!(
+            "{{\"kind\":\"both\",\"id\":\"0000000000000001-0-{t}\",\"at\":{},\"action\":{played},\"offered\":{offered},\
+             \"propensity\":{},{more}\"pbar\":[0.5,0.5],\"q\":[{wide},{}],\
+             \"full\":[0.3333333333333333,0.3333333333333333,0.3333333333333333,{},{},{}],\
+             \"context\":{{\"features\":[{},1.5],\"actions\":3,\"rows\":[],\"row_dim\":0,\"cell\":null}},\"reward\":{}}}\n",
+            1_700_000_000_000u64 + u64::from(t),
+            [0.5, 0.25, 0.25][played as usize],
+            narrow[played as usize],
+            narrow[0],
+            narrow[1],
+            narrow[2],
+            t % 2,
+            u8::from(played == 2),
+        ));
+    }
+    let path = dir.join("log.jsonl");
+    std::fs::write(&path, log).unwrap();
+    path.display().to_string()
+}
+
+/// What an evaluation looks like: on a desk and on a phone, light and dark.
+#[test]
+fn the_page_of_an_evaluation_is_fine_in_a_browser() {
+    let Some(chromium) = crate::browser::chromium() else {
+        let _ =
+            writeln!(std::io::stderr(), "SKIPPED: no Chromium is installed, the evaluation was not opened");
+        return;
+    };
+    let dir = tempfile::TempDir::new().unwrap();
+    let path = lines(dir.path(), 3_000);
+    let page = dir.path().join("evaluation.html").display().to_string();
+    let policies = ["uniform", "action:c", "base:wide", "base:narrow", "mix:wide=0.25,narrow=0.75", "logger"];
+    let mut args = vec!["evaluate", &path, "--format", "html", "--out", &page];
+    policies.iter().for_each(|policy| args.extend(["--policy", policy]));
+    let out = log(&args);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    crate::browser::look_at(&chromium, &dir, "evaluation.html");
+}
+
+#[cfg(feature = "parquet")]
+#[test]
+fn a_log_in_parquet_says_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = lines(dir.path(), 400);
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    let convert = |from: &str, to: &str, name: &str| {
+        let out = log(&["convert", from, "--to", to, "--out", &file(name), "--strict"]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+    };
+    convert(&path, "corral", "once.jsonl");
+    convert(&path, "parquet", "log.parquet");
+    convert(&file("log.parquet"), "corral", "twice.jsonl");
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    assert_eq!(read("once.jsonl").lines().count(), 401);
+    for (once, twice) in read("once.jsonl").lines().zip(read("twice.jsonl").lines()) {
+        assert_eq!(once, twice);
+    }
+    for wanted in
+        ["\"key\":\"k\\\"ü\"", "\"unit\":\"u\"", "\"q\":[null,", "\"exact\":false", "[0,1,2]", "\"at\":17"]
+    {
+        assert!(read("twice.jsonl").contains(wanted), "{wanted}");
+    }
+    let evaluate = |path: &str| {
+        let args = ["evaluate", path, "--policy", "base:narrow", "--policy", "action:c", "--unit", "unit"];
+        let out = log(&[&args[..], &["--format", "json"]].concat());
+        assert!(out.status.success(), "{}", text(&out.stderr));
+        text(&out.stdout)
+    };
+    assert_eq!(evaluate(&path), evaluate(&file("log.parquet")));
+    std::fs::write(file("broken.parquet"), "PAR1 and then nothing").unwrap();
+    let out = log(&["evaluate", &file("broken.parquet"), "--policy", "uniform"]);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("not a log in Parquet"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn parquet_is_not_printed_and_said_to_be_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = lines(dir.path(), 5);
+    let out = log(&["convert", &path, "--to", "parquet"]);
+    assert!(out.status.code() == Some(2) && text(&out.stderr).contains("--out"), "{}", text(&out.stderr));
+    if !cfg!(feature = "parquet") {
+        let out =
+            log(&["convert", &path, "--to", "parquet", "--out", &dir.path().join("p").display().to_string()]);
+        assert!(
+            out.status.code() == Some(2) && text(&out.stderr).contains("--features parquet"),
+            "{}",
+            text(&out.stderr)
+        );
+        assert!(!dir.path().join("p").exists());
+    }
+}
+
+/// The folder of the Open Bandit Data, or a word about what is not tested.
+fn open_bandit_data() -> Option<std::path::PathBuf> {
+    let folder = std::env::var_os("CORRAL_DATA");
+    if folder.is_none() {
+        let why = "SKIPPED: CORRAL_DATA is not set, the Open Bandit Data were not evaluated";
+        let _ = writeln!(std::io::stderr(), "{why}");
+    }
+    folder.map(|folder| Path::new(&folder).join("obd"))
+}
+
+/// Both policies of the men's campaign, valued from the log of the uniform one. The Bernoulli-TS policy learned while it played,
+/// and a log has its probability of the played item alone; how often it played an item at a position, in its own log, is an
+/// unbiased estimate of its mean probability of it. That mixture is valued; its own error is not in the interval.
+#[test]
+fn the_open_bandit_data_are_valued_as_their_policies_earned() {
+    let Some(folder) = open_bandit_data() else { return };
+    type Shown = (String, String, f64, f64);
+    let read = |name: &str| -> Vec<Shown> {
+        let from = corral_lab::valuation::bytes(&folder.join(name)).unwrap();
+        let mut reader = csv::Reader::from_reader(from);
+        let names = reader.headers().unwrap().clone();
+        let at = |name: &str| names.iter().position(|n| n == name).unwrap();
+        let [item, position, click, p] = ["item_id", "position", "click", "propensity_score"].map(at);
+        let row = |row: csv::StringRecord| {
+            (
+                row[item].to_owned(),
+                row[position].to_owned(),
+                row[click].parse().unwrap(),
+                row[p].parse().unwrap(),
+            )
+        };
+        reader.records().map(|record| row(record.unwrap())).collect()
+    };
+    let (uniform, learner) = (read("random_men.csv.gz"), read("bts_men.csv.gz"));
+    let mean = |rows: &[Shown]| rows.iter().map(|row| row.2).sum::<f64>() / rows.len() as f64;
+    let mut played = std::collections::HashMap::new();
+    for (item, position, ..) in &learner {
+        *played.entry((item, position)).or_insert(0.0) += 1.0;
+    }
+    let mut table = "action,propensity,reward,bernoulli_ts\n".to_owned();
+    for (item, position, click, p) in &uniform {
+        let all: f64 = played.iter().filter(|(key, _)| key.1 == position).map(|(_, n)| n).sum();
+        let own = played.get(&(item, position)).unwrap_or(&0.0) / all;
+        table.push_str(&format!("{item},{p},{click},{own}\n"));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("men.csv").display().to_string();
+    std::fs::write(&path, table).unwrap();
+    let policies = ["--policy", "uniform", "--policy", "column:bernoulli_ts"];
+    let out = log(&[&["evaluate", &path, "--format", "json"], &policies[..]].concat());
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(json["alarms"], serde_json::json!([]));
+    let mut inside = 0;
+    for (policy, truth) in [("uniform", mean(&uniform)), ("column:bernoulli_ts", mean(&learner))] {
+        println!("{policy}: earned {truth}");
+        for value in json["values"].as_array().unwrap().iter().filter(|v| v["policy"] == policy) {
+            println!(
+                "{} {}: {} [{}, {}]",
+                value["estimator"], value["kind"], value["value"], value["low"], value["high"]
+            );
+            let (Some(low), Some(high)) = (value["low"].as_f64(), value["high"].as_f64()) else { continue };
+            assert!((low..=high).contains(&truth), "{policy} earned {truth}: {value}");
+            inside += 1;
+        }
+    }
+    assert!(inside >= 6, "{inside} intervals");
+}
+
 /// The women's file of the Open Bandit Data has a propensity of 1e-6: one click decides.
 #[test]
 fn the_open_bandit_data_raise_their_alarm() {
-    let Some(folder) = std::env::var_os("CORRAL_DATA") else { return };
+    let Some(folder) = open_bandit_data() else { return };
     let evaluate = |name: &str| {
-        let path = Path::new(&folder).join("obd").join(name);
-        let path = path.display().to_string();
+        let path = folder.join(name).display().to_string();
         let out = log(&["evaluate", &path, "--policy", "uniform", "--policy", "logger", "--format", "json"]);
         assert!(out.status.success(), "{}", text(&out.stderr));
         serde_json::from_slice::<serde_json::Value>(&out.stdout).unwrap()

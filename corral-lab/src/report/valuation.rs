@@ -1,6 +1,6 @@
 //! The page of an evaluation from a decision log.
 
-use corral_log::{BINS, Report, Validity, Weights};
+use corral_log::{BINS, Look, Report, Validity, Weights};
 use maud::{Markup, html};
 
 use super::{Page, key, table};
@@ -18,8 +18,6 @@ pub fn html(title: &str, report: &Report) -> String {
     page.part("differences", "Differences", differences(report));
     let drawn = over_time(&mut page, report);
     page.part("time", "Values over time", drawn);
-    let drawn = effective(&mut page, report);
-    page.part("effective", "Effective sample size", drawn);
     page.part("weights", "Weights", Some(weights(report, &classes)));
     let dropped = report.rows - report.used;
     page.whole(
@@ -44,88 +42,111 @@ fn cell(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), shown)
 }
 
+fn interval(low: Option<f64>, high: Option<f64>) -> String {
+    if low.or(high).is_some() { format!("[{}, {}]", cell(low), cell(high)) } else { "–".to_owned() }
+}
+
+/// What rows of a table assume: each once, by a letter.
+#[derive(Default)]
+struct Assumptions<'a>(Vec<&'a str>);
+
+impl<'a> Assumptions<'a> {
+    /// The letter of an assumption.
+    fn letter(&mut self, text: &'a str) -> String {
+        let at = self.0.iter().position(|known| *known == text).unwrap_or_else(|| {
+            self.0.push(text);
+            self.0.len() - 1
+        });
+        letter(at)
+    }
+
+    fn list(&self) -> Markup {
+        html! { ul { @for (at, text) in self.0.iter().enumerate() { li { b { (letter(at)) } " " (text) } } } }
+    }
+}
+
+/// a, b, ..., and a number after z.
+fn letter(at: usize) -> String {
+    (b'a'..=b'z').nth(at).map_or_else(|| (at + 1).to_string(), |c| char::from(c).to_string())
+}
+
 fn values(report: &Report, classes: &[String]) -> Markup {
     let class = |policy: &str| report.weights.iter().position(|w| w.policy == policy).map(|i| &classes[i]);
+    let mut assumptions = Assumptions::default();
     let lines = html! { @for v in &report.values {
         tr {
             td { @if let Some(class) = class(&v.policy) { (key(class)) } (v.policy) }
             td { (v.estimator.name()) }
             td { (cell(v.value)) }
-            td { "[" (cell(v.low)) ", " (cell(v.high)) "]" }
-            td { (if v.kind == Validity::AnyTime { "any time" } else { "one look" }) }
-            td { (v.assumes) }
+            td { (interval(v.low, v.high)) }
+            td { @if v.low.is_some() { (if v.kind == Validity::AnyTime { "any time" } else { "one look" }) } }
+            td { (assumptions.letter(&v.assumes)) }
         }
     } };
-    table(["policy", "estimator", "value", "interval", "valid", "assumes"], &lines)
+    html! {
+        (table(["policy", "estimator", "value", "interval", "valid", "assumes"], &lines))
+        (assumptions.list())
+    }
 }
 
 fn differences(report: &Report) -> Option<Markup> {
+    let mut assumptions = Assumptions::default();
     let lines = html! { @for d in &report.differences {
         tr {
             td { (d.a) " less " (d.b) }
             td { (cell(d.value)) }
-            td { "[" (cell(d.low)) ", " (cell(d.high)) "]" }
-            td { (d.assumes) }
+            td { (interval(d.low, d.high)) }
+            td { (assumptions.letter(&d.assumes)) }
         }
     } };
-    (!report.differences.is_empty())
-        .then(|| table(["difference", "value", "interval, valid at any time", "assumes"], &lines))
+    (!report.differences.is_empty()).then(|| {
+        html! {
+            (table(["difference", "value", "interval, any time", "assumes"], &lines))
+            (assumptions.list())
+        }
+    })
 }
 
+/// Values and effective sample sizes, side by side.
 fn over_time(page: &mut Page, report: &Report) -> Option<Markup> {
-    let series: Vec<Series> = report
-        .weights
-        .iter()
-        .filter(|w| w.looks.len() > 1)
-        .map(|w| {
-            let point = |look: &corral_log::Look| Point {
-                x: look.rows as f64,
-                y: look.value,
-                low: if look.low.is_nan() { look.value } else { look.low },
-                high: if look.high.is_nan() { look.value } else { look.high },
-            };
-            let points = w.looks.iter().filter(|l| l.value.is_finite()).map(point).collect();
-            Series::line(&w.policy, page.palette.style(&w.policy), points)
-        })
-        .collect();
-    drawn(page, series, "value, IPS, as reward in [0, 1]", "Bands are intervals that are valid at any time.")
-}
-
-fn effective(page: &mut Page, report: &Report) -> Option<Markup> {
-    let series: Vec<Series> = report
-        .weights
-        .iter()
-        .filter(|w| w.looks.len() > 1)
-        .map(|w| {
-            let points = w.looks.iter().map(|l| Point::new(l.rows as f64, l.effective)).collect();
-            Series::line(&w.policy, page.palette.style(&w.policy), points)
-        })
-        .collect();
-    drawn(
-        page,
-        series,
-        "effective sample size",
-        "How many rows of the policy's own the log is worth: (sum w)^2/sum w^2. A step down is one row with a huge weight.",
-    )
-}
-
-fn drawn(page: &mut Page, series: Vec<Series>, title: &str, caption: &str) -> Option<Markup> {
-    let shown: Vec<(String, String)> = series.iter().map(|s| (s.name.clone(), s.style.class())).collect();
-    if series.is_empty() {
+    let seen: Vec<&Weights> = report.weights.iter().filter(|w| w.looks.len() > 1).collect();
+    if seen.is_empty() {
         return None;
     }
-    let chart = Chart::new(
-        title,
-        caption,
-        Axis::new("decisions", AxisScale::Linear),
-        Axis::new(title, AxisScale::Linear),
-        vec![Panel::only(series)],
-    );
-    let figure = page.figure(&chart);
-    Some(html! {
-        (super::world::legend(shown.iter().map(|(name, class)| (name.as_str(), class.as_str()))))
-        (figure)
-    })
+    let shown: Vec<(String, String)> =
+        seen.iter().map(|w| (w.policy.clone(), page.palette.style(&w.policy).class())).collect();
+    let value = |look: &Look| Point {
+        x: look.rows as f64,
+        y: look.value,
+        low: if look.low.is_nan() { look.value } else { look.low },
+        high: if look.high.is_nan() { look.value } else { look.high },
+    };
+    let effective = |look: &Look| Point::new(look.rows as f64, look.effective);
+    let values = "Bands are intervals that are valid at any time.";
+    let worth = "How many rows of the policy's own the log is worth: (sum w)^2/sum w^2. A step down is one row with a huge weight.";
+    let figures = [
+        drawn(page, &seen, "Value", "IPS, reward in [0, 1]", values, &value),
+        drawn(page, &seen, "Effective sample size", "rows", worth, &effective),
+    ];
+    let names = shown.iter().map(|(name, class)| (name.as_str(), class.as_str()));
+    Some(html! { (super::world::legend(names)) div class="charts" { @for figure in &figures { (figure) } } })
+}
+
+fn drawn(
+    page: &mut Page,
+    seen: &[&Weights],
+    title: &str,
+    axis: &str,
+    caption: &str,
+    point: &dyn Fn(&Look) -> Point,
+) -> Markup {
+    let series = seen.iter().map(|w| {
+        let points = w.looks.iter().filter(|look| look.value.is_finite()).map(point).collect();
+        Series::line(&w.policy, page.palette.style(&w.policy), points)
+    });
+    let panel = Panel::only(series.collect());
+    let linear = |name: &str| Axis::new(name, AxisScale::Linear);
+    page.figure(&Chart::new(title, caption, linear("decisions"), linear(axis), vec![panel]))
 }
 
 fn weights(report: &Report, classes: &[String]) -> Markup {
