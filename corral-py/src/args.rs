@@ -1,5 +1,6 @@
 //! Arguments whose errors name them: Python's own would say `OverflowError` of a negative seed, and take no list for a pair.
 
+use corral_core::Propensities;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -102,5 +103,32 @@ impl<'py> FromPyObject<'_, 'py> for Ranged {
         let need =
             "feature_range: \"learned\", a pair (low, high), a pair for each feature, or None is needed";
         Ok(found.ok_or_else(|| Error::Type(need.into()))?)
+    }
+}
+
+/// What decisions know of probabilities: nothing, that of their action, or "full".
+#[derive(Clone, Copy)]
+pub struct Wanted(pub Propensities);
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self(Propensities::Decision)
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Wanted {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = given.cast::<PyString>() {
+            return match text.to_str()? {
+                "full" => Ok(Self(Propensities::Full)),
+                other => {
+                    let why = format!("propensities must be True, False or \"full\", but is {other:?}");
+                    Err(Error::value(why).into())
+                }
+            };
+        }
+        Ok(Self(if given.extract()? { Propensities::Decision } else { Propensities::None }))
     }
 }

@@ -8,7 +8,7 @@ mod play;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use corral_core::{Context, Scale, Space};
+use corral_core::{Context, Propensities, Scale, Space};
 use corral_lab::store::write_whole;
 use corral_log::Change;
 use numpy::ndarray::Array2;
@@ -18,7 +18,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::actions::Actions;
 use crate::args;
-use crate::args::{CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed};
+use crate::args::{CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed, Wanted};
 use crate::base::Raised;
 use crate::convert;
 use crate::decision::Decision;
@@ -29,6 +29,7 @@ use crate::plan::Plan;
 use crate::shelf::Shelf;
 use crate::turn::{Denied, Turn};
 
+pub use self::build::kept;
 use self::learning::Given;
 
 /// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
@@ -69,8 +70,9 @@ use self::learning::Given;
 ///     How many rounds there will be, where that is known.
 /// seed : int, optional
 ///     The same seed and calls give the same choices; None takes one from the system.
-/// propensities : bool
-///     Whether decisions know the probability of their action.
+/// propensities : bool or "full"
+///     Whether decisions know the probability of their action. "full": with a log, every base's probability of every offered action
+///     too, from which differences of bases are known far more closely.
 /// quota : (int, int), optional
 ///     (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
 /// budget : float or dict, optional
@@ -214,7 +216,7 @@ impl Band {
     #[new]
     #[pyo3(signature = (bases, *, actions = None, max_actions = None, points = None, features = Features(0), row_features = RowFeatures(0),
         feature_range = Some(Ranged::default()), outside = "clip", reward_range = None, preset = "practical", master = None,
-        horizon = None, seed = None, propensities = true, quota = None, budget = None, copy = None, plugins = None, log = None, pending = None, watch = false),
+        horizon = None, seed = None, propensities = Wanted::default(), quota = None, budget = None, copy = None, plugins = None, log = None, pending = None, watch = false),
         text_signature = "(bases, *, actions=None, max_actions=None, points=None, features=0, row_features=0, feature_range=\"learned\", outside=\"clip\", \
         reward_range=None, preset=\"practical\", master=None, horizon=None, seed=None, propensities=True, quota=None, budget=None, copy=None, \
         plugins=None, log=None, pending=None, watch=False)")]
@@ -233,7 +235,7 @@ impl Band {
         master: Option<&Bound<'_, PyAny>>,
         horizon: Option<Horizon>,
         seed: Option<Seed>,
-        propensities: bool,
+        propensities: Wanted,
         quota: Option<Limits>,
         budget: Option<&Bound<'_, PyAny>>,
         copy: Option<CopyNumber>,
@@ -247,7 +249,7 @@ impl Band {
             features: (features.0, row_features.0),
             range: convert::feature_range(feature_range, outside)?,
             rewards: convert::reward_range(reward_range)?,
-            style: (preset, master, propensities),
+            style: (preset, master, propensities.0),
             budget: budget.map(convert::spend).transpose()?,
             horizon: horizon.map(|h| h.0),
             seed: seed.map(|s| s.0),
@@ -537,17 +539,7 @@ impl Band {
         name: Option<String>,
     ) -> Answer<String> {
         let mut entered = self.enter(py)?;
-        let inner = &mut *entered.inner;
-        let raised = inner.raised.first().map(Raised::sibling).unwrap_or_default();
-        let mut plan = inner.plan.clone();
-        let built = plan.join(base, name, Some(share), &raised, &inner.shelf)?;
-        let name = plan.members.last().map(|m| m.name.clone()).unwrap_or_default();
-        inner.members.add(&name, built, share)?;
-        inner.plan = plan;
-        inner.names.push(Arc::from(&*name));
-        inner.raised.push(raised);
-        inner.came_or_went(Change::Add, inner.names.len() - 1, Some(share))?;
-        Ok(name)
+        add(&mut entered.inner, base, share, name)
     }
 
     /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out can still be learned.
@@ -669,8 +661,27 @@ impl Band {
     #[staticmethod]
     #[pyo3(signature = (bytes, plugins = None))]
     fn _from_bytes(py: Python<'_>, bytes: &[u8], plugins: Option<PathBuf>) -> Answer<Self> {
-        build::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?, None)
+        build::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?, None, None)
     }
+}
+
+/// See `Band.add`.
+pub fn add(inner: &mut Inner, base: &Bound<'_, PyAny>, share: f64, name: Option<String>) -> Answer<String> {
+    let raised = inner.raised.first().map(Raised::sibling).unwrap_or_default();
+    let mut plan = inner.plan.clone();
+    let built = plan.join(base, name, Some(share), &raised, &inner.shelf)?;
+    let name = plan.members.last().map(|m| m.name.clone()).unwrap_or_default();
+    inner.members.add(&name, built, share)?;
+    inner.plan = plan;
+    inner.names.push(Arc::from(&*name));
+    inner.raised.push(raised);
+    inner.came_or_went(Change::Add, inner.names.len() - 1, Some(share))?;
+    Ok(name)
+}
+
+/// Reads what `Band.save` wrote, for a replay of its log: decisions know as much of probabilities as the log does.
+pub fn from_bytes(py: Python<'_>, bytes: &[u8], shelf: Shelf, level: Propensities) -> Answer<Band> {
+    build::read(py, bytes, None, shelf, None, Some(level))
 }
 
 /// Reads a band that `Band.save` wrote. It goes on bit for bit, as a copy of its own: it learns the decisions of the band that
@@ -702,5 +713,5 @@ pub fn load(
 ) -> Answer<Band> {
     let shelf = Shelf::open(py, plugins.as_deref())?;
     let bytes = std::fs::read(&path).map_err(Error::file(&path))?;
-    build::read(py, &bytes, copy.map(|c| c.0), shelf, log.as_deref()).map_err(|e| e.of(path.display()))
+    build::read(py, &bytes, copy.map(|c| c.0), shelf, log.as_deref(), None).map_err(|e| e.of(path.display()))
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use corral_core::{Context, Feedback, Quota, Scale};
-use corral_log::{Change, Watch, Watched, parse_id};
+use corral_log::{Change, Member, WATCH_ERROR, Watch, Watched, parse_id};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rand::TryRng;
@@ -41,9 +41,6 @@ pub struct Inner {
     /// Follows the values of the bases, where that is asked for.
     pub watch: Option<Watch>,
 }
-
-/// How often what is said of the values of bases may be wrong.
-const WRONG: f64 = 0.05;
 
 /// A thread that is inside a band. What the lock guards is let go before the turn ends.
 pub struct Entered<'a> {
@@ -149,8 +146,8 @@ impl Inner {
             waiting.settle(decision.id);
         }
         self.history.note(self.members.rounds(), self.members.probabilities());
-        if let (Some(log), Some(loss)) = (&mut self.log, heard.observed()) {
-            log.outcome(decision.id, self.plan.units(loss))?;
+        if let Some(log) = &mut self.log {
+            log.outcome(decision.id, heard.observed(), self.plan.rewards)?;
         }
         self.callers()
     }
@@ -168,18 +165,24 @@ impl Inner {
         })
     }
 
+    /// The values of the bases as text, where they are followed.
+    pub fn values_text(&self) -> Option<String> {
+        let names: Vec<String> = self.names.iter().map(|name| name.to_string()).collect();
+        self.values().map(|values| values.text(&names))
+    }
+
     /// What is known of the values of the bases, in the units of the rewards.
     pub fn values(&self) -> Option<Watched> {
         let Scale { low, high, .. } = self.plan.rewards;
-        self.watch.as_ref().map(|watch| watch.now(WRONG).scaled(low, high))
+        self.watch.as_ref().map(|watch| watch.now(WATCH_ERROR).scaled(low, high))
     }
 
     /// Writes down that a base came or went.
     pub fn came_or_went(&mut self, change: Change, base: usize, share: Option<f64>) -> Answer<()> {
-        match &mut self.log {
-            Some(log) => log.member(change, base, &self.names[base], share),
-            None => Ok(()),
-        }
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let params = if change == Change::Add { self.plan.members[base].params()? } else { None };
+        let (name, base) = (self.names[base].to_string(), u32::try_from(base).map_err(Error::value)?);
+        log.member(Member { change, base, name, share, params })
     }
 
     /// See [`callers`].

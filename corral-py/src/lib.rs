@@ -20,6 +20,7 @@ mod runs;
 mod shelf;
 mod thread;
 mod turn;
+mod verify;
 mod waiting;
 mod world;
 
@@ -54,6 +55,8 @@ mod _corral {
         Outcome, collect, count_cells, list_bases, list_environments, list_experiments, list_masters, run,
         run_cell,
     };
+    #[pymodule_export]
+    use crate::verify::verify_log;
     #[pymodule_export]
     use crate::world::World;
 }

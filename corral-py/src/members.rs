@@ -91,6 +91,7 @@ impl Members {
         [&self] save() -> Vec<u8>;
         [&mut self] load(state: &[u8]) -> Result<(), EnsembleError>;
         [&self] id() -> u64;
+        [&self] next_id() -> TicketId;
         [&mut self] set_copy(copy: u64) -> ();
         [&self] has_learned(id: TicketId) -> bool;
         [&self] len() -> usize;

@@ -62,12 +62,21 @@ enum Recipe {
     Python(Vec<u8>),
 }
 
+impl Member {
+    /// Its table, as the log keeps it; none where it is a Python object.
+    pub fn params(&self) -> Answer<Option<serde_json::Value>> {
+        let Recipe::Spec { text, .. } = &self.recipe else { return Ok(None) };
+        let table: toml::Table = text.parse().map_err(Error::value)?;
+        Ok(Some(serde_json::to_value(table).map_err(Error::value)?))
+    }
+}
+
 /// What says how a band is mastered.
 pub struct Style<'a, 'py> {
     pub preset: &'a str,
     pub master: Option<&'a Bound<'py, PyAny>>,
     pub horizon: Option<u64>,
-    pub propensities: bool,
+    pub propensities: Propensities,
     pub budget: Option<Spend>,
 }
 
@@ -103,7 +112,7 @@ impl Plan {
             mastering.bands()?.map_or((mastering, None), |(outer, all)| (outer, Some(all)));
         let kind = if matches!(space, Space::Arms(_)) { Arm::KIND } else { Point::KIND };
         let params = EnsembleParams {
-            propensities: if style.propensities { Propensities::Decision } else { Propensities::None },
+            propensities: style.propensities,
             scale: rewards.learned.then_some(rewards),
             ..mastering.ensemble_params(kind, &Setup::new(space.clone(), style.horizon))
         };
@@ -126,11 +135,6 @@ impl Plan {
             budget,
         };
         Ok((plan, below))
-    }
-
-    /// What the log says of what was learned: a loss in [0, 1] in the units of rewards; a reward as it is, where its range is learned.
-    pub fn units(&self, heard: f64) -> f64 {
-        if self.rewards.learned { heard } else { self.rewards.value(heard) }
     }
 
     /// The actions that a round offers where it does not say which.

@@ -375,7 +375,7 @@ def test_a_budget_is_kept_and_costs_are_asked_for(tmp_path):
     with pytest.raises(ValueError, match="at least 0, but is -1"):
         band.learn(band.choose(), reward=1.0, cost=-1.0)
     many = [band.choose() for _ in range(3)]
-    for costs, why in [([1.0, 2.0], "3 decisions, but 2 costs"), ([1.0, -2.0, 0.0], "decision 1: a cost must be 0 or more"),
+    for costs, why in [([1.0, 2.0], "3 decisions, but 2 costs"), ([1.0, -2.0, 0.0], "decision 1: a cost must be a number of at least 0, but is -2"),
                        (None, "budget: say what the decision cost")]:
         with pytest.raises(ValueError, match=why):
             band.learn_many(many, rewards=[1.0, 0.0, 1.0], costs=costs)

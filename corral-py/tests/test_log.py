@@ -86,6 +86,109 @@ def test_a_log_goes_on_and_notices_members_and_expiry(tmp_path):
     assert (tmp_path / "other").read_text() == "action,propensity,reward\n"
 
 
+def test_whole_distributions_make_differences_narrow(tmp_path):
+    """Of bases that mostly agree: by the total-variation form, which needs every base's probability of every action."""
+    widths = {}
+    for level in (True, "full"):
+        path = tmp_path / f"{level}.jsonl"
+        logged(path, rounds=1_000, propensities=level, copy=1)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        wholes = [np.reshape(line["full"], (3, 3)) for line in lines if "full" in line]
+        assert len(wholes) == (1_000 if level == "full" else 0)
+        for whole, line in zip(wholes, (line for line in lines if line["kind"] == "decision")):
+            assert np.allclose(whole.sum(axis=1), 1) and np.array_equal(whole[:, line["action"]], line.get("q", whole[:, line["action"]]))
+        found = corral.evaluate(path, ["base:ucb1", "base:epsilon-greedy"]).differences()
+        widths[level] = found["high"][0] - found["low"][0]
+    assert widths["full"] < 0.9 * widths[True]
+    with pytest.raises(ValueError, match='propensities must be True, False or "full", but is "all"'):
+        corral.Band(["ucb1"], actions=2, propensities="all")
+
+
+def played(path, tmp_path, **keys):
+    """A band whose log has every kind of line; the snapshots before and after."""
+    band = corral.Band(["ucb1", "exp3"], **{"actions": list(MEANS), "seed": 3, "log": path, "pending": 20, "reward_range": (-1, 2), **keys})
+    rng = np.random.default_rng(4)
+    for t in range(60):
+        if t == 20:
+            band.save(tmp_path / "start")
+        if t == 30:
+            band.add({"name": "epsilon-greedy", "epsilon": 0.2}, share=0.3)
+            band.retire("exp3")
+        if t == 45:
+            band.reinstate("exp3", share=0.2)
+        d = band.choose()
+        band.learn(d, **({"reward": rng.uniform(-1, 2)} if t % 3 else {"loss": rng.random()}))
+    band.choose()
+    band.expire(0)
+    band.play(rewards=rng.uniform(-1, 2, size=(15, 3)))
+    band.save(tmp_path / "end")
+    return band
+
+
+@pytest.mark.parametrize("keys", [{}, {"propensities": "full"}, {"preset": "paper"}, {"reward_range": (0, 1)}], ids=str)
+def test_a_log_is_played_again_to_the_last_bit(tmp_path, keys):
+    path = tmp_path / "decisions.jsonl"
+    if keys.get("reward_range") == (0, 1):
+        band = logged(path, rounds=40)
+        band.save(tmp_path / "start")
+        for loss in np.random.default_rng(1).random(200):
+            band.learn(band.choose(), loss=loss)
+        band.save(tmp_path / "end")
+    else:
+        played(path, tmp_path, **keys)
+    found = corral.log.verify(path, tmp_path / "start", end=tmp_path / "end")
+    assert found["same_state"] is True and found["before"] > 0
+    assert found["decisions"] == (200 if keys.get("reward_range") == (0, 1) else 56) == found["learned"]
+    assert corral.log.verify(path, tmp_path / "end", end=tmp_path / "start")["same_state"] is False
+
+
+def test_a_line_that_was_changed_is_named(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    played(path, tmp_path)
+    lines = path.read_text().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if '"kind":"decision"' in line and i > 60)
+    for changed in (
+        [*lines[:at], lines[at].replace('"action":', '"action":1'), *lines[at + 1 :]],
+        [*lines[:at], *lines[at + 1 :]],
+        [*lines[:at], lines[at], *lines[at:]],
+        [*lines[:at], lines[at + 1], lines[at], *lines[at + 2 :]],
+    ):
+        path.write_text("".join(changed))
+        with pytest.raises(ValueError, match=rf"line {at + 1}|line {at + 2}: it does not follow"):
+            corral.log.verify(path, tmp_path / "start")
+    path.write_text("".join(lines))
+    with pytest.raises(ValueError, match="another band"):
+        corral.Band(["ucb1"], actions=3).save(tmp_path / "other")
+        corral.log.verify(path, tmp_path / "other")
+    told = subprocess.run([program(), "log", "verify", str(path), "--from", str(tmp_path / "start")], capture_output=True, text=True)
+    assert told.returncode == 2 and "corral.log.verify" in told.stderr
+
+
+def test_another_reward_makes_the_next_decisions_differ(tmp_path):
+    """The chain fits: the log was written by a band that learned something else after the same snapshot."""
+    band = corral.Band(["ucb1", "exp3"], actions=3, seed=1)
+    band.save(tmp_path / "start")
+    for name, reward in (("one", 0.2), ("other", 0.9)):
+        again = corral.load(tmp_path / "start", copy=1, log=tmp_path / name)
+        for t in range(30):
+            again.learn(again.choose(), reward=reward if t == 10 else 0.5)
+    one, other = ((tmp_path / name).read_text().splitlines() for name in ("one", "other"))
+    differs = next(i for i, (a, b) in enumerate(zip(one, other)) if json.loads(a).get("pbar") != json.loads(b).get("pbar"))
+    assert corral.log.verify(tmp_path / "one", tmp_path / "start")["decisions"] == 30 and differs > 20
+
+    class Coin:
+        def propose(self, x, u):
+            return int(u < 0.5)
+
+        def learn(self, x, action, loss, weight):
+            pass
+
+    late = corral.load(tmp_path / "start", copy=1, log=tmp_path / "late")
+    late.add(Coin())
+    with pytest.raises(ValueError, match="line 2: Coin is a Python object, which a log does not hold"):
+        corral.log.verify(tmp_path / "late", tmp_path / "start")
+
+
 def test_policies_are_valued_and_functions_are_policies(tmp_path):
     path = tmp_path / "decisions.jsonl"
     logged(path, rounds=4_000, preset="paper", reward_range=(0, 1))
@@ -153,3 +256,74 @@ def test_estimates_are_those_of_vw_estimators(tmp_path):
             theirs.add_example(p, r, q)
         ours = own["value"][(own["estimator"] == name) & (own["kind"] == "fixed-time")][0]
         assert ours == pytest.approx(theirs.get(), abs=1e-9), name
+
+
+def vw_reads(lines):
+    """What Vowpal Wabbit sees in dsjson: action (from 0), cost and probability of each line; its weight and loss; its complaints."""
+    pyvw = pytest.importorskip("vowpalwabbit", reason="vowpalwabbit is not installed: dsjson with it is NOT tested")
+    vw = pyvw.Workspace("--dsjson --cb_explore_adf --quiet", enable_logging=True)
+    seen = []
+    for line in lines:
+        examples = vw.parse(line)
+        # The first example has what all actions share.
+        costs = [example.get_label(pyvw.LabelType.CONTEXTUAL_BANDIT).costs for example in examples[1:]]
+        seen += [(at, cost.cost, cost.probability) for at, own in enumerate(costs) for cost in own]
+        vw.learn(examples)
+        vw.finish_example(examples)
+    told = vw.get_weighted_examples(), vw.get_sum_loss()
+    vw.finish()
+    return seen, told, "".join(vw.get_log())
+
+
+def test_dsjson_is_read_by_vowpal_wabbit_and_comes_back(tmp_path):
+    """Costs and probabilities are those of the log; what VW writes itself comes back through our lines."""
+    logged(tmp_path / "log", rounds=300, propensities="full", preset="paper")
+
+    def convert(name, form, into):
+        run = [program(), "log", "convert", str(tmp_path / name), "--to", form, "--strict", "--out", str(tmp_path / into)]
+        subprocess.run(run, check=True, capture_output=True)
+        return (tmp_path / into).read_text().splitlines()
+
+    lines = convert("log", "dsjson", "dsjson")
+    columns = corral.log.read(tmp_path / "log")
+    seen, (weight, loss), complaints = vw_reads(lines)
+    assert not complaints and weight == 300 and np.isfinite(loss) and loss < 0
+    actions = [list(MEANS).index(action) for action in columns["action"]]
+    wanted = zip(actions, -columns["reward"], columns["propensity"])
+    for (action, cost, p), (own, theirs, propensity) in zip(seen, wanted, strict=True):
+        assert (action, cost) == (own, theirs) and p == pytest.approx(propensity, rel=1e-6)
+    assert convert("dsjson", "corral", "again")
+
+    def without_features(lines):
+        return [{key: value for key, value in json.loads(line).items() if key != "c"} for line in lines]
+
+    assert without_features(convert("again", "dsjson", "twice")) == without_features(lines)
+
+
+VW_LINES = [
+    {
+        "_label_cost": cost, "_label_probability": p, "_label_Action": action, "_labelIndex": action - 1,
+        "o": [{"v": -cost, "EventId": event, "ActionTaken": False}], "Timestamp": f"2026-11-18T16:0{t}:07.1230000Z", "Version": "1",
+        "EventId": event, "a": ranked, "c": {"_multi": [{"a": {"id": "0"}}, {"a": {"id": "1"}}, {"a": {"id": "2"}}]}, "p": probabilities, "VWState": {"m": "corral"}, **more,
+    }
+    for t, (cost, p, action, event, ranked, probabilities, more) in enumerate([
+        (-1.0, 0.8, 2, "e73a4d6b", [2, 1, 3], [0.8, 0.1, 0.1], {}),
+        (0.0, 0.1, 1, "b1c2", [1, 2, 3], [0.1, 0.8, 0.1], {"pdrop": 0.5}),
+        (-0.25, 0.2, 3, "0000000000000007-0-1", [3, 1, 2], [0.2, 0.5, 0.3], {}),
+    ])
+]
+
+
+def test_vowpal_wabbits_own_lines_come_back(tmp_path):
+    """Everything but features: cost, probability, action, ranking, the whole distribution, drop rate, event and time."""
+    own = [json.dumps(line, separators=(",", ":")) for line in VW_LINES]
+    (tmp_path / "vw").write_text("\n".join(own) + "\n")
+    for name, form, into in (("vw", "corral", "ours"), ("ours", "dsjson", "back")):
+        run = [program(), "log", "convert", str(tmp_path / name), "--to", form, "--strict", "--out", str(tmp_path / into)]
+        subprocess.run(run, check=True, capture_output=True)
+    back = [json.loads(line) for line in (tmp_path / "back").read_text().splitlines()]
+    assert back == VW_LINES and [list(line) for line in back] == [list(line) for line in VW_LINES]
+    seen, (weight, _), complaints = vw_reads((tmp_path / "back").read_text().splitlines())
+    # A row that was kept with probability 1/2 stands for two.
+    assert not complaints and weight == 4
+    assert [(action, cost, round(p, 6)) for action, cost, p in seen] == [(1, -1.0, 0.8), (0, 0.0, 0.1), (2, -0.25, 0.2)]

@@ -42,7 +42,7 @@ pub use front::{Chosen, Front, FrontCounts, FrontOptions};
 pub use learner::{Learner, LearnerOptions, Published, Step};
 pub use model::{Model, Served};
 pub use outbox::Done;
-pub use serving::{Answer, Question, Role, Serving, ServingOptions, WATCH_ERROR};
+pub use serving::{Answer, Question, Role, Serving, ServingOptions};
 pub use spec::BandSpec;
 pub use state::{Counts, Sum};
 #[cfg(feature = "bucket")]

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use corral_core::{Arm, Context, Metrics};
-use corral_log::{Change, Watched};
+use corral_log::{Change, WATCH_ERROR, Watched};
 use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -119,9 +119,6 @@ fn is_offered(answer: &Answer, context: &Context, names: &[String]) -> bool {
         None => names.is_empty() && context.place(answer.action as usize).is_some(),
     }
 }
-
-/// With which probability anything that [`Serving::watched`] ever says is wrong.
-pub const WATCH_ERROR: f64 = 0.05;
 /// How many answers are kept for requests that come again.
 const ANSWERS: usize = 100_000;
 /// For how long an answer is given again to the same key, in milliseconds.

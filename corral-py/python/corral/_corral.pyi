@@ -29,6 +29,7 @@ __all__ = [
     "read_log",
     "run",
     "run_cell",
+    "verify_log",
 ]
 
 _Path: TypeAlias = str | os.PathLike[str]
@@ -156,8 +157,9 @@ class Band(Generic[_A]):
         How many rounds there will be, where that is known.
     seed : int, optional
         The same seed and calls give the same choices; None takes one from the system.
-    propensities : bool
-        Whether decisions know the probability of their action.
+    propensities : bool or "full"
+        Whether decisions know the probability of their action. "full": with a log, every base's probability of every offered action
+        too, from which differences of bases are known far more closely.
     quota : (int, int), optional
         (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
     budget : float or dict, optional
@@ -202,7 +204,7 @@ class Band(Generic[_A]):
         master: _Named | None = None,
         horizon: int | None = None,
         seed: int | None = None,
-        propensities: bool = True,
+        propensities: bool | Literal["full"] = True,
         quota: _Pair | None = None,
         budget: float | dict[str, float] | None = None,
         copy: int | None = None,
@@ -228,7 +230,7 @@ class Band(Generic[_A]):
         master: _Named | None = None,
         horizon: int | None = None,
         seed: int | None = None,
-        propensities: bool = True,
+        propensities: bool | Literal["full"] = True,
         quota: _Pair | None = None,
         budget: float | dict[str, float] | None = None,
         copy: int | None = None,
@@ -254,7 +256,7 @@ class Band(Generic[_A]):
         master: _Named | None = None,
         horizon: int | None = None,
         seed: int | None = None,
-        propensities: bool = True,
+        propensities: bool | Literal["full"] = True,
         quota: _Pair | None = None,
         budget: float | dict[str, float] | None = None,
         copy: int | None = None,
@@ -698,6 +700,10 @@ def collect(spec: _Spec, cells: Iterable[dict[str, Any]], *, fast: bool = False)
     """
 def read_log(path: _Path, *, strict: bool = False) -> dict[str, Any]:
     """See `corral.log.read`."""
+def verify_log(
+    path: _Path, start: _Path, *, end: _Path | None = None, plugins: _Path | None = None
+) -> dict[str, Any]:
+    """See `corral.log.verify`."""
 def evaluate(
     path: _Path,
     policies: list[Any],

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from . import _corral, _frames
 
-__all__ = ["Evaluation", "Policy", "evaluate", "read"]
+__all__ = ["Evaluation", "Policy", "evaluate", "read", "verify"]
 
 Evaluation = _corral.Evaluation
 Policy = str | Callable[[Any, list[Any]], Any]
@@ -35,6 +35,45 @@ def read(path: str | os.PathLike[str], *, strict: bool = False) -> dict[str, Any
         bases.
     """
     return _corral.read_log(os.fspath(path), strict=strict)
+
+
+def verify(
+    path: str | os.PathLike[str],
+    start: str | os.PathLike[str],
+    *,
+    end: str | os.PathLike[str] | None = None,
+    plugins: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Plays the log of a band again, from a file that `Band.save` wrote: every decision and every probability must come out to the
+    same bits. Python bases are unpickled, which runs their code: verify files that you trust.
+
+    Parameters
+    ----------
+    path : path
+        The log, from before or after the band was saved.
+    start : path
+        What `Band.save` wrote, with no decision out.
+    end : path, optional
+        What it wrote after the last line: the state must be the same, to the last bit.
+    plugins : path, optional
+        The folder of its plugins, where it has some.
+
+    Returns
+    -------
+    dict
+        lines, before (lines that the band had seen when it was saved), decisions, learned; same_state, None without end.
+
+    Raises
+    ------
+    ValueError
+        A line was removed, changed, doubled or moved, or does not come out as it is written: the first is named.
+    """
+    return _corral.verify_log(
+        os.fspath(path),
+        os.fspath(start),
+        end=None if end is None else os.fspath(end),
+        plugins=None if plugins is None else os.fspath(plugins),
+    )
 
 
 def evaluate(

@@ -49,8 +49,8 @@ pub struct Asked<'a, 'py> {
     pub range: FeatureRange,
     pub rewards: Scale,
     pub budget: Option<Spend>,
-    /// Preset, master, and whether propensities are wanted.
-    pub style: (&'a str, Option<&'a Bound<'py, PyAny>>, bool),
+    /// Preset, master, and what decisions know of probabilities.
+    pub style: (&'a str, Option<&'a Bound<'py, PyAny>>, Propensities),
     pub horizon: Option<u64>,
     pub seed: Option<u64>,
     pub quota: Option<(f64, f64)>,
@@ -65,6 +65,11 @@ fn count(what: &str, number: u64) -> Answer<usize> {
     usize::try_from(number).map_err(|_| Error::value(format!("{what}: {number} are too many")))
 }
 
+/// What a band with a log knows of probabilities: whoever evaluates a base wants its own.
+fn at_least_every_base(wanted: Propensities) -> Propensities {
+    if wanted == Propensities::Full { wanted } else { Propensities::EveryBase }
+}
+
 /// Builds a band.
 pub fn band(bases: &Bound<'_, PyAny>, space: (Space, Arc<[Arc<str>]>), asked: Asked<'_, '_>) -> Answer<Band> {
     let (preset, master, propensities) = asked.style;
@@ -73,8 +78,7 @@ pub fn band(bases: &Bound<'_, PyAny>, space: (Space, Arc<[Arc<str>]>), asked: As
     let (mut plan, below) = Plan::new(space, features, asked.range, asked.rewards, &style)?;
     plan.params.copy = asked.copy;
     if asked.log.is_some() {
-        // Whoever evaluates a base wants its own probability.
-        plan.params.propensities = Propensities::EveryBase;
+        plan.params.propensities = at_least_every_base(propensities);
     }
     if asked.watch {
         let fixed = !plan.rewards.learned && matches!(plan.space, Space::Arms(_));
@@ -183,13 +187,15 @@ pub fn read(
     copy: Option<u64>,
     shelf: Shelf,
     log: Option<&Path>,
+    level: Option<Propensities>,
 ) -> Answer<Band> {
     let State { mut plan, members: state, rng, quota, waiting, watch } =
         snapshot::open(NAME, VERSION, bytes)?;
     plan.params.copy = copy;
-    if log.is_some() && watch.is_none() {
-        plan.params.propensities = Propensities::EveryBase;
+    if log.is_some() {
+        plan.params.propensities = at_least_every_base(plan.params.propensities);
     }
+    plan.params.propensities = level.unwrap_or(plan.params.propensities);
     let quota = quota.map(Quota::check).transpose()?;
     let waiting = waiting.map(|saved| Waiting::load(py, saved)).transpose()?;
     let (mut members, raised) = plan.rebuild(py, &shelf)?;
@@ -201,6 +207,12 @@ pub fn read(
     let mut inner = inner(plan, members, rng, raised, shelf);
     (inner.quota, inner.waiting, inner.watch) = (quota, waiting, watch);
     whole_band(inner, log)
+}
+
+/// The state of the members that a file holds, and their generator.
+pub fn kept(bytes: &[u8]) -> Answer<(Vec<u8>, Pcg64Dxsm)> {
+    let State { members, rng, .. } = snapshot::open(NAME, VERSION, bytes)?;
+    Ok((members, rng))
 }
 
 impl Band {

@@ -44,7 +44,7 @@ pub fn expire(
                 waiting.expire(id);
             }
             if let Some(log) = &mut inner.log {
-                log.expire(id, learned.map(|loss| inner.plan.units(loss)))?;
+                log.outcome(id, learned, inner.plan.rewards)?;
             }
             inner.callers()?;
         }
@@ -62,9 +62,6 @@ pub fn learn_many(
     let Given { rewards, losses, costs, clients } = given;
     let (mut numbers, mut prices) = (Vec::new(), Vec::new());
     costs.map_or(Ok(()), |costs| convert::append(costs, &mut prices))?;
-    if let Some(i) = prices.iter().position(|cost| !(cost.is_finite() && *cost >= 0.0)) {
-        return Err(Error::value(format!("decision {i}: a cost must be 0 or more, but is {}", prices[i])));
-    }
     for given in [rewards, losses].into_iter().flatten() {
         convert::append(given, &mut numbers)?;
     }

@@ -45,9 +45,8 @@ pub fn html(inner: &Inner, reward: impl Fn(f64) -> f64) -> String {
         );
     }
     page.push_str("</tbody></table>");
-    if let Some(values) = inner.values() {
-        let names: Vec<String> = inner.names.iter().map(|n| n.to_string()).collect();
-        let _ = write!(page, "<pre>{}</pre>", safe(&values.text(&names)));
+    if let Some(values) = inner.values_text() {
+        let _ = write!(page, "<pre>{}</pre>", safe(&values));
     }
     page.push_str(&picture(inner));
     page
@@ -122,10 +121,7 @@ pub fn report(band: &Band, py: Python<'_>) -> Answer<String> {
     });
     let table = aligned(&["base", "probability", "plays", "mean reward"], "lrrr", rows);
     let mut text = format!("{} rounds\n{table}", inner.members.rounds());
-    if let Some(values) = inner.values() {
-        let names: Vec<String> = inner.names.iter().map(|n| n.to_string()).collect();
-        text.push_str(&values.text(&names));
-    }
+    text.push_str(&inner.values_text().unwrap_or_default());
     for b in inner.members.benched() {
         text.push_str(&format!("benched: {} in round {}, {}: {}\n", b.name, b.round, b.during, b.reason));
     }

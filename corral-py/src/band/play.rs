@@ -49,7 +49,7 @@ where
         self.band.learn(x, ticket, feedback).map_err(|refused| refused.error)?;
         self.history.note(self.band.rounds(), self.band.probabilities());
         if let (Some((log, scale)), Some(record)) = (&mut self.log, record) {
-            log.both(record, feedback.observed().map(|loss| scale.value(loss)))?;
+            log.both(record, feedback.observed(), *scale)?;
         }
         callers(self.raised)?;
         Ok(made)

@@ -4,10 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use corral_core::{Context, TicketId};
-use corral_log::{
-    Both, Broken, Chain, Change, Decision, Expire, Given, Member, Outcome, Record, Start, Writer,
-};
+use corral_core::{Context, Scale, TicketId};
+use corral_log::{Both, Broken, Chain, Decision, Expire, Given, Member, Outcome, Record, Start, Writer};
 
 use crate::errors::{Answer, Error};
 use crate::members::Flying;
@@ -41,38 +39,48 @@ impl Log {
         self.write(&Record::Decision(Decision { at: Some(now()), ..made.record(pbar, x) }))
     }
 
-    /// What came of a decision.
-    pub fn outcome(&mut self, id: TicketId, reward: f64) -> Answer<()> {
-        self.write(&Record::Outcome(Outcome { id, given: Given::reward(reward) }))
-    }
-
-    /// A decision with what came of it.
-    pub fn both(&mut self, decision: Decision, reward: Option<f64>) -> Answer<()> {
-        let decision = Decision { at: Some(now()), ..decision };
-        self.write(&match reward {
-            Some(reward) => Record::Both(Both { decision, given: Given::reward(reward) }),
-            None => Record::Decision(decision),
+    /// What was learned of a decision: a loss in [0, 1]; nothing, where its outcome is not waited for or not heard.
+    pub fn outcome(&mut self, id: TicketId, loss: Option<f64>, scale: Scale) -> Answer<()> {
+        self.write(&match loss {
+            Some(loss) => Record::Outcome(Outcome { id, given: given(scale, loss) }),
+            None => Record::Expire(Expire { id, loss: None }),
         })
     }
 
-    /// A decision that is no longer waited for, and the reward that was learned in place of an outcome.
-    pub fn expire(&mut self, id: TicketId, reward: Option<f64>) -> Answer<()> {
-        match reward {
-            // The caller says that nothing heard is this reward: that is an outcome.
-            Some(reward) => self.outcome(id, reward),
-            None => self.write(&Record::Expire(Expire { id, loss: None })),
+    /// A decision with what was learned of it.
+    pub fn both(&mut self, decision: Decision, loss: Option<f64>, scale: Scale) -> Answer<()> {
+        let (id, decision) = (decision.id, Decision { at: Some(now()), ..decision });
+        match loss {
+            Some(loss) => self.write(&Record::Both(Both { decision, given: given(scale, loss) })),
+            None => {
+                self.write(&Record::Decision(decision))?;
+                self.outcome(id, None, scale)
+            }
         }
     }
 
     /// A base came or went.
-    pub fn member(&mut self, change: Change, base: usize, name: &str, share: Option<f64>) -> Answer<()> {
-        let (base, name) = (u32::try_from(base).unwrap_or(u32::MAX), name.to_owned());
-        self.write(&Record::Member(Member { change, base, name, share, params: None }))
+    pub fn member(&mut self, member: Member) -> Answer<()> {
+        self.write(&Record::Member(member))
     }
 
     fn write(&mut self, record: &Record) -> Answer<()> {
         self.writer.write(record).map_err(Error::file(&self.path))
     }
+}
+
+/// What has this loss, so that reading gives it back to the last bit: a reward, or one that differs from it by a rounding
+/// error, or a loss.
+fn given(scale: Scale, loss: f64) -> Given {
+    let reward = scale.value(loss);
+    let near = [reward, reward.next_up(), reward.next_down()];
+    let back = |scale: Scale, value: f64| scale.loss(value).is_ok_and(|(back, _)| back == loss);
+    if let Some(reward) = near.into_iter().find(|reward| back(scale, *reward)) {
+        return Given::reward(reward);
+    }
+    let losses = Scale { rewards: false, ..scale };
+    let own = losses.value(loss);
+    if back(losses, own) { Given::loss(own) } else { Given::reward(reward) }
 }
 
 /// The bytes of the whole lines of a log, and where its chain is after them; `None`: it is not a log.

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use corral_log::Bounds;
+use corral_log::{Bounds, WATCH_ERROR};
 use serde_json::{Value, json};
 
-use crate::serving::{Serving, WATCH_ERROR};
+use crate::serving::Serving;
 
 /// What is known of a band, as JSON.
 pub(super) fn report(serving: &Serving) -> Value {
