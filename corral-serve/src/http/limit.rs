@@ -1,7 +1,7 @@
 //! Connections: how many there may be, and how long one may be silent.
 
 use std::future::Future;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep, timeout};
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Type: application/json\r\n\
     Content-Length: 63\r\n\r\n{\"status\":503,\"error\":\"too many connections: try again later\"}\n";
 
-/// How many are being refused at a time; others are closed without a word.
+/// How many are waited for at a time while they are refused.
 const REFUSED: usize = 256;
 /// For how long one is refused: its request is read, so that it reads the answer.
 const REFUSAL: Duration = Duration::from_secs(1);
@@ -47,11 +47,10 @@ impl axum::serve::Listener for Limited {
                     let _ = stream.set_nodelay(true);
                     match self.free.clone().try_acquire_owned() {
                         Ok(permit) => return (Connection::new(stream, self.silence, permit), from),
-                        Err(_) => {
-                            if let Ok(permit) = self.refused.clone().try_acquire_owned() {
-                                tokio::spawn(refuse(stream, permit));
-                            }
-                        }
+                        Err(_) => match self.refused.clone().try_acquire_owned() {
+                            Ok(permit) => drop(tokio::spawn(refuse(stream, permit))),
+                            Err(_) => refuse_at_once(stream),
+                        },
                     }
                 }
                 // No more files may be open, say: a moment later there may be.
@@ -75,6 +74,14 @@ async fn refuse(mut stream: TcpStream, _permit: OwnedSemaphorePermit) {
         io::Result::Ok(())
     };
     let _ = timeout(REFUSAL, said).await;
+}
+
+/// Refuses without waiting: a request that is on its way may take the answer with it.
+fn refuse_at_once(stream: TcpStream) {
+    if let Ok(mut stream) = stream.into_std() {
+        let _ = stream.write(BUSY);
+        let _ = stream.read(&mut [0; 1024]);
+    }
 }
 
 /// A connection that is closed when its client is silent for too long, or takes too long to bring a request or to take an answer.
