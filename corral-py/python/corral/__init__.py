@@ -31,7 +31,7 @@ from ._corral import (
 )
 from ._errors import CorralError
 from ._run import run
-from .client import AsyncClient, Choice, Client, ServiceError
+from .client import AsyncClient, Choice, Client, ServedBand, ServiceError
 from .log import evaluate
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Decision",
     "Evaluation",
     "Result",
+    "ServedBand",
     "ServiceError",
     "World",
     "__version__",

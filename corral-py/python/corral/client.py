@@ -115,6 +115,10 @@ class Client:
         answer: dict[str, Any] = self._ask("GET", f"/v1/bands/{_quoted(band)}/report", None)[1]
         return answer
 
+    def band(self, name: str) -> ServedBand:
+        """One band of the service, for code that is given a `Band`."""
+        return ServedBand(self, name)
+
     def ready(self) -> bool:
         """Whether every band of the service is ready."""
         try:
@@ -169,6 +173,27 @@ class Client:
             return response.status, json.loads(content)
         except ValueError:
             return response.status, content.decode("utf-8", "replace")
+
+
+class ServedBand:
+    """A band of a service, with what `corral.adapters.litellm` asks of a `Band`. What it is asked goes over the network."""
+
+    row_features = 0
+
+    def __init__(self, client: Client, name: str) -> None:
+        report = client.report(name)
+        self._client, self.name = client, name
+        self.actions: list[Any] | int = report["actions"]
+        low, high = report["reward_range"]
+        self.reward_range: tuple[float, float] = (low, high)
+
+    def choose(self, x: Sequence[float] | None = None, *, actions: Sequence[Any] | None = None) -> Choice:
+        """A decision among `actions`; unset: among all."""
+        return self._client.choose(self.name, () if x is None else x, actions=actions)
+
+    def learn(self, choice: Choice, *, reward: float) -> None:
+        """Gives the reward of a decision. It is safe when this returns."""
+        self._client.reward(self.name, choice, reward)
 
 
 class _Again(ServiceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -11,7 +12,8 @@ import litellm
 from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.router import CustomRoutingStrategyBase
 
-from .. import Band, Decision
+from .. import Band, Choice, Decision
+from ..client import ServedBand
 
 __all__ = ["BandRouting"]
 
@@ -30,9 +32,10 @@ class BandRouting(CustomRoutingStrategyBase):
     Parameters
     ----------
     router : litellm.Router
-    band : Band
+    band : Band, or Client.band("name") of a service
         Its actions are the deployments' `litellm_params["model"]`, or their ids (`model_info["id"]`). With `row_features` it is
-        offered the actions that are available, and chooses among them; without, it chooses until what it chose is available.
+        offered the actions that are available, and chooses among them, as one of a service is; without, it chooses until what it
+        chose is available.
     reward : callable
         `reward(kwargs, response, seconds)`, in the band's reward_range; kwargs are those of LiteLLM's callbacks. A request
         that fails is learned as the smallest reward.
@@ -47,7 +50,7 @@ class BandRouting(CustomRoutingStrategyBase):
     def __init__(
         self,
         router: litellm.Router,
-        band: Band[str],
+        band: Band[str] | ServedBand,
         *,
         reward: Callable[[dict[str, Any], Any, float], float],
         features: Callable[[Any], Any] | None = None,
@@ -57,7 +60,7 @@ class BandRouting(CustomRoutingStrategyBase):
         self.router, self.band = router, band
         self._reward, self._features, self._rows, self._most = reward, features, rows, pending
         self._actions = frozenset(band.actions if isinstance(band.actions, list) else ())
-        self._open: OrderedDict[str, Decision[str]] = OrderedDict()
+        self._open: OrderedDict[str, Decision[str] | Choice] = OrderedDict()
         known = {name for d in router.model_list for name in (d["litellm_params"]["model"], _id(d))}
         if not self._actions or not self._actions <= known:
             raise ValueError(f"the actions of the band must be deployments of the router: {sorted(known)}")
@@ -93,7 +96,10 @@ class BandRouting(CustomRoutingStrategyBase):
         """The same, for requests that are awaited."""
         asked = {"messages": messages, "input": input, "specific_deployment": specific_deployment, "request_kwargs": request_kwargs}
         healthy = await self.router.async_get_healthy_deployments(model=model, parent_otel_span=None, **asked)
-        found = self._pick(healthy, messages or input, request_kwargs)
+        # A service is asked over the network.
+        found = await asyncio.to_thread(self._pick, healthy, messages or input, request_kwargs) if self._is_served else self._pick(
+            healthy, messages or input, request_kwargs
+        )
         return found or await self._before_async(model=model, **asked, **others)
 
     def _healthy(self, model: str, asked: dict[str, Any]) -> Any:
@@ -127,13 +133,19 @@ class BandRouting(CustomRoutingStrategyBase):
         deployments = offered[decision.action]
         return random.choices(deployments, [_weight(d["litellm_params"]) for d in deployments])[0]
 
-    def _choose(self, offered: Mapping[str, Any], x: Any) -> Decision[str] | None:
+    @property
+    def _is_served(self) -> bool:
+        return isinstance(self.band, ServedBand)
+
+    def _choose(self, offered: Mapping[str, Any], x: Any) -> Decision[str] | Choice | None:
+        if isinstance(self.band, ServedBand):
+            return self.band.choose(x, actions=list(offered))
         if self._rows is not None:
             return self.band.choose(x, actions={name: self._rows(name) for name in offered})
         draws = (self.band.choose(x) for _ in range(DRAWS))
         return next((d for d in draws if d.action in offered), None)
 
-    def _wait(self, decision: Decision[str]) -> None:
+    def _wait(self, decision: Decision[str] | Choice) -> None:
         self._open[decision.id] = decision
         _LISTENER.routings[decision.id] = self
         while len(self._open) > self._most:
@@ -149,6 +161,11 @@ def _weight(params: Mapping[str, Any]) -> float:
     return next((float(params[key]) for key in ("weight", "rpm", "tpm") if params.get(key)), 1.0)
 
 
+def _noted(kwargs: Mapping[str, Any]) -> str:
+    """The id of the decision that a request was routed by."""
+    return str(((kwargs.get("litellm_params") or {}).get("metadata") or {}).get(KEY, ""))
+
+
 class _Listener(CustomLogger):
     """Hears of every answer: one for all routers, because LiteLLM calls one logger of a kind."""
 
@@ -156,8 +173,8 @@ class _Listener(CustomLogger):
         super().__init__()
         self.routings: dict[str, BandRouting] = {}
 
-    def _take(self, kwargs: dict[str, Any]) -> tuple[Decision[str], BandRouting] | None:
-        id = ((kwargs.get("litellm_params") or {}).get("metadata") or {}).get(KEY, "")
+    def _take(self, kwargs: dict[str, Any]) -> tuple[Any, BandRouting] | None:
+        id = _noted(kwargs)
         routing = self.routings.pop(id, None)
         decision = routing._open.pop(id, None) if routing else None
         return (decision, routing) if decision is not None and routing is not None else None
@@ -174,10 +191,17 @@ class _Listener(CustomLogger):
             routing.band.learn(d, reward=routing.band.reward_range[0])
 
     async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
-        self.log_success_event(kwargs, response_obj, start_time, end_time)
+        await self._aside(kwargs, self.log_success_event, response_obj, start_time, end_time)
 
     async def async_log_failure_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
-        self.log_failure_event(kwargs, response_obj, start_time, end_time)
+        await self._aside(kwargs, self.log_failure_event, response_obj, start_time, end_time)
+
+    async def _aside(self, kwargs: Any, log: Callable[..., None], *others: Any) -> None:
+        routing = self.routings.get(_noted(kwargs))
+        if routing is not None and routing._is_served:
+            await asyncio.to_thread(log, kwargs, *others)
+        else:
+            log(kwargs, *others)
 
 
 _LISTENER = _Listener()
