@@ -12,6 +12,7 @@ mod laws;
 mod offers;
 #[cfg(feature = "http")]
 mod openapi;
+mod recovery;
 mod simulate;
 mod spec;
 mod stores;
