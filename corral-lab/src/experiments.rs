@@ -45,6 +45,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("compare/horizon"),
     built_in!("compare/copies"),
     built_in!("compare/worlds"),
+    built_in!("compare/routing"),
     built_in!("data/contextual"),
     built_in!("data/iltcb"),
     built_in!("data/learners-that-learn"),
