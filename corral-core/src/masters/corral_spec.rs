@@ -159,6 +159,7 @@ impl CorralSpec {
             scale,
             baseline: self.baseline,
             memory: f64::MAX, // the mean of all losses, as with T known
+            alarm: false,
             ..Default::default()
         };
         Ok(Box::new(Practical::new(params, setup)?))

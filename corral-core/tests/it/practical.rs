@@ -1,7 +1,7 @@
 //! docs/practical.md#the-theorem: what is proved of the practical preset, in many runs.
 
 use corral_core::masters::{Fall, MasterSetup, Practical, PracticalParams};
-use corral_core::{Credit, LossDomain, Master, uniform};
+use corral_core::{Credit, LossDomain, Master, sample_index, uniform};
 use rand::SeedableRng;
 use rand_core::Rng;
 use rand_pcg::Pcg64Dxsm;
@@ -72,6 +72,36 @@ fn no_run_violates_what_is_proved() {
         assert!(tightest.right <= master.bound(300).unwrap(), "run {run}: {tightest:?}");
     }
     assert!((0.2..1.0).contains(&most), "the tightest run uses {most} of its right side");
+}
+
+/// Base 0 is right until it fails: the losses of the band rise, every base comes back, and what is proved counts that.
+#[test]
+fn bases_come_back_when_losses_rise() {
+    for (run, bases) in [2, 3, 16].into_iter().enumerate() {
+        let run_with = |alarm| {
+            let params = PracticalParams { audit: true, alarm, ..Default::default() };
+            let mut master = Practical::new(params, &setup(bases)).unwrap();
+            let mut rng = Pcg64Dxsm::seed_from_u64(run as u64);
+            let (mut paid, mut highest) = (0.0, 0.0f64);
+            for t in 0..6_000 {
+                let base = sample_index(master.probabilities(), 1.0, &mut rng).unwrap();
+                let mean = if (base == 0) == (t < 3_000) { 0.1 } else { 0.6 };
+                let loss = f64::from(u8::from(uniform(&mut rng) < mean));
+                let (weight, before) = (1.0 / master.probabilities()[base], master.probabilities()[1]);
+                master.update(loss, Credit::Chosen { base, weight }).unwrap();
+                // From the floor to a quarter of 1/M in one round.
+                highest = highest.max(master.probabilities()[1] / before);
+                paid += if t < 3_000 { 0.0 } else { mean };
+            }
+            let audit = master.telemetry().audit.unwrap();
+            assert_eq!(audit.failures(1e-9), [], "{audit:?}");
+            assert!(audit.tightest.unwrap().right <= master.bound(6_000).unwrap());
+            (paid, highest)
+        };
+        let ((with, jump), (without, step)) = (run_with(true), run_with(false));
+        assert!(jump > 10.0 && step <= 2.0 + 1e-9, "{bases}: {jump}, {step}");
+        assert!(with + 30.0 < without, "{bases}: {with}, {without}");
+    }
 }
 
 #[test]

@@ -5,7 +5,9 @@
 //! ```text
 //! sum_t <p_t - u_t, l_t> <= R(u_T)/eta_T + (M - 1) sum_t (1 - phi_t/phi_{t-1})/eta_{t-1} + kappa sum_t eta_{t-1} q_t
 //!                         + sum_t (1/eta_{t-1} - 1/eta_t)^+ R(p^_{t+1})
-//! q_t = sum_j p_j^2 (l_j - c)^2,   kappa = (-reach - ln(1 - reach))/reach^2,   p^: the step without a floor
+//!                         + sum over alarms (s + sum_j ln(p_{t+1,j}/p^_j)^+)/eta_t
+//! q_t = sum_j p_j^2 (l_j - c)^2,   kappa = (-reach - ln(1 - reach))/reach^2
+//! p^: the step without a floor,    s: what is added to 1/p^ of those above the floor
 //! ```
 //!
 //! The auditor shares no code with the rule: it finds each step by bisection, and compares.
@@ -21,6 +23,8 @@ pub(super) struct Seen<'a> {
     pub estimates: &'a [f64],
     /// eta_t
     pub rate: f64,
+    /// Whether the floor is 1/(4 M) in this round.
+    pub rings: bool,
 }
 
 /// Checks a run, round by round, from what can be seen of it.
@@ -39,6 +43,7 @@ pub(super) struct Auditor {
     drift: f64,
     stability: f64,
     risen: f64,
+    alarms: f64,
     size: f64,
     /// Q_t, and the least scale sqrt(M ln(s + t0)/Q_s)
     spread: f64,
@@ -89,6 +94,7 @@ impl Auditor {
             drift: 0.0,
             stability: 0.0,
             risen: 0.0,
+            alarms: 0.0,
             size: 0.0,
             spread: 0.0,
             fall: f64::INFINITY,
@@ -109,7 +115,7 @@ impl Auditor {
 
     /// Checks one round more.
     pub fn observe(&mut self, seen: &Seen<'_>) {
-        let Seen { next, estimates, rate } = *seen;
+        let Seen { next, estimates, rate, rings } = *seen;
         let m = next.len() as f64;
         self.rounds += 1;
         let time = self.rounds as f64 + self.params.offset;
@@ -140,13 +146,19 @@ impl Auditor {
         let free = root(&self.places, 0.0);
         let spread: f64 = self.places.iter().map(|a| ((a - free) / m).ln()).sum();
         self.risen += (1.0 / self.rate - 1.0 / rate).max(0.0) * spread;
-        let at = root(&self.places, floor);
+        let least = if rings { floor.max(0.25 / m) } else { floor };
+        let at = root(&self.places, least);
         let mut mass = 0.0;
+        let mut raised = free - at;
         for (place, w) in self.places.iter().zip(next) {
-            let p = (1.0 / (place - at)).max(floor);
+            let p = (1.0 / (place - at)).max(least);
+            raised += (p * (place - free)).ln().max(0.0);
             self.worst_step = worse(self.worst_step, (p * w - 1.0).abs());
-            self.worst_floor = worse(self.worst_floor, floor * w - 1.0);
+            self.worst_floor = worse(self.worst_floor, least * w - 1.0);
             mass += 1.0 / w;
+        }
+        if rings {
+            self.alarms += raised / rate;
         }
         self.worst_sum = worse(self.worst_sum, (mass - 1.0).abs());
         // eta_t is never above what Q allows
@@ -164,7 +176,7 @@ impl Auditor {
         let theorem = |i: usize| {
             let left = self.paid - self.totals[i];
             let start = self.penalty(self.floor) / self.rate;
-            let right = start + self.drift + self.stability + self.risen;
+            let right = start + self.drift + self.stability + self.risen + self.alarms;
             Sides { left, right, scale: self.size + right }
         };
         let covered = self.floor > 0.0 && self.params.reach < 1.0 && self.totals.len() > 1;
@@ -196,7 +208,7 @@ mod tests {
     fn a_run_that_does_not_learn_violates_the_theorem() {
         let mut auditor = Auditor::new(2, 2.0, &PracticalParams::default());
         for _ in 0..500 {
-            auditor.observe(&Seen { next: &[2.0, 2.0], estimates: &[0.0, 1.0], rate: 2.0 });
+            auditor.observe(&Seen { next: &[2.0, 2.0], estimates: &[0.0, 1.0], rate: 2.0, rings: false });
         }
         let found = auditor.report().failures(1e-9);
         assert!(found.contains(&Check::Theorem) && found.contains(&Check::Step), "{found:?}");

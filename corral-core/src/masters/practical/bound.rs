@@ -7,8 +7,9 @@ impl Practical {
     /// (docs/practical.md#the-theorem, with Q_T at its largest, T):
     ///
     /// ```text
-    /// B/eta_T + kappa (2 scale sqrt(M T L) + cap) + 2 floor (sqrt(T + t0) - sqrt(t0)) + risen
+    /// (B + A C)/eta_T + kappa (2 scale sqrt(M T L) + cap) + 2 floor (sqrt(T + t0) - sqrt(t0)) + risen
     /// L = ln(T + t0),   B = (M - 1) (ln(1/(M phi_T)) + ln(phi_0/phi_T)),   1/eta_T = max(1/cap, 1, sqrt(T/(M L))/scale)
+    /// A = the alarms of this run so far,   C = M/3 + (M - 1) ln((1 + 1/t0) (1 + max(cap, reach))/(4 M phi_T))
     /// kappa = (-reach - ln(1 - reach))/reach^2
     /// risen = ln(1 + T/t0) (M - 1) ln((1 + 1/t0) (1 + max(cap, reach))/(M phi_T))
     /// ```
@@ -33,10 +34,10 @@ impl Practical {
         let floor = |time: f64| (params.floor / time.sqrt()).min(0.5);
         let last = floor(t + t0);
         let kappa = (-params.reach - (-params.reach).ln_1p()) / params.reach.powi(2);
+        // W^ <= (1 + 1/t0) (1 + max(cap, reach))/phi
+        let widest = (1.0 + 1.0 / t0) * (1.0 + params.cap.max(params.reach));
         let (inverse, stability, risen) = match params.rate {
             Fall::Adaptive => {
-                // W^ <= (1 + 1/t0) (1 + max(cap, reach))/phi
-                let widest = (1.0 + 1.0 / t0) * (1.0 + params.cap.max(params.reach));
                 let varied = (t / (m * (t + t0).ln())).sqrt() / params.scale;
                 let stability = 2.0 * params.scale * (m * t * (t + t0).ln()).sqrt() + params.cap;
                 let risen = (1.0 + t / t0).ln() * (widest / last).ln();
@@ -48,8 +49,9 @@ impl Practical {
                 0.0,
             ),
         };
-        let barrier = (floor(t0) / last).ln() - last.ln();
+        let barrier = (m - 1.0) * ((floor(t0) / last).ln() - last.ln());
+        let alarm = m / 3.0 + (m - 1.0) * (widest / (4.0 * last)).ln().max(0.0);
         let floors = 2.0 * params.floor * ((t + t0).sqrt() - t0.sqrt());
-        Some((m - 1.0) * barrier * inverse + kappa * stability + floors + risen)
+        Some((barrier + rule.alarms as f64 * alarm) * inverse + kappa * stability + floors + risen)
     }
 }

@@ -9,7 +9,8 @@
 //!          c = sum p^2 l/sum p^2, or 0 where eta p_i (l_i - c) < -reach for some i          rate "adaptive"
 //! eta_t  = scale/sqrt(t + t0)                                                               rate "falling"
 //! W_i   <- min((eta_t/eta_{t-1}) W_i + eta_t (l_i - lambda), 1/phi_t),   sum_i 1/W_i = 1
-//! phi_t  = min(1/2, floor/sqrt(t + t0))/M: the floor under every p_i; what is cut is forgotten
+//! phi_t  = min(1/2, floor/sqrt(t + t0))/M: the floor under every p_i; what is cut is forgotten. It is 1/(4 M) in a round in
+//!          which the losses of the band are found to have risen
 //! pbar   = p, or without a floor (1 - gamma_t) p + gamma_t/M with gamma_t = 1/(t + t0)
 //! ```
 //!
@@ -18,6 +19,7 @@
 //! It is meant for likelihood credit and feed `everyone`, and for losses that do not react to the choices. Where they do,
 //! take the paper's preset.
 
+mod alarm;
 mod audit;
 mod bound;
 
@@ -25,6 +27,7 @@ use super::prelude::*;
 use crate::LossDomain;
 use crate::audit::Audit;
 use crate::omd::{OmdParams, settle};
+use alarm::Alarm;
 use audit::{Auditor, Seen};
 
 crate::params! {
@@ -41,6 +44,8 @@ crate::params! {
         /// The floor phi under every probability, in units of 1/(M sqrt(t + t0)): 0 suits an environment that stands still,
         /// 1 follows changes better.
         floor: f64 = 0.5, Bounds::NON_NEGATIVE;
+        /// Whether every base comes back when the losses of the band have risen.
+        alarm: bool = true;
         /// The rounds t0 by which the count of rounds is ahead.
         offset: f64 = 256.0, Bounds::at_least(1.0);
         /// Whether losses are estimated around their running mean.
@@ -60,6 +65,9 @@ crate::params! {
         Falling,
     }
 }
+
+/// What is left for all bases alike when losses have risen: each has at least 1/(4 M).
+const BACK: f64 = 0.25;
 
 /// The practical preset of Corral.
 pub type Practical = Ruled<PracticalRule>;
@@ -90,6 +98,10 @@ pub struct PracticalRule {
     unit: bool,
     /// Whether no base left or joined.
     whole: bool,
+    /// Whether losses have risen, where they lie in [0, 1].
+    alarm: Alarm,
+    /// How often it rang.
+    alarms: u64,
     #[serde(skip)]
     estimates: Vec<f64>,
     #[serde(skip)]
@@ -183,6 +195,8 @@ impl Rule for PracticalRule {
             ends: if unit { (0.0, 1.0) } else { (f64::INFINITY, f64::NEG_INFINITY) },
             unit,
             whole: true,
+            alarm: Alarm::default(),
+            alarms: 0,
             estimates: Vec::new(),
             places: Vec::new(),
             rates: Vec::new(),
@@ -231,9 +245,12 @@ impl Rule for PracticalRule {
         }
         settle(&mut self.places, &OmdParams::default())
             .inspect_err(|_| (self.time, self.total, self.losses, self.ends) = before)?;
-        self.lift(self.least(left));
+        let rings = self.params.alarm && self.unit && self.alarm.hear(loss, self.params.offset);
+        self.alarms += u64::from(rings);
+        let least = self.least(left);
+        self.lift(if rings { least.max(BACK / left) } else { least });
         if let Some(auditor) = &mut self.auditor {
-            auditor.observe(&Seen { next: &self.places, estimates: &self.estimates, rate });
+            auditor.observe(&Seen { next: &self.places, estimates: &self.estimates, rate, rings });
         }
         self.inverse.copy_from_slice(&self.places);
         (self.spread, self.fall, self.rate) = (spread, fall, rate);
@@ -296,7 +313,14 @@ impl Rule for PracticalRule {
         } else {
             !state.ends.0.is_nan() && !state.ends.1.is_nan()
         };
-        if !(sound && falls && sums && ends && state.time >= self.time && (sum - 1.0).abs() <= 1e-6) {
+        if !(sound
+            && falls
+            && sums
+            && ends
+            && state.alarm.is_sound()
+            && state.time >= self.time
+            && (sum - 1.0).abs() <= 1e-6)
+        {
             return Err(SnapshotError::state("numbers that no run can give"));
         }
         Ok(())
