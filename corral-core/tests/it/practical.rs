@@ -99,8 +99,8 @@ fn bases_come_back_when_losses_rise() {
             (paid, highest)
         };
         let ((with, jump), (without, step)) = (run_with(true), run_with(false));
-        assert!(jump > 10.0 && step <= 2.0 + 1e-9, "{bases}: {jump}, {step}");
-        assert!(with + 30.0 < without, "{bases}: {with}, {without}");
+        assert!(jump > 4.0 && step <= 2.0 + 1e-9, "{bases}: {jump}, {step}");
+        assert!(with + 10.0 < without, "{bases}: {with}, {without}");
     }
 }
 

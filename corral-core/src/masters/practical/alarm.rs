@@ -91,11 +91,11 @@ mod tests {
 
     #[test]
     fn it_rings_when_losses_rise_and_only_then() {
-        assert_eq!(rings(100_000, |_| 5), []);
-        assert_eq!(rings(10_000, |t| if t < 5_000 { 2 } else { 5 }), [], "losses that fall");
+        assert!(rings(100_000, |_| 5).is_empty(), "losses that stay");
+        assert!(rings(10_000, |t| if t < 5_000 { 2 } else { 5 }).is_empty(), "losses that fall");
         // 0.2 becomes 0.5.
         let [rung] = rings(10_000, |t| if t < 5_000 { 5 } else { 2 })[..] else { panic!("once") };
-        assert!((5_000..5_100).contains(&rung), "{rung}");
+        assert!((5_000..5_200).contains(&rung), "{rung}");
         // 0.1 becomes 0.125: found by a long block.
         let [rung] = rings(200_000, |t| if t < 50_000 { 10 } else { 8 })[..] else { panic!("once") };
         assert!((51_000..70_000).contains(&rung), "{rung}");
