@@ -1,5 +1,6 @@
 //! A master over bases: choose, and later learn.
 
+mod bench;
 mod choose;
 mod distribution;
 mod error;
@@ -9,6 +10,7 @@ mod learned;
 mod members;
 mod metrics;
 mod nested;
+mod ranges;
 mod rules;
 mod seat;
 mod state;
@@ -21,7 +23,7 @@ use crate::feature_range::Features;
 use crate::masters::{LARGEST_WEIGHT, MasterSetup, Practical, PracticalParams};
 use crate::ticket::{Share, Trace};
 use crate::{
-    Abilities, Base, BaseError, Benched, Commons, Decision, Duty, Feedback, Master, MasterError, Observation,
+    Abilities, Base, BaseError, Benched, Commons, Decision, Feedback, Master, MasterError, Observation,
     Order, Proposal, Rng, Scale, Setup, Ticket, TicketId, require,
 };
 
@@ -468,41 +470,6 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.id
     }
 
-    /// Widens the range of a base whose weights, up to `bound`, would exceed it: rho <- 2/pbar, as Algorithm 1 does. Masters
-    /// that know their ranges have ordered it before; for the others it is done when the base is asked.
-    #[inline]
-    fn widen(&mut self, base: usize, bound: f64) -> Result<(), BaseError> {
-        let seat = &mut self.seats[base];
-        if !seat.weighted || self.now.range * bound <= seat.range * (1.0 + 1e-9) {
-            return Ok(());
-        }
-        seat.range = 2.0 * self.now.range * bound;
-        if self.params.cut.is_some() {
-            return Ok(());
-        }
-        let order = Order::Widen { range: seat.range, remaining: self.remaining() };
-        self.seats[base].apply_order(order)
-    }
-
-    /// The first range of a base: the master's, or rho_1 = 2M where it knows none, and ranges multiply.
-    fn first_range(&mut self, base: usize, over: bool) -> Result<(), BaseError> {
-        let unknown = 2.0 * self.seats.len() as f64 * self.now.range;
-        // rho_1 = 2M                                                                       Algorithm 1, line 1
-        self.seats[base].range = self.master.limits(base).range.unwrap_or(unknown);
-        let order = Order::new(over, self.told_range(base), self.remaining());
-        self.seats[base].apply_order(order)
-    }
-
-    /// The largest weight that a base is told to expect: 1 where it learns without weights.
-    fn told_range(&self, base: usize) -> f64 {
-        let seat = &self.seats[base];
-        match self.params.cut {
-            _ if !seat.weighted => 1.0,
-            Some(cut) => cut.max(1.0),
-            None => seat.range,
-        }
-    }
-
     /// Notes whether a base listens to others, and whether it learns with weights.
     fn note_ways(&mut self, base: usize) -> Abilities {
         let seat = &mut self.seats[base];
@@ -513,49 +480,6 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let others = self.params.credit != Crediting::Chosen && !seat.listens;
         seat.weighted = self.params.feed == Feed::Weighted || others;
         abilities
-    }
-
-    /// The rounds that are left, where anybody knows: at least 1, for something is still to come.
-    fn remaining(&self) -> Option<u64> {
-        let own = || self.now.remaining.map(|r| r.saturating_sub(self.rounds() - self.now.since));
-        self.master.limits(0).remaining.or_else(own).map(|rounds| rounds.max(1))
-    }
-
-    /// What `call` answers; a base that fails in it by itself is benched.
-    #[inline]
-    fn attempt<T>(
-        &mut self,
-        base: usize,
-        during: Duty,
-        call: impl FnOnce(&mut Self) -> Result<T, BaseError>,
-    ) -> Option<T> {
-        match call(self) {
-            Ok(answer) => Some(answer),
-            // No base is benched for an interrupt.
-            Err(BaseError::Caller(_)) => None,
-            Err(error) => {
-                self.bench(base, during, &error);
-                None
-            }
-        }
-    }
-
-    /// Takes a base out, for a fault of its own.
-    #[cold]
-    fn bench(&mut self, base: usize, during: Duty, error: &BaseError) {
-        if self.seats[base].benched {
-            return;
-        }
-        self.note_benched(base, during, error.to_string());
-        if self.now.benched.len() < self.seats.len() {
-            // A master that cannot retire a base is found out when it draws it again.
-            let _ = self.master.retire(base);
-        }
-    }
-
-    fn note_benched(&mut self, base: usize, during: Duty, reason: String) {
-        self.seats[base].benched = true;
-        self.now.benched.push(Benched { base, round: self.now.round, name: self.name(base), during, reason });
     }
 
     /// Notes what the bases can do: who wants to hear of rounds without it, who listens to others, who learns with weights.
