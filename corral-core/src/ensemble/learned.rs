@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Rounds that are remembered of each copy: a ticket of one of the last 16,384 rounds is learned once. One that comes
-/// home later than that is taken on trust.
+/// Rounds that are remembered of each copy: a ticket of one of the last 16,384 rounds is learned once. One that returns
+/// later than that is taken on trust.
 pub(super) const WINDOW: u64 = 16_384;
 const WORDS: usize = (WINDOW / 64) as usize;
-/// Copies that are remembered; the one that was heard of longest ago makes room.
+/// Copies that are remembered; beyond that, the one that was heard of longest ago is forgotten.
 const COPIES: usize = 64;
 
 /// The rounds that were learned of late, copy by copy.
@@ -105,11 +105,19 @@ mod tests {
     }
 
     #[test]
+    fn a_round_that_enters_the_window_was_not_learned() {
+        let mut learned = Learned::default();
+        [5, 10, 5 + WINDOW + 3].into_iter().for_each(|round| learned.add(0, round));
+        assert!(!learned.has(0, 5 + WINDOW), "it has the place of round 5");
+        assert!(learned.has(0, 10) && learned.has(0, 5 + WINDOW + 3));
+    }
+
+    #[test]
     fn copies_are_bounded() {
         let mut learned = Learned::default();
         (0..1000).for_each(|copy| learned.add(copy, 7));
         assert!(learned.has(999, 7) && !learned.has(0, 7) && learned.is_sound());
-        // The one that was heard of longest ago makes room, and not the one that came first.
+        // The one that was heard of longest ago is forgotten, and not the one that came first.
         learned.add(999 - 63, 8);
         learned.add(1000, 7);
         assert!(learned.has(999 - 63, 7) && !learned.has(999 - 62, 7));
