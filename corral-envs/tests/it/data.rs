@@ -11,11 +11,11 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 use tempfile::TempDir;
 
-fn open(params: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
+pub fn open(params: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
     named("dataset", params)
 }
 
-fn named(name: &str, params: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
+pub fn named(name: &str, params: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
     let table = params.parse().map_err(|e| format!("{e}"))?;
     match build(name, &table, u64::MAX, &mut Pcg64Dxsm::seed_from_u64(1)) {
         Ok(AnyEnvironment::Arms(world)) => Ok(world),
@@ -25,7 +25,7 @@ fn named(name: &str, params: &str) -> Result<Box<dyn Environment<Context, Arm>>,
 }
 
 /// Reads to the end: the features and the class of every row.
-fn rows(world: &mut dyn Environment<Context, Arm>) -> Vec<(Vec<f64>, usize)> {
+pub fn rows(world: &mut dyn Environment<Context, Arm>) -> Vec<(Vec<f64>, usize)> {
     let mut rng = Pcg64Dxsm::seed_from_u64(1);
     let mut rows = Vec::new();
     loop {
@@ -167,7 +167,7 @@ fn bad_files_are_refused_by_file_line_and_value() {
 }
 
 /// A file with this text, read with these keys.
-fn of(name: &str, text: &str, keys: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
+pub fn of(name: &str, text: &str, keys: &str) -> Result<Box<dyn Environment<Context, Arm>>, String> {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join(name);
     fs::write(&path, text).unwrap();
@@ -324,219 +324,6 @@ fn the_table_tells_of_every_column() {
     assert!(hashed.about().table.unwrap().warnings().is_empty());
 }
 
-#[test]
-fn a_file_without_header_or_with_other_separators_is_read() {
-    let world = of("a.csv", "1;red;0\n2;blue;1\n", "separator = ';'\nheader = false").unwrap();
-    let table = world.about().table.unwrap();
-    assert_eq!((table.rows, table.columns[2].name.as_str(), table.columns[2].kind), (2, "3", "class"));
-}
-
-/// The features of every row but the constant, scaled by nothing, and its class.
-fn plain(text: &[u8], keys: &str) -> Vec<(Vec<f64>, usize)> {
-    let dir = TempDir::new().unwrap();
-    let path = dir.path().join("a.csv");
-    fs::write(&path, text).unwrap();
-    let mut world = open(&format!("file = '{}'\nscaling = 'none'\n{keys}", path.display())).unwrap();
-    rows(&mut *world).into_iter().map(|(x, class)| (x[1..].to_vec(), class)).collect()
-}
-
-/// However a table is written, it is read as the same rows, or it is asked how.
-#[test]
-fn a_table_is_the_same_however_it_is_written() {
-    let usual = plain(b"x,w,y\n1234.5,a,no\n2,b,yes\n0.5,a,no\n", "");
-    assert_eq!(usual[0], (vec![1234.5, 1.0, 0.0], 0));
-    let utf16 = |text: &str, big: bool| {
-        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
-        units.flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect::<Vec<u8>>()
-    };
-    let csv = "x,w,y\n1234.5,a,no\n2,b,yes\n0.5,a,no\n";
-    for text in [
-        csv.replace(',', ";").into_bytes(),
-        csv.replace(',', "\t").into_bytes(),
-        csv.replace(',', "|").into_bytes(),
-        [b"\xef\xbb\xbf", csv.as_bytes()].concat(),
-        utf16(csv, false),
-        utf16(csv, true),
-        csv.replace('\n', "\r\n").into_bytes(),
-        b"x;w;y\n1.234,5;a;no\n2;b;yes\n0,5;a;no\n".to_vec(),
-        b"x,w,y\n\"1,234.5\",a,no\n2,b,yes\n0.5,a,no\n".to_vec(),
-        "x,w,y\n\"$1,234.50\",a,No\n$2.00,b,YES\n$0.50,a,no\n".into(),
-        "x,w,y\n\"1 234,5 \u{20ac}\",a,no\n\"2 \u{20ac}\",b,yes\n\"0,5 \u{20ac}\",a,no\n".into(),
-    ] {
-        assert_eq!(plain(&text, ""), usual, "{}", String::from_utf8_lossy(&text));
-    }
-    let booleans = plain(b"x,b,y\n1,TRUE,0\n2,False,1\n3,true,1\n", "");
-    assert_eq!(
-        booleans.iter().map(|(x, _)| x[1..].to_vec()).collect::<Vec<_>>(),
-        [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
-    );
-}
-
-/// A shuffle plays the same rows in an order of the seed's.
-#[test]
-fn a_shuffle_plays_every_row_once() {
-    let play = |seed: u64, keys: &str| {
-        let table = format!("file = 'tests/data/small.csv'\n{keys}").parse().unwrap();
-        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
-        match build("dataset", &table, u64::MAX, &mut rng).unwrap() {
-            AnyEnvironment::Arms(mut world) => rows(&mut *world),
-            AnyEnvironment::Points(_) => panic!("points"),
-        }
-    };
-    let sorted = |mut rows: Vec<(Vec<f64>, usize)>| {
-        rows.sort_by(|a, b| a.partial_cmp(b).unwrap());
-        rows
-    };
-    let (plain, one, two) = (play(1, ""), play(1, "shuffle = true"), play(2, "shuffle = true"));
-    assert_eq!(one, play(1, "shuffle = true"));
-    assert!(one != plain && one != two);
-    assert_eq!((sorted(one), sorted(two)), (sorted(plain.clone()), sorted(plain)));
-}
-
-/// What is probably not meant is asked with the line and the key that answers; the answer is taken.
-#[test]
-fn what_can_be_read_in_two_ways_is_asked() {
-    let many = |row: &dyn Fn(usize) -> String| "a,b,y\n".to_owned() + &(0..60).map(row).collect::<String>();
-    let cases: &[(String, &str, &str)] = &[
-        ("5.1,3.5,setosa\n4.9,3.0,other\n".into(), ":1: the first line holds \"5.1\"", "header = false"),
-        (
-            "x,y\n\"1,234\",0\n\"5,678\",1\n".into(),
-            ":2: column \"x\": \"1,234\" may have decimals",
-            "decimal = ','",
-        ),
-        (
-            "x;a,y;b\n1;2,3;0\n".into(),
-            "can be cut at ',' (2 cells) and at ';' (3 cells)",
-            "separator = ','\nclasses = 1",
-        ),
-        (
-            "when,x,y\n2024-01-05,1,0\n2024-01-06,2,1\n".into(),
-            ":2: column \"when\" holds dates (\"2024-01-05\")",
-            "ignore = ['when']",
-        ),
-        (
-            many(&|i| format!("user{i},{},{}\n", i % 5, i % 2)),
-            ":2: column \"a\" has another value in each of 60 rows",
-            "ignore = ['a']",
-        ),
-        (
-            many(&|i| format!("{},1,{}\n", i % 7, 0.37 * i as f64)),
-            "has 60 different numbers: levels = 10",
-            "levels = 5",
-        ),
-        (
-            many(&|i| format!("{},1,\"{},5 \u{20ac}\"\n", i % 7, i % 30)),
-            "has 30 different numbers: levels = 10",
-            "levels = 5",
-        ),
-        (
-            many(&|i| format!("{},1,n{i}\n", i % 7)),
-            "is another in 60 of 60 rows",
-            "class = 'a'\nignore = ['y']",
-        ),
-        ("x,y\n1,red\n2,Red\n3,blue\n".into(), "\"Red\" and \"red\" are two classes", "classes = 3"),
-        ("x,y\n5%,0\n0.05,1\n".into(), "per cent signs in some cells", "categorical = ['x']"),
-    ];
-    for (text, asked, answer) in cases {
-        let e = of("a.csv", text, "").err().unwrap_or_else(|| panic!("nothing is asked: {text}"));
-        assert!(e.contains(asked), "{text}: {e}");
-        match of("a.csv", text, answer) {
-            Ok(_) => {}
-            Err(e) => assert!(e.contains("nothing to choose"), "{answer}: {e}"),
-        }
-    }
-    let e = of("a.csv", "x,y\n1,0\n2,0\n", "").err().unwrap();
-    assert!(e.contains("every row has the class \"0\": there is nothing to choose"), "{e}");
-    let e = of("a.csv", "alone\n1\n2\n", "").err().unwrap();
-    assert!(e.contains("one cell in the first line"), "{e}");
-    let counted = of("a.csv", &many(&|i| format!("{i},{},{}\n", i % 5, i % 2)), "").unwrap();
-    assert!(counted.about().table.unwrap().warnings()[0].contains("column \"a\" counts the rows"));
-}
-
-/// A look at a table answers every question, and the spec that it leads to is one that opens.
-#[test]
-fn a_look_at_a_table_answers_every_question() {
-    let dir = TempDir::new().unwrap();
-    let path = dir.path().join("messy.csv");
-    let row = |i: usize| {
-        let age = if i.is_multiple_of(9) { String::new() } else { (20 + i % 50).to_string() };
-        format!("{i};u{i};2024-03-{:02};{},5;{age};{}\n", 1 + i % 28, i % 40, ["no", "yes"][i % 2])
-    };
-    let text = "nr;user;day;price;age;target\n".to_owned() + &(0..80).map(row).collect::<String>();
-    fs::write(&path, text).unwrap();
-    let found = corral_envs::data::inspect(&path.display().to_string(), None).unwrap();
-    assert_eq!(found.params.class.as_deref(), Some("target"));
-    assert_eq!(found.params.ignore, ["user", "day", "nr"]);
-    assert_eq!((found.table.rows, found.table.actions), (80, 2));
-    let price = found.table.columns.iter().find(|c| c.name == "price").unwrap();
-    assert_eq!((price.kind, price.range), ("number, written for people", Some((0.5, 39.5))));
-    assert!(found.notes.iter().any(|n| n.contains("cells are separated by ';'")), "{:?}", found.notes);
-    let e = corral_envs::data::inspect(&path.display().to_string(), Some("user".into())).unwrap_err();
-    assert!(e.to_string().contains("is another in 80 of 80 rows"), "{e}");
-}
-
-/// The line of an error is the one on which its row begins, however lines end.
-#[test]
-fn rows_are_counted_by_lines_however_these_end() {
-    let dir = TempDir::new().unwrap();
-    let wrong = |name: &str, text: &str| {
-        let file = dir.path().join(name);
-        fs::write(&file, text).unwrap();
-        open(&format!("file = '{}'", file.display())).err().unwrap()
-    };
-    // The last row has a cell too many.
-    for (text, line) in [
-        ("x,y\n1,0\n2,1\n3,0,5\n", 4),
-        ("x,y\n1,0,5\n2,1\n", 2),
-        ("x,y\n1,0\n2,1\n3,0,5", 4),
-        ("x,y\n\n1,0\n\n\n2,1,5\n", 6),
-        ("x,y\nred,0\n\"blue\n\ngreen\",1\nred,0,5\n", 6),
-        ("x,y\nred,0\n\"blue\n\ngreen\",1,5\nred,0\n", 3),
-        ("\u{feff}x,y\n1,0\n\"2\n\",1,5\n", 3),
-    ] {
-        for ends in ["\n", "\r\n"] {
-            let e = wrong("a.csv", &text.replace('\n', ends));
-            assert!(e.contains(&format!(":{line}:")) && e.contains("3 cells"), "{text:?} with {ends:?}: {e}");
-        }
-    }
-    for (text, line) in [
-        ("x,y\r\n1,0\n2,1\r\n\n3,0,5\r\n", 5),
-        ("x,y\n1,0\r\n\r\n\"2\n3\",1,5", 4),
-        ("x,y\r\n\"1\r\n\",0\n\"2\n\",1\r\n3,0,5\n", 6),
-    ] {
-        let e = wrong("a.csv", text);
-        assert!(e.contains(&format!(":{line}:")), "{text:?}: {e}");
-    }
-    for ends in ["\n", "\r\n"] {
-        let e = wrong("a.libsvm", &"1 1:0.5\n\n2 1:x\n".replace('\n', ends));
-        assert!(e.contains(":3:"), "{e}");
-        let e =
-            wrong("a.csv", &("x,y\n".to_owned() + &"1,0\n2,1\n".repeat(40_000) + "3\n").replace('\n', ends));
-        assert!(e.contains(":80002:"), "{e}");
-    }
-}
-
-/// A compressed line that no memory has room for ends with an error after the limit, and so does a quoted cell.
-#[test]
-fn a_line_has_a_limit() {
-    let dir = TempDir::new().unwrap();
-    for (name, start) in [
-        ("a.csv.gz", "x,y\n1,0\n"),
-        ("b.csv.gz", "x,y\n1,\""),
-        ("c.libsvm.gz", "1 1:"),
-        ("d.arff.gz", "@data"),
-    ] {
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        gz.write_all(start.as_bytes()).unwrap();
-        let filler = if name.starts_with('b') { b"1\n".repeat(1 << 19) } else { vec![b'1'; 1 << 20] };
-        (0..18).for_each(|_| gz.write_all(&filler).unwrap());
-        let path = dir.path().join(name);
-        fs::write(&path, gz.finish().unwrap()).unwrap();
-        let e = open(&format!("file = '{}'", path.display())).err().unwrap();
-        assert!(e.contains("longer than 16 MiB"), "{name}: {e}");
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn pipes_and_devices_are_refused() {
@@ -548,45 +335,6 @@ fn pipes_and_devices_are_refused() {
         assert!(e.contains("not a regular file"), "{e}");
         let e = named("replay", &format!("file = '{}'", path.display())).err().unwrap();
         assert!(e.contains("not a regular file"), "{e}");
-    }
-}
-
-#[test]
-fn a_log_is_replayed_without_bias() {
-    let params = "file = 'tests/data/logged.csv'\naction = 'action'\nreward = 'reward'\npropensity = 'propensity'\nrepeat = true";
-    for replay in ["rejection", "weighted"] {
-        for arm in 0..3 {
-            let mut world = named("logged", &format!("{params}\nreplay = '{replay}'")).unwrap();
-            let (mut loss, mut weight, mut squares) = (0.0, 0.0, 0.0);
-            let mut rng = Pcg64Dxsm::seed_from_u64(7);
-            for _ in 0..30_000 {
-                world.next(&mut rng).unwrap();
-                let feedback = world.play(&Arm(arm)).unwrap();
-                assert!(feedback.weight() <= world.range() * (1.0 + 1e-12));
-                loss += feedback.estimate();
-                weight += feedback.weight();
-                squares += feedback.weight().powi(2);
-            }
-            // A mean over the effective samples: 5 standard errors of at most 1/2 each, a false alarm in 3 million.
-            let effective = weight * weight / squares;
-            let error = (loss / weight - world.mean_loss(&Arm(arm))).abs();
-            assert!(error <= 5.0 * 0.5 / effective.sqrt(), "{replay} {arm}: {error} with {effective}");
-        }
-    }
-    let bad = |text: &str| {
-        let dir = TempDir::new().unwrap();
-        let path = dir.path().join("log.csv");
-        fs::write(&path, text).unwrap();
-        named("logged", &format!("file = '{}'", path.display())).err().unwrap()
-    };
-    for (text, part) in [
-        ("item_id,click,propensity_score\n0,1,0\n", "the propensity must be in (0, 1], but is 0"),
-        ("item_id,click,propensity_score\n0,2,0.5\n", "the reward must be in [0, 1], but is 2"),
-        ("item_id,click,propensity_score\n-1,1,0.5\n", "the action must be"),
-        ("item,click,propensity_score\n0,1,0.5\n", "unknown column \"item_id\""),
-    ] {
-        let e = bad(text);
-        assert!(e.contains("log.csv") && e.contains(part), "{e}");
     }
 }
 
@@ -661,67 +409,4 @@ fn the_real_data_sets_have_the_rows_and_classes_of_their_manifest() {
         let setup = world.setup();
         assert_eq!((setup.horizon, setup.actions()), (Some(10_000), arms), "{name}");
     }
-}
-
-/// A decision log is played as the table with the same decisions is; action features come from a second file.
-#[test]
-fn a_decision_log_is_played_as_its_table_is() {
-    use corral_core::TicketId;
-    use corral_log::{Both, Decision, Given, Outcome, Played, Record, Start, Writer};
-    let dir = TempDir::new().unwrap();
-    let (mut log, mut table) = (Vec::new(), "x,action,propensity,reward\n".to_owned());
-    let mut writer = Writer::new(&mut log);
-    writer.write(&Record::Start(Start::new(1))).unwrap();
-    for t in 0..400u64 {
-        let (x, action) = ((t % 7) as f64, (t / 2 % 3) as u32);
-        let (propensity, reward) = ([0.5, 0.25, 0.25][action as usize], f64::from(u32::from(t % 3 == 1)));
-        table += &format!("{x},{action},{propensity},{reward}\n");
-        let id = TicketId { band: 1, copy: 0, round: t };
-        let context = Some(Context::shared(vec![1.0, x], 3));
-        let decision =
-            Decision { propensity: Some(propensity), context, ..Decision::new(id, Played::Arm(action), 3) };
-        let given = Given::reward(reward);
-        // Two lines, or one.
-        if t.is_multiple_of(2) {
-            writer.write(&Record::Decision(decision.clone())).unwrap();
-            writer.write(&Record::Outcome(Outcome { id, given })).unwrap();
-        } else {
-            writer.write(&Record::Both(Both { decision, given })).unwrap();
-        }
-    }
-    // No policy made this one.
-    let id = TicketId { band: 1, copy: 0, round: 400 };
-    let forced = Decision { propensity: Some(1.0), forced: true, ..Decision::new(id, Played::Arm(2), 3) };
-    writer.write(&Record::Both(Both { decision: forced, given: Given::reward(1.0) })).unwrap();
-    let (lines, csv) = (dir.path().join("log.jsonl"), dir.path().join("log.csv"));
-    fs::write(&lines, &log).unwrap();
-    fs::write(&csv, table).unwrap();
-    let keys = "action = 'action'\nreward = 'reward'\npropensity = 'propensity'\nscaling = 'none'";
-    let open =
-        |path: &Path, more: &str| named("logged", &format!("file = '{}'\n{keys}\n{more}", path.display()));
-    let play = |mut world: Box<dyn Environment<Context, Arm>>| {
-        let mut rng = Pcg64Dxsm::seed_from_u64(3);
-        let mut seen = Vec::new();
-        while world.next(&mut rng).is_ok() {
-            let features = world.context().features().to_vec();
-            let feedback = world.play(&Arm(1)).unwrap();
-            seen.push((features, feedback.observed(), world.mean_loss(&Arm(2))));
-        }
-        seen.sort_by(|a, b| a.partial_cmp(b).unwrap());
-        seen
-    };
-    let (ours, theirs) = (
-        play(open(&lines, "replay = 'weighted'").unwrap()),
-        play(open(&csv, "replay = 'weighted'").unwrap()),
-    );
-    assert_eq!(ours.len(), 400);
-    assert_eq!(ours, theirs);
-    let rows = dir.path().join("items.csv");
-    fs::write(&rows, "0.5,1\n2,3\n4,5\n").unwrap();
-    let mut world = open(&lines, &format!("action_features = '{}'", rows.display())).unwrap();
-    world.next(&mut Pcg64Dxsm::seed_from_u64(1)).unwrap();
-    assert_eq!((world.setup().context.row_features, world.context().row(1).unwrap()), (2, &[2.0, 3.0][..]));
-    fs::write(&rows, "1\n2\n").unwrap();
-    let e = open(&lines, &format!("action_features = '{}'", rows.display())).err().unwrap();
-    assert!(e.contains("2 rows of action features, and 3 actions"), "{e}");
 }

@@ -9,5 +9,7 @@ mod contextual;
 mod data;
 mod delay;
 mod induced;
+mod logged;
 mod registry;
+mod tables;
 mod wrappers;

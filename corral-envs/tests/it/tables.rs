@@ -1,0 +1,224 @@
+//! Tables: however they are written, they are read as the same rows, or it is asked how.
+
+use std::fs;
+use std::io::Write;
+
+use corral_envs::{AnyEnvironment, build};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Dxsm;
+use tempfile::TempDir;
+
+use crate::data::{of, open, rows};
+
+#[test]
+fn a_file_without_header_or_with_other_separators_is_read() {
+    let world = of("a.csv", "1;red;0\n2;blue;1\n", "separator = ';'\nheader = false").unwrap();
+    let table = world.about().table.unwrap();
+    assert_eq!((table.rows, table.columns[2].name.as_str(), table.columns[2].kind), (2, "3", "class"));
+}
+
+/// The features of every row but the constant, scaled by nothing, and its class.
+fn plain(text: &[u8], keys: &str) -> Vec<(Vec<f64>, usize)> {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("a.csv");
+    fs::write(&path, text).unwrap();
+    let mut world = open(&format!("file = '{}'\nscaling = 'none'\n{keys}", path.display())).unwrap();
+    rows(&mut *world).into_iter().map(|(x, class)| (x[1..].to_vec(), class)).collect()
+}
+
+/// However a table is written, it is read as the same rows, or it is asked how.
+#[test]
+fn a_table_is_the_same_however_it_is_written() {
+    let usual = plain(b"x,w,y\n1234.5,a,no\n2,b,yes\n0.5,a,no\n", "");
+    assert_eq!(usual[0], (vec![1234.5, 1.0, 0.0], 0));
+    let utf16 = |text: &str, big: bool| {
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        units.flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect::<Vec<u8>>()
+    };
+    let csv = "x,w,y\n1234.5,a,no\n2,b,yes\n0.5,a,no\n";
+    for text in [
+        csv.replace(',', ";").into_bytes(),
+        csv.replace(',', "\t").into_bytes(),
+        csv.replace(',', "|").into_bytes(),
+        [b"\xef\xbb\xbf", csv.as_bytes()].concat(),
+        utf16(csv, false),
+        utf16(csv, true),
+        csv.replace('\n', "\r\n").into_bytes(),
+        b"x;w;y\n1.234,5;a;no\n2;b;yes\n0,5;a;no\n".to_vec(),
+        b"x,w,y\n\"1,234.5\",a,no\n2,b,yes\n0.5,a,no\n".to_vec(),
+        "x,w,y\n\"$1,234.50\",a,No\n$2.00,b,YES\n$0.50,a,no\n".into(),
+        "x,w,y\n\"1 234,5 \u{20ac}\",a,no\n\"2 \u{20ac}\",b,yes\n\"0,5 \u{20ac}\",a,no\n".into(),
+    ] {
+        assert_eq!(plain(&text, ""), usual, "{}", String::from_utf8_lossy(&text));
+    }
+    let booleans = plain(b"x,b,y\n1,TRUE,0\n2,False,1\n3,true,1\n", "");
+    assert_eq!(
+        booleans.iter().map(|(x, _)| x[1..].to_vec()).collect::<Vec<_>>(),
+        [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    );
+}
+
+/// A shuffle plays the same rows in an order of the seed's.
+#[test]
+fn a_shuffle_plays_every_row_once() {
+    let play = |seed: u64, keys: &str| {
+        let table = format!("file = 'tests/data/small.csv'\n{keys}").parse().unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+        match build("dataset", &table, u64::MAX, &mut rng).unwrap() {
+            AnyEnvironment::Arms(mut world) => rows(&mut *world),
+            AnyEnvironment::Points(_) => panic!("points"),
+        }
+    };
+    let sorted = |mut rows: Vec<(Vec<f64>, usize)>| {
+        rows.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        rows
+    };
+    let (plain, one, two) = (play(1, ""), play(1, "shuffle = true"), play(2, "shuffle = true"));
+    assert_eq!(one, play(1, "shuffle = true"));
+    assert!(one != plain && one != two);
+    assert_eq!((sorted(one), sorted(two)), (sorted(plain.clone()), sorted(plain)));
+}
+
+/// What is probably not meant is asked with the line and the key that answers; the answer is taken.
+#[test]
+fn what_can_be_read_in_two_ways_is_asked() {
+    let many = |row: &dyn Fn(usize) -> String| "a,b,y\n".to_owned() + &(0..60).map(row).collect::<String>();
+    let cases: &[(String, &str, &str)] = &[
+        ("5.1,3.5,setosa\n4.9,3.0,other\n".into(), ":1: the first line holds \"5.1\"", "header = false"),
+        (
+            "x,y\n\"1,234\",0\n\"5,678\",1\n".into(),
+            ":2: column \"x\": \"1,234\" may have decimals",
+            "decimal = ','",
+        ),
+        (
+            "x;a,y;b\n1;2,3;0\n".into(),
+            "can be cut at ',' (2 cells) and at ';' (3 cells)",
+            "separator = ','\nclasses = 1",
+        ),
+        (
+            "when,x,y\n2024-01-05,1,0\n2024-01-06,2,1\n".into(),
+            ":2: column \"when\" holds dates (\"2024-01-05\")",
+            "ignore = ['when']",
+        ),
+        (
+            many(&|i| format!("user{i},{},{}\n", i % 5, i % 2)),
+            ":2: column \"a\" has another value in each of 60 rows",
+            "ignore = ['a']",
+        ),
+        (
+            many(&|i| format!("{},1,{}\n", i % 7, 0.37 * i as f64)),
+            "has 60 different numbers: levels = 10",
+            "levels = 5",
+        ),
+        (
+            many(&|i| format!("{},1,\"{},5 \u{20ac}\"\n", i % 7, i % 30)),
+            "has 30 different numbers: levels = 10",
+            "levels = 5",
+        ),
+        (
+            many(&|i| format!("{},1,n{i}\n", i % 7)),
+            "is another in 60 of 60 rows",
+            "class = 'a'\nignore = ['y']",
+        ),
+        ("x,y\n1,red\n2,Red\n3,blue\n".into(), "\"Red\" and \"red\" are two classes", "classes = 3"),
+        ("x,y\n5%,0\n0.05,1\n".into(), "per cent signs in some cells", "categorical = ['x']"),
+    ];
+    for (text, asked, answer) in cases {
+        let e = of("a.csv", text, "").err().unwrap_or_else(|| panic!("nothing is asked: {text}"));
+        assert!(e.contains(asked), "{text}: {e}");
+        match of("a.csv", text, answer) {
+            Ok(_) => {}
+            Err(e) => assert!(e.contains("nothing to choose"), "{answer}: {e}"),
+        }
+    }
+    let e = of("a.csv", "x,y\n1,0\n2,0\n", "").err().unwrap();
+    assert!(e.contains("every row has the class \"0\": there is nothing to choose"), "{e}");
+    let e = of("a.csv", "alone\n1\n2\n", "").err().unwrap();
+    assert!(e.contains("one cell in the first line"), "{e}");
+    let counted = of("a.csv", &many(&|i| format!("{i},{},{}\n", i % 5, i % 2)), "").unwrap();
+    assert!(counted.about().table.unwrap().warnings()[0].contains("column \"a\" counts the rows"));
+}
+
+/// A look at a table answers every question, and the spec that it leads to is one that opens.
+#[test]
+fn a_look_at_a_table_answers_every_question() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("messy.csv");
+    let row = |i: usize| {
+        let age = if i.is_multiple_of(9) { String::new() } else { (20 + i % 50).to_string() };
+        format!("{i};u{i};2024-03-{:02};{},5;{age};{}\n", 1 + i % 28, i % 40, ["no", "yes"][i % 2])
+    };
+    let text = "nr;user;day;price;age;target\n".to_owned() + &(0..80).map(row).collect::<String>();
+    fs::write(&path, text).unwrap();
+    let found = corral_envs::data::inspect(&path.display().to_string(), None).unwrap();
+    assert_eq!(found.params.class.as_deref(), Some("target"));
+    assert_eq!(found.params.ignore, ["user", "day", "nr"]);
+    assert_eq!((found.table.rows, found.table.actions), (80, 2));
+    let price = found.table.columns.iter().find(|c| c.name == "price").unwrap();
+    assert_eq!((price.kind, price.range), ("number, written for people", Some((0.5, 39.5))));
+    assert!(found.notes.iter().any(|n| n.contains("cells are separated by ';'")), "{:?}", found.notes);
+    let e = corral_envs::data::inspect(&path.display().to_string(), Some("user".into())).unwrap_err();
+    assert!(e.to_string().contains("is another in 80 of 80 rows"), "{e}");
+}
+
+/// The line of an error is the one on which its row begins, however lines end.
+#[test]
+fn rows_are_counted_by_lines_however_these_end() {
+    let dir = TempDir::new().unwrap();
+    let wrong = |name: &str, text: &str| {
+        let file = dir.path().join(name);
+        fs::write(&file, text).unwrap();
+        open(&format!("file = '{}'", file.display())).err().unwrap()
+    };
+    // The last row has a cell too many.
+    for (text, line) in [
+        ("x,y\n1,0\n2,1\n3,0,5\n", 4),
+        ("x,y\n1,0,5\n2,1\n", 2),
+        ("x,y\n1,0\n2,1\n3,0,5", 4),
+        ("x,y\n\n1,0\n\n\n2,1,5\n", 6),
+        ("x,y\nred,0\n\"blue\n\ngreen\",1\nred,0,5\n", 6),
+        ("x,y\nred,0\n\"blue\n\ngreen\",1,5\nred,0\n", 3),
+        ("\u{feff}x,y\n1,0\n\"2\n\",1,5\n", 3),
+    ] {
+        for ends in ["\n", "\r\n"] {
+            let e = wrong("a.csv", &text.replace('\n', ends));
+            assert!(e.contains(&format!(":{line}:")) && e.contains("3 cells"), "{text:?} with {ends:?}: {e}");
+        }
+    }
+    for (text, line) in [
+        ("x,y\r\n1,0\n2,1\r\n\n3,0,5\r\n", 5),
+        ("x,y\n1,0\r\n\r\n\"2\n3\",1,5", 4),
+        ("x,y\r\n\"1\r\n\",0\n\"2\n\",1\r\n3,0,5\n", 6),
+    ] {
+        let e = wrong("a.csv", text);
+        assert!(e.contains(&format!(":{line}:")), "{text:?}: {e}");
+    }
+    for ends in ["\n", "\r\n"] {
+        let e = wrong("a.libsvm", &"1 1:0.5\n\n2 1:x\n".replace('\n', ends));
+        assert!(e.contains(":3:"), "{e}");
+        let e =
+            wrong("a.csv", &("x,y\n".to_owned() + &"1,0\n2,1\n".repeat(40_000) + "3\n").replace('\n', ends));
+        assert!(e.contains(":80002:"), "{e}");
+    }
+}
+
+/// A compressed line that no memory has room for ends with an error after the limit, and so does a quoted cell.
+#[test]
+fn a_line_has_a_limit() {
+    let dir = TempDir::new().unwrap();
+    for (name, start) in [
+        ("a.csv.gz", "x,y\n1,0\n"),
+        ("b.csv.gz", "x,y\n1,\""),
+        ("c.libsvm.gz", "1 1:"),
+        ("d.arff.gz", "@data"),
+    ] {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(start.as_bytes()).unwrap();
+        let filler = if name.starts_with('b') { b"1\n".repeat(1 << 19) } else { vec![b'1'; 1 << 20] };
+        (0..18).for_each(|_| gz.write_all(&filler).unwrap());
+        let path = dir.path().join(name);
+        fs::write(&path, gz.finish().unwrap()).unwrap();
+        let e = open(&format!("file = '{}'", path.display())).err().unwrap();
+        assert!(e.contains("longer than 16 MiB"), "{name}: {e}");
+    }
+}
