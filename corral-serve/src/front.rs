@@ -328,7 +328,11 @@ impl<D: Served> Front<D> {
             }
             Slip::Default { made, more, .. } => {
                 drop(desk);
-                scale.map(|scale| scale.loss(value).map_err(EnsembleError::from)).transpose()?;
+                match scale {
+                    Some(scale) => drop(scale.loss(value).map_err(EnsembleError::from)?),
+                    None if (0.0..=1.0).contains(&value) => {}
+                    None => return Err(EnsembleError::Loss(value).into()),
+                }
                 logged_default(id, made, more)
             }
         };

@@ -1,10 +1,12 @@
 //! The engine and the service.
 
+mod bounds;
 mod common;
 #[cfg(feature = "http")]
 mod connections;
 mod decisions;
 mod engine;
+mod full;
 #[cfg(feature = "http")]
 mod http;
 mod laws;
