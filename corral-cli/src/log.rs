@@ -1,6 +1,5 @@
 //! `corral log`: decision logs joined, checked and evaluated.
 
-use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -231,10 +230,10 @@ fn join(args: &JoinArgs) -> Result<(), Failure> {
     };
     let decisions = Reader::new(open(&args.decisions)?).strict(args.strict);
     let outcomes = Reader::new(open(&args.outcomes)?).strict(args.strict);
-    let mut to = output(args.out.as_deref())?;
-    let joined = corral_log::join(decisions, outcomes, Writer::new(&mut to), &options)
-        .map_err(|e| Failure::running(valuation::chain(&e)))?;
-    to.flush().map_err(Failure::running)?;
+    let joined = output(args.out.as_deref(), |to| {
+        corral_log::join(decisions, outcomes, Writer::new(to), &options)
+            .map_err(|e| Failure::running(valuation::chain(&e)))
+    })?;
     let counts = joined.counts;
     say(&format!(
         "{} decisions have an outcome, {} have none; {} further outcomes of one decision, {} outcomes without a decision, \
@@ -249,15 +248,18 @@ fn join(args: &JoinArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A file to write, or what is printed.
-fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write + Send>>, Failure> {
-    let to: Box<dyn Write + Send> = match path {
-        Some(path) => {
-            Box::new(File::create(path).map_err(|e| Failure::running(format!("{}: {e}", path.display())))?)
-        }
-        None => Box::new(io::stdout()),
+/// Has `fill` write a file, or what is printed. A file is there when it is whole: it may be the one that is read.
+fn output<T>(
+    path: Option<&Path>,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Some(path) = path else {
+        let mut to = BufWriter::new(io::stdout());
+        let done = fill(&mut to)?;
+        to.flush().map_err(Failure::running)?;
+        return Ok(done);
     };
-    Ok(BufWriter::new(to))
+    store::write_with(path, |e| Failure::running(format!("{}: {e}", path.display())), fill)
 }
 
 fn convert(args: &ConvertArgs) -> Result<(), Failure> {
@@ -267,20 +269,19 @@ fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         Failure::ensure(out.is_some(), "parquet is not printed: name a file with --out")?;
         Failure::ensure(cfg!(feature = "parquet"), valuation::WITHOUT_PARQUET)?;
     }
-    let mut to = output(out)?;
-    let mut sink: Box<dyn Sink + '_> = match args.to {
-        Form::Corral => Box::new(OursOut::new(&mut to)),
-        Form::Dsjson => Box::new(DsjsonOut::new(&mut to)),
-        Form::Csv => Box::new(CsvOut::new(&mut to)),
-        #[cfg(feature = "parquet")]
-        Form::Parquet => Box::new(corral_log::parquet::ParquetOut::new(&mut to).map_err(Failure::running)?),
-        #[cfg(not(feature = "parquet"))]
-        Form::Parquet => return Err(Failure::usage(valuation::WITHOUT_PARQUET)),
-    };
-    let (rows, notes) = valuation::convert(&args.log, &request, &mut *sink)
-        .map_err(|why| Failure::usage(format!("{}: {why}", args.log.display())))?;
-    drop(sink);
-    to.flush().map_err(Failure::running)?;
+    let (rows, notes) = output(out, |to| {
+        let mut sink: Box<dyn Sink + '_> = match args.to {
+            Form::Corral => Box::new(OursOut::new(to)),
+            Form::Dsjson => Box::new(DsjsonOut::new(to)),
+            Form::Csv => Box::new(CsvOut::new(to)),
+            #[cfg(feature = "parquet")]
+            Form::Parquet => Box::new(corral_log::parquet::ParquetOut::new(to).map_err(Failure::running)?),
+            #[cfg(not(feature = "parquet"))]
+            Form::Parquet => return Err(Failure::usage(valuation::WITHOUT_PARQUET)),
+        };
+        valuation::convert(&args.log, &request, &mut *sink)
+            .map_err(|why| Failure::usage(format!("{}: {why}", args.log.display())))
+    })?;
     say(&format!("{rows} rows"));
     notes.iter().for_each(|note| say(note));
     Ok(())

@@ -338,3 +338,21 @@ fn the_open_bandit_data_raise_their_alarm() {
     assert_eq!(random["alarms"], serde_json::json!([]));
     assert!((random["values"][0]["value"].as_f64().unwrap() - 0.0046).abs() < 1e-12);
 }
+
+/// A log that is written over itself is read first, and one that cannot be read is left as it was.
+#[test]
+fn a_log_may_be_converted_in_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = table(dir.path());
+    let beside = dir.path().join("beside.jsonl").display().to_string();
+    for to in [&beside, &path] {
+        let out = log(&["convert", &path, "--to", "corral", "--out", to]);
+        assert!(out.status.success(), "{}", text(&out.stderr));
+    }
+    let [beside, own] = [&beside, &path].map(|path| std::fs::read(path).unwrap());
+    assert!(own == beside && own.iter().filter(|byte| **byte == b'\n').count() > 2_000);
+    std::fs::write(&path, "neither,a\nlog,of ours\n").unwrap();
+    let out = log(&["convert", &path, "--to", "corral", "--out", &path]);
+    assert_eq!(out.status.code(), Some(2), "{}", text(&out.stderr));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "neither,a\nlog,of ours\n");
+}

@@ -41,30 +41,31 @@ impl Write for Sink {
 
 /// Has `fill` write a file whose final name never holds half of it: it is written beside it, and renamed. `failed` is what the
 /// file system's errors become.
-pub fn replace<E>(
+pub fn replace<T, E>(
     path: &Path,
     failed: impl Fn(io::Error) -> E,
-    fill: impl FnOnce(&mut BufWriter<Sink>) -> Result<(), E>,
-) -> Result<(), E> {
+    fill: impl FnOnce(&mut BufWriter<Sink>) -> Result<T, E>,
+) -> Result<T, E> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".tmp");
     let temporary = path.with_file_name(name);
-    let write = || -> Result<(), E> {
+    let write = || -> Result<T, E> {
         let file = request(|| File::create(&temporary)).map_err(&failed)?;
         let mut out = BufWriter::new(Sink(file));
-        fill(&mut out)?;
+        let filled = fill(&mut out)?;
         let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
         request(|| if cfg!(test) { Ok(()) } else { file.0.sync_data() }).map_err(&failed)?;
-        request(|| fs::rename(&temporary, path)).map_err(&failed)
+        request(|| fs::rename(&temporary, path)).map_err(&failed)?;
+        Ok(filled)
     };
-    write().inspect_err(|_| {
+    let filled = write().inspect_err(|_| {
         let _ = remove(&temporary);
     })?;
     // What is done after this may rely on the name, also after a power cut. Where folders cannot be synced, it is not promised.
     if let Some(Ok(folder)) = path.parent().filter(|_| !cfg!(test)).map(File::open) {
         let _ = folder.sync_all();
     }
-    Ok(())
+    Ok(filled)
 }
 
 /// Removes a file.

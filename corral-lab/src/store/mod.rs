@@ -11,7 +11,7 @@ mod merge;
 mod seal;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use crate::harmless;
@@ -106,7 +106,7 @@ impl<'a> Store<'a> {
         let partial = dir.join(LOG_FILE);
         let seal = Seal::of(&manifest);
         let (mut done, mut played, mut changed) = (Done::default(), 0u64, Vec::new());
-        write_with(&partial, |out| {
+        write_with(&partial, unusable(&partial), |out| {
             read_lines(dir, &seal, &manifest, spec, |found, line| {
                 match found {
                     Ok(record) if manifest.shard.place(record.cell).is_some_and(|p| done.insert(p)) => {
@@ -199,7 +199,7 @@ impl<'a> Store<'a> {
     fn write_final(&self, cells: &[CellRecord]) -> Result<(), StoreError> {
         write_whole(&self.dir.join("results.csv"), results_csv(cells).as_bytes())?;
         let path = self.dir.join(WHOLE_FILE);
-        write_with(&path, |out| {
+        write_with(&path, unusable(&path), |out| {
             let mut write = |cell| out.write_all(&self.seal.line(cell)?);
             cells.iter().try_for_each(|cell| write(cell).map_err(unusable(&path)))
         })?;
@@ -372,15 +372,20 @@ pub fn read(dir: &Path) -> Result<Results, StoreError> {
 /// # Errors
 /// The file system said no.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    write_with(path, |out| out.write_all(bytes).map_err(unusable(path)))
+    write_with(path, unusable(path), |out| out.write_all(bytes).map_err(unusable(path)))
 }
 
-/// Like [`write_whole`], bit by bit.
-fn write_with(
+/// Like [`write_whole`], bit by bit: while `fill` runs, what was in the file before is there to be read. `failed` is what the
+/// file system's errors become.
+///
+/// # Errors
+/// The file system said no, or `fill` did.
+pub fn write_with<T, E>(
     path: &Path,
-    fill: impl FnOnce(&mut BufWriter<Sink>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    replace(path, unusable(path), fill)
+    failed: impl Fn(io::Error) -> E,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> Result<T, E>,
+) -> Result<T, E> {
+    replace(path, failed, |out| fill(out))
 }
 
 #[cfg(test)]
