@@ -48,6 +48,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("compare/routing"),
     built_in!("data/contextual"),
     built_in!("data/iltcb"),
+    built_in!("data/experience"),
     built_in!("data/learners-that-learn"),
 ];
 

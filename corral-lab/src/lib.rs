@@ -58,6 +58,7 @@ pub mod choice;
 pub mod claims;
 pub mod curves;
 pub mod duels;
+pub mod experience;
 pub mod experiments;
 pub mod export;
 pub mod figures;

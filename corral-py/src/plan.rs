@@ -265,8 +265,9 @@ impl Plan {
             Recipe::Python(_) => None,
         };
         let bases = bases.into_iter().filter_map(D::pick).zip(&self.members);
-        let members: Vec<_> =
-            bases.map(|(base, member)| band::Member { base, bound: bound(member) }).collect();
+        let members: Vec<_> = bases
+            .map(|(base, member)| band::Member { name: member.name.clone(), base, bound: bound(member) })
+            .collect();
         let names: Vec<&str> = self.members.iter().map(|m| &*m.name).take(members.len()).collect();
         Ok(build.ensemble(&master, members, band::open(self.params))?.with_names(names))
     }

@@ -125,6 +125,8 @@ impl From<BuildError> for BandError {
 
 /// A base that is ready to join, and the bound that it claims for its regret.
 pub struct Member<D: 'static> {
+    /// What it is called, to hold experience against.
+    pub name: String,
     /// The base.
     pub base: Box<dyn Base<Context, D>>,
     /// See [`regret_bound`](crate::regret_bound).
@@ -214,7 +216,11 @@ impl<'a> Assembler<'a> {
         };
         let setup = if needed { self.setup } else { &told };
         let base = Assembler { setup, ..*self }.learner(recipe)?;
-        Ok(Member { base, bound: self.bound(master, recipe) })
+        let name = match recipe {
+            Recipe::Base(base) => &base.name,
+            Recipe::Band(band) => &band.master.name,
+        };
+        Ok(Member { name: name.clone(), base, bound: self.bound(master, recipe) })
     }
 
     /// The bound that a member of a band under `master` claims for its regret.
@@ -235,17 +241,20 @@ impl<'a> Assembler<'a> {
         members: Vec<Member<D>>,
         params: EnsembleParams,
     ) -> Result<Band<D>, BuildError> {
+        let names: Vec<String> = members.iter().map(|m| m.name.clone()).collect();
         let (bases, bounds): (Vec<_>, Vec<_>) = members.into_iter().map(|m| (m.base, m.bound)).unzip();
-        let ensemble = Ensemble::with_params(self.master(master, bounds)?, bases, params)
+        let built = self.master(master, &names, bounds)?;
+        let ensemble = Ensemble::with_params(built, bases, params)
             .map_err(|e| BuildError::refused("master", &master.name, e))?;
         Ok(ensemble.with_setup(&master.tells(self.setup)))
     }
 
-    /// The master of as many bases as there are `bounds`. Apart from what is generic over decisions, so that all masters are
+    /// The master of the bases of these names, with as many `bounds`. Apart from what is generic over decisions, so that all masters are
     /// compiled in this crate alone.
     fn master(
         &self,
         master: &MasterRecipe,
+        names: &[String],
         bounds: Vec<Option<RegretBound>>,
     ) -> Result<Box<dyn Master>, BuildError> {
         let refuse = |e: ParamError| BuildError::param("master", &master.name, &e);
@@ -255,7 +264,7 @@ impl<'a> Assembler<'a> {
         let told = master.tells(self.setup);
         let setup = MasterSetup::new(bounds.len(), told.horizon).with_bounds(bounds);
         let setup = setup.with_losses(told.losses).with_budget(told.budget.clone());
-        masters::build(&master.name, master.params.clone(), &setup)
+        masters::build(&master.name, master.params_over(names)?, &setup)
     }
 
     /// Passes a price on that a band may have.

@@ -57,6 +57,8 @@ pub struct MasterRecipe {
     pub guard: Option<bool>,
     /// What decisions may cost on average: then it stands for bands of these bases at rising prices, under `pacer`.
     pub budget: Option<Spend>,
+    /// Whether it is corralled, with its experience, against itself without it: a wrong prior is paid for once.
+    pub doubt: bool,
     /// What a cost of 1 is worth in losses, in a band below `pacer`; see [`Priced`](crate::Priced).
     pub price: Option<f64>,
 }
@@ -68,6 +70,9 @@ pub struct Spend {
     /// What a decision may cost on average.
     pub per_round: f64,
 }
+
+/// The key of masters that take experience.
+const EXPERIENCE: &str = "experience";
 
 /// The prices of the bands below `pacer`, in losses for one budget.
 const PRICES: [f64; 7] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
@@ -130,7 +135,17 @@ impl MasterRecipe {
         let name = name.into();
         let name = if name == "paper" { "corral".to_owned() } else { name };
         let params = toml::Table::new();
-        Self { name, params, credit: None, feed: None, cut: None, guard: None, budget: None, price: None }
+        Self {
+            name,
+            params,
+            credit: None,
+            feed: None,
+            cut: None,
+            guard: None,
+            budget: None,
+            doubt: false,
+            price: None,
+        }
     }
 
     /// The master of the safe preset: Corral, which no adversary can mislead, over bands under [`MasterRecipe::safe_inner`].
@@ -158,7 +173,48 @@ impl MasterRecipe {
                 .map_err(|e| BuildError::param("master", &self.name, &e))?;
             return Ok(Some(self.clone().paced(spend)));
         }
+        if self.doubt {
+            return self.doubted().map(Some);
+        }
         Ok(self.is_safe()?.then(|| (Self::safe(), Self::safe_inner().to_vec())))
+    }
+
+    /// The practical preset over this master with its experience, and without.
+    fn doubted(&self) -> Result<(Self, Vec<Self>), BuildError> {
+        let with = Self { doubt: false, ..self.clone() };
+        let mut without = with.clone();
+        if without.params.remove(EXPERIENCE).is_none() {
+            return Err(BuildError::refused(
+                "master",
+                &*self.name,
+                "has a doubt, but no experience to doubt",
+            ));
+        }
+        // Without a guard: these masters look at the bases by themselves, and it would have every arm played once more.
+        Ok((Self { guard: Some(false), ..Self::default() }, vec![with, without]))
+    }
+
+    /// Takes the names of bases out of the experience of a master over `bases`, where they are the right ones.
+    ///
+    /// # Errors
+    /// An entry that is of another base, or not one entry for each.
+    pub(super) fn params_over(&self, bases: &[String]) -> Result<toml::Table, BuildError> {
+        let mut params = self.params.clone();
+        let Some(toml::Value::Array(entries)) = params.get_mut(EXPERIENCE) else { return Ok(params) };
+        let refuse = |why: String| BuildError::refused("master", &*self.name, why).about(Some(EXPERIENCE));
+        if entries.len() != bases.len() {
+            let (given, all) = (entries.len(), bases.len());
+            return Err(refuse(format!("has experience of {given} bases, but the band has {all}")));
+        }
+        for (i, (entry, base)) in entries.iter_mut().zip(bases).enumerate() {
+            let Some(named) = entry.as_table_mut().and_then(|entry| entry.remove("base")) else { continue };
+            let same = |named: &str| named.starts_with(&**base) || base.starts_with(named);
+            if !named.as_str().is_some_and(same) {
+                let why = "leave `base` out where the order is right";
+                return Err(refuse(format!("experience {i} is of {named}, but base {i} is {base:?}; {why}")));
+            }
+        }
+        Ok(params)
     }
 
     /// The master that keeps a budget, and this one at each price.
@@ -280,7 +336,7 @@ impl TryFrom<toml::Value> for Recipe {
     }
 }
 
-/// A name, or a table with the master's keys and `credit`, `feed`, `cut`, `guard`, `budget` and `price`.
+/// A name, or a table with the master's keys and `credit`, `feed`, `cut`, `guard`, `budget`, `doubt` and `price`.
 impl TryFrom<toml::Value> for MasterRecipe {
     type Error = BuildError;
 
@@ -292,7 +348,18 @@ impl TryFrom<toml::Value> for MasterRecipe {
                 let (name, credit, feed) = (keys.name()?, keys.take("credit")?, keys.take("feed")?);
                 let (cut, guard) = (keys.take("cut")?, keys.take("guard")?);
                 let (budget, price) = (keys.take("budget")?, keys.take("price")?);
-                Ok(Self { credit, feed, cut, guard, budget, price, params: table, ..Self::named(name) })
+                let doubt = keys.take("doubt")?.unwrap_or_default();
+                Ok(Self {
+                    credit,
+                    feed,
+                    cut,
+                    guard,
+                    budget,
+                    doubt,
+                    price,
+                    params: table,
+                    ..Self::named(name)
+                })
             }
             other => Err(BuildError::refused("master", other.to_string(), "must be a name or a table")),
         }

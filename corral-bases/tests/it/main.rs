@@ -11,6 +11,7 @@ mod bounds;
 mod budget;
 mod contract;
 mod every_base;
+mod experience;
 mod extremes;
 mod front_page;
 mod linear_worlds;

@@ -48,6 +48,12 @@ pub fn stochastic() -> D3rbParams {
     D3rbParams { draw: BalanceDraw::Stochastic, ..published() }
 }
 
+/// The first base is the best so far, and nothing is known of the last.
+pub fn experience(setup: &MasterSetup) -> Vec<Experience> {
+    let known = |i: usize| Experience { relative: 0.2 - 0.05 * i as f64, plays: 12.0 };
+    (0..setup.bases.saturating_sub(1).min(20)).map(known).collect()
+}
+
 pub fn rb_grid() -> RbbeParams {
     RbbeParams { scale: 1.0, rules: Rulebook::PublishedCode, ..RbbeParams::default() }
 }
@@ -71,6 +77,10 @@ pub const TABLE: &[(&str, Build)] = &[
     ("exp3-p", |s| by_name("exp3-p", s).unwrap()),
     ("exp4-mix", |s| by_name("exp4-mix", s).unwrap()),
     ("ucb", |s| by_name("ucb", s).unwrap()),
+    ("ucb/experience", |s| {
+        let params = UcbParams { scale: 0.1, experience: experience(s), ..UcbParams::default() };
+        Box::new(Ucb::new(params, s).unwrap())
+    }),
     ("ucb/published", |s| {
         let params = UcbParams { scale: 2.0, rules: Rulebook::PublishedCode, ..UcbParams::default() };
         Box::new(Ucb::new(params, s).unwrap())
@@ -115,6 +125,10 @@ pub const TABLE: &[(&str, Build)] = &[
     ("practical", |s| by_name("practical", s).unwrap()),
     ("practical/falling", |s| {
         let params = PracticalParams { rate: Fall::Falling, scale: 30.0, floor: 0.0, ..Default::default() };
+        Box::new(Practical::new(params, s).unwrap())
+    }),
+    ("practical/experience", |s| {
+        let params = PracticalParams { experience: experience(s), ..Default::default() };
         Box::new(Practical::new(params, s).unwrap())
     }),
     ("pacer", |s| by_name("pacer", s).unwrap()),

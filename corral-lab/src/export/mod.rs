@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::choice::Choice;
 use crate::claims::{Held, Published};
+use crate::experience::{Lesson, alone, lessons};
 use crate::findings::Findings;
 use crate::harmless;
 use crate::run::{BandRecord, CellRecord, checkpoints};
@@ -42,6 +43,8 @@ pub enum What {
     Summary,
     /// One row per pair of learners in an environment: their difference and its p-value
     Tests,
+    /// One row per base alone: what it says to a band with `experience`
+    Experience,
 }
 
 impl Choice for What {
@@ -61,6 +64,7 @@ impl Choice for What {
             "tests",
             "One row per pair of learners in an environment: their difference and its p-value",
         ),
+        (Self::Experience, "experience", "One row per base alone: what it says to a band with `experience`"),
     ];
 }
 
@@ -75,6 +79,8 @@ pub enum Form {
     Latex,
     /// A table in Markdown
     Md,
+    /// A list of tables to put into a spec
+    Toml,
     /// Parquet, where the program was built with it
     Parquet,
 }
@@ -85,6 +91,7 @@ impl Choice for Form {
         (Self::Json, "json", "One object with a list of rows"),
         (Self::Latex, "latex", "A table for a paper, in LaTeX with booktabs"),
         (Self::Md, "md", "A table in Markdown"),
+        (Self::Toml, "toml", "A list of tables to put into a spec"),
         (Self::Parquet, "parquet", "Parquet, where the program was built with it"),
     ];
 }
@@ -233,6 +240,15 @@ fn test<'a>(t: Option<(&'a Standing, (&'a Placed, &'a Placed, f64))>) -> Vec<Fie
     ]
 }
 
+/// What a run says of a base.
+fn lesson(l: Option<&Lesson>) -> Vec<Field<'_>> {
+    vec![
+        ("base", Text(l.map(|l| &*l.base))),
+        ("relative", real(l.map(|l| l.relative))),
+        ("plays", real(l.map(|l| l.plays))),
+    ]
+}
+
 /// How a table for people is written.
 struct Typeset {
     begin: &'static str,
@@ -306,6 +322,7 @@ impl What {
             Self::Claims => return claim(None),
             Self::Summary => return summary(None),
             Self::Tests => return test(None),
+            Self::Experience => return lesson(None),
         };
         [cell(None), own].concat()
     }
@@ -315,7 +332,7 @@ impl Export<'_> {
     /// The table's columns: those it always has, and one for every swept key.
     fn columns(&self, what: What) -> Vec<(String, Value<'static>)> {
         let fixed = what.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind));
-        let of_cells = !matches!(what, What::Claims | What::Summary | What::Tests);
+        let of_cells = matches!(what, What::Cells | What::Curves | What::Bases | What::Traces);
         let swept = if of_cells { self.0.spec.swept() } else { Vec::new() };
         let swept = swept.into_iter().map(|key| {
             let word: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -357,6 +374,10 @@ impl Export<'_> {
                 let pairs = self.0.standings.iter().flat_map(|s| s.tests().map(move |pair| (s, pair)));
                 return pairs.into_iter().try_for_each(|pair| each(&values(test(Some(pair)))));
             }
+            What::Experience => {
+                let all = lessons(&alone(&self.0.rows));
+                return all.iter().try_for_each(|one| each(&values(lesson(Some(one)))));
+            }
             What::Cells | What::Curves | What::Bases | What::Traces => {}
         }
         let mut swept = Vec::new();
@@ -383,7 +404,7 @@ impl Export<'_> {
                         bases(c).try_for_each(|(band, i)| row(trace(Some((band, i, at)))))?;
                     }
                 }
-                What::Claims | What::Summary | What::Tests => {}
+                What::Claims | What::Summary | What::Tests | What::Experience => {}
             }
         }
         Ok(())
@@ -404,6 +425,7 @@ impl Export<'_> {
             Form::Json => self.json(what, out),
             Form::Latex => self.typeset(what, out, &LATEX),
             Form::Md => self.typeset(what, out, &MARKDOWN),
+            Form::Toml => self.toml(what, out),
             #[cfg(feature = "parquet")]
             Form::Parquet => parquet::write(self, what, out),
             #[cfg(not(feature = "parquet"))]
@@ -458,6 +480,23 @@ impl Export<'_> {
             out.write_all(line(cells.map(|c| c.unwrap_or_else(|| "-".to_owned())).collect()).as_bytes())
         })?;
         out.write_all(style.foot.as_bytes())
+    }
+
+    fn toml(&self, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {
+        let columns = self.columns(what);
+        writeln!(out, "{} = [", what.name())?;
+        self.rows(what, &mut |row| {
+            let value = |value: &Value<'_>| match value {
+                Text(text) => text.map(toml::Value::from),
+                Count(n) => n.and_then(|n| i64::try_from(n).ok()).map(toml::Value::from),
+                Real(x) => x.map(toml::Value::from),
+                Flag(yes) => yes.map(toml::Value::from),
+            };
+            let pairs = columns.iter().zip(row).filter_map(|((name, _), v)| Some((name, value(v)?)));
+            let pairs: Vec<_> = pairs.map(|(name, value)| format!("{name} = {value}")).collect();
+            writeln!(out, "  {{ {} }},", pairs.join(", "))
+        })?;
+        writeln!(out, "]")
     }
 
     fn json(&self, what: What, out: &mut (dyn Write + Send)) -> io::Result<()> {

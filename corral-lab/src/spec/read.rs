@@ -355,7 +355,7 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
     const KEYS: &str = "/$defs/master/anyOf/1";
     let (credit, feed) = (named(m, KEYS, "credit")?, named(m, KEYS, "feed")?);
     let cut = m.number("cut", "a number of at least 1", |cut| cut >= 1.0)?;
-    let guard = m.flag("guard")?;
+    let (guard, doubt) = (m.flag("guard")?, m.flag("doubt")?.unwrap_or_default());
     let price = m.number("price", "a number of at least 0", |price| price >= 0.0)?;
     let budget = match m.get("budget") {
         None => None,
@@ -367,10 +367,10 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
             Some(Spend { per_round: per_round.ok_or_else(need)? })
         }
     };
-    let params = m.params(&["name", "credit", "feed", "cut", "guard", "budget", "price"]);
+    let params = m.params(&["name", "credit", "feed", "cut", "guard", "budget", "doubt", "price"]);
     let name = required_name(m, "master")?;
     let master =
-        MasterRecipe { params, credit, feed, cut, guard, budget, price, ..MasterRecipe::named(name) };
+        MasterRecipe { params, credit, feed, cut, guard, budget, doubt, price, ..MasterRecipe::named(name) };
     table.place.ensure(!bases.is_empty(), "a master needs bases: at least one")?;
     if let Some((outer, below)) = master.bands().map_err(|e| node.error(e))? {
         let place = || node.place.clone();

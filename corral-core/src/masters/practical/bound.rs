@@ -16,7 +16,7 @@ impl Practical {
     ///
     /// For credit by likelihood, losses in [0, 1] that are fixed before the decision is drawn and learned before the next one.
     /// The guard over K arms adds K (1 + (ln T)^2/2). `None` where nothing is proved: no floor, a reach of 1 or more, other
-    /// losses, a band below another, bases that joined or left.
+    /// losses, a band below another, bases that joined or left, experience.
     pub fn bound(&self, rounds: u64) -> Option<f64> {
         let rule = self.rule();
         let params = &rule.params;

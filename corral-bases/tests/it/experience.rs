@@ -1,0 +1,78 @@
+//! What experience is worth where it is right, and what it costs where it is wrong.
+
+use corral_bases::band::{Assembler, Band, Recipe};
+use corral_core::{Arm, Context, Setup};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Dxsm;
+
+const ARMS: usize = 20;
+
+/// A band of one base per arm under `master`, `{experience}` in it replaced by what is known: arm i has mean loss 0.3 + 0.02 i, and
+/// `wrong` is the opposite of that.
+fn band(master: &str, wrong: bool) -> Result<Band<Arm>, String> {
+    let sign = if wrong { -1.0 } else { 1.0 };
+    let known = |i: usize| {
+        format!("{{ base = 'fixed', relative = {}, plays = 30 }}", sign * (0.19 - 0.02 * i as f64))
+    };
+    let known: Vec<String> = (0..ARMS).map(known).collect();
+    let master = master.replace("{experience}", &format!("[{}]", known.join(", ")));
+    let bases: Vec<String> = (0..ARMS).map(|i| format!("{{ name = 'fixed', arm = {i} }}")).collect();
+    let text = format!("master = {master}\nbases = [{}]", bases.join(", "));
+    let table: toml::Table = text.parse().map_err(|e| format!("{e}"))?;
+    let Recipe::Band(recipe) = Recipe::try_from(table).map_err(|e| e.to_string())? else {
+        return Err("a base".to_owned());
+    };
+    Assembler::new(&Setup::arms(ARMS, None)).band(&recipe).map_err(|e| e.to_string())
+}
+
+/// The regret of 1,000 rounds, over 12 seeds.
+fn regret(master: &str, wrong: bool) -> f64 {
+    let one = |seed| {
+        let (mut band, mut rng) = (band(master, wrong).unwrap(), Pcg64Dxsm::seed_from_u64(seed));
+        let x = Context::shared(Vec::new(), ARMS);
+        let round = |_| {
+            let ticket = band.choose(&x, &mut rng).unwrap();
+            let gap = 0.02 * ticket.decision.index() as f64;
+            let loss = f64::from(u8::from(rng.random_bool(0.3 + gap)));
+            band.learn(&x, ticket, loss).unwrap();
+            gap
+        };
+        (0..1_000).map(round).sum::<f64>()
+    };
+    (0..12).map(one).sum::<f64>() / 12.0
+}
+
+#[test]
+fn right_experience_halves_regret_and_a_doubt_pays_for_wrong_one_once() {
+    const UCB: &str = "name = 'ucb', scale = 0.1, credit = 'same-decision', feed = 'everyone'";
+    let ucb = |more: &str| format!("{{ {UCB}{more} }}");
+    let (with, doubt) = (", experience = {experience}", ", experience = {experience}, doubt = true");
+    let without = regret(&ucb(""), false);
+    let [right, wrong] = [false, true].map(|wrong| regret(&ucb(with), wrong));
+    let [right_doubted, wrong_doubted] = [false, true].map(|wrong| regret(&ucb(doubt), wrong));
+    println!(
+        "ucb {without:.1}, right {right:.1}, wrong {wrong:.1}; doubted {right_doubted:.1}, {wrong_doubted:.1}"
+    );
+    assert!(right < 0.5 * without, "{right} and {without}");
+    assert!(wrong > 1.5 * without, "{wrong} and {without}: a wrong prior that costs nothing shows nothing");
+    assert!(right_doubted < 0.8 * without, "{right_doubted} and {without}");
+    assert!(wrong_doubted < 0.6 * wrong, "{wrong_doubted} and {wrong}");
+    let practical = |more: &str| format!("{{ name = 'practical'{more} }}");
+    let (without, right) = (regret(&practical(""), false), regret(&practical(with), false));
+    println!("practical {without:.1}, right {right:.1}");
+    assert!(right < without, "{right} and {without}");
+}
+
+#[test]
+fn experience_of_other_bases_is_refused() {
+    let why = |master: &str| band(master, false).err().unwrap_or_default();
+    let few = why("{ name = 'ucb', experience = [{ relative = 0.1, plays = 3 }] }");
+    assert!(few.contains("has experience of 1 bases, but the band has 20"), "{few}");
+    let one = "{ base = 'linucb', relative = 0.1, plays = 3 }";
+    let other = why(&format!("{{ name = 'ucb', experience = [{}] }}", [one; ARMS].join(", ")));
+    assert!(other.contains("experience 0 is of \"linucb\", but base 0 is \"fixed\""), "{other}");
+    let none = why("{ name = 'ucb', doubt = true }");
+    assert!(none.contains("has a doubt, but no experience to doubt"), "{none}");
+    let takes = why("{ name = 'exp3', experience = {experience} }");
+    assert!(takes.contains("unknown key of exp3 \"experience\""), "{takes}");
+}
