@@ -9,7 +9,8 @@ use corral_log::{Chain, Decision, Reader, Record, Start, Writer};
 
 use crate::error::ServeError;
 use crate::layout::Layout;
-use crate::outbox::{LARGEST, lock, next_of};
+use crate::lock::lock;
+use crate::outbox::{LARGEST, next_of};
 use crate::store::{Segment, Store};
 
 /// Decisions are written after so many milliseconds,

@@ -21,6 +21,7 @@ mod gate;
 pub mod http;
 mod layout;
 mod learner;
+mod lock;
 mod model;
 mod outbox;
 mod recent;

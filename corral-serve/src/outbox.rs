@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use corral_core::TicketId;
@@ -10,6 +10,7 @@ use corral_log::{Chain, Record, Start, Writer};
 
 use crate::error::ServeError;
 use crate::layout::Layout;
+use crate::lock::lock;
 use crate::rewarded::Rewarded;
 use crate::store::{Segment, Store};
 
@@ -52,10 +53,6 @@ struct Writing {
     segment: Option<Box<dyn Segment>>,
     chain: Chain,
     bytes: u64,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates the next segment: its number is that of no other, in whatever process.

@@ -11,7 +11,8 @@ use corral_core::TicketId;
 use crate::error::ServeError;
 use crate::event::Lines;
 use crate::layout::Layout;
-use crate::outbox::{Done, LARGEST, lock, next_of};
+use crate::lock::lock;
+use crate::outbox::{Done, LARGEST, next_of};
 use crate::rewarded::Rewarded;
 use crate::store::{Segment, Store};
 

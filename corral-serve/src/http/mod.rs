@@ -27,7 +27,7 @@ use tokio::sync::oneshot;
 
 use crate::clock::{Clock, SystemClock};
 use crate::error::ServeError;
-use crate::outbox::lock;
+use crate::lock::lock;
 use crate::serving::Serving;
 
 pub use auth::{Clients, Duty};

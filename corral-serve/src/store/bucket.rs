@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 
 use super::{Segment, Store};
 use crate::clock::{Clock, SystemClock};
-use crate::outbox::lock;
+use crate::lock::lock;
 
 /// A segment that gets no object for so many milliseconds is ended by who asks whether it is closed.
 const QUIET: u64 = 3_600_000;
