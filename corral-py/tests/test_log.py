@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 
@@ -56,6 +57,39 @@ def test_the_program_reads_the_log_of_a_band(tmp_path):
     assert told["rows"] == 600 and [v["value"] for v in told["values"] if v["value"] is not None] == [v for v in own["value"].tolist() if v == v]
 
 
+def follows(path):
+    """Whether every line of a log follows from the one before it."""
+    run = [program(), "log", "evaluate", str(path), "--policy", "uniform", "--chain", "--strict"]
+    checked = subprocess.run(run, capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_half_a_line_on_a_full_disk_is_taken_away_before_the_next(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    band = logged(path, rounds=2)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
+    try:
+        for _ in range(2):
+            with pytest.raises(OSError, match="decisions.jsonl"):
+                band.choose()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    band.learn(band.choose(), reward=1)
+    assert len(corral.log.read(path, strict=True)["id"]) == 3
+    follows(path)
+
+
+def test_bands_take_turns_with_a_log(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    bands = [logged(path, rounds=3) for _ in range(2)]
+    for _ in range(3):
+        for band in bands:
+            band.learn(band.choose(), reward=1)
+    assert len(corral.log.read(path, strict=True)["id"]) == 12
+    follows(path)
+
+
 def test_a_log_goes_on_and_notices_members_and_expiry(tmp_path):
     path = tmp_path / "decisions.jsonl"
     band = logged(path, rounds=50, pending=10)
@@ -76,8 +110,7 @@ def test_a_log_goes_on_and_notices_members_and_expiry(tmp_path):
     again = corral.load(tmp_path / "band", log=path)
     again.learn(again.choose(), reward=1)
     assert len(corral.log.read(path, strict=True)["id"]) == 83
-    checked = subprocess.run([program(), "log", "evaluate", str(path), "--policy", "uniform", "--chain", "--strict"], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stderr
+    follows(path)
     (tmp_path / "other").write_text("action,propensity,reward\n")
     with pytest.raises(ValueError, match="other is there, and is not a decision log"):
         corral.Band(["ucb1"], actions=2, log=tmp_path / "other")

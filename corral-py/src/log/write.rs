@@ -15,21 +15,16 @@ use crate::waiting::now;
 pub struct Log {
     writer: Writer<File>,
     path: PathBuf,
+    /// The bytes that it had when its last line was written here.
+    length: u64,
 }
 
 impl Log {
     /// Goes on with the log at `path`, or begins it; `start` says what the lines to come are of.
     pub fn open(path: &Path, start: Start) -> Answer<Self> {
-        let file = Error::file;
-        let mut log =
-            OpenOptions::new().read(true).append(true).create(true).open(path).map_err(file(path))?;
-        let chain = last(&mut log).map_err(file(path))?;
-        let Some((whole, chain)) = chain else {
-            return Err(Error::value(format!("log: {} is there, and is not a decision log", path.display())));
-        };
-        // A program that stopped while it wrote leaves half a line.
-        log.set_len(whole).map_err(file(path))?;
-        let mut log = Self { writer: Writer::with(log, chain), path: path.to_owned() };
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let writer = Writer::new(file.map_err(Error::file(path))?);
+        let mut log = Self { writer, path: path.to_owned(), length: 0 };
         log.write(&Record::Start(start))?;
         Ok(log)
     }
@@ -65,7 +60,37 @@ impl Log {
     }
 
     fn write(&mut self, record: &Record) -> Answer<()> {
-        self.writer.write(record).map_err(Error::file(&self.path))
+        // Where the file system has no locks, one process may write to it.
+        let _ = self.writer.get_mut().lock();
+        let written = self.go_on().and_then(|()| {
+            self.writer.write(record).map_err(Error::file(&self.path))?;
+            self.length = self.bytes()?;
+            Ok(())
+        });
+        let _ = self.writer.get_mut().unlock();
+        written
+    }
+
+    /// Finds the end of a log that is not as it was left: another band went on with it, or half a line was written, by a
+    /// program that stopped or to a disk that was full.
+    fn go_on(&mut self) -> Answer<()> {
+        if self.bytes()? == self.length {
+            return Ok(());
+        }
+        let failed = || Error::file(&self.path);
+        let mut file = self.writer.get_mut().try_clone().map_err(failed())?;
+        let Some((whole, chain)) = last(&mut file).map_err(failed())? else {
+            let path = self.path.display();
+            return Err(Error::value(format!("log: {path} is there, and is not a decision log")));
+        };
+        file.set_len(whole).map_err(failed())?;
+        self.length = whole;
+        self.writer = Writer::with(file, chain);
+        Ok(())
+    }
+
+    fn bytes(&mut self) -> Answer<u64> {
+        Ok(self.writer.get_mut().metadata().map_err(Error::file(&self.path))?.len())
     }
 }
 
