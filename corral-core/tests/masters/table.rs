@@ -7,9 +7,9 @@ pub use corral_core::masters::{self, CorralSpec, MasterSetup, RegretBound, Ruled
 pub use corral_core::masters::{
     Arbe, ArbeParams, BalanceDraw, BlackBox, BlackBoxParams, CorralProgram, D3rb, D3rbParams,
     DynamicBalancing, DynamicBalancingParams, Ed2rb, Estimator, EtaGrid, EtaGridParams, Exp3, Exp3P,
-    Exp3PParams, Exp3Params, Experience, Exp4Mix, Exp4MixParams, Fall, Fixed, FixedParams, Hedged, HedgedParams,
-    Practical, PracticalParams, Rbbe, RbbeParams, RegretBalancing, Rule, Rulebook, Schedule, Trim,
-    TrimParams, TsallisInf, TsallisInfParams, TwoStep, TwoStepParams, Ucb, UcbParams, Uniform,
+    Exp3PParams, Exp3Params, Exp4Mix, Exp4MixParams, Experience, Fall, Fixed, FixedParams, Hedged,
+    HedgedParams, Practical, PracticalParams, Rbbe, RbbeParams, RegretBalancing, Rule, Rulebook, Schedule,
+    Trim, TrimParams, TsallisInf, TsallisInfParams, TwoStep, TwoStepParams, Ucb, UcbParams, Uniform,
 };
 pub use corral_core::registry::BuildError;
 pub use corral_core::{Credit, LossDomain, Master, MasterError, MasterExtra, Rate, Rng, draw_base, uniform};
