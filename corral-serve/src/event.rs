@@ -131,3 +131,38 @@ pub(crate) fn events<D: DeserializeOwned>(
     }
     (end, None)
 }
+
+#[cfg(test)]
+mod tests {
+    use corral_core::Arm;
+    use corral_log::{Change, Writer};
+
+    use super::*;
+
+    /// How many lines of `bytes` are taken, and whether there is a fault behind them.
+    fn taken(bytes: &[u8]) -> (usize, bool) {
+        let (mut chain, mut found) = (Chain::new(0), Vec::<Event<Arm>>::new());
+        let (_, fault) = events(bytes, &mut chain, usize::MAX, &mut found);
+        (found.len(), fault.is_some())
+    }
+
+    #[test]
+    fn a_line_that_was_changed_moved_or_lost_ends_what_is_taken() {
+        let mut lines = Writer::with(Vec::new(), Chain::new(0));
+        for base in 0..3 {
+            let (name, share) = ("ucb1".to_owned(), Some(0.25));
+            let member = Member { change: Change::Reinstate, base, name, share, params: None };
+            lines.write(&Record::Member(member)).unwrap();
+        }
+        let whole = String::from_utf8(lines.into_inner()).unwrap();
+        assert_eq!(taken(whole.as_bytes()), (3, false));
+        let [first, second, third] = whole.split_inclusive('\n').collect::<Vec<_>>()[..] else { panic!() };
+        // Each of them is a line that can be read, in a chain that does not hold.
+        let changed = second.replace("0.25", "0.75");
+        assert_ne!(changed, second);
+        assert_eq!(taken(format!("{first}{changed}{third}").as_bytes()), (1, true));
+        assert_eq!(taken(format!("{first}{third}").as_bytes()), (1, true), "lost");
+        assert_eq!(taken(format!("{first}{third}{second}").as_bytes()), (1, true), "moved");
+        assert_eq!(taken(format!("{first}{first}{second}").as_bytes()), (1, true), "doubled");
+    }
+}
