@@ -1,4 +1,4 @@
-"""A first band: three algorithms, three actions, and nobody knows which algorithm fits."""
+"""A first band: three algorithms, three actions, and it is not known which algorithm fits."""
 
 import random
 
