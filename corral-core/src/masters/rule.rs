@@ -27,6 +27,14 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Its name in specs and snapshots.
     const NAME: &'static str;
 
+    /// The version of its snapshots.
+    const FORM: u16 = 2;
+
+    /// A snapshot of an older version as it is written now; `None` where it is not one.
+    fn upgrade(_state: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// The state before the first round.
     ///
     /// # Errors
@@ -156,8 +164,6 @@ struct State<R: Rule> {
     probabilities: Vec<f64>,
 }
 
-const VERSION: u16 = 2;
-
 impl<R: Rule> State<R> {
     /// Ranges multiply. A weight is at least 1: what is below is rounding.
     fn range_of(&self, base: usize) -> Option<f64> {
@@ -262,7 +268,7 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn save(&self) -> Vec<u8> {
-        snapshot::seal(R::NAME, VERSION, &self.now)
+        snapshot::seal(R::NAME, R::FORM, &self.now)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
@@ -314,7 +320,8 @@ impl<R: Rule> MasterExtra for Ruled<R> {
     }
 
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
-        let mut read: State<R> = snapshot::open(R::NAME, VERSION, state)?;
+        let upgraded = R::upgrade(state);
+        let mut read: State<R> = snapshot::open(R::NAME, R::FORM, upgraded.as_deref().unwrap_or(state))?;
         ensure(read.params == self.now.params, "its parameters are others than this master's")?;
         // The bounds of bases that came later are those that it was told then.
         let same = (read.setup.bases, read.setup.losses) == (bases, self.now.setup.losses);

@@ -84,6 +84,8 @@ impl Rule for UcbRule {
 
     const NAME: &'static str = "ucb";
 
+    const FORM: u16 = 3;
+
     fn new(params: &UcbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         Experience::check(&params.experience, setup)?;
         #[cfg(feature = "published")]

@@ -112,6 +112,7 @@ const TAKES: &[&str] = &[
     "tsallis-inf/reduced",
     "practical",
     "practical/falling",
+    "practical/experience",
 ];
 
 /// With pbar = (1 - gamma) p + gamma/M, where p keeps its ratios all differences of pbar shrink by one factor, whatever

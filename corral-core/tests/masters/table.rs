@@ -48,10 +48,12 @@ pub fn stochastic() -> D3rbParams {
     D3rbParams { draw: BalanceDraw::Stochastic, ..published() }
 }
 
-/// The first base is the best so far, and nothing is known of the last.
+/// The first base is the best so far, the second one worse, and nothing is known of the others.
 pub fn experience(setup: &MasterSetup) -> Vec<Experience> {
     let known = |i: usize| Experience { relative: 0.2 - 0.05 * i as f64, plays: 12.0 };
-    (0..setup.bases.saturating_sub(1).min(20)).map(known).collect()
+    // `practical` takes it for losses in [0, 1] alone.
+    let bases = if setup.losses == LossDomain::Unit { setup.bases } else { 0 };
+    (0..bases.min(2)).map(known).collect()
 }
 
 pub fn rb_grid() -> RbbeParams {

@@ -13,6 +13,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::relative_entropy;
+use crate::snapshot::counted;
 
 /// The length of the shortest block.
 const SHORTEST: u64 = 32;
@@ -63,7 +64,8 @@ impl Alarm {
 
     /// Whether this can be a state of it.
     pub fn is_sound(&self) -> bool {
-        self.blocks.iter().flatten().chain([&self.sum]).all(|sum| (0.0..f64::INFINITY).contains(sum))
+        let sums = self.blocks.iter().flatten().chain([&self.sum]);
+        counted(self.losses).is_ok() && sums.into_iter().all(|sum| (0.0..f64::INFINITY).contains(sum))
     }
 }
 

@@ -24,6 +24,7 @@
 mod alarm;
 mod audit;
 mod bound;
+mod older;
 
 use super::prelude::*;
 use crate::LossDomain;
@@ -207,6 +208,12 @@ impl Rule for PracticalRule {
 
     const NAME: &'static str = "practical";
 
+    const FORM: u16 = 3;
+
+    fn upgrade(state: &[u8]) -> Option<Vec<u8>> {
+        older::upgrade(state)
+    }
+
     fn new(params: &PracticalParams, setup: &MasterSetup) -> Result<Self, ParamError> {
         let unit = setup.losses != LossDomain::Real;
         let mut rule = Self {
@@ -346,6 +353,7 @@ impl Rule for PracticalRule {
             && sums
             && ends
             && state.alarm.is_sound()
+            && counted(state.alarms).is_ok()
             && state.time >= self.time
             && (sum - 1.0).abs() <= 1e-6)
         {
