@@ -106,7 +106,14 @@ pub(crate) use rows;
 fn make<P: Builds>(params: &toml::Table, ask: Ask<'_>) -> Result<AnyEnvironment, BuildError> {
     let name = ask.name;
     let params: P = read(WHAT, name, params.clone())?;
-    params.build(ask).map_err(|e| BuildError::refused(WHAT, name, &e).about(e.key()))
+    params.build(ask).map_err(|e| refused(name, &e))
+}
+
+/// What is said of an environment that cannot be built. Apart from [`make`], of which every environment has its own.
+#[cold]
+#[inline(never)]
+fn refused(name: &str, why: &EnvError) -> BuildError {
+    BuildError::refused(WHAT, name, why).about(why.key())
 }
 
 /// How something around an environment (a schedule, a delay) is built, from its name and its own keys.

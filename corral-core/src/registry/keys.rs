@@ -86,26 +86,27 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Entries<'_, A> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, KeyError> {
-        let read = self.map.next_value_seed(seed);
-        let key = self.given.last().map(String::as_str).unwrap_or_default();
-        read.map_err(|e| {
-            // TOML's reader names the place again in further lines, and says of a number in place of a word what its own
-            // code expected.
-            let why = e.to_string();
-            let why = match why.lines().next().unwrap_or_default() {
-                "invalid type: unit variant, expected string only" => {
-                    format!("key {key:?} must be one of its words, in quotes")
-                }
-                why => match why.strip_prefix("invalid type: sequence, expected ") {
-                    Some(one) => {
-                        format!(
-                            "key {key:?} takes one value ({one}), not a list; a spec tries several by [sweep]"
-                        )
-                    }
-                    None => format!("key {key:?}: {why}"),
-                },
-            };
-            KeyError::Value { key: key.to_owned(), why }
-        })
+        self.map.next_value_seed(seed).map_err(|e| blamed(self.given, &e.to_string()))
     }
+}
+
+/// What `why`, the words of a reader, says of the key that was read last. Apart from the code that every struct of parameters has.
+#[cold]
+#[inline(never)]
+fn blamed(given: &[String], why: &str) -> KeyError {
+    let key = given.last().map(String::as_str).unwrap_or_default();
+    // TOML's reader names the place again in further lines, and says of a number in place of a word what its own code
+    // expected.
+    let why = match why.lines().next().unwrap_or_default() {
+        "invalid type: unit variant, expected string only" => {
+            format!("key {key:?} must be one of its words, in quotes")
+        }
+        why => match why.strip_prefix("invalid type: sequence, expected ") {
+            Some(one) => {
+                format!("key {key:?} takes one value ({one}), not a list; a spec tries several by [sweep]")
+            }
+            None => format!("key {key:?}: {why}"),
+        },
+    };
+    KeyError::Value { key: key.to_owned(), why }
 }

@@ -200,19 +200,29 @@ pub fn read<'de, P: Params, D: Deserializer<'de>>(
     map: D,
 ) -> Result<P, BuildError> {
     let (read, given) = keys::read::<P, D>(map);
-    let params = read.map_err(|error| match error {
-        keys::KeyError::Unknown { key, known } => Unknown::key_of(name, &key, known.iter().copied()).into(),
-        keys::KeyError::Value { key, why } => {
-            BuildError::refused(what, name, why.trim_end()).about(Some(&key))
-        }
-        keys::KeyError::Other(why) => BuildError::refused(what, name, why.trim_end()),
-    })?;
+    let params = read.map_err(|error| unread(what, name, error))?;
     if let Some(missing) = P::REQUIRED.iter().find(|key| !given.iter().any(|g| g == *key)) {
-        let why = format_args!("the key {missing:?} is missing");
-        return Err(BuildError::refused(what, name, why).about(Some(missing)));
+        return Err(lacking(what, name, missing));
     }
     params.check().map_err(|e| BuildError::param(what, name, &e))?;
     Ok(params)
+}
+
+/// What is said of parameters that cannot be read. Apart from [`read`], of which every thing has its own.
+#[cold]
+#[inline(never)]
+fn unread(what: &'static str, name: &str, error: keys::KeyError) -> BuildError {
+    match error {
+        keys::KeyError::Unknown { key, known } => Unknown::key_of(name, &key, known.iter().copied()).into(),
+        keys::KeyError::Value { key, why } => BuildError::refused(what, name, why.trim_end()).about(Some(&key)),
+        keys::KeyError::Other(why) => BuildError::refused(what, name, why.trim_end()),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn lacking(what: &'static str, name: &str, missing: &str) -> BuildError {
+    BuildError::refused(what, name, format_args!("the key {missing:?} is missing")).about(Some(missing))
 }
 
 /// Why something could not be built by name.
@@ -259,6 +269,8 @@ impl BuildError {
     }
 
     /// A parameter that cannot be used.
+    #[cold]
+    #[inline(never)]
     pub fn param(what: &'static str, name: impl Into<String>, why: &ParamError) -> Self {
         Self::refused(what, name, why).about(Some(why.name()))
     }
