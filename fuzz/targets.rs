@@ -52,7 +52,7 @@ fn setups() -> [Setup; 3] {
     [Setup::arms(3, Some(100)), contextual, Setup::new(Space::Points(Set::Ball { dim: 2 }), Some(100))]
 }
 
-/// The base of this name, in the first world that has room for it.
+/// The base of this name, in the first world that it fits.
 pub fn base(name: &str) -> Option<(Learner, Setup)> {
     let none = toml::Table::new();
     setups().into_iter().find_map(|setup| Some((corral_bases::build(name, &none, &setup).ok()?, setup)))
@@ -141,7 +141,7 @@ pub fn band() -> (Ensemble<Context, Arm, Corral>, Ticket<Arm>) {
 }
 
 /// `memo` and numbers, which an ensemble that is a base is told as its memo; else a ticket as JSON. The band takes it, or
-/// refuses it and is what it was, with nobody benched for it.
+/// refuses it and is what it was, with no base benched for it.
 pub fn ticket(bytes: &[u8]) {
     if let ("memo", numbers) = head(bytes) {
         return memo(numbers);
@@ -217,7 +217,7 @@ pub const RECORDED: &str = "name = 'recorded'\nrounds = 20\nseeds = 2\nenvironme
 pub fn results(bytes: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path();
-    let write = |name: &str, bytes: &[u8]| fs::write(dir.join(name), bytes).expect("room");
+    let write = |name: &str, bytes: &[u8]| fs::write(dir.join(name), bytes).expect("space");
     match head(bytes) {
         ("manifest", manifest) => write("manifest.json", manifest),
         _ => {

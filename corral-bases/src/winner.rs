@@ -26,7 +26,7 @@ struct Shape {
 /// Far more than laws need that a computer's numbers can hold apart.
 const MOST_PANELS: usize = 100_000;
 
-/// Room for the probabilities of all arms, used again.
+/// Buffers for the probabilities of all arms, used again.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Winner {
     shapes: Vec<(usize, Shape)>,

@@ -38,10 +38,10 @@ fn master_round(master: &mut Corral, rng: &mut Pcg64Dxsm) {
     black_box(master.update(1.0, Credit::Chosen { base, weight }).expect("the loss is good"));
 }
 
-/// One round of the ensemble as a learner that a runner drives: proposals into a room that is used again.
-fn driven_round(band: &mut Band, room: &mut Proposal<Arm>, rng: &mut Pcg64Dxsm) {
-    room.refill(band, &(), rng).expect("the bases never fail");
-    Base::learn(band, &(), room, Feedback::plain(1.0)).expect("the loss is good");
+/// One round of the ensemble as a learner that a runner drives: proposals into a buffer that is used again.
+fn driven_round(band: &mut Band, buffer: &mut Proposal<Arm>, rng: &mut Pcg64Dxsm) {
+    buffer.refill(band, &(), rng).expect("the bases never fail");
+    Base::learn(band, &(), buffer, Feedback::plain(1.0)).expect("the loss is good");
 }
 
 // What does a round cost as bases are added, beside what the master itself costs?
@@ -69,9 +69,9 @@ fn driven(c: &mut Criterion) {
     for bases in [2, 4, 32] {
         let (mut band, mut rng) =
             (band(bases, Crediting::Chosen, Feed::Weighted), Pcg64Dxsm::seed_from_u64(1));
-        let mut room = Proposal::new(Arm(0));
+        let mut buffer = Proposal::new(Arm(0));
         group.bench_function(BenchmarkId::from_parameter(bases), |b| {
-            b.iter(|| driven_round(&mut band, &mut room, &mut rng));
+            b.iter(|| driven_round(&mut band, &mut buffer, &mut rng));
         });
     }
     group.finish();

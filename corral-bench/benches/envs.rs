@@ -99,7 +99,7 @@ fn generate(rows: usize) -> tempfile::NamedTempFile {
         text.push_str(&format!("{colour},{}\n", pick(4.0, rng.random())));
     }
     let mut file = tempfile::Builder::new().suffix(".csv").tempfile().expect("a temporary file");
-    std::io::Write::write_all(&mut file, text.as_bytes()).expect("room for the file");
+    std::io::Write::write_all(&mut file, text.as_bytes()).expect("space for the file");
     file
 }
 

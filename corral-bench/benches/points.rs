@@ -13,7 +13,7 @@ fn setup(set: Set) -> Setup {
     Setup::new(Space::Points(set), None)
 }
 
-/// A round: a proposal into the same room, and its loss.
+/// A round: a proposal into the same buffer, and its loss.
 fn round(base: &mut dyn Base<(), Point>, rng: &mut Pcg64Dxsm, made: &mut Proposal<Point>) {
     if made.refill(base, &(), rng).is_ok() {
         let loss = 0.5 + 0.3 * made.decision.0[0];

@@ -182,7 +182,7 @@ pub fn open<T: DeserializeOwned>(algorithm: &str, version: u16, bytes: &[u8]) ->
     Ok(state)
 }
 
-/// Reads a vector whose announced length is not believed: room grows with what is really there. For vectors of things
+/// Reads a vector whose announced length is not believed: it grows with what is really there. For vectors of things
 /// that are much larger than their encoding (`#[serde(deserialize_with = "...")]`).
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Specs that nobody would write: every registered name with every parameter at the values where readers of numbers go
+//! Specs that no one would write: every registered name with every parameter at the values where readers of numbers go
 //! wrong. Checking one answers, without a panic, and within the memory that it may take.
 
 #[path = "../../corral-core/tests/counting/mod.rs"]

@@ -76,7 +76,7 @@ unsafe impl Send for CorralStr {}
 pub struct CorralText {
     /// First byte.
     pub ptr: *mut u8,
-    /// Room.
+    /// Size of the buffer.
     pub capacity: usize,
     /// Bytes written.
     pub len: usize,
@@ -141,7 +141,7 @@ pub struct CorralSetup {
     pub horizon: u64,
 }
 
-/// Room of the host for a proposal.
+/// Buffers of the host for a proposal.
 #[repr(C)]
 #[derive(StableAbi)]
 pub struct CorralProposal {
@@ -149,11 +149,11 @@ pub struct CorralProposal {
     pub arm: u32,
     /// Not used: 0.
     pub reserved: u32,
-    /// Room for `dim` coordinates, where decisions are points; all of them are written.
+    /// A buffer for `dim` coordinates, where decisions are points; all of them are written.
     pub point: *mut f64,
     /// Number of coordinates.
     pub dim: usize,
-    /// Room for what the base wants back with the loss.
+    /// A buffer for what the base wants back with the loss.
     pub memo: *mut f64,
     /// Numbers that fit into `memo`.
     pub memo_capacity: usize,

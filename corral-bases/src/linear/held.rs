@@ -230,13 +230,13 @@ impl<M: Regressor> Held<M> {
         self.event(same, |common| {
             common.model.update(model, z, loss, weight)?;
             // The memory of the last example is used again.
-            let mut room = match common.last.take() {
+            let mut buffer = match common.last.take() {
                 Some(Event::Learned { z, .. }) => z,
                 _ => Vec::new(),
             };
-            room.clear();
-            room.extend_from_slice(z);
-            common.last = Some(Event::Learned { model, loss, weight, z: room });
+            buffer.clear();
+            buffer.extend_from_slice(z);
+            common.last = Some(Event::Learned { model, loss, weight, z: buffer });
             Ok(())
         })?;
         self.seen = self.seen.saturating_add(1);

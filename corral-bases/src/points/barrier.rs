@@ -21,7 +21,7 @@ pub(crate) struct NewtonError {
     pub iterations: usize,
 }
 
-/// Damped Newton on <linear, x> + R(x), R(x) = -sum ln(b_i - <a_i, x>), with its room and the Cholesky factor of the Hessian
+/// Damped Newton on <linear, x> + R(x), R(x) = -sum ln(b_i - <a_i, x>), with its buffers and the Cholesky factor of the Hessian
 /// where it ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Newton {

@@ -99,7 +99,7 @@ impl PointRule for BgdParams {
             (_, true) => inner.centre(),
             (None, false) => self.centre.clone(),
             (Some(map), false) => {
-                set.room(&self.centre)?;
+                set.margin(&self.centre)?;
                 let mut z = zeros();
                 map.invert(&self.centre, &mut z);
                 z

@@ -21,7 +21,7 @@ pub trait PointRule: BaseParams {
     /// Whether it learns from observed losses alone, of any points.
     const LAZY: bool = true;
 
-    /// Room for a base over `set`.
+    /// Buffers for a base over `set`.
     ///
     /// # Errors
     /// The rule is not defined there.

@@ -25,8 +25,8 @@ base! {
 pub(super) fn parameter_norm(set: &Set) -> f64 {
     match set {
         Set::Simplex { vertices } => 0.5 * (*vertices as f64).sqrt(),
-        other => match other.room(&vec![0.0; other.dim()]) {
-            Ok(room) if room > 0.0 => 0.5 / room,
+        other => match other.margin(&vec![0.0; other.dim()]) {
+            Ok(margin) if margin > 0.0 => 0.5 / margin,
             _ => 0.5 / other.norm_bound().max(f64::MIN_POSITIVE),
         },
     }

@@ -42,7 +42,7 @@ pub(crate) fn choose(ridge: &Ridge, support: &[usize], width: Width, out: &mut [
     Ok(())
 }
 
-/// Room for a point of `set`, which must be the unit ball.
+/// Buffers for a point of `set`, which must be the unit ball.
 pub(crate) fn unit_ball(set: &Set, what: &'static str) -> Result<Vec<f64>> {
     match set {
         Set::Ball { dim } => Ok(vec![0.0; *dim]),

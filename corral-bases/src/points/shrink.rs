@@ -9,7 +9,7 @@ pub struct Shrunk {
     set: Set,
     centre: Vec<f64>,
     share: f64,
-    room: f64,
+    margin: f64,
 }
 
 impl Shrunk {
@@ -18,12 +18,12 @@ impl Shrunk {
     /// # Errors
     /// The centre is not in the interior (of the affine hull), or the set is finite.
     pub fn new(set: Set, centre: Vec<f64>) -> Result<Self, SetError> {
-        let room = set.room(&centre)?;
+        let margin = set.margin(&centre)?;
         // On the simplex the centre must lie in the affine hull as well.
-        if room > 0.0 && set.contains(&centre) {
-            Ok(Self { set, centre, share: 1.0, room })
+        if margin > 0.0 && set.contains(&centre) {
+            Ok(Self { set, centre, share: 1.0, margin })
         } else {
-            Err(SetError::CentreOutside { radius: room })
+            Err(SetError::CentreOutside { radius: margin })
         }
     }
 
@@ -44,7 +44,7 @@ impl Shrunk {
 
     /// r: the radius of the largest ball around the centre inside the whole set.
     pub fn inner_radius(&self) -> f64 {
-        self.room
+        self.margin
     }
 
     /// R: a radius around the centre that holds the whole set.

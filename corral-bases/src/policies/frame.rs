@@ -52,7 +52,7 @@ pub trait PolicyRule: BaseParams + OverPolicies {
         false
     }
 
-    /// Room and tables for the class in the world of `setup`.
+    /// Buffers and tables for the class in the world of `setup`.
     ///
     /// # Errors
     /// The class cannot be used.

@@ -81,7 +81,7 @@ pub struct IltcbState {
     ends: u64,
 }
 
-/// Room of [`Iltcb`], and how (OP) was solved.
+/// Buffers of [`Iltcb`], and how (OP) was solved.
 #[derive(Debug, Clone)]
 pub struct IltcbWork {
     oracle: Workspace,

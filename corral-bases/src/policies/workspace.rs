@@ -2,7 +2,7 @@
 
 use super::trees::Bins;
 
-/// Room and intermediate results of an oracle on *one* data set that only grows at its end. Whoever cuts the data set
+/// Buffers and intermediate results of an oracle on *one* data set that only grows at its end. Whoever cuts the data set
 /// back says so with [`truncate`](Workspace::truncate) or [`clear`](Workspace::clear). Answers do not depend on it.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {

@@ -187,7 +187,7 @@ fn a_quota_bounds_what_one_lying_client_costs() {
     let quota = || Some(Quota::new(5, 100).unwrap());
     let honest = mean(0.0, false, None);
     let rows = [
-        ("nobody lies, with the quota", mean(0.0, false, quota())),
+        ("no lies, with the quota", mean(0.0, false, quota())),
         ("40 % of rewards are coin flips", mean(0.4, false, None)),
         ("30 % directed lies of one client", mean(0.3, true, None)),
         ("the same, at most 5 of 100 rewards a client", mean(0.3, true, quota())),

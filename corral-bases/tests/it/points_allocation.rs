@@ -17,7 +17,7 @@ fn rounds(base: &mut dyn Base<(), Point>, rounds: u32) -> u64 {
             base.pass(&()).unwrap();
         }
     };
-    // The first rounds make room.
+    // The first rounds make the buffers.
     play(3);
     let before = crate::counting::calls();
     play(rounds);

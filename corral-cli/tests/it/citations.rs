@@ -127,7 +127,7 @@ fn numbered(text: &str, word: &str) -> bool {
     after(text, word).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// What a passage cites and nobody can open.
+/// What a passage cites and no reader can open.
 fn fault(passage: &str) -> Option<&'static str> {
     let text = passage.to_lowercase();
     let year = |part: &str| part.parse().is_ok_and(|year: u32| (1900..2100).contains(&year));

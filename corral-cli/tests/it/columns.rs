@@ -58,7 +58,7 @@ fn check_warns_of_a_thousand_features_before_it_refuses_them() {
     fs::write(dir.path().join("people.csv"), format!("id,y\n{rows}")).unwrap();
     let warning = "warning: people.csv has 1201 features, 1200 of them from the category \"id\"";
     assert!(succeeded(&run(&dir, &["--check"])).contains(warning));
-    // A learner that has no room for them is refused; the columns that are to blame were told.
+    // A learner that cannot take them is refused; the columns that are to blame were named.
     let spec = fs::read_to_string(dir.path().join("spec.toml")).unwrap().replace("exp3", "linucb");
     fs::write(dir.path().join("spec.toml"), spec).unwrap();
     let output = run(&dir, &["--check", "--memory", "2MB"]);

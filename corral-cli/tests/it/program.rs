@@ -380,7 +380,7 @@ fn a_full_disk_fails_with_a_message_and_leaves_no_half_file() {
     full("results.csv.tmp");
     refused(&run(&dir, &small), 1, &["results.csv", "No space left"]);
     assert!(!dir.path().join("o/results.csv").exists());
-    // With room again the cells that were done are still there.
+    // With space again the cells that were done are still there.
     succeeded(&run(&dir, &small));
 }
 

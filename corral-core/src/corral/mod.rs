@@ -65,9 +65,9 @@ pub struct Corral {
     changes: Vec<u32>,
     epoch: Epoch,
     auditor: Option<Box<Auditor>>,
-    /// Room for the estimates of a shared credit.
+    /// Buffers for the estimates of a shared credit.
     estimates: Vec<f64>,
-    /// Room for the bases that a gain of another may have moved out of their ranges.
+    /// Buffers for the bases that a gain of another may have moved out of their ranges.
     fallen: Vec<u32>,
     orders: Vec<(usize, Order)>,
 }

@@ -110,15 +110,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// Draws a base and asks it alone, until one answers: i_t ~ pbar_t, weight 1/pbar_{t,i_t}.
     fn ask_one(&mut self, x: &X, rng: &mut dyn Rng, trace: &mut Trace) -> Result<Proposal<D>, EnsembleError> {
-        let mut room = self.spare.pop();
+        let mut buffer = self.spare.pop();
         loop {
             let (base, probability) = self.draw(rng)?;
             trace.base = base as u32;
             trace.probability = probability;
             trace.weight = 1.0 / probability;
-            match self.ask(base, trace.weight, x, rng, &mut room) {
+            match self.ask(base, trace.weight, x, rng, &mut buffer) {
                 Ok(()) => {
-                    if let Some(made) = room.take() {
+                    if let Some(made) = buffer.take() {
                         return Ok(made);
                     }
                 }
@@ -136,9 +136,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if self.seats[base].benched {
                 continue;
             }
-            let mut room = self.spare.pop();
-            match self.ask(base, self.expected(base), x, rng, &mut room) {
-                Ok(()) => *slot = room,
+            let mut buffer = self.spare.pop();
+            match self.ask(base, self.expected(base), x, rng, &mut buffer) {
+                Ok(()) => *slot = buffer,
                 Err(error) => self.fault(base, Duty::Propose, error)?,
             }
         }
@@ -271,12 +271,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         rng: &mut dyn Rng,
         made: &Proposal<D>,
     ) -> Result<Option<Memo>, EnsembleError> {
-        let mut room = self.spare.pop();
-        if let Err(error) = self.ask(base, self.expected(base), x, rng, &mut room) {
+        let mut buffer = self.spare.pop();
+        if let Err(error) = self.ask(base, self.expected(base), x, rng, &mut buffer) {
             self.fault(base, Duty::Propose, error)?;
             return Ok(None);
         }
-        let Some(mut other) = room else { return Ok(None) };
+        let Some(mut other) = buffer else { return Ok(None) };
         if other.decision == made.decision {
             let memo = std::mem::take(&mut other.memo);
             self.recycle(other);
@@ -376,11 +376,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         bound: f64,
         x: &X,
         rng: &mut dyn Rng,
-        room: &mut Option<Proposal<D>>,
+        buffer: &mut Option<Proposal<D>>,
     ) -> Result<(), BaseError> {
         self.widen(base, bound)?;
-        self.seats[base].propose(x, rng, room)?;
-        match (&self.world, room) {
+        self.seats[base].propose(x, rng, buffer)?;
+        match (&self.world, buffer) {
             (Some(world), Some(made)) if !world.admits(&made.decision, x) => {
                 Err(BaseError::Failed("its decision lies outside the space".into()))
             }

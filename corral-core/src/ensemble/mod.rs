@@ -109,7 +109,7 @@ pub struct Ensemble<X: ?Sized, D, M> {
     needs_cost: bool,
     /// The bases for which a round without them is something.
     heeding: Vec<u32>,
-    // Room that is used again.
+    // Buffers that are used again.
     spare: Vec<Proposal<D>>,
     spare_shares: Vec<Vec<Share>>,
     asked: Vec<Option<Proposal<D>>>,

@@ -20,9 +20,9 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
         let feedback = feedback.check_in(self.params.losses, self.now.range)?;
         let mut inner = match self.spare.pop() {
-            Some(mut room) => {
-                room.decision.clone_from(&made.decision);
-                room
+            Some(mut buffer) => {
+                buffer.decision.clone_from(&made.decision);
+                buffer
             }
             None => Proposal::new(made.decision.clone()),
         };

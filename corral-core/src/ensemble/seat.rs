@@ -107,19 +107,19 @@ impl<X: ?Sized, D> Seat<X, D> {
         before
     }
 
-    /// Asks for a proposal, into `room` where there is one; a memo that is not finite is an error.
+    /// Asks for a proposal, into `buffer` where there is one; a memo that is not finite is an error.
     pub fn propose(
         &mut self,
         x: &X,
         rng: &mut dyn Rng,
-        room: &mut Option<Proposal<D>>,
+        buffer: &mut Option<Proposal<D>>,
     ) -> Result<(), BaseError> {
         let (base, extra) = (&mut self.base, self.has_extra);
-        guarded(|| match &mut *room {
+        guarded(|| match &mut *buffer {
             Some(made) if extra => made.refill(base, x, rng),
-            room => base.propose(x, rng).map(|made| *room = Some(made)),
+            buffer => base.propose(x, rng).map(|made| *buffer = Some(made)),
         })?;
-        match room {
+        match buffer {
             Some(made) => finite(&made.memo),
             None => Err(BaseError::Failed("it proposed nothing".into())),
         }
@@ -197,7 +197,7 @@ fn finite(memo: &Memo) -> Result<(), BaseError> {
     }
 }
 
-/// Turns a panic into an error. The base is benched then, so nobody looks at a state that the panic left half made.
+/// Turns a panic into an error. The base is benched then, so a state is never read that the panic left half made.
 #[inline]
 fn guarded<T>(call: impl FnOnce() -> Result<T, BaseError>) -> Result<T, BaseError> {
     guard(call).unwrap_or_else(|text| Err(BaseError::Failed(text)))

@@ -85,7 +85,7 @@ pub struct TrimRule {
     /// p_i = 1/w_i
     #[serde(skip)]
     plain: Vec<f64>,
-    /// Room for a step that may fail.
+    /// Buffers for a step that may fail.
     #[serde(skip)]
     next: Vec<f64>,
     #[serde(skip)]

@@ -246,7 +246,7 @@ impl Set {
     /// The direction is of another dimension or not finite.
     pub fn linear_min(&self, direction: &[f64], at: &mut [f64]) -> Result<f64, SetError> {
         self.accept(direction)?;
-        SetError::same_length("the room for the minimiser", at.len(), self.dim())?;
+        SetError::same_length("the buffer for the minimiser", at.len(), self.dim())?;
         match self {
             Self::Ball { .. } => {
                 let norm = dot(direction, direction).sqrt();
@@ -336,7 +336,7 @@ impl Set {
     ///
     /// # Errors
     /// The point is of another dimension or not finite, or the set is not convex.
-    pub fn room(&self, point: &[f64]) -> Result<f64, SetError> {
+    pub fn margin(&self, point: &[f64]) -> Result<f64, SetError> {
         self.accept(point)?;
         Ok(match self {
             Self::Ball { .. } => 1.0 - dot(point, point).sqrt(),
@@ -346,7 +346,7 @@ impl Set {
                 let k = *vertices as f64;
                 point.iter().fold(f64::INFINITY, |m, v| m.min(*v)) * (k / (k - 1.0)).sqrt()
             }
-            Self::Polytope(polytope) => polytope.room(point),
+            Self::Polytope(polytope) => polytope.margin(point),
             Self::Finite(_) | Self::Sphere { .. } | Self::Hypercube { .. } => {
                 return Err(SetError::Unsupported { what: "a ball inside", kind: self.kind() });
             }
@@ -430,7 +430,7 @@ fn normalise(point: &mut [f64]) {
 }
 
 /// The nearest point of the simplex, by raising the threshold until nothing more falls below it (Michelot 1986): no
-/// sorting and no room needed.
+/// sorting and no buffer needed.
 fn project_simplex(point: &mut [f64]) {
     // A common shift changes nothing, and keeps the digits of points far away.
     let top = point.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -107,7 +107,7 @@ impl Polytope {
             return Err(SetError::Unbounded { coordinate: 0 });
         };
         let _ = x.pop();
-        let radius = self.room(&x);
+        let radius = self.margin(&x);
         if radius.is_nan() || radius <= -1e-9 * scale {
             return Err(SetError::Empty { violation: -radius });
         }
@@ -183,7 +183,7 @@ impl Polytope {
     }
 
     /// min_i (b_i - <a_i, x>)/|a_i|: the radius of the largest ball around `point`, negative outside.
-    pub(super) fn room(&self, point: &[f64]) -> f64 {
+    pub(super) fn margin(&self, point: &[f64]) -> f64 {
         (0..self.constraints())
             .map(|i| (self.bounds[i] - dot(self.row(i), point)) / self.norms[i])
             .fold(f64::INFINITY, f64::min)
@@ -318,7 +318,7 @@ impl Polytope {
             }
             if let Some(x) = solve(&mut matrix, d) {
                 let tolerance = 1e-9 * (scale + dot(&x, &x).sqrt());
-                if self.room(&x) >= -tolerance && found.iter().all(|v| distance(v, &x) > tolerance) {
+                if self.margin(&x) >= -tolerance && found.iter().all(|v| distance(v, &x) > tolerance) {
                     found.push(x);
                 }
             }

@@ -84,8 +84,8 @@ proptest! {
         for set in every_kind(dim, seed) {
             let centre = set.centre();
             prop_assert!(set.contains(&centre));
-            let room = set.room(&centre).expect("same dimension");
-            prop_assert!((room - set.inner_radius()).abs() < 1e-12);
+            let margin = set.margin(&centre).expect("same dimension");
+            prop_assert!((margin - set.inner_radius()).abs() < 1e-12);
             for v in set.vertices(100_000).unwrap_or_default() {
                 prop_assert!(distance(&v, &centre) <= set.outer_radius() + 1e-9);
                 prop_assert!(dot(&v, &v).sqrt() <= set.norm_bound() + 1e-9);
@@ -209,7 +209,7 @@ fn the_sphere_and_the_hypercube_are_computed() {
         assert!(point.iter().zip(nearest).all(|(a, b)| (a - b).abs() < 1e-12), "{point:?}");
         assert!(!set.contains(&[0.0; 3]) && !set.contains(&[f64::NAN; 3]) && !set.is_convex());
         assert_eq!((set.dim(), set.norm_bound(), set.inner_radius()), (3, 1.0, 0.0));
-        assert!(set.room(&point).is_err());
+        assert!(set.margin(&point).is_err());
         let mut zero = [0.0; 3];
         set.project(&mut zero).unwrap();
         assert!(set.contains(&zero), "{zero:?}");

@@ -116,7 +116,7 @@ impl<D: DeserializeOwned> Visitor<'_> for Sealed<D> {
     }
 }
 
-/// SipHash-2-4 of Aumasson and Bernstein 2012: without the key nobody finds the tag of other bytes.
+/// SipHash-2-4 of Aumasson and Bernstein 2012: without the key no one finds the tag of other bytes.
 pub(super) fn siphash(k0: u64, k1: u64, bytes: &[u8]) -> u64 {
     SipHasher24::new_with_keys(k0, k1).hash(bytes)
 }

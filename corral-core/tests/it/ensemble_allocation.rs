@@ -11,7 +11,7 @@ use corral_core::{
     uniform,
 };
 
-/// Proposes a point near where it stands, with a memo that spills: room is used again, or allocated.
+/// Proposes a point near where it stands, with a memo that spills: a buffer is used again, or allocated.
 struct Walker(usize, Vec<f64>);
 
 impl Base<Context, Point> for Walker {
@@ -159,11 +159,11 @@ fn a_round_as_a_base_allocates_nothing() {
     let inner = || Ensemble::new(corral(2), (0..2).map(|_| Soft::boxed(3, 0.01)).collect()).unwrap();
     let bases = (0..2).map(|_| Box::new(inner()) as Box<dyn Base<_, _>>).collect();
     let mut band = Ensemble::new(corral(2), bases).unwrap();
-    let mut room = Proposal::with_memo(Arm(0), Memo::empty());
+    let mut buffer = Proposal::with_memo(Arm(0), Memo::empty());
     let mut play = |rounds: usize| {
         for _ in 0..rounds {
-            band.propose_into(&x, &mut rng, &mut room).unwrap();
-            Base::learn(&mut band, &x, &room, Feedback::plain(0.5)).unwrap();
+            band.propose_into(&x, &mut rng, &mut buffer).unwrap();
+            Base::learn(&mut band, &x, &buffer, Feedback::plain(0.5)).unwrap();
         }
     };
     play(50);

@@ -233,7 +233,7 @@ def arbe():
 
 
 def arbe_gap():
-    """Equal bounds, so that nobody is dropped: the gap is found, and refuted."""
+    """Equal bounds, so that no base is dropped: the gap is found, and refuted."""
     c, delta = mpf(4) / 100, mpf(1) / 10
     d, G, V, t = mpf(200), [mpf(0)] * M, [mpf(0)] * M, 0
     leader, hopes, phases = None, True, []

@@ -145,8 +145,8 @@ impl Sequence {
         if self.contexts == Contexts::Sorted {
             let first = (2.0 * round as f64 / self.horizon.max(1) as f64 - 1.0).clamp(-1.0, 1.0);
             v[0] = 0.0;
-            let (rest, room) = (norm(v), libm::sqrt(1.0 - first * first));
-            scale(v, if rest > 0.0 { room / rest } else { 0.0 });
+            let (rest, length) = (norm(v), libm::sqrt(1.0 - first * first));
+            scale(v, if rest > 0.0 { length / rest } else { 0.0 });
             v[0] = first;
         }
         if self.contexts == Contexts::Drifting {

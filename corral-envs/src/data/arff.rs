@@ -22,9 +22,9 @@ pub struct Arff {
     defaults: Vec<Vec<u8>>,
     // The values that are declared; empty where none are.
     declared: Vec<HashSet<Vec<u8>>>,
-    // The places of the values that a sparse row names, in `room`.
+    // The places of the values that a sparse row names, in `buffer`.
     named: Vec<Option<std::ops::Range<usize>>>,
-    room: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Arff {
@@ -123,9 +123,9 @@ impl Arff {
             if cells.len() == self.names.len() && rest.0.trim_ascii_start().first() == Some(&b'{') {
                 return Ok(());
             }
-            self.room.clear();
-            rest.value(&mut self.room, |b| matches!(b, b',' | b'\t'))?;
-            cells.push_field(&self.room);
+            self.buffer.clear();
+            rest.value(&mut self.buffer, |b| matches!(b, b',' | b'\t'))?;
+            cells.push_field(&self.buffer);
             match rest.0.split_first() {
                 Some((_, more)) => rest = Text(more),
                 None => return Ok(()),
@@ -135,20 +135,20 @@ impl Arff {
 
     fn sparse(&mut self, text: &[u8], cells: &mut ByteRecord) -> Result<(), String> {
         self.named.fill(None);
-        self.room.clear();
+        self.buffer.clear();
         let mut rest = Text(text);
         while !matches!(rest.0.trim_ascii_start().first(), Some(b'}')) {
-            let start = self.room.len();
-            rest.value(&mut self.room, u8::is_ascii_whitespace)?;
-            let index = String::from_utf8_lossy(&self.room[start..]).into_owned();
-            self.room.truncate(start);
+            let start = self.buffer.len();
+            rest.value(&mut self.buffer, u8::is_ascii_whitespace)?;
+            let index = String::from_utf8_lossy(&self.buffer[start..]).into_owned();
+            self.buffer.truncate(start);
             let place = index.parse::<usize>().ok().and_then(|i| self.named.get_mut(i));
             let place = place.ok_or_else(|| format!("{index:?} is no index of an attribute"))?;
             if place.is_some() {
                 return Err(format!("attribute {index} stands there twice"));
             }
-            rest.value(&mut self.room, |b| matches!(b, b',' | b'}'))?;
-            *place = Some(start..self.room.len());
+            rest.value(&mut self.buffer, |b| matches!(b, b',' | b'}'))?;
+            *place = Some(start..self.buffer.len());
             match rest.0.split_first() {
                 Some((b',', more)) => rest = Text(more),
                 Some((b'}', _)) => break,
@@ -156,7 +156,7 @@ impl Arff {
             }
         }
         for (named, default) in self.named.iter().zip(&self.defaults) {
-            cells.push_field(named.clone().map_or(default, |named| &self.room[named]));
+            cells.push_field(named.clone().map_or(default, |named| &self.buffer[named]));
         }
         Ok(())
     }

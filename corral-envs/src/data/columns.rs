@@ -178,7 +178,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Takes in a cell; `bytes` is the room that is left for values of all columns.
+    /// Takes in a cell; `bytes` is the space that is left for values of all columns.
     pub fn add(&mut self, cell: &[u8], line: u64, strict: bool, bytes: &mut usize) -> Result<(), String> {
         if missing(cell, strict) {
             self.missing += 1;

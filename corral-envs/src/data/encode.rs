@@ -367,7 +367,7 @@ impl Schema {
         Ok(())
     }
 
-    /// Adds products of every two features but the constant: one feature each where there is room for them, else
+    /// Adds products of every two features but the constant: one feature each where there is space for them, else
     /// hashed with signs and scaled by the root of how many share a bucket.
     fn multiply(&mut self, features: &mut [f64]) {
         let (first, count) = self.products;

@@ -14,7 +14,7 @@ use crate::EnvError;
 pub const DATA_FOLDER: &str = "CORRAL_DATA";
 
 /// The most bytes that one line may have (one record, where a quoted cell holds line ends): a small compressed file
-/// can hold a line that no memory has room for.
+/// can hold a line that no memory can hold.
 pub const LONGEST_LINE: usize = 16 << 20;
 
 /// Where `file` is: as it is written, or else in the folder that [`DATA_FOLDER`] names.
@@ -98,13 +98,13 @@ impl BufRead for Lines {
 }
 
 impl Read for Lines {
-    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let read = self.fill_buf()?.read(room)?;
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(buffer)?;
         self.consume(read);
         if read > 0 {
             self.read += read as u64;
             self.last.clear();
-            self.last.extend_from_slice(&room[..read]);
+            self.last.extend_from_slice(&buffer[..read]);
         }
         Ok(read)
     }

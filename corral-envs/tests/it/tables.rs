@@ -202,7 +202,7 @@ fn rows_are_counted_by_lines_however_these_end() {
     }
 }
 
-/// A compressed line that no memory has room for ends with an error after the limit, and so does a quoted cell.
+/// A compressed line that no memory can hold ends with an error after the limit, and so does a quoted cell.
 #[test]
 fn a_line_has_a_limit() {
     let dir = TempDir::new().unwrap();

@@ -127,7 +127,7 @@ pub fn paper(chart: &Chart, sheet: &Sheet) -> Option<String> {
     let (x, y) = Frame::spans(chart)?;
     let inches = sheet.width;
     let (across, tall) = if inches < 5.0 { (2, 2.1) } else { (4, 2.6) };
-    // A map has a number in each tile, and takes twice the room.
+    // A map has a number in each tile, and takes twice the width.
     let across = if chart.tiled() { across / 2 } else { across };
     let (width, font) = (inches * 96.0, sheet.points / 0.75);
     let one = chart.panels.len() == 1;
@@ -155,8 +155,8 @@ pub fn paper(chart: &Chart, sheet: &Sheet) -> Option<String> {
     let drawn = heading + below * down as f64 + axes;
     let total = below * down as f64 + around;
     // Where names do not fit, what all of them begin with is left out.
-    let room = frame.width + 8.0;
-    let long = chart.panels.iter().any(|p| fitting(&p.name, room, font) != p.name);
+    let space = frame.width + 8.0;
+    let long = chart.panels.iter().any(|p| fitting(&p.name, space, font) != p.name);
     let shared = if long { shared_start(chart.panels.iter().map(|p| p.name.as_str())) } else { 0 };
     let inside = |panel: &Panel| {
         html! { @for (i, s) in chart.context.iter().chain(&panel.series).enumerate() { (series(&frame, s, look.nearest, Some(i))) } }
@@ -174,7 +174,7 @@ pub fn paper(chart: &Chart, sheet: &Sheet) -> Option<String> {
                 @let (column, row) = ((i % across) as f64, (i / across) as f64);
                 g transform={ "translate(" (short(column * look.width)) " " (short(heading + row * below + name)) ")" } {
                     @if !one {
-                        text x=(short(frame.left)) y=(short(-font * 0.3)) { (fitting(&panel.name[shared..], room, font)) }
+                        text x=(short(frame.left)) y=(short(-font * 0.3)) { (fitting(&panel.name[shared..], space, font)) }
                     }
                     (backdrop(chart, &frame, &look))
                     @if one { (titles(chart, &frame, &look)) }
@@ -274,9 +274,9 @@ fn backdrop(chart: &Chart, frame: &Frame, look: &Look) -> Markup {
     let rows: Vec<(f64, String)> = frame.y.ticks(look.ticks.1).into_iter().filter_map(row).collect();
     // Names of an axis along are cut, and values and names that are many are thinned, until they fit beside each other.
     let mut ticks = frame.x.ticks(look.ticks.0);
-    let room = frame.width / ticks.len() as f64 - 6.0;
-    if matches!(frame.x.scale, AxisScale::Names(_)) && room >= 6.0 * look.font * CHARACTER {
-        ticks.iter_mut().for_each(|t| t.1 = cut(&t.1, (room / (look.font * CHARACTER)) as usize));
+    let space = frame.width / ticks.len() as f64 - 6.0;
+    if matches!(frame.x.scale, AxisScale::Names(_)) && space >= 6.0 * look.font * CHARACTER {
+        ticks.iter_mut().for_each(|t| t.1 = cut(&t.1, (space / (look.font * CHARACTER)) as usize));
     }
     let wide =
         ticks.iter().map(|t| t.1.chars().count()).max().unwrap_or(0) as f64 * look.font * CHARACTER + 6.0;
@@ -321,8 +321,8 @@ fn shared_start<'a>(mut names: impl Iterator<Item = &'a str>) -> usize {
 }
 
 /// A name, cut where it does not fit.
-fn fitting(name: &str, room: f64, font: f64) -> String {
-    cut(name, (room / (font * 0.56)).max(3.0) as usize)
+fn fitting(name: &str, space: f64, font: f64) -> String {
+    cut(name, (space / (font * 0.56)).max(3.0) as usize)
 }
 
 /// A name of at most so many characters.

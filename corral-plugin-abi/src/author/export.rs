@@ -174,7 +174,7 @@ unsafe extern "C" fn create<B: Plugin>(
     });
     match made {
         Ok(Ok(made)) => {
-            // SAFETY: the host gave room for the pointer.
+            // SAFETY: the host gave a place for the pointer.
             unsafe { *instance = Box::into_raw(made).cast() };
             CORRAL_OK
         }
@@ -209,7 +209,7 @@ unsafe extern "C" fn propose<B: Plugin>(
         enter::<B>(instance, error, |i| {
             let (x, mut rng, out) = (Borrowed::new(context), HostRng::new(rng), &mut *proposal);
             if points::<B::Decision>() {
-                // A point needs room, which is used again.
+                // A point needs a buffer, which is used again.
                 match i.made.refill(&mut i.base, &x, &mut rng) {
                     Ok(()) => told(error, put(&i.made, out)),
                     Err(why) => failed(error, why),
@@ -230,10 +230,10 @@ unsafe extern "C" fn propose<B: Plugin>(
     }
 }
 
-/// Writes a proposal to the host's room.
+/// Writes a proposal to the host's buffer.
 ///
 /// # Safety
-/// `out` is that room.
+/// `out` is that buffer.
 #[inline]
 unsafe fn put<D: Crosses>(made: &Proposal<D>, out: &mut CorralProposal) -> Result<(), BaseError> {
     made.decision.put(out)?;
@@ -242,7 +242,7 @@ unsafe fn put<D: Crosses>(made: &Proposal<D>, out: &mut CorralProposal) -> Resul
 }
 
 /// # Safety
-/// `out` is the host's room.
+/// `out` is the host's buffer.
 #[inline]
 unsafe fn put_memo(numbers: &[f64], out: &mut CorralProposal) -> Result<(), BaseError> {
     if numbers.len() > out.memo_capacity {
@@ -251,7 +251,7 @@ unsafe fn put_memo(numbers: &[f64], out: &mut CorralProposal) -> Result<(), Base
     out.memo_len = numbers.len();
     match *numbers {
         // The usual memo, without a call that copies.
-        // SAFETY: the host gave room for `memo_capacity` numbers.
+        // SAFETY: the host gave a buffer for `memo_capacity` numbers.
         [number] => unsafe { out.memo.write(number) },
         // SAFETY: as above.
         _ => unsafe { std::ptr::copy_nonoverlapping(numbers.as_ptr(), out.memo, numbers.len()) },

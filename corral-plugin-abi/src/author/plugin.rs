@@ -95,9 +95,9 @@ pub trait Crosses: sealed::Sealed + Decision + Serialize + DeserializeOwned {
     fn put(&self, out: &mut abi::CorralProposal) -> Result<(), BaseError>;
     #[doc(hidden)]
     fn take(&mut self, arm: u32, point: &[f64]);
-    /// Room for `dim` coordinates, filled with NaN so that what is not written is noticed.
+    /// A buffer for `dim` coordinates, filled with NaN so that what is not written is noticed.
     #[doc(hidden)]
-    fn room(&mut self, dim: usize) -> *mut f64;
+    fn buffer(&mut self, dim: usize) -> *mut f64;
     /// As the boundary passes it.
     #[doc(hidden)]
     fn given(&self) -> (u32, &[f64]);
@@ -125,7 +125,7 @@ impl Crosses for Arm {
         self.0 = arm;
     }
     #[inline]
-    fn room(&mut self, _dim: usize) -> *mut f64 {
+    fn buffer(&mut self, _dim: usize) -> *mut f64 {
         std::ptr::null_mut()
     }
     #[inline]
@@ -140,14 +140,14 @@ impl Crosses for Point {
             let why = format!("a point of {} coordinates where {} were announced", self.0.len(), out.dim);
             return Err(BaseError::Proposal(why));
         }
-        // SAFETY: the host gave room for `dim` coordinates, and the lengths agree.
+        // SAFETY: the host gave a buffer for `dim` coordinates, and the lengths agree.
         unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), out.point, out.dim) };
         Ok(())
     }
     fn take(&mut self, _arm: u32, point: &[f64]) {
         self.set(point);
     }
-    fn room(&mut self, dim: usize) -> *mut f64 {
+    fn buffer(&mut self, dim: usize) -> *mut f64 {
         self.0.clear();
         self.0.resize(dim, f64::NAN);
         self.0.as_mut_ptr()

@@ -15,7 +15,7 @@ use crate::abi::{
 /// A slice of the host.
 ///
 /// # Safety
-/// `ptr` is null, or valid for `len` reads of `T` during `'a`, in which nobody writes there.
+/// `ptr` is null, or valid for `len` reads of `T` during `'a`, in which nothing writes there.
 #[inline]
 pub(super) unsafe fn slice<'a, T>(ptr: *const T, len: usize) -> &'a [T] {
     if ptr.is_null() {
@@ -63,7 +63,7 @@ impl Borrowed {
     /// Looks at the host's context without a copy.
     ///
     /// # Safety
-    /// `context` and what it points to are valid for reads as long as the result lives, and nobody writes them; no
+    /// `context` and what it points to are valid for reads as long as the result lives, and nothing writes them; no
     /// pointer in it is null.
     #[inline]
     pub(super) unsafe fn new(context: *const CorralContext) -> Self {

@@ -33,7 +33,7 @@ pub(super) unsafe fn open(library: OwnedFd, door: Door) -> Result<Opened, LoadEr
 unsafe fn open_inside(library: OwnedFd, door: Door) -> Result<Opened, LoadError> {
     // Never closed: the system's loader knows a library by this name.
     let name = format!("/proc/self/fd/{}", ManuallyDrop::new(library).as_raw_fd());
-    // All symbols at once, so that a missing one is an error here and not a crash later; visible to nobody else.
+    // All symbols at once, so that a missing one is an error here and not a crash later; visible to no other library.
     // SAFETY: the caller's promise.
     let library = unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_LOCAL) };
     // Never unloaded: tables, texts and thread-locals of the plugin live as long as the process.

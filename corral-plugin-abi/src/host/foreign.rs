@@ -19,7 +19,7 @@ use super::table::Table;
 use crate::abi::*;
 use crate::author::{Crosses, points};
 
-/// Room for an error's text.
+/// Buffer for an error's text.
 pub(super) const ERROR_ROOM: usize = 1024;
 /// No snapshot is longer.
 pub(super) const SNAPSHOT_MOST: usize = 1 << 28;
@@ -53,14 +53,14 @@ pub struct ForeignBase<D> {
     params: String,
     setup: Setup,
     dim: usize,
-    room: RefCell<Room>,
+    buffers: RefCell<Buffers>,
     /// A failure that could not be reported when it happened.
     fault: RefCell<Option<BaseError>>,
     decision: std::marker::PhantomData<D>,
 }
 
 /// What is lent to the plugin in a call.
-struct Room {
+struct Buffers {
     table: Arc<Table>,
     error: Box<[u8; ERROR_ROOM]>,
     memo: Box<[f64]>,
@@ -113,7 +113,7 @@ impl<D: Crosses> ForeignBase<D> {
             cells: setup.context.cells.map_or(-1, |c| c as i64),
             horizon: setup.horizon.unwrap_or(CORRAL_UNKNOWN),
         };
-        let mut room = Room {
+        let mut buffers = Buffers {
             table: table.clone(),
             error: Box::new([0; ERROR_ROOM]),
             memo: vec![0.0; memo_room(&setup.space)].into_boxed_slice(),
@@ -122,7 +122,8 @@ impl<D: Crosses> ForeignBase<D> {
         let mut instance = std::ptr::null_mut();
         let params = CorralStr { ptr: given.as_ptr(), len: given.len() };
         // SAFETY: a checked table; everything lives during the call.
-        room.call("create", |error| unsafe { (table.calls.create)(&told, params, &mut instance, error) })?;
+        buffers
+            .call("create", |error| unsafe { (table.calls.create)(&told, params, &mut instance, error) })?;
         if instance.is_null() {
             return Err(BaseError::Failed(format!("{}: create gave no instance", table.base.name)));
         }
@@ -132,7 +133,7 @@ impl<D: Crosses> ForeignBase<D> {
             params: given.to_owned(),
             setup: Setup { policies: None, sampler: None, ..setup.clone() },
             dim,
-            room: RefCell::new(room),
+            buffers: RefCell::new(buffers),
             fault: RefCell::new(None),
             decision: std::marker::PhantomData,
         })
@@ -156,14 +157,15 @@ impl<D: Crosses> ForeignBase<D> {
         if let Some(fault) = &*self.fault.borrow() {
             return Err(fault.clone());
         }
-        let room = &mut *self.room.borrow_mut();
+        let buffers = &mut *self.buffers.borrow_mut();
         let mut save = |bytes: *mut u8, capacity: usize| {
             let mut needed = 0;
             // SAFETY: a checked table and our instance; `capacity` bytes can be written, and 0 only asks for the length.
-            room.call("save", |error| unsafe {
-                (self.table.calls.save)(self.instance, bytes, capacity, &mut needed, error)
-            })
-            .map(|()| needed)
+            buffers
+                .call("save", |error| unsafe {
+                    (self.table.calls.save)(self.instance, bytes, capacity, &mut needed, error)
+                })
+                .map(|()| needed)
         };
         let announced = save(std::ptr::null_mut(), 0)?;
         if announced > SNAPSHOT_MOST {
@@ -182,7 +184,7 @@ impl<D: Crosses> ForeignBase<D> {
     }
 }
 
-impl Room {
+impl Buffers {
     /// Where a proposal is written: its coordinates to `point`, its memo here.
     #[inline]
     fn proposal(&mut self, point: *mut f64, dim: usize) -> CorralProposal {
@@ -235,7 +237,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for Buffers {
     fn drop(&mut self) {
         self.table.lenders.give_back(self.lender);
     }
@@ -344,7 +346,7 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         let loss = feedback.observed().unwrap_or(0.0);
         let learn = self.table.calls.learn;
         // SAFETY: a checked table and our instance; everything lives during the call.
-        self.room.get_mut().call("learn", |error| unsafe {
+        self.buffers.get_mut().call("learn", |error| unsafe {
             learn(self.instance, &view(x), &made, loss, feedback.weight(), error)
         })
     }
@@ -353,7 +355,7 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         self.sound()?;
         let Some(pass) = self.table.calls.pass else { return Ok(()) };
         // SAFETY: a checked table and our instance; everything lives during the call.
-        self.room.get_mut().call("pass", |error| unsafe { pass(self.instance, &view(x), error) })
+        self.buffers.get_mut().call("pass", |error| unsafe { pass(self.instance, &view(x), error) })
     }
 
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
@@ -361,19 +363,19 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         if self.fault.borrow().is_some() {
             return None;
         }
-        let room = &mut *self.room.borrow_mut();
-        let mut out = room.proposal(std::ptr::null_mut(), 0);
+        let buffers = &mut *self.buffers.borrow_mut();
+        let mut out = buffers.proposal(std::ptr::null_mut(), 0);
         let mut probability = f64::NAN;
         let asked = decision(asked, &[]);
         // SAFETY: a checked table and our instance; everything lives during the call.
-        let (status, len) = room.run(|error| unsafe {
+        let (status, len) = buffers.run(|error| unsafe {
             likelihood(self.instance, &view(x), &asked, &mut probability, &mut out, error)
         });
         if status == CORRAL_NONE {
             return None;
         }
-        let answer = room.status("likelihood", status, len).and_then(|()| {
-            Ok((check_probability(probability)?, Memo::from(written(&room.memo, out.memo_len)?)))
+        let answer = buffers.status("likelihood", status, len).and_then(|()| {
+            Ok((check_probability(probability)?, Memo::from(written(&buffers.memo, out.memo_len)?)))
         });
         answer.map_err(|fault| *self.fault.borrow_mut() = Some(fault)).ok()
     }
@@ -401,9 +403,9 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         }
         let remaining = remaining.unwrap_or(CORRAL_UNKNOWN);
         let rerange = self.table.calls.rerange;
-        let room = self.room.get_mut();
+        let buffers = self.buffers.get_mut();
         // SAFETY: a checked table and our instance; everything lives during the call.
-        room.call("rerange", |error| unsafe { rerange(self.instance, range, remaining, error) })?;
+        buffers.call("rerange", |error| unsafe { rerange(self.instance, range, remaining, error) })?;
         *self.fault.get_mut() = None;
         Ok(())
     }
@@ -423,7 +425,7 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         let state: Vec<u8> = open(&snapshot_label(&self.table), FRAME, state)?;
         let load = self.table.calls.load;
         // SAFETY: a checked table and our instance; everything lives during the call.
-        self.room
+        self.buffers
             .get_mut()
             .call("load", |error| unsafe { load(self.instance, state.as_ptr(), state.len(), error) })
     }
@@ -441,11 +443,11 @@ impl<D: Crosses> BaseExtra<Context, D> for ForeignBase<D> {
         made: &mut Proposal<D>,
     ) -> Result<(), BaseError> {
         self.sound()?;
-        let room = self.room.get_mut();
-        let lender = room.lender;
-        let mut out = room.proposal(made.decision.room(self.dim), self.dim);
+        let buffers = self.buffers.get_mut();
+        let lender = buffers.lender;
+        let mut out = buffers.proposal(made.decision.buffer(self.dim), self.dim);
         let propose = self.table.calls.propose;
-        room.call("propose", |error| {
+        buffers.call("propose", |error| {
             // SAFETY: a checked table and our instance; everything lives during the call.
             lender.lend(rng, |rng| unsafe { propose(self.instance, &view(x), rng, &mut out, error) })
         })?;
@@ -453,7 +455,7 @@ impl<D: Crosses> BaseExtra<Context, D> for ForeignBase<D> {
             made.decision.take(out.arm, &[]);
         }
         check_decision(&made.decision, &self.setup.space, x)?;
-        made.memo.set(written(&room.memo, out.memo_len)?);
+        made.memo.set(written(&buffers.memo, out.memo_len)?);
         Ok(())
     }
 }
@@ -462,6 +464,6 @@ impl<D> Drop for ForeignBase<D> {
     fn drop(&mut self) {
         let destroy = self.table.calls.destroy;
         // SAFETY: a checked table, our instance, and the last call on it. A failure cannot be reported any more.
-        let _ = self.room.get_mut().call("destroy", |error| unsafe { destroy(self.instance, error) });
+        let _ = self.buffers.get_mut().call("destroy", |error| unsafe { destroy(self.instance, error) });
     }
 }

@@ -45,7 +45,7 @@ impl Lender {
     #[inline]
     pub(super) fn lend<T>(&self, mut rng: &mut dyn Rng, call: impl FnOnce(&CorralRng) -> T) -> T {
         let place = NonNull::from(&mut rng);
-        // SAFETY: nothing is lent now, so nobody else touches the cell. The lifetime is not really for ever: the cell is
+        // SAFETY: nothing is lent now, so nothing else touches the cell. The lifetime is not really for ever: the cell is
         // emptied below, before `rng` ends.
         unsafe { *self.lent.get() = Some(place.cast()) };
         self.to.store(thread(), Ordering::Release);
@@ -110,7 +110,7 @@ impl Lenders {
                 panic: UnsafeCell::new(None),
             }));
             let state: *mut Lender = lender;
-            // SAFETY: nobody else knows of it yet; from here on it is only shared.
+            // SAFETY: nothing else knows of it yet; from here on it is only shared.
             unsafe {
                 (*state).rng.state = state.cast();
                 &*state
@@ -153,7 +153,7 @@ unsafe extern "C" fn next_u64(state: *mut c_void) -> u64 {
 unsafe extern "C" fn fill_bytes(state: *mut c_void, bytes: *mut u8, len: usize) {
     if len > 0 && !bytes.is_null() {
         // The bytes may not be initialised: a C array on the stack.
-        // SAFETY: the plugin gives room for `len` bytes; zeroed, they are a slice.
+        // SAFETY: the plugin gives a buffer of `len` bytes; zeroed, they are a slice.
         let bytes = unsafe {
             bytes.write_bytes(0, len);
             std::slice::from_raw_parts_mut(bytes, len)

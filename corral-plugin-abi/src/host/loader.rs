@@ -298,7 +298,7 @@ impl Seen {
     }
 }
 
-/// Nobody else may put files into the folder, or (by its sticky bit) replace those of others.
+/// No one else may put files into the folder, or (by its sticky bit) replace those of others.
 pub(super) fn trusted_folder(path: &Path, policy: &Policy) -> Result<(), LoadError> {
     let about = std::fs::metadata(path)?;
     trusted("its folder", &about, 0o1002, policy)
@@ -315,7 +315,7 @@ fn identity(_: &Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// Nobody but the user and root may change it: of the bits of `writable` not only the last is set, and they own it.
+/// Only the user and root may change it: of the bits of `writable` not only the last is set, and they own it.
 #[cfg(target_os = "linux")]
 fn trusted(what: &'static str, about: &Metadata, writable: u32, policy: &Policy) -> Result<(), LoadError> {
     use std::os::unix::fs::MetadataExt;

@@ -71,7 +71,7 @@ impl Plugins {
         }
     }
 
-    /// As [`add_dir`](Plugins::add_dir), of a folder that nobody named, such as `plugins` in the working directory:
+    /// As [`add_dir`](Plugins::add_dir), of a folder that was not named, such as `plugins` in the working directory:
     /// the folder around it must be as trustworthy as itself.
     pub fn add_found_dir(&mut self, path: &Path) {
         let around = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));

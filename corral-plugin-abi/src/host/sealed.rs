@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// A copy of the bytes in memory that nobody can change any more, not even this process. A file that is replaced,
+/// A copy of the bytes in memory that can no longer be changed, not even by this process. A file that is replaced,
 /// overwritten or cut after it was read changes nothing here.
 #[derive(Debug)]
 pub(super) struct Sealed {

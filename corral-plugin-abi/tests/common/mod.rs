@@ -118,7 +118,7 @@ pub fn compile(compiler: &str, abi: &Path, source: &Path, out: &Path, flags: &[&
 /// Flags of a library.
 pub const SHARED: &[&str] = &["-shared", "-fPIC"];
 
-/// A folder of its own whose files nobody else may write.
+/// A folder of its own whose files no one else may write.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }

@@ -297,7 +297,7 @@ impl Played {
             }
         };
         if self.home == "here" || status.is_none() {
-            // What a plugin of the host's own process started is nobody's.
+            // What a plugin of the host's own process started belongs to no base.
             let _ = kill_process_group(Pid::from_child(&self.host), Signal::KILL);
         }
         let Some(status) = status else {

@@ -82,8 +82,8 @@ fn edited(bytes: &[u8], edits: &[Edit]) -> Vec<u8> {
             Edit::Byte(at, byte) => bytes[at.index(n)] = *byte,
             Edit::Word(at, word) => {
                 let at = at.index(n);
-                let room = (n - at).min(8);
-                bytes[at..at + room].copy_from_slice(&word.to_le_bytes()[..room]);
+                let len = (n - at).min(8);
+                bytes[at..at + len].copy_from_slice(&word.to_le_bytes()[..len]);
             }
             Edit::Cut(at) => bytes.truncate(at.index(n)),
             Edit::Append(more) => bytes.extend_from_slice(more),

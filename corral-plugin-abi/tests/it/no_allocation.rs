@@ -21,7 +21,7 @@ fn allocations<D>(base: &mut dyn Base<Context, D>, x: &Context, made: &mut Propo
         made.refill(base, x, &mut rng).unwrap();
         base.learn(x, made, Feedback::plain(0.5)).unwrap();
         base.pass(x).unwrap();
-        // The first rounds make room.
+        // The first rounds make the buffers.
         if round == 10 {
             before = crate::counting::calls();
         }

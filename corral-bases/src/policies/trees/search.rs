@@ -84,7 +84,7 @@ pub(crate) struct Search<'a, E> {
     histogram: Vec<f64>,
     totals: Vec<f64>,
     left: Vec<f64>,
-    /// Room for a partition.
+    /// Buffers for a partition.
     right: Vec<u32>,
     /// What a split must gain, so that rounding is not taken for gain.
     tolerance: f64,

@@ -178,9 +178,9 @@ impl Charges {
     }
 
     /// The largest lambda for which no member of cluster `c` comes nearer than `nearest` times its charge.
-    pub fn room(&self, c: usize, nearest: f64) -> f64 {
-        let room = |i: &u32| self.distance(*i as usize) - nearest * self.charge(*i as usize);
-        self.clusters[c].members.iter().map(room).fold(f64::INFINITY, f64::min)
+    pub fn slack(&self, c: usize, nearest: f64) -> f64 {
+        let slack = |i: &u32| self.distance(*i as usize) - nearest * self.charge(*i as usize);
+        self.clusters[c].members.iter().map(slack).fold(f64::INFINITY, f64::min)
     }
 
     /// How far `i` lies above the place where it raises an alarm, seen from the centre of its cluster.
@@ -296,7 +296,7 @@ impl Charges {
         c
     }
 
-    /// Room for `octets` of clusters.
+    /// Buffers for `octets` of clusters.
     pub fn make_room(&mut self, octets: usize) {
         self.octets.resize(octets, Octet::EMPTY);
         self.clusters.resize(octets * LANES, Cluster::EMPTY);

@@ -69,8 +69,8 @@ impl FlatBarrier {
     /// A good start, and bounds of the root.
     fn start(&self, mass: f64, distance: f64, push: f64) -> (f64, f64, f64) {
         // No probability exceeds 1.
-        let room = distance + push - mass / self.goal;
-        let (low, high) = (push.min(0.0), push.max(0.0).min(room));
+        let slack = distance + push - mass / self.goal;
+        let (low, high) = (push.min(0.0), push.max(0.0).min(slack));
         if push > -0.5 * distance {
             // At lambda = 0 only this term differs from the last step's: Halley's step is known without an evaluation.
             let (old, new) = (1.0 / distance, 1.0 / (distance + push));
@@ -91,7 +91,7 @@ impl FlatBarrier {
         let mut residual = f64::INFINITY;
         for iterations in 1..=self.params.iterations {
             while let Some(c) = self.charges.unseen(lambda) {
-                high = high.min(self.charges.room(c, 1.0 / self.goal));
+                high = high.min(self.charges.slack(c, 1.0 / self.goal));
                 if lambda > high && high > low {
                     lambda = low + 0.5 * (high - low);
                 } else {
@@ -146,10 +146,10 @@ impl FlatBarrier {
             let loose = Loose { mass: self.charges.charge(index), distance };
             let seat = self.charges.seat(index);
             self.charges.leave(index);
-            let room = distance - loose.mass / self.goal;
+            let slack = distance - loose.mass / self.goal;
             let sums = self.charges.evaluate(0.0).with(loose.mass, distance);
             let missing = self.goal - sums.total;
-            let bounds = if missing > 0.0 { (0.0, room.max(0.0)) } else { (-distance, 0.0) };
+            let bounds = if missing > 0.0 { (0.0, slack.max(0.0)) } else { (-distance, 0.0) };
             let root = match self.solve(loose, 0.0, bounds) {
                 Ok(root) => root,
                 Err(e) => {

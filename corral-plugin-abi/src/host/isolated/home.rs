@@ -231,7 +231,7 @@ impl Home {
         }
         let mut watch = Watch::new(self.pid(), self.limit, &mut self.output);
         let mut look = || watch.look();
-        // An error's text has room as well.
+        // An error's text fits as well.
         let most = most.max(4 * ERROR_ROOM);
         let mut sent = self.wire.send(request, &mut look);
         let answer = loop {
