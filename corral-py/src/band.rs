@@ -582,6 +582,21 @@ impl Band {
         page::metrics(self, py)
     }
 
+    /// What this band says of its bases, as a prior for a band on another problem: `master={"name": ..., "experience": ...}` takes it.
+    /// Each has the reward of its plays less that of all as "relative", and as "plays" how many it had, at most this many.
+    #[pyo3(signature = (plays = 10.0))]
+    fn experience<'py>(&self, py: Python<'py>, plays: f64) -> Answer<Vec<Bound<'py, PyDict>>> {
+        let metrics = self.enter(py)?.inner.members.metrics();
+        let one = |(base, known): (&corral_core::BaseMetrics, corral_core::masters::Experience)| {
+            let entry = PyDict::new(py);
+            entry.set_item("base", &base.name)?;
+            entry.set_item("relative", known.relative)?;
+            entry.set_item("plays", known.plays)?;
+            Ok(entry)
+        };
+        metrics.bases.iter().zip(metrics.experience(plays)).map(one).collect()
+    }
+
     /// The same as text for Prometheus, of a band with this name.
     fn prometheus(&self, py: Python<'_>, name: &str) -> Answer<String> {
         Ok(self.enter(py)?.inner.members.metrics().prometheus(name))

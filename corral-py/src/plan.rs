@@ -116,7 +116,7 @@ impl Plan {
             scale: rewards.learned.then_some(rewards),
             ..mastering.ensemble_params(kind, &Setup::new(space.clone(), style.horizon))
         };
-        let (master, keys) = (mastering.name, mastering.params.to_string());
+        let (keys, master) = (mastering.keys().to_string(), mastering.name);
         let (horizon, members) = (style.horizon, Vec::new());
         let budget = Budget::default();
         let plan = Self {
@@ -225,7 +225,9 @@ impl Plan {
     /// The master, without what `params` has of it.
     fn mastering(&self) -> Answer<MasterRecipe> {
         let params = self.keys.parse().map_err(Error::value)?;
-        Ok(MasterRecipe { params, ..MasterRecipe::named(&*self.master) })
+        let mut mastering = MasterRecipe { params, ..MasterRecipe::named(&*self.master) };
+        mastering.take_experience()?;
+        Ok(mastering)
     }
 
     fn specified(&self, spec: &LearnerSpec, shelf: &Shelf) -> Answer<Learner> {

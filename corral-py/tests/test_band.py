@@ -158,6 +158,23 @@ def worker(pickled):
     return [b.choose().token for _ in range(20)]
 
 
+def test_what_a_band_learned_of_its_bases_is_a_prior_of_another():
+    bases = [{"name": "fixed", "arm": arm} for arm in range(3)]
+    first = band(bases, master="uniform")
+    play(first, 300)
+    known = first.experience(plays=20)
+    assert [k["plays"] for k in known] == [20.0] * 3
+    assert [round(k["relative"], 6) for k in known] == [-0.233333, -0.033333, 0.266667]
+    second = pickle.loads(pickle.dumps(band(bases, master={"name": "exp3", "experience": known})))
+    probability = second.table()["probability"]
+    assert probability[2] > probability[1] > probability[0]
+    # It is part of what a band is: a copy goes on with it.
+    play(second, 5)
+    assert state(pickle.loads(pickle.dumps(second))) == state(second)
+    with pytest.raises(ValueError, match="experience of 2 bases, but the band has 3"):
+        band(bases, master={"name": "exp3", "experience": known[:2]})
+
+
 def test_bands_pickled_to_workers_never_share_an_id():
     b = band()
     with multiprocessing.get_context("fork").Pool(3) as pool:

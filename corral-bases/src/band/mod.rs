@@ -34,7 +34,7 @@ use corral_core::{
 };
 
 pub use open::open;
-pub use recipe::{BandRecipe, BaseRecipe, Copies, MasterRecipe, Recipe, Spend};
+pub use recipe::{BandRecipe, BaseRecipe, Copies, Known, MasterRecipe, Recipe, Spend};
 
 use crate::{Priced, Rescaled, Smoothed};
 
@@ -264,7 +264,8 @@ impl<'a> Assembler<'a> {
         let told = master.tells(self.setup);
         let setup = MasterSetup::new(bounds.len(), told.horizon).with_bounds(bounds);
         let setup = setup.with_losses(told.losses).with_budget(told.budget.clone());
-        masters::build(&master.name, master.params_over(names)?, &setup)
+        let setup = setup.with_experience(master.experience_over(names)?);
+        masters::build(&master.name, master.params.clone(), &setup)
     }
 
     /// Passes a price on that a band may have.

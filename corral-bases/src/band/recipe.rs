@@ -1,6 +1,6 @@
 //! What a band is built from, as words say it.
 
-use corral_core::masters::{PacerRule, PracticalRule, Rule};
+use corral_core::masters::{Experience, PacerRule, PracticalRule, Rule};
 use corral_core::registry::{BuildError, Kind};
 use corral_core::{Crediting, EnsembleParams, Feed, ParamError, Setup};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,8 @@ pub struct MasterRecipe {
     pub guard: Option<bool>,
     /// What decisions may cost on average: then it stands for bands of these bases at rising prices, under `pacer`.
     pub budget: Option<Spend>,
+    /// What earlier runs say of the bases, one entry per base; empty: nothing.
+    pub experience: Vec<Known>,
     /// Whether it is corralled, with its experience, against itself without it: a wrong prior is paid for once.
     pub doubt: bool,
     /// What a cost of 1 is worth in losses, in a band below `pacer`; see [`Priced`](crate::Priced).
@@ -71,8 +73,18 @@ pub struct Spend {
     pub per_round: f64,
 }
 
-/// The key of masters that take experience.
-const EXPERIENCE: &str = "experience";
+/// What earlier runs say of a base.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// The base, to hold against the band; `None`: the one in this place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// Its mean reward less that of all bases.
+    pub relative: f64,
+    /// How many plays of the base this is worth.
+    pub plays: f64,
+}
 
 /// The prices of the bands below `pacer`, in losses for one budget.
 const PRICES: [f64; 7] = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0];
@@ -143,6 +155,7 @@ impl MasterRecipe {
             cut: None,
             guard: None,
             budget: None,
+            experience: Vec::new(),
             doubt: false,
             price: None,
         }
@@ -181,40 +194,63 @@ impl MasterRecipe {
 
     /// The practical preset over this master with its experience, and without.
     fn doubted(&self) -> Result<(Self, Vec<Self>), BuildError> {
-        let with = Self { doubt: false, ..self.clone() };
-        let mut without = with.clone();
-        if without.params.remove(EXPERIENCE).is_none() {
+        if self.experience.is_empty() {
             return Err(BuildError::refused(
                 "master",
                 &*self.name,
                 "has a doubt, but no experience to doubt",
             ));
         }
+        let with = Self { doubt: false, ..self.clone() };
+        let without = Self { experience: Vec::new(), ..with.clone() };
         // Without a guard: these masters look at the bases by themselves, and it would have every arm played once more.
         Ok((Self { guard: Some(false), ..Self::default() }, vec![with, without]))
     }
 
-    /// Takes the names of bases out of the experience of a master over `bases`, where they are the right ones.
+    /// The experience, as a master over `bases` takes it.
     ///
     /// # Errors
     /// An entry that is of another base, or not one entry for each.
-    pub(super) fn params_over(&self, bases: &[String]) -> Result<toml::Table, BuildError> {
-        let mut params = self.params.clone();
-        let Some(toml::Value::Array(entries)) = params.get_mut(EXPERIENCE) else { return Ok(params) };
-        let refuse = |why: String| BuildError::refused("master", &*self.name, why).about(Some(EXPERIENCE));
-        if entries.len() != bases.len() {
-            let (given, all) = (entries.len(), bases.len());
+    pub(super) fn experience_over(&self, bases: &[String]) -> Result<Vec<Experience>, BuildError> {
+        let refuse = |why: String| BuildError::refused("master", &*self.name, why).about(Some("experience"));
+        let (given, all) = (self.experience.len(), bases.len());
+        if given != all && given != 0 {
             return Err(refuse(format!("has experience of {given} bases, but the band has {all}")));
         }
-        for (i, (entry, base)) in entries.iter_mut().zip(bases).enumerate() {
-            let Some(named) = entry.as_table_mut().and_then(|entry| entry.remove("base")) else { continue };
-            let same = |named: &str| named.starts_with(&**base) || base.starts_with(named);
-            if !named.as_str().is_some_and(same) {
+        let known = |(i, (known, base)): (usize, (&Known, &String))| {
+            let same = |named: &String| named.starts_with(&**base) || base.starts_with(&**named);
+            if let Some(named) = known.base.as_ref().filter(|named| !same(named)) {
                 let why = "leave `base` out where the order is right";
-                return Err(refuse(format!("experience {i} is of {named}, but base {i} is {base:?}; {why}")));
+                return Err(refuse(format!(
+                    "experience {i} is of {named:?}, but base {i} is {base:?}; {why}"
+                )));
             }
+            Ok(Experience { relative: known.relative, plays: known.plays })
+        };
+        self.experience.iter().zip(bases).enumerate().map(known).collect()
+    }
+
+    /// The master's keys, with its experience as one of them.
+    pub fn keys(&self) -> toml::Table {
+        let mut keys = self.params.clone();
+        if let Some(experience) =
+            toml::Value::try_from(&self.experience).ok().filter(|_| !self.experience.is_empty())
+        {
+            keys.insert("experience".to_owned(), experience);
         }
-        Ok(params)
+        keys
+    }
+
+    /// Takes the key `experience` out of the master's keys, where it is.
+    ///
+    /// # Errors
+    /// It is no list of entries `{ base, relative, plays }`.
+    pub fn take_experience(&mut self) -> Result<(), BuildError> {
+        let mut keys = Keys { what: "master", table: &mut self.params };
+        if let Some(experience) = keys.take("experience")? {
+            self.experience = experience;
+        }
+        Ok(())
     }
 
     /// The master that keeps a budget, and this one at each price.
@@ -336,7 +372,8 @@ impl TryFrom<toml::Value> for Recipe {
     }
 }
 
-/// A name, or a table with the master's keys and `credit`, `feed`, `cut`, `guard`, `budget`, `doubt` and `price`.
+/// A name, or a table with the master's keys and `credit`, `feed`, `cut`, `guard`, `budget`, `experience`, `doubt` and
+/// `price`.
 impl TryFrom<toml::Value> for MasterRecipe {
     type Error = BuildError;
 
@@ -349,12 +386,14 @@ impl TryFrom<toml::Value> for MasterRecipe {
                 let (cut, guard) = (keys.take("cut")?, keys.take("guard")?);
                 let (budget, price) = (keys.take("budget")?, keys.take("price")?);
                 let doubt = keys.take("doubt")?.unwrap_or_default();
+                let experience = keys.take("experience")?.unwrap_or_default();
                 Ok(Self {
                     credit,
                     feed,
                     cut,
                     guard,
                     budget,
+                    experience,
                     doubt,
                     price,
                     params: table,

@@ -22,7 +22,7 @@ fn band(master: &str, wrong: bool) -> Result<Band<Arm>, String> {
     let Recipe::Band(recipe) = Recipe::try_from(table).map_err(|e| e.to_string())? else {
         return Err("a base".to_owned());
     };
-    Assembler::new(&Setup::arms(ARMS, None)).band(&recipe).map_err(|e| e.to_string())
+    Assembler::new(&Setup::arms(ARMS, Some(1_000))).band(&recipe).map_err(|e| e.to_string())
 }
 
 /// The regret of 1,000 rounds, over 12 seeds.
@@ -57,10 +57,42 @@ fn right_experience_halves_regret_and_a_doubt_pays_for_wrong_one_once() {
     assert!(wrong > 1.5 * without, "{wrong} and {without}: a wrong prior that costs nothing shows nothing");
     assert!(right_doubted < 0.8 * without, "{right_doubted} and {without}");
     assert!(wrong_doubted < 0.6 * wrong, "{wrong_doubted} and {wrong}");
-    let practical = |more: &str| format!("{{ name = 'practical'{more} }}");
-    let (without, right) = (regret(&practical(""), false), regret(&practical(with), false));
-    println!("practical {without:.1}, right {right:.1}");
-    assert!(right < without, "{right} and {without}");
+}
+
+/// Every master that takes experience, with the keys that it needs here: right experience helps.
+#[test]
+fn right_experience_helps_every_master_that_takes_it() {
+    const MASTERS: [(&str, &str); 15] = [
+        ("corral", "rate = 'eager'"),
+        ("two-step", "rate = 'eager'"),
+        ("practical", ""),
+        ("exp3", ""),
+        ("exp3-p", ""),
+        ("exp4-mix", "mixing = 0.1"),
+        ("regret-balancing", "target = { scale = 0.1, exponent = 0.5 }"),
+        ("rbbe", "scale = 0.05"),
+        ("dynamic-balancing", "scale = 0.05"),
+        ("d3rb", "scale = 0.05, least_rate = 0.1"),
+        ("ed2rb", "scale = 0.05, least_rate = 0.1"),
+        ("hedged", ""),
+        ("black-box", ""),
+        ("tsallis-inf", ""),
+        ("trim", ""),
+    ];
+    for (name, keys) in MASTERS {
+        let master = |more: &str| {
+            let keys = [keys, more].into_iter().filter(|keys| !keys.is_empty());
+            format!(
+                "{{ {} }}",
+                [&*format!("name = '{name}'")].into_iter().chain(keys).collect::<Vec<_>>().join(", ")
+            )
+        };
+        let with = master("experience = {experience}");
+        let (without, right, wrong) = (regret(&master(""), false), regret(&with, false), regret(&with, true));
+        println!("| `{name}` | {without:.0} | {right:.0} | {wrong:.0} |");
+        assert!(right < 0.95 * without, "{name}: {right} and {without}");
+        assert!(wrong > right, "{name}: {wrong} and {right}");
+    }
 }
 
 #[test]
@@ -73,6 +105,8 @@ fn experience_of_other_bases_is_refused() {
     assert!(other.contains("experience 0 is of \"linucb\", but base 0 is \"fixed\""), "{other}");
     let none = why("{ name = 'ucb', doubt = true }");
     assert!(none.contains("has a doubt, but no experience to doubt"), "{none}");
-    let takes = why("{ name = 'exp3', experience = {experience} }");
-    assert!(takes.contains("unknown key of exp3 \"experience\""), "{takes}");
+    let idle = why("{ name = 'uniform', experience = {experience} }");
+    assert!(idle.contains("experience: means nothing to a master that plays every base alike"), "{idle}");
+    let word = why("{ name = 'exp3', experience = [{ relative = 0.1, plays = 3, weight = 2 }] }");
+    assert!(word.contains("unknown field `weight`"), "{word}");
 }

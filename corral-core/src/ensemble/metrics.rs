@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Ensemble;
 use crate::feature_range::{ENOUGH, PART, Span};
+use crate::masters::Experience;
 use crate::{Benched, LossDomain, Master, Scale, Spending};
 
 /// What an ensemble has done so far.
@@ -53,6 +54,29 @@ pub struct BaseMetrics {
 }
 
 impl Metrics {
+    /// What this band says of its bases, as a prior for a band on another problem (docs/experience.md): the reward of each in its own
+    /// plays, less that of all, and how many plays that is worth: as many as it had, and at most `most`, for one problem alone
+    /// cannot say how much carries over.
+    ///
+    /// ```
+    /// use corral_core::{BaseMetrics, Metrics};
+    /// let base = |plays, mean_loss| BaseMetrics { plays, mean_loss, ..BaseMetrics::default() };
+    /// let bases = vec![base(400, Some(0.25)), base(10, Some(0.75)), base(0, None)];
+    /// let known = Metrics { bases, ..Metrics::default() }.experience(10.0);
+    /// assert_eq!(known.iter().map(|e| (e.relative, e.plays)).collect::<Vec<_>>(), [(0.25, 10.0), (-0.25, 10.0), (0.0, 0.0)]);
+    /// ```
+    pub fn experience(&self, most: f64) -> Vec<Experience> {
+        let worth = |b: &BaseMetrics| (b.plays as f64).min(most);
+        let played = || self.bases.iter().filter_map(|b| Some((worth(b), b.mean_loss?)));
+        let plays: f64 = played().map(|(n, _)| n).sum();
+        let level = played().map(|(n, loss)| n * loss).sum::<f64>() / plays;
+        let of = |b: &BaseMetrics| match b.mean_loss {
+            Some(loss) if plays > 0.0 => Experience { relative: level - loss, plays: worth(b) },
+            _ => Experience { relative: 0.0, plays: 0.0 },
+        };
+        self.bases.iter().map(of).collect()
+    }
+
     /// The numbers in the text format of Prometheus, as families `corral_...`; `band` is a label of each.
     ///
     /// ```

@@ -175,6 +175,12 @@ impl Rule for ArbeRule {
         })
     }
 
+    fn begin(&mut self, _: &[Experience]) -> Result<(), ParamError> {
+        Err(Experience::refuse(
+            "means nothing to this master: its test compares gains over the same rounds for all bases, and forgets them whenever it drops one",
+        ))
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, roster, current, .. } = round;
         self.widened.clear();

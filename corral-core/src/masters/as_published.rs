@@ -249,6 +249,10 @@ impl Rule for AsPublishedRule {
         params.rules == CorralProgram::AsModelselection
     }
 
+    fn begin(&mut self, _: &[Experience]) -> Result<(), ParamError> {
+        Err(Experience::refuse(PAPER_ALONE))
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, roster, .. } = round;
         let gains = self.program == CorralProgram::AsAdversarialMasterH;

@@ -121,6 +121,17 @@ impl Rule for BlackBoxRule {
         false
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        let all: Vec<f64> = Experience::estimates(experience, self.sums.len()).collect();
+        let roster = Roster::new(all.len());
+        self.candidate = roster.least(|i| all[i]);
+        // Only differences matter, and sums of losses are not negative.
+        for (sum, s) in self.sums.iter_mut().zip(&all) {
+            *sum = s - all[self.candidate];
+        }
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, credit, roster, current } = round;
         let (sure, share) = (matches!(credit, Credit::Chosen { .. }), self.share);

@@ -97,6 +97,20 @@ impl Rule for ClippedRule {
         Ok(rule)
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        let rates = self.barrier.rates().to_vec();
+        let inverse = Experience::inverse(experience, rates.len(), rates[0])?;
+        self.barrier = LogBarrier::new(&inverse, &rates)
+            .map_err(|_| Experience::refuse("gives numbers that no step can be made with"))?;
+        if inverse.iter().any(|w| *w > 1.0 / self.floor) {
+            self.lift();
+        }
+        for (range, w) in self.ranges.iter_mut().zip(self.barrier.inverse()) {
+            *range = 2.0 * w;
+        }
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, credit, roster, .. } = round;
         self.estimates.fill(0.0);

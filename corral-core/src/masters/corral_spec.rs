@@ -111,7 +111,7 @@ impl CorralSpec {
             step: self.step,
             ..CorralParams::new(setup.bases, horizon)
         };
-        let mut corral = setup.corral(params, setup.horizon)?;
+        let mut corral = setup.experienced_corral(params, setup.horizon)?;
         if self.audit && setup.bases > 0 {
             corral.start_audit(0).map_err(|_| ParamError::new("audit", true, "asked before a run"))?;
         }

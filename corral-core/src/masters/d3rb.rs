@@ -88,6 +88,11 @@ fn estimate(least_rate: f64, plays: f64, gap: f64, rate: &mut f64, potential: &m
     *potential = (*rate * root).clamp(before, 2.0 * before);
 }
 
+/// b(n_i)
+fn width(params: &D3rbParams, earned: &Earned, i: usize) -> f64 {
+    iterated_width(params.scale, earned.plays.len() as f64, params.delta, earned.plays[i])
+}
+
 /// The highest lower bound of those that are left.
 fn best(lower: &[f64], roster: &Roster) -> f64 {
     if roster.left() == roster.bases() {
@@ -120,6 +125,30 @@ impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
         Ok(rule)
     }
 
+    /// d_i as the gaps have it: doubled until they do not refute it, or estimated.
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        if self.params.rules != Rulebook::Paper {
+            return Err(Experience::refuse(PAPER_ALONE));
+        }
+        let Self { params, earned, rates, potential, lower } = self;
+        earned.begin(experience, |earned, i| lower[i] = earned.mean(i) - width(params, earned, i));
+        let best = best(lower, &Roster::new(rates.len()));
+        for i in (0..rates.len()).filter(|&i| earned.plays[i] > 0.0) {
+            let root = earned.plays[i].sqrt();
+            let refuted = root * (best - (earned.mean(i) + width(params, earned, i)));
+            while !ESTIMATED && refuted > rates[i] {
+                rates[i] *= 2.0;
+            }
+            rates[i] = if ESTIMATED { refuted.max(rates[i]) } else { rates[i] };
+            potential[i] = rates[i] * root;
+        }
+        Ok(())
+    }
+
+    fn recall(&mut self, experience: &[Experience]) {
+        self.earned.recall(experience);
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         #[cfg(feature = "published")]
         if self.params.rules == Rulebook::PublishedCode {
@@ -128,19 +157,26 @@ impl<const ESTIMATED: bool> Rule for Balance<ESTIMATED> {
         }
         let Self { params, earned, rates, potential, lower } = self;
         let roster = round.roster;
-        let bases = roster.bases() as f64;
-        earned.count(round, |earned, i| {
-            let (plays, reward) = (earned.plays[i], earned.rewards[i]);
-            let width = iterated_width(params.scale, bases, params.delta, plays);
-            lower[i] = reward / plays - width;
-            let gap = best(lower, roster) - (reward / plays + width);
+        let mut judge = |earned: &Earned, lower: &[f64], i: usize| {
+            let plays = earned.plays[i];
+            let gap = best(lower, roster) - (earned.mean(i) + width(params, earned, i));
             let (rate, potential) = (&mut rates[i], &mut potential[i]);
             if ESTIMATED {
                 estimate(params.least_rate, plays, gap, rate, potential);
             } else {
                 double(plays, gap, rate, potential);
             }
+        };
+        let all = earned.experienced();
+        earned.count(round, |earned, i| {
+            lower[i] = earned.mean(i) - width(params, earned, i);
+            if !all {
+                judge(earned, lower, i);
+            }
         });
+        if all {
+            round.each(|i, _| judge(earned, lower, i));
+        }
         Ok(())
     }
 

@@ -47,6 +47,22 @@ pub struct DynamicBalancingRule {
     lower: Vec<f64>,
 }
 
+impl DynamicBalancingRule {
+    /// Has `count` change what was earned, and follows it.
+    fn counted(&mut self, count: impl FnOnce(&mut Earned, &mut dyn FnMut(&Earned, usize))) {
+        let Self { earned, bounds, weights, scale, delta, potential, upper, lower } = self;
+        let bases = weights.len() as f64;
+        count(earned, &mut |earned, i| {
+            let plays = earned.plays[i];
+            let regret = bounds[i].at(plays);
+            let wide = iterated_width(*scale, bases, *delta, plays);
+            potential[i] = weights[i] * regret;
+            upper[i] = earned.mean(i) + regret / plays + wide;
+            lower[i] = earned.mean(i) - wide;
+        });
+    }
+}
+
 /// A number per base: as given, or `default`.
 fn each(
     what: &'static str,
@@ -82,18 +98,17 @@ impl Rule for DynamicBalancingRule {
         })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        self.counted(|earned, see| earned.begin(experience, see));
+        Ok(())
+    }
+
+    fn recall(&mut self, experience: &[Experience]) {
+        self.earned.recall(experience);
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
-        let roster = round.roster;
-        let Self { earned, bounds, weights, scale, delta, potential, upper, lower } = self;
-        let bases = roster.bases() as f64;
-        earned.count(round, |earned, i| {
-            let plays = earned.plays[i];
-            let regret = bounds[i].at(plays);
-            let wide = iterated_width(*scale, bases, *delta, plays);
-            potential[i] = weights[i] * regret;
-            upper[i] = earned.mean(i) + regret / plays + wide;
-            lower[i] = earned.mean(i) - wide;
-        });
+        self.counted(|earned, see| earned.count(round, see));
         Ok(())
     }
 

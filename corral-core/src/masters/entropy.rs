@@ -6,7 +6,7 @@ mod capped;
 use serde::{Deserialize, Serialize};
 
 use super::rule::all;
-use super::{Roster, lanes};
+use super::{Experience, Roster, lanes};
 use crate::SnapshotError;
 use crate::snapshot::ensure;
 
@@ -36,6 +36,13 @@ const GROWN: f64 = 1e30;
 impl ExponentialWeights {
     pub(super) fn new(bases: usize, rate: f64) -> Self {
         Self { sums: vec![0.0; bases], weights: vec![1.0; bases], anchor: 0.0, rate, age: 0 }
+    }
+
+    /// Begins at the sums of the plays behind `experience`.
+    pub(super) fn begin(&mut self, experience: &[Experience]) {
+        let bases = self.sums.len();
+        self.sums = Experience::estimates(experience, bases).collect();
+        self.refresh(&Roster::new(bases), self.rate);
     }
 
     /// S_i += estimate.

@@ -94,6 +94,15 @@ impl Rule for EtaGridRule {
         })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        for (copy, rate) in self.copies.iter_mut().zip(&self.rates) {
+            let inverse = Experience::inverse(experience, self.bases, *rate)?;
+            *copy = LogBarrier::new(&inverse, &vec![*rate; self.bases])
+                .map_err(|_| Experience::refuse("gives numbers that no step can be made with"))?;
+        }
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, credit, .. } = round;
         if loss == 0.0 {

@@ -10,7 +10,8 @@
 //! Feed: raw or weighted. Guarantees ln M/eta + eta M T/2 + gamma T against each base's *actual* run, for any losses.
 //! It does not guarantee anything against the base run alone, which is why Corral exists: 1/pbar can grow
 //! exponentially, so a base that learns from weighted losses can be starved or drowned ("EXP3 induces probabilities
-//! that are exponentially small"). Constants from memory.
+//! that are exponentially small"). The bound is one line: exponential weights lose at most
+//! ln M/eta + (eta/2) sum_t sum_i pbar_i l_i^2, and the expectation of sum_i pbar_i l_i^2 is at most M.
 
 #[cfg(feature = "published")]
 mod published;
@@ -78,6 +79,14 @@ impl Rule for Exp3Rule {
             rules: params.rules,
             round: 1,
         })
+    }
+
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        if self.rules != Rulebook::Paper {
+            return Err(Experience::refuse(PAPER_ALONE));
+        }
+        self.weights.begin(experience);
+        Ok(())
     }
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {

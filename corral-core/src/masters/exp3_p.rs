@@ -69,6 +69,11 @@ impl Rule for Exp3PRule {
         Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), rate, bonus, mixing })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        self.weights.begin(experience);
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, roster, current, .. } = round;
         let mut seen = false;

@@ -74,6 +74,11 @@ impl Rule for Exp4MixRule {
         Ok(Self { weights: ExponentialWeights::new(setup.bases, rate), mixing })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        self.weights.begin(experience);
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let loss = round.loss;
         // S_i += f pi_i(a_t)/P(a_t)

@@ -3,7 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::MasterSetup;
-use crate::{ParamError, require};
+use crate::omd::{OmdParams, settle};
+use crate::{LossDomain, ParamError, require};
+
+/// Published programs know none.
+pub(super) const PAPER_ALONE: &str = "goes with the rules of the paper alone";
 
 /// What is known of a base before the first round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -21,6 +25,8 @@ impl Experience {
     pub(super) fn check(given: &[Self], setup: &MasterSetup) -> Result<(), ParamError> {
         let length = format_args!("of length {}", given.len());
         require(given.len() <= setup.bases, "experience", length, "one entry per base")?;
+        let unit = given.is_empty() || setup.losses == LossDomain::Unit;
+        require(unit, "losses", "unbounded", "in [0, 1] where there is experience")?;
         for Self { relative, plays } in given {
             require((-1.0..=1.0).contains(relative), "experience.relative", relative, "in [-1, 1]")?;
             require((0.0..=1e9).contains(plays), "experience.plays", plays, "in [0, 10^9]")?;
@@ -28,81 +34,35 @@ impl Experience {
         Ok(())
     }
 
+    /// Refuses it, because of `why`.
+    pub(super) fn refuse(why: &'static str) -> ParamError {
+        ParamError::choice("experience", why)
+    }
+
     /// Of base `i`, where `given` is what was given.
     #[inline]
     pub(super) fn of(given: &[Self], i: usize) -> Self {
         given.get(i).copied().unwrap_or(Self { relative: 0.0, plays: 0.0 })
     }
+
+    /// S_i = -M n0_i rel_i: what the estimated losses of n0_i plays with the weight M, which one of M bases has, add up to beside
+    /// those of all bases. 0 where nothing is known.
+    pub(super) fn estimates(given: &[Self], bases: usize) -> impl Iterator<Item = f64> {
+        (0..bases).map(move |i| {
+            let Self { relative, plays } = Self::of(given, i);
+            -(bases as f64) * plays * relative
+        })
+    }
+
+    /// 1/p_i = M + eta S_i - lambda: where mirror descent with the log barrier and the rate eta is after these losses.
+    pub(super) fn inverse(given: &[Self], bases: usize, rate: f64) -> Result<Vec<f64>, ParamError> {
+        let mut places: Vec<f64> = Self::estimates(given, bases).map(|s| bases as f64 + rate * s).collect();
+        settle(&mut places, &OmdParams::default())
+            .map_err(|_| Self::refuse("gives numbers that no step can be made with"))?;
+        Ok(places)
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::masters::{Practical, PracticalParams, Ucb, UcbParams};
-    use crate::sample::split_mix;
-    use crate::{Credit, Master};
-
-    const KNOWN: [Experience; 3] = [
-        Experience { relative: 0.1, plays: 12.0 },
-        Experience { relative: -0.3, plays: 5.0 },
-        Experience { relative: 0.2, plays: 0.5 },
-    ];
-
-    #[test]
-    fn the_index_is_that_of_more_plays_at_the_level_of_the_run() {
-        let params = UcbParams { scale: 0.3, experience: KNOWN.to_vec(), ..UcbParams::default() };
-        let mut master = Ucb::new(params, &MasterSetup::new(4, None)).unwrap();
-        let (mut n, mut u, mut state) = ([0.0; 4], [0.0; 4], 7);
-        let mut followed = [0; 4];
-        for t in 0..400 {
-            let known = |i: usize| KNOWN.get(i).map_or((0.0, 0.0), |e| (e.relative, e.plays));
-            let sum: f64 = (0..4).map(|i| u[i] - n[i] * known(i).0).sum();
-            let level = (0.5 + sum) / (1.0 + n.iter().sum::<f64>());
-            let index = |i: usize| {
-                let (relative, plays) = known(i);
-                let all = n[i] + plays;
-                let width = 0.3 * (f64::from(t + 1) / 0.1).ln().sqrt() / all.sqrt();
-                if all > 0.0 { (u[i] + plays * (level + relative)) / all + width } else { f64::INFINITY }
-            };
-            let best = (0..4).max_by(|a, b| index(*a).total_cmp(&index(*b)).then(b.cmp(a))).unwrap();
-            assert_eq!(master.probabilities()[best], 1.0, "round {t}");
-            followed[best] += 1;
-            let loss = f64::from(split_mix(&mut state) % 10 < [6, 8, 3, 5][best]);
-            master.update(loss, Credit::Chosen { base: best, weight: 1.0 }).unwrap();
-            (n[best], u[best]) = (n[best] + 1.0, u[best] + 1.0 - loss);
-        }
-        assert!(followed[2] > 250, "{followed:?}");
-    }
-
-    #[test]
-    fn the_barrier_begins_where_the_losses_of_the_plays_would_have_brought_it() {
-        let params = PracticalParams { experience: KNOWN.to_vec(), ..PracticalParams::default() };
-        let master = Practical::new(params, &MasterSetup::new(4, None)).unwrap();
-        let p = master.probabilities();
-        // 1/p_i + eta n0_i rel_i is the same for all, with eta = 1/mbar = 2.
-        let same = |i: usize| 1.0 / p[i] + KNOWN.get(i).map_or(0.0, |e| 2.0 * e.plays * e.relative);
-        for i in 0..4 {
-            assert!((same(i) - same(3)).abs() < 1e-9, "{p:?}");
-        }
-        assert!((p.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-        assert_eq!(master.bound(1_000), None);
-    }
-
-    #[test]
-    fn what_cannot_be_experience_is_refused() {
-        let setup = MasterSetup::new(2, None);
-        let built = |experience: &[Experience]| {
-            let params = UcbParams { experience: experience.to_vec(), ..UcbParams::default() };
-            Ucb::new(params, &setup).err().map(|e| e.to_string())
-        };
-        let one = |relative, plays| Experience { relative, plays };
-        assert_eq!(
-            built(&KNOWN).as_deref(),
-            Some("experience must be one entry per base, but is of length 3")
-        );
-        let why = "experience.relative must be in [-1, 1], but is 2";
-        assert_eq!(built(&[one(2.0, 1.0)]).as_deref(), Some(why));
-        let why = "experience.plays must be in [0, 10^9], but is NaN";
-        assert_eq!(built(&[one(0.0, f64::NAN)]).as_deref(), Some(why));
-    }
-}
+#[path = "experience_tests.rs"]
+mod tests;

@@ -37,6 +37,10 @@ impl Rule for FixedRule {
         }
     }
 
+    fn begin(&mut self, _: &[Experience]) -> Result<(), ParamError> {
+        Err(Experience::refuse("means nothing to a master that plays the same base, whatever is known"))
+    }
+
     fn learn(&mut self, _: Credited<'_>) -> Result<(), MasterError> {
         Ok(())
     }

@@ -84,6 +84,11 @@ impl Rule for HedgedRule {
         })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        self.weights.begin(experience);
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let loss = round.loss;
         self.widened.clear();

@@ -118,6 +118,10 @@ pub struct MasterSetup {
     /// What is known of each base's regret: empty, or one entry per base. Where nothing is known, sqrt(n) is assumed
     /// by the masters that need a bound, unless their parameters give one.
     pub bounds: Vec<Option<RegretBound>>,
+    /// What earlier runs say of each base: empty, or up to one entry per base. Masters begin where so many plays would have
+    /// brought them (docs/experience.md); those for which that means nothing refuse it.
+    #[serde(skip)]
+    pub experience: Vec<Experience>,
     /// The largest weight that the losses themselves carry: 1, but for a master that is a base of another.
     pub range: f64,
     /// Where losses lie. Masters that are not defined outside [0, 1] refuse to be built for more.
@@ -134,6 +138,7 @@ impl MasterSetup {
             bases,
             horizon,
             bounds: Vec::new(),
+            experience: Vec::new(),
             range: 1.0,
             losses: LossDomain::Unit,
             budget: Budget::default(),
@@ -143,6 +148,12 @@ impl MasterSetup {
     /// The same, with what is known of each base's regret.
     pub fn with_bounds(self, bounds: Vec<Option<RegretBound>>) -> Self {
         Self { bounds, ..self }
+    }
+
+    /// The same, with what earlier runs say of each base.
+    #[must_use]
+    pub fn with_experience(self, experience: Vec<Experience>) -> Self {
+        Self { experience, ..self }
     }
 
     /// The same, with what may be claimed of memory.
@@ -161,6 +172,7 @@ impl MasterSetup {
         require(self.horizon != Some(0), "horizon", 0, "at least 1")?;
         let told = self.bounds.is_empty() || self.bounds.len() == self.bases;
         require(told, "bounds", self.bounds.len(), "as many as there are bases")?;
+        Experience::check(&self.experience, self)?;
         require((1.0..f64::INFINITY).contains(&self.range), "range", self.range, "finite and at least 1")?;
         self.budget.claim("the number of bases", self.bases, 8 * self.bases as u128)
     }
@@ -180,6 +192,22 @@ impl MasterSetup {
                 .map_err(|_| ParamError::new("range", self.range, "finite and at least 1"))?;
         }
         Ok(corral)
+    }
+
+    /// Corral from the distribution that the plays behind the experience would have brought it to, by the rate in use: its
+    /// theorem and its audit hold from any first distribution.
+    fn experienced_corral(&self, params: CorralParams, rounds: Option<u64>) -> Result<Corral, ParamError> {
+        if self.experience.is_empty() {
+            return self.corral(params, rounds);
+        }
+        Experience::check(&self.experience, self)?;
+        if params.prior.is_some() {
+            return Err(Experience::refuse("goes without a prior: both say where to begin"));
+        }
+        let rate = self.corral(params.clone(), rounds)?.rates()[0];
+        let inverse = Experience::inverse(&self.experience, self.bases, rate)?;
+        let prior = Some(inverse.iter().map(|w| 1.0 / w).collect());
+        self.corral(CorralParams { prior, ..params }, rounds)
     }
 
     /// The bound of each base: of the parameters, else of the setup, else sqrt(n).

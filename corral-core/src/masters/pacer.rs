@@ -69,6 +69,12 @@ impl Rule for PacerRule {
         Ok(Self { params: params.clone(), bases: setup.bases, debt: 0.0, rounds: 0, spent: 0.0 })
     }
 
+    fn begin(&mut self, _: &[Experience]) -> Result<(), ParamError> {
+        Err(Experience::refuse(
+            "means nothing to a master that chooses among prices, not among bases: give it to the master below",
+        ))
+    }
+
     fn learn(&mut self, _: Credited<'_>) -> Result<(), MasterError> {
         Ok(())
     }

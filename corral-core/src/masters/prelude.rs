@@ -5,7 +5,7 @@ pub(super) use serde::{Deserialize, Serialize};
 pub(super) use super::bound::RegretBound;
 pub(super) use super::earned::{Earned, follow, iterated_width};
 pub(super) use super::entropy::ExponentialWeights;
-pub(super) use super::experience::Experience;
+pub(super) use super::experience::{Experience, PAPER_ALONE};
 pub(super) use super::roster::Roster;
 pub(super) use super::rule::{Credited, Rule, Ruled, all};
 pub(super) use super::tsallis::Tsallis;

@@ -61,6 +61,19 @@ impl RbbeRule {
     pub fn active(&self, base: usize) -> bool {
         self.active.get(base).copied().unwrap_or(false)
     }
+
+    /// Has `count` change what was earned, and follows it.
+    fn counted(&mut self, count: impl FnOnce(&mut Earned, &mut dyn FnMut(&Earned, usize))) {
+        let Self { earned, bounds, scale, delta, active, potential, upper, lower, .. } = self;
+        let bases = active.len() as f64;
+        count(earned, &mut |earned, i| {
+            let plays = earned.plays[i];
+            let (mean, width) = (earned.mean(i), iterated_width(*scale, bases, *delta, plays));
+            potential[i] = bounds[i].at(plays);
+            upper[i] = mean + potential[i] / plays + width;
+            lower[i] = mean - width;
+        });
+    }
 }
 
 impl Rule for RbbeRule {
@@ -93,6 +106,18 @@ impl Rule for RbbeRule {
         })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        if self.rules != Rulebook::Paper {
+            return Err(Experience::refuse(PAPER_ALONE));
+        }
+        self.counted(|earned, see| earned.begin(experience, see));
+        Ok(())
+    }
+
+    fn recall(&mut self, experience: &[Experience]) {
+        self.earned.recall(experience);
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         #[cfg(feature = "published")]
         if self.rules == Rulebook::PublishedCode {
@@ -100,15 +125,8 @@ impl Rule for RbbeRule {
             return Ok(());
         }
         let roster = round.roster;
-        let Self { earned, bounds, scale, delta, active, potential, upper, lower, .. } = self;
-        let bases = roster.bases() as f64;
-        earned.count(round, |earned, i| {
-            let plays = earned.plays[i];
-            let (mean, width) = (earned.mean(i), iterated_width(*scale, bases, *delta, plays));
-            potential[i] = bounds[i].at(plays);
-            upper[i] = mean + potential[i] / plays + width;
-            lower[i] = mean - width;
-        });
+        self.counted(|earned, see| earned.count(round, see));
+        let Self { active, upper, lower, .. } = self;
         let candidates = || roster.iter().filter(|&j| active[j]);
         let best = candidates().map(|j| lower[j]).fold(f64::NEG_INFINITY, f64::max);
         // The base with the best lower bound keeps its place: its own upper bound is above.

@@ -35,6 +35,11 @@ pub struct RegretBalancingRule {
     upper: Vec<f64>,
 }
 
+/// (u_i + U(n_i))/n_i
+fn optimistic(target: RegretBound, earned: &Earned, i: usize) -> f64 {
+    (earned.rewards[i] + target.at(earned.plays[i])) / earned.plays[i]
+}
+
 /// Where the horizon is not known, bounds are compared after this many plays.
 const FAR: f64 = 1e6;
 
@@ -57,11 +62,19 @@ impl Rule for RegretBalancingRule {
         Ok(Self { earned: Earned::new(setup.bases), target, upper: vec![f64::INFINITY; setup.bases] })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        let (upper, target) = (&mut self.upper, self.target);
+        self.earned.begin(experience, |earned, i| upper[i] = optimistic(target, earned, i));
+        Ok(())
+    }
+
+    fn recall(&mut self, experience: &[Experience]) {
+        self.earned.recall(experience);
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let (upper, target) = (&mut self.upper, self.target);
-        self.earned.count(round, |earned, i| {
-            upper[i] = (earned.rewards[i] + target.at(earned.plays[i])) / earned.plays[i];
-        });
+        self.earned.count(round, |earned, i| upper[i] = optimistic(target, earned, i));
         Ok(())
     }
 

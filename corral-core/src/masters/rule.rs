@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{MasterSetup, Roster};
+use super::{Experience, MasterSetup, Roster};
 use crate::audit::Audit;
 use crate::master::check_share;
 use crate::memory::Budget;
@@ -40,6 +40,17 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// # Errors
     /// A parameter that the rule is not defined for.
     fn new(params: &Self::Params, setup: &MasterSetup) -> Result<Self, ParamError>;
+
+    /// Goes from the state before the first round to where the plays behind `experience`, which was checked, would have brought it.
+    ///
+    /// # Errors
+    /// It means nothing to the rule: which it does unless the rule says what it means.
+    fn begin(&mut self, _experience: &[Experience]) -> Result<(), ParamError> {
+        Err(Experience::refuse("means nothing to this master"))
+    }
+
+    /// Takes the experience that it began with again, after a snapshot was read: what of it is no part of the state.
+    fn recall(&mut self, _experience: &[Experience]) {}
 
     /// Whether the rule is defined for losses outside [0, 1]. What it guarantees is about losses inside.
     fn takes_real_losses(_params: &Self::Params) -> bool {
@@ -146,6 +157,18 @@ impl Credited<'_> {
     }
 }
 
+/// A snapshot of a state, with the experience that it began with.
+pub(super) fn seal<R: Rule>(state: &impl Serialize, experience: &[Experience]) -> Vec<u8> {
+    match experience {
+        [] => snapshot::seal(R::NAME, R::FORM, state),
+        _ => snapshot::seal(R::NAME, R::FORM | EXPERIENCED, &(state, experience)),
+    }
+}
+
+/// Added to the version of a snapshot that has experience too.
+const EXPERIENCED: u16 = 1 << 15;
+const OTHER_EXPERIENCE: &str = "its experience is another than this master's";
+
 /// A master that follows the rule `R`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ruled<R: Rule> {
@@ -186,6 +209,9 @@ impl<R: Rule> Ruled<R> {
             "in [0, 1]: this master is not defined elsewhere",
         )?;
         let mut rule = R::new(&params, setup)?;
+        if !setup.experience.is_empty() {
+            rule.begin(&setup.experience)?;
+        }
         let roster = Roster::new(setup.bases);
         let mut probabilities = vec![0.0; setup.bases];
         rule.distribute(&roster, &mut probabilities);
@@ -209,6 +235,31 @@ impl<R: Rule> Ruled<R> {
     /// The bases that are left.
     pub fn roster(&self) -> &Roster {
         &self.now.roster
+    }
+
+    /// Reads a state, with the experience that it began with.
+    fn read(&self, state: &[u8]) -> Result<State<R>, SnapshotError> {
+        let upgraded = R::upgrade(state);
+        let state = upgraded.as_deref().unwrap_or(state);
+        let (mine, other) = match self.now.setup.experience.is_empty() {
+            true => (R::FORM, R::FORM | EXPERIENCED),
+            false => (R::FORM | EXPERIENCED, R::FORM),
+        };
+        let read = if mine == R::FORM {
+            snapshot::open(R::NAME, mine, state)
+        } else {
+            let read: Result<(State<R>, Vec<Experience>), _> = snapshot::open(R::NAME, mine, state);
+            read.map(|(state, experience)| State {
+                setup: MasterSetup { experience, ..state.setup.clone() },
+                ..state
+            })
+        };
+        let read = read.map_err(|e| match e {
+            SnapshotError::Version { found, .. } if found == other => SnapshotError::state(OTHER_EXPERIENCE),
+            e => e,
+        })?;
+        ensure(read.setup.experience == self.now.setup.experience, OTHER_EXPERIENCE)?;
+        Ok(read)
     }
 
     /// Has a base join the rule, over the bases of `setup` from then on.
@@ -268,7 +319,7 @@ impl<R: Rule> Master for Ruled<R> {
     }
 
     fn save(&self) -> Vec<u8> {
-        snapshot::seal(R::NAME, R::FORM, &self.now)
+        seal::<R>(&self.now, &self.now.setup.experience)
     }
 
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError> {
@@ -320,8 +371,7 @@ impl<R: Rule> MasterExtra for Ruled<R> {
     }
 
     fn load_of(&mut self, state: &[u8], bases: usize) -> Result<(), MasterError> {
-        let upgraded = R::upgrade(state);
-        let mut read: State<R> = snapshot::open(R::NAME, R::FORM, upgraded.as_deref().unwrap_or(state))?;
+        let mut read = self.read(state)?;
         ensure(read.params == self.now.params, "its parameters are others than this master's")?;
         // The bounds of bases that came later are those that it was told then.
         let same = (read.setup.bases, read.setup.losses) == (bases, self.now.setup.losses);
@@ -334,6 +384,7 @@ impl<R: Rule> MasterExtra for Ruled<R> {
         fresh.now.rule.admits(&read.rule)?;
         distribution(&read.probabilities, &read.roster)?;
         read.rule.make_room();
+        read.rule.recall(&read.setup.experience);
         // A rule may drop bases itself: then someone of the roster is left, or it has no distribution.
         let mut next = vec![0.0; read.setup.bases];
         read.rule.clone().distribute(&read.roster, &mut next);

@@ -255,6 +255,12 @@ impl Rule for TrimRule {
         false
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        self.inverse = Experience::inverse(experience, self.inverse.len(), self.rate)?;
+        self.make_room();
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, roster, .. } = round;
         // l_i = m_i + (f - m_i) w_i, with w_i = 1{i=k}/pbar_k

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::all;
-use super::{Roster, lanes};
+use super::{Experience, Roster, lanes};
 use crate::SnapshotError;
 use crate::snapshot::ensure;
 
@@ -27,6 +27,11 @@ const FAR: f64 = 1024.0;
 impl Tsallis {
     pub fn new(bases: usize) -> Self {
         Self { sums: vec![0.0; bases], normaliser: 0.0 }
+    }
+
+    /// Begins at the sums of the plays behind `experience`.
+    pub fn begin(&mut self, experience: &[Experience]) {
+        self.sums = Experience::estimates(experience, self.sums.len()).collect();
     }
 
     /// sum_i 4/(eta (S_i - x))^2 and half its derivative by x.

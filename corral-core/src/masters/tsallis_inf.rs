@@ -69,6 +69,11 @@ impl Rule for TsallisInfRule {
         Ok(Self { reduced, rate, round: 1, weights: Tsallis::new(setup.bases) })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        self.weights.begin(experience);
+        Ok(())
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         let Credited { loss, roster, current, .. } = round;
         let eta = self.eta();

@@ -73,7 +73,7 @@ impl TwoStep {
         let rounds = pairs(setup.known_horizon("known")?);
         let params =
             CorralParams { rate: params.rate, ..CorralParams::new(setup.bases, Horizon::Known(rounds)) };
-        let inner = setup.corral(params, Some(rounds))?;
+        let inner = setup.experienced_corral(params, Some(rounds))?;
         let (roster, point) = (Roster::new(setup.bases), vec![0.0; setup.bases]);
         Ok(Self { inner, roster, losses: setup.losses, outer: setup.range, second: None, point })
     }

@@ -4,14 +4,6 @@
 //! play argmax_i u_i/n_i + c sqrt(ln((t+1)/delta)/n_i),  bases without a play first, the lowest index among equals
 //! ```
 //!
-//! With experience (rel_i and n0_i of each base, docs/experience.md) the index is that of n0_i more plays, at the level of
-//! this run:
-//!
-//! ```text
-//! (u_i + n0_i (level + rel_i))/(n_i + n0_i) + c sqrt(ln((t+1)/delta)/(n_i + n0_i))
-//! level = (1/2 + sum_i (u_i - n_i rel_i))/(1 + sum_i n_i)
-//! ```
-//!
 //! with n_i plays and u_i rewards (r = 1 - f) of base i. The width is that of the published experiments of Pacchiano,
 //! Dann, Gentile 2024; c = 1/2 did best of these masters on stochastic problems held out from tuning.
 //!
@@ -31,8 +23,6 @@ crate::params! {
         scale: f64 = 1.0, Bounds::NON_NEGATIVE;
         /// The confidence delta, in ln((t+1)/delta).
         delta: f64 = 0.1, Bounds::POSITIVE_UNIT;
-        /// What earlier runs say of each base, `{ relative, plays }`.
-        experience: Vec<Experience> = Vec::new();
         /// Whose rules to follow.
         #[cfg_attr(feature = "published", doc = "By the published code's, indices are cut at 1, equals are drawn at random, and two random plays come first.")]
         rules: Rulebook = Rulebook::Paper;
@@ -49,34 +39,16 @@ pub struct UcbRule {
     scale: f64,
     delta: f64,
     rules: Rulebook,
-    experience: Vec<Experience>,
     round: u64,
     /// u_i/n_i and 1/sqrt(n_i), of the earned.
     means: Vec<f64>,
     roots: Vec<f64>,
 }
 
-impl UcbRule {
-    /// The base with the highest index, with what is known of the bases.
-    fn experienced(&self, roster: &Roster, width: f64) -> usize {
-        let known = |i: usize| Experience::of(&self.experience, i);
-        let (mut sum, mut count) = (0.5, 1.0);
-        for (i, (n, u)) in self.earned.plays.iter().zip(&self.earned.rewards).enumerate() {
-            (sum, count) = (sum + u - n * known(i).relative, count + n);
-        }
-        // level = (1/2 + sum_i (u_i - n_i rel_i))/(1 + sum_i n_i)
-        let level = sum / count;
-        roster.least(|i| {
-            let Experience { relative, plays } = known(i);
-            let all = self.earned.plays[i] + plays;
-            if all > 0.0 {
-                // (u_i + n0_i (level + rel_i))/(n_i + n0_i) + c sqrt(ln((t+1)/delta)/(n_i + n0_i))
-                -((self.earned.rewards[i] + plays * (level + relative)) / all + width / all.sqrt())
-            } else {
-                f64::NEG_INFINITY
-            }
-        })
-    }
+/// u_i/n_i and 1/sqrt(n_i)
+fn see(earned: &Earned, i: usize, means: &mut [f64], roots: &mut [f64]) {
+    means[i] = earned.mean(i);
+    roots[i] = 1.0 / earned.plays[i].sqrt();
 }
 
 impl Rule for UcbRule {
@@ -84,17 +56,9 @@ impl Rule for UcbRule {
 
     const NAME: &'static str = "ucb";
 
-    const FORM: u16 = 3;
-
     fn new(params: &UcbParams, setup: &MasterSetup) -> Result<Self, ParamError> {
-        Experience::check(&params.experience, setup)?;
-        #[cfg(feature = "published")]
-        if params.rules == Rulebook::PublishedCode && !params.experience.is_empty() {
-            return Err(ParamError::choice("experience", "goes with the rules of the paper alone"));
-        }
         Ok(Self {
             earned: Earned::new(setup.bases),
-            experience: params.experience.clone(),
             scale: params.scale,
             delta: params.delta,
             rules: params.rules,
@@ -104,13 +68,23 @@ impl Rule for UcbRule {
         })
     }
 
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        if self.rules != Rulebook::Paper {
+            return Err(Experience::refuse(PAPER_ALONE));
+        }
+        let Self { earned, means, roots, .. } = self;
+        earned.begin(experience, |earned, i| see(earned, i, means, roots));
+        Ok(())
+    }
+
+    fn recall(&mut self, experience: &[Experience]) {
+        self.earned.recall(experience);
+    }
+
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
         self.round += 1;
         let (means, roots) = (&mut self.means, &mut self.roots);
-        self.earned.count(round, |earned, i| {
-            means[i] = earned.mean(i);
-            roots[i] = 1.0 / earned.plays[i].sqrt();
-        });
+        self.earned.count(round, |earned, i| see(earned, i, means, roots));
         Ok(())
     }
 
@@ -120,9 +94,6 @@ impl Rule for UcbRule {
             return self.distribute_as_published(roster, out);
         }
         let width = self.scale * ((self.round + 1) as f64 / self.delta).ln().sqrt();
-        if !self.experience.is_empty() {
-            return follow(self.experienced(roster, width), out);
-        }
         // argmax_i u_i/n_i + c sqrt(ln((t+1)/delta)/n_i)
         let base = roster.least(|i| {
             if self.earned.plays[i] > 0.0 {
@@ -144,7 +115,7 @@ impl Rule for UcbRule {
     }
 
     fn constants(&self) -> impl Serialize {
-        (self.scale, self.delta, self.rules, &self.experience)
+        (self.scale, self.delta, self.rules)
     }
 
     fn admits(&self, state: &Self) -> Result<(), SnapshotError> {

@@ -28,6 +28,10 @@ impl Rule for UniformRule {
         Ok(Self { bases: setup.bases })
     }
 
+    fn begin(&mut self, _: &[Experience]) -> Result<(), ParamError> {
+        Err(Experience::refuse("means nothing to a master that plays every base alike, whatever is known"))
+    }
+
     fn learn(&mut self, _: Credited<'_>) -> Result<(), MasterError> {
         Ok(())
     }

@@ -113,6 +113,11 @@ const TAKES: &[&str] = &[
     "practical",
     "practical/falling",
     "practical/experience",
+    "corral/experience",
+    "exp3/experience",
+    "exp3-p/experience",
+    "exp4-mix/experience",
+    "tsallis-inf/experience",
 ];
 
 /// With pbar = (1 - gamma) p + gamma/M, where p keeps its ratios all differences of pbar shrink by one factor, whatever

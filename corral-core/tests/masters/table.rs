@@ -49,11 +49,11 @@ pub fn stochastic() -> D3rbParams {
 }
 
 /// The first base is the best so far, the second one worse, and nothing is known of the others.
-pub fn experience(setup: &MasterSetup) -> Vec<Experience> {
-    let known = |i: usize| Experience { relative: 0.2 - 0.05 * i as f64, plays: 12.0 };
-    // `practical` takes it for losses in [0, 1] alone.
+pub fn experienced(setup: &MasterSetup) -> MasterSetup {
+    let known = |i: usize| Experience { relative: 0.2 - 0.25 * i as f64, plays: 12.0 };
+    // It is of losses in [0, 1] alone.
     let bases = if setup.losses == LossDomain::Unit { setup.bases } else { 0 };
-    (0..bases.min(2)).map(known).collect()
+    setup.clone().with_experience((0..bases.min(2)).map(known).collect())
 }
 
 pub fn rb_grid() -> RbbeParams {
@@ -80,8 +80,8 @@ pub const TABLE: &[(&str, Build)] = &[
     ("exp4-mix", |s| by_name("exp4-mix", s).unwrap()),
     ("ucb", |s| by_name("ucb", s).unwrap()),
     ("ucb/experience", |s| {
-        let params = UcbParams { scale: 0.1, experience: experience(s), ..UcbParams::default() };
-        Box::new(Ucb::new(params, s).unwrap())
+        let params = UcbParams { scale: 0.1, ..UcbParams::default() };
+        Box::new(Ucb::new(params, &experienced(s)).unwrap())
     }),
     ("ucb/published", |s| {
         let params = UcbParams { scale: 2.0, rules: Rulebook::PublishedCode, ..UcbParams::default() };
@@ -129,10 +129,23 @@ pub const TABLE: &[(&str, Build)] = &[
         let params = PracticalParams { rate: Fall::Falling, scale: 30.0, floor: 0.0, ..Default::default() };
         Box::new(Practical::new(params, s).unwrap())
     }),
-    ("practical/experience", |s| {
-        let params = PracticalParams { experience: experience(s), ..Default::default() };
-        Box::new(Practical::new(params, s).unwrap())
-    }),
+    ("practical/experience", |s| by_name("practical", &experienced(s)).unwrap()),
+    ("corral/experience", |s| by_name("corral", &experienced(s)).unwrap()),
+    ("corral/clipped-experience", |s| clipped(Some(8.0), &experienced(s))),
+    ("two-step/experience", |s| by_name("two-step", &experienced(s)).unwrap()),
+    ("exp3/experience", |s| by_name("exp3", &experienced(s)).unwrap()),
+    ("exp3-p/experience", |s| by_name("exp3-p", &experienced(s)).unwrap()),
+    ("exp4-mix/experience", |s| by_name("exp4-mix", &experienced(s)).unwrap()),
+    ("tsallis-inf/experience", |s| by_name("tsallis-inf", &experienced(s)).unwrap()),
+    ("hedged/experience", |s| by_name("hedged", &experienced(s)).unwrap()),
+    ("black-box/experience", |s| by_name("black-box", &experienced(s)).unwrap()),
+    ("eta-grid/experience", |s| by_name("eta-grid", &experienced(s)).unwrap()),
+    ("trim/experience", |s| by_name("trim", &experienced(s)).unwrap()),
+    ("regret-balancing/experience", |s| by_name("regret-balancing", &experienced(s)).unwrap()),
+    ("rbbe/experience", |s| by_name("rbbe", &experienced(s)).unwrap()),
+    ("dynamic-balancing/experience", |s| by_name("dynamic-balancing", &experienced(s)).unwrap()),
+    ("d3rb/experience", |s| by_name("d3rb", &experienced(s)).unwrap()),
+    ("ed2rb/experience", |s| by_name("ed2rb", &experienced(s)).unwrap()),
     ("pacer", |s| by_name("pacer", s).unwrap()),
     ("uniform", |s| by_name("uniform", s).unwrap()),
     ("fixed", |s| by_name("fixed", s).unwrap()),

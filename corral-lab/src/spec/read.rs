@@ -369,8 +369,9 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
     };
     let params = m.params(&["name", "credit", "feed", "cut", "guard", "budget", "doubt", "price"]);
     let name = required_name(m, "master")?;
-    let master =
+    let mut master =
         MasterRecipe { params, credit, feed, cut, guard, budget, doubt, price, ..MasterRecipe::named(name) };
+    master.take_experience().map_err(|e| node.error(e))?;
     table.place.ensure(!bases.is_empty(), "a master needs bases: at least one")?;
     if let Some((outer, below)) = master.bands().map_err(|e| node.error(e))? {
         let place = || node.place.clone();

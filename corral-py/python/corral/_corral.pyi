@@ -452,6 +452,10 @@ class Band(Generic[_A]):
         client's quota, and what each base did: for a monitor. With watch=True "values" has a value, low and high for each base, and
         "best" the name of the one that is best at any time with its lead, or None.
         """
+    def experience(self, plays: float = 10.0) -> list[dict[str, Any]]:
+        """What this band says of its bases, as a prior for a band on another problem: `master={"name": ..., "experience": ...}` takes it.
+        Each has the reward of its plays less that of all as "relative", and as "plays" how many it had, at most this many.
+        """
     def prometheus(self, name: str) -> str:
         """The same as text for Prometheus, of a band with this name."""
     @property

@@ -14,7 +14,7 @@
 //! pbar   = p, or without a floor (1 - gamma_t) p + gamma_t/M with gamma_t = 1/(t + t0)
 //! ```
 //!
-//! With experience (docs/experience.md) W_i begins at M - eta n0_i rel_i - lambda in place of M.
+//! With experience (docs/experience.md) W_i begins at M - eta M n0_i rel_i - lambda in place of M.
 //!
 //! It is the step of Algorithm 2 with one rate for all, whose fall is part of the step, onto the simplex above the floor.
 //! docs/practical.md#the-theorem has what is proved of it, [`Practical::bound`] that as a number, and `audit` checks it in a run.
@@ -55,8 +55,6 @@ crate::params! {
         baseline: bool = true;
         /// How many of the last rounds the running mean remembers: few follow losses that swing all at once.
         memory: f64 = 20.0, Bounds::at_least(1.0);
-        /// What earlier runs say of each base, `{ relative, plays }`: it begins where so many plays would have brought it.
-        experience: Vec<Experience> = Vec::new();
         /// Whether every round is checked against what is proved, for claims that measure it.
         audit: bool = false;
     }
@@ -169,29 +167,6 @@ impl PracticalRule {
         }
     }
 
-    /// W_i <- M - eta n0_i rel_i - lambda: what the losses of the plays behind the experience would have made of it.
-    fn begin(&mut self, setup: &MasterSetup) -> Result<(), ParamError> {
-        let given = &self.params.experience;
-        Experience::check(given, setup)?;
-        if given.is_empty() {
-            return Ok(());
-        }
-        if !self.unit || self.params.audit {
-            let why = "goes with losses in [0, 1], and without an audit: what is proved begins with equal probabilities";
-            return Err(ParamError::choice("experience", why));
-        }
-        for (i, place) in self.places.iter_mut().enumerate() {
-            let Experience { relative, plays } = Experience::of(given, i);
-            *place = setup.bases as f64 - self.rate * plays * relative;
-        }
-        settle(&mut self.places, &OmdParams::default())
-            .map_err(|_| ParamError::choice("experience", "gives numbers that no step can be made with"))?;
-        self.lift(self.least(setup.bases as f64));
-        self.inverse.copy_from_slice(&self.places);
-        self.whole = false;
-        Ok(())
-    }
-
     /// m <- m + (f - m)/(memory + 1), a mean of all losses at first.
     fn remember(&mut self, loss: f64) {
         let keep = (self.params.memory / self.losses.1).min(1.0);
@@ -208,7 +183,7 @@ impl Rule for PracticalRule {
 
     const NAME: &'static str = "practical";
 
-    const FORM: u16 = 3;
+    const FORM: u16 = 4;
 
     fn upgrade(state: &[u8]) -> Option<Vec<u8>> {
         older::upgrade(state)
@@ -240,11 +215,23 @@ impl Rule for PracticalRule {
             rule.rate = rule.rate_below(f64::INFINITY);
         }
         rule.make_room();
-        rule.begin(setup)?;
         if params.audit {
             rule.auditor = Some(Box::new(Auditor::new(setup.bases, rule.rate, params)));
         }
         Ok(rule)
+    }
+
+    fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
+        if self.params.audit {
+            return Err(Experience::refuse(
+                "goes without an audit: what is proved begins with equal probabilities",
+            ));
+        }
+        self.places = Experience::inverse(experience, self.inverse.len(), self.rate)?;
+        self.lift(self.least(self.inverse.len() as f64));
+        self.inverse.copy_from_slice(&self.places);
+        self.whole = false;
+        Ok(())
     }
 
     fn learn(&mut self, round: Credited<'_>) -> Result<(), MasterError> {
