@@ -43,8 +43,11 @@ mod lanes;
 mod pacer;
 mod practical;
 mod prelude;
+mod r_ed_ucb;
+mod r_sr;
 mod rbbe;
 mod regret_balancing;
+mod rising;
 mod roster;
 mod rule;
 mod trim;
@@ -75,6 +78,8 @@ pub use fixed::{Fixed, FixedParams, FixedRule};
 pub use hedged::{Hedged, HedgedParams, HedgedRule};
 pub use pacer::{Pacer, PacerParams, PacerRule};
 pub use practical::{Fall, Practical, PracticalParams, PracticalRule};
+pub use r_ed_ucb::{REdUcb, REdUcbParams, REdUcbRule, RUcbe, RUcbeParams, RUcbeRule};
+pub use r_sr::{RSr, RSrParams, RSrRule};
 #[cfg(feature = "published")]
 pub use rbbe::copies_of_grid;
 pub use rbbe::{Rbbe, RbbeParams, RbbeRule};
@@ -294,6 +299,9 @@ masters!(
     Hedged,
     Arbe,
     BlackBox,
+    REdUcb,
+    RUcbe,
+    RSr,
     TsallisInf,
     EtaGrid,
     Trim,

@@ -108,6 +108,9 @@ pub const TABLE: &[(&str, Build)] = &[
         Box::new(Arbe::new(params, s).unwrap())
     }),
     ("black-box", |s| by_name("black-box", s).unwrap()),
+    ("r-ed-ucb", |s| by_name("r-ed-ucb", s).unwrap()),
+    ("r-ucbe", |s| by_name("r-ucbe", s).unwrap()),
+    ("r-sr", |s| by_name("r-sr", s).unwrap()),
     ("tsallis-inf", |s| by_name("tsallis-inf", s).unwrap()),
     ("tsallis-inf/reduced", |s| {
         let params =
