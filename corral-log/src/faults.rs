@@ -81,11 +81,17 @@ pub struct Faults {
 }
 
 impl Faults {
-    pub(crate) fn add(&mut self, fault: Fault) {
+    /// Counts a fault; where the reader is `strict` it is an error. A torn last line is what a crash leaves behind, and no fault
+    /// of whoever wrote the lines before it: it is counted.
+    pub(crate) fn take(&mut self, fault: Fault, strict: bool) -> Result<(), Fault> {
+        if strict && fault.kind != FaultKind::Torn {
+            return Err(fault);
+        }
         match self.kinds.iter_mut().find(|(_, first)| first.kind == fault.kind) {
             Some((count, _)) => *count += 1,
             None => self.kinds.push((1, fault)),
         }
+        Ok(())
     }
 
     /// How many lines had a fault.

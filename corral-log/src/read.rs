@@ -36,6 +36,12 @@ pub enum ReadError {
     Fault(Fault),
 }
 
+impl From<Fault> for ReadError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
 /// The longest line that is read: a line with a thousand actions and a hundred bases has about 2 MB.
 const LONGEST: usize = 64 << 20;
 
@@ -102,14 +108,16 @@ impl<R: BufRead> Reader<R> {
             self.lines += 1;
             let whole = self.buffer.pop_if(|c| *c == b'\n').is_some();
             self.buffer.pop_if(|c| *c == b'\r');
-            if !whole && (read == LONGEST || Record::read(&self.buffer).is_err()) {
-                let why =
-                    if read == LONGEST { "longer than any record" } else { "the log ends within this line" };
-                self.fault(FaultKind::Torn, &why)?;
-                if read < LONGEST {
-                    return Ok(None);
-                }
+            if !whole && read == LONGEST {
+                self.fault(FaultKind::Garbage, &"longer than any record")?;
+                let rest =
+                    self.from.skip_until(b'\n').map_err(|why| ReadError::Io { line: self.lines, why })?;
+                self.bytes += (read + rest) as u64;
                 continue;
+            }
+            if !whole && serde_json::from_slice::<serde::de::IgnoredAny>(&self.buffer).is_err() {
+                self.fault(FaultKind::Torn, &"the log ends within this line")?;
+                return Ok(None);
             }
             self.bytes += read as u64;
             if !self.buffer.is_empty() {
@@ -150,13 +158,7 @@ impl<R: BufRead> Reader<R> {
     /// # Errors
     /// The fault, where the reader is strict.
     pub fn fault(&mut self, kind: FaultKind, why: &dyn std::fmt::Display) -> Result<(), ReadError> {
-        let fault = Fault::new(kind, self.lines, why, &self.buffer);
-        // A torn last line is what a crash leaves behind: whoever wrote it has not answered it.
-        if self.strict && kind != FaultKind::Torn {
-            return Err(ReadError::Fault(fault));
-        }
-        self.faults.add(fault);
-        Ok(())
+        Ok(self.faults.take(Fault::new(kind, self.lines, why, &self.buffer), self.strict)?)
     }
 
     /// The line that was read last.

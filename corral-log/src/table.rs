@@ -192,11 +192,7 @@ impl<R: Read> Source for Csv<R> {
             };
             let line = self.record.position().map_or(0, csv::Position::line);
             let quote = self.record.iter().collect::<Vec<_>>().join(",");
-            let fault = Fault::new(refused.0, line, refused.1, quote.as_bytes());
-            if self.strict {
-                return Err(ReadError::Fault(fault));
-            }
-            self.faults.add(fault);
+            self.faults.take(Fault::new(refused.0, line, refused.1, quote.as_bytes()), self.strict)?;
         }
     }
 

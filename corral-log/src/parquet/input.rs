@@ -127,11 +127,7 @@ impl Source for ParquetIn {
                 next.map_err(|why| ReadError::Io { line: self.at, why: std::io::Error::other(why) })?;
             self.at += 1;
             let Err((kind, why)) = self.fill(&from, row) else { return Ok(true) };
-            let fault = Fault::new(kind, self.at, why, from.to_string().as_bytes());
-            if self.strict {
-                return Err(ReadError::Fault(fault));
-            }
-            self.faults.add(fault);
+            self.faults.take(Fault::new(kind, self.at, why, from.to_string().as_bytes()), self.strict)?;
         }
     }
 
