@@ -90,8 +90,36 @@ impl Options {
     }
 }
 
-/// Sums of one unit, for one policy: w r, w, rows.
-pub(crate) type Block = [f64; 3];
+/// Sums over the rows of one unit, for one policy.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Block {
+    /// How many decisions they stand for.
+    pub rows: f64,
+    /// Of w r and of w (1 - r).
+    pub plain: [f64; 2],
+    /// The same with weights that are cut.
+    pub clipped: [f64; 2],
+    /// Of the doubly robust terms around V and around 1 - V, and of what they count for.
+    pub robust: [f64; 2],
+    pub counted: f64,
+}
+
+impl Block {
+    /// Adds a row that stands for `c` decisions: its weight and the one that is cut, its reward, and the doubly robust terms with
+    /// what they count for.
+    fn add(&mut self, c: f64, [w, cut]: [f64; 2], r: f64, robust: Option<[f64; 3]>) {
+        let both = |sums: &mut [f64; 2], c: f64, terms: [f64; 2]| {
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += c * term);
+        };
+        self.rows += c;
+        both(&mut self.plain, c, [w * r, w * (1.0 - r)]);
+        both(&mut self.clipped, c, [cut * r, cut * (1.0 - r)]);
+        if let Some([h, earned, lost]) = robust {
+            self.counted += h;
+            both(&mut self.robust, h, [earned, lost]);
+        }
+    }
+}
 
 /// What is known of one policy.
 pub(crate) struct Tally {
@@ -99,6 +127,8 @@ pub(crate) struct Tally {
     pub motion: Motion,
     pub sums: Sums,
     pub sequence: Option<Sequence>,
+    /// The same with weights that are cut.
+    pub clipped: Option<Sequence>,
     pub robust: Option<Robust>,
     /// Rows in which the policy did not say its probability.
     pub unknown: u64,
@@ -201,6 +231,7 @@ impl Evaluation {
     pub fn new(policies: Vec<Box<dyn Policy>>, model: Option<Box<dyn Model>>, options: Options) -> Self {
         let robust = model.is_some() && (options.asks(Estimator::Dr) || options.asks(Estimator::Direct));
         let motion = |policy: &dyn Policy| if options.drift { Motion::Moves } else { policy.motion() };
+        let any_time = options.any_time && !options.units;
         let tallies: Vec<Tally> = policies
             .into_iter()
             .map(|policy| {
@@ -209,7 +240,8 @@ impl Evaluation {
                     policy,
                     motion,
                     sums: Sums::default(),
-                    sequence: (options.any_time && !options.units).then(|| Sequence::value(motion)),
+                    sequence: any_time.then(|| Sequence::value(motion)),
+                    clipped: (any_time && options.asks(Estimator::Clipped)).then(|| Sequence::value(motion)),
                     robust: robust.then(|| Robust::new(motion)),
                     unknown: 0,
                     without_distribution: 0,
@@ -286,22 +318,27 @@ impl Evaluation {
             if self.options.looks {
                 tally.weights[BINS.partition_point(|edge| *edge < w)] += 1;
             }
-            if let Some(sequence) = &mut tally.sequence {
-                sequence.add(w * r, w * (1.0 - r));
+            let cut = w.min(self.options.clip);
+            for (sequence, w) in [(&mut tally.sequence, w), (&mut tally.clipped, cut)] {
+                if let Some(sequence) = sequence {
+                    sequence.add(w * r, w * (1.0 - r));
+                }
             }
+            let robust = match &mut tally.robust {
+                Some(robust) if self.known[at] => {
+                    let pi = &self.pi[at * actions..(at + 1) * actions];
+                    robust.add(row, c, [pi, &self.predicted], [w, r], played)
+                }
+                Some(_) => {
+                    tally.without_distribution += 1;
+                    None
+                }
+                None => None,
+            };
             if self.options.units {
                 let mut hasher = DefaultHasher::new();
                 row.unit.hash(&mut hasher);
-                let block = tally.units.entry(hasher.finish()).or_default();
-                [c * w * r, c * w, c].iter().zip(block).for_each(|(add, sum)| *sum += add);
-            }
-            if let Some(robust) = &mut tally.robust {
-                if self.known[at] {
-                    let pi = &self.pi[at * actions..(at + 1) * actions];
-                    robust.add(row, pi, &self.predicted, w, r, played);
-                } else {
-                    tally.without_distribution += 1;
-                }
+                tally.units.entry(hasher.finish()).or_default().add(c, [w, cut], r, robust);
             }
         }
         for pair in &mut self.pairs {

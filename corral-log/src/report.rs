@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::evaluate::{Block, Evaluation, Tally};
-use crate::sums::{Estimate, from_below, quantile};
+use crate::fixed_time::{Estimate, Ratio, from_below, quantile};
+use crate::robust::Robust;
 use crate::units::Units;
 use crate::{Counts, Estimator, Look, Motion, alarms, verdict};
 
@@ -103,8 +104,10 @@ fn known(value: f64) -> Option<f64> {
 }
 
 const ONE_LOOK: &str = "one look, at a time that was fixed in advance; many rows";
-/// Its normal approximation misses more often than it promises where few rows carry most of the weight.
 const NO_INTERVAL: &str = "no interval";
+/// What its bounds would need is the error of the model: `dr` estimates that.
+const DIRECT: &str =
+    "the model is right; no interval, as the error of the model is not known (dr corrects it)";
 const STILL: &str = "the policy and the environment do not change";
 const MOVES: &str = "nothing stands still: the policy may learn, rewards may drift";
 
@@ -153,43 +156,47 @@ impl Evaluation {
         let mut fixed = |estimator, value: f64, (low, high): (f64, f64), assumes: &str| {
             row(estimator, value, low, high, Validity::FixedTime, assumes);
         };
+        let sums = &tally.sums;
+        // Rows, or the sums of units.
+        let from_below = |rows: [Estimate; 2], units: fn(&Block) -> ([f64; 2], f64)| {
+            let [earned, lost] = if options.units { between(tally, units) } else { rows };
+            from_below(earned, lost, z)
+        };
         for &estimator in &options.estimators {
-            let robust =
-                tally.robust.as_ref().filter(|_| tally.without_distribution < tally.sums.rows().max(1));
+            let robust = tally.robust.as_ref().filter(|_| tally.without_distribution < sums.rows().max(1));
             match (estimator, robust) {
                 (Estimator::Ips, _) => {
-                    let interval = match options.units {
-                        true => {
-                            from_below(self.between(tally, |b| b[0]), self.between(tally, |b| b[1] - b[0]), z)
-                        }
-                        false => from_below(tally.sums.ips(), tally.sums.ips_lost(), z),
-                    };
-                    fixed(estimator, tally.sums.ips().value, interval, ONE_LOOK);
+                    let interval = from_below([sums.ips(), sums.ips_lost()], |b| (b.plain, b.rows));
+                    fixed(estimator, sums.ips().value, interval, ONE_LOOK);
                 }
                 (Estimator::Snips, _) => {
-                    let assumes = format!("biased by a term that shrinks as 1/n; {NO_INTERVAL}");
-                    fixed(estimator, tally.sums.snips(), none, &assumes);
+                    let ratio = if options.units { ratio_between(tally) } else { sums.ratio() };
+                    let assumes = format!("{ONE_LOOK}; the value is biased by a term that shrinks as 1/n");
+                    fixed(estimator, sums.snips(), ratio.interval(z), &assumes);
                 }
                 (Estimator::Clipped, _) => {
-                    let assumes = format!(
-                        "{ONE_LOOK}; the value is too small by what weights above {} carry",
-                        options.clip
-                    );
-                    let both = from_below(tally.sums.clipped(), tally.sums.clipped_lost(), z);
-                    let interval = if options.units { none } else { both };
-                    fixed(estimator, tally.sums.clipped().value, interval, &assumes);
+                    let assumes = format!("{ONE_LOOK}; {}", too_small(options.clip));
+                    let interval = from_below([sums.clipped(), sums.clipped_lost()], |b| (b.clipped, b.rows));
+                    fixed(estimator, sums.clipped().value, interval, &assumes);
                 }
                 (Estimator::CressieRead, _) => {
-                    let assumes = format!("mass that is missing earns what the log earned; {NO_INTERVAL}");
-                    fixed(estimator, tally.sums.cressie_read(), none, &assumes);
+                    let value = "the value: mass that is missing earns what the log earned";
+                    let (interval, assumes) = match options.units {
+                        true => (none, format!("{NO_INTERVAL} between units; {value}")),
+                        false => (
+                            sums.likelihood().interval(options.alpha),
+                            format!("{ONE_LOOK}; proved for a logger that does not learn; {value}"),
+                        ),
+                    };
+                    fixed(estimator, sums.cressie_read(), interval, &assumes);
                 }
-                (Estimator::Direct, Some(robust)) => {
-                    fixed(estimator, robust.direct(), none, "the model is right; no interval");
-                }
+                (Estimator::Direct, Some(robust)) => fixed(estimator, robust.direct(), none, DIRECT),
                 (Estimator::Dr, Some(robust)) => {
                     let whole = tally.without_distribution + robust.without_logger == 0;
-                    let [earned, lost] = robust.sides();
-                    let interval = if whole && !options.units { from_below(earned, lost, z) } else { none };
+                    let interval = match whole {
+                        true => from_below(robust.sides(), |b| (b.robust, b.counted)),
+                        false => none,
+                    };
                     let assumes = match (whole, tally.motion) {
                         (false, _) => {
                             format!(
@@ -211,28 +218,30 @@ impl Evaluation {
             Motion::Still => format!("{STILL}; any look (betting)"),
             Motion::Moves => format!("{MOVES}; any look (mixture empirical Bernstein)"),
         };
-        if let Some(sequence) = tally.sequence.as_ref().filter(|_| options.asks(Estimator::Ips)) {
+        let robust = tally.robust.as_ref().filter(|robust| {
+            options.any_time
+                && !options.units
+                && sums.rows() > 0
+                && tally.without_distribution + robust.without_logger == 0
+        });
+        let sequences = [
+            (Estimator::Ips, sums.ips().value, tally.sequence.as_ref(), None),
+            // V = E w r/E w, and E w = 1 is known: what bounds E w r bounds the ratio.
+            (Estimator::Snips, sums.snips(), tally.sequence.as_ref(), Some("the interval of ips".to_owned())),
+            (Estimator::Clipped, sums.clipped().value, tally.clipped.as_ref(), Some(too_small(options.clip))),
+            (
+                Estimator::Dr,
+                robust.map_or(f64::NAN, Robust::doubly_robust),
+                robust.map(|r| &r.sequence),
+                None,
+            ),
+        ];
+        for (estimator, value, sequence, further) in sequences {
+            let Some(sequence) = sequence.filter(|_| options.asks(estimator)) else { continue };
             let (low, high) = sequence.interval(options.alpha);
-            row(Estimator::Ips, tally.sums.ips().value, low, high, Validity::AnyTime, &assumes);
+            let assumes = further.map_or(assumes.clone(), |further| format!("{assumes}; {further}"));
+            row(estimator, value, low, high, Validity::AnyTime, &assumes);
         }
-        if let Some(robust) = &tally.robust
-            && options.any_time
-            && options.asks(Estimator::Dr)
-            && tally.without_distribution + robust.without_logger == 0
-            && tally.sums.rows() > 0
-        {
-            let (low, high) = robust.sequence.interval(options.alpha);
-            row(Estimator::Dr, robust.doubly_robust(), low, high, Validity::AnyTime, &assumes);
-        }
-    }
-
-    /// The mean over decisions of a sum of each unit, with the error that it has between units.
-    fn between(&self, tally: &Tally, of: fn(&Block) -> f64) -> Estimate {
-        let blocks = || tally.units.values();
-        let whole: f64 = blocks().map(|block| block[2]).sum();
-        let value = blocks().map(of).sum::<f64>() / whole;
-        let squares: f64 = blocks().map(|block| (of(block) - value * block[2]).powi(2)).sum();
-        Estimate { value, error: squares.sqrt() / whole }
     }
 
     fn differences(&self, units: Units) -> Vec<Difference> {
@@ -270,6 +279,28 @@ impl Evaluation {
             _ => (f64::NAN, f64::NAN),
         }
     }
+}
+
+/// Estimates of V and of 1 - V from sums over units, with the errors that they have between units.
+fn between(tally: &Tally, of: fn(&Block) -> ([f64; 2], f64)) -> [Estimate; 2] {
+    [0, 1].map(|side| {
+        let blocks = || tally.units.values().map(of).map(|(sums, rows)| (sums[side], rows));
+        let rows: f64 = blocks().map(|(_, rows)| rows).sum();
+        let value = blocks().map(|(sum, _)| sum).sum::<f64>() / rows;
+        let squares: f64 = blocks().map(|(sum, rows)| (sum - value * rows).powi(2)).sum();
+        Estimate { value, error: squares.sqrt() / rows }
+    })
+}
+
+/// What the interval of SNIPS is made of, between units.
+fn ratio_between(tally: &Tally) -> Ratio {
+    let mut ratio = Ratio::default();
+    tally.units.values().for_each(|block| ratio.add(block.plain[0], block.plain[0] + block.plain[1]));
+    ratio
+}
+
+fn too_small(clip: f64) -> String {
+    format!("the value is too small by what weights above {clip} carry")
 }
 
 fn weights(tally: &Tally) -> Weights {

@@ -1,6 +1,6 @@
 //! Direct and doubly robust estimates.
 
-use crate::sums::Estimate;
+use crate::fixed_time::Estimate;
 use crate::{Motion, Row, Sequence};
 
 /// A model of the reward. It is asked before it learns a row, so that each of its predictions is made from earlier rows: no
@@ -21,6 +21,7 @@ const FOLLOW: f64 = 0.01;
 pub(crate) struct Robust {
     motion: Motion,
     rows: f64,
+    decisions: f64,
     direct: f64,
     phi: f64,
     /// sum h, sum h^2, sum h phi.
@@ -39,6 +40,7 @@ impl Robust {
         Self {
             motion,
             rows: 0.0,
+            decisions: 0.0,
             direct: 0.0,
             phi: 0.0,
             h: [0.0; 3],
@@ -49,19 +51,28 @@ impl Robust {
         }
     }
 
-    /// Adds a row: the policy's distribution `pi` and the predictions `q` over the offered actions, its weight, its reward,
-    /// and where its action stands among the offered.
-    pub fn add(&mut self, row: &Row, pi: &[f64], q: &[f64], w: f64, r: f64, played: usize) {
+    /// Adds a row that stands for `c` decisions: the policy's distribution `pi` and the predictions `q` over the offered actions, its weight, its reward,
+    /// and where its action stands among the offered. Says what the terms count for, that around V and that around 1 - V; `None`:
+    /// the logger's whole distribution is not known.
+    pub fn add(
+        &mut self,
+        row: &Row,
+        c: f64,
+        [pi, q]: [&[f64]; 2],
+        [w, r]: [f64; 2],
+        played: usize,
+    ) -> Option<[f64; 3]> {
         let dot = |q: &dyn Fn(usize) -> f64| pi.iter().enumerate().map(|(a, p)| p * q(a)).sum::<f64>();
         let direct = dot(&|a| q[a]);
         let phi = w * (r - q[played]) + direct;
         self.rows += 1.0;
-        self.direct += direct;
-        self.phi += phi;
+        self.decisions += c;
+        self.direct += c * direct;
+        self.phi += c * phi;
         // StableVar (Zhan, Hadad, Hirshberg, Athey 2021): h_t = c_t^(-1/2) makes the terms alike in variance. Here c_t is
         // what the rounds before had, as the policy of a logger is not in its log; it is known before round t, which
         // is all that is needed. Where the value moves, every round must count alike.
-        let h = if self.motion == Motion::Still { self.spread.max(1e-12).powf(-0.5) } else { 1.0 };
+        let h = c * if self.motion == Motion::Still { self.spread.max(1e-12).powf(-0.5) } else { 1.0 };
         self.h.iter_mut().zip([h, h * h, h * phi]).for_each(|(sum, add)| *sum += add);
         let spread = match row.logger.len() == pi.len() {
             true => pi.iter().zip(&row.logger).map(|(pi, p)| if *pi > 0.0 { pi * pi / p } else { 0.0 }).sum(),
@@ -70,7 +81,7 @@ impl Robust {
         self.spread += FOLLOW.max(1.0 / (self.rows + 1.0)) * (spread - self.spread);
         if row.logger.len() != pi.len() {
             self.without_logger += 1;
-            return;
+            return None;
         }
         // With q(a) at most p(a)/pi(a) the term is at least -1.
         let capped = |q: f64, a: usize| if pi[a] > 0.0 { q.min(row.logger[a] / pi[a]) } else { q };
@@ -81,15 +92,16 @@ impl Robust {
             side.iter_mut().zip([h * x, h * h * x, h * h * x * x]).for_each(|(sum, add)| *sum += add);
         }
         self.sequence.add(first, second);
+        Some([h, first, second])
     }
 
     pub fn direct(&self) -> f64 {
-        self.direct / self.rows
+        self.direct / self.decisions
     }
 
     /// The mean of the terms.
     pub fn doubly_robust(&self) -> f64 {
-        self.phi / self.rows
+        self.phi / self.decisions
     }
 
     /// Their mean by the weights of StableVar, where the value stands still.

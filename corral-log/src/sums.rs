@@ -1,4 +1,6 @@
-//! Estimators that are functions of a few sums: IPS, SNIPS, clipped, Cressie-Read, and their intervals for one look.
+//! Estimators that are functions of a few sums: IPS, SNIPS, clipped, Cressie-Read.
+
+use crate::fixed_time::{Estimate, Likelihood, Ratio};
 
 /// Sums over the rows that a policy is valued by. c = 1/keep counts the decisions that a row stands for.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -10,6 +12,7 @@ pub struct Sums {
     cr: f64,
     cw2r: f64,
     w_max: f64,
+    cw_max: f64,
 }
 
 /// Sums of weights w and of weighted rewards; those with c^2 are for variances.
@@ -56,25 +59,6 @@ impl Moments {
     }
 }
 
-/// An estimate with its standard error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Estimate {
-    /// The value.
-    pub value: f64,
-    /// Its standard error; NaN where it is not known.
-    pub error: f64,
-}
-
-/// The interval of a value V for one look, from estimates of V and of 1 - V whose terms are bounded from below.
-///
-/// Each end is a lower bound, that of V and that of 1 - V. Terms like w r are skewed to the right: where their mean comes out
-/// too large, so does their standard error, and the bound stays below. The upper end of the usual interval, V + z error, is
-/// the one that misses: a heavy weight that has not occurred yet is missing in the mean and in the error alike.
-pub(crate) fn from_below(earned: Estimate, lost: Estimate, z: f64) -> (f64, f64) {
-    let lower = |e: Estimate| e.value - z * e.error;
-    (lower(earned).max(0.0), (1.0 - lower(lost)).min(1.0))
-}
-
 impl Sums {
     /// Adds a row: weight pi/p, reward in [0, 1], how many decisions it stands for, and where weights are clipped.
     pub fn add(&mut self, w: f64, r: f64, c: f64, clip: f64) {
@@ -85,6 +69,7 @@ impl Sums {
         self.cr += c * r;
         self.cw2r += c * w * w * r;
         self.w_max = self.w_max.max(w);
+        self.cw_max = self.cw_max.max(c * w);
     }
 
     /// How many rows.
@@ -123,6 +108,18 @@ impl Sums {
         self.plain.cwr / self.plain.cw
     }
 
+    /// What the interval of SNIPS is made of.
+    pub(crate) fn ratio(&self) -> Ratio {
+        let Moments { cw, cwr, c2w2, c2w2r, c2w2r2, .. } = self.plain;
+        Ratio { above: cwr, below: cw, squares: [c2w2r2, c2w2r, c2w2], heaviest: self.cw_max }
+    }
+
+    /// What the interval of Cressie-Read is made of.
+    pub(crate) fn likelihood(&self) -> Likelihood {
+        let Moments { c: n, cw, cwr, c2w2, c2w2r, c2w2r2, .. } = self.plain;
+        Likelihood { n, w: cw, wr: cwr, w2: c2w2, w2r: c2w2r, w2r2: c2w2r2 }
+    }
+
     /// sum min(w, clip) r/n: too small where weights were clipped.
     pub fn clipped(&self) -> Estimate {
         self.clipped.earned()
@@ -155,18 +152,4 @@ impl Sums {
 
 fn root(squares: f64) -> f64 {
     squares.max(0.0).sqrt()
-}
-
-/// The z with P(|N(0, 1)| > z) = alpha.
-pub(crate) fn quantile(alpha: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 40.0);
-    for _ in 0..100 {
-        let middle = 0.5 * (low + high);
-        if libm::erfc(middle * std::f64::consts::FRAC_1_SQRT_2) > alpha {
-            low = middle
-        } else {
-            high = middle
-        }
-    }
-    0.5 * (low + high)
 }

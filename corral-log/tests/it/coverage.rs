@@ -103,7 +103,7 @@ fn logs() -> (u64, usize) {
     if std::env::var_os("CORRAL_SLOW").is_some() { (200, 10_000) } else { (40, 2_000) }
 }
 
-/// alpha = 0.05 for each interval; the test fails by chance with probability below 1e-6 for each of about 25.
+/// alpha = 0.05 for each interval; the test fails by chance with probability below 1e-6 for each of about 35.
 #[test]
 fn any_time_intervals_hold_at_all_looks_where_values_stand_still() {
     let (n, rounds) = logs();
@@ -111,10 +111,14 @@ fn any_time_intervals_hold_at_all_looks_where_values_stand_still() {
     found.print("still");
     let most = allowed(n as u32, 0.05);
     let rows: Vec<_> = found.named("any-time").collect();
-    assert_eq!(rows.len(), 2 * POLICIES.len() + POLICIES.len() * (POLICIES.len() - 1) / 2);
+    assert_eq!(rows.len(), 4 * POLICIES.len() + POLICIES.len() * (POLICIES.len() - 1) / 2);
     for (name, _, ever, width) in rows {
         assert!(*ever <= most, "{name}: missed {ever} of {n} times, {most} allowed");
-        let widest = if name.contains(" - ") { 1.5 } else { 0.8 };
+        // What weights above the cut carry is not known, and may be most of it.
+        let widest = [(" - ", 1.5), ("clipped", 1.0)]
+            .iter()
+            .find(|(part, _)| name.contains(part))
+            .map_or(0.8, |w| w.1);
         assert!(*width < widest, "{name}: width {width} says nothing");
     }
 }
@@ -131,8 +135,7 @@ fn any_time_intervals_hold_at_all_looks_where_values_move() {
     }
 }
 
-/// One look: at most the 5% that are promised; below 1e-6 by chance for each of 30 intervals. Estimators whose intervals would miss
-/// more often have none.
+/// One look: at most the 5% that are promised; below 1e-6 by chance for each of 50 intervals.
 #[test]
 fn fixed_time_intervals_hold_at_the_end() {
     let (n, rounds) = logs();
@@ -143,8 +146,8 @@ fn fixed_time_intervals_hold_at_the_end() {
         found.print(&format!("fixed time, {title}"));
         for estimator in Estimator::ALL {
             let rows: Vec<_> = found.named(&format!(" {} ", estimator.name())).collect();
-            let intervals = [Estimator::Ips, Estimator::Clipped, Estimator::Dr].contains(&estimator);
-            assert_eq!(rows.len(), if intervals { POLICIES.len() } else { 0 }, "{}", estimator.name());
+            let intervals = if estimator == Estimator::Direct { 0 } else { POLICIES.len() };
+            assert_eq!(rows.len(), intervals, "{}", estimator.name());
             for (name, end, _, width) in rows {
                 assert!(*end <= most, "{title}, {name}: missed {end} of {n} times, {most} allowed");
                 // What weights above the cut carry is not known, and may be most of it.
@@ -156,7 +159,7 @@ fn fixed_time_intervals_hold_at_the_end() {
 }
 
 /// The same on logs of the practical band over four bases: every interval, at the end or at any of 20 looks, as it promises. alpha =
-/// 0.05 for each; the test fails by chance with probability below 1e-6 for each of about 110.
+/// 0.05 for each; the test fails by chance with probability below 1e-6 for each of about 170.
 #[test]
 fn intervals_hold_on_logs_of_a_practical_band() {
     let (n, rounds) = if std::env::var_os("CORRAL_SLOW").is_some() { (200, 5_000) } else { (40, 1_000) };
@@ -164,7 +167,7 @@ fn intervals_hold_on_logs_of_a_practical_band() {
     for drift in [false, true] {
         let found = crate::band::coverage(drift, n, rounds).unwrap();
         let intervals = found.iter().filter(|(_, f)| f.intervals > 0.0);
-        assert!(intervals.clone().count() >= 7 * 3 + 7 * 2 + 21, "{}", intervals.count());
+        assert!(intervals.clone().count() >= 7 * 5 + 7 * 4 + 21, "{}", intervals.count());
         for (name, found) in intervals {
             let missed = if name.ends_with("any time") { found.ever } else { found.end };
             assert!(missed <= most, "drift {drift}, {name}: missed {missed} of {n} times, {most} allowed");

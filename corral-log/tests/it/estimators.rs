@@ -1,7 +1,9 @@
 //! Estimators against sums by hand, and what they owe.
 
 use corral_core::Scale;
-use corral_log::{Estimator, Evaluation, Header, Named, Offered, Options, Policy, Report, Row, Sums};
+use corral_log::{
+    Estimator, Evaluation, Header, Named, Offered, Options, Policy, Report, Row, Sums, Validity,
+};
 
 const ROWS: [(f64, f64); 5] = [(0.5, 1.0), (2.0, 0.0), (1.5, 1.0), (0.0, 1.0), (0.25, 0.5)];
 
@@ -140,19 +142,86 @@ fn each_doubt_raises_its_alarm() {
     assert_eq!((forced.rows, forced.used), (2, 1));
 }
 
+/// A row that stands for two decisions is two rows, for a model too.
+#[test]
+fn a_kept_row_counts_twice_for_a_model() {
+    let of = |keep: f64, rows: &[Row]| {
+        let kept: Vec<Row> =
+            rows.iter().map(|row| Row { keep, logger: vec![0.5; 2], ..row.clone() }).collect();
+        let estimators = vec![Estimator::Direct, Estimator::Dr];
+        let options = Options { estimators, ..Options::default() };
+        let mut evaluation = Evaluation::new(
+            vec![Box::new(Named::read("uniform").unwrap())],
+            Some(Box::new(crate::simulate::Means4::default())),
+            options,
+        );
+        kept.iter().for_each(|row| evaluation.add(row));
+        evaluation.report(Vec::new()).values
+    };
+    let rows: Vec<Row> = (0..400).map(|t| row(t % 2, 0.5, f64::from(t % 3 == 0))).collect();
+    assert_eq!(of(0.5, &rows), of(1.0, &rows));
+    // Of rows that are kept differently, those that stand for more count more.
+    let mut uneven = rows.clone();
+    uneven.iter_mut().for_each(|row| row.keep = if row.reward == Some(1.0) { 1.0 } else { 0.5 });
+    let mut evaluation = Evaluation::new(
+        vec![Box::new(Named::read("logger").unwrap())],
+        Some(Box::new(crate::simulate::Means4::default())),
+        Options::default(),
+    );
+    uneven.iter().for_each(|row| evaluation.add(&Row { logger: vec![0.5; 2], ..row.clone() }));
+    let report = evaluation.report(Vec::new());
+    let of = |estimator| report.values.iter().find(|v| v.estimator == estimator).unwrap().value.unwrap();
+    // A third of the rows has a reward, and a fifth of the decisions.
+    near(of(Estimator::Ips), of(Estimator::Snips));
+    assert!((of(Estimator::Ips) - 0.2).abs() < 2e-3 && (of(Estimator::Dr) - 0.2).abs() < 0.02, "{report:?}");
+}
+
+/// One row as heavy as all others, with the worst reward: rows that all earned the same are not certain.
+#[test]
+fn intervals_of_ratios_allow_for_what_was_not_seen() {
+    let all_paid: Vec<Row> = (0..60).map(|t| row(t % 2, 0.5, 1.0)).collect();
+    let report = evaluate(&["action:0"], &Header::default(), &all_paid, Options::default());
+    let of = |estimator| {
+        let found = report.values.iter().find(|v| v.estimator == estimator && v.kind == Validity::FixedTime);
+        let v = found.unwrap();
+        (v.value.unwrap(), v.low.unwrap(), v.high.unwrap())
+    };
+    for estimator in [Estimator::Snips, Estimator::CressieRead] {
+        let (value, low, high) = of(estimator);
+        near(value, 1.0);
+        assert!((0.5..0.97).contains(&low) && high == 1.0, "{estimator:?} [{low}, {high}]");
+    }
+    // By hand: 30 rows of weight 2 that paid and one that did not, 3.8415 (sum a^2 - 2 v sum a b + v^2 sum b^2) = (60 - 62 v)^2.
+    let (_, low, _) = of(Estimator::Snips);
+    let (a, ab, bb) = (120.0, 120.0, 124.0);
+    let residual =
+        (60.0 - 62.0 * low).powi(2) - 3.841_458_820_694_124 * (a - 2.0 * low * ab + low * low * bb);
+    assert!(residual.abs() < 1e-9, "{residual}");
+}
+
 #[test]
 fn units_widen_intervals_where_rows_of_one_are_alike() {
     let rows: Vec<Row> = (0..400)
         .map(|t| Row { unit: Some((t / 20).to_string()), ..row(0, 1.0, f64::from((t / 20) % 2)) })
         .collect();
     let width = |units: bool| {
-        let options = Options { units, estimators: vec![Estimator::Ips], ..Options::default() };
+        let options = Options { units, ..Options::default() };
         let report = evaluate(&["logger"], &Header::default(), &rows, options);
-        let v = &report.values[0];
-        assert_eq!(v.value, Some(0.5));
-        v.high.unwrap() - v.low.unwrap()
+        // Decisions of a unit are alike: no sequence of them holds at any time.
+        assert_eq!(report.values.iter().any(|v| v.kind == Validity::AnyTime), !units);
+        let of = |estimator| report.values.iter().find(|v| v.estimator == estimator).unwrap();
+        assert!(of(Estimator::CressieRead).low.is_none() == units, "{report:?}");
+        [Estimator::Ips, Estimator::Snips, Estimator::Clipped].map(|estimator| {
+            let v = of(estimator);
+            assert_eq!(v.value, Some(0.5));
+            v.high.unwrap() - v.low.unwrap()
+        })
     };
-    near(width(true) / width(false), 20f64.sqrt());
+    let (units, rows) = (width(true), width(false));
+    near(units[0] / rows[0], 20f64.sqrt());
+    near(units[2] / rows[2], 20f64.sqrt());
+    // The further row of a unit is as heavy as one.
+    assert!((3.8..5.5).contains(&(units[1] / rows[1])), "{units:?} {rows:?}");
 }
 
 #[test]
