@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use corral_lab::report::valuation as page;
+use corral_lab::saved::{self, SavedBand};
 use corral_lab::store;
 use corral_lab::valuation::{self, Form, Request};
 use corral_log::{
     Aggregate, CsvOut, DsjsonOut, Estimator, JoinOptions, Options, OursOut, Reader, Sink, Writer,
 };
 
+use crate::plugins::PluginDir;
 use crate::{Failure, choice, print, say};
 
 /// Arguments of `corral log`.
@@ -106,9 +108,15 @@ struct ConvertArgs {
 struct VerifyArgs {
     /// The log
     log: PathBuf,
-    /// Play it again from here: the file `origin` of a band in the store of `corral serve`, or one of its snapshots
+    /// Play it again from here: the file `origin` of a band in the store of `corral serve`, one of its snapshots, or what
+    /// `Band.save` of the Python package wrote
     #[arg(long, value_name = "SNAPSHOT", conflicts_with = "secret")]
     from: Option<PathBuf>,
+    /// What `Band.save` wrote after the last line: the state must come out too
+    #[arg(long, value_name = "SNAPSHOT", requires = "from")]
+    end: Option<PathBuf>,
+    #[command(flatten)]
+    plugins: PluginDir,
     /// The secret that its chain was written with
     #[arg(long, default_value_t = 0)]
     secret: u64,
@@ -307,16 +315,43 @@ fn verify(args: &VerifyArgs) -> Result<(), Failure> {
     Err(Failure::running(found))
 }
 
-#[cfg(feature = "serve")]
 fn verify_from(args: &VerifyArgs, from: &Path) -> Result<(), Failure> {
-    // Its bases may be Python's own, which this program does not run.
-    if std::fs::read(from)
-        .is_ok_and(|bytes| bytes.get(6..).is_some_and(|name| name.starts_with(b"corral band")))
-    {
-        let (log, from) = (args.log.display(), from.display());
-        let how = format!("in Python, corral.log.verify({log:?}, {from:?}) plays the log again");
-        return Err(Failure::usage(format!("{from} was written by Band.save of the Python package: {how}")));
+    let bytes =
+        |path: &Path| std::fs::read(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display())));
+    let start = bytes(from)?;
+    if !SavedBand::is(&start) {
+        return verify_served(args, from);
     }
+    let saved = |path: &Path, bytes: &[u8]| {
+        SavedBand::open(bytes).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))
+    };
+    let end = args.end.as_deref().map(|end| saved(end, &bytes(end)?)).transpose()?;
+    let (plugins, start) = (args.plugins.load(true)?, saved(from, &start)?);
+    let found = saved::verify(open(&args.log)?, start, end.as_ref(), &plugins, &mut ())
+        .map_err(|e| Failure::running(format!("{}: {e}", args.log.display())))?;
+    let before = match found.before {
+        0 => String::new(),
+        n => format!(", {n} lines are from before the snapshot"),
+    };
+    let said = format!(
+        "{} lines, each follows from the one before; {} decisions and their probabilities come out again to the last bit, and {} \
+         outcomes were learned again{before}",
+        found.lines, found.decisions, found.learned
+    );
+    let end = args.end.as_deref().unwrap_or(from).display();
+    match found.same_state {
+        None => print(&format!("{said}\n")),
+        Some(true) => print(&format!("{said}; the state is that of {end} to the last bit\n")),
+        Some(false) => Err(Failure::running(format!("{said}; but the state is not that of {end}"))),
+    }
+}
+
+#[cfg(feature = "serve")]
+fn verify_served(args: &VerifyArgs, from: &Path) -> Result<(), Failure> {
+    Failure::ensure(
+        args.end.is_none(),
+        "--end is for bands that Python saved: a store is compared by itself",
+    )?;
     let found = corral_serve::verify(open(&args.log)?, from)
         .map_err(|e| Failure::running(format!("{}: {e}", args.log.display())))?;
     let before = match found.before {
@@ -337,7 +372,7 @@ fn verify_from(args: &VerifyArgs, from: &Path) -> Result<(), Failure> {
 }
 
 #[cfg(not(feature = "serve"))]
-fn verify_from(_: &VerifyArgs, _: &Path) -> Result<(), Failure> {
+fn verify_served(_: &VerifyArgs, _: &Path) -> Result<(), Failure> {
     Err(Failure::usage("this program was built without `corral serve`, whose logs are played again"))
 }
 

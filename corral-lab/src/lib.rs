@@ -48,6 +48,7 @@
 //! | measure a base's stability | [`stability`] |
 //! | write the HTML report | [`report`] |
 //! | value policies from a decision log | [`valuation`] |
+//! | play the log of a band again that Python saved | [`saved`] |
 //! | list the experiments that come with it | [`experiments`] |
 
 #![forbid(unsafe_code)]
@@ -69,6 +70,7 @@ pub mod ranks;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod saved;
 pub mod spec;
 pub mod stability;
 pub mod standing;

@@ -8,7 +8,8 @@ mod play;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use corral_core::{Context, Propensities, Scale, Space};
+use corral_core::{Context, Scale, Space};
+use corral_lab::saved::{Actions, Plan};
 use corral_lab::store::write_whole;
 use corral_log::Change;
 use numpy::ndarray::Array2;
@@ -16,7 +17,6 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use crate::actions::Actions;
 use crate::args;
 use crate::args::{CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed, Wanted};
 use crate::base::Raised;
@@ -25,12 +25,11 @@ use crate::decision::Decision;
 use crate::errors::{Answer, Error};
 use crate::inner::{Benched, Entered, Inner, warn};
 use crate::label::Label;
-use crate::plan::Plan;
+use crate::plan::join;
 use crate::shelf::Shelf;
 use crate::turn::{Denied, Turn};
 
-pub use self::build::kept;
-use self::learning::Given;
+pub use self::learning::Given;
 
 /// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
 ///
@@ -196,7 +195,7 @@ impl Band {
                 let ticket = inner.choose(py, &context)?;
                 let base = Arc::clone(&inner.names[ticket.base()]);
                 let names = own.as_deref().unwrap_or(&offers.names);
-                let label = match ticket.played() {
+                let label = match Label::from(&ticket) {
                     Label::Number(number) if number < names.len() => Label::Name(Arc::clone(&names[number])),
                     played => played,
                 };
@@ -521,12 +520,12 @@ impl Band {
 
     /// Adds an action by its name, or puts one back that was retired: see max_actions.
     fn add_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
-        self.change_actions(py, |plan| plan.add_action(name))
+        self.change_actions(py, |plan| Ok(plan.add_action(name)?))
     }
 
     /// Takes an action out of what rounds offer. Its decisions that are out can still be learned.
     fn retire_action(&self, py: Python<'_>, name: &str) -> Answer<()> {
-        self.change_actions(py, |plan| plan.retire_action(name))
+        self.change_actions(py, |plan| Ok(plan.retire_action(name)?))
     }
 
     /// Adds a base that is followed with probability `share` at first; the others keep their ratios. Returns its name.
@@ -676,7 +675,7 @@ impl Band {
     #[staticmethod]
     #[pyo3(signature = (bytes, plugins = None))]
     fn _from_bytes(py: Python<'_>, bytes: &[u8], plugins: Option<PathBuf>) -> Answer<Self> {
-        build::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?, None, None)
+        build::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?, None)
     }
 }
 
@@ -684,7 +683,7 @@ impl Band {
 pub fn add(inner: &mut Inner, base: &Bound<'_, PyAny>, share: f64, name: Option<String>) -> Answer<String> {
     let raised = inner.raised.first().map(Raised::sibling).unwrap_or_default();
     let mut plan = inner.plan.clone();
-    let built = plan.join(base, name, Some(share), &raised, &inner.shelf)?;
+    let built = join(&mut plan, base, name, Some(share), &raised, &inner.shelf)?;
     let name = plan.members.last().map(|m| m.name.clone()).unwrap_or_default();
     inner.members.add(&name, built, share)?;
     inner.plan = plan;
@@ -692,11 +691,6 @@ pub fn add(inner: &mut Inner, base: &Bound<'_, PyAny>, share: f64, name: Option<
     inner.raised.push(raised);
     inner.came_or_went(Change::Add, inner.names.len() - 1, Some(share))?;
     Ok(name)
-}
-
-/// Reads what `Band.save` wrote, for a replay of its log: decisions know as much of probabilities as the log does.
-pub fn from_bytes(py: Python<'_>, bytes: &[u8], shelf: Shelf, level: Propensities) -> Answer<Band> {
-    build::read(py, bytes, None, shelf, None, Some(level))
 }
 
 /// Reads a band that `Band.save` wrote. It goes on bit for bit, as a copy of its own: it learns the decisions of the band that
@@ -728,5 +722,5 @@ pub fn load(
 ) -> Answer<Band> {
     let shelf = Shelf::open(py, plugins.as_deref())?;
     let bytes = std::fs::read(&path).map_err(Error::file(&path))?;
-    build::read(py, &bytes, copy.map(|c| c.0), shelf, log.as_deref(), None).map_err(|e| e.of(path.display()))
+    build::read(py, &bytes, copy.map(|c| c.0), shelf, log.as_deref()).map_err(|e| e.of(path.display()))
 }

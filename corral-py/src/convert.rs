@@ -5,13 +5,13 @@ use std::sync::Arc;
 use corral_bases::band::{MasterRecipe, Spend};
 use corral_core::registry::Unknown;
 use corral_core::{Context, FeatureRange, Scale, Set, Space};
+use corral_lab::saved::Actions;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde::Serialize;
 
-use crate::actions::Actions;
 use crate::args::Ranged;
 use crate::errors::{Answer, Error};
 use crate::exit;

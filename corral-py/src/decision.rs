@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use corral_core::{Context, EnsembleError, TicketId, snapshot};
+use corral_lab::saved::Flying;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyBytes;
@@ -11,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::errors::{Answer, Error};
 use crate::label::Label;
-use crate::members::Flying;
 
 const NAME: &str = "corral decision";
 const VERSION: u16 = 3;

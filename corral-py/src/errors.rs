@@ -15,6 +15,7 @@ use corral_core::registry::{BuildError, Unknown};
 use corral_core::{EnsembleError, MasterError, ParamError, SnapshotError};
 use corral_envs::EnvError;
 use corral_lab::run::RunError;
+use corral_lab::saved::SavedError;
 use corral_lab::spec::SpecError;
 use corral_lab::store::StoreError;
 use pyo3::exceptions::PyUserWarning;
@@ -127,6 +128,15 @@ impl From<RunError> for Error {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Spec(error) => Self::value(error),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<SavedError> for Error {
+    fn from(error: SavedError) -> Self {
+        match error {
+            SavedError::Value(why) => Self::Value(why),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use corral_core::{Context, Feedback, Quota, Scale};
+use corral_lab::saved::{Flying, Members, Plan};
 use corral_log::{Change, Member, WATCH_ERROR, Watch, Watched, parse_id};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -14,9 +15,8 @@ use crate::base::Raised;
 use crate::decision::Decision;
 use crate::errors::{Answer, BenchedWarning, Error};
 use crate::history::History;
+use crate::label::Label;
 use crate::log::Log;
-use crate::members::{Flying, Members};
-use crate::plan::Plan;
 use crate::shelf::Shelf;
 use crate::turn::Held;
 use crate::waiting::Waiting;
@@ -199,7 +199,8 @@ impl Inner {
             return self.waiting.as_ref().ok_or_else(|| Error::value(keeps))?.find(given.py(), id);
         }
         let (context, ticket) = self.members.flying(text.to_str()?).map_err(Error::value)?;
-        let (played, base) = (ticket.played(), self.names.get(ticket.base()).cloned().unwrap_or_default());
+        let (played, base) =
+            (Label::from(&ticket), self.names.get(ticket.base()).cloned().unwrap_or_default());
         Ok(Bound::new(given.py(), Decision::new(ticket, context, played, base))?)
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use corral_lab::saved::Flying;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -16,6 +17,16 @@ pub enum Label {
     Name(Arc<str>),
     /// Its coordinates.
     Point(Box<[f64]>),
+}
+
+impl From<&Flying> for Label {
+    /// What Python plays: a point, or the number of an action.
+    fn from(made: &Flying) -> Self {
+        match made {
+            Flying::Arm(t) => Self::Number(t.decision.index()),
+            Flying::Point(t) => Self::Point(t.decision.coordinates().into()),
+        }
+    }
 }
 
 impl Label {

@@ -1,7 +1,6 @@
 //! The Python package `corral`: everything here is called by Python, and documented there.
 #![forbid(unsafe_code)]
 
-mod actions;
 mod args;
 mod band;
 mod base;
@@ -14,7 +13,6 @@ mod inner;
 mod label;
 mod laws;
 mod log;
-mod members;
 mod plan;
 mod runs;
 mod shelf;

@@ -41,12 +41,4 @@ impl Shelf {
         }
         Ok(Self { folder: Some(folder.to_owned()), plugins })
     }
-
-    /// Says what to do where a plugin's base is named and no folder is.
-    pub fn hint(&self, name: &str) -> Answer<()> {
-        if self.folder.is_none() && name.contains('/') {
-            return Err(Error::Value(format!("base {name:?} is a plugin's: name the folder with plugins=")));
-        }
-        Ok(())
-    }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use corral_core::TicketId;
+use corral_lab::saved::SavedWaiting;
 use pyo3::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use crate::decision::Decision;
 use crate::errors::{Answer, Error};
@@ -18,15 +18,6 @@ pub struct Waiting {
     /// Those that wait, in the order of time.
     order: BTreeSet<(u64, TicketId)>,
     expired: VecDeque<TicketId>,
-    count: u64,
-}
-
-/// What a file holds of them.
-#[derive(Serialize, Deserialize)]
-pub struct Saved {
-    most: u64,
-    open: Vec<(u64, Vec<u8>)>,
-    expired: Vec<TicketId>,
     count: u64,
 }
 
@@ -96,13 +87,13 @@ impl Waiting {
         }
     }
 
-    pub fn save(&self) -> Saved {
+    pub fn save(&self) -> SavedWaiting {
         let open = self.open.values().map(|(since, decision)| (*since, decision.get().bytes()));
         let expired = self.expired.iter().copied().collect();
-        Saved { most: self.most as u64, open: open.collect(), expired, count: self.count }
+        SavedWaiting { most: self.most as u64, open: open.collect(), expired, count: self.count }
     }
 
-    pub fn load(py: Python<'_>, saved: Saved) -> Answer<Self> {
+    pub fn load(py: Python<'_>, saved: SavedWaiting) -> Answer<Self> {
         let mut waiting = Self::new(usize::try_from(saved.most).map_err(Error::value)?);
         for (since, bytes) in saved.open {
             let decision = Decision::read(&bytes)?;

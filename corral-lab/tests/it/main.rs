@@ -9,4 +9,5 @@ mod offers;
 mod pitfalls;
 mod points;
 mod points_linear;
+mod saved;
 mod soak;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use corral_bases::band::Spend;
 use corral_core::memory::{self, Budget};
-use corral_core::{Context, FeatureRange, Propensities, Quota, Scale, Space, snapshot};
+use corral_core::{Context, FeatureRange, Propensities, Quota, Scale, Space};
+use corral_lab::saved::{Members, Plan, SavedBand};
 use corral_lab::streams::stream;
 use corral_log::{Start, Watch};
 use pyo3::prelude::*;
@@ -13,7 +14,6 @@ use pyo3::types::PyString;
 use rand::rngs::SysRng;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Dxsm;
-use serde::{Deserialize, Serialize};
 
 use super::Band;
 use crate::base::Raised;
@@ -22,25 +22,10 @@ use crate::errors::{Answer, Error};
 use crate::history::History;
 use crate::inner::Inner;
 use crate::log::Log;
-use crate::members::Members;
-use crate::plan::{Plan, Style};
+use crate::plan::{Pickled, Style, join, plan};
 use crate::shelf::Shelf;
 use crate::turn::Turn;
-use crate::waiting::{self, Waiting};
-
-const NAME: &str = "corral band";
-const VERSION: u16 = 6;
-
-/// What a file holds.
-#[derive(Serialize, Deserialize)]
-struct State {
-    plan: Plan,
-    members: Vec<u8>,
-    rng: Pcg64Dxsm,
-    quota: Option<Quota>,
-    waiting: Option<waiting::Saved>,
-    watch: Option<Watch>,
-}
+use crate::waiting::Waiting;
 
 /// What a band is asked to be, beside its bases and its space.
 pub struct Asked<'a, 'py> {
@@ -75,7 +60,7 @@ pub fn band(bases: &Bound<'_, PyAny>, space: (Space, Arc<[Arc<str>]>), asked: As
     let (preset, master, propensities) = asked.style;
     let style = Style { preset, master, horizon: asked.horizon, propensities, budget: asked.budget };
     let features = (count("features", asked.features.0)?, count("row_features", asked.features.1)?);
-    let (mut plan, below) = Plan::new(space, features, asked.range, asked.rewards, &style)?;
+    let (mut plan, below) = plan(space, features, asked.range, asked.rewards, &style)?;
     plan.params.copy = asked.copy;
     if asked.log.is_some() {
         plan.params.propensities = at_least_every_base(propensities);
@@ -99,7 +84,7 @@ pub fn band(bases: &Bound<'_, PyAny>, space: (Space, Arc<[Arc<str>]>), asked: As
     };
     for base in bases {
         raised.push(shared.sibling());
-        built.push(plan.join(&base, None, None, &raised[raised.len() - 1], &shelf)?);
+        built.push(join(&mut plan, &base, None, None, &raised[raised.len() - 1], &shelf)?);
     }
     plan.budget = Budget::default();
     // Bands that are built alike do not take each other's decisions.
@@ -153,8 +138,8 @@ fn whole_band(mut inner: Inner, log: Option<&Path>) -> Answer<Band> {
         )?;
         let texts = |names: &[Arc<str>]| names.iter().map(|n| n.to_string()).collect();
         let (bases, actions, scale) = (texts(&inner.names), texts(&plan.names), Some(plan.rewards));
-        let log = Log::open(path, Start { bases, actions, scale, ..Start::new(inner.members.id()) })?;
-        inner.log = Some(log);
+        let (model, band) = (Some(plan.digest()?), inner.members.id());
+        inner.log = Some(Log::open(path, Start { model, bases, actions, scale, ..Start::new(band) })?);
     }
     let plan = &inner.plan;
     Ok(Band {
@@ -176,8 +161,7 @@ pub fn bytes(band: &Band, py: Python<'_>) -> Answer<Vec<u8>> {
     let Inner { plan, rng, quota, waiting, watch, .. } = &*entered.inner;
     let waiting = waiting.as_ref().map(Waiting::save);
     let (quota, watch) = (quota.clone(), watch.clone());
-    let state = State { plan: plan.clone(), members, rng: rng.clone(), quota, waiting, watch };
-    Ok(snapshot::seal(NAME, VERSION, &state))
+    Ok(SavedBand { plan: plan.clone(), members, rng: rng.clone(), quota, waiting, watch }.seal())
 }
 
 /// Reads it back, as a copy of its own.
@@ -187,18 +171,17 @@ pub fn read(
     copy: Option<u64>,
     shelf: Shelf,
     log: Option<&Path>,
-    level: Option<Propensities>,
 ) -> Answer<Band> {
-    let State { mut plan, members: state, rng, quota, waiting, watch } =
-        snapshot::open(NAME, VERSION, bytes)?;
+    let SavedBand { mut plan, members: state, rng, quota, waiting, watch } = SavedBand::open(bytes)?;
     plan.params.copy = copy;
     if log.is_some() {
         plan.params.propensities = at_least_every_base(plan.params.propensities);
     }
-    plan.params.propensities = level.unwrap_or(plan.params.propensities);
     let quota = quota.map(Quota::check).transpose()?;
     let waiting = waiting.map(|saved| Waiting::load(py, saved)).transpose()?;
-    let (mut members, raised) = plan.rebuild(py, &shelf)?;
+    let mut pickled = Pickled::new(py, &plan);
+    let mut members = plan.rebuild(&shelf.plugins, &mut pickled).map_err(|e| pickled.error(e))?;
+    let raised = pickled.raised;
     let loaded = members.load(&state);
     if let Some(error) = raised.iter().find_map(|r| r.last(py)).filter(|_| loaded.is_err()) {
         return Err(error.into());
@@ -207,12 +190,6 @@ pub fn read(
     let mut inner = inner(plan, members, rng, raised, shelf);
     (inner.quota, inner.waiting, inner.watch) = (quota, waiting, watch);
     whole_band(inner, log)
-}
-
-/// The state of the members that a file holds, and their generator.
-pub fn kept(bytes: &[u8]) -> Answer<(Vec<u8>, Pcg64Dxsm)> {
-    let State { members, rng, .. } = snapshot::open(NAME, VERSION, bytes)?;
-    Ok((members, rng))
 }
 
 impl Band {

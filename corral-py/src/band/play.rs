@@ -4,6 +4,7 @@ use corral_bases::band::Band as Ensemble;
 use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Scale, Setup, Space};
 use corral_envs::{AnyEnvironment, EnvError, Environment};
 use corral_lab::run::checkpoints;
+use corral_lab::saved::Members;
 use corral_log::{Decision as Record, Played};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -18,7 +19,6 @@ use crate::exit;
 use crate::history::History;
 use crate::inner::{Inner, callers};
 use crate::log::Log;
-use crate::members::Members;
 use crate::world::{build, streams};
 
 /// How often Ctrl-C is looked for.

@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use corral_core::{Context, Scale, TicketId};
+use corral_lab::saved::Flying;
 use corral_log::{Both, Broken, Chain, Decision, Expire, Given, Member, Outcome, Record, Start, Writer};
 
 use crate::errors::{Answer, Error};
-use crate::members::Flying;
 use crate::waiting::now;
 
 /// A decision log that a band appends to: a line for each decision, and one for what came of it.

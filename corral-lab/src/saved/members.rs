@@ -7,24 +7,30 @@ use corral_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::label::Label;
-
 /// An ensemble over decisions of either kind.
 pub enum Members {
+    /// Over actions.
     Arms(Band<Arm>),
+    /// Over points.
     Points(Band<Point>),
 }
 
 /// A decision of either kind that is out.
 #[derive(Serialize, Deserialize)]
 pub enum Flying {
+    /// An action.
     Arm(Ticket<Arm>),
+    /// A point.
     Point(Ticket<Point>),
 }
 
 /// Methods of either kind that are those of the kind itself.
 macro_rules! forward {
     ($me:ident, $one:ident, $other:ident: $([$($own:tt)+] $name:ident($($arg:ident: $kind:ty),*) -> $answer:ty;)*) => {$(
+        #[doc = concat!("`", stringify!($name), "` of the kind.")]
+        ///
+        /// # Errors
+        /// As the kind has it.
         pub fn $name($($own)+ $(, $arg: $kind)*) -> $answer {
             match $me {
                 Self::$one(own) => own.$name($($arg),*),
@@ -57,18 +63,10 @@ impl Flying {
             Self::Point(ticket) => watch.see(ticket, reward),
         }
     }
-
-    /// What Python plays: a point, or the number of an action.
-    pub fn played(&self) -> Label {
-        match self {
-            Self::Arm(t) => Label::Number(t.decision.index()),
-            Self::Point(t) => Label::Point(t.decision.coordinates().into()),
-        }
-    }
 }
 
 /// A decision that was not learned, as it was, and why.
-type NotLearned = Box<(Flying, EnsembleError)>;
+pub type NotLearned = Box<(Flying, EnsembleError)>;
 
 fn not_learned<D>(refused: Refused<D>, kind: fn(Ticket<D>) -> Flying) -> NotLearned {
     Box::new((kind(refused.ticket), refused.error))
@@ -76,6 +74,9 @@ fn not_learned<D>(refused: Refused<D>, kind: fn(Ticket<D>) -> Flying) -> NotLear
 
 impl Flying {
     /// The decision as a token, with what was known when it was made.
+    ///
+    /// # Errors
+    /// It cannot be sealed.
     pub fn token(&self, x: &Context) -> Result<String, TokenError> {
         match self {
             Self::Arm(ticket) => ticket.token_with(x),
@@ -105,6 +106,9 @@ impl Members {
     }
 
     /// Reads a token back.
+    ///
+    /// # Errors
+    /// It is not one of this kind.
     pub fn flying(&self, token: &str) -> Result<(Context, Flying), TokenError> {
         Ok(match self {
             Self::Arms(_) => Ticket::from_token_with(token).map(|(x, ticket)| (x, Flying::Arm(ticket)))?,
@@ -114,6 +118,10 @@ impl Members {
         })
     }
 
+    /// Chooses for `x`.
+    ///
+    /// # Errors
+    /// As `Ensemble::choose`.
     pub fn choose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Flying, EnsembleError> {
         match self {
             Self::Arms(own) => own.choose(x, rng).map(Flying::Arm),
@@ -122,6 +130,9 @@ impl Members {
     }
 
     /// Whether `learn` would take it.
+    ///
+    /// # Errors
+    /// Why not.
     pub fn check(&self, x: &Context, made: &Flying, heard: Feedback) -> Result<(), EnsembleError> {
         match (self, made) {
             (Self::Arms(own), Flying::Arm(ticket)) => own.check(x, ticket, heard),
@@ -130,6 +141,10 @@ impl Members {
         }
     }
 
+    /// Learns what came of a decision.
+    ///
+    /// # Errors
+    /// As `Ensemble::learn`, with the decision.
     pub fn learn(&mut self, x: &Context, made: Flying, loss: Feedback) -> Result<(), NotLearned> {
         match (self, made) {
             (Self::Arms(own), Flying::Arm(t)) => {
@@ -145,6 +160,10 @@ impl Members {
         }
     }
 
+    /// Adds a base.
+    ///
+    /// # Errors
+    /// As `Ensemble::add`.
     pub fn add(&mut self, name: &str, base: Learner, share: f64) -> Result<(), EnsembleError> {
         match (self, base) {
             (Self::Arms(own), Learner::Arms(base)) => own.add(name, base, share).map(drop),
@@ -154,6 +173,7 @@ impl Members {
         }
     }
 
+    /// What each base did.
     pub fn tallies(&self) -> Vec<&Tally> {
         match self {
             Self::Arms(own) => own.tallies().collect(),
