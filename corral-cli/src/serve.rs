@@ -235,7 +235,8 @@ fn warm_up(
     let wants = Wants { context: true, ..Wants::default() };
     let open = || {
         let opened = valuation::open(log, &request, wants.clone());
-        opened.map_err(|e| ServeError::Model(format!("--warm-up: {}", valuation::chain(&e))))
+        opened
+            .map_err(|e| ServeError::Model(format!("--warm-up: {}: {}", log.display(), valuation::chain(&e))))
     };
     let warmed = corral_serve::warm_up(band, store, options, &open);
     match warmed.map_err(|e| failed(&band.name, &e))? {

@@ -107,6 +107,7 @@ fn what_cannot_be_valued_is_refused_with_its_reason() {
         let out = log(&["evaluate", &path, "--policy", policy]);
         assert_eq!(out.status.code(), Some(2), "{policy}");
         assert!(text(&out.stderr).contains(why), "{policy}: {}", text(&out.stderr));
+        assert_eq!(text(&out.stderr).matches(&path).count(), 1, "{policy}: {}", text(&out.stderr));
     }
 }
 
@@ -140,6 +141,38 @@ fn a_joined_log_is_verified_and_a_changed_one_is_not() {
         "{}",
         text(&out.stderr)
     );
+}
+
+/// Lines may come from a pipe, where a table is read twice.
+#[test]
+#[cfg(unix)]
+fn lines_are_read_from_a_pipe() {
+    let dir = tempfile::tempdir().unwrap();
+    let (lines, csv) = (lines(dir.path(), 300), table(dir.path()));
+    let piped = |path: &str| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_corral"))
+            .args(["log", "evaluate", "/dev/stdin", "--policy", "uniform", "--format", "json"])
+            .stdin(std::process::Stdio::from(cat(path)))
+            .output()
+            .unwrap()
+    };
+    let file = log(&["evaluate", &lines, "--policy", "uniform", "--format", "json"]);
+    let pipe = piped(&lines);
+    assert!(pipe.status.success() && pipe.stdout == file.stdout, "{}", text(&pipe.stderr));
+    let garbage = dir.path().join("garbage").display().to_string();
+    std::fs::write(&garbage, "rubbish\n".to_owned() + &std::fs::read_to_string(&lines).unwrap()).unwrap();
+    let out = text(&log(&["evaluate", &garbage, "--policy", "uniform"]).stdout);
+    assert!(out.contains("ALARM: 1 lines: not a record; the first is line 1"), "{out}");
+    let refused = piped(&csv);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("a table is read twice"), "{}", text(&refused.stderr));
+}
+
+/// The bytes of a file in a pipe.
+#[cfg(unix)]
+fn cat(path: &str) -> std::process::ChildStdout {
+    let child = std::process::Command::new("cat").arg(path).stdout(std::process::Stdio::piped()).spawn();
+    child.unwrap().stdout.unwrap()
 }
 
 /// A log of a band of two bases over three actions, of which one always pays, with all that a record can say.

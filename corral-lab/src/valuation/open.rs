@@ -1,7 +1,7 @@
 //! A decision log as a file: which format it has, and its rows.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
 use corral_log::{Csv, Dsjson, Ours, Reader, Scale, Source, TableError, Wants, actions_of};
@@ -36,7 +36,7 @@ impl Choice for Form {
 pub const WITHOUT_PARQUET: &str =
     "this program was built without parquet; build it with --features parquet, or use csv";
 
-/// Why a log cannot be opened.
+/// Why a log cannot be opened; whoever names the log says which.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -44,13 +44,11 @@ pub enum OpenError {
     #[error("{0}")]
     File(String),
     /// It is a table without a column that is needed.
-    #[error("{file}: {why}")]
-    Table {
-        /// The file.
-        file: String,
-        /// What is missing.
-        why: TableError,
-    },
+    #[error("{0}")]
+    Table(TableError),
+    /// It is a table and not a file.
+    #[error("a table is read twice, and a pipe is read once: name a file")]
+    Pipe,
     /// It is Parquet, and the program cannot read it.
     #[error("{WITHOUT_PARQUET}")]
     Parquet,
@@ -59,7 +57,7 @@ pub enum OpenError {
     Range(f64, f64),
 }
 
-/// Opens the log at `path`, plain or gzip.
+/// Opens the log at `path`, plain or gzip; lines may come from a pipe.
 ///
 /// # Errors
 /// It cannot be read, or is a table without the columns of a log.
@@ -68,63 +66,64 @@ pub fn open(path: &Path, request: &Request, wants: Wants) -> Result<Box<dyn Sour
     if let Some(scale) = scale {
         scale.check().map_err(|_| OpenError::Range(scale.low, scale.high))?;
     }
-    let bytes = || bytes(path).map_err(|e| OpenError::File(format!("{}: {e}", path.display())));
-    let form = match request.form {
-        Some(form) => form,
-        None => found(bytes()?),
-    };
-    let lines = || -> Result<_, OpenError> {
-        let reader = Reader::new(bytes()?).strict(request.strict);
-        Ok(if request.chain { reader.checked(0) } else { reader })
+    let failed = |e: io::Error| OpenError::File(e.to_string());
+    let (mut head, mut from) = (Vec::new(), bytes(path).map_err(failed)?);
+    from.by_ref().take(4096).read_to_end(&mut head).map_err(failed)?;
+    let form = request.form.unwrap_or_else(|| found(&head));
+    if matches!(form, Form::Csv | Form::Parquet) && !path.metadata().map_err(failed)?.is_file() {
+        return Err(OpenError::Pipe);
+    }
+    let from = Cursor::new(head).chain(from);
+    let lines = |from| {
+        let reader = Reader::new(from).strict(request.strict);
+        if request.chain { reader.checked(0) } else { reader }
     };
     Ok(match form {
         Form::Corral => {
-            let ours = Ours::new(lines()?, wants).scaled(scale);
+            let ours = Ours::new(lines(from), wants).scaled(scale);
             Box::new(match request.window {
                 Some(window) => ours.waiting(window),
                 None => ours,
             })
         }
-        Form::Dsjson => Box::new(Dsjson::new(lines()?, wants, scale)),
+        Form::Dsjson => Box::new(Dsjson::new(lines(from), wants, scale)),
         Form::Csv => {
-            let table = |why| OpenError::Table { file: path.display().to_string(), why };
-            let actions = actions_of(bytes()?).map_err(table)?;
-            Box::new(Csv::new(bytes()?, &wants, actions, scale, request.strict).map_err(table)?)
+            let actions = actions_of(from).map_err(OpenError::Table)?;
+            let again = bytes(path).map_err(failed)?;
+            Box::new(Csv::new(again, &wants, actions, scale, request.strict).map_err(OpenError::Table)?)
         }
         #[cfg(feature = "parquet")]
         Form::Parquet => {
-            let file = File::open(path).map_err(|e| OpenError::File(format!("{}: {e}", path.display())))?;
+            let file = File::open(path).map_err(failed)?;
             let rows = corral_log::parquet::ParquetIn::new(file, wants, scale, request.strict);
-            Box::new(rows.map_err(|why| OpenError::Table { file: path.display().to_string(), why })?)
+            Box::new(rows.map_err(OpenError::Table)?)
         }
         #[cfg(not(feature = "parquet"))]
         Form::Parquet => return Err(OpenError::Parquet),
     })
 }
 
-/// The bytes of a file; gzip is recognised by its first bytes.
+/// The bytes of a file or a pipe; gzip is recognised by its first bytes.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn bytes(path: &Path) -> io::Result<BufReader<Box<dyn Read>>> {
-    let mut file = File::open(path)?;
-    let mut magic = Vec::new();
-    (&file).take(2).read_to_end(&mut magic)?;
-    file.rewind()?;
-    let from: Box<dyn Read> =
-        if magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let (mut file, mut magic) = (File::open(path)?, Vec::new());
+    (&mut file).take(2).read_to_end(&mut magic)?;
+    let gzip = magic == [0x1f, 0x8b];
+    // A pipe is read once: what was looked at comes first.
+    let from = Cursor::new(magic).chain(file);
+    let from: Box<dyn Read> = if gzip { Box::new(MultiGzDecoder::new(from)) } else { Box::new(from) };
     Ok(BufReader::with_capacity(1 << 17, from))
 }
 
 /// The format of a log, from how it begins.
-fn found(from: impl BufRead) -> Form {
-    let mut head = Vec::new();
-    // What cannot be read now cannot be read later, and is said then.
-    let _ = from.take(4096).read_to_end(&mut head);
-    let text = String::from_utf8_lossy(&head);
+fn found(head: &[u8]) -> Form {
+    let text = String::from_utf8_lossy(head);
     match text.trim_start() {
         t if t.starts_with("PAR1") => Form::Parquet,
-        t if t.starts_with("{\"kind\"") => Form::Corral,
+        // Its first line may be garbage.
+        t if t.lines().any(|line| line.starts_with("{\"kind\"")) => Form::Corral,
         t if t.starts_with('{') && t.contains("\"_label_") => Form::Dsjson,
         t if t.starts_with('{') => Form::Corral,
         _ => Form::Csv,
