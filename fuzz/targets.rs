@@ -241,7 +241,7 @@ fn read(dir: &Path) {
 /// A decision log in each of its formats: read, checked, valued and joined with itself.
 pub fn log(bytes: &[u8]) {
     use corral_log::{
-        Csv, Dsjson, Evaluation, JoinOptions, Named, Options, Ours, Policy, Reader, Row, Source, Wants,
+        Csv, Dsjson, Evaluation, JoinOptions, Named, Options, Ours, Reader, Row, RowSource, Target, Wants,
         Writer,
     };
     let wants = || Wants {
@@ -253,10 +253,10 @@ pub fn log(bytes: &[u8]) {
         unit: Some("unit".into()),
         columns: vec!["column".into()],
     };
-    let value = |source: &mut dyn Source| {
+    let value = |source: &mut dyn RowSource| {
         let names = ["uniform", "logger", "base:a", "mix:a=0.5,b=0.5", "column:column"];
         let policies =
-            names.iter().map(|n| Box::new(Named::read(n).expect("a policy")) as Box<dyn Policy>).collect();
+            names.iter().map(|n| Box::new(Named::read(n).expect("a policy")) as Box<dyn Target>).collect();
         let mut evaluation = Evaluation::new(policies, None, Options { looks: true, ..Options::default() });
         let mut row = Row::default();
         while let Ok(true) = source.next(&mut row) {

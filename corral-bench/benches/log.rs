@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use corral_core::{Context, TicketId};
 use corral_log::{
-    Both, Decision, Estimator, Evaluation, Given, Named, Options, Ours, Played, Policy, Reader, Record, Row,
-    Source, Start, Wants, Writer,
+    Both, Decided, Estimator, Evaluation, Given, Named, Options, Ours, Played, Reader, Record, Row,
+    RowSource, Start, Target, Wants, Writer,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{RngExt, SeedableRng};
@@ -22,13 +22,13 @@ fn log() -> Vec<u8> {
     for round in 0..LINES {
         let mut numbers = |n: usize| (0..n).map(|_| rng.random::<f64>()).collect::<Vec<_>>();
         let (pbar, q, features) = (numbers(4), numbers(4), numbers(8));
-        let decision = Decision {
+        let decision = Decided {
             propensity: Some(rng.random::<f64>().max(0.05)),
             base: Some(0),
             pbar,
             q,
             context: Some(Context::shared(features, 10)),
-            ..Decision::new(TicketId { band: 1, copy: 0, round }, Played::Arm((round % 10) as u32), 10)
+            ..Decided::new(TicketId { band: 1, copy: 0, round }, Played::Arm((round % 10) as u32), 10)
         };
         let given = Given::reward(f64::from(u8::from(rng.random::<f64>() < 0.5)));
         writer.write(&Record::Both(Both { decision, given })).expect("memory");
@@ -58,7 +58,7 @@ fn read_and_value(c: &mut Criterion) {
     });
     group.bench_function("read and value by ips", |b| {
         b.iter(|| {
-            let policy: Box<dyn Policy> = Box::new(Named::read("base:linucb").expect("a policy"));
+            let policy: Box<dyn Target> = Box::new(Named::read("base:linucb").expect("a policy"));
             let options =
                 Options { estimators: vec![Estimator::Ips], differences: false, ..Options::default() };
             let mut evaluation = Evaluation::new(vec![policy], None, options);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use corral_bases::band::{Assembler, MasterRecipe, Recipe};
 use corral_core::registry::Kind;
 use corral_core::{Arm, Context, EnsembleParams, Propensities, Setup, uniform};
-use corral_log::{Evaluation, Header, Model, Named, Offered, Options, Policy, Row, Validity};
+use corral_log::{Evaluation, Header, Model, Named, Offered, Options, Row, Target, Validity};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -85,7 +85,7 @@ fn play(
     let members = BASES.iter().map(|name| build.member::<Arm>(&master, &Recipe::from(*name)));
     let params = EnsembleParams { propensities: Propensities::Full, ..EnsembleParams::practical(Kind::Arms) };
     let mut band = build.ensemble(&master, members.collect::<Result<_, _>>()?, params)?;
-    let policies = POLICIES.iter().map(|p| Ok(Box::new(Named::read(p)?) as Box<dyn Policy>));
+    let policies = POLICIES.iter().map(|p| Ok(Box::new(Named::read(p)?) as Box<dyn Target>));
     let policies = policies.collect::<Result<Vec<_>, String>>()?;
     let mut evaluation = Evaluation::new(policies, Some(Box::new(Running::default())), options.clone());
     evaluation.meet(&Header { bases: BASES.map(str::to_owned).to_vec(), ..Header::default() })?;

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::calendar::timestamp;
-use crate::{Both, Decision, Given, Header, Played, Record, Row, Start, Writer};
+use crate::{Both, Decided, Given, Header, Played, Record, Row, Start, Writer};
 
 /// Writes rows one after the other.
 pub trait Sink {
@@ -261,7 +261,7 @@ impl<W: Write> Sink for OursOut<W> {
             true => (vec![1.0], row.propensity.into_iter().collect(), row.logger.clone()),
             false => (row.pbar.clone(), row.q.clone(), row.full.clone()),
         };
-        let decision = Decision {
+        let decision = Decided {
             at: row.at,
             offered: row.offered.clone(),
             propensity: row.propensity,
@@ -274,7 +274,7 @@ impl<W: Write> Sink for OursOut<W> {
             keep: row.keep,
             unit: row.unit.clone(),
             key: row.key.clone(),
-            ..Decision::new(id, Played::Arm(row.action), 0)
+            ..Decided::new(id, Played::Arm(row.action), 0)
         };
         let record = match reward(row, header.scale) {
             Some(value) => Record::Both(Both { decision, given: Given::reward(value) }),

@@ -7,7 +7,7 @@ use corral_core::Scale;
 use crate::calendar::milliseconds;
 use crate::scan::{self, Fields};
 use crate::source::{Refused, check};
-use crate::{FaultKind, Faults, Header, Offered, ReadError, Reader, Row, Source, Wants, parse_id, row};
+use crate::{FaultKind, Faults, Header, Offered, ReadError, Reader, Row, RowSource, Wants, parse_id, row};
 
 /// Reads rows from dsjson: one decision with its outcome per line. Actions are counted from 1 there, and from 0 here; the
 /// reward is -`_label_cost`; `pdrop` says with which probability a row was not kept.
@@ -26,7 +26,7 @@ impl<R: BufRead> Dsjson<R> {
     }
 }
 
-impl<R: BufRead> Source for Dsjson<R> {
+impl<R: BufRead> RowSource for Dsjson<R> {
     fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
         loop {
             let Some(line) = self.reader.line()? else { return Ok(false) };

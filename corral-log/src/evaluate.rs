@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::robust::Robust;
 use crate::sums::Sums;
-use crate::{Header, Model, Motion, Policy, Row, Sequence};
+use crate::{Header, Model, Motion, Row, Sequence, Target};
 
 /// Which estimators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -123,7 +123,7 @@ impl Block {
 
 /// What is known of one policy.
 pub(crate) struct Tally {
-    pub policy: Box<dyn Policy>,
+    pub policy: Box<dyn Target>,
     pub motion: Motion,
     pub sums: Sums,
     pub sequence: Option<Sequence>,
@@ -228,9 +228,9 @@ const COUNTED: usize = 100_000;
 
 impl Evaluation {
     /// Values these policies; `model` is needed for direct and doubly robust estimates, which are left out without it.
-    pub fn new(policies: Vec<Box<dyn Policy>>, model: Option<Box<dyn Model>>, options: Options) -> Self {
+    pub fn new(policies: Vec<Box<dyn Target>>, model: Option<Box<dyn Model>>, options: Options) -> Self {
         let robust = model.is_some() && (options.asks(Estimator::Dr) || options.asks(Estimator::Direct));
-        let motion = |policy: &dyn Policy| if options.drift { Motion::Moves } else { policy.motion() };
+        let motion = |policy: &dyn Target| if options.drift { Motion::Moves } else { policy.motion() };
         let any_time = options.any_time && !options.units;
         let tallies: Vec<Tally> = policies
             .into_iter()

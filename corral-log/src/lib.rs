@@ -6,14 +6,14 @@
 //!
 //! ```
 //! use corral_core::TicketId;
-//! use corral_log::{Decision, Given, Outcome, Played, Reader, Record, Start, Writer};
+//! use corral_log::{Decided, Given, Outcome, Played, Reader, Record, Start, Writer};
 //!
 //! let mut log = Vec::new();
 //! let mut writer = Writer::new(&mut log);
 //! let id = TicketId { band: 7, copy: 0, round: 0 };
 //! let names = |names: &[&str]| names.iter().map(|n| n.to_string()).collect();
 //! writer.write(&Record::Start(Start { bases: names(&["ucb1", "exp3"]), actions: names(&["a", "b"]), ..Start::new(7) }))?;
-//! let decision = Decision { propensity: Some(0.25), ..Decision::new(id, Played::Arm(1), 2) };
+//! let decision = Decided { propensity: Some(0.25), ..Decided::new(id, Played::Arm(1), 2) };
 //! writer.write(&Record::Decision(decision))?;
 //! writer.write(&Record::Outcome(Outcome { id, given: Given::reward(1.0) }))?;
 //!
@@ -44,7 +44,6 @@ mod join;
 mod ours;
 #[cfg(feature = "parquet")]
 pub mod parquet;
-mod policy;
 mod read;
 mod record;
 mod report;
@@ -56,6 +55,7 @@ mod sequence;
 mod source;
 mod sums;
 mod table;
+mod target;
 mod units;
 mod verdict;
 mod watch;
@@ -74,19 +74,19 @@ pub use fixed_time::Estimate;
 pub use id::parse_id;
 pub use join::{JoinError, JoinOptions, Joined, join};
 pub use ours::Ours;
-pub use policy::{Named, Policy};
 pub use read::{ReadError, Reader};
 pub use record::{
-    Both, Change, Decision, Expire, Given, Member, Offered, Outcome, Played, Record, RecordError, Start,
+    Both, Change, Decided, Expire, Given, Member, Offered, Outcome, Played, Record, RecordError, Start,
     VERSION,
 };
 pub use report::{Difference, Report, Validity, Value, Weights};
 pub use robust::Model;
 pub use row::{Header, Row};
 pub use sequence::{Motion, Sequence};
-pub use source::{Source, Wants};
+pub use source::{RowSource, Wants};
 pub use sums::Sums;
 pub use table::{Csv, TableError, actions_of};
+pub use target::{Named, Target};
 pub use watch::{Bounds, WATCH_ERROR, Watch, Watched};
 pub use window::{Aggregate, WindowCounts};
 pub use write::Writer;

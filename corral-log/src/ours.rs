@@ -9,7 +9,8 @@ use crate::seen::Seen;
 use crate::source::{Refused, check};
 use crate::window::{Aggregate, Window};
 use crate::{
-    Change, FaultKind, Faults, Header, Offered, ReadError, Reader, Record, Row, Source, Wants, parse_id, row,
+    Change, FaultKind, Faults, Header, Offered, ReadError, Reader, Record, Row, RowSource, Wants, parse_id,
+    row,
 };
 
 /// Reads rows from our log. Lines with a decision and its outcome are rows; a decision whose outcome is a line of its own
@@ -142,7 +143,7 @@ fn kind(line: &[u8]) -> Option<&[u8]> {
     rest.split(|c| *c == b'"').next()
 }
 
-impl<R: BufRead> Source for Ours<R> {
+impl<R: BufRead> RowSource for Ours<R> {
     fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
         loop {
             if self.release(row) {

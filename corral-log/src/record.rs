@@ -14,7 +14,7 @@ pub enum Record {
     /// The first line: what the log is of.
     Start(Start),
     /// A decision whose outcome is a line of its own, if it comes.
-    Decision(Decision),
+    Decision(Decided),
     /// What came of a decision.
     Outcome(Outcome),
     /// A decision together with its outcome.
@@ -149,7 +149,7 @@ impl From<&Context> for Offered {
 
 /// A decision and the probabilities that it was made with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct Decided {
     /// Which one: band, copy and round.
     #[serde(with = "id")]
     pub id: TicketId,
@@ -201,7 +201,7 @@ pub struct Decision {
     pub ticket: Option<String>,
 }
 
-impl Decision {
+impl Decided {
     /// A decision of which nothing else is known: `offered` actions, no propensity.
     pub fn new(id: TicketId, action: Played, offered: u32) -> Self {
         Self {
@@ -286,7 +286,7 @@ pub struct Outcome {
 pub struct Both {
     /// The decision.
     #[serde(flatten)]
-    pub decision: Decision,
+    pub decision: Decided,
     /// What came of it.
     #[serde(flatten)]
     pub given: Given,

@@ -3,7 +3,7 @@
 use crate::{FaultKind, Faults, Header, ReadError, Row};
 
 /// Rows of a log, one after the other.
-pub trait Source {
+pub trait RowSource {
     /// Reads the next decision into `row`; `false` at the end.
     ///
     /// # Errors

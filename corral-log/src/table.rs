@@ -6,7 +6,7 @@ use std::io::Read;
 use corral_core::Scale;
 
 use crate::source::check;
-use crate::{Fault, FaultKind, Faults, Header, Offered, ReadError, Row, Source, Wants, row};
+use crate::{Fault, FaultKind, Faults, Header, Offered, ReadError, Row, RowSource, Wants, row};
 
 /// The names that columns have where they are not named: ours, and those of the Open Bandit Data.
 const ACTION: &[&str] = &["action", "item_id"];
@@ -173,7 +173,7 @@ impl<R: Read> Csv<R> {
     }
 }
 
-impl<R: Read> Source for Csv<R> {
+impl<R: Read> RowSource for Csv<R> {
     fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
         loop {
             let refused = match self.reader.read_record(&mut self.record) {

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use corral_log::{Chain, Decision, Reader, Record, Start, Writer};
+use corral_log::{Chain, Decided, Reader, Record, Start, Writer};
 
 use crate::error::ServeError;
 use crate::layout::Layout;
@@ -22,7 +22,7 @@ const MOST: usize = 65_536;
 
 #[derive(Default)]
 struct Queue {
-    waiting: Vec<Decision>,
+    waiting: Vec<Decided>,
     /// When it was written last.
     written: u64,
 }
@@ -46,7 +46,7 @@ impl Decisions {
         Self { layout, start, queue: Mutex::default(), own: Mutex::default(), lost: AtomicU64::new(0) }
     }
 
-    pub fn put(&self, decision: Decision) {
+    pub fn put(&self, decision: Decided) {
         let mut queue = lock(&self.queue);
         if queue.waiting.len() < MOST {
             queue.waiting.push(decision);
@@ -80,7 +80,7 @@ impl Decisions {
         }
     }
 
-    fn write(&self, store: &dyn Store, group: &[Decision]) -> Result<(), ServeError> {
+    fn write(&self, store: &dyn Store, group: &[Decided]) -> Result<(), ServeError> {
         let mut own = lock(&self.own);
         if own.as_ref().is_none_or(|own| own.bytes > LARGEST) {
             let (_, segment) =

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use corral_bases::band::Band;
 use corral_core::{Arm, Context, EnsembleError, Metrics, Ticket, TicketId};
-use corral_log::{Both, Change, Decision, Given, Member, Offered, Played, Record, Start, Watch};
+use corral_log::{Both, Change, Decided, Given, Member, Offered, Played, Record, Start, Watch};
 use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -135,13 +135,13 @@ pub struct Front<D> {
 }
 
 /// What the log says of a decision of the band.
-fn logged<D: Served>(ticket: &Ticket<D>, x: &Context, more: More) -> Decision {
-    Decision { at: Some(more.at), unit: more.unit, full: more.full, ..D::logged(ticket, &more.pbar, x) }
+fn logged<D: Served>(ticket: &Ticket<D>, x: &Context, more: More) -> Decided {
+    Decided { at: Some(more.at), unit: more.unit, full: more.full, ..D::logged(ticket, &more.pbar, x) }
 }
 
 /// What the log says of a decision that the band did not make.
-fn logged_default(id: TicketId, made: DefaultMade, more: More) -> Decision {
-    Decision {
+fn logged_default(id: TicketId, made: DefaultMade, more: More) -> Decided {
+    Decided {
         at: Some(more.at),
         unit: more.unit,
         propensity: Some(1.0),
@@ -150,7 +150,7 @@ fn logged_default(id: TicketId, made: DefaultMade, more: More) -> Decision {
             offer if offer.is_empty() => Offered::First(made.actions),
             offer => Offered::These(offer),
         },
-        ..Decision::new(id, Played::Arm(made.action), made.actions)
+        ..Decided::new(id, Played::Arm(made.action), made.actions)
     }
 }
 
@@ -325,7 +325,7 @@ impl<D: Served> Front<D> {
                     checked => checked?,
                 }
                 drop(desk);
-                Decision { ticket: Some(text), ..logged(&ticket, &context, more) }
+                Decided { ticket: Some(text), ..logged(&ticket, &context, more) }
             }
             Slip::Default { made, more, .. } => {
                 drop(desk);

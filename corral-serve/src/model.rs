@@ -11,15 +11,15 @@ use crate::error::ServeError;
 /// A decision that can be served and logged.
 pub trait Served: Decision + Serialize + DeserializeOwned {
     /// What the log says of a ticket for it; `pbar` is the distribution over the bases when it was made.
-    fn logged(ticket: &Ticket<Self>, pbar: &[f64], x: &Context) -> corral_log::Decision;
+    fn logged(ticket: &Ticket<Self>, pbar: &[f64], x: &Context) -> corral_log::Decided;
 }
 
 impl<D: Decision + Serialize + DeserializeOwned> Served for D
 where
     for<'a> corral_log::Played: From<&'a D>,
 {
-    fn logged(ticket: &Ticket<Self>, pbar: &[f64], x: &Context) -> corral_log::Decision {
-        corral_log::Decision::of(ticket, pbar, x)
+    fn logged(ticket: &Ticket<Self>, pbar: &[f64], x: &Context) -> corral_log::Decided {
+        corral_log::Decided::of(ticket, pbar, x)
     }
 }
 

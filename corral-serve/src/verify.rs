@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corral_core::{Arm, Ticket, TicketId, snapshot};
-use corral_log::{Decision, Offered, Played, Reader, Record};
+use corral_log::{Decided, Offered, Played, Reader, Record};
 
 use crate::error::ServeError;
 use crate::event::Event;
@@ -64,9 +64,9 @@ pub fn verify(log: impl BufRead, from: &Path) -> Result<Verified, ServeError> {
 /// What a line says of its decision and a ticket says too, to the last bit.
 type Said<'a> = (TicketId, &'a Played, &'a Offered, Option<u64>, bool, Option<u32>, Vec<u64>);
 
-fn said(decision: &Decision) -> Said<'_> {
+fn said(decision: &Decided) -> Said<'_> {
     let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect();
-    let Decision { id, action, offered, propensity, forced, base, q, .. } = decision;
+    let Decided { id, action, offered, propensity, forced, base, q, .. } = decision;
     (*id, action, offered, propensity.map(f64::to_bits), *forced, *base, bits(q))
 }
 
@@ -98,7 +98,7 @@ fn play(log: impl BufRead, state: &mut State<Arm>, spec: &BandSpec) -> Result<Ve
                     (Some(token), Some(context)) => {
                         let ticket: Ticket<Arm> =
                             Ticket::from_token(token).map_err(|e| wrong(e.to_string()))?;
-                        let sealed = Decision::of(&ticket, &both.decision.pbar, &context);
+                        let sealed = Decided::of(&ticket, &both.decision.pbar, &context);
                         if said(&both.decision) != said(&sealed) {
                             return Err(wrong(format!(
                                 "decision {id} is not the one that its ticket was sealed for"

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use corral_core::{Arm, Base, Context, Feedback, Order, Proposal};
-use corral_log::{Header, Row, Source};
+use corral_log::{Header, Row, RowSource};
 
 use crate::error::ServeError;
 use crate::layout::Layout;
@@ -35,7 +35,7 @@ pub struct Warmed {
 }
 
 /// Opens the log: it is read twice.
-pub type Open<'a> = &'a dyn Fn() -> Result<Box<dyn Source + 'a>, ServeError>;
+pub type Open<'a> = &'a dyn Fn() -> Result<Box<dyn RowSource + 'a>, ServeError>;
 
 /// Has a band begin in a store with bases that have learned from a log. `None`: it has begun already, and nothing was changed.
 ///
@@ -102,7 +102,7 @@ pub fn warm_up(
 /// Reads a log to its end.
 fn each(
     spec: &BandSpec,
-    log: &mut dyn Source,
+    log: &mut dyn RowSource,
     mut see: impl FnMut(Result<Lesson, String>),
 ) -> Result<(), ServeError> {
     let mut row = Row::default();

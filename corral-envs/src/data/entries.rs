@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use corral_core::{Context, ContextShape};
-use corral_log::{Ours, Reader, Source as _, Wants};
+use corral_log::{Ours, Reader, RowSource as _, Wants};
 
 use super::cells::finite;
 use super::encode::Schema;

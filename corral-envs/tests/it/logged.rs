@@ -54,7 +54,7 @@ fn a_log_is_replayed_without_bias() {
 #[test]
 fn a_decision_log_is_played_as_its_table_is() {
     use corral_core::TicketId;
-    use corral_log::{Both, Decision, Given, Outcome, Played, Record, Start, Writer};
+    use corral_log::{Both, Decided, Given, Outcome, Played, Record, Start, Writer};
     let dir = TempDir::new().unwrap();
     let (mut log, mut table) = (Vec::new(), "x,action,propensity,reward\n".to_owned());
     let mut writer = Writer::new(&mut log);
@@ -66,7 +66,7 @@ fn a_decision_log_is_played_as_its_table_is() {
         let id = TicketId { band: 1, copy: 0, round: t };
         let context = Some(Context::shared(vec![1.0, x], 3));
         let decision =
-            Decision { propensity: Some(propensity), context, ..Decision::new(id, Played::Arm(action), 3) };
+            Decided { propensity: Some(propensity), context, ..Decided::new(id, Played::Arm(action), 3) };
         let given = Given::reward(reward);
         // Two lines, or one.
         if t.is_multiple_of(2) {
@@ -78,7 +78,7 @@ fn a_decision_log_is_played_as_its_table_is() {
     }
     // No policy made this one.
     let id = TicketId { band: 1, copy: 0, round: 400 };
-    let forced = Decision { propensity: Some(1.0), forced: true, ..Decision::new(id, Played::Arm(2), 3) };
+    let forced = Decided { propensity: Some(1.0), forced: true, ..Decided::new(id, Played::Arm(2), 3) };
     writer.write(&Record::Both(Both { decision: forced, given: Given::reward(1.0) })).unwrap();
     let (lines, csv) = (dir.path().join("log.jsonl"), dir.path().join("log.csv"));
     fs::write(&lines, &log).unwrap();

@@ -49,10 +49,10 @@ impl Flying {
     }
 
     /// What the log says of it; `pbar` are the probabilities of the bases when it was made.
-    pub fn record(&self, pbar: &[f64], x: &Context) -> corral_log::Decision {
+    pub fn record(&self, pbar: &[f64], x: &Context) -> corral_log::Decided {
         match self {
-            Self::Arm(ticket) => corral_log::Decision::of(ticket, pbar, x),
-            Self::Point(ticket) => corral_log::Decision::of(ticket, pbar, x),
+            Self::Arm(ticket) => corral_log::Decided::of(ticket, pbar, x),
+            Self::Point(ticket) => corral_log::Decided::of(ticket, pbar, x),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::BufRead;
 
 use corral_core::{Context, Feedback, Propensities, Scale, TicketId};
-use corral_log::{Both, Change, Decision, Given, Member, Reader, Record};
+use corral_log::{Both, Change, Decided, Given, Member, Reader, Record};
 use rand_pcg::Pcg64Dxsm;
 
 use super::{Answer, Flying, Members, Objects, Plan, SavedBand, SavedError};
@@ -86,9 +86,9 @@ pub fn verify(
 }
 
 /// What a line says of a decision, to the last bit.
-fn said(decision: &Decision) -> impl PartialEq + '_ {
+fn said(decision: &Decided) -> impl PartialEq + '_ {
     let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
-    let Decision { id, action, offered, propensity, exact, forced, base, pbar, q, full, .. } = decision;
+    let Decided { id, action, offered, propensity, exact, forced, base, pbar, q, full, .. } = decision;
     let numbers = (propensity.map(f64::to_bits), bits(pbar), bits(q), bits(full));
     (*id, action.clone(), offered.clone(), (*exact, *forced, *base), numbers)
 }
@@ -134,7 +134,7 @@ impl Replay<'_> {
     }
 
     /// The band must decide as the line says.
-    fn decide(&mut self, decision: &Decision) -> Answer<()> {
+    fn decide(&mut self, decision: &Decided) -> Answer<()> {
         let (id, next) = (decision.id, self.members.next_id());
         if id.round < next.round {
             self.found.before += 1;

@@ -1,16 +1,16 @@
 //! Policies valued from a decision log: which file it is, which policies, and the models behind them. The estimators are
 //! those of [`corral_log`].
 
-mod learner;
 mod open;
+mod replayed;
 mod ridge;
 
 use std::path::Path;
 
-use corral_log::{Estimator, Evaluation, Model, Named, Options, Policy, Report, Row, Sink, Source, Wants};
+use corral_log::{Estimator, Evaluation, Model, Named, Options, Report, Row, RowSource, Sink, Target, Wants};
 
-pub use learner::Learner;
 pub use open::{Form, OpenError, WITHOUT_PARQUET, bytes, open};
+pub use replayed::Replayed;
 pub use ridge::RidgeModel;
 
 use crate::summary::number;
@@ -49,8 +49,8 @@ pub fn value(path: &Path, request: &Request) -> Result<Report, String> {
 ///
 /// # Errors
 /// As [`value`].
-pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Policy>>) -> Result<Report, String> {
-    let mut policies: Vec<Box<dyn Policy>> = Vec::new();
+pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Target>>) -> Result<Report, String> {
+    let mut policies: Vec<Box<dyn Target>> = Vec::new();
     let (mut columns, mut bases) = (Vec::new(), false);
     for text in &request.policies {
         if text.starts_with("snapshot:") {
@@ -60,7 +60,7 @@ pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Policy>>) -> 
             ));
         }
         if let Some(name) = text.strip_prefix("learner:") {
-            policies.push(Box::new(Learner::new(text, name)?));
+            policies.push(Box::new(Replayed::new(text, name)?));
             continue;
         }
         let policy = Named::read(text)?;
@@ -113,7 +113,7 @@ pub fn convert(path: &Path, request: &Request, sink: &mut dyn Sink) -> Result<(u
 }
 
 /// What was wrong with lines, and what else is to be said of them.
-fn source_notes(source: &dyn Source) -> Vec<String> {
+fn source_notes(source: &dyn RowSource) -> Vec<String> {
     let faults = source.faults().iter();
     let mut notes: Vec<String> =
         faults.map(|(count, first)| format!("{count} lines: {}; the first is {first}", first.kind)).collect();

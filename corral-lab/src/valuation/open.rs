@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::Path;
 
-use corral_log::{Csv, Dsjson, Ours, Reader, Scale, Source, TableError, Wants, actions_of};
+use corral_log::{Csv, Dsjson, Ours, Reader, RowSource, Scale, TableError, Wants, actions_of};
 use flate2::read::MultiGzDecoder;
 
 use super::Request;
@@ -61,7 +61,7 @@ pub enum OpenError {
 ///
 /// # Errors
 /// It cannot be read, or is a table without the columns of a log.
-pub fn open(path: &Path, request: &Request, wants: Wants) -> Result<Box<dyn Source>, OpenError> {
+pub fn open(path: &Path, request: &Request, wants: Wants) -> Result<Box<dyn RowSource>, OpenError> {
     let scale = request.range.map(|(low, high)| Scale::rewards(low, high));
     if let Some(scale) = scale {
         scale.check().map_err(|_| OpenError::Range(scale.low, scale.high))?;

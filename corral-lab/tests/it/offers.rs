@@ -6,7 +6,7 @@ use corral_core::{Arm, Context, EnsembleParams, Propensities, Setup, uniform};
 use corral_envs::Environment;
 use corral_envs::data::LoggedParams;
 use corral_lab::valuation::{Request, value};
-use corral_log::{Both, Decision, Estimator, Given, Offered, Options, Played, Record, Start, Writer};
+use corral_log::{Both, Decided, Estimator, Given, Offered, Options, Played, Record, Start, Writer};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -38,7 +38,7 @@ fn a_log_names_actions_by_their_numbers() {
         let pbar = band.probabilities().to_vec();
         let ticket = band.choose(&x, &mut rng).unwrap();
         let number = x.number(ticket.decision.index());
-        let decision = Decision::of(&ticket, &pbar, &x);
+        let decision = Decided::of(&ticket, &pbar, &x);
         assert_eq!(
             (&decision.action, &decision.offered),
             (&Played::Arm(number as u32), &Offered::These(offer))

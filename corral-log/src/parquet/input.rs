@@ -8,7 +8,7 @@ use parquet::record::reader::RowIter;
 use super::{ABOUT, About};
 use crate::source::{Refused, check};
 use crate::{
-    Fault, FaultKind, Faults, Header, Offered, ReadError, Row, Scale, Source, TableError, VERSION, Wants,
+    Fault, FaultKind, Faults, Header, Offered, ReadError, Row, RowSource, Scale, TableError, VERSION, Wants,
     parse_id, row,
 };
 
@@ -119,7 +119,7 @@ impl ParquetIn {
     }
 }
 
-impl Source for ParquetIn {
+impl RowSource for ParquetIn {
     fn next(&mut self, row: &mut Row) -> Result<bool, ReadError> {
         loop {
             let Some(next) = self.rows.next() else { return Ok(false) };

@@ -2,7 +2,7 @@
 
 use corral_core::{Context, Scale, TicketId};
 use corral_log::{
-    Both, Chain, Change, Decision, Expire, Given, Member, Offered, Outcome, Played, Record, Start, Writer,
+    Both, Chain, Change, Decided, Expire, Given, Member, Offered, Outcome, Played, Record, Start, Writer,
 };
 
 pub fn id(round: u64) -> TicketId {
@@ -15,7 +15,7 @@ pub fn names(names: &[&str]) -> Vec<String> {
 
 /// A record of every kind, with every field.
 pub fn every_kind() -> Vec<Record> {
-    let decision = Decision {
+    let decision = Decided {
         at: Some(1_700_000_000_123),
         offered: Offered::These(vec![0, 2, 5]),
         propensity: Some(0.1 + 0.2),
@@ -31,7 +31,7 @@ pub fn every_kind() -> Vec<Record> {
         unit: Some("user \"7\"\n".into()),
         key: Some("gen-1".into()),
         ticket: Some("00ff".into()),
-        ..Decision::new(id(7), Played::Arm(2), 3)
+        ..Decided::new(id(7), Played::Arm(2), 3)
     };
     let start = Start {
         model: Some("abcd".into()),
@@ -44,8 +44,8 @@ pub fn every_kind() -> Vec<Record> {
         Record::Start(start),
         Record::Decision(decision.clone()),
         Record::Outcome(Outcome { id: id(7), given: Given { weight: Some(2.0), ..Given::loss(0.5) } }),
-        Record::Both(Both { decision: Decision { id: id(8), ..decision }, given: Given::reward(1.0) }),
-        Record::Decision(Decision::new(id(9), Played::Point(vec![0.5, -0.25]), 0)),
+        Record::Both(Both { decision: Decided { id: id(8), ..decision }, given: Given::reward(1.0) }),
+        Record::Decision(Decided::new(id(9), Played::Point(vec![0.5, -0.25]), 0)),
         Record::Expire(Expire { id: id(9), loss: Some(0.5) }),
         Record::Member(Member {
             change: Change::Add,

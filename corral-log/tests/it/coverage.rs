@@ -1,6 +1,6 @@
 //! Intervals miss as seldom as they promise, on logs of a logger that learns.
 
-use corral_log::{Estimator, Evaluation, Named, Options, Policy, Report, Validity};
+use corral_log::{Estimator, Evaluation, Named, Options, Report, Target, Validity};
 
 use crate::simulate::{K, Logger, Means, Means4, moving, still};
 
@@ -15,7 +15,7 @@ struct Misses {
 }
 
 fn evaluation(options: &Options) -> Evaluation {
-    let policies = POLICIES.iter().map(|p| Box::new(Named::read(p).unwrap()) as Box<dyn Policy>).collect();
+    let policies = POLICIES.iter().map(|p| Box::new(Named::read(p).unwrap()) as Box<dyn Target>).collect();
     let mut evaluation = Evaluation::new(policies, Some(Box::new(Means4::default())), options.clone());
     evaluation.meet(&Logger::header()).unwrap();
     evaluation

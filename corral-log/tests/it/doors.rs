@@ -2,15 +2,15 @@
 
 use corral_core::Scale;
 use corral_log::{
-    Aggregate, Both, Chain, Csv, CsvOut, Decision, Dsjson, DsjsonOut, FaultKind, Given, JoinOptions, Offered,
-    Ours, OursOut, Outcome, Played, Reader, Record, Row, Sink, Source, Start, Wants, Writer, actions_of,
+    Aggregate, Both, Chain, Csv, CsvOut, Decided, Dsjson, DsjsonOut, FaultKind, Given, JoinOptions, Offered,
+    Ours, OursOut, Outcome, Played, Reader, Record, Row, RowSource, Sink, Start, Wants, Writer, actions_of,
     join,
 };
 use proptest::prelude::*;
 
 use crate::common::{id, lines, names};
 
-fn rows(source: &mut dyn Source) -> Vec<Row> {
+fn rows(source: &mut dyn RowSource) -> Vec<Row> {
     let (mut found, mut row) = (Vec::new(), Row::default());
     while source.next(&mut row).unwrap() {
         found.push(row.clone());
@@ -27,12 +27,12 @@ fn ours(text: &str, wants: Wants) -> (Vec<Row>, Ours<&[u8]>) {
     (rows(&mut source), source)
 }
 
-fn decision(round: u64) -> Decision {
-    Decision { propensity: Some(0.5), ..Decision::new(id(round), Played::Arm((round % 2) as u32), 2) }
+fn decision(round: u64) -> Decided {
+    Decided { propensity: Some(0.5), ..Decided::new(id(round), Played::Arm((round % 2) as u32), 2) }
 }
 
 /// The fast reader of rows and the reader of records see the same line.
-fn same(decision: &Decision, given: &Given, row: &Row) {
+fn same(decision: &Decided, given: &Given, row: &Row) {
     assert_eq!(row.id, Some(decision.id));
     assert_eq!(Played::Arm(row.action), decision.action);
     assert_eq!(row.offered, decision.offered);
@@ -54,7 +54,7 @@ proptest! {
     ) {
         let offered = if listed { Offered::These(vec![7, 1]) } else { Offered::First(2) };
         let context = corral_core::Context::shared(numbers.clone(), 2);
-        let made = Decision {
+        let made = Decided {
             offered, propensity, exact, forced, keep, unit,
             pbar: numbers[..2].to_vec(), q: numbers[2..].to_vec(), full: numbers,
             context: Some(context), ..decision(1)
@@ -70,7 +70,7 @@ proptest! {
 
 #[test]
 fn the_loggers_distribution_is_that_of_its_bases() {
-    let made = Decision {
+    let made = Decided {
         pbar: vec![0.25, 0.75, 0.0],
         full: vec![1.0, 0.0, 0.5, 0.5, f64::NAN, f64::NAN],
         ..decision(0)
@@ -102,8 +102,8 @@ fn outcomes_find_their_decisions_within_the_window() {
 #[test]
 fn faults_of_rows_are_counted() {
     let base = decision(0);
-    let both = |t: u64, change: &dyn Fn(&mut Decision), reward: f64| {
-        let mut decision = Decision { id: id(t), ..base.clone() };
+    let both = |t: u64, change: &dyn Fn(&mut Decided), reward: f64| {
+        let mut decision = Decided { id: id(t), ..base.clone() };
         change(&mut decision);
         Record::Both(Both { decision, given: Given::reward(reward) })
     };
@@ -249,7 +249,7 @@ fn joined(outcomes: &str, options: &JoinOptions) -> (Vec<Option<f64>>, corral_lo
     let mut records = vec![Record::Start(Start::new(1))];
     records.extend((0..5).map(|t| {
         let key = Some(format!("k{t}"));
-        Record::Decision(Decision { key, at: Some(1_000 * t), ..decision(t) })
+        Record::Decision(Decided { key, at: Some(1_000 * t), ..decision(t) })
     }));
     let decisions = lines(&records, Chain::new(0)).concat();
     let mut log = Vec::new();

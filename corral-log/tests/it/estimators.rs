@@ -2,7 +2,7 @@
 
 use corral_core::Scale;
 use corral_log::{
-    Estimator, Evaluation, Header, Named, Offered, Options, Policy, Report, Row, Sums, Validity,
+    Estimator, Evaluation, Header, Named, Offered, Options, Report, Row, Sums, Target, Validity,
 };
 
 const ROWS: [(f64, f64); 5] = [(0.5, 1.0), (2.0, 0.0), (1.5, 1.0), (0.0, 1.0), (0.25, 0.5)];
@@ -57,7 +57,7 @@ fn a_kept_row_counts_for_those_that_were_not_kept() {
 }
 
 fn evaluate(policies: &[&str], header: &Header, rows: &[Row], options: Options) -> Report {
-    let policies = policies.iter().map(|p| Box::new(Named::read(p).unwrap()) as Box<dyn Policy>).collect();
+    let policies = policies.iter().map(|p| Box::new(Named::read(p).unwrap()) as Box<dyn Target>).collect();
     let mut evaluation = Evaluation::new(policies, None, options);
     evaluation.meet(header).unwrap();
     rows.iter().for_each(|row| evaluation.add(row));

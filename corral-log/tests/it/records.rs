@@ -1,7 +1,7 @@
 //! What is written is what is read.
 
 use corral_core::{Context, TicketId};
-use corral_log::{Chain, Decision, FaultKind, Given, Offered, Outcome, Played, ReadError, Reader, Record};
+use corral_log::{Chain, Decided, FaultKind, Given, Offered, Outcome, Played, ReadError, Reader, Record};
 use proptest::prelude::*;
 
 use crate::common::{every_kind, id, lines};
@@ -27,13 +27,13 @@ fn every_kind_is_read_back() {
 /// The format is a promise: other programs read it.
 #[test]
 fn lines_stay_as_they_are() {
-    let decision = Decision {
+    let decision = Decided {
         propensity: Some(0.25),
         base: Some(0),
         pbar: vec![0.5, 0.5],
         q: vec![0.5, f64::NAN],
         context: Some(Context::shared(vec![1.0, 0.5], 3)),
-        ..Decision::new(id(7), Played::Arm(1), 3)
+        ..Decided::new(id(7), Played::Arm(1), 3)
     };
     let outcome = Outcome { id: id(7), given: Given::reward(1.0) };
     let written = lines(&[Record::Decision(decision), Record::Outcome(outcome)], Chain::new(0));
@@ -51,7 +51,7 @@ fn lines_stay_as_they_are() {
 
 #[test]
 fn an_unknown_probability_is_null() {
-    let decision = Decision { q: vec![0.5, f64::NAN], ..Decision::new(id(1), Played::Arm(0), 2) };
+    let decision = Decided { q: vec![0.5, f64::NAN], ..Decided::new(id(1), Played::Arm(0), 2) };
     let (found, _) = read(&lines(&[Record::Decision(decision)], Chain::new(0)).concat());
     let Record::Decision(decision) = &found[0] else { panic!("{found:?}") };
     assert!(decision.q[0] == 0.5 && decision.q[1].is_nan());
@@ -99,7 +99,7 @@ fn what_cannot_be_read_is_counted_and_the_first_quoted() {
 }
 
 /// A change in the code that leaves a field out, or rounds a number, fails here.
-fn decisions() -> impl Strategy<Value = Decision> {
+fn decisions() -> impl Strategy<Value = Decided> {
     let number = || any::<f64>().prop_filter("finite", |v| v.is_finite());
     let numbers = || prop::collection::vec(number(), 0..5);
     let offered = prop_oneof![
@@ -117,7 +117,7 @@ fn decisions() -> impl Strategy<Value = Decision> {
             let ((band, copy, round), action, offered, (exact, forced), propensity) = head;
             let (pbar, q, full, keep, features) = numbers;
             let (digest, unit, key, ticket, at) = texts;
-            Decision {
+            Decided {
                 offered,
                 propensity,
                 exact,
@@ -132,7 +132,7 @@ fn decisions() -> impl Strategy<Value = Decision> {
                 ticket,
                 at,
                 context: features.map(|f| Context::shared(f, 2)),
-                ..Decision::new(TicketId { band, copy, round }, action, 0)
+                ..Decided::new(TicketId { band, copy, round }, action, 0)
             }
         })
 }

@@ -5,7 +5,7 @@ use corral_core::{Arm, Context, ContextShape, Decision, Feedback, LossDomain, Sc
 use corral_envs::{AnyEnvironment, EnvError, Environment};
 use corral_lab::run::checkpoints;
 use corral_lab::saved::Members;
-use corral_log::{Decision as Record, Played};
+use corral_log::{Decided, Played};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -45,7 +45,7 @@ where
         let ticket = made?;
         let made = (ticket.base(), ticket.propensity().unwrap_or(f64::NAN));
         let feedback = play(&ticket.decision)?;
-        let record = pbar.map(|pbar| Record::of(&ticket, &pbar, x));
+        let record = pbar.map(|pbar| Decided::of(&ticket, &pbar, x));
         self.band.learn(x, ticket, feedback).map_err(|refused| refused.error)?;
         self.history.note(self.band.rounds(), self.band.probabilities());
         if let (Some((log, scale)), Some(record)) = (&mut self.log, record) {

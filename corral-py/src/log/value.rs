@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use corral_lab::report::valuation as page;
 use corral_lab::valuation::{self, Request};
-use corral_log::{Estimator, Header, Motion, Offered, Options, Policy, Report, Row, Validity, Value};
+use corral_log::{Estimator, Header, Motion, Offered, Options, Report, Row, Target, Validity, Value};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
@@ -75,7 +75,7 @@ impl Function {
     }
 }
 
-impl Policy for Function {
+impl Target for Function {
     fn name(&self) -> &str {
         &self.name
     }
@@ -134,7 +134,7 @@ pub fn evaluate(
         Some(names) => names.iter().map(find).collect::<Result<_, _>>()?,
     };
     let raised = std::sync::Arc::default();
-    let (mut names, mut functions): (Vec<String>, Vec<Box<dyn Policy + Send>>) = Default::default();
+    let (mut names, mut functions): (Vec<String>, Vec<Box<dyn Target + Send>>) = Default::default();
     for policy in policies {
         if let Ok(name) = policy.cast::<PyString>() {
             names.push(name.to_str()?.to_owned());
@@ -152,7 +152,7 @@ pub fn evaluate(
         Options { estimators, alpha, clip, units: unit.is_some(), drift, looks: true, ..Options::default() };
     let request = Request { policies: names, range, unit, strict, options, ..Request::default() };
     let valued = exit::detach(py, || {
-        let own = functions.into_iter().map(|f| f as Box<dyn Policy>).collect();
+        let own = functions.into_iter().map(|f| f as Box<dyn Target>).collect();
         valuation::value_with(&path, &request, own)
     });
     if let Some(error) =

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use corral_core::{Context, Scale, TicketId};
 use corral_lab::saved::Flying;
-use corral_log::{Both, Broken, Chain, Decision, Expire, Given, Member, Outcome, Record, Start, Writer};
+use corral_log::{Both, Broken, Chain, Decided, Expire, Given, Member, Outcome, Record, Start, Writer};
 
 use crate::errors::{Answer, Error};
 use crate::waiting::now;
@@ -31,7 +31,7 @@ impl Log {
 
     /// A decision that was made.
     pub fn decision(&mut self, made: &Flying, pbar: &[f64], x: &Context) -> Answer<()> {
-        self.write(&Record::Decision(Decision { at: Some(now()), ..made.record(pbar, x) }))
+        self.write(&Record::Decision(Decided { at: Some(now()), ..made.record(pbar, x) }))
     }
 
     /// What was learned of a decision: a loss in [0, 1]; nothing, where its outcome is not waited for or not heard.
@@ -43,8 +43,8 @@ impl Log {
     }
 
     /// A decision with what was learned of it.
-    pub fn both(&mut self, decision: Decision, loss: Option<f64>, scale: Scale) -> Answer<()> {
-        let (id, decision) = (decision.id, Decision { at: Some(now()), ..decision });
+    pub fn both(&mut self, decision: Decided, loss: Option<f64>, scale: Scale) -> Answer<()> {
+        let (id, decision) = (decision.id, Decided { at: Some(now()), ..decision });
         match loss {
             Some(loss) => self.write(&Record::Both(Both { decision, given: given(scale, loss) })),
             None => {

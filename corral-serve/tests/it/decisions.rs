@@ -13,7 +13,7 @@ fn bench(store: &Memory) -> Bench {
     Bench::with(SPEC, Arc::new(store.clone()), LearnerOptions::default(), options).unwrap()
 }
 
-fn decisions(store: &Memory) -> (Vec<u8>, Vec<corral_log::Decision>) {
+fn decisions(store: &Memory) -> (Vec<u8>, Vec<corral_log::Decided>) {
     let export = DecisionExport::of(Arc::new(store.clone()), "shop").unwrap();
     let log: Vec<u8> = export.flat_map(Result::unwrap).collect();
     let (mut reader, mut found) = (Reader::new(&log[..]).checked(0).strict(true), Vec::new());

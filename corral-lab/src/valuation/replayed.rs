@@ -2,11 +2,11 @@
 
 use corral_bases::band::{Assembler, BaseRecipe};
 use corral_core::{Arm, Base, Context, ContextShape, Feedback, Memo, Proposal, Setup, Space};
-use corral_log::{Header, Motion, Policy, Row};
+use corral_log::{Header, Motion, Row, Target};
 
 /// A base that learns from the rows of a log and is valued by what it would have done next: its probabilities in a row
 /// follow from the rows before alone, so that they are those of a policy that could have been run.
-pub struct Learner {
+pub struct Replayed {
     name: String,
     recipe: String,
     /// How many actions the log names; 0 where it names none.
@@ -17,7 +17,7 @@ pub struct Learner {
     failed: bool,
 }
 
-impl Learner {
+impl Replayed {
     /// The base of this name, new.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ fn build(
     Assembler::new(&setup).base(&recipe).map_err(|e| e.to_string())
 }
 
-impl Policy for Learner {
+impl Target for Replayed {
     fn name(&self) -> &str {
         &self.name
     }

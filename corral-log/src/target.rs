@@ -4,7 +4,7 @@ use crate::{Header, Motion, Row};
 
 /// What is valued: it says with which probability it would have played what was played, from what is in the row and from
 /// the rows before it.
-pub trait Policy {
+pub trait Target {
     /// What it is called in a report.
     fn name(&self) -> &str;
 
@@ -110,7 +110,7 @@ fn mixture(text: &str) -> Result<Vec<Part>, String> {
     }
 }
 
-impl Policy for Named {
+impl Target for Named {
     fn name(&self) -> &str {
         &self.name
     }
