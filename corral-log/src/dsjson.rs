@@ -15,14 +15,23 @@ pub struct Dsjson<R> {
     reader: Reader<R>,
     wants: Wants,
     header: Header,
-    deferred: u64,
+    left_out: LeftOut,
+}
+
+/// Lines that say of themselves what must be said of them.
+#[derive(Default)]
+struct LeftOut {
+    /// Decisions that were not played.
+    not_played: u64,
+    /// Rows whose cost is not the one that was seen.
+    changed: u64,
 }
 
 impl<R: BufRead> Dsjson<R> {
     /// Reads from `reader`; rewards lie on `scale`, or in [0, 1].
     pub fn new(reader: Reader<R>, wants: Wants, scale: Option<Scale>) -> Self {
         let header = Header { columns: wants.columns.clone(), scale, ..Header::default() };
-        Self { reader, wants, header, deferred: 0 }
+        Self { reader, wants, header, left_out: LeftOut::default() }
     }
 }
 
@@ -31,8 +40,11 @@ impl<R: BufRead> RowSource for Dsjson<R> {
         loop {
             let Some(line) = self.reader.line()? else { return Ok(false) };
             match fill(line, &self.wants, &self.header, row) {
-                Ok(true) => return Ok(true),
-                Ok(false) => self.deferred += 1,
+                Ok(Some(changed)) => {
+                    self.left_out.changed += u64::from(changed);
+                    return Ok(true);
+                }
+                Ok(None) => self.left_out.not_played += 1,
                 Err((kind, why)) => self.reader.fault(kind, &why)?,
             }
         }
@@ -47,19 +59,25 @@ impl<R: BufRead> RowSource for Dsjson<R> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let deferred = (self.deferred > 0).then(|| {
-            format!("{} decisions were deferred and never played: they are left out", self.deferred)
-        });
-        deferred.into_iter().collect()
+        let LeftOut { not_played, changed } = self.left_out;
+        let notes = [
+            (not_played, "decisions were deferred or are not to be learned (_skipLearn): they are left out"),
+            (
+                changed,
+                "rows have another _original_label_cost: what counts is _label_cost, as in Vowpal Wabbit",
+            ),
+        ];
+        notes.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
     }
 }
 
-/// Reads a line into `row`; whether it was played.
-fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<bool, Refused> {
+/// Reads a line into `row`: whether its cost was changed. `None`: its action was not played, or not activated, which is what
+/// `_skipLearn` says.
+fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<Option<bool>, Refused> {
     row.clear(wants.columns.len());
     let garbage = |what: &str| (FaultKind::Garbage, format!("not a line of dsjson: {what} cannot be read"));
     let mut fields = Fields::of(line).ok_or_else(|| garbage("it"))?;
-    let (mut cost, mut original, mut action, mut deferred) = (None, None, None, false);
+    let (mut cost, mut original, mut action, mut skipped) = (None, None, None, false);
     let (mut ranked, mut p): (Vec<u32>, Vec<f64>) = Default::default();
     for (name, bytes) in &mut fields {
         let read = match name {
@@ -75,8 +93,8 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<bo
             }),
             // A time that is written in another way is not known.
             b"Timestamp" => scan::text(bytes).map(|text| row.at = milliseconds(&text)),
-            b"_deferred" => {
-                deferred = bytes == b"true";
+            b"_deferred" | b"_skipLearn" => {
+                skipped |= bytes == b"true";
                 Some(())
             }
             b"a" => scan::items(bytes)
@@ -95,13 +113,13 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<bo
     if fields.broken() {
         return Err(garbage("it"));
     }
-    if deferred {
-        return Ok(false);
+    if skipped {
+        return Ok(None);
     }
     let zero_based = |action: u32| action.checked_sub(1);
     row.action = action.and_then(zero_based).ok_or_else(|| garbage("_label_Action"))?;
     row.offered = Offered::First(ranked.len() as u32);
-    let cost = original.or(cost).ok_or_else(|| garbage("_label_cost"))?;
+    let cost: f64 = cost.ok_or_else(|| garbage("_label_cost"))?;
     // -0.0 is 0.
     let reward = row::reward(header.scale, 0.0 - cost, false).map_err(|why| (FaultKind::Reward, why))?;
     row.reward = Some(reward);
@@ -118,5 +136,6 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<bo
         }
     }
     check(row)?;
-    Ok(true)
+    // Where another policy's action was played in place of this one, what that cost (apprentice mode).
+    Ok(Some(original.is_some_and(|original: f64| original != cost)))
 }
