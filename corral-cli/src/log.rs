@@ -248,6 +248,12 @@ fn join(args: &JoinArgs) -> Result<(), Failure> {
          {} too late, {} decisions with the key of another",
         counts.joined, counts.without, counts.repeated, counts.orphans, counts.late, counts.duplicates
     ));
+    if counts.untimed > 0 {
+        say(&format!(
+            "{} outcomes count although it is not known how late they are: they or their decisions have no field at",
+            counts.untimed
+        ));
+    }
     for (name, faults) in [("decisions", &joined.decisions), ("outcomes", &joined.outcomes)] {
         for (count, first) in faults.iter() {
             say(&format!("{name}: {count} lines: {}; the first is {first}", first.kind));

@@ -229,22 +229,24 @@ impl<W: Write> Sink for CsvOut<W> {
     }
 }
 
-/// Our own lines: a start, and a decision with its outcome for each row.
+/// Our own lines: a start each time that what the log says of itself changes, and a decision with its outcome for each row.
 pub struct OursOut<W> {
     to: Writer<W>,
     rows: u64,
+    said: Option<Header>,
 }
 
 impl<W: Write> OursOut<W> {
     /// Writes to `to`.
     pub fn new(to: W) -> Self {
-        Self { to: Writer::new(to), rows: 0 }
+        Self { to: Writer::new(to), rows: 0, said: None }
     }
 }
 
 impl<W: Write> Sink for OursOut<W> {
     fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool> {
-        if self.rows == 0 {
+        if self.said.as_ref() != Some(header) {
+            self.said = Some(header.clone());
             let scale = header.scale.map(|s| Scale { rewards: true, ..s });
             let mut bases = header.bases.clone();
             if bases.is_empty() && !row.logger.is_empty() {

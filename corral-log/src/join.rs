@@ -124,7 +124,7 @@ impl<W: Write> Join<'_, W> {
             Record::Decision(_) => match key_of(from.last(), &self.options.key) {
                 Some(key) => {
                     let early = self.early.by_key.remove(&key);
-                    self.window.decide(key.clone(), from.last().to_vec());
+                    self.window.decide(key.clone(), from.last().to_vec(), 0);
                     early.into_iter().flatten().for_each(|(value, at)| self.add(&key, value, at));
                 }
                 None => {
@@ -133,12 +133,9 @@ impl<W: Write> Join<'_, W> {
                 }
             },
             Record::Outcome(_) => self.take(from).map_err(JoinError::Decisions)?,
-            Record::Start(start) => {
-                self.scale = start.scale;
-                self.to.write(&record).map_err(JoinError::Write)?;
-            }
-            Record::Both(_) | Record::Member(_) | Record::Expire(_) => {
-                self.to.write(&record).map_err(JoinError::Write)?;
+            // What is said of the log holds for the decisions behind it, and for none before.
+            Record::Start(_) | Record::Both(_) | Record::Member(_) | Record::Expire(_) => {
+                self.window.follow(from.last().to_vec());
             }
         }
         Ok(true)
@@ -179,15 +176,29 @@ impl<W: Write> Join<'_, W> {
             }
             return;
         }
-        let made = self.window.line(key).and_then(|line| field(line, "at")).and_then(scan::number);
-        match (self.options.wait, made, at) {
-            (Some(wait), Some(made), Some(at)) if at - made > wait => self.window.counts.late += 1,
-            _ => self.window.outcome(key, value),
+        let made = || self.window.waiting(key).and_then(|waits| scan::number(field(&waits.line, "at")?));
+        let after = self.options.wait.map(|wait| (wait, made().zip(at).map(|(made, at)| at - made)));
+        match after {
+            Some((wait, Some(after))) if after > wait => self.window.counts.late += 1,
+            after => {
+                self.window.counts.untimed += u64::from(after.is_some_and(|(_, after)| after.is_none()));
+                self.window.outcome(key, value);
+            }
         }
     }
 
     fn write(&mut self, line: Vec<u8>, outcome: Option<f64>) -> Result<(), JoinError> {
-        let Ok(Record::Decision(decision)) = Record::read(&line) else { return Ok(()) };
+        let decision = match Record::read(&line) {
+            Ok(Record::Decision(decision)) => decision,
+            Ok(other) => {
+                if let Record::Start(start) = &other {
+                    self.scale = start.scale;
+                }
+                return self.to.write(&other).map_err(JoinError::Write);
+            }
+            // It was read before, and was right.
+            Err(_) => return Ok(()),
+        };
         let losses = self.losses.unwrap_or(self.scale.is_some_and(|scale| !scale.rewards));
         let given = |value| if losses { Given::loss(value) } else { Given::reward(value) };
         let outcome = outcome.or(self.options.default).map(given);

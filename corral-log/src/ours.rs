@@ -18,7 +18,9 @@ use crate::{
 pub struct Ours<R> {
     reader: Reader<R>,
     wants: Wants,
-    header: Header,
+    /// What was said of the log so far, each time that it changed; and that of the last row.
+    headers: Vec<Header>,
+    now: usize,
     started: bool,
     seen: Seen,
     window: Window,
@@ -40,7 +42,8 @@ impl<R: BufRead> Ours<R> {
     pub fn new(reader: Reader<R>, wants: Wants) -> Self {
         Self {
             reader,
-            header: Header { columns: wants.columns.clone(), ..Header::default() },
+            headers: vec![Header { columns: wants.columns.clone(), ..Header::default() }],
+            now: 0,
             wants,
             started: false,
             seen: Seen::default(),
@@ -58,7 +61,7 @@ impl<R: BufRead> Ours<R> {
 
     /// Takes outcomes to lie on this scale where the log does not say.
     pub fn scaled(mut self, scale: Option<Scale>) -> Self {
-        self.header.scale = scale;
+        self.headers[0].scale = scale;
         self
     }
 
@@ -68,7 +71,8 @@ impl<R: BufRead> Ours<R> {
     }
 
     /// Follows a line that says something of the log as a whole.
-    fn follow(header: &mut Header, started: &mut bool, record: Record) {
+    fn follow(headers: &mut Vec<Header>, started: &mut bool, record: Record) {
+        let mut header = last(headers).clone();
         match record {
             Record::Start(start) => {
                 *started = true;
@@ -88,18 +92,21 @@ impl<R: BufRead> Ours<R> {
             }
             _ => {}
         }
+        if header != *last(headers) {
+            headers.push(header);
+        }
     }
 
     /// Reads one line into `row`.
     fn read_line(&mut self, row: &mut Row) -> Result<Option<Line>, ReadError> {
         let Some(line) = self.reader.line()? else { return Ok(None) };
         let read = match kind(line) {
-            Some(b"both") => fill(line, &self.wants, &self.header, row).map(|()| Line::Row),
-            Some(b"decision") => fill(line, &self.wants, &self.header, row).map(|()| Line::Decision),
+            Some(b"both") => fill(line, &self.wants, last(&self.headers), row).map(|()| Line::Row),
+            Some(b"decision") => fill(line, &self.wants, last(&self.headers), row).map(|()| Line::Decision),
             Some(b"outcome") => Ok(Line::Outcome),
             _ => match Record::read(line) {
                 Ok(record) => {
-                    Self::follow(&mut self.header, &mut self.started, record);
+                    Self::follow(&mut self.headers, &mut self.started, record);
                     Ok(Line::Other)
                 }
                 Err(error) => {
@@ -127,14 +134,23 @@ impl<R: BufRead> Ours<R> {
     /// Reads what left the window into `row`.
     fn release(&mut self, row: &mut Row) -> bool {
         let Some(leaves) = self.window.leave(self.ended) else { return false };
-        self.line = leaves.line;
+        (self.line, self.now) = (leaves.line, leaves.header);
         // It was read before, and was right.
-        if fill(&self.line, &self.wants, &self.header, row).is_err() {
+        if fill(&self.line, &self.wants, self.header(), row).is_err() {
             return false;
         }
         row.reward = leaves.outcome;
         true
     }
+}
+
+/// What is said of a line that has two.
+pub(crate) const ONE_OUTCOME: &str = "an outcome has a reward or a loss, not both";
+
+/// What the log says of itself now.
+fn last(headers: &[Header]) -> &Header {
+    // There is one from the beginning.
+    &headers[headers.len() - 1]
 }
 
 /// The kind of a line.
@@ -154,15 +170,22 @@ impl<R: BufRead> RowSource for Ours<R> {
             }
             match self.read_line(row)? {
                 None => self.ended = true,
-                Some(Line::Row) => return Ok(true),
+                Some(Line::Row) => {
+                    self.now = self.headers.len() - 1;
+                    return Ok(true);
+                }
                 Some(Line::Decision) => {
                     if let Some(id) = row.id {
-                        self.window.decide(id.to_string(), self.reader.last().to_vec());
+                        let header = self.headers.len() - 1;
+                        self.window.decide(id.to_string(), self.reader.last().to_vec(), header);
                     }
                 }
                 Some(Line::Outcome) => {
                     let read = outcome(self.reader.last(), "id").and_then(|given| {
-                        let reward = row::reward(self.header.scale, given.value, given.is_loss);
+                        // In the units of its decision, whatever the log says since.
+                        let own = self.window.waiting(&given.key).map(|waits| waits.header);
+                        let header = own.map_or(last(&self.headers), |header| &self.headers[header]);
+                        let reward = row::reward(header.scale, given.value, given.is_loss);
                         Ok((given.key, reward.map_err(|why| (FaultKind::Reward, why))?))
                     });
                     match read {
@@ -176,7 +199,7 @@ impl<R: BufRead> RowSource for Ours<R> {
     }
 
     fn header(&self) -> &Header {
-        &self.header
+        &self.headers[self.now]
     }
 
     fn faults(&self) -> &Faults {
@@ -211,7 +234,7 @@ pub(crate) fn outcome(line: &[u8], key: &str) -> Result<GivenTo, Refused> {
             b"reward" | b"loss" => {
                 let number = scan::number(bytes).ok_or_else(|| garbage("an outcome is a number"))?;
                 if value.replace((number, name == b"loss")).is_some() {
-                    return Err(garbage("an outcome has a reward or a loss, not both"));
+                    return Err(garbage(ONE_OUTCOME));
                 }
             }
             b"at" => at = scan::number(bytes),
@@ -256,7 +279,10 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
             b"forced" => boolean(bytes).map(|b| row.forced = b),
             b"at" => std::str::from_utf8(bytes).ok().and_then(|t| t.parse().ok()).map(|at| row.at = Some(at)),
             b"keep" => scan::number(bytes).map(|k| row.keep = k),
-            b"reward" | b"loss" => scan::number(bytes).map(|v| value = Some((v, name == b"loss"))),
+            b"reward" | b"loss" => match scan::number(bytes).map(|v| value.replace((v, name == b"loss"))) {
+                Some(Some(_)) => return Err((FaultKind::Garbage, ONE_OUTCOME.into())),
+                read => read.map(drop),
+            },
             b"pbar" if wants.pbar || wants.full => scan::numbers(bytes, &mut row.pbar),
             b"q" if wants.q => scan::numbers(bytes, &mut row.q),
             b"full" if wants.full => scan::numbers(bytes, &mut row.full),

@@ -47,6 +47,9 @@ pub enum TableError {
     /// It is not Parquet, or not a log.
     #[error("not a log in Parquet: {0}")]
     Parquet(String),
+    /// It has rewards and losses.
+    #[error("a table has a column of rewards or one of losses, not both")]
+    TwoOutcomes,
     /// A column is missing.
     #[error("no column {wanted}; the columns are: {}", .found.join(", "))]
     Column {
@@ -114,6 +117,9 @@ impl<R: Read> Csv<R> {
         let one = |name: &str| find(&names, &[name]);
         let optional = |name: &str| names.iter().position(|n| n == name);
         let loss = optional("loss");
+        if loss.is_some() && find(&names, REWARD).is_ok() {
+            return Err(TableError::TwoOutcomes);
+        }
         let columns = Columns {
             action: find(&names, ACTION)?,
             propensity: find(&names, PROPENSITY)?,
@@ -152,7 +158,14 @@ impl<R: Read> Csv<R> {
             row.keep = number(keep, "keep-probability", FaultKind::Propensity)?;
         }
         row.offered = Offered::First(match self.columns.offered {
-            Some(at) => number(at, "number of offered actions", FaultKind::Action)? as u32,
+            Some(at) => {
+                let count = number(at, "number of offered actions", FaultKind::Action)?;
+                if count.fract() != 0.0 {
+                    let why = format!("the number of offered actions must be a whole number, but is {count}");
+                    return Err((FaultKind::Action, why));
+                }
+                count as u32
+            }
             None => self.header.actions.len() as u32,
         });
         if let Some(unit) = self.columns.unit {

@@ -17,7 +17,7 @@ pub enum Aggregate {
     Max,
 }
 
-/// Decisions in their order, each with what came of it so far. A decision leaves when more than `size` came after it.
+/// Decisions in their order, each with what came of it so far. A decision leaves when more than `size` lines came after it.
 #[derive(Debug)]
 pub(crate) struct Window {
     size: usize,
@@ -42,14 +42,19 @@ pub struct WindowCounts {
     pub orphans: u64,
     /// Outcomes that came after the time that is waited.
     pub late: u64,
+    /// Outcomes of which it is not known how late they are: they, or their decisions, do not say when.
+    pub untimed: u64,
     /// Decisions whose key another waiting decision had.
     pub duplicates: u64,
 }
 
 #[derive(Debug)]
 pub(crate) struct Waits {
-    key: String,
+    /// `None`: a line that is no decision, in its place among them.
+    key: Option<String>,
     pub line: Vec<u8>,
+    /// Which header its log had.
+    pub header: usize,
     pub outcome: Option<f64>,
     outcomes: u32,
 }
@@ -67,13 +72,18 @@ impl Window {
     }
 
     /// A decision begins to wait, unless one with its key does.
-    pub fn decide(&mut self, key: String, line: Vec<u8>) {
+    pub fn decide(&mut self, key: String, line: Vec<u8>, header: usize) {
         if self.places.contains_key(&key) {
             self.counts.duplicates += 1;
             return;
         }
         self.places.insert(key.clone(), self.first + self.order.len() as u64);
-        self.order.push_back(Waits { key, line, outcome: None, outcomes: 0 });
+        self.order.push_back(Waits { key: Some(key), line, header, outcome: None, outcomes: 0 });
+    }
+
+    /// A line that is no decision, and stays behind those that wait.
+    pub fn follow(&mut self, line: Vec<u8>) {
+        self.order.push_back(Waits { key: None, line, header: 0, outcome: None, outcomes: 0 });
     }
 
     /// Whether a decision with this key waits.
@@ -81,9 +91,9 @@ impl Window {
         self.places.contains_key(key)
     }
 
-    /// The line of the decision with this key.
-    pub fn line(&self, key: &str) -> Option<&[u8]> {
-        Some(&self.order[(self.places.get(key)? - self.first) as usize].line)
+    /// The decision with this key.
+    pub fn waiting(&self, key: &str) -> Option<&Waits> {
+        Some(&self.order[(self.places.get(key)? - self.first) as usize])
     }
 
     /// An outcome came.
@@ -114,7 +124,8 @@ impl Window {
         }
         let mut waits = self.order.pop_front()?;
         self.first += 1;
-        self.places.remove(&waits.key);
+        let Some(key) = &waits.key else { return Some(waits) };
+        self.places.remove(key);
         match &mut waits.outcome {
             Some(outcome) => {
                 self.counts.joined += 1;

@@ -113,7 +113,7 @@ pub fn convert(path: &Path, request: &Request, sink: &mut dyn Sink) -> Result<(u
 }
 
 /// What was wrong with lines, and what else is to be said of them.
-fn source_notes(source: &dyn RowSource) -> Vec<String> {
+pub fn source_notes(source: &dyn RowSource) -> Vec<String> {
     let faults = source.faults().iter();
     let mut notes: Vec<String> =
         faults.map(|(count, first)| format!("{count} lines: {}; the first is {first}", first.kind)).collect();

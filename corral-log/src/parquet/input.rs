@@ -6,6 +6,7 @@ use parquet::record::Field;
 use parquet::record::reader::RowIter;
 
 use super::{ABOUT, About};
+use crate::ours::ONE_OUTCOME;
 use crate::source::{Refused, check};
 use crate::{
     Fault, FaultKind, Faults, Header, Offered, ReadError, Row, RowSource, Scale, TableError, VERSION, Wants,
@@ -84,7 +85,10 @@ impl ParquetIn {
                 "propensity" => number(field).map(|p| row.propensity = Some(p)),
                 "exact" => flag(field).map(|yes| row.exact = yes),
                 "forced" => flag(field).map(|yes| row.forced = yes),
-                "reward" | "loss" => number(field).map(|v| outcome = Some((v, name == "loss"))),
+                "reward" | "loss" => match number(field).map(|v| outcome.replace((v, name == "loss"))) {
+                    Some(Some(_)) => return Err((FaultKind::Garbage, ONE_OUTCOME.into())),
+                    read => read.map(drop),
+                },
                 "keep" => number(field).map(|k| row.keep = k),
                 "pbar" if wants.pbar || wants.full => numbers(field, &mut row.pbar),
                 "q" if wants.q => numbers(field, &mut row.q),

@@ -49,6 +49,11 @@ impl<W: Write + Send> Sink for ParquetOut<W> {
     fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool> {
         let Some(table) = &mut self.table else { return Err(io::Error::other("the table is finished")) };
         if self.header != *header {
+            let names = self.header.actions.iter().zip(&header.actions).all(|(before, now)| before == now);
+            if self.rows > 0 && !(names && self.header.scale == header.scale) {
+                let why = "the log gives its actions other names, or its rewards another range, after row";
+                return Err(io::Error::other(format!("{why} {}: a table has one of each", self.rows)));
+            }
             self.changed |= self.rows > 0;
             self.header.clone_from(header);
         }

@@ -99,6 +99,52 @@ fn outcomes_find_their_decisions_within_the_window() {
     assert_eq!(rewards, [None, None, None, None, Some(1.0), None]);
 }
 
+/// Logs of two bands in one file: names and units are those of each, also for decisions that wait while the second begins.
+#[test]
+fn a_decision_keeps_the_names_and_units_of_its_own_log() {
+    let start = |actions: &[&str], high: f64| {
+        let (actions, scale) = (names(actions), Some(Scale::rewards(0.0, high)));
+        Record::Start(Start { actions, scale, ..Start::new(1) })
+    };
+    let both = |t: u64| Record::Both(Both { decision: decision(t), given: Given::reward(1.0) });
+    let outcome = |t: u64, v: f64| Record::Outcome(Outcome { id: id(t), given: Given::reward(v) });
+    let decisions = [
+        start(&["a", "b"], 10.0),
+        Record::Decision(decision(0)),
+        start(&["x", "y"], 1.0),
+        both(1),
+        Record::Decision(decision(2)),
+    ];
+    let outcomes = [outcome(0, 10.0), outcome(2, 1.0)];
+    let named = |text: &str| {
+        let mut source = Ours::new(Reader::new(text.as_bytes()), Wants::default());
+        let (mut row, mut found) = (Row::default(), Vec::new());
+        while source.next(&mut row).unwrap() {
+            found.push((row.id.unwrap().round, source.header().action(row.action), row.reward));
+        }
+        assert_eq!(source.faults().count(), 0, "{:?}", source.faults());
+        found.sort_by_key(|(round, ..)| *round);
+        found
+    };
+    let wanted =
+        [(0, "a".to_owned(), Some(1.0)), (1, "y".to_owned(), Some(1.0)), (2, "x".to_owned(), Some(1.0))];
+    let (first, second) =
+        (lines(&decisions, Chain::new(0)).concat(), lines(&outcomes, Chain::new(0)).concat());
+    assert_eq!(named(&(first.clone() + &second)), wanted);
+
+    let mut out = Vec::new();
+    let [from, with] = [&first, &second].map(|text| Reader::new(text.as_bytes()));
+    join(from, with, Writer::new(&mut out), &JoinOptions::default()).unwrap();
+    let joined = String::from_utf8(out).unwrap();
+    assert_eq!(named(&joined), wanted);
+    let (mut again, mut source) = (Vec::new(), Ours::new(Reader::new(joined.as_bytes()), all()));
+    let (mut sink, mut row) = (OursOut::new(&mut again), Row::default());
+    while source.next(&mut row).unwrap() {
+        sink.write(&row, source.header()).unwrap();
+    }
+    assert_eq!(named(std::str::from_utf8(&again).unwrap()), wanted);
+}
+
 #[test]
 fn faults_of_rows_are_counted() {
     let base = decision(0);
@@ -119,6 +165,10 @@ fn faults_of_rows_are_counted() {
             both(5, &|_| (), 2.0),
             both(6, &|_| (), f64::NAN),
             both(7, &|d| d.keep = 0.0, 1.0),
+            Record::Both(Both {
+                decision: Decided { id: id(9), ..base.clone() },
+                given: Given { loss: Some(0.5), ..Given::reward(0.5) },
+            }),
         ],
         Chain::new(0),
     );
@@ -127,7 +177,7 @@ fn faults_of_rows_are_counted() {
     assert_eq!(found.len(), 1);
     let of = |kind| source.faults().of(kind);
     assert_eq!((of(FaultKind::Duplicate), of(FaultKind::Propensity), of(FaultKind::Action)), (1, 3, 2));
-    assert_eq!((of(FaultKind::Reward), of(FaultKind::Garbage)), (1, 3));
+    assert_eq!((of(FaultKind::Reward), of(FaultKind::Garbage)), (1, 4));
     let mut strict = Ours::new(Reader::new(text.as_bytes()).strict(true), all());
     let mut row = Row::default();
     assert!(strict.next(&mut row).unwrap() && strict.next(&mut row).is_err());
@@ -160,6 +210,31 @@ fn dsjson_is_read_as_vowpal_wabbit_reads_it() {
     assert_eq!((first.offered.clone(), first.logger.clone()), (Offered::First(3), vec![0.1, 0.8, 0.1]));
     assert_eq!((found[1].action, found[1].reward), (2, Some(0.0)));
     assert_eq!((source.faults().of(FaultKind::Action), source.notes().len()), (1, 1));
+}
+
+/// An action that was not activated earned nothing of its own (`_skipLearn`); in apprentice mode `_original_label_cost` is what another
+/// action cost. The last line may have no line break.
+#[test]
+fn dsjson_says_which_lines_do_not_count() {
+    let line = |more: &str, last: &str| {
+        format!(
+            r#"{{"_label_cost":-1.0,"_label_probability":0.5,"_label_Action":1,"_labelIndex":0,{more}"o":[],"Version":"1","EventId":"e","a":[1,2],"c":{{}},"p":[0.5,0.5]{last}}}"#
+        )
+    };
+    let same = r#","_original_label_cost":-1.0"#;
+    let text = [
+        line(r#""_skipLearn":true,"#, ""),
+        line(r#""_skipLearn":false,"#, same),
+        line("", r#","_original_label_cost":-0.25"#),
+        line("", ""),
+    ]
+    .join("\n");
+    let mut source = Dsjson::new(Reader::new(text.as_bytes()), all(), None);
+    let rewards: Vec<_> = rows(&mut source).iter().map(|row| row.reward).collect();
+    assert_eq!((rewards, source.faults().count()), (vec![Some(1.0); 3], 0));
+    let notes = source.notes();
+    assert!(notes[0].starts_with("1 decisions were deferred or are not to be learned"), "{notes:?}");
+    assert!(notes[1].starts_with("1 rows have another _original_label_cost"), "{notes:?}");
 }
 
 /// Rows that were written are read as the same rows, in every format that holds them.
@@ -240,6 +315,14 @@ fn csv_is_read_by_its_columns() {
     assert_eq!((source.faults().of(FaultKind::Propensity), source.faults().of(FaultKind::Reward)), (2, 1));
     let numbers = actions_of("item_id\n10\n2\n10\n0\n".as_bytes()).unwrap();
     assert_eq!(numbers, ["0", "2", "10"]);
+    let table = |text: &'static str| {
+        Csv::new(text.as_bytes(), &Wants::default(), names(&["0", "1", "2"]), None, false)
+    };
+    let both = table("action,propensity,reward,loss\n").err().unwrap();
+    assert_eq!(both.to_string(), "a table has a column of rewards or one of losses, not both");
+    let mut source =
+        table("action,propensity,reward,offered\n1,0.5,1,2.0\n1,0.5,1,2.5\n1,0.5,1,-2\n").unwrap();
+    assert_eq!((rows(&mut source).len(), source.faults().of(FaultKind::Action)), (1, 2));
     let missing = Csv::new("a,b\n".as_bytes(), &wants, Vec::new(), None, false).err().unwrap();
     assert_eq!(missing.to_string(), "no column action or item_id; the columns are: a, b");
 }
@@ -294,7 +377,9 @@ fn a_join_follows_its_options() {
     let wait = JoinOptions { wait: Some(1_000.0), default: Some(0.0), ..keyed };
     let (values, found) = joined(text, &wait);
     assert_eq!(values, [Some(0.0), Some(0.0), Some(0.0), Some(0.5), Some(0.0)]);
-    assert_eq!(found.counts.late, 1);
+    assert_eq!((found.counts.late, found.counts.untimed), (1, 0));
+    let (values, found) = joined("{\"key\":\"k2\",\"reward\":1}\n", &wait);
+    assert_eq!((values[2], found.counts.late, found.counts.untimed), (Some(1.0), 0, 1));
 }
 
 proptest! {

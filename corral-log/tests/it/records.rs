@@ -98,6 +98,27 @@ fn what_cannot_be_read_is_counted_and_the_first_quoted() {
     assert!(matches!(strict.read(), Err(ReadError::Fault(fault)) if fault.line == 2));
 }
 
+/// What is longer than any record is passed over to its end, and is no torn last line.
+#[test]
+fn a_line_without_an_end_is_garbage() {
+    use std::io::{BufReader, Read, repeat};
+    let line = "{\"kind\":\"outcome\",\"id\":\"0000000000000001-0-0\",\"reward\":1.0}";
+    let text = || {
+        let long = repeat(b'[').take(65 << 20);
+        BufReader::new(line.as_bytes().chain(&b"\n"[..]).chain(long).chain(&b"\n"[..]).chain(line.as_bytes()))
+    };
+    let mut reader = Reader::new(text());
+    let mut found = 0;
+    while reader.read().unwrap().is_some() {
+        found += 1;
+    }
+    assert_eq!((found, reader.lines(), reader.faults().of(FaultKind::Garbage)), (2, 3, 1));
+    assert_eq!((reader.faults().count(), reader.bytes()), (1, 2 * line.len() as u64 + 2 + (65 << 20)));
+    let mut strict = Reader::new(text()).strict(true);
+    assert!(strict.read().is_ok());
+    assert!(matches!(strict.read(), Err(ReadError::Fault(fault)) if fault.line == 2));
+}
+
 /// A change in the code that leaves a field out, or rounds a number, fails here.
 fn decisions() -> impl Strategy<Value = Decided> {
     let number = || any::<f64>().prop_filter("finite", |v| v.is_finite());

@@ -16,7 +16,9 @@ use crate::exit;
 #[derive(Default)]
 struct Columns {
     ids: Vec<Option<String>>,
-    actions: Vec<u32>,
+    /// By the names that the log had at the row: files of several bands may have several.
+    actions: Vec<String>,
+    numbered: bool,
     offered: Vec<i64>,
     propensities: Vec<f64>,
     rewards: Vec<f64>,
@@ -31,7 +33,8 @@ impl Columns {
     fn push(&mut self, row: &Row, header: &Header) {
         let units = |part: f64| header.scale.map_or(part, |s| s.low + part * (s.high - s.low));
         self.ids.push(row.id.map(|id| id.to_string()));
-        self.actions.push(row.action);
+        self.actions.push(header.action(row.action));
+        self.numbered |= header.actions.is_empty();
         self.offered.push(row.offered.len() as i64);
         self.propensities.push(row.propensity.unwrap_or(f64::NAN));
         self.rewards.push(row.reward.map_or(f64::NAN, units));
@@ -46,10 +49,11 @@ impl Columns {
         let dict = PyDict::new(py);
         let texts = |all: Vec<Option<String>>| py.import("numpy")?.call_method1("array", (all, "object"));
         dict.set_item("id", texts(self.ids)?)?;
-        if header.actions.is_empty() {
-            dict.set_item("action", PyArray1::from_iter(py, self.actions.iter().map(|a| i64::from(*a))))?;
-        } else {
-            dict.set_item("action", texts(self.actions.iter().map(|a| Some(header.action(*a))).collect())?)?;
+        // Where all are numbers they are.
+        let numbers: Result<Vec<i64>, _> = self.actions.iter().map(|action| action.parse()).collect();
+        match numbers.ok().filter(|_| self.numbered || self.actions.is_empty() && header.actions.is_empty()) {
+            Some(numbers) => dict.set_item("action", PyArray1::from_vec(py, numbers))?,
+            None => dict.set_item("action", texts(self.actions.into_iter().map(Some).collect())?)?,
         }
         dict.set_item("offered", PyArray1::from_vec(py, self.offered))?;
         dict.set_item("propensity", PyArray1::from_vec(py, self.propensities))?;
@@ -94,16 +98,12 @@ pub fn read_log(py: Python<'_>, path: PathBuf, strict: bool) -> Answer<Bound<'_,
         while source.next(&mut row).map_err(|e| valuation::chain(&e))? {
             columns.push(&row, source.header());
         }
-        let faults = source
-            .faults()
-            .iter()
-            .map(|(count, first)| format!("{count} lines: {}; the first is {first}", first.kind));
-        Ok((columns, source.header().clone(), faults.collect::<Vec<_>>()))
+        Ok((columns, source.header().clone(), valuation::source_notes(&*source)))
     };
-    let (columns, header, faults) =
+    let (columns, header, notes) =
         exit::detach(py, read).map_err(|why| Error::value(why).of(path.display()))?;
-    for fault in faults {
-        crate::errors::warn(py, format!("{}: {fault}", path.display()))?;
+    for note in notes {
+        crate::errors::warn(py, format!("{}: {note}", path.display()))?;
     }
     columns.table(py, &header)
 }
