@@ -19,7 +19,6 @@ const K: usize = 4;
 const BASES: [&str; 4] = ["ucb1", "exp3", "thompson", "epsilon-greedy"];
 const POLICIES: [&str; 7] =
     ["uniform", "action:0", "action:3", "base:ucb1", "base:exp3", "base:thompson", "base:epsilon-greedy"];
-const LOOKS: usize = 20;
 
 /// Mean rewards at round t of T.
 type Means = fn(usize, usize) -> [f64; K];
@@ -63,19 +62,24 @@ pub struct Found {
     pub width: f64,
 }
 
-/// Logs where mean rewards stand still, or where they move, by policy, estimator and kind of interval.
-pub fn coverage(drift: bool, logs: u64, rounds: usize) -> Result<BTreeMap<String, Found>, Failure> {
+/// Logs where mean rewards stand still, or where they move, by policy, estimator and kind of interval; with so many looks at each.
+pub fn coverage(
+    drift: bool,
+    logs: u64,
+    rounds: usize,
+    looks: usize,
+) -> Result<BTreeMap<String, Found>, Failure> {
     let (means, options) =
         (if drift { moving as Means } else { still }, Options { drift, ..Options::default() });
     let mut found = BTreeMap::new();
-    (0..logs).try_for_each(|seed| play(seed, rounds, means, &options, &mut found))?;
+    (0..logs).try_for_each(|seed| play(seed, (rounds, looks), means, &options, &mut found))?;
     Ok(found)
 }
 
 /// Plays one log, and notes what is found.
 fn play(
     seed: u64,
-    rounds: usize,
+    (rounds, looks): (usize, usize),
     means: Means,
     options: &Options,
     found: &mut BTreeMap<String, Found>,
@@ -123,7 +127,7 @@ fn play(
             });
         }
         band.learn(&x, ticket, 1.0 - reward).map_err(|refused| refused.error)?;
-        if (t + 1) % (rounds / LOOKS) != 0 {
+        if (t + 1) % (rounds / looks) != 0 {
             continue;
         }
         let last = t + 1 == rounds;
@@ -169,7 +173,7 @@ fn main() -> Result<(), Failure> {
     };
     let (logs, rounds) = (number(1, 200), number(2, 5_000));
     for (title, drift) in [("still", false), ("moving", true)] {
-        let found = coverage(drift, logs as u64, rounds)?;
+        let found = coverage(drift, logs as u64, rounds, 20)?;
         println!("## {title}: {logs} logs of {rounds} rounds\n");
         println!(
             "| policy | estimator | interval | mean error | missed at the end | missed at some look | width |"
