@@ -1,103 +1,39 @@
 //! A band: a master over bases, as Python calls it.
 
+mod bases;
 mod build;
+mod file;
 mod learning;
 mod page;
 mod play;
+mod round;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use corral_core::{Context, Scale, Space};
+use corral_core::Scale;
 use corral_lab::saved::{Actions, Plan};
 use corral_lab::store::write_whole;
-use corral_log::Change;
-use numpy::ndarray::Array2;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::args;
 use crate::args::{CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed, Wanted};
-use crate::base::Raised;
 use crate::convert;
 use crate::decision::Decision;
 use crate::errors::{Answer, Error};
 use crate::inner::{Benched, Entered, Inner, warn};
 use crate::label::Label;
-use crate::plan::join;
 use crate::shelf::Shelf;
 use crate::turn::{Denied, Turn};
 
+pub use self::bases::add;
+pub use self::file::load;
 pub use self::learning::Given;
+use self::learning::Heard;
 
-/// A band of bandit algorithms under a master: choose, and learn the reward when it is known.
-///
-/// A band may be called from any thread: calls are taken one after the other, each whole.
-///
-/// Parameters
-/// ----------
-/// bases : iterable
-///     Names (see `list_bases`), dictionaries with a name and parameters, dictionaries with a master and bases (a band inside
-///     the band), plugins by "file/base", Python objects with `propose(x, u)` and `learn(x, action, loss, weight)`.
-/// actions : iterable of str, or int
-///     Their names, or how many there are (with row_features: at most).
-/// max_actions : int, optional
-///     How many there may be with those that join later, by `add_action`; by default as many as have names.
-/// points : dict, optional
-///     Instead of actions, the set of R^d whose points are played: {"ball": {"dim": 3}}, {"box": {"dim": 2}},
-///     {"simplex": {"vertices": 4}}, {"sphere": {"dim": 5}}, {"hypercube": {"dim": 9}},
-///     {"polytope": {"rows": A, "bounds": b}}, {"finite": {"points": P}}.
-/// features : int
-///     How many numbers describe a round.
-/// row_features : int
-///     How many numbers describe each action of a round.
-/// feature_range : "learned", (low, high), a pair for each feature, or None
-///     "learned" clips features to ten times the median size of their first values (until these are known: to [-10, 10]);
-///     a pair is a range of your own; None takes every finite number.
-/// outside : "clip" or "refuse"
-///     What becomes of features outside a range of your own.
-/// reward_range : (float, float) or "learned", optional
-///     The smallest and the largest reward, (0, 1) where nothing is said; "learned": that of the rewards so far, which one outside
-///     widens, by at most the width that it has.
-/// preset : "practical", "paper" or "safe"
-///     Low loss; Algorithm 1 to the letter, with its guarantee; or both, under Corral, for rewards that may react to the choices
-///     (its bases are given by name or dictionary).
-/// master : str or dict, optional
-///     Another master instead of a preset, as in a spec (see `list_masters`).
-/// horizon : int, optional
-///     How many rounds there will be, where that is known.
-/// seed : int, optional
-///     The same seed and calls give the same choices; None takes one from the system.
-/// propensities : bool or "full"
-///     Whether decisions know the probability of their action. "full": with a log, every base's probability of every offered action
-///     too, from which differences of bases are known far more closely.
-/// quota : (int, int), optional
-///     (most, window): of any `window` rewards in a row at most `most` of one client are learned; `learn` wants client=.
-/// budget : float or dict, optional
-///     What a decision may cost on average; `learn` wants cost=. Prices are learned from the costs, and may change.
-/// copy : int, optional
-///     A number of this copy of the band, where the ids of decisions are to be the same in every run; None draws one. Every
-///     process that loads, unpickles or inherits a band is a copy of its own, and each learns the decisions of all.
-/// plugins : path, optional
-///     A folder of compiled plugins. Their bases run in this process, or with isolate=True in one of their own.
-/// log : path, optional
-///     A file to which every decision and every reward is appended, for `corral.evaluate` and `corral log`.
-/// pending : int, optional
-///     Keeps up to so many decisions that wait for their rewards: `learn` then takes their ids too, and `expire` ends the wait
-///     of those that wait too long.
-/// watch : bool
-///     Whether the values of the bases are followed, with bounds that hold at any time: see `report` and `metrics`.
-///
-/// Examples
-/// --------
-/// >>> import corral
-/// >>> band = corral.Band(["ucb1", {"name": "exp3"}, "thompson"], actions=["small", "large"], seed=1)
-/// >>> for _ in range(500):
-/// ...     d = band.choose()
-/// ...     band.learn(d, reward={"small": 0.2, "large": 0.9}[d.action])
-/// >>> band.choose().action
-/// 'large'
+#[doc = include_str!("band/band.md")]
 #[pyclass(frozen, generic, module = "corral")]
 pub struct Band {
     turn: Turn,
@@ -164,49 +100,6 @@ impl Band {
     /// How many actions, features and features of each action there are.
     pub fn shape(&self) -> (usize, usize, usize) {
         (self.actions, self.features, self.row_features)
-    }
-
-    /// The loss of a round, from what the caller says of it.
-    fn loss(&self, reward: Option<f64>, loss: Option<f64>) -> Answer<f64> {
-        match (reward, loss) {
-            // The band itself knows the range so far.
-            (Some(reward), None) if self.rewards.learned => Ok(reward),
-            (Some(reward), None) => Ok(self.rewards.loss(reward).map_err(Error::value)?.0),
-            (None, Some(_)) if self.rewards.learned => {
-                Err(Error::value("this band learns the range of rewards: give reward="))
-            }
-            (None, Some(loss)) if (0.0..=1.0).contains(&loss) => Ok(loss),
-            (None, Some(loss)) => Err(Error::value(format!("a loss must be in [0, 1], but is {loss}"))),
-            _ => Err(Error::Type("give reward= or loss=, one of them".into())),
-        }
-    }
-
-    /// Chooses for contexts whose actions may have names of their own.
-    fn chosen<'py>(
-        &self,
-        py: Python<'py>,
-        offers: &Actions,
-        rounds: Vec<(Context, Option<Vec<Arc<str>>>)>,
-    ) -> Answer<Vec<Bound<'py, Decision>>> {
-        self.watched(py, |inner| {
-            inner.waiting.as_ref().map_or(Ok(()), |waiting| waiting.admits(rounds.len()))?;
-            let mut made = Vec::with_capacity(rounds.len());
-            for (context, own) in rounds {
-                let ticket = inner.choose(py, &context)?;
-                let base = Arc::clone(&inner.names[ticket.base()]);
-                let names = own.as_deref().unwrap_or(&offers.names);
-                let label = match Label::from(&ticket) {
-                    Label::Number(number) if number < names.len() => Label::Name(Arc::clone(&names[number])),
-                    played => played,
-                };
-                let decision = Bound::new(py, Decision::new(ticket, context, label, base))?;
-                if let Some(waiting) = &mut inner.waiting {
-                    waiting.keep(&decision);
-                }
-                made.push(decision);
-            }
-            Ok(made)
-        })
     }
 }
 
@@ -282,10 +175,7 @@ impl Band {
         x: Option<&Bound<'py, PyAny>>,
         actions: Option<&Bound<'py, PyAny>>,
     ) -> Answer<Bound<'py, Decision>> {
-        let offers = self.offers();
-        let round = convert::context(self.shape(), &offers, x, actions)?;
-        let mut made = self.chosen(py, &offers, vec![round])?;
-        made.pop().ok_or_else(|| Error::Failed("no decision was made".into()))
+        round::choose(self, py, x, actions)
     }
 
     /// Chooses for many rounds, in order. All of them are looked at before the first is chosen for.
@@ -307,27 +197,7 @@ impl Band {
         xs: Option<&Bound<'py, PyAny>>,
         count: Option<Count>,
     ) -> Answer<Vec<Bound<'py, Decision>>> {
-        Error::unless(
-            self.row_features == 0,
-            "choose_many: actions with a feature row each are chosen one by one, by choose",
-        )?;
-        let contexts: Vec<Context> = match (xs, count) {
-            (Some(xs), None) => self.contexts(xs)?,
-            (None, Some(Count(count))) if self.features == 0 => {
-                (0..count).map(|_| Context::plain(self.actions)).collect()
-            }
-            _ => {
-                return Err(Error::Type(
-                    "give a row of features for each round, or count= where the band has no features".into(),
-                ));
-            }
-        };
-        let offers = self.offers();
-        Error::unless(
-            offers.offer.is_empty(),
-            "choose_many: some actions were retired or are to join: choose them one by one",
-        )?;
-        self.chosen(py, &offers, contexts.into_iter().map(|x| (x, None)).collect())
+        round::choose_many(self, py, xs, count)
     }
 
     /// The probability of each action, were it chosen now: of every base by how it is followed. Nothing changes. Rounds in which the
@@ -358,26 +228,7 @@ impl Band {
         x: Option<&Bound<'py, PyAny>>,
         actions: Option<&Bound<'py, PyAny>>,
     ) -> Answer<Bound<'py, PyAny>> {
-        if let Some(xs) = x.filter(|x| actions.is_none() && convert::is_table(x)) {
-            let contexts = self.contexts(xs)?;
-            let all = self.watched(py, |inner| {
-                let mut all = Vec::with_capacity(contexts.len() * self.actions);
-                for x in &contexts {
-                    all.extend(inner.members.distribution(x)?);
-                    inner.callers()?;
-                }
-                Ok(all)
-            })?;
-            let table = Array2::from_shape_vec((contexts.len(), self.actions), all).map_err(Error::value)?;
-            return Ok(table.to_pyarray(py).into_any());
-        }
-        let (context, _) = convert::context(self.shape(), &self.offers(), x, actions)?;
-        let all = self.watched(py, |inner| {
-            let all = inner.members.distribution(&context);
-            inner.callers()?;
-            Ok(all?)
-        })?;
-        Ok(PyArray1::from_vec(py, all).into_any())
+        round::distribution(self, py, x, actions)
     }
 
     /// Learns the reward or the loss of a decision, once.
@@ -404,15 +255,7 @@ impl Band {
         cost: Option<f64>,
         client: Option<&str>,
     ) -> Answer<()> {
-        let loss = self.loss(reward, loss)?;
-        self.watched(py, |inner| {
-            let decision = inner.given(decision)?;
-            let heard = inner.heard(client, loss)?;
-            let heard = cost.map_or(heard, |cost| heard.with_cost(cost));
-            inner.learn(py, decision.get(), heard)?;
-            inner.count(client);
-            Ok(())
-        })
+        learning::learn(self, py, decision, Heard { reward, loss, cost, client })
     }
 
     /// Ends the wait of decisions that a band with pending= keeps. With a reward or a loss they are learned as that; without,
@@ -537,25 +380,18 @@ impl Band {
         share: f64,
         name: Option<String>,
     ) -> Answer<String> {
-        let mut entered = self.enter(py)?;
-        add(&mut entered.inner, base, share, name)
+        bases::join(self, py, base, share, name)
     }
 
     /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out can still be learned.
     fn retire(&self, py: Python<'_>, base: &Bound<'_, PyAny>) -> Answer<()> {
-        let mut entered = self.enter(py)?;
-        let base = entered.inner.find(base)?;
-        entered.inner.members.retire(base)?;
-        entered.inner.came_or_went(Change::Retire, base, None)
+        bases::retire(self, py, base)
     }
 
     /// Puts a base back that was benched or retired; it is followed with probability `share` at first.
     #[pyo3(signature = (base, *, share = 0.1))]
     fn reinstate(&self, py: Python<'_>, base: &Bound<'_, PyAny>, share: f64) -> Answer<()> {
-        let mut entered = self.enter(py)?;
-        let base = entered.inner.find(base)?;
-        entered.inner.members.reinstate(base, share)?;
-        entered.inner.came_or_went(Change::Reinstate, base, Some(share))
+        bases::reinstate(self, py, base, share)
     }
 
     /// Writes the band to a file, whole or not at all; `corral.load` goes on from it bit for bit. Python bases are pickled.
@@ -585,15 +421,7 @@ impl Band {
     /// Each has the reward of its plays less that of all as "relative", and as "plays" how many it had, at most this many.
     #[pyo3(signature = (plays = 10.0))]
     fn experience<'py>(&self, py: Python<'py>, plays: f64) -> Answer<Vec<Bound<'py, PyDict>>> {
-        let metrics = self.enter(py)?.inner.members.metrics();
-        let one = |(base, known): (&corral_core::BaseMetrics, corral_core::masters::Experience)| {
-            let entry = PyDict::new(py);
-            entry.set_item("base", &base.name)?;
-            entry.set_item("relative", known.relative)?;
-            entry.set_item("plays", known.plays)?;
-            Ok(entry)
-        };
-        metrics.bases.iter().zip(metrics.experience(plays)).map(one).collect()
+        page::experience(self, py, plays)
     }
 
     /// The same as text for Prometheus, of a band with this name.
@@ -654,13 +482,7 @@ impl Band {
     }
 
     fn __repr__(&self, py: Python<'_>) -> Answer<String> {
-        let entered = self.enter(py)?;
-        let (members, names) = (&entered.inner.members, entered.inner.names.join(", "));
-        let over = match &entered.inner.plan.space {
-            Space::Arms(actions) => format!("{actions} actions"),
-            Space::Points(set) => format!("points of R^{}", set.dim()),
-        };
-        Ok(format!("<Band of {names} over {over}, {} rounds>", members.rounds()))
+        page::line(self, py)
     }
 
     #[expect(clippy::type_complexity, reason = "what pickle wants: a function and what it is called with")]
@@ -677,50 +499,4 @@ impl Band {
     fn _from_bytes(py: Python<'_>, bytes: &[u8], plugins: Option<PathBuf>) -> Answer<Self> {
         build::read(py, bytes, None, Shelf::open(py, plugins.as_deref())?, None)
     }
-}
-
-/// See `Band.add`.
-pub fn add(inner: &mut Inner, base: &Bound<'_, PyAny>, share: f64, name: Option<String>) -> Answer<String> {
-    let raised = inner.raised.first().map(Raised::sibling).unwrap_or_default();
-    let mut plan = inner.plan.clone();
-    let built = join(&mut plan, base, name, Some(share), &raised, &inner.shelf)?;
-    let name = plan.members.last().map(|m| m.name.clone()).unwrap_or_default();
-    inner.members.add(&name, built, share)?;
-    inner.plan = plan;
-    inner.names.push(Arc::from(&*name));
-    inner.raised.push(raised);
-    inner.came_or_went(Change::Add, inner.names.len() - 1, Some(share))?;
-    Ok(name)
-}
-
-/// Reads a band that `Band.save` wrote. It goes on bit for bit, as a copy of its own: it learns the decisions of the band that
-/// was saved, and hands out none of its ids.
-///
-/// Python bases are unpickled, which runs their code: load files that you trust.
-///
-/// Parameters
-/// ----------
-/// path : path
-/// copy : int, optional
-///     The number of the copy, where ids are to be the same in every run.
-/// plugins : path, optional
-///     The folder of its plugins, where it has some; they must be the very files that it was saved with.
-/// log : path, optional
-///     Where it writes its decisions and rewards, as for `Band`.
-///
-/// Returns
-/// -------
-/// Band
-#[pyfunction]
-#[pyo3(signature = (path, *, copy = None, plugins = None, log = None))]
-pub fn load(
-    py: Python<'_>,
-    path: PathBuf,
-    copy: Option<CopyNumber>,
-    plugins: Option<PathBuf>,
-    log: Option<PathBuf>,
-) -> Answer<Band> {
-    let shelf = Shelf::open(py, plugins.as_deref())?;
-    let bytes = std::fs::read(&path).map_err(Error::file(&path))?;
-    build::read(py, &bytes, copy.map(|c| c.0), shelf, log.as_deref()).map_err(|e| e.of(path.display()))
 }

@@ -18,6 +18,28 @@ pub struct Given<'a, 'py> {
     pub clients: Option<Vec<String>>,
 }
 
+/// What is said of one decision.
+pub struct Heard<'a> {
+    pub reward: Option<f64>,
+    pub loss: Option<f64>,
+    pub cost: Option<f64>,
+    pub client: Option<&'a str>,
+}
+
+/// See `Band.learn`.
+pub fn learn(band: &Band, py: Python<'_>, decision: &Bound<'_, PyAny>, heard: Heard<'_>) -> Answer<()> {
+    let Heard { reward, loss, cost, client } = heard;
+    let loss = band.loss(reward, loss)?;
+    band.watched(py, |inner| {
+        let decision = inner.given(decision)?;
+        let heard = inner.heard(client, loss)?;
+        let heard = cost.map_or(heard, |cost| heard.with_cost(cost));
+        inner.learn(py, decision.get(), heard)?;
+        inner.count(client);
+        Ok(())
+    })
+}
+
 /// See `Band.expire`.
 pub fn expire(
     band: &Band,
@@ -100,4 +122,21 @@ pub fn learn_many(
         }
         Ok(())
     })
+}
+
+impl Band {
+    /// The loss of a round, from what the caller says of it.
+    pub(super) fn loss(&self, reward: Option<f64>, loss: Option<f64>) -> Answer<f64> {
+        match (reward, loss) {
+            // The band itself knows the range so far.
+            (Some(reward), None) if self.rewards.learned => Ok(reward),
+            (Some(reward), None) => Ok(self.rewards.loss(reward).map_err(Error::value)?.0),
+            (None, Some(_)) if self.rewards.learned => {
+                Err(Error::value("this band learns the range of rewards: give reward="))
+            }
+            (None, Some(loss)) if (0.0..=1.0).contains(&loss) => Ok(loss),
+            (None, Some(loss)) => Err(Error::value(format!("a loss must be in [0, 1], but is {loss}"))),
+            _ => Err(Error::Type("give reward= or loss=, one of them".into())),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use corral_core::Quota;
+use corral_core::{Quota, Space};
 use corral_lab::table::aligned;
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
@@ -148,4 +148,28 @@ pub fn metrics<'py>(band: &Band, py: Python<'py>) -> Answer<Bound<'py, PyAny>> {
         metrics.set_item("expired", expired)?;
     }
     Ok(metrics)
+}
+
+/// See `Band.__repr__`.
+pub fn line(band: &Band, py: Python<'_>) -> Answer<String> {
+    let entered = band.enter(py)?;
+    let (members, names) = (&entered.inner.members, entered.inner.names.join(", "));
+    let over = match &entered.inner.plan.space {
+        Space::Arms(actions) => format!("{actions} actions"),
+        Space::Points(set) => format!("points of R^{}", set.dim()),
+    };
+    Ok(format!("<Band of {names} over {over}, {} rounds>", members.rounds()))
+}
+
+/// See `Band.experience`.
+pub fn experience<'py>(band: &Band, py: Python<'py>, plays: f64) -> Answer<Vec<Bound<'py, PyDict>>> {
+    let metrics = band.enter(py)?.inner.members.metrics();
+    let one = |(base, known): (&corral_core::BaseMetrics, corral_core::masters::Experience)| {
+        let entry = PyDict::new(py);
+        entry.set_item("base", &base.name)?;
+        entry.set_item("relative", known.relative)?;
+        entry.set_item("plays", known.plays)?;
+        Ok(entry)
+    };
+    metrics.bases.iter().zip(metrics.experience(plays)).map(one).collect()
 }
