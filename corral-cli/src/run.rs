@@ -204,7 +204,7 @@ fn answer(found: &Findings, dir: &Path, format: Format, quiet: bool) -> Result<(
             }
         }
         Format::Json => print(&json(found, &html))?,
-        Format::Csv => print(&results_csv(&found.cells))?,
+        Format::Csv => print(&results_csv(&found.spec, &found.cells))?,
     }
     let failed: usize = found.rows.iter().map(|r| r.failed.len()).sum();
     if let Some((row, why)) = found.rows.iter().find_map(|r| r.failed.first().map(|why| (r, why))) {

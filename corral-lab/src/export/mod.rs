@@ -13,7 +13,7 @@ use crate::experience::{Lesson, alone, lessons};
 use crate::findings::Findings;
 use crate::harmless;
 use crate::run::{BandRecord, CellRecord, checkpoints};
-use crate::spec::{LearnerSpec, Level, Swept};
+use crate::spec::{LearnerSpec, Level, Swept, sweep_column};
 use crate::standing::{Placed, Standing};
 use crate::store;
 use crate::summary::{Row, number};
@@ -334,10 +334,7 @@ impl Export<'_> {
         let fixed = what.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind));
         let of_cells = matches!(what, What::Cells | What::Curves | What::Bases | What::Traces);
         let swept = if of_cells { self.0.spec.swept() } else { Vec::new() };
-        let swept = swept.into_iter().map(|key| {
-            let word: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-            (format!("sweep_{word}"), self.kind(key))
-        });
+        let swept = swept.into_iter().map(|key| (sweep_column(key), self.kind(key)));
         fixed.chain(swept).collect()
     }
 

@@ -153,6 +153,12 @@ impl<'a> Setting<'a> {
     }
 }
 
+/// The name of a swept key as a column of tables.
+pub fn sweep_column(key: &str) -> String {
+    let word: String = key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    format!("sweep_{word}")
+}
+
 /// Each item once, where it was first.
 pub fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut out = Vec::new();

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::harmless;
 use crate::record::CellRecord;
-use crate::spec::Spec;
+use crate::spec::{Spec, sweep_column};
 
 pub use crate::harmless::cell as csv_cell;
 pub(crate) use disk::replace;
@@ -197,7 +197,7 @@ impl<'a> Store<'a> {
 
     /// Writes `results.csv` and `cells.jsonl`, and takes the log away.
     fn write_final(&self, cells: &[CellRecord]) -> Result<(), StoreError> {
-        write_whole(&self.dir.join("results.csv"), results_csv(cells).as_bytes())?;
+        write_whole(&self.dir.join("results.csv"), results_csv(self.spec, cells).as_bytes())?;
         let path = self.dir.join(WHOLE_FILE);
         write_with(&path, unusable(&path), |out| {
             let mut write = |cell| out.write_all(&self.seal.line(cell)?);
@@ -231,16 +231,29 @@ pub fn csv(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Stri
     String::from_utf8(out.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// One row per cell.
-pub fn results_csv(cells: &[CellRecord]) -> String {
-    let header = ["cell", "rounds", "environment", "learner", "seed", "regret", "loss", "failed"];
+/// One row per cell; behind its outcome the values of the swept keys.
+pub fn results_csv(spec: &Spec, cells: &[CellRecord]) -> String {
+    let fixed = ["cell", "rounds", "environment", "learner", "seed", "regret", "loss", "failed"];
+    let keys = spec.swept();
+    let columns: Vec<String> = keys.iter().map(|key| sweep_column(key)).collect();
+    let header: Vec<&str> = fixed.into_iter().chain(columns.iter().map(String::as_str)).collect();
     let row = |c: &CellRecord| {
         let [cell, rounds, seed] = [c.cell, c.rounds, c.seed].map(|n| n.to_string());
         let [regret, loss] = [c.regret, c.loss].map(|x| x.to_string());
         let failed = c.failed.as_deref().unwrap_or_default();
         let [environment, learner, failed] =
             [&*c.environment, &*c.learner, failed].map(|text| harmless::cell(text).into_owned());
-        vec![cell, rounds, environment, learner, seed, regret, loss, failed]
+        let setting = spec.setting(&c.environment, &c.learner);
+        let value = |key: &&str| {
+            let level = setting.as_ref().and_then(|setting| setting.value(key));
+            level.map_or(String::new(), |level| match level.number {
+                Some(_) => level.text.clone(),
+                None => harmless::cell(&level.text).into_owned(),
+            })
+        };
+        let mut row = vec![cell, rounds, environment, learner, seed, regret, loss, failed];
+        row.extend(keys.iter().map(value));
+        row
     };
     csv(&header, cells.iter().map(row))
 }
@@ -523,11 +536,34 @@ mod tests {
     }
 
     #[test]
+    fn results_have_the_swept_keys() {
+        let text = "rounds = 20\nseeds = 1\nenvironment = { name = 'gap', arms = 2, gap = 0.1 }\n\
+                    [[learner]]\nbase = { name = 'ucb1' }\n[[learner]]\nbase = { name = 'exp3' }\n\
+                    [sweep]\nenvironment.gap.gap = [0.1, 0.3]\nlearner.ucb1.base.scale = [1.0, 2.5]\n";
+        let spec = Spec::parse(text).unwrap();
+        let cells: Vec<CellRecord> = (0..spec.cells()).map(|cell| record(&spec, cell)).collect();
+        let table = results_csv(&spec, &cells);
+        let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+        assert_eq!(rows[0][8..], ["sweep_gap", "sweep_scale"], "{table}");
+        let found = |learner: &str, gap: &str, scale: &str| {
+            rows.iter().filter(|row| row[3].starts_with(learner) && row[8..] == [gap, scale]).count()
+        };
+        for gap in ["0.1", "0.3"] {
+            assert_eq!(
+                (found("exp3", gap, ""), found("ucb1", gap, "1.0"), found("ucb1", gap, "2.5")),
+                (1, 1, 1),
+                "{table}"
+            );
+        }
+        assert_eq!(rows.len(), 7, "{table}");
+    }
+
+    #[test]
     fn labels_that_a_spreadsheet_would_run_are_text_and_numbers_are_numbers() {
         let text = SPEC.replace("[[learner]]\n", "[[learner]]\nlabel = '=1+1'\n");
         let mut record = record(&Spec::parse(&text).unwrap(), 0);
         (record.regret, record.failed) = (-1.5, Some("@x".to_owned()));
-        let table = results_csv(&[record.clone()]);
+        let table = results_csv(&Spec::parse(&text).unwrap(), &[record.clone()]);
         let row: Vec<&str> = table.lines().nth(1).unwrap().split(',').collect();
         assert_eq!((row[3], row[5], row[7]), ("'=1+1", "-1.5", "'@x"), "{table}");
         let found = crate::findings::Findings::of(
