@@ -11,7 +11,7 @@ use corral_lab::figures::{self, Setting};
 use corral_lab::findings::Findings;
 use corral_lab::store;
 
-use crate::{Failure, choice, folder, print};
+use crate::{Failure, choice, folder, print, say};
 
 /// Arguments of `corral plot`.
 #[derive(Debug, Args)]
@@ -128,6 +128,9 @@ pub fn plot(args: PlotArgs) -> Result<(), Failure> {
     let write = |path: &Path, bytes: &[u8]| store::write_whole(path, bytes).map_err(Failure::running);
     write(&args.out, &bytes)?;
     write(&beside, vega.as_bytes())?;
+    if let Some(out) = chart.left_out() {
+        say(&out);
+    }
     print(&format!("{}\n{}\n", args.out.display(), beside.display()))
 }
 

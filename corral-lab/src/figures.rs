@@ -88,6 +88,51 @@ pub fn regret(world: &Setting<'_>, scale: &AxisScale, palette: &mut Palette) -> 
     over_time(world, chart, palette, |_| 1.0)
 }
 
+/// The regret of each learner at the end with its interval, the least on top.
+pub fn final_regret(world: &Setting<'_>, palette: &mut Palette) -> Chart {
+    let caption = "Mean over seeds at the end of each run, with its 95% interval; the least on top.";
+    let axis = Axis::new("pseudo-regret", AxisScale::Linear);
+    let of = |row: &Row| {
+        let (mean, half) = (row.regret.mean, row.regret.half_width(row.seeds));
+        (mean, mean - half, mean + half)
+    };
+    at_the_end(world, ("Regret at the end", caption), axis, palette, of)
+}
+
+/// The share of errors of each learner with its interval over rows, the least on top.
+pub fn final_errors(world: &Setting<'_>, palette: &mut Palette) -> Chart {
+    let caption = "Mean over seeds, with its 95% interval over rows; the least on top.";
+    let axis = Axis::new("errors, in per cent", AxisScale::Linear);
+    let of = |row: &Row| {
+        let (low, high) = row.errors_95().unwrap_or((f64::NAN, f64::NAN));
+        (100.0 * row.loss.mean, 100.0 * low, 100.0 * high)
+    };
+    at_the_end(world, ("Errors at the end", caption), axis, palette, of)
+}
+
+/// A row for each learner: its figure, and the ends of its interval. Figures that are no numbers are left out.
+fn at_the_end(
+    world: &Setting<'_>,
+    (title, caption): (&str, &str),
+    x: Axis,
+    palette: &mut Palette,
+    of: impl Fn(&Row) -> (f64, f64, f64),
+) -> Chart {
+    let mut rows: Vec<&Row> = world.rows.iter().map(|(row, _)| *row).collect();
+    rows.retain(|row| of(row).0.is_finite());
+    rows.sort_by(|a, b| of(b).0.total_cmp(&of(a).0));
+    let series = rows.iter().enumerate().map(|(i, row)| {
+        let (x, low, high) = of(row);
+        // With one seed there is no interval.
+        let (low, high) = (if low.is_finite() { low } else { x }, if high.is_finite() { high } else { x });
+        let points = vec![Point { x, y: i as f64, low, high }];
+        Series { mark: Mark::Whisker, ..Series::line(&row.label, style_of(row, palette), points) }
+    });
+    let panels = vec![Panel::only(series.collect())];
+    let y = Axis::new("learner", AxisScale::Names(rows.iter().map(|row| row.label.clone()).collect()));
+    Chart::new(title, caption, x, y, panels)
+}
+
 /// The share of errors among the rows so far, where regret counts errors.
 pub fn error_rate(world: &Setting<'_>, palette: &mut Palette) -> Chart {
     let axis = Axis::new("errors so far, in per cent", AxisScale::Linear);

@@ -201,6 +201,24 @@ impl Chart {
         found
     }
 
+    /// What a logarithmic axis has no place for, by line: values that are not above 0.
+    pub fn left_out(&self) -> Option<String> {
+        const NAMED: usize = 6;
+        let beyond = |axis: &Axis, v: f64| axis.scale == AxisScale::Log && !(v > 0.0);
+        let count =
+            |s: &Series| s.points.iter().filter(|p| beyond(&self.x, p.x) || beyond(&self.y, p.y)).count();
+        let lines = self.drawn().map(|s| (s, count(s))).filter(|(_, out)| *out > 0);
+        let mut words: Vec<String> =
+            lines.map(|(s, out)| format!("{out} of the {} points of {}", s.points.len(), s.name)).collect();
+        if words.len() > NAMED {
+            let more = words.len() - NAMED;
+            words.truncate(NAMED);
+            words.push(format!("and of {more} more"));
+        }
+        (!words.is_empty())
+            .then(|| format!("Not above 0, and so left out of a logarithmic axis: {}.", words.join(", ")))
+    }
+
     /// Whether it is a map.
     pub fn tiled(&self) -> bool {
         self.series().any(|s| s.mark == Mark::Tile)
@@ -255,5 +273,26 @@ impl Palette {
     /// How many styles were given.
     pub fn count(&self) -> usize {
         self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_logarithmic_axis_says_what_it_leaves_out() {
+        let line = |name: &str, values: &[f64]| {
+            let points = values.iter().enumerate().map(|(i, y)| Point::new(i as f64 + 1.0, *y)).collect();
+            Series::line(name, Style::Ink, points)
+        };
+        let chart = |scale: AxisScale| {
+            let panels =
+                vec![Panel::only(vec![line("a", &[1.0, -2.0, 0.0, f64::NAN]), line("b", &[1.0, 2.0])])];
+            Chart::new("t", "", Axis::new("x", AxisScale::Linear), Axis::new("y", scale), panels)
+        };
+        assert_eq!(chart(AxisScale::Linear).left_out(), None);
+        let said = chart(AxisScale::Log).left_out().unwrap();
+        assert_eq!(said, "Not above 0, and so left out of a logarithmic axis: 3 of the 4 points of a.");
     }
 }

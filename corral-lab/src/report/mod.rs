@@ -107,7 +107,9 @@ impl Page {
         let drawing = svg::page(chart, &format!("f{}", self.charts));
         html! {
             @if let Some(drawing) = drawing {
-                figure { h3 { (chart.title) } (drawing) figcaption { (chart.caption) } }
+                figure { h3 { (chart.title) } (drawing) figcaption {
+                    (chart.caption) @if let Some(out) = chart.left_out() { " " (out) }
+                } }
             }
         }
     }

@@ -4,7 +4,7 @@ use corral_envs::data::Chance;
 use maud::{Markup, html};
 
 use super::{Page, key, table};
-use crate::chart::{AxisScale, Mark, Series, by_name};
+use crate::chart::{AxisScale, Chart, Mark, Series, by_name};
 use crate::figures::{self, Setting};
 use crate::findings::Findings;
 use crate::run::BandRecord;
@@ -21,6 +21,12 @@ pub fn world(page: &mut Page, world: &Setting<'_>, found: &Findings) -> Markup {
         Some(_) => vec![figures::error_rate(world, &mut page.palette)],
         None => vec![figures::regret(world, &AxisScale::Linear, &mut page.palette)],
     };
+    if !crowded {
+        charts.push(match chance {
+            Some(_) => figures::final_errors(world, &mut page.palette),
+            None => figures::final_regret(world, &mut page.palette),
+        });
+    }
     if !crowded && chance.is_none() {
         charts.push(figures::regret(world, &AxisScale::Log, &mut page.palette));
     }
@@ -55,11 +61,17 @@ pub(super) fn legend<'a>(names: impl Iterator<Item = (&'a str, &'a str)>) -> Mar
 pub fn sweeps(page: &mut Page, spec: &Spec, rows: &[Row]) -> Option<Markup> {
     let charts = sweeps::charts(spec, rows, &mut page.palette);
     let names = named(charts.iter().flat_map(|(_, chart)| chart.drawn()));
-    let drawn: Vec<Markup> = charts.iter().map(|(_, chart)| page.figure(chart)).collect();
-    (!drawn.is_empty()).then(|| {
+    // Charts of one panel stand beside each other, those of several have the width of the page.
+    let (single, several): (Vec<_>, Vec<_>) = charts.iter().partition(|(_, chart)| chart.panels.len() == 1);
+    let mut drawn = |charts: &[&(String, Chart)]| -> Vec<Markup> {
+        charts.iter().map(|(_, chart)| page.figure(chart)).collect()
+    };
+    let (single, several) = (drawn(&single), drawn(&several));
+    (!charts.is_empty()).then(|| {
         html! {
             (legend(names.iter().map(|(name, class)| (name.as_str(), class.as_str()))))
-            div class=(if charts.iter().all(|c| c.1.panels.len() == 1) { "charts" } else { "stacked" }) { @for chart in &drawn { (chart) } }
+            @if !single.is_empty() { div class="charts" { @for chart in &single { (chart) } } }
+            @if !several.is_empty() { div class="stacked" { @for chart in &several { (chart) } } }
         }
     })
 }

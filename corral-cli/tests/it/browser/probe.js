@@ -31,6 +31,20 @@ addEventListener('load', () => {
     }
     shared.forEach(copy => copy.remove());
   }
+  // Three charts in a row on a desk. Where a table scrolls, a shadow says so, and the name of a row stays.
+  for (const row of document.querySelectorAll('.charts')) {
+    const tops = [...row.children].map(figure => figure.getBoundingClientRect().top);
+    const beside = tops.filter(top => top === tops[0]).length;
+    if (beside !== Math.min(tops.length, +width > 1000 ? 3 : 1)) say(beside + ' charts beside each other', row);
+  }
+  for (const scroll of document.querySelectorAll('.scroll')) {
+    if (scroll.scrollWidth <= scroll.clientWidth) continue;
+    const style = getComputedStyle(scroll), name = scroll.querySelector('table:not(.words) td');
+    if (style.overflowX !== 'auto' || style.backgroundImage.split('gradient').length < 5) say('nothing says that it scrolls', scroll);
+    scroll.scrollLeft = 60;
+    if (name && Math.abs(name.getBoundingClientRect().left - scroll.getBoundingClientRect().left) > 1) say('its name scrolls away', name);
+    scroll.scrollLeft = 0;
+  }
   // Contrast of all text to what is behind it (WCAG 2, success criterion 1.4.3), and its size.
   const colour = text => (text.match(/[\d.]+/g) ?? []).map(Number);
   const luminance = c => c.slice(0, 3).map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
