@@ -214,7 +214,9 @@ pub fn read<'de, P: Params, D: Deserializer<'de>>(
 fn unread(what: &'static str, name: &str, error: keys::KeyError) -> BuildError {
     match error {
         keys::KeyError::Unknown { key, known } => Unknown::key_of(name, &key, known.iter().copied()).into(),
-        keys::KeyError::Value { key, why } => BuildError::refused(what, name, why.trim_end()).about(Some(&key)),
+        keys::KeyError::Value { key, why } => {
+            BuildError::refused(what, name, why.trim_end()).about(Some(&key))
+        }
         keys::KeyError::Other(why) => BuildError::refused(what, name, why.trim_end()),
     }
 }

@@ -20,14 +20,14 @@ use crate::abi::*;
 use crate::author::{Crosses, points};
 
 /// Buffer for an error's text.
-pub(super) const ERROR_ROOM: usize = 1024;
+pub(super) const ERROR_CAPACITY: usize = 1024;
 /// No snapshot is longer.
 pub(super) const SNAPSHOT_MOST: usize = 1 << 28;
 /// Version of the frame around a plugin's snapshot.
 const FRAME: u16 = 1;
 
 /// Numbers that a memo of a plugin may have: enough for a few vectors over coordinates, and one over actions.
-pub(super) fn memo_room(space: &Space) -> usize {
+pub(super) fn memo_capacity_of(space: &Space) -> usize {
     match space {
         Space::Arms(actions) => 1024 + actions,
         Space::Points(set) => 1024 + 4 * set.dim(),
@@ -62,7 +62,7 @@ pub struct ForeignBase<D> {
 /// What is lent to the plugin in a call.
 struct Buffers {
     table: Arc<Table>,
-    error: Box<[u8; ERROR_ROOM]>,
+    error: Box<[u8; ERROR_CAPACITY]>,
     memo: Box<[f64]>,
     /// What it draws from.
     lender: &'static Lender,
@@ -115,15 +115,15 @@ impl<D: Crosses> ForeignBase<D> {
         };
         let mut buffers = Buffers {
             table: table.clone(),
-            error: Box::new([0; ERROR_ROOM]),
-            memo: vec![0.0; memo_room(&setup.space)].into_boxed_slice(),
+            error: Box::new([0; ERROR_CAPACITY]),
+            memo: vec![0.0; memo_capacity_of(&setup.space)].into_boxed_slice(),
             lender: table.lenders.take(),
         };
         let mut instance = std::ptr::null_mut();
         let params = CorralStr { ptr: given.as_ptr(), len: given.len() };
+        let create = table.calls.create;
         // SAFETY: a checked table; everything lives during the call.
-        buffers
-            .call("create", |error| unsafe { (table.calls.create)(&told, params, &mut instance, error) })?;
+        buffers.call("create", |error| unsafe { create(&told, params, &mut instance, error) })?;
         if instance.is_null() {
             return Err(BaseError::Failed(format!("{}: create gave no instance", table.base.name)));
         }
@@ -202,7 +202,7 @@ impl Buffers {
     /// Calls an entry: its status, and the length that it gave to its text.
     #[inline]
     fn run(&mut self, call: impl FnOnce(&mut CorralText) -> i32) -> (i32, usize) {
-        let mut text = CorralText { ptr: self.error.as_mut_ptr(), capacity: ERROR_ROOM, len: 0 };
+        let mut text = CorralText { ptr: self.error.as_mut_ptr(), capacity: ERROR_CAPACITY, len: 0 };
         (kept(|| call(&mut text)), text.len)
     }
 
@@ -224,7 +224,7 @@ impl Buffers {
             let why = "the generator was used after the call that it was lent to, or by another thread";
             return BaseError::Failed(format!("{name}: {entry}: {why}"));
         }
-        let text = String::from_utf8_lossy(&self.error[..len.min(ERROR_ROOM)]);
+        let text = String::from_utf8_lossy(&self.error[..len.min(ERROR_CAPACITY)]);
         let text = visible(text.split('\0').next().unwrap_or_default()).into_owned();
         // So that the next failure does not repeat it.
         self.error.fill(0);

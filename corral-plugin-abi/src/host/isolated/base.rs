@@ -12,7 +12,7 @@ use super::home::{Home, Limit};
 use super::wire::{Answer, Call, Opening};
 use super::{Image, Isolation};
 use crate::author::Crosses;
-use crate::host::foreign::{SNAPSHOT_MOST, check_decision, check_memo, check_probability, memo_room};
+use crate::host::foreign::{SNAPSHOT_MOST, check_decision, check_memo, check_probability, memo_capacity_of};
 
 /// Builds the base `name` of a library in a process of its own.
 pub(in crate::host) fn build(
@@ -66,7 +66,7 @@ impl<D: Crosses> IsolatedBase<D> {
     /// Bytes that a proposal, or a probability with its memo, may take.
     fn most(&self) -> usize {
         let dim = if let Space::Points(set) = &self.space { set.dim() } else { 0 };
-        32 + 8 * (dim + memo_room(&self.space))
+        32 + 8 * (dim + memo_capacity_of(&self.space))
     }
 
     /// Number of the process, for those who want to look at it.
@@ -120,7 +120,7 @@ impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
             return Err(other(&self.name));
         };
         check_decision(&made.decision, &self.space, x)?;
-        if made.memo.numbers().len() > memo_room(&self.space) {
+        if made.memo.numbers().len() > memo_capacity_of(&self.space) {
             return Err(BaseError::Proposal(format!("a memo of {} numbers", made.memo.numbers().len())));
         }
         check_memo(made.memo.numbers())?;

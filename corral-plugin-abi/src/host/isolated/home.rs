@@ -18,7 +18,7 @@ use super::{ARGUMENT, Image, Isolation};
 use crate::author::Crosses;
 use crate::host::check::{self, Verdict};
 use crate::host::error::LoadError;
-use crate::host::foreign::ERROR_ROOM;
+use crate::host::foreign::ERROR_CAPACITY;
 use crate::host::loader::About;
 
 /// Set in children: a program that does not call `isolated_main` would start itself without end.
@@ -232,7 +232,7 @@ impl Home {
         let mut watch = Watch::new(self.pid(), self.limit, &mut self.output);
         let mut look = || watch.look();
         // An error's text fits as well.
-        let most = most.max(4 * ERROR_ROOM);
+        let most = most.max(4 * ERROR_CAPACITY);
         let mut sent = self.wire.send(request, &mut look);
         let answer = loop {
             let received = match sent {
