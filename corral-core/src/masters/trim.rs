@@ -256,8 +256,14 @@ impl Rule for TrimRule {
     }
 
     fn begin(&mut self, experience: &[Experience]) -> Result<(), ParamError> {
-        self.inverse = Experience::inverse(experience, self.inverse.len(), self.rate)?;
-        self.make_room();
+        let bases = self.inverse.len();
+        self.estimates.clear();
+        self.estimates.extend(Experience::estimates(experience, bases));
+        let centre = self.estimates.iter().sum::<f64>() / bases as f64;
+        self.descend(&Roster::new(bases), self.rate, (centre, centre), false)
+            .map_err(|_| Experience::refuse("gives numbers that no step can be made with"))?;
+        std::mem::swap(&mut self.inverse, &mut self.next);
+        std::mem::swap(&mut self.plain, &mut self.shown);
         Ok(())
     }
 
