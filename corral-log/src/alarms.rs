@@ -54,6 +54,12 @@ pub(crate) fn of(evaluation: &Evaluation) -> Vec<String> {
                 tally.unknown, counts.used
             ));
         }
+        let bounds = tally.sequence.as_ref().map(|sequence| sequence.interval(options.alpha));
+        if bounds.is_some_and(|(low, high)| low > high) {
+            alarms.push(format!(
+                "{name}: the bounds of its value contradict each other: probabilities of the log, or its own, are wrong"
+            ));
+        }
         let (rows, effective, mean) = (sums.rows() as f64, sums.effective(), sums.mean_weight());
         if rows == 0.0 {
             continue;

@@ -419,7 +419,7 @@ impl Evaluation {
         self.next_look = (self.counts.used as f64 * 1.05) as u64 + 1;
         for tally in &mut self.tallies {
             let interval = tally.sequence.as_ref().map(|s| s.interval(self.options.alpha));
-            let (low, high) = interval.unwrap_or((f64::NAN, f64::NAN));
+            let (low, high) = interval.filter(|(low, high)| low <= high).unwrap_or((f64::NAN, f64::NAN));
             tally.looks.push(Look {
                 rows: self.counts.used,
                 value: tally.sums.ips().value,

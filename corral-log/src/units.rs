@@ -21,9 +21,13 @@ impl Units {
         (self.0.high - self.0.low) * if self.0.rewards { d } else { -d }
     }
 
-    /// An interval, whose ends change places where losses are meant.
+    /// An interval, whose ends change places where losses are meant. One that is empty, as its bounds contradict each other, is none;
+    /// NaN is none.
     pub fn interval(self, low: f64, high: f64, of: fn(Self, f64) -> f64) -> (f64, f64) {
-        let (a, b) = (of(self, low), of(self, high));
-        (a.min(b), a.max(b))
+        match (low <= high, self.0.rewards) {
+            (false, _) => (f64::NAN, f64::NAN),
+            (true, true) => (of(self, low), of(self, high)),
+            (true, false) => (of(self, high), of(self, low)),
+        }
     }
 }

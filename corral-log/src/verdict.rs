@@ -27,6 +27,9 @@ pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
             false => (pair.a, -mean, -high, -low, rows),
         });
     }
+    if leads.iter().any(|(_, _, low, high, _)| low > high) {
+        return "nothing is decided: bounds contradict each other, so that probabilities of the log are wrong".to_owned();
+    }
     let Some(&(second, mean, low, high, rows)) = leads.iter().min_by(|a, b| a.2.total_cmp(&b.2)) else {
         return String::new();
     };

@@ -199,6 +199,24 @@ fn intervals_of_ratios_allow_for_what_was_not_seen() {
     assert!(residual.abs() < 1e-9, "{residual}");
 }
 
+/// Where propensities are wrong, the lower bound of V may be above 1 less that of 1 - V: that is no interval, and nothing is best.
+#[test]
+fn bounds_that_contradict_each_other_are_no_interval() {
+    let rows: Vec<Row> = (0..4_000).map(|t| row(t % 2, 1.0 / 3.0, f64::from(t % 4 < 2))).collect();
+    for scale in [Scale::rewards(0.0, 1.0), Scale::losses(0.0, 1.0)] {
+        let header = Header { scale: Some(scale), ..Header::default() };
+        let report = evaluate(&["uniform", "logger"], &header, &rows, Options::default());
+        for v in report.values.iter().filter(|v| v.policy == "uniform") {
+            // The weights of a ratio need not have the mean 1.
+            let own = v.estimator == Estimator::Snips && v.kind == Validity::FixedTime;
+            assert_eq!(v.low.is_some(), own || v.low.is_some_and(|low| Some(low) <= v.high), "{v:?}");
+            assert!(!(v.estimator == Estimator::Ips && v.low.is_some()), "{v:?}");
+        }
+        assert!(report.alarms.iter().any(|a| a.contains("contradict each other")), "{:?}", report.alarms);
+        assert!(report.verdict.starts_with("nothing is decided: bounds contradict"), "{}", report.verdict);
+    }
+}
+
 #[test]
 fn units_widen_intervals_where_rows_of_one_are_alike() {
     let rows: Vec<Row> = (0..400)
