@@ -233,7 +233,7 @@ pub fn results(bytes: &[u8]) {
 fn read(dir: &Path) {
     if let Ok(store::Results { spec, cells, .. }) = store::read(dir) {
         assert!(cells.iter().all(|cell| cell.cell < spec.cells()), "a record of no cell");
-        let _ = store::results_csv(&cells);
+        let _ = store::results_csv(&spec, &cells);
     }
     let _ = store::merge(&[dir.to_owned()], &dir.join("merged"));
 }
