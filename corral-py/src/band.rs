@@ -28,12 +28,12 @@ use crate::label::Label;
 use crate::shelf::Shelf;
 use crate::turn::{Denied, Turn};
 
-pub use self::bases::add;
 pub use self::file::load;
 pub use self::learning::Given;
 use self::learning::Heard;
 
 #[doc = include_str!("band/band.md")]
+#[allow(clippy::doc_lazy_continuation, reason = "the prompt of Python is not a quote of Markdown")]
 #[pyclass(frozen, generic, module = "corral")]
 pub struct Band {
     turn: Turn,

@@ -206,7 +206,7 @@ fn corral_has_it_as_its_first_distribution_and_keeps_its_bound() {
     for _ in 0..500 {
         let base = (split_mix(&mut state) % 4) as usize;
         let weight = 1.0 / audited.probabilities()[base];
-        let loss = f64::from(split_mix(&mut state) % 2 == 0);
+        let loss = f64::from(split_mix(&mut state).is_multiple_of(2));
         audited.update(loss, Credit::Chosen { base, weight }).unwrap();
     }
     assert_eq!(audited.telemetry().audit.unwrap().failures(1e-9), []);

@@ -96,6 +96,7 @@ impl Members {
         [&mut self] set_copy(copy: u64) -> ();
         [&self] has_learned(id: TicketId) -> bool;
         [&self] len() -> usize;
+        [&self] is_empty() -> bool;
         [&self] rounds() -> u64;
         [&self] probabilities() -> &[f64];
         [&self] benched() -> &[Benched];

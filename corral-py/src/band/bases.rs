@@ -40,7 +40,7 @@ pub fn reinstate(band: &Band, py: Python<'_>, base: &Bound<'_, PyAny>, share: f6
 }
 
 /// Adds a base to what a band holds.
-pub fn add(inner: &mut Inner, base: &Bound<'_, PyAny>, share: f64, name: Option<String>) -> Answer<String> {
+fn add(inner: &mut Inner, base: &Bound<'_, PyAny>, share: f64, name: Option<String>) -> Answer<String> {
     let raised = inner.raised.first().map(Raised::sibling).unwrap_or_default();
     let mut plan = inner.plan.clone();
     let built = plan::join(&mut plan, base, name, Some(share), &raised, &inner.shelf)?;
