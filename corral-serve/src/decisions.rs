@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use corral_log::{Chain, Decided, Reader, Record, Start, Writer};
 
+use crate::chained::{Chained, next_of};
 use crate::error::ServeError;
 use crate::layout::Layout;
 use crate::lock::lock;
-use crate::outbox::{LARGEST, next_of};
-use crate::store::{Segment, Store};
+use crate::store::Store;
 
 /// Decisions are written after so many milliseconds,
 const EVERY: u64 = 200;
@@ -22,34 +22,28 @@ const MOST: usize = 65_536;
 
 #[derive(Default)]
 struct Queue {
-    waiting: Vec<Decided>,
+    waiting: Vec<Record>,
     /// When it was written last.
     written: u64,
 }
 
-struct Own {
-    segment: Box<dyn Segment>,
-    chain: Chain,
-    bytes: u64,
-}
-
 pub(crate) struct Decisions {
     layout: Layout,
-    start: Start,
     queue: Mutex<Queue>,
-    own: Mutex<Option<Own>>,
+    segment: Mutex<Chained>,
     lost: AtomicU64,
 }
 
 impl Decisions {
     pub fn new(layout: Layout, start: Start) -> Self {
-        Self { layout, start, queue: Mutex::default(), own: Mutex::default(), lost: AtomicU64::new(0) }
+        let segment = Mutex::new(Chained::new(start));
+        Self { layout, queue: Mutex::default(), segment, lost: AtomicU64::new(0) }
     }
 
     pub fn put(&self, decision: Decided) {
         let mut queue = lock(&self.queue);
         if queue.waiting.len() < MOST {
-            queue.waiting.push(decision);
+            queue.waiting.push(Record::Decision(decision));
         } else {
             self.lost.fetch_add(1, Relaxed);
         }
@@ -71,35 +65,14 @@ impl Decisions {
         queue.written = now;
         let group = std::mem::take(&mut queue.waiting);
         drop(queue);
-        if self.write(store, &group).is_err() {
-            *lock(&self.own) = None;
+        let next =
+            |after| next_of(store, &self.layout.decisions(), after, |n| self.layout.decision_segment(n));
+        if lock(&self.segment).append(group.iter(), next).is_err() {
             let mut queue = lock(&self.queue);
             let left = MOST.saturating_sub(queue.waiting.len());
             self.lost.fetch_add(group.len().saturating_sub(left) as u64, Relaxed);
             queue.waiting.splice(..0, group.into_iter().take(left));
         }
-    }
-
-    fn write(&self, store: &dyn Store, group: &[Decided]) -> Result<(), ServeError> {
-        let mut own = lock(&self.own);
-        if own.as_ref().is_none_or(|own| own.bytes > LARGEST) {
-            let (_, segment) =
-                next_of(store, &self.layout.decisions(), 0, |n| self.layout.decision_segment(n))?;
-            *own = Some(Own { segment, chain: Chain::new(0), bytes: 0 });
-        }
-        let Some(Own { segment, chain, bytes }) = own.as_mut() else { return Ok(()) };
-        let mut lines = Writer::with(Vec::with_capacity(group.len() * 256), *chain);
-        if *bytes == 0 {
-            lines.write(&Record::Start(self.start.clone()))?;
-        }
-        for decision in group {
-            lines.write(&Record::Decision(decision.clone()))?;
-        }
-        let (next, written) = (lines.chain(), lines.into_inner());
-        segment.append(&written)?;
-        *chain = next;
-        *bytes += written.len() as u64;
-        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chained;
 mod clock;
 mod decisions;
 mod error;

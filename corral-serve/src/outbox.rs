@@ -6,13 +6,14 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use corral_core::TicketId;
-use corral_log::{Chain, Record, Start, Writer};
+use corral_log::{Record, Start};
 
+use crate::chained::{Chained, Numbered, next_of};
 use crate::error::ServeError;
 use crate::layout::Layout;
 use crate::lock::lock;
 use crate::rewarded::Rewarded;
-use crate::store::{Segment, Store};
+use crate::store::Store;
 
 /// What is called when a line is written, or cannot be.
 pub type Done = Box<dyn FnOnce(Result<(), ServeError>) + Send>;
@@ -42,66 +43,25 @@ pub(crate) struct Outbox {
     queue: Mutex<Queue>,
     wake: Condvar,
     rewarded: Mutex<Rewarded>,
-    segment: Mutex<Writing>,
+    segment: Mutex<Chained>,
     acknowledged: Mutex<Acknowledged>,
-    start: Start,
 }
 
-/// The segment that is written to.
-struct Writing {
-    number: u64,
-    segment: Option<Box<dyn Segment>>,
-    chain: Chain,
-    bytes: u64,
-}
-
-/// Creates the next segment: its number is that of no other, in whatever process.
-pub(crate) fn next_segment(
-    store: &dyn Store,
-    layout: &Layout,
-    after: u64,
-) -> io::Result<(u64, Box<dyn Segment>)> {
+/// Creates the next segment of rewards.
+pub(crate) fn next_segment(store: &dyn Store, layout: &Layout, after: u64) -> io::Result<Numbered> {
     next_of(store, &layout.segments(), after, |number| layout.segment(number))
 }
 
-/// The same in any folder.
-pub(crate) fn next_of(
-    store: &dyn Store,
-    folder: &str,
-    after: u64,
-    name: impl Fn(u64) -> String,
-) -> io::Result<(u64, Box<dyn Segment>)> {
-    let listed = store.list(folder)?;
-    let last = listed.iter().filter_map(|name| Layout::segment_number(name)).max().unwrap_or(0);
-    let mut number = last.max(after) + 1;
-    loop {
-        if let Some(segment) = store.segment(&name(number))? {
-            return Ok((number, segment));
-        }
-        number += 1;
-    }
-}
-
-/// A segment is followed by another when it has this many bytes.
-pub(crate) const LARGEST: u64 = 64 << 20;
-
 impl Outbox {
-    pub fn new(
-        layout: Layout,
-        start: Start,
-        rewarded: Rewarded,
-        (number, segment): (u64, Box<dyn Segment>),
-        most: usize,
-    ) -> Self {
+    pub fn new(layout: Layout, start: Start, rewarded: Rewarded, begun: Numbered, most: usize) -> Self {
         Self {
             layout,
             most,
             queue: Mutex::default(),
             wake: Condvar::new(),
             rewarded: Mutex::new(rewarded),
-            segment: Mutex::new(Writing { number, segment: Some(segment), chain: Chain::new(0), bytes: 0 }),
+            segment: Mutex::new(Chained::begun(start, begun)),
             acknowledged: Mutex::default(),
-            start,
         }
     }
 
@@ -209,46 +169,24 @@ impl Outbox {
     }
 
     fn write(&self, store: &dyn Store, group: &[Waiting], now: u64) -> Result<(), ServeError> {
-        let mut writing = lock(&self.segment);
-        if writing.bytes > LARGEST {
-            writing.segment = None;
-        }
+        let mut segment = lock(&self.segment);
         loop {
-            if writing.segment.is_none() {
-                // What a segment holds behind a failed write is not known: nothing is written there any more.
-                let (number, segment) = next_segment(store, &self.layout, writing.number)?;
-                *writing = Writing { number, segment: Some(segment), chain: Chain::new(0), bytes: 0 };
-            }
-            let mut lines = Writer::with(Vec::with_capacity(group.len() * 512), writing.chain);
-            if writing.bytes == 0 {
-                lines.write(&Record::Start(self.start.clone()))?;
-            }
-            for waiting in group {
-                lines.write(&waiting.record)?;
-            }
-            let (chain, bytes) = (lines.chain(), lines.into_inner());
-            let Some(segment) = writing.segment.as_mut() else { return Ok(()) };
-            match segment.append(&bytes) {
-                Ok(()) => {
-                    writing.chain = chain;
-                    writing.bytes += bytes.len() as u64;
-                    lock(&self.acknowledged).push_back((writing.number, writing.bytes, now));
-                    return Ok(());
-                }
+            let lines = group.iter().map(|waiting| &waiting.record);
+            match segment.append(lines, |after| next_segment(store, &self.layout, after)) {
+                Ok(()) => break,
                 // Another process has ended it, because it was quiet for long: the next one takes the lines.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => writing.segment = None,
-                Err(error) => {
-                    writing.segment = None;
-                    return Err(error.into());
-                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error.into()),
             }
         }
+        let (number, bytes) = segment.place();
+        lock(&self.acknowledged).push_back((number, bytes, now));
+        Ok(())
     }
 
     /// The number of the segment that is written to, and its bytes.
     pub fn place(&self) -> (u64, u64) {
-        let writing = lock(&self.segment);
-        (writing.number, writing.bytes)
+        lock(&self.segment).place()
     }
 
     /// Forgets what is learned.

@@ -8,11 +8,12 @@ use std::sync::Mutex;
 
 use corral_core::TicketId;
 
+use crate::chained::{LARGEST, next_of};
 use crate::error::ServeError;
 use crate::event::Lines;
 use crate::layout::Layout;
 use crate::lock::lock;
-use crate::outbox::{Done, LARGEST, next_of};
+use crate::outbox::Done;
 use crate::rewarded::Rewarded;
 use crate::store::{Segment, Store};
 
