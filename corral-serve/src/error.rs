@@ -11,9 +11,17 @@ pub enum ServeError {
     /// The token is not one, or was cut.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The token was changed, or is of another band.
-    #[error("the token of decision {0} was changed on its way, or is not one of this service")]
+    /// The token was changed.
+    #[error("the token of decision {0} was changed on its way, or was not made by this band")]
     Forged(TicketId),
+    /// The token is of another band.
+    #[error("the token of decision {id} is of another band or another store: this band is {band:016x}")]
+    Foreign {
+        /// Of which decision, with its band in front.
+        id: TicketId,
+        /// The band that it was brought to.
+        band: u64,
+    },
     /// The reward was given before.
     #[error("decision {0} was rewarded already")]
     AlreadyRewarded(TicketId),

@@ -257,7 +257,14 @@ impl<D: Served> Front<D> {
         let fold = desk.fold;
         drop(desk);
         let offer = x.offer().unwrap_or_default().to_vec();
-        let made = DefaultMade { copy: id.copy, round: id.round, action, actions: x.actions() as u32, offer };
+        let made = DefaultMade {
+            band: id.band,
+            copy: id.copy,
+            round: id.round,
+            action,
+            actions: x.actions() as u32,
+            offer,
+        };
         let more = More { at, unit, ..More::default() };
         let token = self.sealer.default(&made, &more)?;
         self.asked.decisions.fetch_add(1, Relaxed);

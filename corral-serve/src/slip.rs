@@ -1,7 +1,7 @@
 //! What a client brings back with a reward: the sealed ticket with its context, and what the service adds to it.
 //!
 //! `c2.TICKET.CONTEXT.MORE`: the token of `Ticket::token_with`, and behind it when the decision was made and for whom, with a
-//! tag over the whole text. A decision that the band did not make has `d2` and nothing in place of the ticket.
+//! tag over the whole text. A decision that the band did not make is `d3.DECISION.MORE`.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use corral_core::{Context, Ticket, TicketId, TokenError};
@@ -12,7 +12,7 @@ use siphasher::sip::SipHasher24;
 use crate::error::ServeError;
 
 const TAG: usize = 8;
-const DEFAULT: &str = "d2";
+const DEFAULT: &str = "d3.";
 
 /// What the service adds to a ticket.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,7 @@ pub(crate) struct More {
 /// A decision without a ticket: the default action, to which the band is compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DefaultMade {
+    pub band: u64,
     pub copy: u64,
     pub round: u64,
     pub action: u32,
@@ -97,15 +98,23 @@ impl Sealer {
 
     pub fn default(&self, made: &DefaultMade, more: &More) -> Result<String, ServeError> {
         let bytes = postcard::to_stdvec(made).map_err(|e| TokenError::Unwritten(e.to_string()))?;
-        let mut text = format!("{DEFAULT}.");
+        let mut text = DEFAULT.to_owned();
         BASE64_URL_SAFE_NO_PAD.encode_string(bytes, &mut text);
         self.close(text, more)
     }
 
+    /// Passes over a token of this band. One of another band cannot be genuine here, and says whose it is.
+    fn check(&self, id: TicketId, genuine: bool) -> Result<(), ServeError> {
+        match genuine {
+            true => Ok(()),
+            false if id.band != self.band => Err(ServeError::Foreign { id, band: self.band }),
+            false => Err(ServeError::Forged(id)),
+        }
+    }
+
     /// Reads what came back. What is found is what was handed out, or an error.
     pub fn open<D: DeserializeOwned>(&self, token: &str) -> Result<Slip<D>, ServeError> {
-        let is_default = token.strip_prefix(DEFAULT).is_some_and(|rest| rest.starts_with('.'));
-        if !is_default && !token.starts_with('c') {
+        if !token.starts_with(['c', 'd']) {
             return Err(TokenError::NotAToken.into());
         }
         let (text, sealed) = token.rsplit_once('.').ok_or(TokenError::NotAToken)?;
@@ -114,16 +123,15 @@ impl Sealer {
         let (bytes, tag) = sealed.split_last_chunk::<TAG>().ok_or(TokenError::Damaged)?;
         let more: More = postcard::from_bytes(bytes).map_err(|_| TokenError::Damaged)?;
         let genuine = self.tag(text, bytes) == *tag;
-        if is_default {
-            let bytes = decode(&text[DEFAULT.len() + 1..])?;
+        if let Some(made) = text.strip_prefix(DEFAULT) {
+            let bytes = decode(made)?;
             let made: DefaultMade = postcard::from_bytes(&bytes).map_err(|_| TokenError::Damaged)?;
-            let id = TicketId { band: self.band, copy: made.copy, round: made.round };
-            return if genuine { Ok(Slip::Default { id, made, more }) } else { Err(ServeError::Forged(id)) };
+            let id = TicketId { band: made.band, copy: made.copy, round: made.round };
+            self.check(id, genuine)?;
+            return Ok(Slip::Default { id, made, more });
         }
         let (context, ticket) = Ticket::<D>::from_token_with::<Context>(text)?;
-        if !genuine {
-            return Err(ServeError::Forged(ticket.id()));
-        }
+        self.check(ticket.id(), genuine)?;
         let ticket_text = text.rsplit_once('.').map_or(text, |(ticket, _)| ticket).to_owned();
         Ok(Slip::Made { ticket, context, text: ticket_text, more })
     }

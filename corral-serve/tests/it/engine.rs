@@ -33,20 +33,41 @@ fn a_reward_is_taken_once_and_told_apart_from_others() {
     assert_eq!(bench.learner.counts().learned, 1);
     assert_eq!(bench.front.metrics().learned, 1, "the front end serves what was learned");
 
-    // Changed on its way: the ticket, its context, and what the service added.
+    // Changed on its way: behind the band, in its context, and in what the service added.
     let other = bench.choose(&[]);
-    for at in [10, other.token.len() - 30, other.token.len() - 3] {
+    for at in [30, other.token.len() - 30, other.token.len() - 3] {
         let mut token = other.token.clone().into_bytes();
         token[at] = if token[at] == b'A' { b'B' } else { b'A' };
         let token = String::from_utf8(token).unwrap();
         let error = bench.reward(&token, 5.0).unwrap_err();
         assert!(matches!(error, ServeError::Forged(_) | ServeError::Token(_)), "{at}: {error:?}");
     }
-    assert!(matches!(bench.reward("nonsense", 5.0), Err(ServeError::Token(_))));
+    // Pieces that can be read, and are not a token together.
+    for text in [
+        "nonsense",
+        "",
+        ".",
+        "c2",
+        "c2.",
+        "d3",
+        "d3.",
+        "d3..",
+        "d3.AAAAAAAAAAAAAAAA",
+        "d2.AAAA.AAAAAAAAAAAAAAAA",
+        "c2.AAAAAAAAAAAAAAAA",
+        "c2.AA.AAAAAAAAAAAAAAAA",
+    ] {
+        assert!(matches!(bench.reward(text, 5.0), Err(ServeError::Token(_))), "{text:?}");
+    }
     // Of another service that was built alike.
     let elsewhere = Bench::open(SPEC, Arc::new(Memory::default())).unwrap();
-    let foreign = elsewhere.choose(&[]);
-    assert!(matches!(bench.reward(&foreign.token, 5.0), Err(ServeError::Forged(_))));
+    let default = elsewhere.front.choose_default(1, &elsewhere.context(&[]), None).unwrap();
+    for foreign in [elsewhere.choose(&[]), default] {
+        let error = bench.reward(&foreign.token, 5.0).unwrap_err();
+        assert!(matches!(&error, ServeError::Foreign { id, .. } if *id == foreign.id), "{error}");
+        assert!(error.to_string().contains("of another band"), "{error}");
+        elsewhere.reward(&foreign.token, 5.0).unwrap();
+    }
     // Too late.
     bench.clock.0.store(8 * 24 * 3_600_000, Ordering::Relaxed);
     assert_eq!(bench.reward(&other.token, 5.0), Err(ServeError::Late(other.id)));
