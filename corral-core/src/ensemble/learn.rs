@@ -186,8 +186,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         for &(base, order) in &orders {
             let Some(seat) = self.seats.get_mut(base) else { continue };
             seat.range = order.range();
-            // Without weights there is no range to widen; to start over concerns everybody.
-            if seat.benched || !(seat.weighted || order.starts_over()) {
+            // Without weights there is no range to widen, and where they are cut it stays; to start over concerns everybody.
+            let widens = seat.weighted && self.params.cut.is_none();
+            if seat.benched || !(widens || order.starts_over()) {
                 continue;
             }
             let remaining = order.remaining().map(|rounds| rounds.max(1)).or(left);

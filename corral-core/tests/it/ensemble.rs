@@ -552,19 +552,64 @@ fn feedback_for_a_benched_base_is_ignored() {
     assert_eq!(band.probabilities(), before);
 }
 
+/// Knows no ranges, and orders none.
+struct Unbounded(Toy);
+
+impl Master for Unbounded {
+    forward!(Master: self => self.0, except update, limits);
+    fn update(
+        &mut self,
+        loss: f64,
+        credit: corral_core::Credit<'_>,
+    ) -> Result<&[(usize, Order)], corral_core::MasterError> {
+        self.0.update(loss, credit).map(|_| &[][..])
+    }
+}
+
+/// Where weights are cut, that is their range for good: no base is told another, which would make it a new instance, and what is in
+/// flight is learned.
 #[test]
-fn a_master_without_ranges_has_them_doubled_for_it() {
-    struct Unbounded(Toy);
-    impl Master for Unbounded {
-        forward!(Master: self => self.0, except update, limits);
-        fn update(
-            &mut self,
-            loss: f64,
-            credit: corral_core::Credit<'_>,
-        ) -> Result<&[(usize, Order)], corral_core::MasterError> {
-            self.0.update(loss, credit).map(|_| &[][..])
+fn weights_that_are_cut_leave_ranges_as_they_are() {
+    fn hold<M: Master>(master: M, credit: Crediting, feed: Feed) {
+        let (mut bases, mut diaries): (Vec<_>, Vec<_>) = (0..3).map(Constant::boxed).unzip();
+        let params = EnsembleParams { credit, feed, cut: Some(3.0), ..EnsembleParams::default() };
+        let newcomer = bases.pop().unwrap();
+        let mut band = Ensemble::with_params(master, bases, params).unwrap();
+        if band.add("newcomer", newcomer, 0.01).is_err() {
+            diaries.pop();
+        }
+        let (mut rng, mut flying) = (generator(21), std::collections::VecDeque::new());
+        for _ in 0..600 {
+            flying.push_back(band.choose(&plain(), &mut rng).unwrap());
+            if flying.len() > 6 {
+                let ticket = flying.pop_front().unwrap();
+                let cost = if ticket.base() == 0 { 0.0 } else { 0.75 };
+                let outcome = band.learn(&plain(), ticket, cost).unwrap();
+                assert!(outcome.learned >= 1, "{credit:?} {feed:?}: {outcome:?}");
+            }
+        }
+        assert!(band.benched().is_empty(), "{:?}", band.benched());
+        assert!(band.tallies().all(|t| t.restarts == 0) && band.tallies().any(|t| t.max_weight > 6.0));
+        for diary in &diaries {
+            let notes = diary.notes();
+            let ranges: Vec<_> = notes.iter().filter(|n| matches!(n, Note::Ranged(_))).collect();
+            assert_eq!(ranges, [&Note::Ranged(3.0)], "{credit:?} {feed:?}");
+            let told = |note: &Note| matches!(note, Note::Learned(_, _, weight) if *weight > 3.0);
+            assert!(!notes.iter().any(told), "{credit:?} {feed:?}: {notes:?}");
+        }
+        let all = diaries.iter().flat_map(Diary::notes);
+        assert!(all.into_iter().any(|note| matches!(note, Note::Learned(_, _, weight) if weight == 3.0)));
+    }
+    for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
+        for feed in [Feed::Weighted, Feed::Everyone] {
+            hold(Unbounded(Toy::new(2, 0.3)), credit, feed);
+            hold(Toy::new(2, 0.3), credit, feed);
         }
     }
+}
+
+#[test]
+fn a_master_without_ranges_has_them_doubled_for_it() {
     for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
         let bases = (0..3).map(|_| Soft::boxed(3, 0.1)).collect();
         let mut band = Ensemble::with_params(
