@@ -157,7 +157,7 @@ impl<M: Regressor> Held<M> {
         let same = |kept: &Kept<M>| {
             (&kept.features, kept.layout, kept.restarts) == (features, *layout, restarts)
                 && (Arc::ptr_eq(&kept.common, &mine)
-                    || kept.common.lock().is_ok_and(|other| other.behind == 0 && other.model == own))
+                    || kept.common.lock().is_ok_and(|other| other.model == own))
         };
         let Some(kept) = commons.find(same) else {
             commons.keep(Kept { common: mine, features: features.clone(), layout: *layout, restarts });
@@ -342,5 +342,44 @@ impl Sight {
             self.wide = true;
         }
         Ok(actions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::regression::Ridge;
+
+    /// A base that has learned what others have may join them, also while some of them have not come to it yet.
+    #[test]
+    fn a_base_joins_others_of_which_one_is_behind() {
+        let setup = corral_core::Setup {
+            context: corral_core::ContextShape { features: 1, ..Default::default() },
+            ..corral_core::Setup::arms(2, None)
+        };
+        let layout = Layout::new(Default::default(), &setup, true).unwrap();
+        let learn = |held: &mut Held<Ridge>, event: u32| {
+            held.learn(event as usize % 2, &[1.0 + f64::from(event)], f64::from(event) / 8.0, 1.0).unwrap();
+        };
+        let introduce = |bases: &mut [Held<Ridge>]| {
+            let mut commons = Commons::default();
+            bases.iter_mut().for_each(|held| held.share(&mut commons, &Features::Raw, &layout, false));
+        };
+        let mut bases: Vec<_> = (0..3).map(|_| Held::new(Ridge::new(1.0, 0.0, 2, 1), 2)).collect();
+        introduce(&mut bases[..2]);
+        let mut alone = bases[0].clone();
+        learn(&mut bases[0], 1);
+        learn(&mut bases[2], 1);
+        // The second is behind. The third joins the first, and brings the next event about.
+        introduce(&mut bases);
+        assert!(Arc::ptr_eq(&bases[0].common.borrow(), &bases[2].common.borrow()));
+        for (base, event) in [(2, 2), (1, 1), (0, 2), (1, 2), (2, 3), (1, 3), (0, 3), (0, 4), (2, 4), (1, 4)]
+        {
+            learn(&mut bases[base], event);
+        }
+        (1..=4).for_each(|event| learn(&mut alone, event));
+        for held in &bases {
+            assert_eq!(held.model(Clone::clone).unwrap(), alone.model(Clone::clone).unwrap());
+        }
     }
 }
