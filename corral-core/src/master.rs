@@ -219,8 +219,8 @@ pub enum MasterError {
     /// The master takes no bases while it runs.
     #[error("this master takes no bases while it runs")]
     Fixed,
-    /// A share that is not in (0, 1).
-    #[error("a share must be in (0, 1), but is {0}")]
+    /// A share that is not in (0, 1), or so small that weights would be too large.
+    #[error("a share must be in (0, 1) and at least {LEAST_SHARE:e}, but is {0}")]
     Share(f64),
     /// A range below 1 or not finite.
     #[error("a range must be finite and at least 1, but is {0}")]
@@ -259,7 +259,10 @@ impl Telemetry<'_> {
     }
 }
 
+/// Below it the range 2/share of a base would exceed the largest weight that masters take.
+const LEAST_SHARE: f64 = 2e-100;
+
 /// Passes over a share in (0, 1). Written so that NaN fails.
 pub(crate) fn check_share(share: f64) -> Result<(), MasterError> {
-    if share > 0.0 && share < 1.0 { Ok(()) } else { Err(MasterError::Share(share)) }
+    if share >= LEAST_SHARE && share < 1.0 { Ok(()) } else { Err(MasterError::Share(share)) }
 }

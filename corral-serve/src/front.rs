@@ -3,7 +3,6 @@
 //! `choose` waits for no file. A reward is written to a segment of this front end alone and synced, together with others that
 //! wait, before it is acknowledged.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -127,7 +126,6 @@ pub struct Front<D> {
     desk: Mutex<Desk<D>>,
     spare: Mutex<Option<Spare<D>>>,
     members: Mutex<String>,
-    learned_to: Mutex<BTreeMap<u64, u64>>,
     outbox: Outbox,
     tickets: Tickets,
     decisions: Option<Decisions>,
@@ -186,12 +184,12 @@ impl<D: Served> Front<D> {
         };
         let decisions = options.log_decisions.then(|| Decisions::new(layout.clone(), start.clone()));
         let outbox = Outbox::new(layout.clone(), start, rewarded, (copy, segment), options.waiting);
+        outbox.learned(&now.learned);
         Ok(Self {
             sealer: Sealer { secret, band: copied.id() },
             desk: Mutex::new(Desk { band: copied, fold: now.fold, counts: now.counts, watch: now.watch }),
             spare: Mutex::new(None),
             members: Mutex::new(now.members),
-            learned_to: Mutex::new(now.learned),
             asked: Asked::default(),
             tickets: Tickets::new(layout.clone(), options.tickets, options.patience),
             model,
@@ -383,12 +381,11 @@ impl<D: Served> Front<D> {
         let (bytes, members) = (lock(&self.desk).band.save(), lock(&self.members).clone());
         let members: Vec<Member> =
             serde_json::from_str(&members).map_err(|e| ServeError::Model(e.to_string()))?;
-        let mut scratch = state::build(&*self.model, &members, &bytes)?;
-        let known = (0..scratch.len()).find(|base| scratch.name(*base) == name);
-        let base = known.unwrap_or(scratch.len()) as u32;
-        let base = if change == Change::Add { scratch.len() as u32 } else { base };
+        let band = state::build(&*self.model, &members, &bytes)?;
+        let known = (0..band.len()).find(|base| band.name(*base) == name).filter(|_| change != Change::Add);
+        let base = known.unwrap_or(band.len()) as u32;
         let member = Member { change, base, name: name.to_owned(), share, params };
-        state::change(&mut scratch, &*self.model, &member)?;
+        state::check(&*self.model, &members, &bytes, &member)?;
         Ok(member)
     }
 
@@ -430,7 +427,6 @@ impl<D: Served> Front<D> {
             let members = std::mem::replace(&mut *lock(&self.members), state.members.clone());
             *spare = Some(Spare { band: next, members });
             self.outbox.learned(&state.learned);
-            lock(&self.learned_to).clone_from(&state.learned);
             self.asked.refreshes.fetch_add(1, Relaxed);
         }
         Ok(())
@@ -536,6 +532,6 @@ impl<D: Served> Front<D> {
 
     /// Whether the learner has learned a segment up to this byte, as far as it is known here.
     pub(crate) fn has_learned(&self, segment: u64, bytes: u64) -> bool {
-        lock(&self.learned_to).get(&segment).is_some_and(|learned| *learned >= bytes)
+        self.outbox.has_learned(segment, bytes)
     }
 }

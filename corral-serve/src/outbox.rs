@@ -1,6 +1,6 @@
 //! Rewards on their way to the store: many are written and synced together, and each is answered when it lasts.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -34,8 +34,19 @@ struct Queue {
     closed: bool,
 }
 
-/// What was written and acknowledged and is not learned yet: up to which byte of which segment, and when.
-type Acknowledged = VecDeque<(u64, u64, u64)>;
+#[derive(Default)]
+struct Acknowledged {
+    /// What was written and is not learned yet: up to which byte of which segment, and when.
+    waiting: VecDeque<(u64, u64, u64)>,
+    /// Up to which byte each segment is learned. What is in the store may be learned before its write returns.
+    learned: BTreeMap<u64, u64>,
+}
+
+impl Acknowledged {
+    fn has_learned(&self, segment: u64, bytes: u64) -> bool {
+        self.learned.get(&segment).is_some_and(|learned| *learned >= bytes)
+    }
+}
 
 pub(crate) struct Outbox {
     layout: Layout,
@@ -180,7 +191,10 @@ impl Outbox {
             }
         }
         let (number, bytes) = segment.place();
-        lock(&self.acknowledged).push_back((number, bytes, now));
+        let mut acknowledged = lock(&self.acknowledged);
+        if !acknowledged.has_learned(number, bytes) {
+            acknowledged.waiting.push_back((number, bytes, now));
+        }
         Ok(())
     }
 
@@ -189,14 +203,21 @@ impl Outbox {
         lock(&self.segment).place()
     }
 
-    /// Forgets what is learned.
-    pub fn learned(&self, learned: &std::collections::BTreeMap<u64, u64>) {
-        let mut waiting = lock(&self.acknowledged);
+    /// Notes up to which byte each segment is learned.
+    pub fn learned(&self, learned: &BTreeMap<u64, u64>) {
+        let mut acknowledged = lock(&self.acknowledged);
+        acknowledged.learned.clone_from(learned);
+        let Acknowledged { waiting, learned } = &mut *acknowledged;
         waiting.retain(|(segment, end, _)| learned.get(segment).is_none_or(|bytes| bytes < end));
+    }
+
+    /// Whether a segment is learned up to this byte.
+    pub fn has_learned(&self, segment: u64, bytes: u64) -> bool {
+        lock(&self.acknowledged).has_learned(segment, bytes)
     }
 
     /// When the oldest line was acknowledged that is not learned yet.
     pub fn oldest(&self) -> Option<u64> {
-        lock(&self.acknowledged).front().map(|(_, _, at)| *at)
+        lock(&self.acknowledged).waiting.front().map(|(_, _, at)| *at)
     }
 }

@@ -93,6 +93,29 @@ pub(crate) fn build<D: Served>(
     Ok(band)
 }
 
+/// The longest name of a base that joins.
+const LONGEST: usize = 256;
+
+/// Passes over a change that a band can do and go on from: its snapshot afterwards can be loaded. `saved` is that of the band before.
+pub(crate) fn check<D: Served>(
+    model: &dyn Model<D>,
+    members: &[Member],
+    saved: &[u8],
+    member: &Member,
+) -> Result<(), ServeError> {
+    let plain = !member.name.chars().any(char::is_control) && member.name.len() <= LONGEST;
+    if member.change == Change::Add && (member.name.is_empty() || !plain) {
+        let why =
+            format!("a name has 1 to {LONGEST} bytes and no control characters, but is {:?}", member.name);
+        return Err(ServeError::Asked(why));
+    }
+    let mut band = build(model, members, saved)?;
+    change(&mut band, model, member)?;
+    let new = matches!(member.change, Change::Add | Change::Replace).then(|| member.clone());
+    let members: Vec<Member> = members.iter().cloned().chain(new).collect();
+    build(model, &members, &band.save()).map(drop)
+}
+
 /// Does what a line says of a base.
 pub(crate) fn change<D: Served>(
     band: &mut Band<D>,
@@ -193,7 +216,9 @@ impl<D: Served> State<D> {
                 }
             }
             Event::Member(member) => {
-                self.refusal = change(&mut self.band, model, &member).err().map(|e| e.to_string());
+                let done = check(model, &self.members, &self.band.save(), &member)
+                    .and_then(|()| change(&mut self.band, model, &member));
+                self.refusal = done.err().map(|e| e.to_string());
                 if self.refusal.is_some() {
                     self.counts.refused += 1;
                     return;

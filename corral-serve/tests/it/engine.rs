@@ -1,12 +1,12 @@
 //! Choose, reward, fold, refresh: step by step, without threads.
 
-use std::io::Cursor;
-use std::sync::Arc;
+use std::io::{self, Cursor};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use corral_core::EnsembleError;
 use corral_log::{Change, Reader};
-use corral_serve::{FrontOptions, Learner, LearnerOptions, Model, ServeError, Step, Store};
+use corral_serve::{Front, FrontOptions, Learner, LearnerOptions, Model, Segment, ServeError, Step, Store};
 
 use crate::common::{Bench, Memory, SPEC, reward};
 
@@ -68,10 +68,18 @@ fn a_reward_is_taken_once_and_told_apart_from_others() {
         assert!(error.to_string().contains("of another band"), "{error}");
         elsewhere.reward(&foreign.token, 5.0).unwrap();
     }
-    // Too late.
-    bench.clock.0.store(8 * 24 * 3_600_000, Ordering::Relaxed);
-    assert_eq!(bench.reward(&other.token, 5.0), Err(ServeError::Late(other.id)));
-    assert_eq!(bench.learner.counts().learned, 1);
+    // In time to the millisecond, by a clock that has gone back, and too late.
+    let week = 7 * 24 * 3_600_000;
+    bench.clock.0.store(week, Ordering::Relaxed);
+    assert_eq!(bench.reward(&other.token, 5.0), Ok(()));
+    let ahead = bench.choose(&[]);
+    let old = bench.choose(&[]);
+    bench.clock.0.store(0, Ordering::Relaxed);
+    assert_eq!(bench.reward(&ahead.token, 5.0), Ok(()));
+    bench.clock.0.store(2 * week + 1, Ordering::Relaxed);
+    assert_eq!(bench.reward(&old.token, 5.0), Err(ServeError::Late(old.id)));
+    bench.learn();
+    assert_eq!(bench.learner.counts().learned, 3);
 }
 
 #[test]
@@ -308,6 +316,40 @@ fn bases_come_and_go_and_open_tickets_stay_good() {
     assert_eq!(again.learner.digest().unwrap(), bench.learner.digest().unwrap());
 }
 
+/// No change of bases leaves a band that cannot be loaded: the service would never start again.
+#[test]
+fn a_change_that_cannot_be_gone_on_from_is_refused() {
+    let store = Memory::default();
+    let (mut taken, mut refused) = (0, 0);
+    let shares = [1e-320, f64::MIN_POSITIVE, 1e-200, 2e-100, 1e-12, 1.0 - 1e-16, 1.0, 0.0, -1.0, f64::NAN];
+    for (i, share) in shares.into_iter().chain([1.0 - 1e-16; 24]).enumerate() {
+        let mut bench = bench(&store);
+        let answer = Arc::new(Mutex::new(None));
+        let slot = answer.clone();
+        let done = Box::new(move |result| *slot.lock().unwrap() = Some(result));
+        let params = Some("ucb1".into());
+        bench.front.change(Change::Add, &format!("base {i}"), Some(share), params, done);
+        bench.front.commit();
+        let answer = answer.lock().unwrap().take().unwrap();
+        (taken, refused) = (taken + u64::from(answer.is_ok()), refused + u64::from(answer.is_err()));
+        let chosen = bench.choose(&[]);
+        bench.reward(&chosen.token, 5.0).unwrap();
+        bench.learn();
+        bench.learner.save().unwrap();
+        assert_eq!((bench.learner.counts().changes, bench.learner.counts().refused), (taken, 0), "{share}");
+    }
+    assert!(taken >= 3 && refused >= 7, "{taken} and {refused}");
+    let bench = bench(&store);
+    for name in ["", "a\nb", "nul\0", &"x".repeat(257)] {
+        let answer = Arc::new(Mutex::new(None));
+        let slot = answer.clone();
+        let done = Box::new(move |result| *slot.lock().unwrap() = Some(result));
+        bench.front.change(Change::Add, name, Some(0.1), Some("ucb1".into()), done);
+        let answer = answer.lock().unwrap().take().expect("it is refused at once");
+        assert!(matches!(&answer, Err(ServeError::Asked(why)) if why.contains("name")), "{answer:?}");
+    }
+}
+
 #[test]
 fn staleness_is_the_age_of_what_is_acknowledged_and_not_served() {
     let store = Memory::default();
@@ -320,6 +362,99 @@ fn staleness_is_the_age_of_what_is_acknowledged_and_not_served() {
     assert_eq!(bench.front.staleness(), 250);
     bench.learn();
     assert_eq!(bench.front.staleness(), 0);
+}
+
+/// A store in which something is done between a write and its return.
+#[derive(Clone, Default)]
+struct Slow {
+    store: Memory,
+    meanwhile: Arc<Mutex<Option<Box<dyn FnMut() + Send>>>>,
+}
+
+struct SlowSegment(Box<dyn Segment>, Slow);
+
+impl Segment for SlowSegment {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.append(bytes)?;
+        self.1.meanwhile.lock().unwrap().iter_mut().for_each(|act| act());
+        Ok(())
+    }
+}
+
+impl Store for Slow {
+    fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        self.store.create(name, bytes)
+    }
+    fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        self.store.get(name)
+    }
+    fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        self.store.list(folder)
+    }
+    fn delete(&self, name: &str) -> io::Result<()> {
+        self.store.delete(name)
+    }
+    fn segment(&self, name: &str) -> io::Result<Option<Box<dyn Segment>>> {
+        let segment = self.store.segment(name)?;
+        Ok(segment.map(|segment| Box::new(SlowSegment(segment, self.clone())) as Box<dyn Segment>))
+    }
+    fn is_closed(&self, name: &str) -> io::Result<bool> {
+        self.store.is_closed(name)
+    }
+    fn read(&self, name: &str, from: u64, most: usize) -> io::Result<Vec<u8>> {
+        self.store.read(name, from, most)
+    }
+}
+
+/// What the learner finds in the store before the write has returned is served, and does not wait for ever.
+#[test]
+fn a_reward_that_is_learned_before_its_write_returns_is_not_stale() {
+    let slow = Slow::default();
+    let Bench { spec, store, clock, mut learner, .. } = Bench::open(SPEC, Arc::new(slow.clone())).unwrap();
+    let options = FrontOptions::default();
+    let front = Arc::new(Front::open("shop", spec, store, clock.clone(), options, &learner).unwrap());
+    let served = front.clone();
+    *slow.meanwhile.lock().unwrap() = Some(Box::new(move || {
+        while learner.step().unwrap() != Step::Idle {}
+        served.refresh(&learner.state().unwrap()).unwrap();
+    }));
+    let chosen = front.choose(&corral_core::Context::plain(3), None).unwrap();
+    reward(&front, &chosen.token, 5.0).unwrap();
+    clock.0.fetch_add(250, Ordering::Relaxed);
+    assert_eq!((front.metrics().learned, front.staleness()), (1, 0));
+    *slow.meanwhile.lock().unwrap() = None;
+}
+
+/// What is too old to be known is late everywhere: no front end that knows it takes its reward, and no learner learns it.
+#[test]
+fn a_reward_that_is_too_old_to_be_known_is_late_and_not_learned() {
+    let store = Memory::default();
+    let options = LearnerOptions { remembered: 1, ..LearnerOptions::default() };
+    let open =
+        || Bench::with(SPEC, Arc::new(store.clone()), options.clone(), FrontOptions::default()).unwrap();
+    let mut first = open();
+    let (given, left) = (first.choose(&[]), first.choose(&[]));
+    let default = first.front.choose_default(1, &first.context(&[]), None).unwrap();
+    first.reward(&given.token, 5.0).unwrap();
+    first.learn();
+    // It remembers the decisions of the first; the learner forgets them for those of the third.
+    let second = open();
+    let mut third = open();
+    let newer = third.choose(&[]);
+    third.reward(&newer.token, 5.0).unwrap();
+    third.learn();
+    assert_eq!((third.learner.counts().learned, third.learner.counts().late), (2, 0));
+    for token in [&left.token, &default.token] {
+        assert_eq!(reward(&second.front, token, 5.0), Ok(()), "it cannot know");
+    }
+    third.learn();
+    let counts = third.learner.counts();
+    assert_eq!((counts.learned, counts.default.count), (2, 0), "neither is learned");
+    assert_eq!((counts.late, counts.repeated, counts.refused), (2, 0, 0));
+    let fourth = open();
+    for old in [given, left, default] {
+        assert_eq!(fourth.reward(&old.token, 5.0), Err(ServeError::Late(old.id)));
+    }
 }
 
 /// Rewards in front ends that come and go, with a snapshot after every few.

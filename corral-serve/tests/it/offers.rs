@@ -2,6 +2,7 @@
 
 use std::io::Cursor;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use corral_core::Context;
 use corral_log::{Offered, Played, Reader, Record};
@@ -24,20 +25,22 @@ fn reward(action: &str) -> f64 {
     }
 }
 
-/// Waits until all that was taken is served.
-fn caught_up(client: &mut Client) {
-    for _ in 0..2_000 {
+/// Waits until so many rewards are learned, and served.
+fn caught_up(client: &mut Client, rewards: usize) {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
         let report: Value = serde_json::from_str(&client.get("/v1/bands/x/report").1).unwrap();
-        if report["stale_ms"] == 0 && report["waiting"] == 0 {
+        if report["learned"] == rewards && report["served_fold"] == report["folds"] && report["stale_ms"] == 0
+        {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        assert!(Instant::now() < until, "{rewards} rewards are not served: {report}");
+        std::thread::sleep(Duration::from_millis(2));
     }
-    panic!("rewards are not served");
 }
 
-/// Plays batches of ten with these requests; how often each action was played in the second half.
-fn play(client: &mut Client, batches: usize, request: impl Fn(usize) -> Value) -> [f64; 4] {
+/// Plays batches of ten with these requests, after `before` others; how often each action was played in the second half.
+fn play(client: &mut Client, before: usize, batches: usize, request: impl Fn(usize) -> Value) -> [f64; 4] {
     let mut plays = [0.0; 4];
     for batch in 0..batches {
         let asked: Vec<Value> = (0..10).map(|i| request(batch * 10 + i)).collect();
@@ -58,7 +61,7 @@ fn play(client: &mut Client, batches: usize, request: impl Fn(usize) -> Value) -
         let (status, answers) = client.post("/v1/bands/x/reward/batch", &json!(given));
         assert!(status == 200 && answers.as_array().unwrap().iter().all(|a| a["status"] == 200), "{answers}");
         if batch % 5 == 4 {
-            caught_up(client);
+            caught_up(client, 10 * (before + batch + 1));
         }
     }
     let all: f64 = plays.iter().sum();
@@ -94,10 +97,10 @@ fn what_is_offered_by_name_is_learned_under_that_name() {
         let text = format!("name = \"x\"\nactions = [\"a\", \"b\", \"c\", \"d\"]\nbases = {bases}\n{keys}\n");
         let mut running = Running::start(&text, folder.path(), "", Limits::default());
         let mut client = running.client();
-        let [a, ..] = play(&mut client, 40, before);
+        let [a, ..] = play(&mut client, 0, 40, before);
         assert!(a > 0.5, "{keys:?}: the best of all four in {a} of the rounds");
         // At random it is a third.
-        let [a, _, c, _] = play(&mut client, 60, after);
+        let [a, _, c, _] = play(&mut client, 40, 60, after);
         assert!(a == 0.0 && c > 0.6, "{keys:?}: the best of the offer in {c} of the rounds");
         drop(client);
         running.stop();
