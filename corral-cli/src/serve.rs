@@ -45,6 +45,9 @@ pub struct ServeArgs {
     /// How many connections may be open
     #[arg(long, default_value_t = 1_024)]
     connections: usize,
+    /// How many requests a client may send in a second [default: any number]
+    #[arg(long, value_name = "REQUESTS")]
+    rate: Option<u64>,
     /// A snapshot is saved after so many rewards: a start learns no more again
     #[arg(long, default_value_t = 100_000, value_name = "REWARDS")]
     snapshot: u64,
@@ -213,7 +216,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     });
     let text = format!("listening on http://{address}");
     args.log.say(&text, "listen", json!({ "address": address.to_string() }));
-    let limits = Limits { connections: args.connections, ..Limits::default() };
+    let limits = Limits { connections: args.connections, rate: args.rate, ..Limits::default() };
     http::run(listener, bands, clients, limits, args.log.listener(), stopped).map_err(Failure::running)?;
     args.log.say("stopped: all that was acknowledged is in the store", "stop", json!({}));
     Ok(())

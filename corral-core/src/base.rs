@@ -337,6 +337,7 @@ impl Feedback {
 
 /// A base that failed and plays no more, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 pub struct Benched {
     /// The base.
     pub base: usize,
@@ -352,6 +353,7 @@ pub struct Benched {
 
 /// What a base was asked to do when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Duty {
     /// To propose a decision.

@@ -72,6 +72,7 @@ fn yes() -> bool {
 
 /// The actions of a band.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(untagged, expecting = "actions are a list of names, or how many there are")]
 pub enum Actions {
     /// So many, counted from 0.

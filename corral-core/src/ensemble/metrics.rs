@@ -36,6 +36,7 @@ pub struct Metrics {
 
 /// What one base has done so far.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "describe", derive(schemars::JsonSchema))]
 pub struct BaseMetrics {
     /// Its name.
     pub name: String,

@@ -5,6 +5,8 @@ mod body;
 mod limit;
 mod log;
 mod offer;
+#[cfg(test)]
+mod openapi;
 mod show;
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,13 +18,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::clock::{Clock, SystemClock};
@@ -31,7 +33,10 @@ use crate::lock::lock;
 use crate::serving::Serving;
 
 pub use auth::{Clients, Duty};
-use body::{ChangeBase, Choose, Chosen, Reward, status};
+use body::{
+    Accepted, Bands, Bases, ChangeBase, Changed, Choose, Chosen, Done, Each, Error, Health, Readiness,
+    Reward, Unready,
+};
 pub use log::{Event, Log};
 
 /// Limits of the web server.
@@ -43,6 +48,8 @@ pub struct Limits {
     pub batch: usize,
     /// How many connections may be open; others are told to come back later.
     pub connections: usize,
+    /// How many requests a client may send in a second; unset: any number. Without clients all are one.
+    pub rate: Option<u64>,
     /// How long a connection may be silent.
     pub silence: Duration,
     /// How long open requests may take when the service is stopped.
@@ -55,6 +62,7 @@ impl Default for Limits {
             body: 1 << 20,
             batch: 1_000,
             connections: 1_024,
+            rate: None,
             silence: Duration::from_secs(60),
             farewell: Duration::from_secs(10),
         }
@@ -71,7 +79,31 @@ struct Service {
     clients: Clients,
     limits: Limits,
     /// Rewards of each client and band in the minute.
-    given: Mutex<(u64, HashMap<String, u64>)>,
+    given: Mutex<Window>,
+    /// Requests of each client in the second.
+    sent: Mutex<Window>,
+}
+
+/// What is counted in a span of time, and then anew.
+#[derive(Default)]
+struct Window {
+    span: u64,
+    counts: HashMap<String, u64>,
+}
+
+impl Window {
+    /// Counts `more` of someone, unless it were more than `most` in this span: how many there are is given back then.
+    fn count(&mut self, span: u64, whose: String, more: u64, most: u64) -> Result<(), u64> {
+        if self.span != span {
+            *self = Self { span, counts: HashMap::new() };
+        }
+        let count = self.counts.entry(whose).or_default();
+        if count.saturating_add(more) > most {
+            return Err(*count);
+        }
+        *count += more;
+        Ok(())
+    }
 }
 
 type App = State<Arc<Service>>;
@@ -118,7 +150,8 @@ pub async fn serve(
     let farewell = limits.farewell;
     let listener = limit::Limited::new(listener, limits.connections, limits.silence);
     let bands = bands.into_iter().map(|band| (band.spec().name.clone(), band)).collect();
-    let service = Arc::new(Service { bands, clients, limits, given: Mutex::default() });
+    let service =
+        Arc::new(Service { bands, clients, limits, given: Mutex::default(), sent: Mutex::default() });
     let (send, stopped) = oneshot::channel::<()>();
     let mut router = router(service.clone());
     let mut looking = None;
@@ -159,7 +192,7 @@ fn router(service: Arc<Service>) -> Router {
     Router::new()
         // The page has no numbers itself: it asks for them, with a secret where one is needed.
         .route("/", get(async || text("text/html; charset=utf-8", PAGE)))
-        .route("/health", get(async || answer(200, &json!({ "status": "ok" }))))
+        .route("/health", get(async || answer(200, &Health { status: "ok" })))
         .route("/ready", get(ready))
         .route("/metrics", get(metrics))
         .route("/openapi.json", get(async || text("application/json", OPENAPI)))
@@ -196,16 +229,39 @@ fn answer(status: u16, value: &impl Serialize) -> Response {
 }
 
 fn refuse(status: u16, why: &str) -> Response {
-    answer(status, &json!({ "status": status, "error": why }))
-}
-
-fn failed(error: &ServeError) -> Value {
-    json!({ "status": status(error), "error": error.to_string() })
+    answer(status, &Error { status, error: why.to_owned() })
 }
 
 impl From<ServeError> for Box<Response> {
     fn from(error: ServeError) -> Self {
-        Self::new(answer(status(&error), &failed(&error)))
+        let refused = Error::from(&error);
+        Self::new(answer(refused.status, &refused))
+    }
+}
+
+/// The name of a band in a path.
+struct Name(String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let found = Path::from_request_parts(parts, state).await;
+        found.map(|Path(name)| Self(name)).map_err(|e| refuse(404, &format!("there is no such band: {e}")))
+    }
+}
+
+/// The body of a request.
+struct Content(Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Content {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        Bytes::from_request(request, state).await.map(Self).map_err(|e| match e.status() {
+            StatusCode::PAYLOAD_TOO_LARGE => refuse(413, "the body is too large"),
+            _ => refuse(422, &format!("the body cannot be read: {e}")),
+        })
     }
 }
 
@@ -225,7 +281,16 @@ impl Service {
 
     fn admit(&self, headers: &HeaderMap, duty: Duty) -> Gives<String> {
         let given = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        self.clients.admit(given, duty).map_err(|(status, why)| Box::new(refuse(status, why)))
+        let client =
+            self.clients.admit(given, duty).map_err(|(status, why)| Box::new(refuse(status, why)))?;
+        if let Some(most) = self.limits.rate {
+            let second = SystemClock.now() / 1_000;
+            let counted = lock(&self.sent).count(second, client.clone(), 1, most);
+            counted.map_err(|_| {
+                Box::new(refuse(429, &format!("a client may send {most} requests in a second, and no more")))
+            })?;
+        }
+        Ok(client)
     }
 
     fn band(&self, name: &str) -> Gives<&Serving> {
@@ -238,17 +303,8 @@ impl Service {
     /// Counts rewards of a client; refuses those beyond the quota.
     fn count(&self, client: &str, serving: &Serving, rewards: usize) -> Result<(), ServeError> {
         let Some(quota) = serving.spec().quota else { return Ok(()) };
-        let mut given = lock(&self.given);
-        let minute = SystemClock.now() / 60_000;
-        if given.0 != minute {
-            *given = (minute, HashMap::new());
-        }
-        let count = given.1.entry(format!("{} {client}", serving.spec().name)).or_default();
-        if *count + rewards as u64 > quota {
-            return Err(ServeError::Quota(*count));
-        }
-        *count += rewards as u64;
-        Ok(())
+        let (minute, whose) = (SystemClock.now() / 60_000, format!("{} {client}", serving.spec().name));
+        lock(&self.given).count(minute, whose, rewards as u64, quota).map_err(ServeError::Quota)
     }
 }
 
@@ -262,12 +318,10 @@ fn read<T: DeserializeOwned>(body: &Bytes, begins: u8) -> Result<T, ServeError> 
 }
 
 async fn ready(State(service): App) -> Response {
-    let why: Vec<Value> = service
-        .bands
-        .iter()
-        .filter_map(|(name, band)| Some(json!({ "band": name, "why": band.unready()? })))
-        .collect();
-    answer(if why.is_empty() { 200 } else { 503 }, &json!({ "ready": why.is_empty(), "bands": why }))
+    let bands = service.bands.iter();
+    let bands: Vec<_> = bands.filter_map(|(band, of)| Some(Unready { band, why: of.unready()? })).collect();
+    let ready = bands.is_empty();
+    answer(if ready { 200 } else { 503 }, &Readiness { ready, bands })
 }
 
 async fn metrics(State(service): App, headers: HeaderMap) -> Response {
@@ -282,7 +336,7 @@ async fn bands(State(service): App, headers: HeaderMap) -> Response {
     settle(
         service
             .admit(&headers, Duty::Read)
-            .map(|_| answer(200, &json!({ "bands": service.bands.keys().collect::<Vec<_>>() }))),
+            .map(|_| answer(200, &Bands { bands: service.bands.keys().map(String::as_str).collect() })),
     )
 }
 
@@ -299,7 +353,12 @@ async fn decide(serving: &Serving, asked: Choose) -> Result<Chosen, ServeError> 
     Ok(Chosen::of(answer, spec, stale))
 }
 
-async fn choose(State(service): App, Path(name): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
+async fn choose(
+    State(service): App,
+    Name(name): Name,
+    headers: HeaderMap,
+    Content(body): Content,
+) -> Response {
     let chosen = async {
         let (serving, _) = service.admitted(&headers, Duty::Decide, &name)?;
         let asked = if body.is_empty() { Choose::default() } else { read(&body, b'{')? };
@@ -310,9 +369,9 @@ async fn choose(State(service): App, Path(name): Path<String>, headers: HeaderMa
 
 async fn choose_batch(
     State(service): App,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
-    body: Bytes,
+    Content(body): Content,
 ) -> Response {
     let chosen = async {
         let (serving, _) = service.admitted(&headers, Duty::Decide, &name)?;
@@ -320,10 +379,7 @@ async fn choose_batch(
         service.check_batch(asked.len())?;
         let mut answers = Vec::with_capacity(asked.len());
         for asked in asked {
-            answers.push(match decide(serving, asked).await {
-                Ok(chosen) => serde_json::to_value(chosen).unwrap_or_default(),
-                Err(error) => failed(&error),
-            });
+            answers.push(Each::from(decide(serving, asked).await));
         }
         Ok(answer(200, &answers))
     };
@@ -371,22 +427,27 @@ async fn settled(answer: oneshot::Receiver<Result<(), ServeError>>) -> Result<()
     answer.await.unwrap_or_else(|_| Err(ServeError::Store("the writer has stopped".into())))
 }
 
-async fn reward(State(service): App, Path(name): Path<String>, headers: HeaderMap, body: Bytes) -> Response {
+async fn reward(
+    State(service): App,
+    Name(name): Name,
+    headers: HeaderMap,
+    Content(body): Content,
+) -> Response {
     let given = async {
         let (serving, client) = service.admitted(&headers, Duty::Reward, &name)?;
         let given: Reward = read(&body, b'{')?;
         service.count(&client, serving, 1)?;
         settled(send(&service, &name, given).await?).await?;
-        Ok(answer(200, &json!({ "status": 200 })))
+        Ok(answer(200, &Done { status: 200 }))
     };
     settle(given.await)
 }
 
 async fn reward_batch(
     State(service): App,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
-    body: Bytes,
+    Content(body): Content,
 ) -> Response {
     let given = async {
         let (serving, client) = service.admitted(&headers, Duty::Reward, &name)?;
@@ -400,17 +461,14 @@ async fn reward_batch(
         }
         let mut answers = Vec::with_capacity(on_their_way.len());
         for waiting in on_their_way {
-            answers.push(match settled(waiting).await {
-                Ok(()) => json!({ "status": 200 }),
-                Err(error) => failed(&error),
-            });
+            answers.push(Each::from(settled(waiting).await.map(|()| Done { status: 200 })));
         }
         Ok(answer(200, &answers))
     };
     settle(given.await)
 }
 
-async fn report(State(service): App, Path(name): Path<String>, uri: Uri, headers: HeaderMap) -> Response {
+async fn report(State(service): App, Name(name): Name, uri: Uri, headers: HeaderMap) -> Response {
     let shown = || {
         let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
         let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -430,19 +488,19 @@ async fn report(State(service): App, Path(name): Path<String>, uri: Uri, headers
     settle(shown())
 }
 
-async fn bases(State(service): App, Path(name): Path<String>, headers: HeaderMap) -> Response {
+async fn bases(State(service): App, Name(name): Name, headers: HeaderMap) -> Response {
     let shown = || {
         let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
-        Ok(answer(200, &json!({ "bases": serving.metrics().bases })))
+        Ok(answer(200, &Bases { bases: serving.metrics().bases }))
     };
     settle(shown())
 }
 
 async fn change_base(
     State(service): App,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
-    body: Bytes,
+    Content(body): Content,
 ) -> Response {
     let changed = async {
         let (serving, _) = service.admitted(&headers, Duty::Admin, &name)?;
@@ -457,8 +515,8 @@ async fn change_base(
         let until = tokio::time::Instant::now() + CHANGE;
         while !front.has_learned(segment, bytes) {
             if tokio::time::Instant::now() > until {
-                let why = "it is written, and the learner has not come to it yet";
-                return Ok(answer(202, &json!({ "status": 202, "note": why })));
+                let note = "it is written, and the learner has not come to it yet";
+                return Ok(answer(202, &Accepted { status: 202, note }));
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -467,7 +525,7 @@ async fn change_base(
         {
             return Err(ServeError::Asked(why).into());
         }
-        Ok(answer(200, &json!({ "status": 200, "bases": serving.metrics().bases })))
+        Ok(answer(200, &Changed { status: 200, bases: serving.metrics().bases }))
     };
     settle(changed.await)
 }
@@ -478,7 +536,7 @@ fn asked<'a>(uri: &'a Uri, name: &str) -> Option<&'a str> {
     pairs.filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-async fn lines(State(service): App, Path(name): Path<String>, uri: Uri, headers: HeaderMap) -> Response {
+async fn lines(State(service): App, Name(name): Name, uri: Uri, headers: HeaderMap) -> Response {
     type Parts = Box<dyn Iterator<Item = Result<Vec<u8>, ServeError>> + Send>;
     let shown = || {
         let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;

@@ -8,6 +8,7 @@ use crate::spec::{BandSpec, offering};
 
 /// An action that is offered: its name or number, its features, or both.
 #[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline))]
 #[serde(
     untagged,
     expecting = "an action is a name, a number, a list of features, or {\"name\": ..., \"features\": [...]}"

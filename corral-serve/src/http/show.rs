@@ -2,65 +2,234 @@
 
 use std::fmt::Write;
 
+use corral_core::{Duty, Scale};
 use corral_log::{Bounds, WATCH_ERROR};
-use serde_json::{Value, json};
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::serving::Serving;
+use crate::spec::Actions;
+use crate::state::Sum;
 
-/// What is known of a band, as JSON.
-pub(super) fn report(serving: &Serving) -> Value {
-    let (front, learned, metrics) = (serving.counts(), serving.learned(), serving.metrics());
-    let scale = serving.spec().scale();
-    let value = |mean: Option<f64>| mean.map(|loss| scale.value(loss));
-    let width = |count: u64| Serving::width(count) * (scale.high - scale.low);
-    let side = |sum: crate::state::Sum| json!({ "rewards": sum.count, "mean_reward": value(sum.mean()), "half_width": width(sum.count) });
-    let bases: Vec<Value> = metrics
-        .bases
-        .iter()
-        .map(|base| {
-            json!({
-                "name": base.name, "probability": base.probability, "plays": base.plays,
-                "mean_reward": value(base.mean_loss), "half_width": width(base.plays),
-                "effective_samples": base.effective_samples, "restarts": base.restarts,
-                "benched": base.benched.as_ref().map(|b| &b.reason),
-            })
-        })
-        .collect();
-    let lift = serving.lift().map(|(mean, low, high)| {
-        let unit = scale.high - scale.low;
-        json!({ "mean": mean * unit, "low": low * unit, "high": high * unit })
-    });
-    let watch = serving.watched().map(|watched| {
-        let name = |base: usize| metrics.bases.get(base).map(|b| &b.name);
-        let known = |base: usize, bounds: Option<Bounds>| match bounds {
-            Some(Bounds { value, low, high }) => {
-                json!({ "base": name(base), "value": value, "low": low, "high": high })
-            }
-            None => json!({ "base": name(base), "value": null }),
+/// What is known of a band.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Report {
+    /// Its name.
+    name: String,
+    /// The names of its actions, or how many there are.
+    actions: Actions,
+    /// Where rewards lie.
+    reward_range: [f64; 2],
+    /// Decisions that this process has made since its start.
+    decisions: u64,
+    /// Rewards that it has acknowledged since its start.
+    acknowledged: u64,
+    /// Requests that it has refused since its start.
+    refused_here: u64,
+    /// Its writes of rewards since its start.
+    writes: u64,
+    /// Rewards that wait to be written.
+    waiting: usize,
+    /// How often it has loaded a newer state.
+    refreshes: u64,
+    /// Rewards that were learned.
+    learned: u64,
+    /// Rewards that came a second time, and were passed over.
+    repeated: u64,
+    /// Rewards that came too late to be learned.
+    late: u64,
+    /// Rewards and changes of bases that were refused when they were to be learned.
+    refused: u64,
+    /// Changes of bases.
+    changes: u64,
+    /// Folds that were learned.
+    folds: u64,
+    /// After how many of them the state is that is served here.
+    served_fold: u64,
+    /// For how long a reward has waited that was taken here and is not served yet.
+    stale_ms: u64,
+    /// The decisions of the band.
+    band: Side,
+    /// The decisions that got the default action.
+    default: Side,
+    /// What the band earns more per decision than the default action, where both have rewards.
+    lift: Option<Lift>,
+    /// Rewards that were cut to their range.
+    clipped: u64,
+    /// Values of features that were cut to their range.
+    clipped_features: u64,
+    /// The bases, in order.
+    bases: Vec<Base>,
+    /// What each base would have earned, where that is followed.
+    watch: Option<Values>,
+    /// What somebody should look at.
+    alarms: Vec<String>,
+    /// The report as text.
+    report: String,
+}
+
+/// The rewards of decisions.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Side {
+    /// How many.
+    rewards: u64,
+    /// Their mean, where there are any.
+    mean_reward: Option<f64>,
+    /// Half the width of the interval around the mean.
+    half_width: f64,
+}
+
+/// A difference with its interval, which holds at all times at once with probability 95 %.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Lift {
+    /// The difference of the means.
+    mean: f64,
+    /// No less than this.
+    low: f64,
+    /// No more than this.
+    high: f64,
+}
+
+/// A base.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Base {
+    /// Its name.
+    name: String,
+    /// With which probability it is followed next.
+    probability: f64,
+    /// How often it was followed and the reward has come.
+    plays: u64,
+    /// The mean of these rewards, where there are any.
+    mean_reward: Option<f64>,
+    /// Half the width of the interval around the mean.
+    half_width: f64,
+    /// The number of effective samples behind the master's estimate of it.
+    effective_samples: f64,
+    /// How often it was told a wider range, or to start over.
+    restarts: u64,
+    /// Why it plays no more, where it does not.
+    benched: Option<String>,
+}
+
+/// What each base would have earned per decision.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Values {
+    /// From how many rewards.
+    rounds: u64,
+    /// All of it together is wrong with at most this probability, however often it is asked.
+    error_rate: f64,
+    /// Each base.
+    values: Vec<Known>,
+    /// The best of them and its lead, where it is known.
+    best: Option<Known>,
+}
+
+/// A value and its bounds; left out where nothing is known.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Known {
+    /// The base.
+    base: String,
+    /// Its value.
+    value: Option<f64>,
+    /// No less than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    low: Option<f64>,
+    /// No more than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high: Option<f64>,
+}
+
+fn width(scale: &Scale, count: u64) -> f64 {
+    Serving::width(count) * (scale.high - scale.low)
+}
+
+impl Side {
+    fn of(sum: Sum, scale: &Scale) -> Self {
+        let mean_reward = sum.mean().map(|loss| scale.value(loss));
+        Self { rewards: sum.count, mean_reward, half_width: width(scale, sum.count) }
+    }
+}
+
+impl Base {
+    fn of(base: corral_core::BaseMetrics, scale: &Scale) -> Self {
+        Self {
+            name: base.name,
+            probability: base.probability,
+            plays: base.plays,
+            mean_reward: base.mean_loss.map(|loss| scale.value(loss)),
+            half_width: width(scale, base.plays),
+            effective_samples: base.effective_samples,
+            restarts: base.restarts,
+            benched: base.benched.map(|benched| benched.reason),
+        }
+    }
+}
+
+impl Values {
+    fn of(watched: corral_log::Watched, names: &[Base]) -> Self {
+        let known = |base: usize, bounds: Option<Bounds>| Known {
+            base: names.get(base).map(|base| base.name.clone()).unwrap_or_default(),
+            value: bounds.map(|b| b.value),
+            low: bounds.map(|b| b.low),
+            high: bounds.map(|b| b.high),
         };
-        let values = watched.values.iter().enumerate().map(|(base, value)| known(base, *value));
-        json!({
-            "rounds": watched.rounds, "error_rate": WATCH_ERROR, "values": values.collect::<Vec<_>>(),
-            "best": watched.best.map(|(base, lead)| known(base, Some(lead))),
-        })
-    });
-    let mut alarms: Vec<String> = serving.unready().into_iter().collect();
-    let benched = metrics
-        .bases
-        .iter()
-        .filter_map(|b| Some(format!("{} is benched: {}", b.name, b.benched.as_ref()?.reason)));
-    alarms.extend(benched);
-    json!({
-        "name": serving.spec().name, "actions": serving.spec().actions, "reward_range": [scale.low, scale.high],
-        "decisions": front.decisions, "acknowledged": front.rewards, "refused_here": front.refused,
-        "writes": front.groups, "waiting": front.waiting, "refreshes": front.refreshes,
-        "learned": learned.learned, "repeated": learned.repeated, "late": learned.late, "refused": learned.refused,
-        "changes": learned.changes, "folds": serving.folds(), "served_fold": front.fold,
-        "stale_ms": serving.staleness().as_millis() as u64,
-        "band": side(learned.band), "default": side(learned.default), "lift": lift,
-        "clipped": metrics.clipped, "clipped_features": metrics.clipped_features,
-        "bases": bases, "watch": watch, "alarms": alarms, "report": text(serving),
-    })
+        Self {
+            rounds: watched.rounds,
+            error_rate: WATCH_ERROR,
+            values: watched.values.iter().enumerate().map(|(base, value)| known(base, *value)).collect(),
+            best: watched.best.map(|(base, lead)| known(base, Some(lead))),
+        }
+    }
+}
+
+/// What is known of a band.
+pub(super) fn report(serving: &Serving) -> Report {
+    let (front, learned, metrics) = (serving.counts(), serving.learned(), serving.metrics());
+    let (spec, scale) = (serving.spec(), serving.spec().scale());
+    // That somebody has retired a base is known to whoever did.
+    let failed = |base: &corral_core::BaseMetrics| {
+        let benched = base.benched.as_ref().filter(|benched| benched.during != Duty::Retired)?;
+        Some(format!("{} is benched: {}", base.name, benched.reason))
+    };
+    let alarms = serving.unready().into_iter().chain(metrics.bases.iter().filter_map(failed)).collect();
+    let bases: Vec<Base> = metrics.bases.into_iter().map(|base| Base::of(base, &scale)).collect();
+    let unit = scale.high - scale.low;
+    let lift = |(mean, low, high)| Lift { mean: mean * unit, low: low * unit, high: high * unit };
+    Report {
+        name: spec.name.clone(),
+        actions: spec.actions.clone(),
+        reward_range: [scale.low, scale.high],
+        decisions: front.decisions,
+        acknowledged: front.rewards,
+        refused_here: front.refused,
+        writes: front.groups,
+        waiting: front.waiting,
+        refreshes: front.refreshes,
+        learned: learned.learned,
+        repeated: learned.repeated,
+        late: learned.late,
+        refused: learned.refused,
+        changes: learned.changes,
+        folds: serving.folds(),
+        served_fold: front.fold,
+        stale_ms: serving.staleness().as_millis() as u64,
+        band: Side::of(learned.band, &scale),
+        default: Side::of(learned.default, &scale),
+        lift: serving.lift().map(lift),
+        clipped: metrics.clipped,
+        clipped_features: metrics.clipped_features,
+        watch: serving.watched().map(|watched| Values::of(watched, &bases)),
+        alarms,
+        bases,
+        report: text(serving),
+    }
 }
 
 /// The report as text, with what is known of the values of the bases where they are followed.

@@ -48,6 +48,7 @@ impl Running {
     }
 }
 
+/// What it is answered is held against the document of the service.
 pub struct Client(BufReader<TcpStream>);
 
 impl Client {
@@ -56,7 +57,7 @@ impl Client {
         let request =
             format!("{method} {path} HTTP/1.1\r\nHost: x\r\n{more}Content-Length: {length}\r\n\r\n{body}");
         self.0.get_mut().write_all(request.as_bytes()).ok()?;
-        let (mut line, mut length, mut chunked) = (String::new(), 0, false);
+        let (mut line, mut length, mut chunked, mut kind) = (String::new(), 0, false, String::new());
         self.0.read_line(&mut line).ok().filter(|n| *n > 0)?;
         let status = line.split(' ').nth(1)?.parse().ok()?;
         loop {
@@ -65,6 +66,9 @@ impl Client {
             let lower = line.to_ascii_lowercase();
             if let Some(n) = lower.strip_prefix("content-length:") {
                 length = n.trim().parse().ok()?;
+            }
+            if let Some(said) = lower.strip_prefix("content-type:") {
+                kind = said.trim().to_owned();
             }
             chunked |= lower.starts_with("transfer-encoding: chunked");
             if line == "\r\n" {
@@ -85,6 +89,7 @@ impl Client {
             answer = vec![0; length];
             self.0.read_exact(&mut answer).ok()?;
         }
+        crate::openapi::check(method, path, status, &kind, &answer);
         Some((status, String::from_utf8(answer).ok()?))
     }
 
