@@ -23,6 +23,9 @@ const PROBE: &str = r##"
 setTimeout(() => {
   const root = document.documentElement, wrong = [], text = id => document.getElementById(id).textContent;
   if (root.scrollWidth > root.clientWidth) wrong.push("overflow by " + (root.scrollWidth - root.clientWidth));
+  for (const part of document.querySelectorAll(".scroll"))
+    if (part.scrollWidth > part.clientWidth) wrong.push("a table is wider by " + (part.scrollWidth - part.clientWidth));
+  if (!/retired/.test(text("bases"))) wrong.push("no base is out: " + text("bases"));
   if (text("name") !== "shop") wrong.push("the band is " + text("name"));
   if (document.querySelectorAll("#bases tr").length !== 3) wrong.push("bases: " + text("bases"));
   if (!/rewards learned[1-9]/.test(text("facts"))) wrong.push("facts: " + text("facts"));
@@ -51,6 +54,8 @@ fn the_page_of_a_service_is_fine_in_a_browser() {
         let reward = if answer["action"] == "large" { 0.9 } else { 0.2 };
         assert_eq!(client.reward(answer["token"].as_str().unwrap(), reward).unwrap().0, 200);
     }
+    let retire = r#"{"change": "retire", "name": "exp3"}"#;
+    assert_eq!(client.ask("POST", "/v1/bands/shop/bases", retire).unwrap().0, 200);
     let (_, page) = client.ask("GET", "/", "").unwrap();
     let asks = format!("await fetch(\"http://{}\" + path", running.address);
     let probed = page.replace("await fetch(path", &asks) + &format!("<script>{PROBE}</script>");
