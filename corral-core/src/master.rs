@@ -264,5 +264,5 @@ const LEAST_SHARE: f64 = 2e-100;
 
 /// Passes over a share in (0, 1). Written so that NaN fails.
 pub(crate) fn check_share(share: f64) -> Result<(), MasterError> {
-    if share >= LEAST_SHARE && share < 1.0 { Ok(()) } else { Err(MasterError::Share(share)) }
+    if (LEAST_SHARE..1.0).contains(&share) { Ok(()) } else { Err(MasterError::Share(share)) }
 }
