@@ -1,6 +1,7 @@
 //! What makes the figures of an evaluation doubtful.
 
 use crate::Evaluation;
+use crate::units::contradict;
 
 /// Fewer effective rows than this, or than a hundredth of the rows, are too few.
 const FEW: f64 = 100.0;
@@ -55,7 +56,7 @@ pub(crate) fn of(evaluation: &Evaluation) -> Vec<String> {
             ));
         }
         let bounds = tally.sequence.as_ref().map(|sequence| sequence.interval(options.alpha));
-        if bounds.is_some_and(|(low, high)| low > high) {
+        if bounds.is_some_and(|(low, high)| contradict(low, high)) {
             alarms.push(format!(
                 "{name}: the bounds of its value contradict each other: probabilities of the log, or its own, are wrong"
             ));

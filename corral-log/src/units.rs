@@ -2,6 +2,11 @@
 
 use crate::{Header, Scale};
 
+/// Whether two bounds contradict each other, by more than rounding does: probabilities of single precision are wrong by 1e-7.
+pub(crate) fn contradict(low: f64, high: f64) -> bool {
+    low > high + 1e-6
+}
+
 /// From rewards in [0, 1] to the units of the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Units(pub Scale);
@@ -21,13 +26,12 @@ impl Units {
         (self.0.high - self.0.low) * if self.0.rewards { d } else { -d }
     }
 
-    /// An interval, whose ends change places where losses are meant. One that is empty, as its bounds contradict each other, is none;
-    /// NaN is none.
+    /// An interval, whose ends change places where losses are meant. One that is empty, as its bounds contradict each other, is none.
     pub fn interval(self, low: f64, high: f64, of: fn(Self, f64) -> f64) -> (f64, f64) {
-        match (low <= high, self.0.rewards) {
-            (false, _) => (f64::NAN, f64::NAN),
-            (true, true) => (of(self, low), of(self, high)),
-            (true, false) => (of(self, high), of(self, low)),
+        if contradict(low, high) {
+            return (f64::NAN, f64::NAN);
         }
+        let (a, b) = (of(self, low), of(self, high));
+        (a.min(b), a.max(b))
     }
 }

@@ -1,7 +1,7 @@
 //! Which policy is best, if that is decided.
 
 use crate::Evaluation;
-use crate::units::Units;
+use crate::units::{Units, contradict};
 
 pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
     let tallies = &evaluation.tallies;
@@ -27,7 +27,7 @@ pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
             false => (pair.a, -mean, -high, -low, rows),
         });
     }
-    if leads.iter().any(|(_, _, low, high, _)| low > high) {
+    if leads.iter().any(|(_, _, low, high, _)| contradict(*low, *high)) {
         return "nothing is decided: bounds contradict each other, so that probabilities of the log are wrong".to_owned();
     }
     let Some(&(second, mean, low, high, rows)) = leads.iter().min_by(|a, b| a.2.total_cmp(&b.2)) else {
