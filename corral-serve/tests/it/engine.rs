@@ -364,11 +364,14 @@ fn staleness_is_the_age_of_what_is_acknowledged_and_not_served() {
     assert_eq!(bench.front.staleness(), 0);
 }
 
+/// What is done there.
+type Meanwhile = Arc<Mutex<Option<Box<dyn FnMut() + Send>>>>;
+
 /// A store in which something is done between a write and its return.
 #[derive(Clone, Default)]
 struct Slow {
     store: Memory,
-    meanwhile: Arc<Mutex<Option<Box<dyn FnMut() + Send>>>>,
+    meanwhile: Meanwhile,
 }
 
 struct SlowSegment(Box<dyn Segment>, Slow);
