@@ -570,9 +570,9 @@ impl Master for Unbounded {
 /// flight is learned.
 #[test]
 fn weights_that_are_cut_leave_ranges_as_they_are() {
-    fn hold<M: Master>(master: M, credit: Crediting, feed: Feed) {
+    fn hold<M: Master>(master: M, credit: Crediting) {
         let (mut bases, mut diaries): (Vec<_>, Vec<_>) = (0..3).map(Constant::boxed).unzip();
-        let params = EnsembleParams { credit, feed, cut: Some(3.0), ..EnsembleParams::default() };
+        let params = EnsembleParams { cut: Some(3.0), ..params(credit, Feed::Weighted) };
         let newcomer = bases.pop().unwrap();
         let mut band = Ensemble::with_params(master, bases, params).unwrap();
         if band.add("newcomer", newcomer, 0.01).is_err() {
@@ -585,7 +585,7 @@ fn weights_that_are_cut_leave_ranges_as_they_are() {
                 let ticket = flying.pop_front().unwrap();
                 let cost = if ticket.base() == 0 { 0.0 } else { 0.75 };
                 let outcome = band.learn(&plain(), ticket, cost).unwrap();
-                assert!(outcome.learned >= 1, "{credit:?} {feed:?}: {outcome:?}");
+                assert!(outcome.learned >= 1, "{credit:?}: {outcome:?}");
             }
         }
         assert!(band.benched().is_empty(), "{:?}", band.benched());
@@ -593,18 +593,16 @@ fn weights_that_are_cut_leave_ranges_as_they_are() {
         for diary in &diaries {
             let notes = diary.notes();
             let ranges: Vec<_> = notes.iter().filter(|n| matches!(n, Note::Ranged(_))).collect();
-            assert_eq!(ranges, [&Note::Ranged(3.0)], "{credit:?} {feed:?}");
+            assert_eq!(ranges, [&Note::Ranged(3.0)], "{credit:?}");
             let told = |note: &Note| matches!(note, Note::Learned(_, _, weight) if *weight > 3.0);
-            assert!(!notes.iter().any(told), "{credit:?} {feed:?}: {notes:?}");
+            assert!(!notes.iter().any(told), "{credit:?}: {notes:?}");
         }
         let all = diaries.iter().flat_map(Diary::notes);
         assert!(all.into_iter().any(|note| matches!(note, Note::Learned(_, _, weight) if weight == 3.0)));
     }
     for credit in [Crediting::Chosen, Crediting::SameDecision, Crediting::Likelihood] {
-        for feed in [Feed::Weighted, Feed::Everyone] {
-            hold(Unbounded(Toy::new(2, 0.3)), credit, feed);
-            hold(Toy::new(2, 0.3), credit, feed);
-        }
+        hold(Unbounded(Toy::new(2, 0.3)), credit);
+        hold(Toy::new(2, 0.3), credit);
     }
 }
 
