@@ -250,7 +250,8 @@ impl Plan {
 
     fn specified(&self, spec: &LearnerSpec, plugins: &Plugins) -> Answer<Learner> {
         if let LearnerSpec::Base(base) = spec {
-            let (name, none) = (&base.recipe.name, plugins.plugins().is_empty());
+            let (name, none) =
+                (&base.recipe.name, plugins.folders().is_empty() && plugins.plugins().is_empty());
             let why = format_args!("base {name:?} is a plugin's: name the folder with plugins=");
             SavedError::unless(!(none && name.contains('/')), why)?;
         }

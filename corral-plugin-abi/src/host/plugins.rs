@@ -106,6 +106,11 @@ impl Plugins {
         &self.plugins
     }
 
+    /// The folders that were looked through.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
     /// The files that were refused, by the pre-flight or when they were opened.
     pub fn refused(&self) -> Vec<Refused> {
         let opened = self.plugins.iter().filter_map(Library::refused);
