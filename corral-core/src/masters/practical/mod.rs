@@ -38,7 +38,8 @@ crate::params! {
     pub struct PracticalParams {
         /// How the rate falls.
         rate: Fall = Fall::Adaptive;
-        /// The factor of the rate: 1.4, about sqrt(2), minimises M ln t/eta + eta Q/2 for the adaptive one; 30 is eager for the falling one.
+        /// The factor of the rate: 1.4, about sqrt(2), minimises M ln t/eta + eta Q/2, what is lost at most for the adaptive one where
+        /// estimates are not negative; 30 is eager for the falling one.
         scale: f64 = 1.4, Bounds::POSITIVE;
         /// The largest rate, where losses are small; else it is one over their mean.
         cap: f64 = 8.0, Bounds::POSITIVE;
@@ -281,8 +282,9 @@ impl Rule for PracticalRule {
     }
 
     fn retired(&mut self, base: usize, _: &Roster) {
-        let rest = 1.0 - 1.0 / self.inverse[base];
         self.inverse[base] = f64::INFINITY;
+        // Not 1 - p, which is 0 by rounding where the others have next to nothing.
+        let rest: f64 = self.inverse.iter().map(|w| 1.0 / w).sum();
         self.inverse.iter_mut().for_each(|w| *w *= rest);
         (self.whole, self.auditor) = (false, None);
     }
@@ -373,6 +375,15 @@ mod tests {
             rule.learn(Credited { loss, credit, roster: &roster, current: &current }).unwrap();
         }
         rule.audit().unwrap().failures(1e-9)
+    }
+
+    #[test]
+    fn retiring_a_base_that_has_everything_leaves_a_distribution() {
+        let params = PracticalParams { floor: 0.0, ..Default::default() };
+        let mut rule = PracticalRule::new(&params, &MasterSetup::new(3, None)).unwrap();
+        rule.inverse = vec![1.0, 4e17, 4e17];
+        rule.retired(0, &Roster::new(3));
+        assert_eq!(rule.inverse, [f64::INFINITY, 2.0, 2.0]);
     }
 
     #[test]
