@@ -15,7 +15,7 @@
 //! writer.write(&Record::Start(Start { bases: names(&["ucb1", "exp3"]), actions: names(&["a", "b"]), ..Start::new(7) }))?;
 //! let decision = Decided { propensity: Some(0.25), ..Decided::new(id, Played::Arm(1), 2) };
 //! writer.write(&Record::Decision(decision))?;
-//! writer.write(&Record::Outcome(Outcome { id, given: Given::reward(1.0) }))?;
+//! writer.write(&Record::Outcome(Outcome::new(id, Given::reward(1.0))))?;
 //!
 //! let mut reader = Reader::new(&log[..]).checked(0);
 //! while let Some(record) = reader.read()? {

@@ -268,17 +268,42 @@ impl Given {
     pub fn loss(value: f64) -> Self {
         Self { loss: Some(value), ..Self::default() }
     }
+
+    /// A loss, or a reward.
+    pub(crate) fn of(value: f64, is_loss: bool) -> Self {
+        if is_loss { Self::loss(value) } else { Self::reward(value) }
+    }
+
+    /// The number, and whether it is a loss.
+    pub(crate) fn value(&self) -> Option<(f64, bool)> {
+        let reward = self.reward.map(|reward| (reward, false));
+        reward.or(self.loss.map(|loss| (loss, true)))
+    }
 }
 
-/// What came of a decision, as a line of its own.
+/// What came of a decision, as a line of its own. Outcomes from elsewhere, which know a decision by its key alone, are no lines of
+/// a log: [`join`](crate::join) finds their decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     /// Which decision.
     #[serde(with = "id")]
     pub id: TicketId,
+    /// When it came, in milliseconds since 1970, by the clock of whoever wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// The key by which it was known elsewhere: that of its decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// What came of it.
     #[serde(flatten)]
     pub given: Given,
+}
+
+impl Outcome {
+    /// What came of a decision, at a time that is not known.
+    pub fn new(id: TicketId, given: Given) -> Self {
+        Self { id, at: None, key: None, given }
+    }
 }
 
 /// A decision together with what came of it.
@@ -405,6 +430,10 @@ impl Record {
         struct Id {
             #[serde(with = "id")]
             id: TicketId,
+            #[serde(default)]
+            at: Option<u64>,
+            #[serde(default)]
+            key: Option<String>,
         }
         #[derive(Deserialize)]
         struct Version {
@@ -429,7 +458,8 @@ impl Record {
             },
             "decision" => Self::Decision(serde_json::from_slice(line)?),
             "outcome" => {
-                Self::Outcome(Outcome { id: serde_json::from_slice::<Id>(line)?.id, given: given()? })
+                let Id { id, at, key } = serde_json::from_slice(line)?;
+                Self::Outcome(Outcome { id, at, key, given: given()? })
             }
             "both" => Self::Both(Both { decision: serde_json::from_slice(line)?, given: given()? }),
             "member" => Self::Member(serde_json::from_slice(line)?),

@@ -71,7 +71,7 @@ fn a_decision_log_is_played_as_its_table_is() {
         // Two lines, or one.
         if t.is_multiple_of(2) {
             writer.write(&Record::Decision(decision.clone())).unwrap();
-            writer.write(&Record::Outcome(Outcome { id, given })).unwrap();
+            writer.write(&Record::Outcome(Outcome::new(id, given))).unwrap();
         } else {
             writer.write(&Record::Both(Both { decision, given })).unwrap();
         }

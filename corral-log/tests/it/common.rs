@@ -43,7 +43,11 @@ pub fn every_kind() -> Vec<Record> {
     vec![
         Record::Start(start),
         Record::Decision(decision.clone()),
-        Record::Outcome(Outcome { id: id(7), given: Given { weight: Some(2.0), ..Given::loss(0.5) } }),
+        Record::Outcome(Outcome {
+            at: Some(1_700_000_000_456),
+            key: Some("gen-1".into()),
+            ..Outcome::new(id(7), Given { weight: Some(2.0), ..Given::loss(0.5) })
+        }),
         Record::Both(Both { decision: Decided { id: id(8), ..decision }, given: Given::reward(1.0) }),
         Record::Decision(Decided::new(id(9), Played::Point(vec![0.5, -0.25]), 0)),
         Record::Expire(Expire { id: id(9), loss: Some(0.5) }),

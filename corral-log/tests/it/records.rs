@@ -35,7 +35,7 @@ fn lines_stay_as_they_are() {
         context: Some(Context::shared(vec![1.0, 0.5], 3)),
         ..Decided::new(id(7), Played::Arm(1), 3)
     };
-    let outcome = Outcome { id: id(7), given: Given::reward(1.0) };
+    let outcome = Outcome::new(id(7), Given::reward(1.0));
     let written = lines(&[Record::Decision(decision), Record::Outcome(outcome)], Chain::new(0));
     assert_eq!(
         written[0],

@@ -37,7 +37,7 @@ impl Log {
     /// What was learned of a decision: a loss in [0, 1]; nothing, where its outcome is not waited for or not heard.
     pub fn outcome(&mut self, id: TicketId, loss: Option<f64>, scale: Scale) -> Answer<()> {
         self.write(&match loss {
-            Some(loss) => Record::Outcome(Outcome { id, given: given(scale, loss) }),
+            Some(loss) => Record::Outcome(Outcome::new(id, given(scale, loss))),
             None => Record::Expire(Expire { id, loss: None }),
         })
     }
