@@ -1,6 +1,7 @@
 //! What makes the figures of an evaluation doubtful.
 
 use crate::Evaluation;
+use crate::blocks::FEW_UNITS;
 use crate::units::contradict;
 
 /// Fewer effective rows than this, or than a hundredth of the rows, are too few.
@@ -20,6 +21,7 @@ pub(crate) fn of(evaluation: &Evaluation) -> Vec<String> {
             counts.no_outcome,
             "no outcome: they are left out, which is right only if that does not depend on the outcome",
         ),
+        (counts.no_unit, "no unit: they are left out"),
         (counts.inexact, "a propensity that is an estimate: no interval accounts for its error"),
     ] {
         if count > 0 {
@@ -31,6 +33,15 @@ pub(crate) fn of(evaluation: &Evaluation) -> Vec<String> {
             "{} propensities are below {}, the least is {}: few rows carry most of the weight",
             counts.below_floor, options.floor, counts.least
         ));
+    }
+    let units = evaluation.tallies.iter().map(|tally| tally.units.len()).max().unwrap_or(0);
+    if options.units && counts.used > 0 && units < FEW_UNITS {
+        alarms.push(match units {
+            0 | 1 => "all decisions are of one unit: between units there is no interval".to_owned(),
+            _ => format!(
+                "there are {units} units: below {FEW_UNITS}, intervals miss more often than they promise"
+            ),
+        });
     }
     if counts.uneven {
         alarms.push("rows were kept with different probabilities: no interval is valid at any time".into());

@@ -1,10 +1,8 @@
 //! What policies would have earned, from the rows of a log.
 
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use serde::Serialize;
 
+use crate::blocks::{self, Block, ByUnit, PairBlock};
 use crate::robust::Robust;
 use crate::sums::Sums;
 use crate::{Header, Model, Motion, Row, Sequence, Target};
@@ -90,37 +88,6 @@ impl Options {
     }
 }
 
-/// Sums over the rows of one unit, for one policy.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Block {
-    /// How many decisions they stand for.
-    pub rows: f64,
-    /// Of w r and of w (1 - r).
-    pub plain: [f64; 2],
-    /// The same with weights that are cut.
-    pub clipped: [f64; 2],
-    /// Of the doubly robust terms around V and around 1 - V, and of what they count for.
-    pub robust: [f64; 2],
-    pub counted: f64,
-}
-
-impl Block {
-    /// Adds a row that stands for `c` decisions: its weight and the one that is cut, its reward, and the doubly robust terms with
-    /// what they count for.
-    fn add(&mut self, c: f64, [w, cut]: [f64; 2], r: f64, robust: Option<[f64; 3]>) {
-        let both = |sums: &mut [f64; 2], c: f64, terms: [f64; 2]| {
-            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += c * term);
-        };
-        self.rows += c;
-        both(&mut self.plain, c, [w * r, w * (1.0 - r)]);
-        both(&mut self.clipped, c, [cut * r, cut * (1.0 - r)]);
-        if let Some([h, earned, lost]) = robust {
-            self.counted += h;
-            both(&mut self.robust, h, [earned, lost]);
-        }
-    }
-}
-
 /// What is known of one policy.
 pub(crate) struct Tally {
     pub policy: Box<dyn Target>,
@@ -134,7 +101,7 @@ pub(crate) struct Tally {
     pub unknown: u64,
     /// Rows of which its whole distribution is not known.
     pub without_distribution: u64,
-    pub units: HashMap<u64, Block>,
+    pub units: ByUnit<Block>,
     pub weights: [u64; BINS.len() + 1],
     pub looks: Vec<Look>,
 }
@@ -162,10 +129,21 @@ pub(crate) struct Pair {
     pub a: usize,
     pub b: usize,
     pub rows: u64,
-    pub sum: f64,
-    pub sequence: Sequence,
+    /// How many decisions the rows stand for.
+    decisions: f64,
+    sum: f64,
+    /// Valid at any time; none between units.
+    pub sequence: Option<Sequence>,
+    pub units: ByUnit<PairBlock>,
     /// Rows of which a whole distribution is not known.
     pub unknown: u64,
+}
+
+impl Pair {
+    /// The estimate of the first value less the second.
+    pub fn mean(&self) -> f64 {
+        self.sum / self.decisions
+    }
 }
 
 /// Values policies, row by row, in bounded memory (but for units).
@@ -197,6 +175,8 @@ pub struct Counts {
     pub no_outcome: u64,
     /// Decisions without a propensity.
     pub no_propensity: u64,
+    /// Decisions without a unit, where they are grouped by it.
+    pub no_unit: u64,
     /// Propensities that are estimates.
     pub inexact: u64,
     /// Propensities below the floor.
@@ -245,14 +225,14 @@ impl Evaluation {
                     robust: robust.then(|| Robust::new(motion)),
                     unknown: 0,
                     without_distribution: 0,
-                    units: HashMap::new(),
+                    units: ByUnit::new(),
                     weights: [0; BINS.len() + 1],
                     looks: Vec::new(),
                 }
             })
             .collect();
         let mut pairs = Vec::new();
-        for b in 0..if options.differences && !options.units { tallies.len() } else { 0 } {
+        for b in 0..if options.differences { tallies.len() } else { 0 } {
             for a in 0..b {
                 let still = tallies[a].motion == Motion::Still && tallies[b].motion == Motion::Still;
                 let motion = if still { Motion::Still } else { Motion::Moves };
@@ -260,8 +240,10 @@ impl Evaluation {
                     a,
                     b,
                     rows: 0,
+                    decisions: 0.0,
                     sum: 0.0,
-                    sequence: Sequence::difference(motion),
+                    sequence: (!options.units).then(|| Sequence::difference(motion)),
+                    units: ByUnit::new(),
                     unknown: 0,
                 });
             }
@@ -290,6 +272,15 @@ impl Evaluation {
         self.tallies.iter_mut().try_for_each(|tally| tally.policy.meet(header))
     }
 
+    /// After the last row: whether the log ever had what the policies need.
+    ///
+    /// # Errors
+    /// A policy names what is not in the log.
+    pub fn met(&self) -> Result<(), String> {
+        let used = self.counts.used > 0;
+        self.tallies.iter().filter(|_| used).try_for_each(|tally| tally.policy.met())
+    }
+
     /// Adds a row.
     pub fn add(&mut self, row: &Row) {
         self.counts.rows += 1;
@@ -305,6 +296,11 @@ impl Evaluation {
             self.counts.no_propensity += 1;
             return;
         };
+        let unit = row.unit.as_deref().filter(|_| self.options.units).map(blocks::hash);
+        if self.options.units && unit.is_none() {
+            self.counts.no_unit += 1;
+            return;
+        }
         self.count(row, p);
         let c = 1.0 / row.keep;
         self.ask(row, p);
@@ -335,16 +331,15 @@ impl Evaluation {
                 }
                 None => None,
             };
-            if self.options.units {
-                let mut hasher = DefaultHasher::new();
-                row.unit.hash(&mut hasher);
-                tally.units.entry(hasher.finish()).or_default().add(c, [w, cut], r, robust);
+            if let Some(unit) = unit {
+                tally.units.entry(unit).or_default().add(c, [w, cut], r, robust);
             }
         }
         for pair in &mut self.pairs {
             let (Some(first), Some(second)) = (self.weights[pair.a], self.weights[pair.b]) else { continue };
             pair.rows += 1;
-            pair.sum += (first - second) * r;
+            pair.decisions += c;
+            pair.sum += c * (first - second) * r;
             if !(self.known[pair.a] && self.known[pair.b]) {
                 pair.unknown += 1;
                 continue;
@@ -354,7 +349,15 @@ impl Evaluation {
             // -d, and 0 where the policies agree (docs/evaluation.md#differences).
             let apart: f64 = of(pair.a).iter().zip(of(pair.b)).map(|(a, b)| (b - a).max(0.0)).sum();
             let (more, less) = ((first - second).max(0.0), (second - first).max(0.0));
-            pair.sequence.add(more * r + less * (1.0 - r) - apart, less * r + more * (1.0 - r) - apart);
+            let sides = [more * r + less * (1.0 - r) - apart, less * r + more * (1.0 - r) - apart];
+            if let Some(sequence) = &mut pair.sequence {
+                sequence.add(sides[0], sides[1]);
+            }
+            if let Some(unit) = unit {
+                let block = pair.units.entry(unit).or_default();
+                block.rows += c;
+                block.sides.iter_mut().zip(sides).for_each(|(sum, side)| *sum += c * side);
+            }
         }
         if let Some(model) = &mut self.model {
             model.learn(row);

@@ -32,6 +32,7 @@
 mod alarms;
 mod bernstein;
 mod betting;
+mod blocks;
 mod calendar;
 mod chain;
 mod convert;

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
-use crate::evaluate::{Block, Evaluation, Tally};
-use crate::fixed_time::{Estimate, Ratio, from_below, quantile};
+use crate::blocks::{self, Block};
+use crate::evaluate::{Evaluation, Tally};
+use crate::fixed_time::{Estimate, from_below, quantile};
 use crate::robust::Robust;
 use crate::units::Units;
 use crate::{Counts, Estimator, Look, Motion, alarms, verdict};
@@ -37,7 +38,7 @@ pub struct Value {
     pub assumes: String,
 }
 
-/// The difference of two policies: a less b. Its interval is valid at any time.
+/// The difference of two policies: a less b.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// The first policy.
@@ -50,6 +51,8 @@ pub struct Difference {
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
+    /// When the interval holds: at any time, or between units at one look.
+    pub kind: Validity,
     /// What must be true for it.
     pub assumes: String,
 }
@@ -104,6 +107,8 @@ fn known(value: f64) -> Option<f64> {
 }
 
 const ONE_LOOK: &str = "one look, at a time that was fixed in advance; many rows";
+const ONE_LOOK_BETWEEN_UNITS: &str =
+    "one look, at a time that was fixed in advance; many units, which do not depend on each other";
 const NO_INTERVAL: &str = "no interval";
 /// What its bounds would need is the error of the model: `dr` estimates that.
 const DIRECT: &str =
@@ -158,31 +163,36 @@ impl Evaluation {
         };
         let sums = &tally.sums;
         // Rows, or the sums of units.
-        let from_below = |rows: [Estimate; 2], units: fn(&Block) -> ([f64; 2], f64)| {
-            let [earned, lost] = if options.units { between(tally, units) } else { rows };
-            from_below(earned, lost, z)
-        };
+        let from_below =
+            |[earned, lost]: [Estimate; 2], of: fn(&Block) -> ([f64; 2], f64)| match options.units {
+                true => blocks::interval(&tally.units, of, options.alpha),
+                false => from_below(earned, lost, z),
+            };
+        let one_look = one_look(options.units);
         for &estimator in &options.estimators {
             let robust = tally.robust.as_ref().filter(|_| tally.without_distribution < sums.rows().max(1));
             match (estimator, robust) {
                 (Estimator::Ips, _) => {
                     let interval = from_below([sums.ips(), sums.ips_lost()], |b| (b.plain, b.rows));
-                    fixed(estimator, sums.ips().value, interval, ONE_LOOK);
+                    fixed(estimator, sums.ips().value, interval, one_look);
                 }
                 (Estimator::Snips, _) => {
-                    let ratio = if options.units { ratio_between(tally) } else { sums.ratio() };
-                    let assumes = format!("{ONE_LOOK}; the value is biased by a term that shrinks as 1/n");
-                    fixed(estimator, sums.snips(), ratio.interval(z), &assumes);
+                    let interval = match options.units {
+                        true => blocks::ratio(&tally.units, options.alpha),
+                        false => sums.ratio().interval(z),
+                    };
+                    let assumes = format!("{one_look}; the value is biased by a term that shrinks as 1/n");
+                    fixed(estimator, sums.snips(), interval, &assumes);
                 }
                 (Estimator::Clipped, _) => {
-                    let assumes = format!("{ONE_LOOK}; {}", too_small(options.clip));
+                    let assumes = format!("{one_look}; {}", too_small(options.clip));
                     let interval = from_below([sums.clipped(), sums.clipped_lost()], |b| (b.clipped, b.rows));
                     fixed(estimator, sums.clipped().value, interval, &assumes);
                 }
                 (Estimator::CressieRead, _) => {
                     let value = "the value: mass that is missing earns what the log earned";
                     let (interval, assumes) = match options.units {
-                        true => (none, format!("{NO_INTERVAL} between units; {value}")),
+                        true => (none, format!("{NO_INTERVAL} between units (snips has one); {value}")),
                         false => (
                             sums.likelihood().interval(options.alpha),
                             format!("{ONE_LOOK}; proved for a logger that does not learn; {value}"),
@@ -203,8 +213,8 @@ impl Evaluation {
                                 "{NO_INTERVAL}, as the log does not have the logger's whole distributions"
                             )
                         }
-                        (true, Motion::Still) => format!("{ONE_LOOK}; {STILL} (weights by StableVar)"),
-                        (true, Motion::Moves) => ONE_LOOK.to_owned(),
+                        (true, Motion::Still) => format!("{one_look}; {STILL} (weights by StableVar)"),
+                        (true, Motion::Moves) => one_look.to_owned(),
                     };
                     fixed(estimator, robust.weighted(), interval, &assumes);
                 }
@@ -245,7 +255,8 @@ impl Evaluation {
     }
 
     fn differences(&self, units: Units) -> Vec<Difference> {
-        let pairs = self.pairs.iter().filter(|pair| pair.rows > 0 && !self.counts.uneven);
+        let one_look = self.options.units;
+        let pairs = self.pairs.iter().filter(|pair| pair.rows > 0 && (one_look || !self.counts.uneven));
         pairs
             .map(|pair| {
                 let (low, high) = self.difference(pair, self.options.alpha);
@@ -256,13 +267,18 @@ impl Evaluation {
                     0 => "total-variation form",
                     _ => "two separate intervals, as the log has no whole distributions",
                 };
+                let (kind, when) = match one_look {
+                    true => (Validity::FixedTime, ONE_LOOK_BETWEEN_UNITS.to_owned()),
+                    false => (Validity::AnyTime, format!("{}; any look", if still { STILL } else { MOVES })),
+                };
                 Difference {
                     a: a.policy.name().to_owned(),
                     b: b.policy.name().to_owned(),
-                    value: known(units.difference(pair.sum / pair.rows as f64)),
+                    value: known(units.difference(pair.mean())),
                     low: known(low),
                     high: known(high),
-                    assumes: format!("{}; any look ({how})", if still { STILL } else { MOVES }),
+                    kind,
+                    assumes: format!("{when} ({how})"),
                 }
             })
             .collect()
@@ -270,10 +286,17 @@ impl Evaluation {
 
     /// The interval of a difference: by the total-variation form, or from two separate intervals.
     pub(crate) fn difference(&self, pair: &crate::evaluate::Pair, alpha: f64) -> (f64, f64) {
+        let units = self.options.units;
         if pair.unknown == 0 {
-            return pair.sequence.interval(alpha);
+            return match &pair.sequence {
+                Some(sequence) => sequence.interval(alpha),
+                None => blocks::difference(&pair.units, alpha),
+            };
         }
-        let own = |at: usize| self.tallies[at].sequence.as_ref().map(|s| s.interval(alpha / 2.0));
+        let own = |at: usize| match units {
+            true => Some(blocks::interval(&self.tallies[at].units, |b| (b.plain, b.rows), alpha / 2.0)),
+            false => self.tallies[at].sequence.as_ref().map(|s| s.interval(alpha / 2.0)),
+        };
         match (own(pair.a), own(pair.b)) {
             (Some(a), Some(b)) => (a.0 - b.1, a.1 - b.0),
             _ => (f64::NAN, f64::NAN),
@@ -281,22 +304,8 @@ impl Evaluation {
     }
 }
 
-/// Estimates of V and of 1 - V from sums over units, with the errors that they have between units.
-fn between(tally: &Tally, of: fn(&Block) -> ([f64; 2], f64)) -> [Estimate; 2] {
-    [0, 1].map(|side| {
-        let blocks = || tally.units.values().map(of).map(|(sums, rows)| (sums[side], rows));
-        let rows: f64 = blocks().map(|(_, rows)| rows).sum();
-        let value = blocks().map(|(sum, _)| sum).sum::<f64>() / rows;
-        let squares: f64 = blocks().map(|(sum, rows)| (sum - value * rows).powi(2)).sum();
-        Estimate { value, error: squares.sqrt() / rows }
-    })
-}
-
-/// What the interval of SNIPS is made of, between units.
-fn ratio_between(tally: &Tally) -> Ratio {
-    let mut ratio = Ratio::default();
-    tally.units.values().for_each(|block| ratio.add(block.plain[0], block.plain[0] + block.plain[1]));
-    ratio
+fn one_look(units: bool) -> &'static str {
+    if units { ONE_LOOK_BETWEEN_UNITS } else { ONE_LOOK }
 }
 
 fn too_small(clip: f64) -> String {

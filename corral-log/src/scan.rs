@@ -174,6 +174,11 @@ pub(crate) fn word(value: &[u8]) -> String {
     text(value).map_or_else(|| String::from_utf8_lossy(value).into_owned(), |text| text.into_owned())
 }
 
+/// What a unit is called; `None`: null or empty, which names none.
+pub(crate) fn label(value: &[u8]) -> Option<String> {
+    Some(word(value)).filter(|word| value != b"null" && !word.is_empty())
+}
+
 /// A text without its quotes; escapes are read where there are any.
 pub(crate) fn text(value: &[u8]) -> Option<std::borrow::Cow<'_, str>> {
     let inner = value.strip_prefix(b"\"")?.strip_suffix(b"\"")?;

@@ -20,6 +20,11 @@ pub trait RowSource {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// What lines said that rows do not: a log that is made of the rows does not have it.
+    fn not_in_rows(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What of a row is asked for; what is not is passed over.
@@ -33,7 +38,8 @@ pub struct Wants {
     pub full: bool,
     /// The context.
     pub context: bool,
-    /// The key of a decision, and its unit where no field is named for it.
+    /// What a log is written again with: the key of a decision, the base that was followed, the digest, the ticket, the weight of
+    /// its outcome; and its unit where no field is named for it.
     pub labels: bool,
     /// The field that decisions are grouped by.
     pub unit: Option<String>,

@@ -19,6 +19,14 @@ pub trait Target {
         Ok(())
     }
 
+    /// After the last row: whether the log ever had what the policy needs. What comes and goes, as bases do, is known only then.
+    ///
+    /// # Errors
+    /// It never had.
+    fn met(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Its probability of the action that was played; `None` where it is not known.
     fn probability(&mut self, row: &Row) -> Option<f64>;
 
@@ -35,13 +43,15 @@ pub trait Target {
 pub struct Named {
     name: String,
     kind: Kind,
+    /// The bases that the log has named so far.
+    bases: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Kind {
     Uniform,
     Logger,
-    Action { name: String, index: u32 },
+    Action { name: String, index: u32, offered: bool },
     Mixture(Vec<Part>),
     Column { name: String, index: usize },
 }
@@ -63,7 +73,7 @@ impl Named {
         let kind = match text.split_once(':') {
             None if text == "uniform" => Kind::Uniform,
             None if text == "logger" => Kind::Logger,
-            Some(("action", name)) => Kind::Action { name: name.to_owned(), index: 0 },
+            Some(("action", name)) => Kind::Action { name: name.to_owned(), index: 0, offered: false },
             Some(("column", name)) => Kind::Column { name: name.to_owned(), index: 0 },
             Some(("base", name)) => {
                 Kind::Mixture(vec![Part { name: name.to_owned(), share: 1.0, index: None }])
@@ -76,7 +86,7 @@ impl Named {
                 ));
             }
         };
-        Ok(Self { name: text.to_owned(), kind })
+        Ok(Self { name: text.to_owned(), kind, bases: Vec::new() })
     }
 
     /// The column that it reads.
@@ -125,7 +135,7 @@ impl Target for Named {
     fn meet(&mut self, header: &Header) -> Result<(), String> {
         match &mut self.kind {
             Kind::Uniform | Kind::Logger => {}
-            Kind::Action { name, index } => {
+            Kind::Action { name, index, .. } => {
                 *index = header.find_action(name).ok_or_else(|| missing("action", name, &header.actions))?;
             }
             Kind::Column { name, index } => {
@@ -137,21 +147,40 @@ impl Target for Named {
                     // The last of its name: a base that was taken out may have come back under it.
                     part.index = header.bases.iter().rposition(|b| *b == part.name);
                 }
+                for name in &header.bases {
+                    if !self.bases.contains(name) {
+                        self.bases.push(name.clone());
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    fn probability(&mut self, row: &Row) -> Option<f64> {
+    fn met(&self) -> Result<(), String> {
         match &self.kind {
+            Kind::Action { name, offered: false, .. } => {
+                Err(format!("the log never offers the action {name:?}"))
+            }
+            Kind::Mixture(parts) => match parts.iter().find(|part| !self.bases.contains(&part.name)) {
+                Some(part) => Err(missing("base", &part.name, &self.bases)),
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn probability(&mut self, row: &Row) -> Option<f64> {
+        match &mut self.kind {
             Kind::Uniform => {
                 row.offered.position(row.action)?;
                 Some(1.0 / row.offered.len() as f64)
             }
             Kind::Logger => row.propensity,
-            Kind::Action { index, .. } => {
+            Kind::Action { index, offered, .. } => {
                 // Where it is not offered, the policy is not defined.
                 row.offered.position(*index)?;
+                *offered = true;
                 Some(if row.action == *index { 1.0 } else { 0.0 })
             }
             Kind::Column { index, .. } => match row.columns.get(*index)?.as_slice() {
@@ -208,5 +237,8 @@ fn missing(what: &str, name: &str, known: &[String]) -> String {
     if known.len() > names.len() {
         names.push("...");
     }
-    format!("the log has no {what} {name:?}; it has: {}", names.join(", "))
+    match names.is_empty() {
+        true => format!("the log has no {what} {name:?}; it names none"),
+        false => format!("the log has no {what} {name:?}; it has: {}", names.join(", ")),
+    }
 }

@@ -4,8 +4,8 @@ use crate::Evaluation;
 use crate::units::{Units, contradict};
 
 pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
-    let tallies = &evaluation.tallies;
-    if tallies.len() < 2 || evaluation.pairs.is_empty() || evaluation.counts.uneven {
+    let (tallies, one_look) = (&evaluation.tallies, evaluation.options.units);
+    if tallies.len() < 2 || evaluation.pairs.is_empty() || evaluation.counts.uneven && !one_look {
         return String::new();
     }
     let value = |at: usize| tallies[at].sums.ips().value;
@@ -20,7 +20,7 @@ pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
     let mut leads: Vec<(usize, f64, f64, f64, f64)> = Vec::new();
     for pair in evaluation.pairs.iter().filter(|p| (p.a == best || p.b == best) && p.rows > 0) {
         let (low, high) = evaluation.difference(pair, alpha);
-        let mean = pair.sum / pair.rows as f64;
+        let mean = pair.mean();
         let rows = pair.rows as f64;
         leads.push(match pair.a == best {
             true => (pair.b, mean, low, high, rows),
@@ -29,6 +29,10 @@ pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
     }
     if leads.iter().any(|(_, _, low, high, _)| contradict(*low, *high)) {
         return "nothing is decided: bounds contradict each other, so that probabilities of the log are wrong".to_owned();
+    }
+    // Between fewer than two units there is no interval.
+    if leads.iter().any(|(_, _, low, high, _)| low.is_nan() || high.is_nan()) {
+        return String::new();
     }
     let Some(&(second, mean, low, high, rows)) = leads.iter().min_by(|a, b| a.2.total_cmp(&b.2)) else {
         return String::new();
@@ -39,12 +43,13 @@ pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
             *leads.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&(second, mean, low, high, rows));
         let within = leads.iter().map(|lead| lead.2).fold(f64::INFINITY, f64::min);
         return format!(
-            "{} is best; better than {} by {} [{}, {}], valid at any time; nothing else is within {}",
+            "{} is best; better than {} by {} [{}, {}], valid {}; nothing else is within {}",
             name(best),
             name(nearest),
             size(mean),
             size(low),
             size(high),
+            if one_look { "at one look that was fixed in advance" } else { "at any time" },
             size(within),
         );
     }

@@ -99,9 +99,11 @@ fn differences(report: &Report) -> Option<Markup> {
             td { (assumptions.letter(&d.assumes)) }
         }
     } };
+    let one_look = report.differences.iter().any(|d| d.kind == Validity::FixedTime);
+    let interval = if one_look { "interval, one look" } else { "interval, any time" };
     (!report.differences.is_empty()).then(|| {
         html! {
-            (table(["difference", "value", "interval, any time", "assumes"], &lines))
+            (table(["difference", "value", interval, "assumes"], &lines))
             (assumptions.list())
         }
     })

@@ -82,6 +82,7 @@ pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Target>>) -> 
         unit: request.unit.clone(),
         columns,
     };
+    let mut lacks = Lacks::of(&wants);
     let mut source = open(path, request, wants).map_err(|e| e.to_string())?;
     let model = modelled.then(|| Box::new(RidgeModel::default()) as Box<dyn Model>);
     let mut evaluation = Evaluation::new(policies, model, request.options.clone());
@@ -92,9 +93,44 @@ pub fn value_with(path: &Path, request: &Request, own: Vec<Box<dyn Target>>) -> 
             evaluation.meet(source.header())?;
             met = Some(source.header().clone());
         }
+        lacks.see(&row);
         evaluation.add(&row);
     }
+    if met.is_some() {
+        lacks.none(path)?;
+        evaluation.met()?;
+    }
     Ok(evaluation.report(source_notes(&*source)))
+}
+
+/// The fields that were asked for and that no decision had so far: lines of JSON have no header that says so before the first.
+struct Lacks {
+    columns: Vec<(String, bool)>,
+    unit: Option<(String, bool)>,
+}
+
+impl Lacks {
+    fn of(wants: &Wants) -> Self {
+        let columns = wants.columns.iter().map(|name| (name.clone(), true)).collect();
+        Self { columns, unit: wants.unit.clone().map(|name| (name, true)) }
+    }
+
+    fn see(&mut self, row: &Row) {
+        self.columns.iter_mut().zip(&row.columns).for_each(|((_, lacks), own)| *lacks &= own.is_empty());
+        if let Some((_, lacks)) = &mut self.unit {
+            *lacks &= row.unit.is_none();
+        }
+    }
+
+    fn none(&self, path: &Path) -> Result<(), String> {
+        let Some((name, _)) = self.columns.iter().chain(&self.unit).find(|(_, lacks)| *lacks) else {
+            return Ok(());
+        };
+        let fields = open::fields(path);
+        let known =
+            if fields.is_empty() { String::new() } else { format!("; there are: {}", fields.join(", ")) };
+        Err(format!("no decision has the field {name:?}{known}"))
+    }
 }
 
 /// Writes the rows of the log at `path` into `sink`; says how many, and what is to be said of them.
@@ -109,7 +145,8 @@ pub fn convert(path: &Path, request: &Request, sink: &mut dyn Sink) -> Result<(u
         written += u64::from(sink.write(&row, source.header()).map_err(|e| e.to_string())?);
     }
     sink.finish().map_err(|e| e.to_string())?;
-    Ok((written, source_notes(&*source).into_iter().chain(sink.notes()).collect()))
+    let notes = source_notes(&*source).into_iter().chain(source.not_in_rows());
+    Ok((written, notes.chain(sink.notes()).collect()))
 }
 
 /// What was wrong with lines, and what else is to be said of them.

@@ -1,7 +1,7 @@
 //! A decision log as a file: which format it has, and its rows.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead as _, BufReader, Cursor, Read};
 use std::path::Path;
 
 use corral_log::{Csv, Dsjson, Ours, Reader, RowSource, Scale, TableError, Wants, actions_of};
@@ -115,6 +115,25 @@ pub fn bytes(path: &Path) -> io::Result<BufReader<Box<dyn Read>>> {
     let from = Cursor::new(magic).chain(file);
     let from: Box<dyn Read> = if gzip { Box::new(MultiGzDecoder::new(from)) } else { Box::new(from) };
     Ok(BufReader::with_capacity(1 << 17, from))
+}
+
+/// The fields of the first decision of a log in lines of JSON; none of what cannot be read twice.
+pub(super) fn fields(path: &Path) -> Vec<String> {
+    let file = path.metadata().is_ok_and(|about| about.is_file());
+    let Some(mut from) = file.then(|| bytes(path).ok()).flatten() else { return Vec::new() };
+    for _ in 0..1_000 {
+        let mut line = Vec::new();
+        if !from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+            break;
+        }
+        let Ok(fields) = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&line) else {
+            continue;
+        };
+        if fields.contains_key("action") || fields.contains_key("_label_Action") {
+            return fields.into_iter().map(|(name, _)| name).collect();
+        }
+    }
+    Vec::new()
 }
 
 /// The format of a log, from how it begins.

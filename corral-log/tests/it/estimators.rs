@@ -236,8 +236,9 @@ fn units_widen_intervals_where_rows_of_one_are_alike() {
         })
     };
     let (units, rows) = (width(true), width(false));
-    near(units[0] / rows[0], 20f64.sqrt());
-    near(units[2] / rows[2], 20f64.sqrt());
+    // Of 20 means around their own mean 19 are free.
+    near(units[0] / rows[0], (20.0 * 20.0 / 19.0f64).sqrt());
+    near(units[2] / rows[2], (20.0 * 20.0 / 19.0f64).sqrt());
     // The further row of a unit is as heavy as one.
     assert!((3.8..5.5).contains(&(units[1] / rows[1])), "{units:?} {rows:?}");
 }
@@ -250,4 +251,102 @@ fn what_is_no_policy_is_refused() {
     let mut policy = Named::read("action:x").unwrap();
     let header = Header { actions: vec!["a".into(), "b".into()], ..Header::default() };
     assert_eq!(policy.meet(&header).unwrap_err(), "the log has no action \"x\"; it has: a, b");
+}
+
+/// Rows of two actions, in units of `each` decisions.
+fn grouped(rows: usize, each: usize) -> Vec<Row> {
+    let reward = |t: usize| f64::from(u8::from(if t % 2 == 0 { t % 6 == 0 } else { t % 10 < 8 }));
+    (0..rows)
+        .map(|t| Row { unit: Some((t / each).to_string()), ..row((t % 2) as u32, 0.5, reward(t)) })
+        .collect()
+}
+
+fn between_units(rows: &[Row]) -> Report {
+    let options = Options { units: true, ..Options::default() };
+    evaluate(&["action:0", "action:1", "uniform"], &Header::default(), rows, options)
+}
+
+/// A misspelt field is no unit, and neither is a decision without one.
+#[test]
+fn decisions_without_a_unit_are_left_out_and_said() {
+    let (rows, mut more) = (grouped(400, 4), grouped(400, 4));
+    more.extend(grouped(100, 1).into_iter().map(|row| Row { unit: None, ..row }));
+    let (with, without) = (between_units(&more), between_units(&rows));
+    assert_eq!((with.values, with.differences), (without.values, without.differences));
+    assert_eq!((with.rows, with.used), (500, 400));
+    let said = "100 of 500 decisions have no unit: they are left out";
+    assert!(with.alarms.iter().any(|a| a == said), "{:?}", with.alarms);
+    let none: Vec<Row> = rows.iter().map(|row| Row { unit: None, ..row.clone() }).collect();
+    let none = between_units(&none);
+    assert!(none.used == 0 && none.alarms[0].contains("no decision could be used"), "{:?}", none.alarms);
+}
+
+/// One unit says nothing of how units differ: no interval, and not one of width 0.
+#[test]
+fn few_units_have_no_interval_or_an_alarm() {
+    for (units, alarm) in
+        [(1, "all decisions are of one unit"), (2, "there are 2 units"), (29, "there are 29 units")]
+    {
+        let report = between_units(&grouped(20 * units, 20));
+        assert!(report.alarms.iter().any(|a| a.starts_with(alarm)), "{units}: {:?}", report.alarms);
+        let all = report.values.iter().map(|v| (v.estimator, v.low, v.high));
+        for (estimator, low, high) in all.filter(|v| v.0 != Estimator::CressieRead) {
+            assert_eq!((low.is_some(), high.is_some()), (units > 1, units > 1), "{units} {estimator:?}");
+        }
+        assert!(report.differences.iter().all(|d| d.low.is_some() == (units > 1)), "{report:?}");
+        assert_eq!(report.verdict.is_empty(), units == 1, "{}", report.verdict);
+    }
+    let alarms = between_units(&grouped(600, 20)).alarms;
+    assert!(!alarms.iter().any(|a| a.contains("unit")), "{alarms:?}");
+}
+
+/// Differences between units hold at one look. Where every row is its own unit the error is that of rows, by hand.
+#[test]
+fn differences_between_units_are_those_of_their_sums() {
+    let rows = grouped(600, 1);
+    let report = between_units(&rows);
+    let d = &report.differences[0];
+    assert_eq!((&*d.a, &*d.b, d.kind), ("action:0", "action:1", Validity::FixedTime));
+    assert!(d.assumes.contains("units") && !report.verdict.contains("any time"), "{d:?} {}", report.verdict);
+    assert!(report.verdict.starts_with("action:1 is best"), "{}", report.verdict);
+    // Both policies play one action: Z = 2 r - 1 where the first was played, 2 (1 - r) - 1 where the second was.
+    let z: Vec<f64> =
+        rows.iter().map(|r| (2.0 * r.reward.unwrap() - 1.0) * [1.0, -1.0][r.action as usize]).collect();
+    let mean = z.iter().sum::<f64>() / 600.0;
+    let error = (z.iter().map(|z| (z - mean).powi(2)).sum::<f64>() / 599.0 / 600.0).sqrt();
+    near(d.low.unwrap(), mean - 1.959_963_984_540_054 * error);
+    near(d.high.unwrap(), mean + 1.959_963_984_540_054 * error);
+    // Decisions of a unit that are alike widen it.
+    let alike: Vec<Row> = rows.iter().flat_map(|row| std::iter::repeat_n(row.clone(), 5)).collect();
+    let wide = &between_units(&alike).differences[0];
+    near(wide.low.unwrap(), d.low.unwrap());
+    near(wide.high.unwrap(), d.high.unwrap());
+}
+
+/// A base may come later, so that its name is known to be wrong only at the end.
+#[test]
+fn a_policy_that_the_log_never_has_is_an_error() {
+    let header = |bases: &[&str]| Header {
+        bases: bases.iter().map(|b| (*b).to_owned()).collect(),
+        ..Header::default()
+    };
+    let found = |policy: &str, headers: &[Header]| {
+        let mut evaluation =
+            Evaluation::new(vec![Box::new(Named::read(policy).unwrap())], None, Options::default());
+        for header in headers {
+            evaluation.meet(header).unwrap();
+            evaluation.add(&Row { q: vec![0.5; header.bases.len()], ..row(0, 0.5, 1.0) });
+        }
+        evaluation.met()
+    };
+    let headers = [header(&["a", "b"]), header(&["a", "c"])];
+    for policy in ["base:a", "base:c", "mix:a=0.5,b=0.5", "uniform", "action:1"] {
+        assert_eq!(found(policy, &headers), Ok(()), "{policy}");
+    }
+    let wrong = |policy| found(policy, &headers).unwrap_err();
+    assert_eq!(wrong("base:nope"), "the log has no base \"nope\"; it has: a, b, c");
+    assert_eq!(wrong("mix:a=0.5,d=0.5"), "the log has no base \"d\"; it has: a, b, c");
+    assert_eq!(wrong("action:7"), "the log never offers the action \"7\"");
+    let none = found("base:a", &[header(&[])]).unwrap_err();
+    assert_eq!(none, "the log has no base \"a\"; it names none");
 }

@@ -601,7 +601,9 @@ class Evaluation:
     def intervals(self, kind: Literal["any-time", "fixed-time"] = "any-time") -> _Columns:
         """The intervals that hold however often one looks (kind="any-time"), or at one look (kind="fixed-time"), as columns."""
     def differences(self) -> _Columns:
-        """One row for each pair of policies, as columns: the value of a less that of b, with an interval that holds at any time."""
+        """One row for each pair of policies, as columns: the value of a less that of b, with an interval that holds at any time; with
+        units at one look.
+        """
     @property
     def rows(self) -> int:
         """Decisions that were read."""

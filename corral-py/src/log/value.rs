@@ -187,14 +187,14 @@ impl Valuation {
         dict.set_item("value", reals(&|v| v.value))?;
         dict.set_item("low", reals(&|v| v.low))?;
         dict.set_item("high", reals(&|v| v.high))?;
-        dict.set_item("kind", texts(&|v| kind(v).to_owned())?)?;
+        dict.set_item("kind", texts(&|v| self::kind(v.kind).to_owned())?)?;
         dict.set_item("assumes", texts(&|v| v.assumes.clone())?)?;
         Ok(dict)
     }
 }
 
-fn kind(value: &Value) -> &'static str {
-    match value.kind {
+fn kind(kind: Validity) -> &'static str {
+    match kind {
         Validity::FixedTime => "fixed-time",
         Validity::AnyTime => "any-time",
     }
@@ -215,11 +215,12 @@ impl Valuation {
         if !known.contains(&kind) {
             return Err(corral_core::registry::Unknown::new("kind of interval", kind, known).into());
         }
-        let of = self.report.values.iter().filter(|v| self::kind(v) == kind);
+        let of = self.report.values.iter().filter(|v| self::kind(v.kind) == kind);
         self.columns(py, &of.collect::<Vec<_>>())
     }
 
-    /// One row for each pair of policies, as columns: the value of a less that of b, with an interval that holds at any time.
+    /// One row for each pair of policies, as columns: the value of a less that of b, with an interval that holds at any time; with
+    /// units at one look.
     fn differences<'py>(&self, py: Python<'py>) -> Answer<Bound<'py, PyDict>> {
         let all = &self.report.differences;
         let numpy = py.import("numpy")?;
@@ -234,6 +235,7 @@ impl Valuation {
         ] {
             dict.set_item(name, PyArray1::from_iter(py, all.iter().map(|d| of(d).unwrap_or(f64::NAN))))?;
         }
+        dict.set_item("kind", texts(all.iter().map(|d| kind(d.kind)).collect())?)?;
         dict.set_item("assumes", texts(all.iter().map(|d| &*d.assumes).collect())?)?;
         Ok(dict)
     }
