@@ -55,6 +55,9 @@ struct JoinArgs {
     /// The outcome of a decision that has none [default: it stays a decision]
     #[arg(long, allow_negative_numbers = true)]
     default_reward: Option<f64>,
+    /// The same for logs of losses: what a decision lost that has no outcome
+    #[arg(long, allow_negative_numbers = true, conflicts_with = "default_reward")]
+    default_loss: Option<f64>,
     /// Which outcome counts where a decision has several
     #[arg(long, value_enum, default_value = "first")]
     aggregate: Take,
@@ -228,6 +231,7 @@ fn join(args: &JoinArgs) -> Result<(), Failure> {
         window: args.window,
         wait: args.wait,
         default: args.default_reward,
+        default_loss: args.default_loss,
         aggregate: match args.aggregate {
             Take::First => Aggregate::First,
             Take::Last => Aggregate::Last,

@@ -41,10 +41,28 @@ fn left_out(rows: u64) -> Option<String> {
     (rows > 0).then(|| format!("{rows} rows {why} are left out"))
 }
 
-/// The outcome of a row in the units of its log.
+/// The outcome of a row in the units of its log, as a reward.
 pub(crate) fn reward(row: &Row, scale: Option<Scale>) -> Option<f64> {
+    outcome(row, scale, false)
+}
+
+/// The same, as a loss or as a reward: the number that the log has, where it is one of these and in its range.
+pub(crate) fn outcome(row: &Row, scale: Option<Scale>, as_loss: bool) -> Option<f64> {
     let (low, high) = scale.map_or((0.0, 1.0), |s| (s.low, s.high));
-    Some(low + row.reward? * (high - low))
+    let part = row.reward?;
+    let said = row.given.as_ref().and_then(Given::value);
+    let own = said.filter(|(value, is_loss)| *is_loss == as_loss && (low..=high).contains(value));
+    Some(own.map_or(low + if as_loss { 1.0 - part } else { part } * (high - low), |(value, _)| value))
+}
+
+/// What is said of outcomes that are losses in the log, where the format has rewards.
+fn turned(rows: u64) -> Option<String> {
+    (rows > 0).then(|| format!("{rows} losses are written as rewards: low + high - loss"))
+}
+
+/// Whether the outcome of a row is a loss.
+fn lost(row: &Row) -> bool {
+    row.given.as_ref().is_some_and(|given| given.loss.is_some())
 }
 
 /// Vowpal Wabbit's dsjson, with its keys in the order that fast readers expect. Actions are counted from 1 there, and the played
@@ -54,6 +72,7 @@ pub struct DsjsonOut<W> {
     to: W,
     rows: u64,
     spread: u64,
+    losses: u64,
     left_out: u64,
 }
 
@@ -99,7 +118,7 @@ fn is_zero(value: &f64) -> bool {
 impl<W: Write> DsjsonOut<W> {
     /// Writes to `to`.
     pub fn new(to: W) -> Self {
-        Self { to, rows: 0, spread: 0, left_out: 0 }
+        Self { to, rows: 0, spread: 0, losses: 0, left_out: 0 }
     }
 }
 
@@ -142,6 +161,7 @@ impl<W: Write> Sink for DsjsonOut<W> {
         serde_json::to_writer(&mut self.to, &line)?;
         self.to.write_all(b"\n")?;
         self.rows += 1;
+        self.losses += u64::from(lost(row));
         Ok(true)
     }
 
@@ -156,7 +176,7 @@ impl<W: Write> Sink for DsjsonOut<W> {
                 self.spread
             )
         });
-        spread.into_iter().chain(left_out(self.left_out)).collect()
+        spread.into_iter().chain(turned(self.losses)).chain(left_out(self.left_out)).collect()
     }
 }
 
@@ -181,46 +201,61 @@ fn context(row: &Row, header: &Header) -> Value {
     }
 }
 
-/// A table with the columns action, propensity, reward, offered and keep.
+/// A table with the columns id, action, propensity, reward or loss, offered, keep and exact.
 pub struct CsvOut<W: Write> {
     to: csv::Writer<W>,
-    begun: bool,
+    /// Whether outcomes are losses, once the first row was written.
+    losses: Option<bool>,
     left_out: u64,
 }
 
 impl<W: Write> CsvOut<W> {
     /// Writes to `to`.
     pub fn new(to: W) -> Self {
-        Self { to: csv::Writer::from_writer(to), begun: false, left_out: 0 }
+        Self { to: csv::Writer::from_writer(to), losses: None, left_out: 0 }
+    }
+}
+
+impl<W: Write> CsvOut<W> {
+    fn begin(&mut self, losses: bool) -> io::Result<()> {
+        self.losses = Some(losses);
+        let outcome = if losses { "loss" } else { "reward" };
+        Ok(self.to.write_record(["id", "action", "propensity", outcome, "offered", "keep", "exact"])?)
     }
 }
 
 impl<W: Write> Sink for CsvOut<W> {
     fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool> {
-        if !self.begun {
-            self.to.write_record(["id", "action", "propensity", "reward", "offered", "keep"])?;
-            self.begun = true;
-        }
-        let Some((reward, propensity)) = usable(row, header) else {
+        let Some((_, propensity)) = usable(row, header) else {
             self.left_out += 1;
             return Ok(false);
         };
-        let id = row.id.map_or(String::new(), |id| id.to_string());
-        let numbers = [propensity, reward].map(|x| x.to_string());
-        let [propensity, reward] = numbers;
-        let offered = row.offered.len().to_string();
+        let losses = match self.losses {
+            Some(losses) => losses,
+            None => {
+                self.begin(lost(row))?;
+                lost(row)
+            }
+        };
+        let id = row.id.map(|id| id.to_string());
+        let numbers = [Some(propensity), outcome(row, header.scale, losses)];
+        let [propensity, outcome] = numbers.map(|x| x.map_or(String::new(), |x| x.to_string()));
         self.to.write_record([
-            id,
+            id.or_else(|| row.key.clone()).unwrap_or_default(),
             header.action(row.action),
             propensity,
-            reward,
-            offered,
+            outcome,
+            row.offered.len().to_string(),
             row.keep.to_string(),
+            row.exact.to_string(),
         ])?;
         Ok(true)
     }
 
     fn finish(&mut self) -> io::Result<()> {
+        if self.losses.is_none() {
+            self.begin(false)?;
+        }
         self.to.flush()
     }
 
@@ -247,13 +282,14 @@ impl<W: Write> Sink for OursOut<W> {
     fn write(&mut self, row: &Row, header: &Header) -> io::Result<bool> {
         if self.said.as_ref() != Some(header) {
             self.said = Some(header.clone());
-            let scale = header.scale.map(|s| Scale { rewards: true, ..s });
+            let (model, scale) = (header.model.clone(), header.scale);
             let mut bases = header.bases.clone();
             if bases.is_empty() && !row.logger.is_empty() {
                 bases.push("logger".to_owned());
             }
             let actions = header.actions.clone();
-            self.to.write(&Record::Start(Start { bases, actions, scale, ..Start::new(0) }))?;
+            let band = row.id.map_or(0, |id| id.band);
+            self.to.write(&Record::Start(Start { model, bases, actions, scale, ..Start::new(band) }))?;
         }
         let id = row.id.unwrap_or(TicketId { band: 0, copy: 0, round: self.rows });
         self.rows += 1;
@@ -269,18 +305,22 @@ impl<W: Write> Sink for OursOut<W> {
             propensity: row.propensity,
             exact: row.exact,
             forced: row.forced,
+            base: row.base,
             pbar,
             q,
             full,
             context: row.context.clone(),
+            digest: row.digest.clone(),
             keep: row.keep,
             unit: row.unit.clone(),
             key: row.key.clone(),
+            ticket: row.ticket.clone(),
             ..Decided::new(id, Played::Arm(row.action), 0)
         };
-        let record = match reward(row, header.scale) {
-            Some(value) => Record::Both(Both { decision, given: Given::reward(value) }),
-            None => Record::Decision(decision),
+        let record = match (&row.given, reward(row, header.scale)) {
+            (Some(given), Some(_)) => Record::Both(Both { decision, given: given.clone() }),
+            (None, Some(value)) => Record::Both(Both { decision, given: Given::reward(value) }),
+            (_, None) => Record::Decision(decision),
         };
         self.to.write(&record)?;
         Ok(true)

@@ -6,8 +6,11 @@ use corral_core::Scale;
 
 use crate::calendar::milliseconds;
 use crate::scan::{self, Fields};
+use crate::seen::Seen;
 use crate::source::{Refused, check};
-use crate::{FaultKind, Faults, Header, Offered, ReadError, Reader, Row, RowSource, Wants, parse_id, row};
+use crate::{
+    Fault, FaultKind, Faults, Given, Header, Offered, ReadError, Reader, Row, RowSource, Wants, parse_id,
+};
 
 /// Reads rows from dsjson: one decision with its outcome per line. Actions are counted from 1 there, and from 0 here; the
 /// reward is -`_label_cost`; `pdrop` says with which probability a row was not kept.
@@ -15,6 +18,7 @@ pub struct Dsjson<R> {
     reader: Reader<R>,
     wants: Wants,
     header: Header,
+    seen: Seen,
     left_out: LeftOut,
 }
 
@@ -31,7 +35,7 @@ impl<R: BufRead> Dsjson<R> {
     /// Reads from `reader`; rewards lie on `scale`, or in [0, 1].
     pub fn new(reader: Reader<R>, wants: Wants, scale: Option<Scale>) -> Self {
         let header = Header { columns: wants.columns.clone(), scale, ..Header::default() };
-        Self { reader, wants, header, left_out: LeftOut::default() }
+        Self { reader, wants, header, seen: Seen::default(), left_out: LeftOut::default() }
     }
 }
 
@@ -40,6 +44,9 @@ impl<R: BufRead> RowSource for Dsjson<R> {
         loop {
             let Some(line) = self.reader.line()? else { return Ok(false) };
             match fill(line, &self.wants, &self.header, row) {
+                Ok(Some(_)) if self.seen.add_row(row) => {
+                    self.reader.fault(FaultKind::Duplicate, &Fault::SEEN)?
+                }
                 Ok(Some(changed)) => {
                     self.left_out.changed += u64::from(changed);
                     return Ok(true);
@@ -88,8 +95,7 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<Op
             b"pdrop" => scan::number(bytes).map(|v| row.keep = 1.0 - v),
             b"EventId" => scan::text(bytes).map(|event| match parse_id(&event) {
                 Some(id) => row.id = Some(id),
-                None if wants.labels => row.key = Some(event.into_owned()),
-                None => {}
+                None => row.key = Some(event.into_owned()).filter(|event| !event.is_empty()),
             }),
             // A time that is written in another way is not known.
             b"Timestamp" => scan::text(bytes).map(|text| row.at = milliseconds(&text)),
@@ -107,7 +113,7 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<Op
             scan::one_or_more(bytes, &mut row.columns[at]).ok_or_else(|| garbage(column))?;
         }
         if wants.unit_field().is_some_and(|unit| unit.as_bytes() == name) {
-            row.unit = Some(scan::word(bytes));
+            row.unit = scan::label(bytes);
         }
     }
     if fields.broken() {
@@ -121,8 +127,7 @@ fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -> Result<Op
     row.offered = Offered::First(ranked.len() as u32);
     let cost: f64 = cost.ok_or_else(|| garbage("_label_cost"))?;
     // -0.0 is 0.
-    let reward = row::reward(header.scale, 0.0 - cost, false).map_err(|why| (FaultKind::Reward, why))?;
-    row.reward = Some(reward);
+    row.give(header.scale, Given::reward(0.0 - cost))?;
     // `p` stands beside `a`, which is a permutation of the actions.
     if wants.full && p.len() == ranked.len() {
         row.logger.resize(p.len(), f64::NAN);

@@ -64,6 +64,9 @@ impl fmt::Display for Fault {
 const QUOTE: usize = 80;
 
 impl Fault {
+    /// What is said of a row whose id was there before.
+    pub(crate) const SEEN: &str = "its id was there before";
+
     pub(crate) fn new(kind: FaultKind, line: u64, why: impl fmt::Display, text: &[u8]) -> Self {
         let head = String::from_utf8_lossy(&text[..text.len().min(4 * QUOTE)]);
         let mut quote: String = visible(&head).chars().take(QUOTE).collect();

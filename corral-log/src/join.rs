@@ -6,6 +6,7 @@ use std::io::{BufRead, Write};
 use corral_core::Scale;
 
 use crate::scan::{self, Fields};
+use crate::seen::Seen;
 use crate::window::{Aggregate, Window, WindowCounts};
 use crate::{Both, FaultKind, Faults, Given, ReadError, Reader, Record, Writer, ours};
 
@@ -18,15 +19,24 @@ pub struct JoinOptions {
     pub window: usize,
     /// Outcomes that come later than this after their decision do not count, where lines have a time; milliseconds.
     pub wait: Option<f64>,
-    /// The outcome of a decision without one; unset: it stays a decision.
+    /// The reward of a decision without an outcome; unset: it stays a decision.
     pub default: Option<f64>,
+    /// The same as a loss, where outcomes are losses.
+    pub default_loss: Option<f64>,
     /// Which outcome counts where there are several.
     pub aggregate: Aggregate,
 }
 
 impl Default for JoinOptions {
     fn default() -> Self {
-        Self { key: "id".into(), window: 100_000, wait: None, default: None, aggregate: Aggregate::First }
+        Self {
+            key: "id".into(),
+            window: 100_000,
+            wait: None,
+            default: None,
+            default_loss: None,
+            aggregate: Aggregate::First,
+        }
     }
 }
 
@@ -51,6 +61,9 @@ pub enum JoinError {
     /// The outcomes cannot be read.
     #[error("the outcomes")]
     Outcomes(#[source] ReadError),
+    /// The default is not one of these outcomes.
+    #[error("the outcome of a decision without one: {0}")]
+    Default(String),
     /// The result cannot be written.
     #[error("the joined log cannot be written")]
     Write(#[source] std::io::Error),
@@ -71,6 +84,9 @@ struct Join<'a, W> {
     scale: Option<Scale>,
     /// Whether outcomes are losses, once one was read.
     losses: Option<bool>,
+    /// Whether a decision was given the default.
+    defaulted: bool,
+    seen: Seen,
     to: Writer<W>,
 }
 
@@ -91,8 +107,13 @@ pub fn join<D: BufRead, O: BufRead, W: Write>(
         early: Early::default(),
         scale: None,
         losses: None,
+        defaulted: false,
+        seen: Seen::default(),
         to,
     };
+    if options.default.is_some() && options.default_loss.is_some() {
+        return Err(JoinError::Default("a reward or a loss, not both".to_owned()));
+    }
     let (mut more_decisions, mut more_outcomes) = (true, true);
     while more_decisions || more_outcomes {
         if more_decisions {
@@ -109,6 +130,10 @@ pub fn join<D: BufRead, O: BufRead, W: Write>(
     while let Some(leaves) = join.window.leave(true) {
         join.write(leaves.line, leaves.outcome)?;
     }
+    // The first outcome may have come after the first default.
+    if join.defaulted && join.losses.is_some() {
+        join.default()?;
+    }
     Ok(Joined {
         counts: join.window.counts,
         decisions: decisions.faults().clone(),
@@ -122,10 +147,11 @@ impl<W: Write> Join<'_, W> {
         let Some(record) = from.read().map_err(JoinError::Decisions)? else { return Ok(false) };
         match &record {
             Record::Decision(_) => match key_of(from.last(), &self.options.key) {
+                Some(key) if self.seen.add_text(&key) => self.window.counts.duplicates += 1,
                 Some(key) => {
                     let early = self.early.by_key.remove(&key);
                     self.window.decide(key.clone(), from.last().to_vec(), 0);
-                    early.into_iter().flatten().for_each(|(value, at)| self.add(&key, value, at));
+                    early.into_iter().flatten().for_each(|early| self.add(&key, early));
                 }
                 None => {
                     let why = format!("a decision without the field {:?}", self.options.key);
@@ -133,6 +159,11 @@ impl<W: Write> Join<'_, W> {
                 }
             },
             Record::Outcome(_) => self.take(from).map_err(JoinError::Decisions)?,
+            Record::Both(_)
+                if key_of(from.last(), &self.options.key).is_some_and(|key| self.seen.add_text(&key)) =>
+            {
+                self.window.counts.duplicates += 1;
+            }
             // What is said of the log holds for the decisions behind it, and for none before.
             Record::Start(_) | Record::Both(_) | Record::Member(_) | Record::Expire(_) => {
                 self.window.follow(from.last().to_vec());
@@ -144,9 +175,17 @@ impl<W: Write> Join<'_, W> {
     /// Reads a line of the outcomes; whether there was one.
     fn outcome<O: BufRead>(&mut self, from: &mut Reader<O>) -> Result<bool, JoinError> {
         let Some(line) = from.line().map_err(JoinError::Outcomes)? else { return Ok(false) };
-        if !line.starts_with(b"{\"kind\":\"start\"") {
-            self.take(from).map_err(JoinError::Outcomes)?;
-        }
+        let is_start = field(line, "kind") == Some(b"\"start\"");
+        let start = is_start.then(|| Record::read(line).map(drop));
+        let taken = match start {
+            Some(Ok(())) => from.strays(true).map(drop),
+            Some(Err(error)) => from.refuse(&error),
+            None => match from.strays(false) {
+                Ok(false) => self.take(from),
+                strayed => strayed.map(drop),
+            },
+        };
+        taken.map_err(JoinError::Outcomes)?;
         Ok(true)
     }
 
@@ -157,14 +196,14 @@ impl<W: Write> Join<'_, W> {
                 from.fault(FaultKind::Garbage, &"outcomes are rewards or losses, not both")
             }
             Ok(given) => {
-                self.add(&given.key, given.value, given.at);
+                self.add(&given.key, (given.value, given.at));
                 Ok(())
             }
             Err((kind, why)) => from.fault(kind, &why),
         }
     }
 
-    fn add(&mut self, key: &str, value: f64, at: Option<f64>) {
+    fn add(&mut self, key: &str, (value, at): (f64, Option<f64>)) {
         if !self.window.waits(key) {
             self.early.by_key.entry(key.to_owned()).or_default().push((value, at));
             self.early.order.push_back(key.to_owned());
@@ -182,7 +221,8 @@ impl<W: Write> Join<'_, W> {
             Some((wait, Some(after))) if after > wait => self.window.counts.late += 1,
             after => {
                 self.window.counts.untimed += u64::from(after.is_some_and(|(_, after)| after.is_none()));
-                self.window.outcome(key, value);
+                let losses = self.losses.unwrap_or_default();
+                self.window.outcome(key, value, Given::of(value, losses));
             }
         }
     }
@@ -199,14 +239,40 @@ impl<W: Write> Join<'_, W> {
             // It was read before, and was right.
             Err(_) => return Ok(()),
         };
-        let losses = self.losses.unwrap_or(self.scale.is_some_and(|scale| !scale.rewards));
-        let given = |value| if losses { Given::loss(value) } else { Given::reward(value) };
-        let outcome = outcome.or(self.options.default).map(given);
+        let outcome = match outcome {
+            Some(value) => Some(Given::of(value, self.losses.unwrap_or_default())),
+            None => {
+                let default = self.default()?;
+                self.defaulted |= default.is_some();
+                default
+            }
+        };
         let record = match outcome {
             Some(given) => Record::Both(Both { decision, given }),
             None => Record::Decision(decision),
         };
         self.to.write(&record).map_err(JoinError::Write)
+    }
+}
+
+impl<W> Join<'_, W> {
+    /// The outcome of a decision without one. A reward among losses is refused: what is the worst reward is the best loss, and a
+    /// decision without an outcome is not meant to be the best.
+    fn default(&self) -> Result<Option<Given>, JoinError> {
+        let (value, is_loss) = match (self.options.default, self.options.default_loss) {
+            (Some(reward), _) => (reward, false),
+            (None, Some(loss)) => (loss, true),
+            (None, None) => return Ok(None),
+        };
+        let losses = self.losses.or(self.scale.map(|scale| !scale.rewards)).unwrap_or(is_loss);
+        let why = match (losses, is_loss) {
+            (true, false) => Err("the outcomes are losses, so say what it loses (--default-loss)".to_owned()),
+            (false, true) => {
+                Err("the outcomes are rewards, so say what it earns (--default-reward)".to_owned())
+            }
+            _ => crate::row::reward(self.scale, value, is_loss).map(drop),
+        };
+        why.map(|()| Some(Given::of(value, is_loss))).map_err(JoinError::Default)
     }
 }
 

@@ -9,8 +9,8 @@ use crate::seen::Seen;
 use crate::source::{Refused, check};
 use crate::window::{Aggregate, Window};
 use crate::{
-    Change, FaultKind, Faults, Header, Offered, ReadError, Reader, Record, Row, RowSource, Wants, parse_id,
-    row,
+    Change, Fault, FaultKind, Faults, Given, Header, Offered, ReadError, Reader, Record, Row, RowSource,
+    Wants, parse_id, row,
 };
 
 /// Reads rows from our log. Lines with a decision and its outcome are rows; a decision whose outcome is a line of its own
@@ -27,6 +27,9 @@ pub struct Ours<R> {
     ended: bool,
     /// The last decision that left the window.
     line: Vec<u8>,
+    /// Lines of these kinds, which are no rows.
+    members: u64,
+    expired: u64,
 }
 
 /// What a line is.
@@ -50,6 +53,8 @@ impl<R: BufRead> Ours<R> {
             window: Window::new(100_000, Aggregate::First),
             ended: false,
             line: Vec::new(),
+            members: 0,
+            expired: 0,
         }
     }
 
@@ -71,16 +76,19 @@ impl<R: BufRead> Ours<R> {
     }
 
     /// Follows a line that says something of the log as a whole.
-    fn follow(headers: &mut Vec<Header>, started: &mut bool, record: Record) {
-        let mut header = last(headers).clone();
+    fn follow(&mut self, record: Record) {
+        let mut header = last(&self.headers).clone();
         match record {
             Record::Start(start) => {
-                *started = true;
+                self.started = true;
+                header.model = start.model;
                 header.bases = start.bases;
                 header.actions = start.actions;
                 header.scale = start.scale.or(header.scale);
             }
+            Record::Expire(_) => self.expired += 1,
             Record::Member(member) => {
+                self.members += 1;
                 let at = member.base as usize;
                 if matches!(member.change, Change::Add | Change::Replace) && at <= header.bases.len() {
                     header.bases.truncate(header.bases.len().max(at));
@@ -92,21 +100,29 @@ impl<R: BufRead> Ours<R> {
             }
             _ => {}
         }
-        if header != *last(headers) {
-            headers.push(header);
+        if header != *last(&self.headers) {
+            self.headers.push(header);
         }
     }
 
     /// Reads one line into `row`.
     fn read_line(&mut self, row: &mut Row) -> Result<Option<Line>, ReadError> {
+        let astray = self.reader.is_astray();
         let Some(line) = self.reader.line()? else { return Ok(None) };
         let read = match kind(line) {
+            Some(b"both" | b"decision" | b"outcome") if astray => {
+                self.reader.strays(false)?;
+                return Ok(Some(Line::Other));
+            }
             Some(b"both") => fill(line, &self.wants, last(&self.headers), row).map(|()| Line::Row),
             Some(b"decision") => fill(line, &self.wants, last(&self.headers), row).map(|()| Line::Decision),
             Some(b"outcome") => Ok(Line::Outcome),
             _ => match Record::read(line) {
                 Ok(record) => {
-                    Self::follow(&mut self.headers, &mut self.started, record);
+                    if self.reader.strays(matches!(record, Record::Start(_)))? {
+                        return Ok(Some(Line::Other));
+                    }
+                    self.follow(record);
                     Ok(Line::Other)
                 }
                 Err(error) => {
@@ -117,14 +133,16 @@ impl<R: BufRead> Ours<R> {
         };
         match read {
             Ok(what) => {
-                if matches!(what, Line::Row | Line::Decision) && row.id.is_some_and(|id| self.seen.add(id)) {
-                    self.reader.fault(FaultKind::Duplicate, &"its id was there before")?;
+                if matches!(what, Line::Row | Line::Decision) && self.seen.add_row(row) {
+                    self.reader.pass_chain();
+                    self.reader.fault(FaultKind::Duplicate, &Fault::SEEN)?;
                     return Ok(Some(Line::Other));
                 }
                 self.reader.follow_chain()?;
                 Ok(Some(what))
             }
             Err((kind, why)) => {
+                self.reader.pass_chain();
                 self.reader.fault(kind, &why)?;
                 Ok(Some(Line::Other))
             }
@@ -139,7 +157,7 @@ impl<R: BufRead> Ours<R> {
         if fill(&self.line, &self.wants, self.header(), row).is_err() {
             return false;
         }
-        row.reward = leaves.outcome;
+        (row.reward, row.given) = (leaves.outcome, leaves.given);
         true
     }
 }
@@ -186,10 +204,11 @@ impl<R: BufRead> RowSource for Ours<R> {
                         let own = self.window.waiting(&given.key).map(|waits| waits.header);
                         let header = own.map_or(last(&self.headers), |header| &self.headers[header]);
                         let reward = row::reward(header.scale, given.value, given.is_loss);
-                        Ok((given.key, reward.map_err(|why| (FaultKind::Reward, why))?))
+                        let said = Given { weight: given.weight, ..Given::of(given.value, given.is_loss) };
+                        Ok((given.key, reward.map_err(|why| (FaultKind::Reward, why))?, said))
                     });
                     match read {
-                        Ok((id, reward)) => self.window.outcome(&id, reward),
+                        Ok((id, reward, said)) => self.window.outcome(&id, reward, said),
                         Err((kind, why)) => self.reader.fault(kind, &why)?,
                     }
                 }
@@ -214,6 +233,14 @@ impl<R: BufRead> RowSource for Ours<R> {
         notes.extend(self.window.notes());
         notes
     }
+
+    fn not_in_rows(&self) -> Vec<String> {
+        let lines = [
+            (self.members, "member lines are starts with the new bases: shares and parameters are left out"),
+            (self.expired, "expire lines are left out: what was learned in place of outcomes is not kept"),
+        ];
+        lines.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect()
+    }
 }
 
 /// An outcome, in the units of its log.
@@ -221,6 +248,7 @@ pub(crate) struct GivenTo {
     pub key: String,
     pub value: f64,
     pub is_loss: bool,
+    pub weight: Option<f64>,
     pub at: Option<f64>,
 }
 
@@ -228,7 +256,7 @@ pub(crate) struct GivenTo {
 pub(crate) fn outcome(line: &[u8], key: &str) -> Result<GivenTo, Refused> {
     let garbage = |why: &str| (FaultKind::Garbage, why.to_owned());
     let mut fields = Fields::of(line).ok_or_else(|| garbage("not a JSON object"))?;
-    let (mut found, mut value, mut at) = (None, None, None);
+    let (mut found, mut value, mut weight, mut at) = (None, None, None, None);
     for (name, bytes) in &mut fields {
         match name {
             b"reward" | b"loss" => {
@@ -238,6 +266,7 @@ pub(crate) fn outcome(line: &[u8], key: &str) -> Result<GivenTo, Refused> {
                 }
             }
             b"at" => at = scan::number(bytes),
+            b"weight" => weight = scan::number(bytes),
             _ => {}
         }
         if name == key.as_bytes() {
@@ -249,7 +278,7 @@ pub(crate) fn outcome(line: &[u8], key: &str) -> Result<GivenTo, Refused> {
     }
     let key = found.ok_or_else(|| garbage(&format!("an outcome without the field {key:?}")))?;
     let (value, is_loss) = value.ok_or_else(|| garbage("an outcome without a reward or a loss"))?;
-    Ok(GivenTo { key, value, is_loss, at })
+    Ok(GivenTo { key, value, is_loss, weight, at })
 }
 
 /// Reads a line with a decision, and its outcome if it has one, into `row`.
@@ -257,7 +286,7 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
     row.clear(wants.columns.len());
     let garbage = |what: &str| (FaultKind::Garbage, format!("not a record: {what} cannot be read"));
     let mut fields = Fields::of(line).ok_or_else(|| garbage("it"))?;
-    let (mut action, mut offered, mut value) = (None, None, None);
+    let (mut action, mut offered, mut value, mut weight) = (None, None, None, None);
     for (name, bytes) in &mut fields {
         let read = match name {
             b"id" => scan::text(bytes).and_then(|t| parse_id(&t)).map(|id| row.id = Some(id)),
@@ -287,6 +316,10 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
             b"q" if wants.q => scan::numbers(bytes, &mut row.q),
             b"full" if wants.full => scan::numbers(bytes, &mut row.full),
             b"key" if wants.labels => scan::text(bytes).map(|key| row.key = Some(key.into_owned())),
+            b"base" if wants.labels => scan::whole(bytes).map(|base| row.base = Some(base)),
+            b"digest" if wants.labels => scan::text(bytes).map(|t| row.digest = Some(t.into_owned())),
+            b"ticket" if wants.labels => scan::text(bytes).map(|t| row.ticket = Some(t.into_owned())),
+            b"weight" if wants.labels => scan::number(bytes).map(|w| weight = Some(w)),
             b"context" if wants.context => {
                 serde_json::from_slice(bytes).ok().map(|context| row.context = context)
             }
@@ -294,7 +327,7 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
         };
         read.ok_or_else(|| garbage(&String::from_utf8_lossy(name)))?;
         if wants.unit_field().is_some_and(|unit| unit.as_bytes() == name) {
-            row.unit = Some(scan::word(bytes));
+            row.unit = scan::label(bytes);
         }
         for (at, column) in wants.columns.iter().enumerate().filter(|(_, c)| c.as_bytes() == name) {
             scan::one_or_more(bytes, &mut row.columns[at]).ok_or_else(|| garbage(column))?;
@@ -307,8 +340,7 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
     row.action = action.ok_or_else(|| garbage("action"))?;
     row.offered = offered.ok_or_else(|| garbage("offered"))?;
     if let Some((value, is_loss)) = value {
-        let reward = row::reward(header.scale, value, is_loss);
-        row.reward = Some(reward.map_err(|why| (FaultKind::Reward, why))?);
+        row.give(header.scale, Given { weight, ..Given::of(value, is_loss) })?;
     }
     check(row)?;
     row.mix_logger();

@@ -19,6 +19,8 @@ const ABOUT: &str = "corral-log";
 #[derive(Debug, Serialize, Deserialize)]
 struct About {
     version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
     #[serde(default)]
     bases: Vec<String>,
     #[serde(default)]
@@ -29,6 +31,6 @@ struct About {
 
 impl Default for About {
     fn default() -> Self {
-        Self { version: VERSION, bases: Vec::new(), actions: Vec::new(), scale: None }
+        Self { version: VERSION, model: None, bases: Vec::new(), actions: Vec::new(), scale: None }
     }
 }

@@ -16,6 +16,8 @@ pub struct Reader<R> {
     checks: bool,
     chain: Chain,
     faults: Faults,
+    /// The kind of the fault of the last start, and its line: what follows is in units and names that are not known.
+    astray: Option<(FaultKind, u64)>,
 }
 
 /// Why reading ended.
@@ -42,6 +44,9 @@ impl From<Fault> for ReadError {
     }
 }
 
+/// How a start begins, where it is not what it should be.
+const START: &[u8] = b"{\"kind\":\"start\"";
+
 /// The longest line that is read: a line with a thousand actions and a hundred bases has about 2 MB.
 const LONGEST: usize = 64 << 20;
 
@@ -57,6 +62,7 @@ impl<R: BufRead> Reader<R> {
             checks: false,
             chain: Chain::new(0),
             faults: Faults::default(),
+            astray: None,
         }
     }
 
@@ -79,14 +85,13 @@ impl<R: BufRead> Reader<R> {
             let Some(line) = self.line()? else { return Ok(None) };
             match Record::read(line) {
                 Ok(record) => {
+                    if self.strays(matches!(record, Record::Start(_)))? {
+                        continue;
+                    }
                     self.follow_chain()?;
                     return Ok(Some(record));
                 }
-                Err(error) => {
-                    // One fault a line: that it also breaks the chain is not said again.
-                    let _ = self.chain.check(&self.buffer);
-                    self.refuse(&error)?;
-                }
+                Err(error) => self.refuse(&error)?,
             }
         }
     }
@@ -150,7 +155,34 @@ impl<R: BufRead> Reader<R> {
             RecordError::Version(_) => FaultKind::Version,
             _ => FaultKind::Garbage,
         };
+        if kind == FaultKind::Version || self.buffer.starts_with(START) {
+            self.astray = Some((kind, self.lines));
+        }
+        self.pass_chain();
         self.fault(kind, error)
+    }
+
+    /// Whether a start was refused, and what follows it is not what the start before says.
+    pub(crate) fn is_astray(&self) -> bool {
+        self.astray.is_some()
+    }
+
+    /// Counts the line that was read last where it stands behind a start that was refused: whether it does. A start that can be read
+    /// ends that.
+    pub(crate) fn strays(&mut self, is_start: bool) -> Result<bool, ReadError> {
+        let Some((kind, line)) = self.astray else { return Ok(false) };
+        if is_start {
+            self.astray = None;
+            return Ok(false);
+        }
+        self.pass_chain();
+        self.fault(kind, &format_args!("it follows the start in line {line}, which cannot be read"))?;
+        Ok(true)
+    }
+
+    /// Goes on with the chain behind a line with another fault: one fault a line.
+    pub(crate) fn pass_chain(&mut self) {
+        let _ = self.chain.check(&self.buffer);
     }
 
     /// Counts a fault of the line that was read last.

@@ -2,7 +2,8 @@
 
 use corral_core::{Context, Scale, TicketId};
 
-use crate::Offered;
+use crate::source::Refused;
+use crate::{FaultKind, Given, Offered};
 
 /// What is known of a whole log.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Header {
     pub scale: Option<Scale>,
     /// The names of further columns that were asked for.
     pub columns: Vec<String>,
+    /// A digest of what the band was built from, where it is known.
+    pub model: Option<String>,
 }
 
 impl Header {
@@ -49,12 +52,20 @@ pub struct Row {
     pub forced: bool,
     /// The reward, in [0, 1]; `None` where the outcome is not known.
     pub reward: Option<f64>,
+    /// The outcome as the log has it.
+    pub given: Option<Given>,
     /// The probability with which the decision was kept in the log.
     pub keep: f64,
     /// What it is grouped by.
     pub unit: Option<String>,
-    /// The key by which outcomes from elsewhere know it.
+    /// The key by which outcomes from elsewhere know it, or an id that is not ours.
     pub key: Option<String>,
+    /// The base that was followed.
+    pub base: Option<u32>,
+    /// A digest of what was seen before deciding.
+    pub digest: Option<String>,
+    /// The sealed ticket.
+    pub ticket: Option<String>,
     /// Each base's probability of being followed.
     pub pbar: Vec<f64>,
     /// Each base's own probability of the action; NaN: not known.
@@ -80,9 +91,13 @@ impl Default for Row {
             exact: true,
             forced: false,
             reward: None,
+            given: None,
             keep: 1.0,
             unit: None,
             key: None,
+            base: None,
+            digest: None,
+            ticket: None,
             pbar: Vec::new(),
             q: Vec::new(),
             full: Vec::new(),
@@ -112,12 +127,23 @@ impl Row {
         context.offer() == Some(numbers) && numbers.is_sorted_by(|a, b| a < b)
     }
 
+    /// Takes an outcome, in the units of `scale`.
+    pub(crate) fn give(&mut self, scale: Option<Scale>, given: Given) -> Result<(), Refused> {
+        if let Some((value, is_loss)) = given.value() {
+            let found = reward(scale, value, is_loss);
+            self.reward = Some(found.map_err(|why| (FaultKind::Reward, why))?);
+            self.given = Some(given);
+        }
+        Ok(())
+    }
+
     /// Empties it, keeping its memory.
     pub(crate) fn clear(&mut self, columns: usize) {
         (self.id, self.at, self.action, self.propensity, self.reward) = (None, None, 0, None, None);
         (self.exact, self.forced, self.keep) = (true, false, 1.0);
         self.offered = Offered::First(0);
-        (self.unit, self.key, self.context) = (None, None, None);
+        (self.unit, self.key, self.context, self.given) = (None, None, None, None);
+        (self.base, self.digest, self.ticket) = (None, None, None);
         for list in [&mut self.pbar, &mut self.q, &mut self.full, &mut self.logger] {
             list.clear();
         }

@@ -5,8 +5,9 @@ use std::io::Read;
 
 use corral_core::Scale;
 
+use crate::seen::Seen;
 use crate::source::check;
-use crate::{Fault, FaultKind, Faults, Header, Offered, ReadError, Row, RowSource, Wants, row};
+use crate::{Fault, FaultKind, Faults, Given, Header, Offered, ReadError, Row, RowSource, Wants, parse_id};
 
 /// The names that columns have where they are not named: ours, and those of the Open Bandit Data.
 const ACTION: &[&str] = &["action", "item_id"];
@@ -14,19 +15,52 @@ const PROPENSITY: &[&str] = &["propensity", "propensity_score"];
 const REWARD: &[&str] = &["reward", "click"];
 
 /// Reads rows from CSV with a header: the columns `action`, `propensity` and `reward` (or `loss`), or those of the Open
-/// Bandit Data (`item_id`, `propensity_score`, `click`). Further columns: `offered` (how many actions), `keep`.
+/// Bandit Data (`item_id`, `propensity_score`, `click`). Further columns: `offered` (how many actions), `keep`, `exact`, and
+/// `id`, by which a row that occurs twice is found.
 pub struct Csv<R> {
-    reader: csv::Reader<R>,
+    reader: csv::Reader<Tail<R>>,
     record: csv::StringRecord,
     columns: Columns,
     header: Header,
     /// The index of each action's name.
     actions: HashMap<String, u32>,
+    seen: Seen,
     faults: Faults,
     strict: bool,
+    /// Whether the last row had no line break behind it, and was used.
+    unended: bool,
+}
+
+/// Reads on, and knows how what it read ended.
+struct Tail<R> {
+    from: R,
+    last: u8,
+    ended: bool,
+}
+
+impl<R: Read> Read for Tail<R> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.from.read(into)?;
+        match read.checked_sub(1) {
+            Some(at) => self.last = into[at],
+            None => self.ended |= !into.is_empty(),
+        }
+        Ok(read)
+    }
+}
+
+impl<R> Tail<R> {
+    /// Whether the row that was read last is the end of the table, without a line break.
+    fn unended(&self) -> bool {
+        self.ended && !matches!(self.last, b'\n' | b'\r')
+    }
 }
 
 struct Columns {
+    /// How many there are.
+    width: usize,
+    id: Option<usize>,
+    exact: Option<usize>,
     action: usize,
     propensity: usize,
     outcome: usize,
@@ -77,6 +111,7 @@ pub fn actions_of(from: impl Read) -> Result<Vec<String>, TableError> {
             Ok(true) => {}
         }
         if let Some(name) = record.get(column)
+            && record.len() == names.len()
             && !seen.contains_key(name)
         {
             seen.insert(name.to_owned(), ());
@@ -112,6 +147,7 @@ impl<R: Read> Csv<R> {
         scale: Option<Scale>,
         strict: bool,
     ) -> Result<Self, TableError> {
+        let from = Tail { from, last: b'\n', ended: false };
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(from);
         let names = reader.headers().map_err(|e| TableError::Csv(e.to_string()))?.clone();
         let one = |name: &str| find(&names, &[name]);
@@ -121,6 +157,9 @@ impl<R: Read> Csv<R> {
             return Err(TableError::TwoOutcomes);
         }
         let columns = Columns {
+            width: names.len(),
+            id: optional("id"),
+            exact: optional("exact"),
             action: find(&names, ACTION)?,
             propensity: find(&names, PROPENSITY)?,
             outcome: loss.map_or_else(|| find(&names, REWARD), Ok)?,
@@ -138,14 +177,36 @@ impl<R: Read> Csv<R> {
             columns,
             header,
             actions: index,
+            seen: Seen::default(),
             faults: Faults::default(),
             strict,
+            unended: false,
         })
     }
 
     fn fill(&self, row: &mut Row) -> Result<(), (FaultKind, String)> {
         row.clear(self.columns.further.len());
+        let (has, width) = (self.record.len(), self.columns.width);
+        if has != width {
+            return Err((FaultKind::Garbage, format!("it has {has} cells, and the header has {width}")));
+        }
         let cell = |at: usize| self.record.get(at).unwrap_or_default().trim();
+        if let Some(id) = self.columns.id.map(cell).filter(|id| !id.is_empty()) {
+            row.id = parse_id(id);
+            row.key = row.id.is_none().then(|| id.to_owned());
+        }
+        if let Some(exact) = self.columns.exact.map(cell).filter(|exact| !exact.is_empty()) {
+            row.exact = match exact.to_ascii_lowercase().as_str() {
+                "true" | "1" => true,
+                "false" | "0" => false,
+                _ => {
+                    return Err((
+                        FaultKind::Garbage,
+                        format!("exact must be true or false, but is {exact:?}"),
+                    ));
+                }
+            };
+        }
         let number = |at: usize, what: &str, kind: FaultKind| {
             let found = cell(at).parse::<f64>().ok().filter(|v| v.is_finite());
             found.ok_or_else(|| (kind, format!("the {what} must be a number, but is {:?}", cell(at))))
@@ -169,7 +230,7 @@ impl<R: Read> Csv<R> {
             None => self.header.actions.len() as u32,
         });
         if let Some(unit) = self.columns.unit {
-            row.unit = Some(cell(unit).to_owned());
+            row.unit = Some(cell(unit).to_owned()).filter(|unit| !unit.is_empty());
         }
         for (into, at) in row.columns.iter_mut().zip(&self.columns.further) {
             for part in cell(*at).split_ascii_whitespace() {
@@ -180,8 +241,7 @@ impl<R: Read> Csv<R> {
             }
         }
         let outcome = number(self.columns.outcome, "outcome", FaultKind::Reward)?;
-        let reward = row::reward(self.header.scale, outcome, self.columns.is_loss);
-        row.reward = Some(reward.map_err(|why| (FaultKind::Reward, why))?);
+        row.give(self.header.scale, Given::of(outcome, self.columns.is_loss))?;
         check(row)
     }
 }
@@ -192,7 +252,14 @@ impl<R: Read> RowSource for Csv<R> {
             let refused = match self.reader.read_record(&mut self.record) {
                 Ok(false) => return Ok(false),
                 Ok(true) => match self.fill(row) {
-                    Ok(()) => return Ok(true),
+                    Ok(()) if self.seen.add_row(row) => (FaultKind::Duplicate, Fault::SEEN.to_owned()),
+                    Ok(()) => {
+                        self.unended = self.reader.get_ref().unended();
+                        return Ok(true);
+                    }
+                    Err(_) if self.reader.get_ref().unended() => {
+                        (FaultKind::Torn, "the log ends within this line".to_owned())
+                    }
                     Err(refused) => refused,
                 },
                 Err(error) => match error.kind() {
@@ -215,5 +282,10 @@ impl<R: Read> RowSource for Csv<R> {
 
     fn faults(&self) -> &Faults {
         &self.faults
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let unended = "the table does not end with a line break: its last row is used, and may be torn";
+        self.unended.then(|| unended.to_owned()).into_iter().collect()
     }
 }

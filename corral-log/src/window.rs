@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::Given;
+
 /// Which outcome counts where a decision has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aggregate {
@@ -56,7 +58,15 @@ pub(crate) struct Waits {
     /// Which header its log had.
     pub header: usize,
     pub outcome: Option<f64>,
+    /// The first outcome as it was said.
+    pub given: Option<Given>,
     outcomes: u32,
+}
+
+impl Waits {
+    fn new(key: Option<String>, line: Vec<u8>, header: usize) -> Self {
+        Self { key, line, header, outcome: None, given: None, outcomes: 0 }
+    }
 }
 
 impl Window {
@@ -78,12 +88,12 @@ impl Window {
             return;
         }
         self.places.insert(key.clone(), self.first + self.order.len() as u64);
-        self.order.push_back(Waits { key: Some(key), line, header, outcome: None, outcomes: 0 });
+        self.order.push_back(Waits::new(Some(key), line, header));
     }
 
     /// A line that is no decision, and stays behind those that wait.
     pub fn follow(&mut self, line: Vec<u8>) {
-        self.order.push_back(Waits { key: None, line, header: 0, outcome: None, outcomes: 0 });
+        self.order.push_back(Waits::new(None, line, 0));
     }
 
     /// Whether a decision with this key waits.
@@ -96,8 +106,8 @@ impl Window {
         Some(&self.order[(self.places.get(key)? - self.first) as usize])
     }
 
-    /// An outcome came.
-    pub fn outcome(&mut self, key: &str, value: f64) {
+    /// An outcome came: a number, and what was said.
+    pub fn outcome(&mut self, key: &str, value: f64, given: Given) {
         let Some(place) = self.places.get(key) else {
             self.counts.orphans += 1;
             return;
@@ -105,7 +115,7 @@ impl Window {
         let waits = &mut self.order[(place - self.first) as usize];
         waits.outcomes += 1;
         let Some(sum) = waits.outcome else {
-            waits.outcome = Some(value);
+            (waits.outcome, waits.given) = (Some(value), Some(given));
             return;
         };
         self.counts.repeated += 1;

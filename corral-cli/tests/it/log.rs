@@ -103,12 +103,65 @@ fn what_cannot_be_valued_is_refused_with_its_reason() {
         ("learner:exp3", "learns from its own decisions alone"),
         ("learner:none", "none"),
         ("snapshot:band.bin", "has seen the rewards that it is valued by"),
+        ("base:nope", "the log has no base \"nope\"; it names none"),
+        ("mix:nope=1", "the log has no base \"nope\"; it names none"),
     ] {
         let out = log(&["evaluate", &path, "--policy", policy]);
         assert_eq!(out.status.code(), Some(2), "{policy}");
         assert!(text(&out.stderr).contains(why), "{policy}: {}", text(&out.stderr));
         assert_eq!(text(&out.stderr).matches(&path).count(), 1, "{policy}: {}", text(&out.stderr));
     }
+}
+
+/// A name that is misspelt is an error in every format, not a value of nothing: lines of JSON have no header that says so at once.
+#[test]
+fn a_field_or_a_base_that_no_line_has_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, csv) = (lines(dir.path(), 300), table(dir.path()));
+    let dsjson = dir.path().join("log.dsjson").display().to_string();
+    let out = log(&["convert", &path, "--to", "dsjson", "--out", &dsjson]);
+    assert!(out.status.success(), "{}", text(&out.stderr));
+    let refused = |path: &str, more: &[&str], why: &str| {
+        let out = log(&[&["evaluate", path, "--policy", "uniform"], more].concat());
+        assert_eq!(out.status.code(), Some(2), "{path} {more:?}: {}", text(&out.stdout));
+        assert!(text(&out.stderr).contains(why), "{path} {more:?}: {}", text(&out.stderr));
+    };
+    for path in [&path, &dsjson] {
+        refused(path, &["--unit", "usr"], "no decision has the field \"usr\"; there are: ");
+        refused(path, &["--policy", "column:nwe"], "no decision has the field \"nwe\"; there are: ");
+    }
+    refused(&csv, &["--unit", "usr"], "no column usr");
+    refused(&path, &["--policy", "base:nope"], "the log has no base \"nope\"; it has: wide, narrow");
+    refused(&path, &["--policy", "mix:wide=0.5,nope=0.5"], "the log has no base \"nope\"");
+    // A third of the decisions says its unit, and all say the same.
+    let out = text(&log(&["evaluate", &path, "--policy", "uniform", "--unit", "unit"]).stdout);
+    assert!(out.contains("ALARM: 200 of 300 decisions have no unit: they are left out"), "{out}");
+    assert!(out.contains("ALARM: all decisions are of one unit") && out.contains("[-, -]"), "{out}");
+    // Every decision is its own unit.
+    let more = ["--policy", "base:wide", "--unit", "id", "--format", "json"];
+    let out = log(&[&["evaluate", &path, "--policy", "base:narrow"], &more[..]].concat());
+    let json: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(json["differences"][0]["kind"], "fixed-time");
+    assert!(json["differences"][0]["low"].is_number() && json["verdict"] != "", "{json}");
+}
+
+/// The worst reward is the best loss, so that a default is of the kind of the outcomes.
+#[test]
+fn a_join_of_losses_has_a_default_loss() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str| dir.path().join(name).display().to_string();
+    std::fs::write(file("decisions"), DECISIONS).unwrap();
+    std::fs::write(file("outcomes"), "{\"id\":\"0000000000000001-0-1\",\"loss\":1}\n").unwrap();
+    let join = |more: &[&str]| {
+        log(&[&["join", &file("decisions"), &file("outcomes"), "--out", &file("log")], more].concat())
+    };
+    let out = join(&["--default-reward", "0"]);
+    assert_eq!(out.status.code(), Some(1));
+    let why = "the outcomes are losses, so say what it loses (--default-loss)";
+    assert!(text(&out.stderr).contains(why) && !dir.path().join("log").exists(), "{}", text(&out.stderr));
+    assert!(join(&["--default-loss", "0.25"]).status.success());
+    assert!(std::fs::read_to_string(file("log")).unwrap().contains("\"loss\":0.25"));
+    assert_eq!(join(&["--default-loss", "0", "--default-reward", "0"]).status.code(), Some(2));
 }
 
 const DECISIONS: &str = "\
@@ -185,7 +238,7 @@ fn lines(dir: &Path, rounds: u32) -> String {
         let played = t * 7 % 4 % 3;
         let offered = if t % 5 == 0 { "[0,1,2]" } else { "3" };
         let more = match t % 3 {
-            0 => "\"exact\":false,\"key\":\"k\\\"ü\",",
+            0 => "\"exact\":false,\"key\":\"k\\\"ü\",\"base\":1,\"digest\":\"9f\",\"weight\":2.0,",
             1 => "\"unit\":\"u\",\"keep\":1.0,",
             _ => "",
         };

@@ -7,10 +7,11 @@ use parquet::record::reader::RowIter;
 
 use super::{ABOUT, About};
 use crate::ours::ONE_OUTCOME;
+use crate::seen::Seen;
 use crate::source::{Refused, check};
 use crate::{
-    Fault, FaultKind, Faults, Header, Offered, ReadError, Row, RowSource, Scale, TableError, VERSION, Wants,
-    parse_id, row,
+    Fault, FaultKind, Faults, Given, Header, Offered, ReadError, Row, RowSource, Scale, TableError, VERSION,
+    Wants, parse_id,
 };
 
 /// Reads rows from Parquet: the columns `action` and `offered` must be there, others need not be.
@@ -19,6 +20,7 @@ pub struct ParquetIn {
     at: u64,
     wants: Wants,
     header: Header,
+    seen: Seen,
     faults: Faults,
     strict: bool,
 }
@@ -60,22 +62,31 @@ impl ParquetIn {
             actions: about.actions,
             scale: about.scale.or(scale),
             columns: wants.columns.clone(),
+            model: about.model,
         };
         let rows = RowIter::from_file_into(Box::new(file));
-        Ok(Self { rows, at: 0, wants, header, faults: Faults::default(), strict })
+        Ok(Self { rows, at: 0, wants, header, seen: Seen::default(), faults: Faults::default(), strict })
     }
 
     fn fill(&self, from: &parquet::record::Row, row: &mut Row) -> Result<(), Refused> {
         row.clear(self.wants.columns.len());
         let (mut action, mut offered, mut listed, mut outcome) = (None, None, None, None);
+        let (mut other, mut weight) = (None, None);
         for (name, field) in from.get_column_iter() {
             if matches!(field, Field::Null) {
                 continue;
             }
             let wants = &self.wants;
             let read = match name.as_str() {
-                "id" => words(field).and_then(parse_id).map(|id| row.id = Some(id)),
-                "key" if wants.labels => words(field).map(|key| row.key = Some(key.to_owned())),
+                "id" => label(field).map(|text| match parse_id(&text) {
+                    Some(id) => row.id = Some(id),
+                    // Of a file that others wrote.
+                    None => other = Some(text).filter(|text| !text.is_empty()),
+                }),
+                "key" => label(field).map(|key| row.key = Some(key).filter(|key| !key.is_empty())),
+                "base" if wants.labels => whole(field).map(|base| row.base = Some(base)),
+                "digest" if wants.labels => words(field).map(|text| row.digest = Some(text.to_owned())),
+                "weight" if wants.labels => number(field).map(|w| weight = Some(w)),
                 "at" => number(field).map(|at| row.at = Some(at as u64)),
                 "action" => whole(field).map(|a| action = Some(a)),
                 "offered" => whole(field).map(|n| offered = Some(n)),
@@ -102,7 +113,7 @@ impl ParquetIn {
                 || (FaultKind::Garbage, format!("the column {name} cannot be read: it has {field}"));
             read.ok_or_else(garbage)?;
             if wants.unit_field() == Some(name) {
-                row.unit = Some(words(field).map_or_else(|| field.to_string(), str::to_owned));
+                row.unit = Some(label(field).unwrap_or_else(|| field.to_string())).filter(|u| !u.is_empty());
             }
             for (at, _) in wants.columns.iter().enumerate().filter(|(_, column)| *column == name) {
                 let into = &mut row.columns[at];
@@ -114,9 +125,9 @@ impl ParquetIn {
         let count = offered.ok_or_else(|| missing("offered"))?;
         row.offered = listed.map_or(Offered::First(count), Offered::These);
         if let Some((value, is_loss)) = outcome {
-            let reward = row::reward(self.header.scale, value, is_loss);
-            row.reward = Some(reward.map_err(|why| (FaultKind::Reward, why))?);
+            row.give(self.header.scale, Given { weight, ..Given::of(value, is_loss) })?;
         }
+        row.key = other.or(row.key.take());
         check(row)?;
         row.mix_logger();
         Ok(())
@@ -130,7 +141,11 @@ impl RowSource for ParquetIn {
             let from =
                 next.map_err(|why| ReadError::Io { line: self.at, why: std::io::Error::other(why) })?;
             self.at += 1;
-            let Err((kind, why)) = self.fill(&from, row) else { return Ok(true) };
+            let (kind, why) = match self.fill(&from, row) {
+                Ok(()) if self.seen.add_row(row) => (FaultKind::Duplicate, Fault::SEEN.to_owned()),
+                Ok(()) => return Ok(true),
+                Err(refused) => refused,
+            };
             self.faults.take(Fault::new(kind, self.at, why, from.to_string().as_bytes()), self.strict)?;
         }
     }
@@ -150,6 +165,11 @@ fn words(field: &Field) -> Option<&str> {
         Field::Bytes(bytes) => bytes.as_utf8().ok(),
         _ => None,
     }
+}
+
+/// Words, or a whole number in their place.
+fn label(field: &Field) -> Option<String> {
+    words(field).map(str::to_owned).or_else(|| whole(field).map(|n| n.to_string()))
 }
 
 fn flag(field: &Field) -> Option<bool> {

@@ -61,6 +61,19 @@ pub fn every_kind() -> Vec<Record> {
     ]
 }
 
+/// A file with these bytes.
+#[cfg(feature = "parquet")]
+pub fn on_disk(bytes: &[u8]) -> std::fs::File {
+    static FILES: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = FILES.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let path = format!("{}/{}-{number}", env!("CARGO_TARGET_TMPDIR"), std::process::id());
+    std::fs::write(&path, bytes).unwrap();
+    let file = std::fs::File::open(&path).unwrap();
+    // Where a file that is open cannot be removed, it stays behind.
+    let _ = std::fs::remove_file(&path);
+    file
+}
+
 /// The lines of a log with these records.
 pub fn lines(records: &[Record], chain: Chain) -> Vec<String> {
     let mut writer = Writer::with(Vec::new(), chain);

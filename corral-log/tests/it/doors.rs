@@ -216,17 +216,18 @@ fn dsjson_is_read_as_vowpal_wabbit_reads_it() {
 /// action cost. The last line may have no line break.
 #[test]
 fn dsjson_says_which_lines_do_not_count() {
-    let line = |more: &str, last: &str| {
+    let line = |event: u32, more: &str, last: &str| {
         format!(
-            r#"{{"_label_cost":-1.0,"_label_probability":0.5,"_label_Action":1,"_labelIndex":0,{more}"o":[],"Version":"1","EventId":"e","a":[1,2],"c":{{}},"p":[0.5,0.5]{last}}}"#
+            r#"{{"_label_cost":-1.0,"_label_probability":0.5,"_label_Action":1,"_labelIndex":0,{more}"o":[],"Version":"1","EventId":"e{event}","a":[1,2],"c":{{}},"p":[0.5,0.5]{last}}}"#
         )
     };
     let same = r#","_original_label_cost":-1.0"#;
     let text = [
-        line(r#""_skipLearn":true,"#, ""),
-        line(r#""_skipLearn":false,"#, same),
-        line("", r#","_original_label_cost":-0.25"#),
-        line("", ""),
+        // What was deferred has the event of the line in which it is activated.
+        line(1, r#""_skipLearn":true,"#, ""),
+        line(1, r#""_skipLearn":false,"#, same),
+        line(2, "", r#","_original_label_cost":-0.25"#),
+        line(3, "", ""),
     ]
     .join("\n");
     let mut source = Dsjson::new(Reader::new(text.as_bytes()), all(), None);

@@ -5,9 +5,11 @@
 mod band;
 mod chain;
 mod common;
+mod converted;
 mod coverage;
 mod doors;
 mod estimators;
+mod faulty;
 mod records;
 mod schema;
 mod simulate;

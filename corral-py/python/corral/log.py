@@ -30,9 +30,9 @@ def read(path: str | os.PathLike[str], *, strict: bool = False) -> dict[str, Any
     Returns
     -------
     dict
-        id, action, offered (how many actions there were), propensity, reward (NaN where it is not known), forced, exact; pbar
-        and q (of each base, in the order of bases) and features, where the log has them. pandas and polars take all but
-        bases.
+        id, action, offered (how many actions there were), propensity, reward (NaN where it is not known; of a log of losses it is
+        low + high - loss), forced, exact; pbar and q (of each base, in the order of bases) and features, where the log has them.
+        pandas and polars take all but bases.
     """
     return _corral.read_log(os.fspath(path), strict=strict)
 
