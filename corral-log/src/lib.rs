@@ -88,7 +88,7 @@ pub use source::{RowSource, Wants};
 pub use sums::Sums;
 pub use table::{Csv, TableError, actions_of};
 pub use target::{Named, Target};
-pub use watch::{Bounds, WATCH_ERROR, Watch, Watched};
+pub use watch::{Bounds, MOST_COMPARED, WATCH_ERROR, Watch, Watched};
 pub use window::{Aggregate, WindowCounts};
 pub use write::Writer;
 

@@ -8,13 +8,14 @@ use crate::MixtureBernstein;
 /// How often what a band says of the values of its bases may be wrong, however often it is asked.
 pub const WATCH_ERROR: f64 = 0.05;
 
-/// With more bases than these no differences are kept: their number grows as the square.
-const MOST_PAIRED: usize = 32;
+/// With more bases than these no differences are kept, as their number grows as the square: which base is best is not said then.
+pub const MOST_COMPARED: usize = 32;
 
 /// Follows the values of the bases of a band while it runs. It needs tickets with the probabilities of every base
 /// ([`Propensities::EveryBase`](corral_core::Propensities::EveryBase)); for differences, and so to say which base is best, with
 /// whole distributions ([`Propensities::Full`](corral_core::Propensities::Full)). Bases learn, so that their values move: the
-/// sequences are those for values that may.
+/// sequences are those for values that may. With more than [`MOST_COMPARED`] bases their values are followed and their differences
+/// are not, so that none is ever said to be best.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Watch {
     bases: Vec<Followed>,
@@ -61,7 +62,8 @@ pub struct Watched {
     /// The value of each base: the mean reward in [0, 1] that it would have earned on the data of the band. `None`: it never
     /// said its probabilities.
     pub values: Vec<Option<Bounds>>,
-    /// The base that is best at any time, with by how much it leads the nearest other; `None`: not decided.
+    /// The base that is best at any time, with by how much it leads the nearest other; `None`: not decided, or there are more than
+    /// [`MOST_COMPARED`] bases.
     pub best: Option<(usize, Bounds)>,
 }
 
@@ -76,7 +78,7 @@ impl Watch {
     /// More bases have joined: there are so many now.
     pub fn grow(&mut self, bases: usize) {
         self.bases.resize(bases, Followed::default());
-        let pairs = if bases <= MOST_PAIRED { bases * bases.saturating_sub(1) / 2 } else { 0 };
+        let pairs = if bases <= MOST_COMPARED { bases * bases.saturating_sub(1) / 2 } else { 0 };
         self.pairs.resize(pairs, Pair::default());
     }
 
@@ -211,6 +213,9 @@ impl Watched {
                 lead.low,
                 lead.high
             ),
+            None if self.values.len() > MOST_COMPARED => {
+                format!("which base is best is not followed: there are more than {MOST_COMPARED}\n")
+            }
             None => "which base is best is not decided\n".to_owned(),
         });
         out

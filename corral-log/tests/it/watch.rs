@@ -4,7 +4,7 @@ use corral_bases::band::Assembler;
 use corral_bases::band::{MasterRecipe, Recipe};
 use corral_core::registry::Kind;
 use corral_core::{Arm, Context, EnsembleParams, Propensities, Setup, uniform};
-use corral_log::{Bounds, Watch, Watched};
+use corral_log::{Bounds, MOST_COMPARED, Watch, Watched};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -144,4 +144,15 @@ fn a_base_that_is_replaced_begins_anew() {
     assert!(before[1].is_some() && after[1].is_none(), "{after:?}");
     assert_eq!((before[0], before[2]), (after[0], after[2]));
     watch.replace(7);
+}
+
+/// The number of differences grows as the square: with very many bases they are not followed, which is said.
+#[test]
+fn of_very_many_bases_it_is_said_that_none_is_best() {
+    for (bases, said) in
+        [(MOST_COMPARED, "is not decided"), (MOST_COMPARED + 1, "is not followed: there are more than 32")]
+    {
+        let text = Watch::new(bases).now(0.05).text(&[]);
+        assert!(text.contains(said), "{text}");
+    }
 }
