@@ -52,6 +52,7 @@ fi
 # Every page with its claims, and one line for each in RESULTS.md below what they say of the paper.
 {
   printf '# Results, claim by claim\n\nWhat they say of the paper, and how to read them: [RESULTS.md](../../RESULTS.md).\n'
+  printf '\n%s\n' 'How often the intervals of `corral log evaluate` miss, and how far its estimates are off: [on a simple logger that learns](../lab/evaluation.md), [on a practical band](../lab/evaluation-band.md).'
   for name in $all; do
     [ -f "docs/results/$name.md" ] || continue
     stale=1
