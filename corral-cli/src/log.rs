@@ -52,10 +52,10 @@ struct JoinArgs {
     /// Outcomes that come later than this after their decision do not count, in milliseconds (field `at`)
     #[arg(long)]
     wait: Option<f64>,
-    /// The outcome of a decision that has none [default: it stays a decision]
+    /// The reward of a decision that has no outcome [default: it stays a decision]
     #[arg(long, allow_negative_numbers = true)]
     default_reward: Option<f64>,
-    /// The same for logs of losses: what a decision lost that has no outcome
+    /// Where outcomes are losses: the loss of a decision that has none
     #[arg(long, allow_negative_numbers = true, conflicts_with = "default_reward")]
     default_loss: Option<f64>,
     /// Which outcome counts where a decision has several

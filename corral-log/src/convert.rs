@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::calendar::timestamp;
-use crate::{Both, Decided, Given, Header, Played, Record, Row, Start, Writer};
+use crate::{Both, Decided, Given, Header, Offered, Played, Record, Row, Start, Writer};
 
 /// Writes rows one after the other.
 pub trait Sink {
@@ -206,13 +206,15 @@ pub struct CsvOut<W: Write> {
     to: csv::Writer<W>,
     /// Whether outcomes are losses, once the first row was written.
     losses: Option<bool>,
+    /// Rows that offered some of the actions.
+    some: u64,
     left_out: u64,
 }
 
 impl<W: Write> CsvOut<W> {
     /// Writes to `to`.
     pub fn new(to: W) -> Self {
-        Self { to: csv::Writer::from_writer(to), losses: None, left_out: 0 }
+        Self { to: csv::Writer::from_writer(to), losses: None, some: 0, left_out: 0 }
     }
 }
 
@@ -237,6 +239,8 @@ impl<W: Write> Sink for CsvOut<W> {
                 lost(row)
             }
         };
+        let listed = matches!(row.offered, Offered::These(_));
+        self.some += u64::from(listed || row.offered.len() < header.actions.len());
         let id = row.id.map(|id| id.to_string());
         let numbers = [Some(propensity), outcome(row, header.scale, losses)];
         let [propensity, outcome] = numbers.map(|x| x.map_or(String::new(), |x| x.to_string()));
@@ -260,7 +264,9 @@ impl<W: Write> Sink for CsvOut<W> {
     }
 
     fn notes(&self) -> Vec<String> {
-        left_out(self.left_out).into_iter().collect()
+        let some =
+            || format!("{} rows offered some of the actions: a table says how many, not which", self.some);
+        (self.some > 0).then(some).into_iter().chain(left_out(self.left_out)).collect()
     }
 }
 

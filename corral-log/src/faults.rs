@@ -41,6 +41,9 @@ impl fmt::Display for FaultKind {
     }
 }
 
+/// A line that cannot be used, and why.
+pub(crate) type Refused = (FaultKind, String);
+
 /// One line and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {

@@ -129,6 +129,7 @@ impl Evaluation {
         self.tallies.iter().for_each(|tally| self.values(tally, units, &mut values));
         let mut alarms = notes;
         alarms.extend(alarms::of(self));
+        alarms.extend(alarms::without_width(&values));
         Report {
             rows: self.counts.rows,
             used: self.counts.used,

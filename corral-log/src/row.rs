@@ -2,7 +2,7 @@
 
 use corral_core::{Context, Scale, TicketId};
 
-use crate::source::Refused;
+use crate::faults::Refused;
 use crate::{FaultKind, Given, Offered};
 
 /// What is known of a whole log.

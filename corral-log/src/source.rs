@@ -1,5 +1,6 @@
 //! Where rows come from: our log, Vowpal Wabbit's dsjson, or CSV.
 
+pub(crate) use crate::faults::Refused;
 use crate::{FaultKind, Faults, Header, ReadError, Row};
 
 /// Rows of a log, one after the other.
@@ -53,9 +54,6 @@ impl Wants {
         self.unit.as_deref().or(self.labels.then_some("unit"))
     }
 }
-
-/// A line that cannot be used, and why.
-pub(crate) type Refused = (FaultKind, String);
 
 /// The most actions that a decision may offer: a list over them is made for differences and models.
 const MOST_OFFERED: usize = 1 << 20;

@@ -1,6 +1,6 @@
 //! Rows of CSV.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 use corral_core::Scale;
@@ -29,6 +29,9 @@ pub struct Csv<R> {
     strict: bool,
     /// Whether the last row had no line break behind it, and was used.
     unended: bool,
+    /// Whether actions are numbers, whose order is theirs; and rows of others that offered some of them.
+    numbered: bool,
+    some: u64,
 }
 
 /// Reads on, and knows how what it read ended.
@@ -102,26 +105,27 @@ pub fn actions_of(from: impl Read) -> Result<Vec<String>, TableError> {
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(from);
     let names = reader.headers().map_err(|e| TableError::Csv(e.to_string()))?.clone();
     let column = find(&names, ACTION)?;
-    let (mut record, mut seen, mut order) = (csv::StringRecord::new(), HashMap::new(), Vec::new());
+    let (mut record, mut seen, mut order) = (csv::StringRecord::new(), HashSet::new(), Vec::new());
     loop {
         match reader.read_record(&mut record) {
             Ok(false) => break,
+            // Reading the rows says so.
+            Err(error) if error.is_io_error() => break,
             // What cannot be read is counted when the rows are.
             Err(_) => continue,
             Ok(true) => {}
         }
         if let Some(name) = record.get(column)
             && record.len() == names.len()
-            && !seen.contains_key(name)
+            && !seen.contains(name.trim())
         {
-            seen.insert(name.to_owned(), ());
-            order.push(name.to_owned());
+            seen.insert(name.trim().to_owned());
+            order.push(name.trim().to_owned());
         }
     }
-    let numbers: Option<Vec<u32>> = order.iter().map(|name| name.parse().ok()).collect();
-    if let Some(mut numbers) = numbers {
-        numbers.sort_unstable();
-        order = numbers.iter().map(u32::to_string).collect();
+    let number = |name: &String| name.parse::<u32>().ok();
+    if order.iter().all(|name| number(name).is_some()) {
+        order.sort_by_key(number);
     }
     Ok(order)
 }
@@ -169,6 +173,7 @@ impl<R: Read> Csv<R> {
             unit: wants.unit.as_deref().map(one).transpose()?,
             further: wants.columns.iter().map(|c| one(c)).collect::<Result<_, _>>()?,
         };
+        let numbered = actions.iter().all(|name| name.parse::<u32>().is_ok());
         let index = actions.iter().enumerate().map(|(i, name)| (name.clone(), i as u32)).collect();
         let header = Header { actions, columns: wants.columns.clone(), scale, ..Header::default() };
         Ok(Self {
@@ -181,6 +186,8 @@ impl<R: Read> Csv<R> {
             faults: Faults::default(),
             strict,
             unended: false,
+            numbered,
+            some: 0,
         })
     }
 
@@ -255,6 +262,8 @@ impl<R: Read> RowSource for Csv<R> {
                     Ok(()) if self.seen.add_row(row) => (FaultKind::Duplicate, Fault::SEEN.to_owned()),
                     Ok(()) => {
                         self.unended = self.reader.get_ref().unended();
+                        self.some +=
+                            u64::from(!self.numbered && row.offered.len() < self.header.actions.len());
                         return Ok(true);
                     }
                     Err(_) if self.reader.get_ref().unended() => {
@@ -286,6 +295,13 @@ impl<R: Read> RowSource for Csv<R> {
 
     fn notes(&self) -> Vec<String> {
         let unended = "the table does not end with a line break: its last row is used, and may be torn";
-        self.unended.then(|| unended.to_owned()).into_iter().collect()
+        let some = || {
+            format!(
+                "{} rows offered some of the actions, and a table says how many: the first ones of those that occur are taken",
+                self.some
+            )
+        };
+        let unended = self.unended.then(|| unended.to_owned());
+        unended.into_iter().chain((self.some > 0).then(some)).collect()
     }
 }

@@ -37,7 +37,8 @@ pub(crate) fn of(evaluation: &Evaluation, units: Units) -> String {
     let Some(&(second, mean, low, high, rows)) = leads.iter().min_by(|a, b| a.2.total_cmp(&b.2)) else {
         return String::new();
     };
-    let size = |d: f64| figure(units.difference(d).abs() * d.signum());
+    // Not -0.
+    let size = |d: f64| figure(units.difference(d).abs() * d.signum() + 0.0);
     if low > 0.0 {
         let (nearest, mean, low, high, _) =
             *leads.iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or(&(second, mean, low, high, rows));

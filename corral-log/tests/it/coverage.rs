@@ -196,6 +196,7 @@ fn intervals_between_units_hold_where_decisions_of_one_are_alike() {
             let own = policies.iter().map(|p| Box::new(Named::read(p).unwrap()) as Box<dyn Target>).collect();
             let options = Options { units, any_time: false, ..Options::default() };
             let mut evaluation = Evaluation::new(own, Some(Box::new(Means4::default())), options);
+            evaluation.meet(&corral_log::Header::default()).unwrap();
             for user in 0..100 {
                 let mean = if rng.random::<bool>() { 0.15 } else { 0.85 };
                 for _ in 0..10 {

@@ -316,6 +316,8 @@ fn csv_is_read_by_its_columns() {
     assert_eq!((source.faults().of(FaultKind::Propensity), source.faults().of(FaultKind::Reward)), (2, 1));
     let numbers = actions_of("item_id\n10\n2\n10\n0\n".as_bytes()).unwrap();
     assert_eq!(numbers, ["0", "2", "10"]);
+    // As they are written, without the spaces that cells are read without.
+    assert_eq!(actions_of("item_id\n010\n 007\n007\n".as_bytes()).unwrap(), ["007", "010"]);
     let table = |text: &'static str| {
         Csv::new(text.as_bytes(), &Wants::default(), names(&["0", "1", "2"]), None, false)
     };

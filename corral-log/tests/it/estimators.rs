@@ -114,7 +114,7 @@ fn an_undecided_race_says_how_long_it_may_take() {
 fn each_doubt_raises_its_alarm() {
     let alarms =
         |rows: &[Row]| evaluate(&["uniform"], &Header::default(), rows, Options::default()).alarms.join("\n");
-    let fine: Vec<Row> = (0..1_000).map(|t| row(t % 2, 0.5, 0.5)).collect();
+    let fine: Vec<Row> = (0..1_000).map(|t| row(t % 2, 0.5, f64::from(t % 4) / 3.0)).collect();
     assert_eq!(alarms(&fine), "");
     let with = |change: fn(&mut Row)| {
         let mut rows = fine.clone();
@@ -133,6 +133,11 @@ fn each_doubt_raises_its_alarm() {
     ] {
         assert!(with(change).contains(text), "{text}: {}", with(change));
     }
+    // No click in 300 decisions is no certainty that there never is one.
+    let alike: Vec<Row> = (0..300).map(|t| row(t % 2, 0.5, 0.0)).collect();
+    let said =
+        "uniform: an interval for one look has no width, as all decisions are alike: it is not to be trusted";
+    assert_eq!(alarms(&alike), said);
     let forced = evaluate(
         &["uniform"],
         &Header::default(),

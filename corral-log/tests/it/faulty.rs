@@ -170,6 +170,27 @@ fn a_row_with_other_cells_than_its_header_is_none() {
     assert!(source.notes().is_empty());
 }
 
+/// A table says how many actions were offered, and not which: where they have names that is said.
+#[test]
+fn a_table_with_some_of_the_actions_says_so() {
+    let notes = |names: &[&str]| {
+        let text = format!("action,propensity,reward,offered\n{},0.5,1,3\n{},0.5,1,2\n", names[0], names[1]);
+        let wants = Wants::default();
+        let mut source = Csv::new(text.as_bytes(), &wants, crate::common::names(names), None, true).unwrap();
+        let found = rows(&mut source).0.len();
+        (found, source.notes().join("; "))
+    };
+    assert_eq!(notes(&["0", "1", "2"]), (2, String::new()));
+    assert!(notes(&["a", "b", "c"]).1.starts_with("1 rows offered some of the actions"));
+    let mut out = Vec::new();
+    let mut sink = CsvOut::new(&mut out);
+    let header = Header { actions: names(&["a", "b", "c"]), ..Header::default() };
+    for offered in [Offered::First(3), Offered::First(2), Offered::These(vec![0, 1, 2])] {
+        sink.write(&Row { offered, ..row(0, true) }, &header).unwrap();
+    }
+    assert_eq!(sink.notes(), ["2 rows offered some of the actions: a table says how many, not which"]);
+}
+
 #[test]
 fn a_table_says_which_propensities_are_estimates() {
     let text =
