@@ -49,10 +49,10 @@ pub(crate) fn reward(row: &Row, scale: Option<Scale>) -> Option<f64> {
 /// The same, as a loss or as a reward: the number that the log has, where it is one of these and in its range.
 pub(crate) fn outcome(row: &Row, scale: Option<Scale>, as_loss: bool) -> Option<f64> {
     let (low, high) = scale.map_or((0.0, 1.0), |s| (s.low, s.high));
-    let part = row.reward?;
+    let part = if as_loss { 1.0 - row.reward? } else { row.reward? };
     let said = row.given.as_ref().and_then(Given::value);
     let own = said.filter(|(value, is_loss)| *is_loss == as_loss && (low..=high).contains(value));
-    Some(own.map_or(low + if as_loss { 1.0 - part } else { part } * (high - low), |(value, _)| value))
+    Some(own.map_or(low + part * (high - low), |(value, _)| value))
 }
 
 /// What is said of outcomes that are losses in the log, where the format has rewards.
