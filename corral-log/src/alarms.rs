@@ -1,8 +1,8 @@
 //! What makes the figures of an evaluation doubtful.
 
+use crate::Evaluation;
 use crate::blocks::FEW_UNITS;
 use crate::units::contradict;
-use crate::{Evaluation, Validity, Value};
 
 /// Fewer effective rows than this, or than a hundredth of the rows, are too few.
 const FEW: f64 = 100.0;
@@ -89,16 +89,4 @@ pub(crate) fn of(evaluation: &Evaluation) -> Vec<String> {
         }
     }
     alarms
-}
-
-/// Where all decisions are alike, the normal approximation has no error: that is no certainty.
-pub(crate) fn without_width(values: &[Value]) -> Vec<String> {
-    let narrow = |v: &&Value| {
-        let width = v.low.zip(v.high).map(|(low, high)| (high - low) / high.abs().max(1.0));
-        v.kind == Validity::FixedTime && width.is_some_and(|width| width < 1e-9)
-    };
-    let mut names: Vec<&str> = values.iter().filter(narrow).map(|v| v.policy.as_str()).collect();
-    names.dedup();
-    let said = "an interval for one look has no width, as all decisions are alike: it is not to be trusted";
-    names.into_iter().map(|name| format!("{name}: {said}")).collect()
 }

@@ -1,5 +1,6 @@
 //! Rows of our own log.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 
 use corral_core::Scale;
@@ -315,14 +316,10 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
             b"pbar" if wants.pbar || wants.full => scan::numbers(bytes, &mut row.pbar),
             b"q" if wants.q => scan::numbers(bytes, &mut row.q),
             b"full" if wants.full => scan::numbers(bytes, &mut row.full),
-            b"key" if wants.labels => scan::text(bytes).map(|key| row.key = Some(key.into_owned())),
-            b"base" if wants.labels => scan::whole(bytes).map(|base| row.base = Some(base)),
-            b"digest" if wants.labels => scan::text(bytes).map(|t| row.digest = Some(t.into_owned())),
-            b"ticket" if wants.labels => scan::text(bytes).map(|t| row.ticket = Some(t.into_owned())),
-            b"weight" if wants.labels => scan::number(bytes).map(|w| weight = Some(w)),
             b"context" if wants.context => {
                 serde_json::from_slice(bytes).ok().map(|context| row.context = context)
             }
+            _ if wants.labels => label(name, bytes, row, &mut weight),
             _ => Some(()),
         };
         read.ok_or_else(|| garbage(&String::from_utf8_lossy(name)))?;
@@ -345,6 +342,20 @@ pub(crate) fn fill(line: &[u8], wants: &Wants, header: &Header, row: &mut Row) -
     check(row)?;
     row.mix_logger();
     Ok(())
+}
+
+/// Reads a field that a log is written again with. Apart from the others, which are read for every evaluation.
+fn label(name: &[u8], bytes: &[u8], row: &mut Row, weight: &mut Option<f64>) -> Option<()> {
+    let text = || scan::text(bytes).map(Cow::into_owned);
+    match name {
+        b"key" => row.key = Some(text()?),
+        b"base" => row.base = Some(scan::whole(bytes)?),
+        b"digest" => row.digest = Some(text()?),
+        b"ticket" => row.ticket = Some(text()?),
+        b"weight" => *weight = Some(scan::number(bytes)?),
+        _ => {}
+    }
+    Some(())
 }
 
 fn boolean(value: &[u8]) -> Option<bool> {

@@ -129,7 +129,7 @@ impl Evaluation {
         self.tallies.iter().for_each(|tally| self.values(tally, units, &mut values));
         let mut alarms = notes;
         alarms.extend(alarms::of(self));
-        alarms.extend(alarms::without_width(&values));
+        alarms.extend(without_width(&values));
         Report {
             rows: self.counts.rows,
             used: self.counts.used,
@@ -307,6 +307,18 @@ impl Evaluation {
 
 fn one_look(units: bool) -> &'static str {
     if units { ONE_LOOK_BETWEEN_UNITS } else { ONE_LOOK }
+}
+
+/// Where all decisions are alike, the normal approximation has no error: that is no certainty.
+fn without_width(values: &[Value]) -> Vec<String> {
+    let narrow = |v: &&Value| {
+        let width = v.low.zip(v.high).map(|(low, high)| (high - low) / high.abs().max(1.0));
+        v.kind == Validity::FixedTime && width.is_some_and(|width| width < 1e-9)
+    };
+    let mut names: Vec<&str> = values.iter().filter(narrow).map(|v| v.policy.as_str()).collect();
+    names.dedup();
+    let said = "an interval for one look has no width, as all decisions are alike: it is not to be trusted";
+    names.into_iter().map(|name| format!("{name}: {said}")).collect()
 }
 
 fn too_small(clip: f64) -> String {

@@ -1,6 +1,7 @@
 //! Which ids were there before.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use corral_core::TicketId;
 
@@ -17,6 +18,24 @@ const WINDOW: usize = 500_000;
 type Key = (u64, u64, u64);
 type Bits = Box<[u64; BLOCK as usize / 64]>;
 
+/// The hash of a hash.
+#[derive(Debug, Default)]
+struct Itself(u64);
+
+impl Hasher for Itself {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
 /// Which ids were there: a bit for each round of each copy; of ids from elsewhere, those of the last rows.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
@@ -25,7 +44,7 @@ pub(crate) struct Seen {
     last: Option<(Key, Bits)>,
     /// Hashes of ids from elsewhere, in their order.
     order: VecDeque<u64>,
-    hashes: HashSet<u64>,
+    hashes: HashSet<u64, BuildHasherDefault<Itself>>,
 }
 
 impl Seen {

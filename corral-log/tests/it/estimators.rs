@@ -260,7 +260,8 @@ fn what_is_no_policy_is_refused() {
 
 /// Rows of two actions, in units of `each` decisions.
 fn grouped(rows: usize, each: usize) -> Vec<Row> {
-    let reward = |t: usize| f64::from(u8::from(if t % 2 == 0 { t % 6 == 0 } else { t % 10 < 8 }));
+    let reward =
+        |t: usize| f64::from(u8::from(if t.is_multiple_of(2) { t.is_multiple_of(6) } else { t % 10 < 8 }));
     (0..rows)
         .map(|t| Row { unit: Some((t / each).to_string()), ..row((t % 2) as u32, 0.5, reward(t)) })
         .collect()
