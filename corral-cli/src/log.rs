@@ -43,7 +43,7 @@ struct JoinArgs {
     decisions: PathBuf,
     /// The outcomes: JSON lines with the key and a `reward` or a `loss`
     outcomes: PathBuf,
-    /// The field that names a decision in both files
+    /// The field of an outcome that names its decision, and of a decision, or else its `key`
     #[arg(long, default_value = "id")]
     key: String,
     /// How many decisions wait for outcomes at a time

@@ -8,12 +8,13 @@ use corral_core::Scale;
 use crate::scan::{self, Fields};
 use crate::seen::Seen;
 use crate::window::{Aggregate, Window, WindowCounts};
-use crate::{Both, FaultKind, Faults, Given, ReadError, Reader, Record, Writer, ours};
+use crate::{Both, Fault, FaultKind, Faults, Given, ReadError, Reader, Record, Writer, ours};
 
 /// How decisions are joined with outcomes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JoinOptions {
-    /// The field by which an outcome names its decision, and a decision is named: `id`, or a foreign key.
+    /// The field by which an outcome names its decision, and a decision is named: `id`, or a foreign key. A decision without it is
+    /// named by its `key`.
     pub key: String,
     /// How many decisions wait for outcomes at a time.
     pub window: usize,
@@ -64,6 +65,16 @@ pub enum JoinError {
     /// The default is not one of these outcomes.
     #[error("the outcome of a decision without one: {0}")]
     Default(String),
+    /// No decision, or no outcome, has the field that they are joined by.
+    #[error("no {what} can be joined by the field {key:?}; the first line: {first}")]
+    Key {
+        /// Decision or outcome.
+        what: &'static str,
+        /// The field.
+        key: String,
+        /// What was wrong with the first line.
+        first: Fault,
+    },
     /// The result cannot be written.
     #[error("the joined log cannot be written")]
     Write(#[source] std::io::Error),
@@ -86,6 +97,8 @@ struct Join<'a, W> {
     losses: Option<bool>,
     /// Whether a decision was given the default.
     defaulted: bool,
+    /// Whether decisions, and outcomes, were read that have a key.
+    keyed: [bool; 2],
     seen: Seen,
     to: Writer<W>,
 }
@@ -108,6 +121,7 @@ pub fn join<D: BufRead, O: BufRead, W: Write>(
         scale: None,
         losses: None,
         defaulted: false,
+        keyed: [false; 2],
         seen: Seen::default(),
         to,
     };
@@ -134,6 +148,15 @@ pub fn join<D: BufRead, O: BufRead, W: Write>(
     if join.defaulted && join.losses.is_some() {
         join.default()?;
     }
+    for (what, keyed, faults) in
+        [("decision", join.keyed[0], decisions.faults()), ("outcome", join.keyed[1], outcomes.faults())]
+    {
+        let first = faults.iter().map(|(_, first)| first).find(|first| first.kind == FaultKind::Garbage);
+        if let Some(first) = first.filter(|_| !keyed) {
+            let key = options.key.clone();
+            return Err(JoinError::Key { what, key, first: first.clone() });
+        }
+    }
     Ok(Joined {
         counts: join.window.counts,
         decisions: decisions.faults().clone(),
@@ -146,7 +169,7 @@ impl<W: Write> Join<'_, W> {
     fn decision<D: BufRead>(&mut self, from: &mut Reader<D>) -> Result<bool, JoinError> {
         let Some(record) = from.read().map_err(JoinError::Decisions)? else { return Ok(false) };
         match &record {
-            Record::Decision(_) => match key_of(from.last(), &self.options.key) {
+            Record::Decision(_) => match self.key_of(from.last()) {
                 Some(key) if self.seen.add_text(&key) => self.window.counts.duplicates += 1,
                 Some(key) => {
                     let early = self.early.by_key.remove(&key);
@@ -159,9 +182,7 @@ impl<W: Write> Join<'_, W> {
                 }
             },
             Record::Outcome(_) => self.take(from).map_err(JoinError::Decisions)?,
-            Record::Both(_)
-                if key_of(from.last(), &self.options.key).is_some_and(|key| self.seen.add_text(&key)) =>
-            {
+            Record::Both(_) if self.key_of(from.last()).is_some_and(|key| self.seen.add_text(&key)) => {
                 self.window.counts.duplicates += 1;
             }
             // What is said of the log holds for the decisions behind it, and for none before.
@@ -196,11 +217,19 @@ impl<W: Write> Join<'_, W> {
                 from.fault(FaultKind::Garbage, &"outcomes are rewards or losses, not both")
             }
             Ok(given) => {
+                self.keyed[1] = true;
                 self.add(&given.key, (given.value, given.at));
                 Ok(())
             }
             Err((kind, why)) => from.fault(kind, &why),
         }
+    }
+
+    /// What a decision is known by.
+    fn key_of(&mut self, line: &[u8]) -> Option<String> {
+        let found = key_of(line, &self.options.key).or_else(|| key_of(line, "key"));
+        self.keyed[0] |= found.is_some();
+        found
     }
 
     fn add(&mut self, key: &str, (value, at): (f64, Option<f64>)) {

@@ -237,8 +237,8 @@ fn what_follows_a_start_that_cannot_be_read_is_not_used() {
         assert_eq!((source.faults().of(kind), source.faults().count()), (3, 3), "{:?}", source.faults());
 
         // A join leaves them out too, of decisions and of outcomes.
-        let outcomes =
-            middle.to_owned() + &format!("{{\"kind\":\"outcome\",\"id\":\"{}\",\"reward\":1}}\n", id(9));
+        let outcome = |round| format!("{{\"kind\":\"outcome\",\"id\":\"{}\",\"reward\":1}}\n", id(round));
+        let outcomes = outcome(8) + middle + &outcome(9);
         let [from, with] = [&text, &outcomes].map(|text| Reader::new(text.as_bytes()));
         let mut out = Vec::new();
         let joined = join(from, with, Writer::new(&mut out), &JoinOptions::default()).unwrap();
@@ -296,6 +296,34 @@ fn a_default_is_of_the_kind_of_the_outcomes() {
     let late = decisions(None) + &lost;
     let [from, with] = [late.as_str(), ""].map(|text| Reader::new(text.as_bytes()));
     assert!(join(from, with, Writer::new(Vec::new()), &options).is_err());
+}
+
+/// A field that is misspelt is no join in which every decision has the default.
+#[test]
+fn a_join_needs_a_field_that_is_there() {
+    let of = |round, key: Option<&str>| {
+        Record::Decision(Decided {
+            key: key.map(str::to_owned),
+            ..Decided::new(id(round), Played::Arm(0), 2)
+        })
+    };
+    let joined = |key: Option<&str>, outcome: &str| {
+        let (text, mut out) = (lines(&[of(0, key), of(1, None)], Chain::new(0)).concat(), Vec::new());
+        let [from, with] = [text.as_str(), outcome].map(|text| Reader::new(text.as_bytes()));
+        let key = "gen_ai.response.id".to_owned();
+        let options = JoinOptions { key, default: Some(0.0), ..JoinOptions::default() };
+        join(from, with, Writer::new(&mut out), &options)
+            .map(|joined| joined.counts)
+            .map_err(|e| e.to_string())
+    };
+    // A decision has its own word for it.
+    let counts = joined(Some("a"), "{\"gen_ai.response.id\":\"a\",\"reward\":1}\n").unwrap();
+    assert_eq!((counts.joined, counts.without), (1, 0));
+    let none = joined(None, "{\"gen_ai.response.id\":\"a\",\"reward\":1}\n").unwrap_err();
+    assert!(none.starts_with("no decision can be joined by the field \"gen_ai.response.id\""), "{none}");
+    let other = joined(Some("a"), "{\"id\":\"a\",\"reward\":1}\n").unwrap_err();
+    assert!(other.starts_with("no outcome can be joined") && other.contains("line 1"), "{other}");
+    assert_eq!(joined(Some("a"), "").unwrap().joined, 0);
 }
 
 /// A decision that is there twice is joined once, however far apart.
