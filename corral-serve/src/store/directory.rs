@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Segment, Store};
 
@@ -20,6 +21,7 @@ impl Directory {
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         fs::create_dir_all(&root)?;
+        sweep(&root);
         Ok(Self { root })
     }
 
@@ -39,6 +41,31 @@ impl Directory {
     }
 }
 
+/// How a file is called that is not whole yet.
+const NEW: &str = ".new-";
+/// A file that has been so for this long is not written any more, where no process holds its lock.
+const STALE: Duration = Duration::from_secs(60);
+
+/// Removes what processes that crashed have left behind: files that never became whole. What cannot be removed stays.
+fn sweep(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let place = entry.path();
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            sweep(&place);
+        } else if entry.file_name().to_string_lossy().starts_with(NEW) && is_left(&place).unwrap_or(false) {
+            let _ = fs::remove_file(&place);
+        }
+    }
+}
+
+fn is_left(place: &Path) -> io::Result<bool> {
+    let file = File::open(place)?;
+    let old = file.metadata()?.modified()?.elapsed().is_ok_and(|age| age > STALE);
+    Ok(old && file.try_lock().is_ok())
+}
+
 /// Makes the names in a folder outlast the machine.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
@@ -55,17 +82,21 @@ fn absent<T>(result: io::Result<T>) -> io::Result<Option<T>> {
 impl Store for Directory {
     fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
         let place = self.place(name);
+        let folder = self.folder(&place)?;
         if place.exists() {
+            // Who made it may not have come to this.
+            sync_folder(&folder)?;
             return Ok(false);
         }
-        let folder = self.folder(&place)?;
-        let new = folder.join(format!(".new-{:016x}", getrandom::u64().map_err(io::Error::other)?));
+        let new = folder.join(format!("{NEW}{:016x}", getrandom::u64().map_err(io::Error::other)?));
         let written = File::create(&new).and_then(|mut file| {
+            // It is not swept while it is written; where there are no locks its age says so.
+            let _ = file.try_lock();
             file.write_all(bytes)?;
-            file.sync_all()
+            file.sync_all().map(|()| file)
         });
         // A link is made once, and to a file that is whole.
-        let linked = written.and_then(|()| match fs::hard_link(&new, &place) {
+        let linked = written.and_then(|_locked| match fs::hard_link(&new, &place) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
@@ -77,7 +108,13 @@ impl Store for Directory {
     }
 
     fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        absent(fs::read(self.place(name)))
+        let place = self.place(name);
+        let found = absent(fs::read(&place))?;
+        if found.is_some() {
+            // Who made it may have crashed before its name outlasted the machine.
+            sync_folder(place.parent().unwrap_or(&self.root))?;
+        }
+        Ok(found)
     }
 
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
@@ -139,5 +176,38 @@ impl Segment for Appended {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.write_all(bytes)?;
         self.0.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn what_a_crash_has_left_is_removed_and_what_is_written_now_is_not() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Directory::open(folder.path()).unwrap();
+        assert!(store.create("bands/x/folds/1", b"whole").unwrap());
+        let inside = folder.path().join("bands/x/folds");
+        let make = |name: &str, age: u64| {
+            let file = File::create(inside.join(name)).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+            file
+        };
+        drop((make(".new-left", 3_600), make(".new-now", 0)));
+        let held = make(".new-held", 3_600);
+        held.try_lock().unwrap();
+        Directory::open(folder.path()).unwrap();
+        let mut names: Vec<_> = fs::read_dir(&inside)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort_unstable();
+        assert_eq!(names, [".new-held", ".new-now", "1"]);
+        drop(held);
+        Directory::open(folder.path()).unwrap();
+        assert_eq!(fs::read_dir(&inside).unwrap().count(), 2);
     }
 }
