@@ -118,6 +118,10 @@ struct VerifyArgs {
     /// What `Band.save` wrote after the last line: the state must come out too
     #[arg(long, value_name = "SNAPSHOT", requires = "from")]
     end: Option<PathBuf>,
+    /// The log of a service is a part of what its store has learned, one segment of several, say: neither the order of its lines nor
+    /// the state at the end is compared
+    #[arg(long, requires = "from")]
+    partial: bool,
     #[command(flatten)]
     plugins: PluginDir,
     /// The secret that its chain was written with
@@ -332,6 +336,7 @@ fn verify_from(args: &VerifyArgs, from: &Path) -> Result<(), Failure> {
     if !SavedBand::is(&start) {
         return verify_served(args, from);
     }
+    Failure::ensure(!args.partial, "--partial is for the log of a service")?;
     let saved = |path: &Path, bytes: &[u8]| {
         SavedBand::open(bytes).map_err(|e| Failure::usage(format!("{}: {e}", path.display())))
     };
@@ -362,22 +367,40 @@ fn verify_served(args: &VerifyArgs, from: &Path) -> Result<(), Failure> {
         args.end.is_none(),
         "--end is for bands that Python saved: a store is compared by itself",
     )?;
-    let found = corral_serve::verify(open(&args.log)?, from)
+    let found = corral_serve::verify_from(open(&args.log)?, from, args.partial)
         .map_err(|e| Failure::running(format!("{}: {e}", args.log.display())))?;
     let before = match found.before {
         0 => String::new(),
         n => format!(", {n} that the snapshot had learned"),
     };
+    let ahead = match found.ahead {
+        0 => String::new(),
+        n => format!(", {n} that the store has not learned yet"),
+    };
+    let made = match (found.made, found.unmade) {
+        (0, 0) => "decisions were not made again (log_decisions)".to_owned(),
+        (made, 0) => format!("{made} decisions were made again, to the last bit"),
+        (made, left) => format!(
+            "{made} decisions were made again, to the last bit, and {left} could not be, because others before them were not logged"
+        ),
+    };
     let said = format!(
-        "{} lines, each follows from the one before; {} decisions are those of their sealed tickets and were learned again{before}",
+        "{} lines, each follows from the one before{before}{ahead}; {} decisions are those of their sealed tickets and were learned again; \
+         {made}",
         found.lines, found.learned
     );
+    let refused = found
+        .refused
+        .map(|(line, why)| format!(" (line {line} cannot be learned: {why})"))
+        .unwrap_or_default();
     match found.same_state {
         Some(true) => print(&format!("{said}; the state is that of the store to the last bit\n")),
         None => print(&format!(
-            "{said}; the store has not learned the same lines, so that its state is not compared\n"
+            "{said}; a part of a log: neither the order of its lines nor the state at the end was compared\n"
         )),
-        Some(false) => Err(Failure::running(format!("{said}; but the state is not that of the store"))),
+        Some(false) => {
+            Err(Failure::running(format!("{said}; but the state is not that of the store{refused}")))
+        }
     }
 }
 

@@ -199,6 +199,9 @@ pub struct Decided {
     /// The sealed ticket, where the state is to follow from the log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
+    /// After how many folds of a service the state was that it was made from, so that it can be made again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fold: Option<u64>,
 }
 
 impl Decided {
@@ -222,6 +225,7 @@ impl Decided {
             unit: None,
             key: None,
             ticket: None,
+            fold: None,
         }
     }
 

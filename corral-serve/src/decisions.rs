@@ -63,8 +63,13 @@ impl Decisions {
             return;
         }
         queue.written = now;
-        let group = std::mem::take(&mut queue.waiting);
+        let mut group = std::mem::take(&mut queue.waiting);
         drop(queue);
+        // Threads may have put theirs in another order than they were made.
+        group.sort_by_key(|record| match record {
+            Record::Decision(decision) => decision.id.round,
+            _ => 0,
+        });
         let next =
             |after| next_of(store, &self.layout.decisions(), after, |n| self.layout.decision_segment(n));
         if lock(&self.segment).append(group.iter(), next).is_err() {

@@ -28,6 +28,11 @@ impl Export {
         Self { store, layout, folds, fold: 0, started: false, chain: corral_log::Chain::new(0) }
     }
 
+    /// The number of the next fold.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.fold
+    }
+
     fn part(&mut self) -> Result<Option<Vec<u8>>, ServeError> {
         let parts = match self.folds.get(self.fold)?.0 {
             Some(parts) => parts,

@@ -216,7 +216,7 @@ impl<D: Served> Front<D> {
         let token = self.sealer.made(&ticket, x, &more)?;
         self.asked.decisions.fetch_add(1, Relaxed);
         if let Some(decisions) = &self.decisions {
-            decisions.put(logged(&ticket, x, more));
+            decisions.put(Decided { fold: Some(fold), ..logged(&ticket, x, more) });
         }
         Ok(Chosen {
             propensity: ticket.propensity(),
@@ -267,7 +267,7 @@ impl<D: Served> Front<D> {
         let token = self.sealer.default(&made, &more)?;
         self.asked.decisions.fetch_add(1, Relaxed);
         if let Some(decisions) = &self.decisions {
-            decisions.put(logged_default(id, made, more));
+            decisions.put(Decided { fold: Some(fold), ..logged_default(id, made, more) });
         }
         Ok(Chosen { decision: place, propensity: Some(1.0), token, id, fold })
     }

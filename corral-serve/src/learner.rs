@@ -62,7 +62,7 @@ struct Place {
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Saved {
-    fold: u64,
+    pub fold: u64,
     cursor: BTreeMap<u64, Place>,
     pub state: Vec<u8>,
     watch: Option<Watch>,
@@ -473,12 +473,21 @@ impl<D: Served> Learner<D> {
     /// # Errors
     /// The store cannot be read, or a segment is damaged.
     pub(crate) fn rewarded(&self) -> Result<Rewarded, ServeError> {
-        let (mut rewarded, mut events) = (self.state.rewarded.clone(), Vec::new());
-        self.gather(usize::MAX, usize::MAX, &mut events)?;
-        for event in events {
+        let mut rewarded = self.state.rewarded.clone();
+        for event in self.waiting()? {
             event.id().map(|id| rewarded.add(id));
         }
         Ok(rewarded)
+    }
+
+    /// What is written and waits for a fold.
+    ///
+    /// # Errors
+    /// The store cannot be read, or a segment is damaged.
+    pub(crate) fn waiting(&self) -> Result<Vec<Event<D>>, ServeError> {
+        let mut events = Vec::new();
+        self.gather(usize::MAX, usize::MAX, &mut events)?;
+        Ok(events)
     }
 }
 

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod again;
 mod chained;
 mod clock;
 mod decisions;
@@ -50,5 +51,5 @@ pub use state::{Counts, Sum};
 #[cfg(feature = "bucket")]
 pub use store::Bucket;
 pub use store::{Directory, Segment, Store};
-pub use verify::{Verified, verify};
+pub use verify::{Verified, verify, verify_from};
 pub use warm::{Open, Warmed, warm_up};

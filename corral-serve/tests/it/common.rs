@@ -1,6 +1,6 @@
 //! What the tests share: a band, a clock that stands still, a store in memory that fails when it is told to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -38,11 +38,50 @@ pub struct Content {
     pub space: Option<usize>,
     /// What was deleted, as it was.
     pub deleted: BTreeMap<String, Vec<u8>>,
+    /// Up to which byte each file outlasts the machine, where its name does.
+    synced: BTreeMap<String, usize>,
+    /// Names that outlast the machine.
+    named: BTreeSet<String>,
+    /// What is written now is not synced.
+    pub unsynced: bool,
+    /// What is found and read is not synced either, as it should be.
+    pub lazy: bool,
+    /// Removals that are not synced: what was there may be there again.
+    removed: BTreeMap<String, Vec<u8>>,
     /// Who writes to a segment.
     writers: BTreeMap<String, Weak<()>>,
 }
 
+fn folder(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
 impl Content {
+    /// The names in the folder of this one outlast the machine from now on.
+    fn sync_folder(&mut self, name: &str) {
+        self.removed.retain(|removed, _| folder(removed) != folder(name));
+        self.named.extend(self.files.keys().filter(|other| folder(other) == folder(name)).cloned());
+    }
+
+    /// The machine stops. What was not synced is there or not, a file also in part.
+    pub fn stop(&mut self, mut below: impl FnMut(usize) -> usize) {
+        for (name, mut bytes) in std::mem::take(&mut self.files) {
+            if self.named.contains(&name) || below(2) == 0 {
+                let synced = self.synced.get(&name).copied().unwrap_or_default();
+                bytes.truncate(synced + below(bytes.len() - synced + 1));
+                self.files.insert(name, bytes);
+            }
+        }
+        for (name, bytes) in std::mem::take(&mut self.removed) {
+            if below(2) == 0 {
+                self.files.entry(name).or_insert(bytes);
+            }
+        }
+        self.synced = self.files.iter().map(|(name, bytes)| (name.clone(), bytes.len())).collect();
+        self.named = self.files.keys().cloned().collect();
+        self.writers.clear();
+    }
+
     fn spend(&mut self) -> Result<bool, io::Error> {
         match &mut self.space {
             None => Ok(true),
@@ -59,14 +98,25 @@ impl Store for Memory {
     fn create(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
         let mut content = self.0.lock().unwrap();
         if content.files.contains_key(name) {
+            content.sync_folder(name);
             return Ok(false);
         }
         content.spend()?;
         content.files.insert(name.into(), bytes.to_vec());
+        // What is in a file is synced before it has its name.
+        content.synced.insert(name.into(), bytes.len());
+        if !content.unsynced {
+            content.sync_folder(name);
+        }
         Ok(true)
     }
     fn get(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
-        Ok(self.0.lock().unwrap().files.get(name).cloned())
+        let mut content = self.0.lock().unwrap();
+        let found = content.files.get(name).cloned();
+        if found.is_some() && !content.lazy {
+            content.sync_folder(name);
+        }
+        Ok(found)
     }
     fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         let content = self.0.lock().unwrap();
@@ -76,6 +126,9 @@ impl Store for Memory {
     fn delete(&self, name: &str) -> io::Result<()> {
         let mut content = self.0.lock().unwrap();
         if let Some(bytes) = content.files.remove(name) {
+            content.synced.remove(name);
+            content.named.remove(name);
+            content.removed.insert(name.into(), bytes.clone());
             content.deleted.entry(name.into()).or_insert(bytes);
         }
         Ok(())
@@ -93,8 +146,12 @@ impl Store for Memory {
         Ok(content.writers.get(name).is_none_or(|writer| writer.strong_count() == 0))
     }
     fn read(&self, name: &str, from: u64, most: usize) -> io::Result<Vec<u8>> {
-        let content = self.0.lock().unwrap();
-        let bytes = content.files.get(name).ok_or(io::ErrorKind::NotFound)?;
+        let mut content = self.0.lock().unwrap();
+        let bytes = content.files.get(name).cloned().ok_or(io::ErrorKind::NotFound)?;
+        // As a directory does: what was read outlasts the machine.
+        if !content.lazy {
+            content.synced.insert(name.into(), bytes.len());
+        }
         let from = (from as usize).min(bytes.len());
         Ok(bytes[from..from.saturating_add(most).min(bytes.len())].to_vec())
     }
@@ -107,7 +164,12 @@ impl Segment for Appended {
         let mut content = self.0.0.lock().unwrap();
         let whole = content.spend()?;
         let bytes = if whole { bytes } else { &bytes[..bytes.len() / 2] };
-        content.files.get_mut(&self.1).unwrap().extend_from_slice(bytes);
+        let file = content.files.get_mut(&self.1).ok_or(io::ErrorKind::NotFound)?;
+        file.extend_from_slice(bytes);
+        let end = file.len();
+        if whole && !content.unsynced {
+            content.synced.insert(self.1.clone(), end);
+        }
         if whole { Ok(()) } else { Err(io::Error::new(io::ErrorKind::StorageFull, "no space left")) }
     }
 }

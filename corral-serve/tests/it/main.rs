@@ -20,6 +20,7 @@ mod spec;
 mod stores;
 mod tickets;
 mod traffic;
+mod verify;
 mod warm;
 #[cfg(feature = "http")]
 mod web;

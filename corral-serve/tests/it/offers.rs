@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use corral_core::Context;
 use corral_log::{Offered, Played, Reader, Record};
 use corral_serve::http::Limits;
-use corral_serve::{Question, Serving, ServingOptions, SystemClock, spec, verify};
+use corral_serve::{Question, Serving, ServingOptions, SystemClock, spec, verify_from};
 use serde_json::{Value, json};
 
 use crate::common::{Memory, SPEC};
@@ -98,7 +98,8 @@ fn what_is_offered_by_name_is_learned_under_that_name() {
         let mut running = Running::start(&text, folder.path(), "", Limits::default());
         let mut client = running.client();
         let [a, ..] = play(&mut client, 0, 40, before);
-        assert!(a > 0.5, "{keys:?}: the best of all four in {a} of the rounds");
+        // At random it is a quarter. How soon it is more depends on when what was learned is served.
+        assert!(a > 0.35, "{keys:?}: the best of all four in {a} of the rounds");
         // At random it is a third.
         let [a, _, c, _] = play(&mut client, 40, 60, after);
         assert!(a == 0.0 && c > 0.6, "{keys:?}: the best of the offer in {c} of the rounds");
@@ -119,7 +120,8 @@ fn what_is_offered_by_name_is_learned_under_that_name() {
             some += usize::from(both.decision.offered == Offered::These(vec![1, 2, 3]));
         }
         assert_eq!(some, 600);
-        let verified = verify(&log[..], &folder.path().join("bands/x/origin")).unwrap();
+        let origin = folder.path().join("bands/x/origin");
+        let verified = verify_from(&log[..], &origin, false).unwrap();
         assert_eq!((verified.learned, verified.same_state), (1_000, Some(true)));
     }
 }
