@@ -4,6 +4,8 @@ mod browser;
 mod citations;
 mod cluster;
 mod columns;
+#[cfg(feature = "serve")]
+mod crashes;
 mod examples;
 mod experiments;
 mod interrupt;
