@@ -11,7 +11,8 @@ use corral_lab::valuation::{self, Request};
 use corral_log::Wants;
 use corral_serve::http::{self, Clients, Event, Limits};
 use corral_serve::{
-    Clock, Directory, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store, SystemClock, spec,
+    Clock, Directory, FrontOptions, LearnerOptions, Role, ServeError, Serving, ServingOptions, Store,
+    SystemClock, spec,
 };
 
 use serde_json::{Value, json};
@@ -45,6 +46,15 @@ pub struct ServeArgs {
     /// How many connections may be open
     #[arg(long, default_value_t = 1_024)]
     connections: usize,
+    /// The largest body of a request, in bytes
+    #[arg(long, default_value_t = Limits::default().body, value_name = "BYTES")]
+    body: usize,
+    /// How many tickets a front end keeps for clients that keep an id alone (`store`); more are refused
+    #[arg(long, default_value_t = FrontOptions::default().tickets)]
+    tickets: usize,
+    /// Answer requests for decisions by 503 where a reward that was taken here has waited longer than this to be served [default: never]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    max_stale: Option<Duration>,
     /// How many requests a client may send in a second [default: any number]
     #[arg(long, value_name = "REQUESTS")]
     rate: Option<u64>,
@@ -124,6 +134,11 @@ enum RoleName {
     Learner,
 }
 
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| format!("not a number of seconds: {text:?}"))?;
+    Duration::try_from_secs_f64(seconds).map_err(|e| format!("{text}: {e}"))
+}
+
 /// Whether a store is a bucket, and not a folder.
 fn is_bucket(place: &str) -> bool {
     place.contains("://")
@@ -161,10 +176,12 @@ fn options(args: &ServeArgs) -> ServingOptions {
     };
     options.learner =
         LearnerOptions { cut: args.cut, keep: !args.forget, snapshot: args.snapshot, ..options.learner };
+    options.front.tickets = args.tickets;
+    options.max_stale = args.max_stale;
     options.group = args.group.map_or(options.group, Duration::from_millis);
     if let Some(often) = args.refresh.map(Duration::from_millis) {
         options.refresh.1 = often;
-        options.publish = options.publish.max(often);
+        options.publish.1 = options.publish.1.max(often);
     }
     options
 }
@@ -216,7 +233,8 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
     });
     let text = format!("listening on http://{address}");
     args.log.say(&text, "listen", json!({ "address": address.to_string() }));
-    let limits = Limits { connections: args.connections, rate: args.rate, ..Limits::default() };
+    let limits =
+        Limits { connections: args.connections, rate: args.rate, body: args.body, ..Limits::default() };
     http::run(listener, bands, clients, limits, args.log.listener(), stopped).map_err(Failure::running)?;
     args.log.say("stopped: all that was acknowledged is in the store", "stop", json!({}));
     Ok(())

@@ -50,6 +50,11 @@ pub enum ServeError {
     /// A client gave more rewards than it may.
     #[error("this client gave {0} rewards in the last minute, and no more may come from it")]
     Quota(u64),
+    /// What is served is too far behind.
+    #[error(
+        "no decisions are made: the state is {0:.1} s behind the rewards that were taken here. Try again later"
+    )]
+    Stale(f64),
     /// The store could not be written or read. A reward that was not acknowledged may be brought again.
     #[error("the store failed: {0}")]
     Store(String),

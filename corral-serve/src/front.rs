@@ -282,8 +282,17 @@ impl<D: Served> Front<D> {
     pub fn reward_kept(&self, id: &str, value: f64, done: Done) {
         let unknown = || ServeError::UnknownId(id.to_owned());
         let found = corral_log::parse_id(id).ok_or_else(unknown).and_then(|ticket| {
+            if ticket.band != self.sealer.band {
+                return Err(unknown());
+            }
             self.outbox.check(ticket)?;
-            self.tickets.find(&*self.store, ticket, self.clock.now())?.ok_or_else(unknown)
+            let now = self.clock.now();
+            // What this front end has kept it has here: the store is not asked.
+            let found = match ticket.copy == self.copy {
+                true => self.tickets.here(ticket, now)?,
+                false => self.tickets.find(&*self.store, ticket, now)?,
+            };
+            found.ok_or_else(unknown)
         });
         match found {
             Ok(token) => self.reward(&token, value, done),

@@ -1,12 +1,13 @@
 //! A band that is served: a front end, a learner or both, with the threads that drive them.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use corral_core::{Arm, Context, Metrics};
-use corral_log::{Change, WATCH_ERROR, Watched};
+use corral_log::{Change, Watched};
 use rand_pcg::Pcg64Dxsm;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -14,78 +15,19 @@ use crate::clock::Clock;
 use crate::decisions::DecisionExport;
 use crate::error::ServeError;
 use crate::export::Export;
-use crate::front::{Chosen, Front, FrontCounts, FrontOptions};
+use crate::front::{Chosen, Front, FrontCounts};
 use crate::gate;
-use crate::learner::{Learner, LearnerOptions, Published, Step};
+use crate::history::Point;
+use crate::learner::{Learner, Step};
 use crate::lock::lock;
 use crate::model::Model;
+use crate::options::{Role, ServingOptions};
 use crate::outbox::Done;
 use crate::recent::Recent;
 use crate::spec::BandSpec;
 use crate::state::Counts;
 use crate::store::Store;
-
-/// What a process does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Role {
-    /// It chooses, takes rewards, and learns.
-    #[default]
-    All,
-    /// It chooses and takes rewards; a learner runs elsewhere.
-    Front,
-    /// It learns what front ends elsewhere have taken.
-    Learner,
-}
-
-/// How a band is served.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ServingOptions {
-    /// What this process does.
-    pub role: Role,
-    /// How it learns.
-    pub learner: LearnerOptions,
-    /// How it takes rewards.
-    pub front: FrontOptions,
-    /// A front end waits so long for more rewards before it writes those that it has: fewer writes, and later answers.
-    pub group: Duration,
-    /// Rewards are learned together that come within so much time.
-    pub fold: Duration,
-    /// A front end serves a newer state after so many rewards, or so much time.
-    pub refresh: (usize, Duration),
-    /// The state is written for front ends in other processes after so much time.
-    pub publish: Duration,
-    /// From which staleness on the service is not ready.
-    pub stale: Duration,
-}
-
-impl ServingOptions {
-    /// For a store whose calls take long and are paid for one by one.
-    pub fn for_bucket() -> Self {
-        let second = Duration::from_secs(1);
-        Self {
-            group: Duration::from_millis(100),
-            fold: Duration::from_millis(500),
-            refresh: (usize::MAX, second),
-            publish: second,
-            ..Self::default()
-        }
-    }
-}
-
-impl Default for ServingOptions {
-    fn default() -> Self {
-        Self {
-            role: Role::All,
-            learner: LearnerOptions::default(),
-            front: FrontOptions::default(),
-            group: Duration::ZERO,
-            fold: Duration::from_millis(10),
-            refresh: (100, Duration::from_millis(50)),
-            publish: Duration::from_millis(500),
-            stale: Duration::from_secs(60),
-        }
-    }
-}
+use crate::threads::{self, Shared};
 
 /// What is asked for.
 #[derive(Debug, Default)]
@@ -125,22 +67,36 @@ const ANSWERS: usize = 100_000;
 /// For how long an answer is given again to the same key, in milliseconds.
 const AGAIN: u64 = 24 * 3_600_000;
 
-/// What is known of the learner of this process.
-#[derive(Default)]
-struct Learning {
-    last: Option<Arc<Published>>,
-    metrics: Option<Metrics>,
-    report: String,
-    error: Option<ServeError>,
-    refusal: Option<String>,
+/// How many requests with different keys are answered at a time.
+const TURNS: usize = 64;
+
+/// Answers that are given again. Of several requests with one key at the same time, one is answered, and the others after it.
+struct Answers<T> {
+    recent: Mutex<Recent<T>>,
+    turns: [Mutex<()>; TURNS],
+    hasher: RandomState,
 }
 
-struct Shared {
-    front: Option<Front<Arm>>,
-    learning: Mutex<Learning>,
-    stop: AtomicBool,
-    /// Wakes the learner.
-    news: (Mutex<bool>, Condvar),
+impl<T: Clone> Default for Answers<T> {
+    fn default() -> Self {
+        let turns = std::array::from_fn(|_| Mutex::default());
+        Self { recent: Mutex::new(Recent::new(ANSWERS)), turns, hasher: RandomState::new() }
+    }
+}
+
+impl<T: Clone> Answers<T> {
+    /// Until it is dropped no other request with this key is answered.
+    fn turn(&self, key: &str) -> Option<MutexGuard<'_, ()>> {
+        self.turns.get(self.hasher.hash_one(key) as usize % TURNS).map(lock)
+    }
+
+    fn get(&self, key: &str, since: u64) -> Option<T> {
+        lock(&self.recent).get(key, since)
+    }
+
+    fn put(&self, key: String, at: u64, answer: T) {
+        lock(&self.recent).put(key, at, answer);
+    }
 }
 
 /// A band that is served. Threads run until it is dropped or [stopped](Serving::stop).
@@ -149,8 +105,8 @@ pub struct Serving {
     store: Arc<dyn Store>,
     options: ServingOptions,
     shared: Arc<Shared>,
-    keyed: Mutex<Recent<(u64, Answer)>>,
-    sticky: Mutex<Recent<Answer>>,
+    keyed: Answers<(u64, Answer)>,
+    sticky: Answers<Answer>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -177,14 +133,12 @@ impl Serving {
         }
         let front = match options.role {
             Role::Learner => None,
-            _ => Some(Front::open(&spec.name, model, store.clone(), clock, options.front.clone(), &learner)?),
+            _ => {
+                let (clock, how) = (clock.clone(), options.front.clone());
+                Some(Front::open(&spec.name, model, store.clone(), clock, how, &learner)?)
+            }
         };
-        let shared = Arc::new(Shared {
-            front,
-            learning: Mutex::default(),
-            stop: AtomicBool::new(false),
-            news: (Mutex::new(false), Condvar::new()),
-        });
+        let shared = Arc::new(Shared::new(front, clock));
         let mut threads = Vec::new();
         let mut spawn = |name: &str, run: Box<dyn FnOnce() + Send>| -> Result<(), ServeError> {
             let name = format!("{name} {}", spec.name);
@@ -193,23 +147,23 @@ impl Serving {
         };
         if shared.front.is_some() {
             let (shared, how) = (shared.clone(), options.clone());
-            spawn("write", Box::new(move || write(&shared, &how)))?;
+            spawn("write", Box::new(move || threads::write(&shared, &how)))?;
         }
         let (own, how) = (shared.clone(), options.clone());
         if options.role == Role::Front {
             drop(learner);
-            spawn("look", Box::new(move || look(&own, &how)))?;
+            spawn("look", Box::new(move || threads::look(&own, &how)))?;
         } else {
-            note(&shared, &learner)?;
-            spawn("learn", Box::new(move || learn(&own, &how, learner)))?;
+            threads::note(&shared, &learner)?;
+            spawn("learn", Box::new(move || threads::learn(&own, &how, learner)))?;
         }
         Ok(Self {
             spec,
             store,
             options,
             shared,
-            keyed: Mutex::new(Recent::new(ANSWERS)),
-            sticky: Mutex::new(Recent::new(ANSWERS)),
+            keyed: Answers::default(),
+            sticky: Answers::default(),
             threads: Mutex::new(threads),
         })
     }
@@ -247,19 +201,25 @@ impl Serving {
         }
         let now = front.clock().now();
         let digest = corral_core::Observation::digest(&context, front.secret());
+        // Those for one unit wait behind those with one key, never the other way round.
+        let _keyed = key.as_deref().and_then(|key| self.keyed.turn(key));
         if let Some(key) = &key
-            && let Some((asked, answer)) = lock(&self.keyed).get(key, now.saturating_sub(AGAIN))
+            && let Some((asked, answer)) = self.keyed.get(key, now.saturating_sub(AGAIN))
         {
             let other = || ServeError::Asked(format!("the key {key:?} was given with another request"));
             return if asked == digest { Ok(answer) } else { Err(other()) };
         }
         let sticky = self.spec.sticky.zip(unit.as_ref());
+        let _stuck = sticky.and_then(|(_, unit)| self.sticky.turn(unit));
         if let Some((seconds, unit)) = sticky
-            && let Some(answer) =
-                lock(&self.sticky).get(unit, now.saturating_sub(seconds.saturating_mul(1000)))
+            && let Some(answer) = self.sticky.get(unit, now.saturating_sub(seconds.saturating_mul(1000)))
             && is_offered(&answer, &context, &names)
         {
             return Ok(answer);
+        }
+        let stale = self.staleness();
+        if self.options.max_stale.is_some_and(|most| stale > most) {
+            return Err(ServeError::Stale(stale.as_secs_f64()));
         }
         let held = self.held_out(front, unit.as_deref());
         let default = default.filter(|_| held);
@@ -275,10 +235,13 @@ impl Serving {
             chosen,
         };
         if let Some(key) = key {
-            lock(&self.keyed).put(key, now, (digest, answer.clone()));
+            self.keyed.put(key, now, (digest, answer.clone()));
+        }
+        if self.options.role == Role::Front {
+            self.shared.decided(self.options.refresh.0);
         }
         if let Some((_, unit)) = sticky {
-            lock(&self.sticky).put(unit.clone(), now, answer.clone());
+            self.sticky.put(unit.clone(), now, answer.clone());
         }
         Ok(answer)
     }
@@ -323,10 +286,7 @@ impl Serving {
 
     /// What the band has done, as far as it is known here.
     pub fn metrics(&self) -> Metrics {
-        match &self.shared.front {
-            Some(front) => front.metrics(),
-            None => lock(&self.shared.learning).metrics.clone().unwrap_or_default(),
-        }
+        self.shared.metrics()
     }
 
     /// What the band is and has done, for people.
@@ -352,14 +312,17 @@ impl Serving {
     }
 
     /// What is known of the values of the bases, in the units of the rewards; `None` where they are not followed. All of it together is
-    /// wrong with probability at most [`WATCH_ERROR`], however often it is asked.
+    /// wrong with probability at most [`WATCH_ERROR`](corral_log::WATCH_ERROR), however often it is asked.
     pub fn watched(&self) -> Option<Watched> {
-        let watch = match (&lock(&self.shared.learning).last, &self.shared.front) {
-            (Some(state), _) => state.watch.clone(),
-            (None, front) => front.as_ref().and_then(Front::watch),
-        };
         let scale = self.spec.scale();
-        Some(watch?.now(WATCH_ERROR).scaled(scale.low, scale.high))
+        Some(self.shared.watched()?.scaled(scale.low, scale.high))
+    }
+
+    /// What the bases were since this process began, after a time in milliseconds since 1970: some hundreds of points, fewer the
+    /// longer ago. Values are in the units of the rewards.
+    pub fn history(&self, since: u64) -> Vec<Point> {
+        let scale = self.spec.scale();
+        lock(&self.shared.history).since(since).map(|point| point.scaled(&scale)).collect()
     }
 
     /// How many folds were learned.
@@ -388,8 +351,8 @@ impl Serving {
         if let Some(error) = &lock(&self.shared.learning).error {
             return Some(format!("the learner has stopped: {error}"));
         }
-        let stale = self.staleness();
-        (stale > self.options.stale)
+        let (stale, most) = (self.staleness(), self.options.stale);
+        (stale > self.options.max_stale.map_or(most, |max| max.min(most)))
             .then(|| format!("the state is {:.1} s behind the rewards that were taken", stale.as_secs_f64()))
     }
 
@@ -432,114 +395,5 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-impl Shared {
-    fn tell(&self) {
-        *lock(&self.news.0) = true;
-        self.news.1.notify_all();
-    }
-
-    fn stopping(&self) -> bool {
-        self.stop.load(Ordering::SeqCst)
-    }
-
-    /// Waits for news, at most so long.
-    fn pause(&self, most: Duration) {
-        let mut news = lock(&self.news.0);
-        if !*news {
-            news = self.news.1.wait_timeout(news, most).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        *news = false;
-    }
-}
-
-/// How long the writer sleeps at most.
-const NAP: Duration = Duration::from_millis(200);
-
-fn write(shared: &Shared, options: &ServingOptions) {
-    let Some(front) = &shared.front else { return };
-    loop {
-        let open = front.wait(NAP);
-        if !options.group.is_zero() && !shared.stopping() && front.has_work() {
-            std::thread::sleep(options.group);
-        }
-        if front.commit() && options.role == Role::All {
-            shared.tell();
-        }
-        if !open {
-            return;
-        }
-    }
-}
-
-fn look(shared: &Shared, options: &ServingOptions) {
-    let Some(front) = &shared.front else { return };
-    while !shared.stopping() {
-        let looked = front.look();
-        lock(&shared.learning).error = looked.err();
-        shared.pause(options.refresh.1);
-    }
-}
-
-/// Makes the state known in this process, and serves it.
-fn note(shared: &Shared, learner: &Learner<Arm>) -> Result<Arc<Published>, ServeError> {
-    let state = Arc::new(learner.state()?);
-    if let Some(front) = &shared.front {
-        front.refresh(&state)?;
-    }
-    let mut learning = lock(&shared.learning);
-    if shared.front.is_none() {
-        learning.metrics = Some(learner.band().metrics());
-        learning.report = learner.band().report();
-    }
-    learning.refusal = learner.refusal().map(str::to_owned);
-    learning.last = Some(state.clone());
-    Ok(state)
-}
-
-fn learn(shared: &Shared, options: &ServingOptions, mut learner: Learner<Arm>) {
-    let (mut new, mut refreshed) = (0, Instant::now());
-    let (mut published, mut unpublished) = (Instant::now(), true);
-    loop {
-        let stopping = shared.stopping();
-        let step = learner.step();
-        let idle = !matches!(step, Ok(Step::Folded(_) | Step::Followed(_)));
-        let mut failed = None;
-        match step {
-            Ok(Step::Folded(events) | Step::Followed(events)) => new += events.max(1),
-            Ok(Step::Idle) => {}
-            Err(error) => failed = Some(error),
-        }
-        let due = new >= options.refresh.0 || refreshed.elapsed() >= options.refresh.1 || stopping;
-        if new > 0 && due {
-            (new, refreshed, unpublished) = (0, Instant::now(), true);
-            failed = note(shared, &learner).err().or(failed);
-        }
-        if unpublished && (published.elapsed() >= options.publish || stopping) {
-            published = Instant::now();
-            match learner.state().and_then(|state| learner.publish(&state)) {
-                Ok(()) => unpublished = false,
-                Err(error) => failed = Some(error),
-            }
-        }
-        let stuck = failed.is_some();
-        lock(&shared.learning).error = failed;
-        if stopping && (idle || stuck) {
-            break;
-        }
-        // While rewards come in, they are learned together; else the learner waits for the next.
-        if stuck {
-            std::thread::sleep(NAP);
-        } else if idle {
-            shared.pause(options.refresh.1);
-        } else if !stopping {
-            std::thread::sleep(options.fold);
-        }
-    }
-    // The next start begins here.
-    if let Err(error) = learner.save() {
-        lock(&shared.learning).error = Some(error);
     }
 }

@@ -32,6 +32,7 @@ setTimeout(() => {
   if (!/best/.test(text("watch"))) wrong.push("watch: " + text("watch"));
   if (!/default/.test(text("lift"))) wrong.push("lift: " + text("lift"));
   if (text("alarms")) wrong.push("alarms: " + text("alarms"));
+  if (!(past[0].at < performance.timeOrigin)) wrong.push("nothing from before the page was opened");
   for (const id of ["chart", "values"])
     if (document.querySelectorAll("#" + id + " polyline").length !== 3) wrong.push(id + " is not drawn");
   parent.postMessage(innerWidth + " " + wrong.join("; "), "*");

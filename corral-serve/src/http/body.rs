@@ -238,6 +238,7 @@ pub(super) fn status(error: &ServeError) -> u16 {
         ServeError::UnknownId(_) => 404,
         ServeError::Quota(_) => 429,
         ServeError::Full { .. }
+        | ServeError::Stale(_)
         | ServeError::Store(_)
         | ServeError::Damaged { .. }
         | ServeError::Model(_) => 503,

@@ -478,7 +478,17 @@ async fn report(State(service): App, Name(name): Name, uri: Uri, headers: Header
             None if accepts.contains("text/html") => {
                 Ok(text("text/html; charset=utf-8", show::html(serving)))
             }
-            None | Some("json") => Ok(answer(200, &show::report(serving))),
+            None | Some("json") => {
+                let since = asked(&uri, "history").map(|since| {
+                    let wrong = |_| {
+                        ServeError::Asked(format!(
+                            "history is a time in milliseconds since 1970, but is {since:?}"
+                        ))
+                    };
+                    since.parse().map_err(wrong)
+                });
+                Ok(answer(200, &show::report(serving, since.transpose()?)))
+            }
             Some(other) => {
                 let why = format!("a report is json, html or text, but format is {other:?}");
                 Err(ServeError::Asked(why).into())

@@ -181,6 +181,10 @@ impl Writer {
         let change = change.of_band().reads(self.request::<ChangeBase>());
         of_bases["post"] = change.0.into();
         let formats = ["json", "html", "text"];
+        let history = json!({
+            "name": "history", "in": "query", "schema": { "type": "integer", "minimum": 0 },
+            "description": "Milliseconds since 1970: the report has what the bases were after that time; 0: since the service began."
+        });
         let of = "Decisions, where the spec has log_decisions = true. Else rewards.";
         json!({
             "/": get(page),
@@ -193,7 +197,7 @@ impl Writer {
             "/v1/bands/{name}/choose/batch": post(choose_all.of_band().reads(self.request::<Vec<Choose>>())),
             "/v1/bands/{name}/reward": post(reward.of_band().reads(self.request::<Reward>())),
             "/v1/bands/{name}/reward/batch": post(reward_all.of_band().reads(self.request::<Vec<Reward>>())),
-            "/v1/bands/{name}/report": get(report.of_band().asked("format", &formats, "Else by the header Accept.")),
+            "/v1/bands/{name}/report": get(report.of_band().asked("format", &formats, "Else by the header Accept.").with(history)),
             "/v1/bands/{name}/bases": of_bases,
             "/v1/bands/{name}/log": get(log.of_band().asked("of", &["rewards", "decisions"], of)),
         })

@@ -8,6 +8,7 @@ use corral_log::{Bounds, WATCH_ERROR};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::history::Point;
 use crate::serving::Serving;
 use crate::spec::Actions;
 use crate::state::Sum;
@@ -64,6 +65,9 @@ pub(super) struct Report {
     bases: Vec<Base>,
     /// What each base would have earned, where that is followed.
     watch: Option<Values>,
+    /// What the bases were over time, after the time that `?history=` says; left out without that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history: Option<Vec<Moment>>,
     /// What somebody should look at.
     alarms: Vec<String>,
     /// The report as text.
@@ -146,6 +150,25 @@ struct Known {
     high: Option<f64>,
 }
 
+/// The bases at one time.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct Moment {
+    /// When, in milliseconds since 1970.
+    at: u64,
+    /// With which probability each base was followed.
+    probabilities: Vec<f64>,
+    /// What each would have earned: the value, and no less and no more than what. Empty where that is not followed.
+    values: Vec<Option<[f64; 3]>>,
+}
+
+impl From<Point> for Moment {
+    fn from(Point { at, probabilities, values }: Point) -> Self {
+        let values = values.into_iter().map(|bounds| bounds.map(|b| [b.value, b.low, b.high])).collect();
+        Self { at, probabilities, values }
+    }
+}
+
 fn width(scale: &Scale, count: u64) -> f64 {
     Serving::width(count) * (scale.high - scale.low)
 }
@@ -189,8 +212,8 @@ impl Values {
     }
 }
 
-/// What is known of a band.
-pub(super) fn report(serving: &Serving) -> Report {
+/// What is known of a band; with its history after a time, where that is asked for.
+pub(super) fn report(serving: &Serving, since: Option<u64>) -> Report {
     let (front, learned, metrics) = (serving.counts(), serving.learned(), serving.metrics());
     let (spec, scale) = (serving.spec(), serving.spec().scale());
     // That somebody has retired a base is known to whoever did.
@@ -226,6 +249,7 @@ pub(super) fn report(serving: &Serving) -> Report {
         clipped: metrics.clipped,
         clipped_features: metrics.clipped_features,
         watch: serving.watched().map(|watched| Values::of(watched, &bases)),
+        history: since.map(|since| serving.history(since).into_iter().map(Moment::from).collect()),
         alarms,
         bases,
         report: text(serving),
@@ -249,7 +273,7 @@ pub(super) fn escaped(text: &str) -> String {
 /// The report for people.
 pub(super) fn html(serving: &Serving) -> String {
     let name = escaped(&serving.spec().name);
-    let all = serde_json::to_string_pretty(&report(serving)).unwrap_or_default();
+    let all = serde_json::to_string_pretty(&report(serving, None)).unwrap_or_default();
     format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\"><title>{name}</title>\
          <style>body{{font:16px/1.4 system-ui;margin:1rem;max-width:60rem}}pre{{overflow-x:auto}}</style>\

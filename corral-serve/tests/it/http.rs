@@ -201,6 +201,40 @@ fn limits_hold() {
     running.stop();
 }
 
+/// A page that is opened later is given what the bases were before.
+#[test]
+fn a_report_has_the_history_of_the_bases_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = Running::start(&format!("{SPEC}watch = true\n"), folder.path(), "", Limits::default());
+    let mut client = running.client();
+    let mut report = |query: &str| -> Value {
+        let (status, text) = client.get(&format!("/v1/bands/shop/report{query}"));
+        assert_eq!(status, if query.ends_with('x') { 422 } else { 200 }, "{text}");
+        serde_json::from_str(&text).unwrap()
+    };
+    assert_eq!(report("")["history"], Value::Null);
+    assert!(report("?history=x")["error"].as_str().unwrap().contains("history"));
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let history = loop {
+        let history = report("?history=0")["history"].as_array().unwrap().clone();
+        if history.len() > 1 {
+            break history;
+        }
+        assert!(std::time::Instant::now() < until);
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    let bases = report("")["bases"].as_array().unwrap().len();
+    for moment in &history {
+        let sum: f64 = moment["probabilities"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).sum();
+        assert!((sum - 1.0).abs() < 1e-9 && moment["values"].as_array().unwrap().len() == bases, "{moment}");
+    }
+    let first = history[0]["at"].as_u64().unwrap();
+    let later = report(&format!("?history={first}"))["history"].as_array().unwrap().clone();
+    assert_eq!(later[0], history[1]);
+    drop(client);
+    running.stop();
+}
+
 /// With `watch = true` the report and the metrics have the values of the bases; "best" when it is so, and not before.
 #[test]
 fn values_of_bases_are_followed_where_that_is_asked_for() {

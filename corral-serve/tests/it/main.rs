@@ -15,6 +15,7 @@ mod offers;
 #[cfg(feature = "http")]
 mod openapi;
 mod recovery;
+mod serving;
 mod simulate;
 mod spec;
 mod stores;
