@@ -4,6 +4,7 @@
 //! durable, at full speed and at half of it, and the same clients against a service that does nothing.
 //! `... -- fold REWARDS`: how fast rewards are learned, and how long a start takes behind them.
 //! `... -- start REWARDS`: how long a start takes behind so many that the log is not kept.
+//! `... -- memory PAIRS`: what the process takes after each tenth of the pairs, and with as many tickets as may be kept.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -41,9 +42,9 @@ struct Client {
 
 impl Client {
     async fn ask(&mut self, path: &str, body: &str) -> Result<String, Failure> {
-        let length = body.len();
+        let (length, method) = (body.len(), if body.is_empty() { "GET" } else { "POST" });
         let request = format!(
-            "POST /v1/bands/load/{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}"
+            "{method} /v1/bands/load/{path} HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{body}"
         );
         self.stream.write_all(request.as_bytes()).await?;
         self.buffer.clear();
@@ -76,8 +77,30 @@ impl Client {
 
 struct Measured {
     pairs: f64,
+    /// How many rewards shared one write, where any were written.
+    group: Option<f64>,
     /// p50 and p99 of choose and of reward, in milliseconds.
     times: [[f64; 2]; 2],
+}
+
+/// Rewards that were acknowledged, and the writes that they took.
+async fn written(address: SocketAddr) -> Result<[f64; 2], Failure> {
+    let mut client = Client { stream: TcpStream::connect(address).await?, buffer: Vec::new() };
+    let report: serde_json::Value = serde_json::from_str(&client.ask("report", "").await?)?;
+    Ok(["acknowledged", "writes"].map(|key| report[key].as_f64().unwrap_or(0.0)))
+}
+
+/// As [`drive`] at a service, with the size of its groups.
+async fn serve(
+    address: SocketAddr,
+    seconds: u64,
+    connections: usize,
+    rate: Option<f64>,
+) -> Result<Measured, Failure> {
+    let [rewards, writes] = written(address).await?;
+    let found = drive(address, seconds, connections, rate).await?;
+    let [now, then] = written(address).await?;
+    Ok(Measured { group: Some((now - rewards) / (then - writes)), ..found })
 }
 
 /// Pairs over `connections` for some seconds: at full speed, or at `rate` pairs a second.
@@ -121,13 +144,14 @@ async fn drive(
         each.sort_by(f64::total_cmp);
         [0.5, 0.99].map(|q| each.get((each.len() as f64 * q) as usize).copied().unwrap_or(f64::NAN))
     });
-    Ok(Measured { pairs: all.len() as f64 / took, times })
+    Ok(Measured { pairs: all.len() as f64 / took, group: None, times })
 }
 
 fn show(what: &str, found: &Measured) {
-    let Measured { pairs, times: [[c50, c99], [r50, r99]] } = found;
+    let Measured { pairs, group, times: [[c50, c99], [r50, r99]] } = found;
+    let group = group.map(|group| format!("   {group:.1} rewards per write")).unwrap_or_default();
     println!(
-        "{what:34} {pairs:8.0} pairs/s   choose {c50:5.2} / {c99:6.2} ms   reward {r50:5.2} / {r99:6.2} ms   (p50 / p99)"
+        "{what:34} {pairs:8.0} pairs/s   choose {c50:5.2} / {c99:6.2} ms   reward {r50:5.2} / {r99:6.2} ms   (p50 / p99){group}"
     );
 }
 
@@ -164,11 +188,11 @@ fn load(seconds: u64, connections: usize, folder: &Path) -> Result<(), Failure> 
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let full = drive(address, seconds, connections, None).await?;
+        let full = serve(address, seconds, connections, None).await?;
         show(&format!("served, {connections} connections"), &full);
-        let half = drive(address, seconds, connections, Some(full.pairs / 2.0)).await?;
+        let half = serve(address, seconds, connections, Some(full.pairs / 2.0)).await?;
         show("served, at half of that load", &half);
-        let goal = drive(address, seconds, connections, Some(10_000.0)).await?;
+        let goal = serve(address, seconds, connections, Some(10_000.0)).await?;
         show("served, at 10,000 pairs a second", &goal);
         let nothing = drive(null().await?, seconds, connections, None).await?;
         show("a service that does nothing", &nothing);
@@ -253,6 +277,47 @@ fn start(rewards: usize, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Megabytes that this process has in memory; `None` where the system does not say so in `/proc`.
+fn resident() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kilobytes| kilobytes / 1024.0)
+}
+
+fn memory(pairs: usize, folder: &Path) -> Result<(), Failure> {
+    let store = Arc::new(Directory::open(folder)?);
+    let model: Arc<dyn Model<Arm>> = Arc::new(band());
+    let options = LearnerOptions { keep: false, ..LearnerOptions::default() };
+    let mut learner = Learner::open("load", model.clone(), store.clone(), options)?;
+    let (clock, options) = (Arc::new(SystemClock), FrontOptions::default());
+    let most = options.tickets;
+    let front = Front::open("load", model, store, clock, options, &learner)?;
+    let say = |what: String| println!("{:8.1} MB {what}", resident().unwrap_or(f64::NAN));
+    say("at the begin".into());
+    for i in 1..=pairs {
+        let chosen = front.choose(&Context::plain(4), None)?;
+        front.reward(&chosen.token, f64::from(chosen.decision.0) / 4.0, Box::new(|_| ()));
+        if i % 1_000 == 0 || i == pairs {
+            front.commit();
+            while learner.step()? != Step::Idle {}
+            front.refresh(&learner.state()?)?;
+        }
+        if i % pairs.div_ceil(10) == 0 || i == pairs {
+            say(format!("after {i} pairs"));
+        }
+    }
+    let refused = Arc::new(AtomicBool::new(false));
+    for _ in 0..=most {
+        let (chosen, refused) = (front.choose(&Context::plain(4), None)?, refused.clone());
+        let noted = move |done: Result<(), _>| refused.store(done.is_err(), Ordering::Relaxed);
+        front.keep(chosen.id, chosen.token, Box::new(noted));
+    }
+    front.commit();
+    let then = if refused.load(Ordering::Relaxed) { "the next is refused" } else { "the next is kept too" };
+    say(format!("with {} tickets that are kept: {then}", front.kept()));
+    Ok(())
+}
+
 fn main() -> Result<(), Failure> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number =
@@ -260,6 +325,7 @@ fn main() -> Result<(), Failure> {
     let folder = std::env::temp_dir().join(format!("corral-load-{}", std::process::id()));
     let done = match words.first().map(String::as_str) {
         Some("fold") => fold(number(1, 300_000), &folder),
+        Some("memory") => memory(number(1, 1_000_000), &folder),
         Some("start") => start(number(1, 10_000_000), &folder),
         _ => load(number(0, 5) as u64, number(1, 128), &folder),
     };
