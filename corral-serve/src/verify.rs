@@ -96,20 +96,16 @@ pub fn verify_from(log: impl BufRead, from: &Path, partial: bool) -> Result<Veri
     let held = if partial {
         None
     } else {
-        // .../bands/NAME/origin
-        let root = origin_at.ancestors().nth(3).filter(|root| {
-            let name = Layout::of(&spec.name).origin();
-            std::fs::canonicalize(root.join(name))
-                .is_ok_and(|own| std::fs::canonicalize(&origin_at).is_ok_and(|at| at == own))
-        });
         let missing = || {
             let why =
                 "it is not in the store of its band, with which a log is compared; --partial does without";
             ServeError::Store(format!("{}: {why}", origin_at.display()))
         };
-        // A path that is only a name has no folder above it.
+        // .../bands/NAME/origin, also where the path is only a part of that.
+        let whole = std::fs::canonicalize(&origin_at)?;
+        let root =
+            whole.ancestors().nth(3).filter(|root| root.join(Layout::of(&spec.name).origin()) == whole);
         let root = root.ok_or_else(missing)?;
-        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
         let (store, from) = (Arc::new(Directory::open(root)?), saved.as_ref().map_or(0, |s| s.fold));
         Some(Held::of(spec.clone(), store, &spec.name, from)?)
     };

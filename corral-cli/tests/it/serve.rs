@@ -267,6 +267,13 @@ fn the_log_of_a_service_is_played_again() {
     let verify = |log: &Path| verify_with(log, &[]);
     let (code, said) = verify(&log);
     assert!(code == Some(0) && said.contains("40 decisions") && said.contains("to the last bit"), "{said}");
+    // From inside the folder too.
+    let inside = Command::new(env!("CARGO_BIN_EXE_corral"))
+        .current_dir(&data)
+        .args(["log", "verify", "segments/00000001.jsonl", "--from", "origin"])
+        .output()
+        .unwrap();
+    assert!(inside.status.success(), "{}", String::from_utf8_lossy(&inside.stderr));
     let mut records = Vec::new();
     let mut reader = Reader::new(BufReader::new(std::fs::File::open(&log).unwrap()));
     while let Some(record) = reader.read().unwrap() {

@@ -1,16 +1,21 @@
 //! A store in a directory of this machine.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
 
 use super::{Segment, Store};
+use crate::lock::lock;
 
 /// A directory. What is written is synced, and so are the folders that name it.
 #[derive(Debug)]
 pub struct Directory {
     root: PathBuf,
+    /// When a folder had changed last that was synced since.
+    synced: Mutex<HashMap<PathBuf, SystemTime>>,
 }
 
 impl Directory {
@@ -22,11 +27,26 @@ impl Directory {
         let root = root.into();
         fs::create_dir_all(&root)?;
         sweep(&root);
-        Ok(Self { root })
+        Ok(Self { root, synced: Mutex::default() })
     }
 
     fn place(&self, name: &str) -> PathBuf {
         self.root.join(name)
+    }
+
+    /// Makes the names in a folder outlast the machine, unless it has not changed since that was done: whoever made them may have
+    /// crashed before it came to that.
+    fn settle(&self, folder: &Path) -> io::Result<()> {
+        let changed = fs::metadata(folder)?.modified()?;
+        if lock(&self.synced).get(folder) == Some(&changed) {
+            return Ok(());
+        }
+        sync_folder(folder)?;
+        // Within one tick of the clock it may change once more.
+        if changed.elapsed().is_ok_and(|age| age > TICK) {
+            lock(&self.synced).insert(folder.to_owned(), changed);
+        }
+        Ok(())
     }
 
     /// The folder of a name, made and synced with all folders above it.
@@ -41,6 +61,8 @@ impl Directory {
     }
 }
 
+/// Longer than the clock of a file system stands still.
+const TICK: Duration = Duration::from_secs(2);
 /// How a file is called that is not whole yet.
 const NEW: &str = ".new-";
 /// A file that has been so for this long is not written any more, where no process holds its lock.
@@ -84,8 +106,7 @@ impl Store for Directory {
         let place = self.place(name);
         let folder = self.folder(&place)?;
         if place.exists() {
-            // Who made it may not have come to this.
-            sync_folder(&folder)?;
+            self.settle(&folder)?;
             return Ok(false);
         }
         let new = folder.join(format!("{NEW}{:016x}", getrandom::u64().map_err(io::Error::other)?));
@@ -111,8 +132,7 @@ impl Store for Directory {
         let place = self.place(name);
         let found = absent(fs::read(&place))?;
         if found.is_some() {
-            // Who made it may have crashed before its name outlasted the machine.
-            sync_folder(place.parent().unwrap_or(&self.root))?;
+            self.settle(place.parent().unwrap_or(&self.root))?;
         }
         Ok(found)
     }
@@ -181,8 +201,6 @@ impl Segment for Appended {
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
 
     #[test]
