@@ -53,9 +53,9 @@ impl Segment {
                 let at = self.from + place.start as u64;
                 let checked = self.chain.check(line).map_err(|e| e.to_string());
                 let read = checked.and_then(|()| Record::read(line).map_err(|e| e.to_string()));
-                match read.map_err(|why| ServeError::Damaged { name: self.name.clone(), at, why })? {
-                    Record::Decision(decision) => self.lines.push_back(decision),
-                    _ => {}
+                let wrong = |why| ServeError::Damaged { name: self.name.clone(), at, why };
+                if let Record::Decision(decision) = read.map_err(wrong)? {
+                    self.lines.push_back(decision);
                 }
                 end = place.end;
             }
@@ -115,7 +115,14 @@ impl<D: Served> Again<D> {
             while let Some(next) = segment.peek(&*self.store)?
                 && next.fold.is_none_or(|made| made <= fold)
             {
-                copies.entry(next.id.copy).or_default().extend(segment.lines.pop_front());
+                let (copy, round) = (next.id.copy, next.id.round);
+                if next.fold.is_some_and(|made| made < self.from) {
+                    let next = self.next.entry(copy).or_default();
+                    *next = (*next).max(round + 1);
+                    segment.lines.pop_front();
+                } else {
+                    copies.entry(copy).or_default().extend(segment.lines.pop_front());
+                }
             }
         }
         for (copy, mut decisions) in copies {
@@ -151,7 +158,7 @@ impl<D: Served> Again<D> {
             }
             let gap = std::mem::replace(next, round + 1) != round;
             if made != Some(fold) {
-                self.left += u64::from(made.is_none_or(|made| made >= self.from));
+                self.left += 1;
                 continue;
             }
             whole &= !gap;

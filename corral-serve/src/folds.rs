@@ -5,12 +5,13 @@
 //! that was taken away finds itself behind the floor: that is why the floor is looked at after the file.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::ServeError;
 use crate::layout::{Layout, state_fold};
+use crate::lock::lock;
 use crate::store::Store;
 
 /// Snapshots that are kept: the last, and one before it in case the last is damaged.
@@ -38,7 +39,11 @@ struct Fold {
 pub(crate) struct Folds {
     store: Arc<dyn Store>,
     layout: Layout,
+    /// The pack that was read last: whoever reads one fold of it reads the next ones too, and it never changes.
+    pack: Arc<Mutex<Option<Pack>>>,
 }
+
+type Pack = (Range<u64>, Vec<Fold>);
 
 fn damaged(name: String, why: impl ToString) -> ServeError {
     ServeError::Damaged { name, at: 0, why: why.to_string() }
@@ -46,7 +51,7 @@ fn damaged(name: String, why: impl ToString) -> ServeError {
 
 impl Folds {
     pub fn new(store: Arc<dyn Store>, layout: Layout) -> Self {
-        Self { store, layout }
+        Self { store, layout, pack: Arc::default() }
     }
 
     /// The number of folds that the last snapshot but one covers; it never falls.
@@ -132,14 +137,20 @@ impl Folds {
     }
 
     fn packed(&self, number: u64) -> Result<Option<Vec<Part>>, ServeError> {
-        let Some(pack) = self.packs()?.into_iter().find(|pack| pack.contains(&number)) else {
-            return Ok(None);
-        };
-        let name = self.layout.pack(&pack);
-        let Some(bytes) = self.store.get(&name)? else { return Ok(None) };
-        let folds: Vec<Fold> = serde_json::from_slice(&bytes).map_err(|e| damaged(name.clone(), e))?;
-        let fold = folds.into_iter().find(|fold| fold.fold == number);
-        fold.map(|fold| Some(fold.parts)).ok_or_else(|| damaged(name, format!("fold {number} is not in it")))
+        let mut last = lock(&self.pack);
+        if last.as_ref().is_none_or(|(range, _)| !range.contains(&number)) {
+            let Some(range) = self.packs()?.into_iter().find(|pack| pack.contains(&number)) else {
+                return Ok(None);
+            };
+            let name = self.layout.pack(&range);
+            let Some(bytes) = self.store.get(&name)? else { return Ok(None) };
+            *last = Some((range, serde_json::from_slice(&bytes).map_err(|e| damaged(name, e))?));
+        }
+        let Some((range, folds)) = &*last else { return Ok(None) };
+        // They are in order, without gaps.
+        let fold = folds.get((number - range.start) as usize).filter(|fold| fold.fold == number);
+        let missing = || damaged(self.layout.pack(range), format!("fold {number} is not in its place"));
+        fold.map(|fold| Some(fold.parts.clone())).ok_or_else(missing)
     }
 }
 
@@ -151,6 +162,29 @@ fn read(name: String, bytes: &[u8]) -> Result<Fold, ServeError> {
 mod tests {
     use super::*;
     use crate::store::Directory;
+
+    /// A log of many folds is read in one pass: a pack is not read again for each of its folds.
+    #[test]
+    fn a_pack_is_read_once() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Arc::new(Directory::open(folder.path()).unwrap());
+        let layout = Layout::of("x");
+        let folds = Folds::new(Arc::clone(&store) as Arc<dyn Store>, layout.clone());
+        let part = |from: u64| vec![Part { segment: 1, from, to: from + 1, cut: false }];
+        for fold in 0..9 {
+            assert!(folds.commit(fold, part(fold)).unwrap());
+        }
+        for covered in [8, 9] {
+            assert!(store.create(&format!("{}/{covered:012}-0", layout.snapshots()), b"").unwrap());
+        }
+        folds.compact(true).unwrap();
+        assert_eq!(folds.get(0).unwrap(), (Some(part(0)), true));
+        store.delete(&layout.pack(&(0..8))).unwrap();
+        for fold in 1..8 {
+            assert_eq!(folds.get(fold).unwrap(), (Some(part(fold)), true));
+        }
+        assert_eq!(Folds::new(store, layout).get(3).unwrap(), (None, true), "it was there");
+    }
 
     /// A learner that slept while folds were taken away finds their numbers free, and must not learn under them again.
     #[test]

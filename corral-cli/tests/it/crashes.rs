@@ -69,7 +69,7 @@ impl Ledger {
         }
         assert_eq!(status, 200, "{answer}");
         self.note(&token, Known::Rewarded);
-        if roll % 10 == 0 {
+        if roll.is_multiple_of(10) {
             assert_eq!(client.reward(&token, reward)?.0, 409);
         }
         Some(())
@@ -85,7 +85,7 @@ impl Ledger {
             self.requests.fetch_add(1, Ordering::Relaxed);
             let roll = i.wrapping_mul(2_654_435_761) >> 7;
             let many = self.open.lock().unwrap().len() > 60;
-            match many || roll % 2 == 0 {
+            match many || roll.is_multiple_of(2) {
                 true => self.reward(&mut client, roll >> 1)?,
                 false => self.choose(&mut client, roll >> 1)?,
             }

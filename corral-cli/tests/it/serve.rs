@@ -363,6 +363,31 @@ fn the_log_of_some_actions_is_valued_by_their_names() {
     }
 }
 
+#[test]
+fn limits_are_options() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("band.toml"), SPEC).unwrap();
+    // Without a learner nothing that is taken is served.
+    let limits = ["--role", "front", "--body", "200", "--tickets", "1", "--max-stale", "0.2"];
+    let mut running = Running::start(folder.path(), &limits);
+    let mut client = Client::new(&running.address).unwrap();
+    let choose = |client: &mut Client, body: &str| client.ask("POST", "/v1/bands/shop/choose", body).unwrap();
+    let kept = r#"{"features":[0.5,0.5],"store":true}"#;
+    let (status, answer) = choose(&mut client, kept);
+    assert_eq!((status, choose(&mut client, kept).0), (200, 503), "one ticket is kept");
+    let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(client.reward(answer["token"].as_str().unwrap(), 5.0).unwrap().0, 200);
+    let plain = r#"{"features":[0.5,0.5]}"#;
+    let late = (0..500).map(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        choose(&mut client, plain)
+    });
+    let (_, why) = late.into_iter().find(|(status, _)| *status == 503).unwrap();
+    assert!(why.contains("behind the rewards"), "{why}");
+    assert_eq!(choose(&mut client, &format!("{plain}{}", " ".repeat(200))).0, 413);
+    running.kill();
+}
+
 /// With `--log json` every line is an object: what began, what was asked and what was answered.
 #[test]
 fn logs_are_lines_of_json_where_that_is_asked_for() {

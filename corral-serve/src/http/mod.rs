@@ -71,6 +71,8 @@ impl Default for Limits {
 
 /// How long a change of bases may wait for the learner before it is answered as accepted.
 const CHANGE: Duration = Duration::from_secs(5);
+/// The latest time that may be asked for, in milliseconds since 1970: numbers of JSON are exact up to here.
+const LATEST: u64 = 1 << 53;
 const OPENAPI: &str = include_str!("openapi.json");
 const PAGE: &str = include_str!("page.html");
 
@@ -471,6 +473,16 @@ async fn reward_batch(
 async fn report(State(service): App, Name(name): Name, uri: Uri, headers: HeaderMap) -> Response {
     let shown = || {
         let (serving, _) = service.admitted(&headers, Duty::Read, &name)?;
+        let since = asked(&uri, "history").map(|text| {
+            let since = text.parse().ok().filter(|since| *since <= LATEST);
+            since.ok_or_else(|| {
+                let what = format!(
+                    "history is a time in milliseconds since 1970, at most {LATEST}, but is {text:?}"
+                );
+                ServeError::Asked(what)
+            })
+        });
+        let since = since.transpose()?;
         let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
         match asked(&uri, "format") {
             Some("html") => Ok(text("text/html; charset=utf-8", show::html(serving))),
@@ -478,17 +490,7 @@ async fn report(State(service): App, Name(name): Name, uri: Uri, headers: Header
             None if accepts.contains("text/html") => {
                 Ok(text("text/html; charset=utf-8", show::html(serving)))
             }
-            None | Some("json") => {
-                let since = asked(&uri, "history").map(|since| {
-                    let wrong = |_| {
-                        ServeError::Asked(format!(
-                            "history is a time in milliseconds since 1970, but is {since:?}"
-                        ))
-                    };
-                    since.parse().map_err(wrong)
-                });
-                Ok(answer(200, &show::report(serving, since.transpose()?)))
-            }
+            None | Some("json") => Ok(answer(200, &show::report(serving, since))),
             Some(other) => {
                 let why = format!("a report is json, html or text, but format is {other:?}");
                 Err(ServeError::Asked(why).into())

@@ -182,7 +182,7 @@ impl Writer {
         of_bases["post"] = change.0.into();
         let formats = ["json", "html", "text"];
         let history = json!({
-            "name": "history", "in": "query", "schema": { "type": "integer", "minimum": 0 },
+            "name": "history", "in": "query", "schema": { "type": "integer", "minimum": 0, "maximum": super::LATEST },
             "description": "Milliseconds since 1970: the report has what the bases were after that time; 0: since the service began."
         });
         let of = "Decisions, where the spec has log_decisions = true. Else rewards.";

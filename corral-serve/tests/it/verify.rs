@@ -185,6 +185,9 @@ fn a_log_whose_begin_was_removed_is_played_from_the_snapshot_of_its_first_fold()
 fn every_decision_is_made_again_where_all_are_logged() {
     let specs = [
         SPEC.to_owned(),
+        // What is logged of them is not kept with the band.
+        format!("{SPEC}watch = true\n"),
+        format!("{SPEC}log_bases = false\n"),
         "name = \"shop\"\nactions = 3\nbases = [\"moss\", \"exp3\", \"kl-ucb\", \"epsilon-greedy\"]\nreward_range = [0, 10]".into(),
         "name = \"shop\"\nactions = 3\nfeatures = 2\nbases = [\"linucb\", \"squarecb\", \"lints\"]\nreward_range = [0, 10]".into(),
     ];
