@@ -368,7 +368,7 @@ fn limits_are_options() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("band.toml"), SPEC).unwrap();
     // Without a learner nothing that is taken is served.
-    let limits = ["--role", "front", "--body", "200", "--tickets", "1", "--max-stale", "0.2"];
+    let limits = ["--role", "front", "--body", "2000", "--tickets", "1", "--max-stale", "0.2"];
     let mut running = Running::start(folder.path(), &limits);
     let mut client = Client::new(&running.address).unwrap();
     let choose = |client: &mut Client, body: &str| client.ask("POST", "/v1/bands/shop/choose", body).unwrap();
@@ -384,7 +384,7 @@ fn limits_are_options() {
     });
     let (_, why) = late.into_iter().find(|(status, _)| *status == 503).unwrap();
     assert!(why.contains("behind the rewards"), "{why}");
-    assert_eq!(choose(&mut client, &format!("{plain}{}", " ".repeat(200))).0, 413);
+    assert_eq!(choose(&mut client, &format!("{plain}{}", " ".repeat(2000))).0, 413);
     running.kill();
 }
 
