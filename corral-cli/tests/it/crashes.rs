@@ -23,7 +23,7 @@ enum Known {
 #[derive(Default)]
 struct Ledger {
     all: Mutex<HashMap<String, (f64, Known)>>,
-    /// Tokens whose reward nobody has brought yet: any client brings it, to any front end.
+    /// Tokens whose reward was not brought yet: any client brings it, to any front end.
     open: Mutex<Vec<String>>,
     requests: AtomicUsize,
     /// Answers by 503.
