@@ -8,7 +8,8 @@ use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
 use super::cells::missing;
-use super::style::{Habits, Style, is_date, readable};
+use super::dates::{is_compact, is_date};
+use super::style::{Habits, Style, point, readable};
 use crate::Draw;
 
 /// A column with more distinct values than this is hashed, so that memory does not grow with the file.
@@ -169,6 +170,14 @@ pub struct Seen {
     pub written: u64,
     /// How many words are dates.
     pub dates: u64,
+    /// How many numbers are dates of eight digits.
+    pub compact: u64,
+    /// The first number.
+    pub first_number: Option<(String, u64)>,
+    /// Where a plain number first has a point behind which decimals or thousands may stand, and the cell.
+    pub unclear: Option<(u64, String)>,
+    /// Where one first has a point behind which decimals stand.
+    pub pointed: Option<u64>,
     /// The first words that differ, and their lines.
     pub first_words: Vec<(String, u64)>,
     /// Whether its numbers count the rows: each is one more than the one before.
@@ -200,6 +209,19 @@ impl Seen {
                 self.counts = self.moments.n == 0.0 || self.counts && x == self.last + 1.0;
                 self.last = x;
                 self.moments.add(x);
+                self.compact += u64::from(is_compact(cell));
+                if self.first_number.is_none() {
+                    self.first_number = Some((String::from_utf8_lossy(cell).into_owned(), line));
+                }
+                if self.style == Style::Plain && self.pointed.is_none() {
+                    match point(cell) {
+                        Some(false) => self.pointed = Some(line),
+                        Some(true) if self.unclear.is_none() => {
+                            self.unclear = Some((line, String::from_utf8_lossy(cell).into_owned()));
+                        }
+                        _ => {}
+                    }
+                }
                 if let Some(sample) = &mut self.sample {
                     // Reservoir sampling: number n stays with probability MOST_VALUES/n.
                     let n = self.moments.n as u64;
@@ -265,6 +287,11 @@ impl Seen {
     /// Whether every number is written for people or plain, and some are written for people.
     pub fn is_written(&self) -> bool {
         !self.nominal && self.words > 0 && self.written == self.words
+    }
+
+    /// Where points of numbers that programs read may stand between thousands, in every cell that has one.
+    pub fn thousands(&self) -> Option<&(u64, String)> {
+        self.unclear.as_ref().filter(|_| !self.nominal && self.words == 0 && self.pointed.is_none())
     }
 
     /// Two values that differ only by capitals or spaces around them, the first in order.

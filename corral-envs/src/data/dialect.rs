@@ -3,9 +3,11 @@
 use csv::ByteRecord;
 
 use super::cells::number;
+use super::dates::is_date;
 use super::questions::{Fix, Question, Trouble};
 use super::rows::{File, Format};
 use super::source::{at, open};
+use super::style::readable;
 use std::io::Read;
 use std::path::Path;
 
@@ -100,13 +102,14 @@ fn find_separator(path: &Path, head: &[u8]) -> Result<u8, Trouble> {
     }
 }
 
-/// Asks where the first line looks like a row: one of its cells is a number, and they do not count the columns.
+/// Asks where the first line looks like a row: one of its cells is a number or a date, and they do not count the columns.
 fn ask_header(records: &[ByteRecord]) -> Result<(), Trouble> {
     let Some(first) = records.first() else { return Ok(()) };
     let counts = |from: usize| {
         first.iter().enumerate().all(|(i, cell)| cell.trim_ascii() == (i + from).to_string().as_bytes())
     };
-    let Some(cell) = first.iter().find(|cell| number(cell).is_some()) else { return Ok(()) };
+    let value = |cell: &&[u8]| number(cell).is_some() || readable(cell) || is_date(cell);
+    let Some(cell) = first.iter().find(value) else { return Ok(()) };
     if counts(0) || counts(1) {
         return Ok(());
     }

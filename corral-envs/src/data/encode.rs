@@ -1,6 +1,6 @@
 //! From rows to features and losses: a first pass learns the columns, later ones encode with them.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use corral_core::{ParamError, require};
@@ -8,15 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use super::cells::missing;
 use super::columns::{Missing, Moments, Seen, folded, inverse, is_boolean};
-use super::first_pass::{
-    FirstPass, Known, Names, ask, counts_rows, drops, missing_cells, remark, unclear_numbers,
-};
+use super::first_pass::{FirstPass, Known, Names, ask, counts_rows, drops, header, missing_cells, remark};
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::questions::Trouble;
-use super::rows::{File, Row, Rows};
+use super::rows::{File, Format, Row, Rows};
 use super::source::at;
 use super::style::Style;
 use super::target::{Losses, ordered, value};
+use super::written;
 use crate::EnvError;
 use crate::table::{ColumnInfo, Table};
 
@@ -96,23 +95,19 @@ impl Schema {
         });
         let decimal = decimal.transpose()?;
         let mut first = FirstPass::read(Rows::open(file)?, &losses, wishes, &Known::default())?;
-        let written: Vec<usize> = (0..first.seen.len()).filter(|c| first.seen[*c].is_written()).collect();
-        if !written.is_empty() && !first.strict {
-            let known = Known { watched: written.clone(), ..Known::default() };
-            let watched = FirstPass::read(Rows::open(file)?, &losses, wishes, &known)?;
-            let (mut styles, mut questions) = (BTreeMap::new(), Vec::new());
-            for column in written {
-                let habits = watched.seen[column].habits.clone().unwrap_or_default();
-                match habits.style(decimal) {
-                    Ok(style) => drop(styles.insert(column, style)),
-                    Err(unclear) => questions.push(unclear_numbers(&first.columns[column], unclear)),
-                }
-            }
-            if !questions.is_empty() {
-                return Err(Trouble::Asks(questions));
-            }
+        let styles = written::styles(&first, decimal, |watched| {
+            FirstPass::read(Rows::open(file)?, &losses, wishes, &Known { watched, ..Known::default() })
+        })?;
+        if !styles.is_empty() {
             first =
                 FirstPass::read(Rows::open(file)?, &losses, wishes, &Known { styles, ..Known::default() })?;
+        }
+        let mut remarks = written::remarks(&first, decimal, file.separator);
+        let unnamed = file.format == Format::Csv && wishes.header.is_none();
+        match unnamed.then(|| header(&first)).flatten() {
+            Some(Ok(remark)) => remarks.push(remark),
+            Some(Err(question)) => return Err(question.into()),
+            None => {}
         }
         let FirstPass {
             columns: names,
@@ -139,6 +134,7 @@ impl Schema {
         if !questions.is_empty() {
             return Err(Trouble::Asks(questions));
         }
+        remarks.extend(losses.remark(class));
         losses.settle(&seen).map_err(|why| at(path, None, why))?;
         let mut schema = Self {
             columns: Vec::with_capacity(roles.len()),
@@ -151,7 +147,13 @@ impl Schema {
             strict,
             dropping,
             present: Vec::new(),
-            table: Table { file: path.display().to_string(), rows: count, dropped, ..Table::default() },
+            table: Table {
+                file: path.display().to_string(),
+                rows: count,
+                dropped,
+                remarks,
+                ..Table::default()
+            },
         };
         for (c, mut seen) in seen.into_iter().enumerate() {
             let name = &names[c];

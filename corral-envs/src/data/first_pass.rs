@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use corral_core::require;
 
-use super::cells::missing;
+use super::cells::{missing, number};
 use super::columns::{MOST_BYTES, Missing, Seen, is_boolean};
 use super::params::{DataSetParams, Scaling};
 use super::questions::{Fix, Question, Trouble};
 use super::rows::{Row, Rows};
-use super::style::{Habits, Style, Unclear};
+use super::style::{Habits, Style, readable};
 use super::target::Losses;
 use crate::EnvError;
 
@@ -167,14 +167,16 @@ pub fn missing_cells(names: &[String], seen: &[Seen], roles: &[&str], policies: 
 
 /// What is asked of a column of features that is probably none.
 pub fn ask(name: &str, seen: &Seen) -> Option<Question> {
-    if seen.insisted || seen.words == 0 || seen.moments.n > 0.0 {
+    // Dates of eight digits are numbers, and as such no features.
+    let compact = seen.compact > 0 && seen.compact == seen.filled;
+    if seen.insisted || !compact && (seen.words == 0 || seen.moments.n > 0.0) {
         return None;
     }
-    let (word, line) = seen.first_words.first()?;
+    let (word, line) = if compact { seen.first_number.as_ref()? } else { seen.first_words.first()? };
     let ways =
         format!("ignore = [{name:?}] leaves it out, categorical = [{name:?}] makes every value a category");
     let other = if seen.overflow { seen.words } else { seen.categories.len() as u64 };
-    let what = if seen.dates == seen.words {
+    let what = if compact || seen.dates == seen.words {
         format!("column {name:?} holds dates ({word:?}): {ways}")
     } else if seen.filled >= MANY_NAMES && other == seen.words && !seen.overflow {
         format!(
@@ -187,18 +189,34 @@ pub fn ask(name: &str, seen: &Seen) -> Option<Question> {
     Some(Question { line: Some(*line), what, fix: Fix::Ignore(name.to_owned()) })
 }
 
-/// What is asked of a column whose numbers can be read in two ways.
-pub fn unclear_numbers(name: &str, (line, what, decimal): Unclear) -> Question {
-    let (ways, fix) = match decimal {
-        true => ("decimal = \",\" or decimal = \".\" says what decimals follow", Fix::Decimal('.')),
-        false => ("write them alike, or name the column in `categorical`", Fix::Categorical(name.to_owned())),
-    };
-    Question { line: Some(line), what: format!("column {name:?}: {what}; {ways}"), fix }
-}
-
 /// Whether a column only counts the rows.
 pub fn counts_rows(seen: &Seen) -> bool {
     seen.counts && seen.moments.n >= MANY_NAMES as f64 && !seen.nominal && seen.words == 0
+}
+
+/// What is asked, or worth a look, of a table of words alone whose first line was taken as the names of its columns.
+pub fn header(pass: &FirstPass) -> Option<Result<String, Question>> {
+    let used: Vec<usize> = (0..pass.seen.len()).filter(|c| pass.roles[*c] != "ignored").collect();
+    let words = |c: &usize| {
+        let seen = &pass.seen[*c];
+        let number = |value: &Vec<u8>| number(value).is_some() || readable(value);
+        seen.moments.n == 0.0 && !seen.categories.keys().any(number)
+    };
+    if pass.strict || used.is_empty() || !used.iter().all(words) {
+        return None;
+    }
+    let ways = "header = false where it is a row, header = true where it has names";
+    let again = |c: &&usize| pass.seen[**c].categories.contains_key(pass.columns[**c].as_bytes());
+    Some(match used.iter().find(again) {
+        None => Ok(format!("the first line is taken as the names of the columns: {ways}")),
+        Some(c) => {
+            let what = format!(
+                "the first line holds {:?}, which is a value of the same column on later lines: {ways}",
+                pass.columns[*c]
+            );
+            Err(Question { line: Some(1), what, fix: Fix::Header(false) })
+        }
+    })
 }
 
 /// What is worth a look and no reason to stop.

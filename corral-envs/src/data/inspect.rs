@@ -64,6 +64,10 @@ pub fn inspect(file: &str, class: Option<String>) -> Result<Inspection, EnvError
                     if !apply(&mut params, &question.fix) {
                         return Err(Trouble::from(question).into_error(&path));
                     }
+                    if matches!(question.fix, Fix::Header(_)) && !named {
+                        // Columns have other names now.
+                        params.class = None;
+                    }
                     let line = question.line.map_or(String::new(), |line| format!("line {line}: "));
                     notes.push(format!("{line}{}", question.what));
                 }

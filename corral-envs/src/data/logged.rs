@@ -31,6 +31,8 @@ params! {
         propensity: String = "propensity_score".to_owned();
         /// A file with the features of the actions, a line of numbers for each, in their order.
         action_features: Option<String> = None;
+        /// What decimals follow in numbers such as 1,234 or 1.234, where the column does not show it: a point or a comma.
+        decimal: Option<char> = None;
         /// Columns that are no features.
         ignore: Vec<String> = Vec::new();
         /// What becomes of missing cells.
@@ -162,6 +164,8 @@ impl LoggedParams {
         ignore.extend(rows.columns.iter().filter(|c| c.is_empty() || *c == "timestamp").cloned());
         let wishes = DataSetParams {
             ignore,
+            header: Some(true),
+            decimal: self.decimal,
             encoding: Encoding::Hashed,
             buckets: self.buckets,
             missing: self.missing,

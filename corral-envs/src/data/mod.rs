@@ -7,6 +7,7 @@ mod arff;
 mod cells;
 mod columns;
 mod dataset;
+mod dates;
 mod dialect;
 mod encode;
 mod encoding;
@@ -21,6 +22,7 @@ mod rows;
 mod source;
 mod style;
 mod target;
+mod written;
 
 pub use crate::table::{Chance, ColumnInfo, Table};
 pub use columns::{Missing, PerColumn};

@@ -19,7 +19,7 @@ params! {
         /// Whether the first line of a CSV names the columns; else they are called 1, 2, 3, ... Where it is not given, a first line
         /// that looks like a row is refused.
         header: Option<bool> = None;
-        /// What decimals follow in numbers such as 1,234: a point or a comma. Asked only where a column does not show it.
+        /// What decimals follow in numbers such as 1,234 or 1.234, where the column does not show it: a point or a comma.
         decimal: Option<char> = None;
         /// The column of the class (or the number); the last where it is not given.
         class: Option<String> = None;

@@ -99,6 +99,20 @@ fn shows(digits: &str) -> Option<Shows> {
     (thousands(whole) && ['.', ','].contains(last)).then_some(Shows::Decimal(*last as u8))
 }
 
+/// What a number that programs read as well shows of its point: `None` where it has none, `Some(true)` where thousands may stand
+/// behind it as well as decimals (1.234), `Some(false)` where decimals follow it, or a program wrote it (1e5).
+#[inline]
+pub fn point(cell: &[u8]) -> Option<bool> {
+    let text = cell.trim_ascii();
+    let text = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = &text[digits..];
+    let thousands = (1..=3).contains(&digits)
+        && text[0] != b'0'
+        && matches!(rest, [b'.', a, b, c] if [a, b, c].into_iter().all(u8::is_ascii_digit));
+    (!rest.is_empty()).then_some(thousands)
+}
+
 /// Whether a cell is a number that is written for people.
 pub fn readable(cell: &[u8]) -> bool {
     bare(cell).is_some_and(|b| shows(b.digits).is_some())
@@ -140,15 +154,19 @@ impl Habits {
         match shows(found.digits) {
             Some(Shows::Decimal(b'.')) => drop(self.point.get_or_insert(line)),
             Some(Shows::Decimal(_)) => drop(self.comma.get_or_insert(line)),
-            // As programs write decimals: doubtful only beside commas.
-            Some(Shows::Unclear(b',')) => {
+            Some(Shows::Unclear(_)) => {
                 self.unclear.get_or_insert_with(|| (line, String::from_utf8_lossy(cell).into_owned()));
             }
             _ => {}
         }
     }
 
-    /// How the column writes numbers; `decimal` is what the spec says of it.
+    /// The first line on which decimals follow a comma.
+    pub fn comma(&self) -> Option<u64> {
+        self.comma
+    }
+
+    /// How the column writes numbers; `decimal` is what the spec says where the column does not show it.
     pub fn style(&self, decimal: Option<u8>) -> Result<Style, Unclear> {
         if let (Some(with), Some(without)) = (self.percent, self.bare) {
             let line = with.max(without);
@@ -164,7 +182,7 @@ impl Habits {
             (None, Some(_)) => Some(b','),
             (None, None) => None,
         };
-        match (decimal.or(shown), &self.unclear) {
+        match (shown.or(decimal), &self.unclear) {
             (Some(decimal), _) => Ok(Style::Written { decimal }),
             (None, Some((line, cell))) => {
                 Err((*line, format!("{cell:?} may have decimals or thousands"), true))
@@ -174,29 +192,9 @@ impl Habits {
     }
 }
 
-/// Whether a cell is a date: three groups of digits with the same sign between, one of them a year or all of two digits, and
-/// perhaps a time.
-pub fn is_date(cell: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(cell) else { return false };
-    let text = text.trim();
-    let day = text.split([' ', 'T']).next().unwrap_or_default();
-    let time = &text[day.len()..];
-    let Some(sign) = day.chars().find(|c| ['-', '/', '.'].contains(c)) else { return false };
-    let groups: Vec<&str> = day.split(sign).collect();
-    let [a, b, c] = groups.as_slice() else { return false };
-    let digits = |group: &str, lengths: &[usize]| {
-        lengths.contains(&group.len()) && group.bytes().all(|b| b.is_ascii_digit())
-    };
-    let small =
-        |group: &str| digits(group, &[1, 2]) && group.parse::<u32>().is_ok_and(|n| (1..=31).contains(&n));
-    let dated = digits(a, &[4]) && small(b) && small(c) || small(a) && small(b) && digits(c, &[2, 4]);
-    let clock = |c: char| c.is_ascii_digit() || "T :.+-ZAPMapm".contains(c);
-    dated && (time.is_empty() || time.contains(':') && time.chars().all(clock))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Habits, Style, is_date, readable};
+    use super::{Habits, Style, point, readable};
 
     fn read(cells: &[&str], decimal: Option<u8>) -> Result<Vec<Option<f64>>, String> {
         let mut habits = Habits::default();
@@ -223,6 +221,9 @@ mod tests {
         assert!(read(&["1,234", "5,678"], None).unwrap_err().contains("may have decimals or thousands"));
         assert_eq!(read(&["1,234"], Some(b',')).unwrap(), [Some(1.234)]);
         assert_eq!(read(&["1,234"], Some(b'.')).unwrap(), [Some(1234.0)]);
+        assert!(read(&["$1.234", "$5"], None).unwrap_err().contains("may have decimals or thousands"));
+        assert_eq!(read(&["$1.234"], Some(b',')).unwrap(), [Some(1234.0)]);
+        assert_eq!(read(&["$1.234", "$2.5"], Some(b',')).unwrap(), [Some(1.234), Some(2.5)]);
         assert!(read(&["1,5", "1.5"], None).unwrap_err().contains("a point on line 3 and a comma on line 2"));
         assert!(read(&["5%", "0.05"], None).unwrap_err().contains("per cent signs"));
     }
@@ -236,12 +237,20 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_recognised() {
-        for cell in ["2024-01-31", "31/12/2024", "1.2.24", "2024-01-31T10:00:00Z", "12/31/24 10:15 PM"] {
-            assert!(is_date(cell.as_bytes()), "{cell:?}");
-        }
-        for cell in ["2024", "1.5", "10-20", "1.2.3.4", "99/99/2024", "2024-01-31 blue", "a-b-c"] {
-            assert!(!is_date(cell.as_bytes()), "{cell:?}");
+    fn a_point_before_three_digits_may_stand_between_thousands() {
+        for (cell, shown) in [
+            ("1.234", Some(true)),
+            ("-12.345", Some(true)),
+            (" 999.000 ", Some(true)),
+            ("1234", None),
+            ("0.234", Some(false)),
+            ("1.23", Some(false)),
+            ("1234.567", Some(false)),
+            (".234", Some(false)),
+            ("1e5", Some(false)),
+            ("1.234e5", Some(false)),
+        ] {
+            assert_eq!(point(cell.as_bytes()), shown, "{cell:?}");
         }
     }
 }

@@ -19,6 +19,9 @@ use crate::table::Chance;
 /// More classes than this is a number, not a class.
 pub const MOST_CLASSES: usize = 65_536;
 
+/// So many different numbers may be classes without a word.
+const FEW_NUMBERS: usize = 10;
+
 /// What the losses of a row are made of.
 #[derive(Clone, Default)]
 pub enum Losses {
@@ -167,10 +170,10 @@ impl Losses {
         let alone = rows >= 20 && count as u64 > rows / 2;
         if let Some(numbers) = numbers {
             let fractions = numbers.iter().any(|x| x.fract() != 0.0);
-            if fractions && count > 10 || count > 100 || alone {
+            if fractions && count > FEW_NUMBERS || count > 100 || alone {
                 let what = format!(
                     "the class {name:?} has {count} different numbers: levels = 10 plays ten answers in its range, each of \
-                     which costs its distance; {most}"
+                     which costs its distance, losses = [...] takes a column of losses for each action; {most}"
                 );
                 return ask(what, Fix::Levels(10));
             }
@@ -190,6 +193,20 @@ impl Losses {
             "{a:?} and {b:?} are two classes that differ in capitals or spaces alone: write them alike; {most}"
         );
         ask(what, Fix::Categorical(name.to_owned()))
+    }
+
+    /// What is worth a look and no reason to stop: a class of many whole numbers is perhaps a number.
+    pub fn remark(&self, name: &str) -> Option<String> {
+        let Self::Class { classes, insisted: false, .. } = self else { return None };
+        let number = |c: &String| c.trim().parse::<f64>().is_ok() || readable(c.as_bytes());
+        let count = classes.len();
+        (count > FEW_NUMBERS && classes.keys().all(number)).then(|| {
+            format!(
+                "the class {name:?} has {count} different numbers, and each is a class of its own: levels = 10 plays ten answers in its \
+                 range, each of which costs its distance, and losses = [...] takes a column of losses for each action; classes = \
+                 {count} says that classes are meant"
+            )
+        })
     }
 
     /// What learning nothing costs, where the target is a class.

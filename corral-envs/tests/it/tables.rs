@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 
+use corral_core::Arm;
 use corral_envs::{AnyEnvironment, build};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -122,6 +123,43 @@ fn what_can_be_read_in_two_ways_is_asked() {
         ),
         ("x,y\n1,red\n2,Red\n3,blue\n".into(), "\"Red\" and \"red\" are two classes", "classes = 3"),
         ("x,y\n5%,0\n0.05,1\n".into(), "per cent signs in some cells", "categorical = ['x']"),
+        (
+            "umsatz;preis;y\n1.234;2,50;no\n12.500;3,25;yes\n".into(),
+            ":2: column \"umsatz\": \"1.234\" may have decimals or thousands, and decimals follow a comma in column \"preis\" on line 2",
+            "decimal = ','",
+        ),
+        (
+            "x,y\n$1.234,no\n$5,yes\n".into(),
+            ":2: column \"x\": \"$1.234\" may have decimals",
+            "decimal = '.'",
+        ),
+        ("1,5;rot;nein\n2;blau;ja\n".into(), ":1: the first line holds \"1,5\"", "header = false"),
+        ("$5,red,no\n$7,blue,yes\n".into(), ":1: the first line holds \"$5\"", "header = false"),
+        (
+            "2024-01-05,red,no\n2024-01-06,blue,yes\n".into(),
+            ":1: the first line holds \"2024-01-05\"",
+            "header = false\nignore = ['1']",
+        ),
+        (
+            "5 Jan 2024,red,no\n6 Jan 2024,blue,yes\n".into(),
+            ":1: the first line holds \"5 Jan 2024\"",
+            "header = false\nignore = ['1']",
+        ),
+        (
+            "red,round,no\nblue,square,yes\nred,square,no\n".into(),
+            ":1: the first line holds \"red\", which is a value of the same column",
+            "header = false",
+        ),
+        (
+            "when,x,y\n5 Jan 2024,1,0\n6 Feb 2024,2,1\n".into(),
+            ":2: column \"when\" holds dates (\"5 Jan 2024\")",
+            "ignore = ['when']",
+        ),
+        (
+            "when,x,y\n20240105,1,0\n20240106,2,1\n".into(),
+            ":2: column \"when\" holds dates (\"20240105\")",
+            "ignore = ['when']",
+        ),
     ];
     for (text, asked, answer) in cases {
         let e = of("a.csv", text, "").err().unwrap_or_else(|| panic!("nothing is asked: {text}"));
@@ -137,6 +175,112 @@ fn what_can_be_read_in_two_ways_is_asked() {
     assert!(e.contains("one cell in the first line"), "{e}");
     let counted = of("a.csv", &many(&|i| format!("{i},{},{}\n", i % 5, i % 2)), "").unwrap();
     assert!(counted.about().table.unwrap().warnings()[0].contains("column \"a\" counts the rows"));
+}
+
+/// The features and the losses of every row.
+fn losses(text: &str, keys: &str) -> Vec<(Vec<f64>, Vec<f64>)> {
+    let mut world = of("a.csv", text, keys).unwrap();
+    let mut rng = Pcg64Dxsm::seed_from_u64(1);
+    let mut rows = Vec::new();
+    while world.next(&mut rng).is_ok() {
+        let losses = (0..world.context().actions()).map(|a| world.loss(&Arm::at(a))).collect();
+        rows.push((world.context().features().to_vec(), losses));
+    }
+    assert_eq!(rows.len(), text.lines().count() - 1);
+    rows
+}
+
+/// A law of decimal commas: a number is the same with points before its thousands and without, in every column that is a feature, a
+/// target or a loss, whatever the other columns show; and without `decimal` it is asked or shown.
+#[test]
+fn points_before_thousands_are_no_decimals_where_decimals_follow_commas() {
+    let german = |n: u32| match n {
+        0..1000 => n.to_string(),
+        n => format!("{}.{:03}", n / 1000, n % 1000),
+    };
+    let table = |write: &dyn Fn(u32) -> String, price: &str| {
+        let row = |i: u32| {
+            format!(
+                "{};{price};{};{}\n",
+                write(1000 + 37 * i),
+                write(2000 + i),
+                ["no", "yes"][i as usize % 2]
+            )
+        };
+        "umsatz;preis;menge;y\n".to_owned() + &(0..60).map(row).collect::<String>()
+    };
+    for price in ["2,50", "7", "x"] {
+        let (with, without) = (table(&german, price), table(&|n| n.to_string(), price));
+        for keys in ["", "\nclass = 'umsatz'\nlevels = 5", "\nlosses = ['umsatz', 'menge']\nignore = ['y']"] {
+            let commas = format!("decimal = ','{keys}");
+            assert_eq!(losses(&with, &commas), losses(&without, &commas), "{price}{keys}");
+        }
+        let seen = of("a.csv", &with, "");
+        match price {
+            "2,50" => {
+                assert!(seen.err().unwrap().contains("\"umsatz\": \"1.000\" may have decimals or thousands"))
+            }
+            // Nothing but the separator speaks for thousands.
+            _ => {
+                let warnings = seen.unwrap().about().table.unwrap().warnings().join("\n");
+                assert!(
+                    warnings.contains("column \"umsatz\": \"1.000\" on line 2 is read with decimals"),
+                    "{warnings}"
+                );
+                assert!(warnings.contains("column \"menge\""), "{warnings}");
+            }
+        }
+    }
+    // What a column shows by itself is not overruled, and it is said.
+    let points = of("a.csv", "x;p;y\n1.234;2,5;0\n0.5;1,5;1\n", "decimal = ','\nscaling = 'none'").unwrap();
+    assert_eq!(points.about().table.unwrap().columns[0].range, Some((0.5, 1.234)));
+    assert!(points.about().table.unwrap().warnings()[0].contains("decimals follow a point on line 3"));
+    let commas = of("a.csv", "x;p;y\n1.234;2,5;0\n2.345;1,5;1\n", "decimal = '.'\nscaling = 'none'").unwrap();
+    let ranges: Vec<_> = commas.about().table.unwrap().columns.iter().map(|c| c.range).collect();
+    assert_eq!(ranges[..2], [Some((1.234, 2.345)), Some((1.5, 2.5))]);
+}
+
+/// What is worth a look is said and played all the same.
+#[test]
+fn what_is_worth_a_look_is_a_warning() {
+    let warnings = |text: &str, keys: &str| {
+        of("a.csv", text, keys).unwrap().about().table.unwrap().warnings().join("\n")
+    };
+    let words = "colour,shape,y\nred,round,no\nblue,square,yes\n";
+    assert!(warnings(words, "").contains("the first line is taken as the names of the columns"));
+    assert_eq!(warnings(words, "header = true"), "");
+    assert_eq!(warnings("colour,n,y\nred,1,no\nblue,2,yes\n", ""), "");
+    let ages = |count: usize| {
+        "x,age\n".to_owned()
+            + &(0..200).map(|i| format!("{},{}\n", i % 3, 20 + i % count)).collect::<String>()
+    };
+    assert_eq!(warnings(&ages(10), ""), "");
+    for count in [11, 47, 100] {
+        let told = warnings(&ages(count), "");
+        assert!(
+            told.contains(&format!("the class \"age\" has {count} different numbers, and each is a class")),
+            "{told}"
+        );
+        assert!(told.contains("levels = 10") && told.contains("losses = [...]"), "{told}");
+        assert_eq!(warnings(&ages(count), &format!("classes = {count}")), "");
+    }
+}
+
+/// A look at a table whose first line is a row finds its class all the same.
+#[test]
+fn a_look_at_a_table_without_names_takes_its_last_column() {
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("words.csv");
+    for text in ["red,round,no\nblue,square,yes\nred,square,no\n", "1,5;rot;nein\n2;blau;ja\n"] {
+        fs::write(&path, text).unwrap();
+        let found = corral_envs::data::inspect(&path.display().to_string(), None).unwrap();
+        assert_eq!((found.params.header, found.params.class.as_deref()), (Some(false), Some("3")));
+        assert_eq!(found.table.rows, text.lines().count() as u64);
+    }
+    fs::write(&path, "umsatz;preis;y\n1.234;2,50;no\n12.500;3,25;yes\n").unwrap();
+    let found = corral_envs::data::inspect(&path.display().to_string(), None).unwrap();
+    assert_eq!(found.params.decimal, Some(','));
+    assert_eq!(found.table.columns[0].range, Some((1234.0, 12500.0)));
 }
 
 /// A look at a table answers every question, and the spec that it leads to is one that opens.
