@@ -11,11 +11,12 @@ use corral_lab::spec::{SpecError, StabilityRow, StabilitySpec};
 use corral_lab::stability::{AtRange, Family, Measured, Stability, kind_and_alpha};
 use corral_lab::store::{Shard, csv as csv_text, csv_cell, write_whole};
 use corral_lab::summary::number;
-use corral_lab::table::aligned;
+use corral_lab::table::{fitted, paged};
 
 use crate::Format;
 use crate::progress::Reporter;
 use crate::stability::{CURVE_HEADER, curve_row};
+use crate::table::terminal_width;
 
 /// Builds every run once: is the spec well formed?
 ///
@@ -82,10 +83,12 @@ fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Res
 }
 
 fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
-    let mut out = heading(&spec.name, spec.asks.as_deref(), None) + "\n";
+    let mut out = heading(&spec.name, spec.asks.as_deref()) + "\n";
     let (header, rows) = table(spec, all);
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    out.push_str(&aligned(&header, "lllrrrrrrrrl", rows));
+    // The fit itself last: its interval says as much.
+    let less = [4, 3, 9, 1, 7];
+    out.push_str(&fitted(&header, "lllrrrrrrrrl", &rows, terminal_width(), &less));
     for m in all {
         if let Some(why) = &m.held.unlikely {
             out.push_str(&format!("\n{}: {why}\n", m.held.learner));
@@ -97,7 +100,7 @@ fn text(spec: &StabilitySpec, all: &[Measured]) -> String {
             "\nRegret is that of the worst gap. Claimed is the alpha of table 1 and a tolerance of {tolerance}. Holds: the whole interval is below their sum.\n"
         ));
     }
-    out
+    paged(&out, terminal_width())
 }
 
 /// The table: its header, and a row for every base.

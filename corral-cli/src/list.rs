@@ -5,7 +5,7 @@ use corral_core::params::describe::Field;
 use corral_core::registry::{Entry, Registry, Unknown};
 use corral_lab::experiments;
 use corral_lab::store::csv;
-use corral_lab::table::{within, wrapped};
+use corral_lab::table::{fitted, wrapped};
 use corral_plugin_abi::host::Listing;
 use serde::Serialize;
 use serde_json::Value;
@@ -193,7 +193,7 @@ fn one(listed: &Listed, format: Format) -> String {
     }
     let row = |f: &Field| vec![f.name.clone(), default_text(f.default.as_ref()), meaning(f, "")];
     let rows: Vec<Vec<String>> = fields.iter().map(row).collect();
-    let table = within(&["parameter", "default", "what it does"], "lll", &rows, page_width() - 2);
+    let table = fitted(&["parameter", "default", "what it does"], "lll", &rows, Some(page_width() - 2), &[]);
     out.push('\n');
     table.lines().for_each(|l| out.push_str(&format!("  {l}\n")));
     out
@@ -238,7 +238,7 @@ fn rendered(header: &[&str], rows: &[Vec<String>], format: Format) -> String {
             format!("{:#}\n", serde_json::Value::Array(rows.iter().map(item).collect()))
         }
         Format::Csv => csv(header, rows.iter().cloned()),
-        Format::Table => within(header, &"l".repeat(header.len()), rows, page_width()),
+        Format::Table => fitted(header, &"l".repeat(header.len()), rows, Some(page_width()), &[]),
     }
 }
 

@@ -13,6 +13,7 @@ use corral_log::{
 };
 
 use crate::plugins::PluginDir;
+use crate::table::terminal_width;
 use crate::{Failure, choice, print, say};
 
 /// Arguments of `corral log`.
@@ -445,7 +446,7 @@ fn evaluate(args: &EvaluateArgs) -> Result<(), Failure> {
     let report = valuation::value(&args.log, &request)
         .map_err(|why| Failure::usage(format!("{}: {why}", args.log.display())))?;
     let text = match args.format {
-        Answer::Table => valuation::text(&report),
+        Answer::Table => valuation::text(&report, args.out.is_none().then(terminal_width).flatten()),
         Answer::Json => serde_json::to_string_pretty(&report).map_err(Failure::running)? + "\n",
         Answer::Html => page::html(&args.log.display().to_string(), &report),
     };

@@ -8,10 +8,11 @@ use corral_lab::spec::{BaseSpec, Place, value_of};
 use corral_lab::stability::{AtRange, Family, Fit, Stability, UnderSchedule, kind_and_alpha};
 use corral_lab::store::csv;
 use corral_lab::summary::number;
-use corral_lab::table::aligned;
+use corral_lab::table::{fitted, paged};
 use indicatif::ProgressBar;
 
 use crate::plugins::PluginDir;
+use crate::table::terminal_width;
 use crate::{Failure, Format, parse_pair, print, signals};
 
 /// Arguments of `corral stability`.
@@ -111,6 +112,7 @@ fn params(pairs: &[(String, String)]) -> Result<toml::Table, Failure> {
 }
 
 fn text(what: &Stability, measured: &[UnderSchedule]) -> String {
+    let width = terminal_width();
     let mut out = format!(
         "{} under E': {} rounds, {} seeds, {:?}\n",
         what.base.recipe.name, what.rounds, what.seeds, what.world
@@ -134,7 +136,7 @@ fn text(what: &Stability, measured: &[UnderSchedule]) -> String {
             ]
         });
         let header = ["rho", "worst regret", "95%", "at gap", "of blind play", "at the largest gap", ""];
-        out.push_str(&aligned(&header, "rrrrrrl", rows));
+        out.push_str(&fitted(&header, "rrrrrrl", &rows.collect::<Vec<_>>(), width, &[4, 3]));
         out.push_str(&format!("alpha, worst gap    {}\n", exponent(&m.worst)));
         out.push_str(&format!("alpha, largest gap  {}\n", exponent(&m.fixed)));
         out.push_str(&format!("alpha, claimed      {claim}\n"));
@@ -146,5 +148,5 @@ fn text(what: &Stability, measured: &[UnderSchedule]) -> String {
         }
     }
     out.push_str("\nThe claim is about the worst instance: hold it against the worst gap.\n");
-    out
+    paged(&out, width)
 }

@@ -6,7 +6,7 @@ use corral_lab::run::in_words;
 use corral_lab::spec::{RunSpec, Spec};
 use corral_lab::standing::time;
 use corral_lab::summary::number;
-use corral_lab::table::aligned;
+use corral_lab::table::{fitted, paged};
 
 /// How many characters fit beside each other: those of the terminal, or of `COLUMNS`, or 100.
 pub fn page_width() -> usize {
@@ -25,6 +25,7 @@ pub fn terminal_width() -> Option<usize> {
 
 /// The columns of a data set.
 pub fn columns(table: &corral_envs::data::Table) -> String {
+    let width = terminal_width();
     let lines = table.columns.iter().map(|c| {
         vec![
             c.name.clone(),
@@ -44,10 +45,10 @@ pub fn columns(table: &corral_envs::data::Table) -> String {
         table.file, table.rows, table.actions, table.features
     );
     let header = ["column", "type", "range", "missing", "values", "features"];
-    out.push_str(&aligned(&header, "lllrrr", lines));
+    out.push_str(&fitted(&header, "lllrrr", &lines.collect::<Vec<_>>(), width, &[]));
     table.warnings().iter().for_each(|w| out.push_str(&format!("warning: {w}\n")));
     out.push('\n');
-    out
+    paged(&out, width)
 }
 
 /// What a round of every learner takes, as its first rounds did.
@@ -61,5 +62,6 @@ pub fn costs(spec: &Spec, costs: &[(RunSpec, Option<f64>)]) -> String {
             seconds.map_or("-".to_owned(), |s| in_words(Duration::from_secs_f64(s * rounds))),
         ]
     });
-    aligned(&["environment", "learner", "per round", "per seed"], "llrr", rows) + "\n"
+    let rows: Vec<Vec<String>> = rows.collect();
+    fitted(&["environment", "learner", "per round", "per seed"], "llrr", &rows, terminal_width(), &[]) + "\n"
 }

@@ -229,7 +229,7 @@ fn cat(path: &str) -> std::process::ChildStdout {
 }
 
 /// A log of a band of two bases over three actions, of which one always pays, with all that a record can say.
-fn lines(dir: &Path, rounds: u32) -> String {
+pub fn lines(dir: &Path, rounds: u32) -> String {
     let mut log =
         "{\"kind\":\"start\",\"version\":1,\"band\":\"0000000000000001\",\"bases\":[\"wide\",\"narrow\"],\
                    \"actions\":[\"a\",\"b\",\"c\"],\"first\":\"00000000000000000000000000000000\"}\n"

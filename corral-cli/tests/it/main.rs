@@ -25,3 +25,4 @@ mod serve;
 mod start;
 mod sweep;
 mod tables;
+mod width;

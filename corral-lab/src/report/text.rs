@@ -8,21 +8,21 @@ use crate::findings::Findings;
 use crate::spec::Spec;
 use crate::standing::{AgainstBest, Standing, method, percent, words};
 use crate::summary::{Gap, Row, number};
-use crate::table::{aligned, narrowed, wrapped};
+use crate::table::{fitted, paged};
 
 /// What `corral run` prints: the tables, the claims, and the answer in words. Where lines may have `width` characters at most,
-/// tables leave columns out.
+/// tables leave columns out or are broken, and so is text.
 pub fn text(found: &Findings, width: Option<usize>) -> String {
-    [
+    let parts = [
         results(found, width),
-        by_key(&found.spec, &found.rows),
-        gaps(&found.gaps),
+        by_key(&found.spec, &found.rows, width),
+        gaps(&found.gaps, width),
         ranks(found, width),
-        duels(&found.duels),
-        claims(&found.held),
-        answer(&found.standings, width),
-    ]
-    .concat()
+        duels(&found.duels, width),
+        claims(&found.held, width),
+        answer(&found.standings),
+    ];
+    paged(&parts.concat(), width)
 }
 
 /// Rounds a second.
@@ -31,19 +31,14 @@ fn speed(rounds: f64) -> String {
 }
 
 /// What a spec is called and what it asks.
-pub fn heading(name: &str, asks: Option<&str>, width: Option<usize>) -> String {
-    asks.map_or(format!("{name}\n"), |asks| format!("{name}\n{}\n", broken(asks, width)))
-}
-
-/// The same words, in lines of at most `width` characters.
-fn broken(text: &str, width: Option<usize>) -> String {
-    width.map_or_else(|| text.to_owned(), |width| wrapped(text, width).join("\n"))
+pub fn heading(name: &str, asks: Option<&str>) -> String {
+    asks.map_or(format!("{name}\n"), |asks| format!("{name}\n{asks}\n"))
 }
 
 /// The verdict of a run.
 fn results(found: &Findings, width: Option<usize>) -> String {
     let spec = &found.spec;
-    let mut out = heading(&spec.name, spec.asks.as_deref(), width);
+    let mut out = heading(&spec.name, spec.asks.as_deref());
     for (rounds, environment) in spec.worlds() {
         let group: Vec<&Row> =
             found.rows.iter().filter(|r| r.rounds == rounds && r.environment == environment.label).collect();
@@ -54,7 +49,7 @@ fn results(found: &Findings, width: Option<usize>) -> String {
         let from = spec.seeds_begin();
         out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds{from}\n", environment.label));
         if let Some(chance) = group.iter().find_map(|r| r.chance.as_ref()) {
-            out.push_str(&errors(found, &group, chance));
+            out.push_str(&errors(found, &group, chance, width));
             continue;
         }
         let lines = group.iter().map(|r| {
@@ -72,9 +67,9 @@ fn results(found: &Findings, width: Option<usize>) -> String {
         });
         let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
         let lines: Vec<Vec<String>> = lines.collect();
-        out.push_str(&narrowed(&header, "lrrrrrlrl", &lines, width.unwrap_or(usize::MAX), &[7, 3, 4]));
+        out.push_str(&fitted(&header, "lrrrrrlrl", &lines, width, &[7, 3, 4]));
         for remark in super::remarks(group.iter().copied()) {
-            out.push_str(&format!("{}\n", broken(&remark, width)));
+            out.push_str(&format!("{remark}\n"));
         }
         if environment.name == "logged" {
             let used =
@@ -96,7 +91,7 @@ fn results(found: &Findings, width: Option<usize>) -> String {
 }
 
 /// The learners of a table whose target is a class, and what learning nothing costs.
-fn errors(found: &Findings, group: &[&Row], chance: &Chance) -> String {
+fn errors(found: &Findings, group: &[&Row], chance: &Chance, width: Option<usize>) -> String {
     let mut lines: Vec<Vec<String>> = group
         .iter()
         .map(|r| {
@@ -119,30 +114,27 @@ fn errors(found: &Findings, group: &[&Row], chance: &Chance) -> String {
         lines.push(vec![name, percent(error), blank(), blank(), String::new(), blank(), String::new()]);
     }
     let header = ["learner", "errors", "95%, over rows", "worst seed", "", "rounds/s", ""];
-    aligned(&header, "lrrrlrl", lines)
+    fitted(&header, "lrrrlrl", &lines, width, &[5, 3])
 }
 
 /// The answer in words: a line for each world.
-fn answer(standings: &[Standing], width: Option<usize>) -> String {
+fn answer(standings: &[Standing]) -> String {
     let Some(method) = method(standings) else { return String::new() };
-    let item = |line: &String| {
-        let broken = broken(line, width.map(|width| width - 2));
-        format!("- {}\n", broken.replace('\n', "\n  "))
-    };
-    let lines: String = words(standings, true).iter().map(item).collect();
-    format!("\nin words\n{lines}{}\n", broken(&method, width))
+    let lines: String = words(standings, true).iter().map(|line| format!("- {line}\n")).collect();
+    format!("\nin words\n{lines}{method}\n")
 }
 
 /// How far each learner is from the best base of every world.
-fn gaps(gaps: &[Gap]) -> String {
+fn gaps(gaps: &[Gap], width: Option<usize>) -> String {
     let Some(first) = gaps.first() else { return String::new() };
     let header = ["learner", "mean gap", "worst gap", "in"];
+    let rows: Vec<Vec<String>> = gaps.iter().map(|g| g.cells().to_vec()).collect();
     format!("\nloss per round above the best base alone, over {} worlds\n", first.worlds)
-        + &aligned(&header, "lrrl", gaps.iter().map(|g| g.cells().to_vec()))
+        + &fitted(&header, "lrrl", &rows, width, &[])
 }
 
 /// Wins and losses on data sets.
-fn duels(duels: &[Duels]) -> String {
+fn duels(duels: &[Duels], width: Option<usize>) -> String {
     if duels.is_empty() {
         return String::new();
     }
@@ -157,11 +149,14 @@ fn duels(duels: &[Duels]) -> String {
         row.extend(net.map(|(j, n)| if i == j { "·".to_owned() } else { n.to_string() }));
         row
     });
+    let rows: Vec<Vec<String>> = rows.collect();
+    // Those against each learner, from the last one on.
+    let less: Vec<usize> = (5..header.len()).rev().collect();
     let align: String = "rl".chars().chain("r".repeat(header.len() - 2).chars()).collect();
     String::from(
         "\nwins and losses at 0.05 by the bake-off's z-test, each pair by itself, over data sets; against the best base of each set; wins less \
          losses against each learner\n",
-    ) + &aligned(&header, &align, rows)
+    ) + &fitted(&header, &align, &rows, width, &less)
 }
 
 /// The masters, best first.
@@ -184,14 +179,14 @@ fn ranks(Findings { spec, ranks, .. }: &Findings, width: Option<usize>) -> Strin
     let rows: Vec<Vec<String>> = rows.collect();
     // Those of the bands first, from the last one on.
     let less: Vec<usize> = (4..header.len()).rev().collect();
-    let table = narrowed(&header, &align, &rows, width.unwrap_or(usize::MAX), &less);
-    let note = super::not_ranked(spec).map_or(String::new(), |text| broken(&text, width) + "\n");
-    format!("\n{}\n{table}{note}", broken(&caption, width))
+    let table = fitted(&header, &align, &rows, width, &less);
+    let note = super::not_ranked(spec).map_or(String::new(), |text| text + "\n");
+    format!("\n{caption}\n{table}{note}")
 }
 
 /// What was claimed, what was measured, and whether it holds: a claim once, and a line for each who is held to it.
-fn claims(held: &[Held]) -> String {
-    let mut out = published(held);
+fn claims(held: &[Held], width: Option<usize>) -> String {
+    let mut out = published(held, width);
     let others: Vec<&Held> = held.iter().filter(|h| h.published.is_none()).collect();
     for claim in others.chunk_by(|a, b| (&a.text, &a.unlikely) == (&b.text, &b.unlikely)) {
         out.push_str(&format!("\n{}\n", claim[0].text));
@@ -216,7 +211,7 @@ fn claims(held: &[Held]) -> String {
 }
 
 /// Measured beside published means.
-fn published(held: &[Held]) -> String {
+fn published(held: &[Held], width: Option<usize>) -> String {
     let mut rows = Vec::new();
     let mut notes = String::new();
     for h in held {
@@ -250,12 +245,12 @@ fn published(held: &[Held]) -> String {
     format!(
         "\nregret beside published means, ± one standard error: {agree} of {} within 3 combined ones\n",
         rows.len()
-    ) + &aligned(&header, "lrrrrll", rows)
+    ) + &fitted(&header, "lrrrrll", &rows, width, &[])
         + &notes
 }
 
 /// For every swept key a table of mean regret per value and learner, over all else that was run.
-fn by_key(spec: &Spec, rows: &[Row]) -> String {
+fn by_key(spec: &Spec, rows: &[Row], width: Option<usize>) -> String {
     let mut out = String::new();
     for key in spec.swept() {
         // Value, learner, sum of regrets, rows.
@@ -273,7 +268,8 @@ fn by_key(spec: &Spec, rows: &[Row]) -> String {
             vec![value, learner.to_owned(), number(sum / f64::from(n)), n.to_string()]
         });
         out.push_str(&format!("\nby {key}\n"));
-        out.push_str(&aligned(&[key, "learner", "mean regret", "rows"], "rlrr", lines));
+        let lines: Vec<Vec<String>> = lines.collect();
+        out.push_str(&fitted(&[key, "learner", "mean regret", "rows"], "rlrr", &lines, width, &[]));
     }
     out
 }

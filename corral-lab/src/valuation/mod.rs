@@ -14,7 +14,7 @@ pub use replayed::Replayed;
 pub use ridge::RidgeModel;
 
 use crate::summary::number;
-use crate::table::aligned;
+use crate::table::{fitted, paged};
 
 /// What to value, and how to read the log.
 #[derive(Debug, Clone, Default)]
@@ -169,8 +169,10 @@ pub fn chain(error: &dyn std::error::Error) -> String {
     out
 }
 
-/// A report as text.
-pub fn text(report: &Report) -> String {
+/// A report as text; where lines may have `width` characters at most, it is broken.
+pub fn text(report: &Report, width: Option<usize>) -> String {
+    let table =
+        |header: &[&str], align: &str, rows: Vec<Vec<String>>| fitted(header, align, &rows, width, &[]);
     let mut out = format!("{} decisions, {} used\n", report.rows, report.used);
     report.alarms.iter().for_each(|alarm| out.push_str(&format!("ALARM: {alarm}\n")));
     out.push('\n');
@@ -191,14 +193,14 @@ pub fn text(report: &Report) -> String {
         ]
     });
     let header = ["policy", "estimator", "value", "interval", "kind", "assumes"];
-    out.push_str(&aligned(&header, "llrrll", rows));
+    out.push_str(&table(&header, "llrrll", rows.collect()));
     if !report.differences.is_empty() {
         let rows = report.differences.iter().map(|d| {
             let interval = format!("[{}, {}]", cell(d.low), cell(d.high));
             vec![format!("{} - {}", d.a, d.b), cell(d.value), interval, d.assumes.clone()]
         });
         out.push('\n');
-        out.push_str(&aligned(&["difference", "value", "interval", "assumes"], "lrrl", rows));
+        out.push_str(&table(&["difference", "value", "interval", "assumes"], "lrrl", rows.collect()));
     }
     let rows = report.weights.iter().map(|w| {
         vec![
@@ -211,11 +213,11 @@ pub fn text(report: &Report) -> String {
     });
     out.push('\n');
     let header = ["policy", "rows", "effective", "mean weight", "largest weight"];
-    out.push_str(&aligned(&header, "lrrrr", rows));
+    out.push_str(&table(&header, "lrrrr", rows.collect()));
     if !report.verdict.is_empty() {
         out.push_str(&format!("\n{}\n", report.verdict));
     }
-    out
+    paged(&out, width)
 }
 
 /// Five places for what is small, as click rates are.

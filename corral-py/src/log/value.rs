@@ -270,7 +270,7 @@ impl Valuation {
     }
 
     fn __str__(&self) -> String {
-        valuation::text(&self.report)
+        valuation::text(&self.report, None)
     }
 
     fn __repr__(&self) -> String {
