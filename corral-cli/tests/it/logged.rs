@@ -41,6 +41,14 @@ bases = [{{ name = "ucb1" }}, {{ name = "exp3" }}, {{ name = "random" }}]
             serde_json::from_str(&succeeded(&run(&dir, &["--format", "json"]))).unwrap();
         let learners = told["learners"].as_array().unwrap();
         assert_eq!(learners.len(), 3, "{told}");
+        // How many rows were used is said on the terminal and on the page, in the same words.
+        let text = succeeded(&run(&dir, &["--out", "o"]));
+        let used = text.lines().find(|line| line.starts_with("Rows of the log that were used")).unwrap();
+        assert!(used.contains("alone ") && used.contains("three "), "{used}");
+        assert!(
+            std::fs::read_to_string(dir.path().join("o/report.html")).unwrap().contains(used),
+            "{replay}: {used}"
+        );
         assert_eq!(learners[0]["regret"], learners[1]["regret"], "{replay}");
         for learner in learners {
             assert!(learner["regret"]["mean"].as_f64().is_some_and(f64::is_finite), "{replay}: {learner}");

@@ -80,6 +80,12 @@ fn remarks<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
     out
 }
 
+/// How many rows of a log the learners of a world used.
+fn used<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+    let used: Vec<String> = rows.map(|r| format!("{} {}", r.label, r.played)).collect();
+    format!("Rows of the log that were used, in the seed with the fewest: {}.", used.join(", "))
+}
+
 /// The masters that are not ranked, and why.
 fn not_ranked(spec: &Spec) -> Option<String> {
     let labels = unranked(spec).join(", ");

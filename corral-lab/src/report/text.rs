@@ -72,9 +72,7 @@ fn results(found: &Findings, width: Option<usize>) -> String {
             out.push_str(&format!("{remark}\n"));
         }
         if environment.name == "logged" {
-            let used =
-                group.iter().map(|r| format!("{} {}", r.label, r.played)).collect::<Vec<_>>().join(", ");
-            out.push_str(&format!("rows of the log that were used, in the seed with the fewest: {used}\n"));
+            out.push_str(&format!("{}\n", super::used(group.iter().copied())));
         }
         for row in &group {
             if let Some(first) = row.benched.first() {

@@ -122,7 +122,9 @@ fn learners(world: &Setting<'_>, found: &Findings, styles: &[Option<String>]) ->
             td { (place.map_or("", AgainstBest::word)) }
         }
     } };
-    let remarks = super::remarks(world.rows.iter().map(|(row, _)| *row));
+    let mut remarks = super::remarks(world.rows.iter().map(|(row, _)| *row));
+    let replayed = found.spec.environments.iter().any(|e| e.name == "logged" && e.label == world.environment);
+    remarks.extend(replayed.then(|| super::used(world.rows.iter().map(|(row, _)| *row))));
     html! { (table(header, &lines)) @for remark in &remarks { p class="note" { (remark) } } }
 }
 
