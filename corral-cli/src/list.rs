@@ -1,5 +1,6 @@
 //! `corral list`.
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use corral_core::params::describe::Field;
 use corral_core::registry::{Entry, Registry, Unknown};
@@ -76,6 +77,32 @@ pub fn list(args: ListArgs) -> Result<(), Failure> {
 const KEYS_OF_ALL_BASES: &str = "Every base also takes label (its name in reports), smoothed = true (smoothing as in stochastic \
     Corral: every second round of its own it plays a past policy; use feed raw), rescaled = true (it learns losses divided by the range of their weights: stable with alpha = 1) and, for plugins, isolate = true (a process of \
     its own).";
+
+/// The same command for completions: what is listed is a command of its own there, whose names are its values.
+pub fn with_names(command: clap::Command) -> clap::Command {
+    let names: [(&'static str, Vec<&'static str>); 5] = [
+        ("masters", corral_core::masters::REGISTRY.entries().map(|e| e.name).collect()),
+        ("bases", corral_bases::entries().map(|e| e.name).collect()),
+        ("environments", corral_envs::entries().map(|e| e.name).collect()),
+        ("experiments", experiments::ALL.iter().map(|(name, _)| *name).collect()),
+        // They stand in a folder.
+        ("plugins", Vec::new()),
+    ];
+    let kinds = names.into_iter().map(|(kind, names)| {
+        let kind = clap::Command::new(kind);
+        match names.is_empty() {
+            true => kind,
+            false => kind.arg(clap::Arg::new("name").value_parser(PossibleValuesParser::new(names))),
+        }
+    });
+    let about = command.get_about().cloned().unwrap_or_default();
+    let options = command.get_arguments().filter(|arg| !arg.is_positional()).cloned();
+    clap::Command::new("list")
+        .about(about)
+        .args(options.collect::<Vec<_>>())
+        .subcommands(kinds)
+        .disable_help_subcommand(true)
+}
 
 fn overview(format: Format) -> Result<(), Failure> {
     let all = [

@@ -208,7 +208,7 @@ fn with_names(command: clap::Command) -> clap::Command {
     };
     let command = known(command, "run", "spec", experiments().collect());
     let command = known(command, "show", "name", experiments().collect());
-    known(command, "stability", "base", bases().collect())
+    known(command, "stability", "base", bases().collect()).mut_subcommand("list", list::with_names)
 }
 
 /// The largest spec or list that is read: they are written by hand.

@@ -136,6 +136,41 @@ fn every_command_has_examples_completions_and_a_line_of_the_manual() {
     }
 }
 
+/// What a shell offers behind words, asked as it asks.
+#[test]
+fn completions_know_what_is_listed() {
+    let dir = TempDir::new().unwrap();
+    let script = succeeded(&corral(dir.path(), &["completions", "bash"]));
+    fs::write(dir.path().join("corral.bash"), script).unwrap();
+    let offered = |words: &[&str]| {
+        let ask = format!(
+            "source corral.bash; COMP_WORDS=({}); COMP_CWORD={}; _corral corral '{}' '{}'; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+            words.iter().map(|w| format!("'{w}'")).collect::<Vec<_>>().join(" "),
+            words.len() - 1,
+            words[words.len() - 1],
+            words[words.len() - 2],
+        );
+        let asked = Command::new("bash").args(["-c", &ask]).current_dir(dir.path()).output();
+        match asked {
+            Ok(output) => Some(succeeded(&output).lines().map(str::to_owned).collect::<Vec<_>>()),
+            Err(_) => None,
+        }
+    };
+    for (words, expected, other) in [
+        (&["corral", "list", ""][..], "bases", "exp3"),
+        (&["corral", "list", "bases", ""], "ucb1", "practical"),
+        (&["corral", "list", "masters", ""], "practical", "ucb1"),
+        (&["corral", "list", "environments", ""], "dataset", "corral"),
+        (&["corral", "list", "experiments", ""], "quickstart", "corral"),
+        (&["corral", "list", "--f"], "--format", "exp3"),
+        (&["corral", "run", ""], "quickstart", "exp3"),
+    ] {
+        let Some(found) = offered(words) else { return };
+        let has = |word: &str| found.iter().any(|w| w == word);
+        assert!(has(expected) && !has(other), "{words:?}: {found:?}");
+    }
+}
+
 #[test]
 fn the_page_on_specs_is_what_the_program_writes() {
     let dir = TempDir::new().unwrap();
