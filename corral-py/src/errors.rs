@@ -12,7 +12,7 @@
 
 use corral_bases::band::BandError;
 use corral_core::registry::{BuildError, Unknown};
-use corral_core::{EnsembleError, MasterError, ParamError, SnapshotError};
+use corral_core::{BaseError, EnsembleError, MasterError, ParamError, SnapshotError};
 use corral_envs::EnvError;
 use corral_lab::run::RunError;
 use corral_lab::saved::SavedError;
@@ -35,6 +35,8 @@ create_exception!(
 pub enum Error {
     /// Cannot be used.
     Value(String),
+    /// A round that leaves actions out, and a base that must see all.
+    LeftOut(String),
     /// Of another type.
     Type(String),
     /// Cannot go on.
@@ -70,6 +72,7 @@ impl Error {
     pub fn of(self, what: impl std::fmt::Display) -> Self {
         match self {
             Self::Value(why) => Self::Value(format!("{what}: {why}")),
+            Self::LeftOut(why) => Self::LeftOut(format!("{what}: {why}")),
             Self::Type(why) => Self::Type(format!("{what}: {why}")),
             Self::Failed(why) => Self::Failed(format!("{what}: {why}")),
             other => other,
@@ -81,6 +84,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         exit::attach(|py| match error {
             Error::Value(why) => raised(py, "InvalidValue", (why,)),
+            Error::LeftOut(why) => raised(py, "ActionsLeftOut", (why,)),
             Error::Type(why) => raised(py, "InvalidType", (why,)),
             Error::Failed(why) => raised(py, "CannotGoOn", (why,)),
             Error::File(path, why) => {
@@ -118,6 +122,7 @@ impl From<EnsembleError> for Error {
             EnsembleError::NoneLeft { .. } | EnsembleError::Master(MasterError::Step { .. }) => {
                 Self::Failed(error.to_string())
             }
+            EnsembleError::Context(BaseError::LeftOut { .. }) => Self::LeftOut(error.to_string()),
             // The last base cannot go, a share is invalid, a master takes no base: what the caller asked cannot be done.
             _ => Self::value(error),
         }

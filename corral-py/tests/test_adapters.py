@@ -299,6 +299,55 @@ def test_litellm_offers_what_is_healthy_to_a_band_with_rows():
     settled(band, 20)
 
 
+def cooling(router, *places):
+    for place in places:
+        router.cooldown_cache.add_deployment_to_cooldown(
+            model_id=router.model_list[place]["model_info"]["id"], original_exception=Exception("busy"), exception_status=429, cooldown_time=600)
+
+
+def test_litellm_propensities_are_those_of_what_was_offered(tmp_path):
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = ["openai/a", "openai/b", "openai/c", "openai/d"]
+    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models])
+    path = tmp_path / "log.jsonl"
+    band = corral.Band(["random"], actions=models, log=path, pending=10_000, seed=1)
+    BandRouting(router, band, reward=lambda *_: 0.5)
+    settle = {"all": 20, "three": 60, "two": 60}
+    answers(router, "any", settle["all"])
+    cooling(router, 0)
+    assert "openai/a" not in answers(router, "any", settle["three"])
+    cooling(router, 1)
+    assert set(answers(router, "any", settle["two"])) == {"openai/c", "openai/d"}
+    requests = sum(settle.values())
+    settled(band, requests)
+    # One decision for each request, none of them waits, and its probability is that among what was offered.
+    assert band.rounds == requests
+    found = corral.log.read(path)["propensity"]
+    assert found.tolist() == pytest.approx([1 / 4] * 20 + [1 / 3] * 60 + [1 / 2] * 60)
+    # A band that must see all actions has no say where some are missing, and that is said once.
+    class Whole:
+        def propose(self, x, u):
+            return int(3 * u)
+
+        def learn(self, x, action, loss, weight):
+            pass
+
+    whole = corral.Band(["ucb1", Whole()], actions=models[1:], seed=1)
+    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models[1:]])
+    BandRouting(router, whole, reward=lambda *_: 0.5)
+    answers(router, "any", 10)
+    assert whole.rounds == 10
+    cooling(router, 0)
+    with pytest.warns(UserWarning, match="are routed without the band: .* offers only some"):
+        assert set(answers(router, "any", 30)) == {"openai/c", "openai/d"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answers(router, "any", 10)
+    assert whole.rounds == 10
+
+
 def test_litellm_learns_every_attempt_of_a_request():
     litellm = needs("litellm")
     from corral.adapters.litellm import BandRouting

@@ -21,6 +21,10 @@ class InvalidValue(CorralError, ValueError):
     """A value, a name, a decision, a file or a spec that cannot be used."""
 
 
+class ActionsLeftOut(InvalidValue):
+    """A round that offers some of the actions, and a base that must see all of them."""
+
+
 class InvalidType(CorralError, TypeError):
     """Of another type than is needed."""
 

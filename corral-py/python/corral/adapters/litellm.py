@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,12 +14,12 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.router import CustomRoutingStrategyBase
 
 from .. import Band, Choice, Decision
+from .._errors import ActionsLeftOut
 from ..client import ServedBand
 
 __all__ = ["BandRouting"]
 
 KEY = "corral_decision"
-DRAWS = 32  # of the band, until it chooses what is available
 
 
 class BandRouting(CustomRoutingStrategyBase):
@@ -33,9 +34,9 @@ class BandRouting(CustomRoutingStrategyBase):
     ----------
     router : litellm.Router
     band : Band, or Client.band("name") of a service
-        Its actions are the deployments' `litellm_params["model"]`, or their ids (`model_info["id"]`). With `row_features` it is
-        offered the actions that are available, and chooses among them, as one of a service is; without, it chooses until what it
-        chose is available.
+        Its actions are the deployments' `litellm_params["model"]`, or their ids (`model_info["id"]`). It is offered the actions that
+        are available, and chooses among them. A band with a base that must see all actions, such as one written in Python without
+        `row_features`, has no say where some are not available: such requests are routed as before, and a warning says so once.
     reward : callable
         `reward(kwargs, response, seconds)`, in the band's reward_range; kwargs are those of LiteLLM's callbacks. A request
         that fails is learned as the smallest reward.
@@ -61,6 +62,7 @@ class BandRouting(CustomRoutingStrategyBase):
         self._reward, self._features, self._rows, self._most = reward, features, rows, pending
         self._actions = frozenset(band.actions if isinstance(band.actions, list) else ())
         self._open: OrderedDict[str, Decision[str] | Choice] = OrderedDict()
+        self._warned = False
         known = {name for d in router.model_list for name in (d["litellm_params"]["model"], _id(d))}
         if not self._actions or not self._actions <= known:
             raise ValueError(f"the actions of the band must be deployments of the router: {sorted(known)}")
@@ -142,8 +144,15 @@ class BandRouting(CustomRoutingStrategyBase):
             return self.band.choose(x, actions=list(offered))
         if self._rows is not None:
             return self.band.choose(x, actions={name: self._rows(name) for name in offered})
-        draws = (self.band.choose(x) for _ in range(DRAWS))
-        return next((d for d in draws if d.action in offered), None)
+        if len(offered) == len(self._actions):
+            return self.band.choose(x)
+        try:
+            return self.band.choose(x, actions=list(offered))
+        except ActionsLeftOut as error:
+            if not self._warned:
+                warnings.warn(f"requests for which some actions are not available are routed without the band: {error}", stacklevel=2)
+                self._warned = True
+            return None
 
     def _wait(self, decision: Decision[str] | Choice) -> None:
         self._open[decision.id] = decision
