@@ -66,6 +66,10 @@ def test_coba_learners_say_what_they_are_and_where_rewards_lie():
 
     learner = BandLearner(["ucb1"], reward_range=(-1, 2), preset="paper", seed=3)
     assert learner.params == {"family": "corral", "bases": "ucb1", "seed": 3, "preset": "paper", "reward_range": "(-1, 2)"}
+    band = {"master": "practical", "bases": ["exp3", {"name": "thompson"}]}
+    nested = BandLearner(["ucb1", band, {**band, "label": "inner"}], seed=3)
+    assert nested.params["bases"] == "ucb1,practical(exp3,thompson),inner"
+    nested.predict(None, ["x", "y"])
     action, probability, kept = learner.predict(None, ["x", "y"])
     with pytest.raises(ValueError, match=r"3.0 is outside \[-1.0, 2.0\].*reward_range="):
         learner.learn(None, action, 3.0, probability, **kept)

@@ -57,7 +57,7 @@ class BandLearner(Learner):
     @property
     def params(self) -> Mapping[str, Any]:
         """What coba calls it, with everything that tells it from other learners."""
-        names = [b if isinstance(b, str) else b["name"] if isinstance(b, dict) else type(b).__name__ for b in self._bases]
+        names = [_name(b) for b in self._bases]
         plain = {k: v if isinstance(v, (int, float, str)) or v is None else str(v) for k, v in self._keys.items()}
         return {"family": self._label, "bases": ",".join(names), "seed": None, **plain}
 
@@ -93,6 +93,16 @@ class BandLearner(Learner):
         if not low <= reward <= high:
             raise ValueError(f"the reward {reward} is outside [{low}, {high}]: say where rewards lie, BandLearner(..., reward_range=(low, high))")
         self._band.learn(decision, reward=float(reward))
+
+
+def _name(base: Any) -> str:
+    """What a base is called; a band inside the band by its master and its bases."""
+    if not isinstance(base, Mapping):
+        return base if isinstance(base, str) else type(base).__name__
+    if label := base.get("label") or base.get("name"):
+        return str(label)
+    master = base.get("master") or base.get("preset") or "band"
+    return f"{_name(master)}({','.join(map(_name, base.get('bases', ())))})"
 
 
 def _one(*args: Any) -> None:
