@@ -36,7 +36,7 @@ const LOG_FILE: &str = "cells.partial.jsonl";
 #[non_exhaustive]
 pub enum StoreError {
     /// It belongs to something else.
-    #[error("{} holds results of {why}; choose another folder with --out, or remove it", dir.display())]
+    #[error("{} holds results of {why}; choose another folder (--out, in Python out=), or remove it", dir.display())]
     Other {
         /// The folder.
         dir: PathBuf,
@@ -124,7 +124,7 @@ impl<'a> Store<'a> {
             match changed.first() {
                 Some(first) if done.is_empty() => {
                     let why = format!(
-                        "none of its {} records is of this run ({first}); choose another folder with --out, or remove it",
+                        "none of its {} records is of this run ({first}); choose another folder (--out, in Python out=), or remove it",
                         changed.len()
                     );
                     Err(unusable(dir)(why))

@@ -39,12 +39,12 @@ pub enum LoadError {
     NotRegular(Cow<'static, str>),
     /// Others may write it.
     #[error(
-        "{0} can be written by everybody (mode {1:o}); forbid that (chmod o-w), or allow it (--allow-world-writable)"
+        "{0} can be written by everybody (mode {1:o}); forbid that (chmod o-w); the program allows it with --allow-world-writable"
     )]
     Writable(Cow<'static, str>, u32),
     /// It belongs to somebody else.
     #[error(
-        "{0} belongs to user {1}, who is neither you nor root; take it over (chown), or allow it (--allow-other-owners)"
+        "{0} belongs to user {1}, who is neither you nor root; take it over (chown); the program allows it with --allow-other-owners"
     )]
     Owner(Cow<'static, str>, u32),
     /// The policy's list does not have it.
