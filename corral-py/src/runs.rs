@@ -97,7 +97,7 @@ fn offer(
     if same.is_none() {
         known.push((kind, digest.clone()));
         let name = key.clone();
-        plugins.offer(key.clone(), move |setup| {
+        let offered = plugins.offer(key.clone(), move |setup| {
             let built =
                 exit::attach(|py| PyBase::new(&loads(py, &first)?, place(setup.context.row_features > 0)));
             let base = built.map_err(|e| BuildError::refused("base", &name, PyErr::from(e)))?;
@@ -106,6 +106,7 @@ fn offer(
                 Space::Points(_) => Learner::Points(Box::new(base)),
             })
         });
+        offered.map_err(|e| Error::value(e.to_string()))?;
     }
     let keys = [("name", key), ("label", label), ("pickle", digest)];
     Ok(keys.into_iter().map(|(key, text)| (key.to_owned(), toml::Value::String(text))).collect())

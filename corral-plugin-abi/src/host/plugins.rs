@@ -93,12 +93,28 @@ impl Plugins {
 
     /// Offers a base of the program itself under a key with a slash, beside those of files: one that is written in another
     /// language, say.
+    ///
+    /// # Errors
+    /// The key is that of another base, which stays what it is.
     pub fn offer(
         &mut self,
         key: impl Into<String>,
         build: impl Fn(&Setup) -> Result<Learner, BuildError> + Send + Sync + 'static,
-    ) {
-        self.offered.push(Offered { key: key.into(), build: Box::new(build) });
+    ) -> Result<(), BuildError> {
+        let key = key.into();
+        let by = match self.find(&key) {
+            Some((plugin, _)) => Some(visible(&plugin.path.to_string_lossy()).into_owned()),
+            None => self
+                .offered
+                .iter()
+                .any(|own| own.key == key)
+                .then(|| "another base of this program".to_owned()),
+        };
+        if let Some(by) = by {
+            return Err(BuildError::refused("base", key, format_args!("the name is taken by {by}")));
+        }
+        self.offered.push(Offered { key, build: Box::new(build) });
+        Ok(())
     }
 
     /// The plugins that passed the pre-flight.
@@ -156,16 +172,19 @@ impl Plugins {
         let wrong = |why: &dyn Display| BuildError::refused("base", key, why);
         let Some((plugin, base)) = self.find(key) else {
             let file = key.rsplit_once('/').map_or("", |(stem, _)| stem);
-            if let Some(why) = self.refused().into_iter().find(|r| named(&r.path, file) || r.path.is_dir()) {
-                return Err(wrong(&format_args!("plugin refused: {why}")));
+            let refused = self.refused();
+            let answer = |why: &Refused| wrong(&format_args!("plugin refused: {why}"));
+            if let Some(why) = refused.iter().find(|r| named(&r.path, file)) {
+                return Err(answer(why));
             }
-            let known: Vec<String> = self.list().into_iter().map(|l| l.key).collect();
+            let files = self.list().into_iter().map(|l| l.key);
+            let known: Vec<String> = files.chain(self.offered.iter().map(|own| own.key.clone())).collect();
             let unknown = Unknown::new("plugin base", key, known.iter().map(String::as_str));
-            // What is near is the answer; else it helps to know where was looked.
-            return Err(if unknown.nearest.is_empty() {
-                wrong(&self.looked(&known))
-            } else {
-                unknown.into()
+            // What is near is the answer; else it may stand in a folder that was refused, or it helps to know where was looked.
+            return Err(match refused.iter().find(|r| r.path.is_dir()) {
+                _ if !unknown.nearest.is_empty() => unknown.into(),
+                Some(why) => answer(why),
+                None => wrong(&self.looked(&known)),
             });
         };
         let mut params = params.clone();

@@ -106,6 +106,31 @@ fn every_plugin_of_a_folder_loads_and_one_bad_file_stops_none() {
     );
     let nowhere = Plugins::default().build("elsewhere/zigzag", &params, false, &world(2, 1)).unwrap_err();
     assert!(nowhere.to_string().contains("no folder of plugins was named (--plugins"), "{nowhere}");
+    // A folder that was refused is no answer where another one has a name that is near.
+    let many = folder();
+    fs::set_permissions(many.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    registry.add_dir(many.path());
+    fs::set_permissions(many.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let near = registry.build("one/drawz", &params, false, &world(2, 1)).unwrap_err();
+    assert_eq!(near.to_string(), unknown.to_string());
+    let far = registry.build("elsewhere/zigzag", &params, false, &world(2, 1)).unwrap_err().to_string();
+    assert!(far.contains("plugin refused") && far.contains(&*many.path().to_string_lossy()), "{far}");
+
+    // A base of the program takes no key that another base has, by either name of its file, and is found by its own.
+    let own = |_: &Setup| Err(corral_core::registry::BuildError::refused("base", "own", "it is called"));
+    for (key, by) in [("one/draws", "libone.so"), ("libone/draws", "libone.so")] {
+        let taken = registry.offer(key, own).unwrap_err().to_string();
+        assert!(taken.contains("the name is taken by") && taken.contains(by), "{taken}");
+    }
+    assert!(registry.build("one/draws", &params, false, &world(2, 1)).is_ok());
+    registry.offer("python/own", own).unwrap();
+    let twice = registry.offer("python/own", own).unwrap_err().to_string();
+    assert!(twice.contains("the name is taken by another base of this program"), "{twice}");
+    let called = registry.build("python/own", &params, false, &world(2, 1)).err().unwrap().to_string();
+    assert!(called.contains("it is called"), "{called}");
+    let near = registry.build("python/owm", &params, false, &world(2, 1)).err().unwrap().to_string();
+    assert!(near.contains("python/own"), "{near}");
+
     let wrong = registry
         .build("one/draws", &toml::from_str("epsilon = 2.0").unwrap(), false, &world(2, 1))
         .unwrap_err();
