@@ -11,7 +11,7 @@ NOTEBOOKS = sorted((pathlib.Path(__file__).parent.parent / "notebooks").glob("*.
 
 
 def test_there_is_one_for_each_kind_of_user():
-    assert [path.stem for path in NOTEBOOKS] == ["algorithm_author", "ml_engineer", "researcher", "router_team"]
+    assert [path.stem for path in NOTEBOOKS] == ["algorithm_author", "ml_engineer", "researcher", "router_team", "table_owner"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
