@@ -178,6 +178,8 @@ pub struct Seen {
     pub unclear: Option<(u64, String)>,
     /// Where one first has a point behind which decimals stand.
     pub pointed: Option<u64>,
+    /// Whether a number has more than digits and a sign, where the column is read as people write.
+    pub marked: bool,
     /// The first words that differ, and their lines.
     pub first_words: Vec<(String, u64)>,
     /// Whether its numbers count the rows: each is one more than the one before.
@@ -213,7 +215,9 @@ impl Seen {
                 if self.first_number.is_none() {
                     self.first_number = Some((String::from_utf8_lossy(cell).into_owned(), line));
                 }
-                if self.style == Style::Plain && self.pointed.is_none() {
+                if self.style != Style::Plain {
+                    self.marked |= !cell.trim_ascii().iter().all(|b| b.is_ascii_digit() || *b == b'-');
+                } else if self.pointed.is_none() {
                     match point(cell) {
                         Some(false) => self.pointed = Some(line),
                         Some(true) if self.unclear.is_none() => {
@@ -289,9 +293,9 @@ impl Seen {
         !self.nominal && self.words > 0 && self.written == self.words
     }
 
-    /// Where points of numbers that programs read may stand between thousands, in every cell that has one.
-    pub fn thousands(&self) -> Option<&(u64, String)> {
-        self.unclear.as_ref().filter(|_| !self.nominal && self.words == 0 && self.pointed.is_none())
+    /// Whether its cells are numbers that programs read, none of which shows decimals behind a point.
+    pub fn may_have_thousands(&self) -> bool {
+        !self.nominal && self.words == 0 && self.moments.n > 0.0 && self.pointed.is_none()
     }
 
     /// Two values that differ only by capitals or spaces around them, the first in order.

@@ -196,7 +196,7 @@ impl Schema {
         let column = if role != "feature" {
             Column::Skipped
         } else if seen.numeric()? {
-            kind = if seen.style == Style::Plain { "number" } else { "number, written for people" };
+            kind = if seen.marked { "number, written for people" } else { "number" };
             let style = seen.style;
             let values = seen.values();
             let median = values.get(values.len() / 2).copied().unwrap_or(0.0);

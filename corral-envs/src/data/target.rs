@@ -281,10 +281,20 @@ impl Losses {
 /// The number of a cell, in a column of numbers.
 #[inline]
 pub fn value(path: &Path, row: &Row, cell: &[u8], style: Style) -> Result<f64, EnvError> {
-    match style.number(cell).filter(|x| x.is_finite()) {
-        Some(value) => Ok(value),
-        None => finite(&String::from_utf8_lossy(cell)).map_err(|why| at(path, Some(row.line), why)),
+    if let Some(value) = style.number(cell).filter(|x| x.is_finite()) {
+        return Ok(value);
     }
+    let text = String::from_utf8_lossy(cell);
+    let why = match (style, finite(&text)) {
+        // What programs read is not what this column writes.
+        (Style::Written { decimal }, Ok(_)) => {
+            let sign = if decimal == b',' { "comma" } else { "point" };
+            format!("{text:?} is not a number whose decimals follow a {sign}, as those of its column do")
+        }
+        (_, Err(why)) => why,
+        (Style::Plain, Ok(value)) => return Ok(value),
+    };
+    Err(at(path, Some(row.line), why))
 }
 
 /// The label of a row, where the format has columns in the column `class`.

@@ -46,18 +46,20 @@ pub fn styles(
             }
         }
     }
-    // Columns that programs read, too: 1.234 is a number, and in a table with decimal commas another one.
-    for (column, seen) in first.seen.iter().enumerate() {
-        let Some((line, cell)) = seen.thousands() else { continue };
-        match decimal {
-            Some(b',') => drop(styles.insert(column, Style::Written { decimal: b',' })),
-            None if comma.is_some() => {
+    // Columns that programs read, too: 1.234 is a number, and in a table with decimal commas another one. Whole numbers are the same
+    // either way, but not those of other files that a model decides for.
+    let commas = decimal == Some(b',') || decimal.is_none() && comma.is_some();
+    for (column, seen) in
+        first.seen.iter().enumerate().filter(|(_, seen)| commas && seen.may_have_thousands())
+    {
+        match &seen.unclear {
+            Some((line, cell)) if decimal.is_none() => {
                 let name = &first.columns[column];
                 let what =
                     format!("column {name:?}: {cell:?} may have decimals or thousands{beside}; {WAYS}");
                 questions.push(Question { line: Some(*line), what, fix: likely.clone() });
             }
-            _ => {}
+            _ => drop(styles.insert(column, Style::Written { decimal: b',' })),
         }
     }
     if questions.is_empty() { Ok(styles) } else { Err(Trouble::Asks(questions)) }
@@ -71,7 +73,7 @@ pub fn remarks(pass: &FirstPass, decimal: Option<u8>, separator: u8) -> Vec<Stri
         if seen.style != Style::Plain || seen.words > 0 || pass.strict {
             return None;
         }
-        match (decimal, seen.pointed, seen.thousands()) {
+        match (decimal, seen.pointed, seen.unclear.as_ref().filter(|_| seen.may_have_thousands())) {
             (Some(b','), Some(line), _) => Some(format!(
                 "column {name:?}: decimals follow a point on line {line}, and are read so, though decimal = \",\""
             )),

@@ -240,6 +240,48 @@ fn points_before_thousands_are_no_decimals_where_decimals_follow_commas() {
     assert_eq!(ranges[..2], [Some((1.234, 2.345)), Some((1.5, 2.5))]);
 }
 
+/// A model of a table with decimal commas reads new rows with points before thousands, though the table had none.
+#[test]
+fn new_rows_are_read_as_the_table_is_written() {
+    let dir = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let table = write("a.csv", "umsatz;preis;y\n500;2,50;no\n900;3,25;yes\n700;1,5;no\n");
+    for keys in ["", "decimal = ','"] {
+        let params = format!("file = '{table}'\nscaling = 'none'\n{keys}").parse::<toml::Table>().unwrap();
+        let params: corral_envs::data::DataSetParams = params.try_into().unwrap();
+        let kinds: Vec<_> = of("a.csv", "umsatz;preis;y\n500;2,50;no\n900;3,25;yes\n", keys)
+            .unwrap()
+            .about()
+            .table
+            .unwrap()
+            .columns
+            .iter()
+            .map(|c| c.kind)
+            .collect();
+        assert_eq!(kinds, ["number", "number, written for people", "class"]);
+        let mut reading = params.reading().unwrap();
+        let mut context = corral_core::Context::shared(Vec::new(), 2);
+        let mut rows = reading.open(&write("new.csv", "umsatz;preis\n1.234;2,5\n1234;0,5\n")).unwrap();
+        for _ in 0..2 {
+            assert!(rows.next(&mut context).unwrap());
+            assert_eq!(context.features()[1], 1234.0);
+        }
+        let e = reading
+            .open(&write("wrong.csv", "umsatz;preis\n12.5;2,5\n"))
+            .unwrap()
+            .next(&mut context)
+            .unwrap_err();
+        assert!(
+            e.to_string().contains("wrong.csv:2: \"12.5\" is not a number whose decimals follow a comma"),
+            "{e}"
+        );
+    }
+}
+
 /// What is worth a look is said and played all the same.
 #[test]
 fn what_is_worth_a_look_is_a_warning() {
