@@ -197,6 +197,12 @@ def test_plugins_are_refused_as_by_the_program(folder, tmp_path):
         corral.Band(["greedy/epsilon-gredy"], actions=2, plugins=folder)
     with pytest.raises(ValueError, match="not a folder"):
         corral.Band(["ucb1"], actions=2, plugins=tmp_path / "nowhere")
+    mine = tmp_path / "plugins"
+    shutil.copytree(folder, mine)
+    mine.chmod(0o777)
+    # A flag is the program's, and is said to be.
+    with pytest.raises(ValueError, match=r"forbid that \(chmod o-w\); the program allows it with --allow-world-writable"):
+        corral.Band(["greedy/epsilon-greedy"], actions=2, plugins=mine)
     with pytest.raises(ValueError, match="built in"):
         corral.Band([{"name": "ucb1", "isolate": True}], actions=2, plugins=folder)
     with pytest.raises(ValueError, match="not a library"):

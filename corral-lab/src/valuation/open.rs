@@ -34,7 +34,7 @@ impl Choice for Form {
 
 /// What is said where Parquet is asked for and not there.
 pub const WITHOUT_PARQUET: &str =
-    "this program was built without parquet; build it with --features parquet, or use csv";
+    "this build has no Parquet: use csv, or the program `corral` built with --features parquet";
 
 /// Why a log cannot be opened; whoever names the log says which.
 #[derive(Debug, thiserror::Error)]
