@@ -25,7 +25,7 @@ use crate::table::terminal_width;
 pub fn checked(spec: &StabilitySpec, plugins: &Plugins, memory: u64) -> Result<u64, SpecError> {
     let mut cells = 0;
     for row in &spec.rows {
-        let at_row = |e: SpecError| SpecError::at(&row.base.place, e.why);
+        let at_row = |e: SpecError| SpecError::at(row.base.origin.place(), e.why);
         let runs = stability(spec, row, plugins)?.spec(&row.schedule).map_err(at_row)?;
         check(&runs, plugins, memory).map_err(at_row)?;
         cells += runs.cells();
@@ -70,8 +70,8 @@ pub fn run(
 }
 
 fn stability(spec: &StabilitySpec, row: &StabilityRow, plugins: &Plugins) -> Result<Stability, SpecError> {
-    let (kind, alpha) =
-        kind_and_alpha(&row.base.recipe.name, plugins).map_err(|e| SpecError::at(&row.base.place, e))?;
+    let (kind, alpha) = kind_and_alpha(&row.base.recipe.name, plugins)
+        .map_err(|e| SpecError::at(row.base.origin.place(), e))?;
     Ok(Stability {
         base: row.base.clone(),
         world: Family::of_kind(kind),

@@ -64,7 +64,8 @@ fn band_warnings<'a>(label: &'a str, band: &BandSpec, feeding: &mut Vec<&'a str>
             };
             notes.push(format!(
                 "{label:?} has the base {:?} twice (also {}){worse}",
-                base.recipe.name, twin.place
+                base.recipe.name,
+                twin.origin.place()
             ));
             break;
         }

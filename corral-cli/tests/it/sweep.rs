@@ -331,6 +331,32 @@ fn a_sweep_is_not_blamed_for_another_key_whose_error_names_its_own() {
     refused(&run(&dir, &["--out", "o"]), 2, &["line 15", "\"scal\"", "did you mean \"scale\""]);
 }
 
+/// Two bases have the key: the error goes to the line of the one that is wrong, and to the argument that made it so.
+#[test]
+fn an_error_goes_to_the_base_it_is_about() {
+    let spec = |first: &str, sweep: &str| {
+        let bases = format!("[\n  {{ name = \"ucb1\", scale = {first} }},\n  {{ name = \"ucb1\" }},\n]");
+        SPEC.replace(r#"["ucb1", { name = "exp3" }]"#, &bases)
+            + &format!("learner.band.bases.1.scale = [{sweep}]\n")
+    };
+    for (first, sweep, line) in [("-1.0", "0.1, 1.0", 13), ("1.0", "0.1, -1.0", 21), ("-1.0", "-2.0", 13)] {
+        let dir = folder_with(&spec(first, sweep));
+        refused(&run(&dir, &["--out", "o"]), 2, &[&format!("line {line}: "), "scale"]);
+    }
+    let dir = folder_with(&spec("1.0", "0.1"));
+    let set = "learner.band.bases.0.scale=-1";
+    refused(&run(&dir, &["--out", "o", "--set", set]), 2, &[&format!("--set {set}: "), "scale"]);
+    // A base of a named band, behind the bases that a grid stands for.
+    let named = SPEC
+        .replace(
+            "[[environment]]",
+            "bands.both = [{ name = \"exp3\", grid.rate = [0.1, 0.2] }, \"ucb1\"]\n\n[[environment]]",
+        )
+        .replace(r#"["ucb1", { name = "exp3" }]"#, "[\n\"both\"]");
+    let dir = folder_with(&format!("{named}bands.both.1.scale = [-1.0]\n"));
+    refused(&run(&dir, &["--out", "o"]), 2, &["line 21: ", "scale"]);
+}
+
 #[test]
 fn a_run_says_how_many_cells_and_how_long_before_it_starts() {
     let dir = folder_with(&format!("{SPEC}learner.1.base.scale = [0.1, 1.0]\n"));

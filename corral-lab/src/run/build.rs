@@ -2,7 +2,6 @@
 
 use corral_bases::band::{Assembler, Band, BandError};
 use corral_core::memory::Budget;
-use corral_core::registry::BuildError;
 use corral_core::{Arm, Base, Context, Decision, Point, Setup};
 use corral_envs::{AnyEnvironment, Environment};
 
@@ -30,10 +29,10 @@ pub fn world(
 ) -> Result<AnyEnvironment, SpecError> {
     let rng = &mut stream(seed, "world");
     let world = corral_envs::build_within(&spec.name, &spec.params, rounds, rng, budget)
-        .map_err(|e| SpecError::built(&spec.place, &e))?;
+        .map_err(|e| SpecError::built(&spec.origin, &e))?;
     match &spec.induced {
         Some(around) => corral_envs::induce(world, &around.params, rounds)
-            .map_err(|e| SpecError::built(&around.place, &e)),
+            .map_err(|e| SpecError::built(&around.origin, &e)),
         None => Ok(world),
     }
 }
@@ -80,8 +79,5 @@ pub fn runner<D: Decision>(
         LearnerSpec::Base(base) => build.base(&base.recipe).map(Runner::Alone).map_err(BandError::from),
         LearnerSpec::Band(band) => build.band(&band.recipe()).map(|band| Runner::Band(Box::new(band))),
     };
-    built.map_err(|BandError { path, why }| SpecError {
-        unknown: matches!(why, BuildError::Unknown(_)),
-        ..SpecError::built(spec.place(&path), &why)
-    })
+    built.map_err(|BandError { path, why }| SpecError::built(spec.origin(&path), &why))
 }

@@ -12,7 +12,7 @@ use corral_envs::data::Table;
 use super::cell::run_cell_within;
 use super::estimate::estimate;
 use super::{CellRecord, CellSpec, Plugins, build, in_threads, plugins_used};
-use crate::spec::{Spec, SpecError, Swept};
+use crate::spec::{Spec, SpecError};
 use crate::store::{Manifest, Shard, Store, StoreError};
 
 /// Told how far a run is.
@@ -93,7 +93,7 @@ pub fn check_telling(
 ) -> Result<(), SpecError> {
     for environment in &spec.environments {
         if let Some(delay) = &environment.delay {
-            corral_envs::delay(&delay.params).map_err(|e| SpecError::built(&delay.place, &e))?;
+            corral_envs::delay(&delay.params).map_err(|e| SpecError::built(&delay.origin, &e))?;
         }
         let mut kept = None;
         for &rounds in &spec.rounds {
@@ -101,34 +101,19 @@ pub fn check_telling(
             let world = match kept.take() {
                 Some(world) => world,
                 None => {
-                    let world = build::world(environment, rounds, 0, &budget)
-                        .map_err(|e| blamed(e, &environment.swept))?;
+                    let world = build::world(environment, rounds, 0, &budget)?;
                     world.table().into_iter().for_each(&mut *tell);
                     world
                 }
             };
             for learner in spec.learners.iter().filter(|l| l.plays_in(environment)) {
-                build::probe(&world, &learner.learner, rounds, plugins, &budget.part(memory))
-                    .map_err(|e| blamed(e, &learner.swept))?;
+                build::probe(&world, &learner.learner, rounds, plugins, &budget.part(memory))?;
             }
             // A world of a file comes from it whatever the rounds are.
             kept = world.table().is_some().then_some(world);
         }
     }
     Ok(())
-}
-
-/// The error, at the sweep that brought the key it is about, if one did.
-fn blamed(error: SpecError, swept: &[Swept]) -> SpecError {
-    // Parts of a value have names such as `prior.beta.a`: of a sweep over any of them.
-    let about = |s: &&Swept| {
-        let (end, key) = (s.key.rsplit('.').next(), error.key.as_deref());
-        end.is_some_and(|end| key.is_some_and(|key| key.split('.').any(|part| part == end)))
-    };
-    match swept.iter().find(about) {
-        Some(s) => SpecError { place: Some(s.place.clone()), unknown: false, ..error },
-        None => error,
-    }
 }
 
 /// What a run may use of the machine.

@@ -76,10 +76,8 @@ impl Table {
         let starts: Vec<usize> =
             std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1)).collect();
         let line = |offset: usize| Place::Line(starts.partition_point(|start| *start <= offset).max(1));
-        let table = DeTable::parse(text).map_err(|e| SpecError {
-            place: e.span().map(|s| line(s.start)),
-            ..SpecError::whole(e.message())
-        })?;
+        let table = DeTable::parse(text)
+            .map_err(|e| SpecError { place: e.span().map(|s| line(s.start)), why: e.message().to_owned() })?;
         Ok(Places(&line).table(table.get_ref(), Place::Line(1), "the spec"))
     }
 
@@ -99,6 +97,11 @@ impl Table {
     /// Its keys and their values.
     pub fn nodes(&self) -> impl Iterator<Item = (&str, &Node)> {
         self.entries.iter().map(|(k, _, node)| (k.as_str(), node))
+    }
+
+    /// Its keys, where they stand, and their values.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Place, &Node)> {
+        self.entries.iter().map(|(k, place, node)| (k.as_str(), place, node))
     }
 
     /// Refuses keys that are not in `known`, with the nearest known ones and the line.

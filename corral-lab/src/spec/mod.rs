@@ -2,6 +2,7 @@
 
 mod claim;
 mod located;
+mod origin;
 mod overrides;
 mod read;
 mod schema;
@@ -15,6 +16,7 @@ use corral_core::registry::BuildError;
 use serde::Serialize;
 
 pub use located::Place;
+pub use origin::Origin;
 pub use overrides::{Source, value_of};
 pub use schema::schema;
 pub use stability::{StabilityRow, StabilitySpec};
@@ -80,7 +82,7 @@ pub struct EnvironmentSpec {
     /// Which values of a zipped sweep it has.
     pub turn: Option<usize>,
     /// Where it stands.
-    pub place: Place,
+    pub origin: Origin,
 }
 
 /// One value of a key that is swept.
@@ -92,9 +94,6 @@ pub struct Swept {
     pub name: String,
     /// The value.
     pub value: toml::Value,
-    /// Where the sweep stands.
-    #[serde(skip)]
-    pub place: Place,
 }
 
 impl Swept {
@@ -176,12 +175,12 @@ pub struct Surrounding {
     /// Its keys.
     pub params: toml::Table,
     /// Where it stands.
-    pub place: Place,
+    pub origin: Origin,
 }
 
 impl Surrounding {
     fn of(table: &located::Table) -> Self {
-        Self { params: table.params(&[]), place: table.place.clone() }
+        Self { params: table.params(&[]), origin: Origin::of(table) }
     }
 }
 
@@ -227,13 +226,13 @@ pub struct BaseSpec {
     /// What it is.
     pub recipe: BaseRecipe,
     /// Where it stands.
-    pub place: Place,
+    pub origin: Origin,
 }
 
 impl BaseSpec {
     /// The base of this name, as it is without any keys.
     pub fn named(name: &str, place: Place) -> Self {
-        Self { label: name.to_owned(), recipe: BaseRecipe::named(name), place }
+        Self { label: name.to_owned(), recipe: BaseRecipe::named(name), origin: Origin::at(place) }
     }
 }
 
@@ -247,7 +246,7 @@ pub struct BandSpec {
     /// How many of each there are, side by side.
     pub copies: Copies,
     /// Where the master stands.
-    pub place: Place,
+    pub origin: Origin,
 }
 
 /// A claim about learners, to be held against what was measured.
@@ -343,11 +342,11 @@ impl LearnerSpec {
     }
 
     /// Where the member at the end of a path stands: see [`BandError`](corral_bases::band::BandError).
-    pub fn place(&self, path: &[usize]) -> &Place {
+    pub fn origin(&self, path: &[usize]) -> &Origin {
         match (self, path) {
-            (Self::Band(band), [i, inner @ ..]) if *i < band.bases.len() => band.bases[*i].place(inner),
-            (Self::Band(band), _) => &band.place,
-            (Self::Base(base), _) => &base.place,
+            (Self::Band(band), [i, inner @ ..]) if *i < band.bases.len() => band.bases[*i].origin(inner),
+            (Self::Band(band), _) => &band.origin,
+            (Self::Base(base), _) => &base.origin,
         }
     }
 }
@@ -430,10 +429,6 @@ pub struct SpecError {
     pub place: Option<Place>,
     /// What is wrong.
     pub why: String,
-    /// Whether it is a name or a key that is not known.
-    pub unknown: bool,
-    /// The key that it is about, where one is to blame.
-    pub key: Option<String>,
 }
 
 /// What is read of a spec, or what is wrong with it.
@@ -442,16 +437,16 @@ pub type Result<T = (), E = SpecError> = std::result::Result<T, E>;
 impl SpecError {
     /// `why` at `place`.
     pub fn at(place: &Place, why: impl fmt::Display) -> Self {
-        Self { place: Some(place.clone()), ..Self::whole(why) }
+        Self { place: Some(place.clone()), why: why.to_string() }
     }
 
     /// `why`, about the spec as a whole.
     pub fn whole(why: impl fmt::Display) -> Self {
-        Self { place: None, why: why.to_string(), unknown: false, key: None }
+        Self { place: None, why: why.to_string() }
     }
 
-    /// What could not be built, of what stands at `place`.
-    pub fn built(place: &Place, why: &BuildError) -> Self {
-        Self { key: why.key().map(str::to_owned), ..Self::at(place, why) }
+    /// What could not be built, of what came from `origin`.
+    pub fn built(origin: &Origin, why: &BuildError) -> Self {
+        Self::at(origin.blamed(why), why)
     }
 }

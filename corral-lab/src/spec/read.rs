@@ -12,8 +12,8 @@ use super::located::{Node, Place, Table};
 use super::schema::{keys, words};
 use super::sweep::{Sweep, changing, grid, label};
 use super::{
-    BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Result, RunSpec, Source, Spec, SpecError,
-    Surrounding, Swept, distinct,
+    BandSpec, BaseSpec, EnvironmentSpec, LearnerSpec, NamedLearner, Origin, Result, RunSpec, Source, Spec,
+    SpecError, Surrounding, Swept, distinct,
 };
 
 pub(super) fn spec(source: &Source) -> Result<Spec> {
@@ -97,7 +97,7 @@ fn runs(
                         environments.len(),
                         learners.len()
                     );
-                    return Err(SpecError { place: sweep.place(), ..SpecError::whole(why) });
+                    return Err(SpecError { place: sweep.place(), why });
                 }
                 total = t.checked_mul(seeds).and_then(|n| n.checked_add(total)).ok_or_else(|| {
                     SpecError::whole(format!(
@@ -136,7 +136,7 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
                 delay: around("delay")
                     .map(|node| node.named("delay").map(|t| Surrounding::of(&t)))
                     .transpose()?,
-                place: table.place.clone(),
+                origin: Origin::of(table),
                 turn: variant.turn,
                 swept: variant.swept,
             });
@@ -145,7 +145,7 @@ fn environments(spec: &Table, bands: &Bands, sweep: &Sweep) -> Result<Vec<Enviro
     if found.is_empty() {
         return Err(SpecError::whole("environment is an empty list"));
     }
-    labelled_once("environment", found.iter().map(|e| (e.label.as_str(), &e.place)))?;
+    labelled_once("environment", found.iter().map(|e| (e.label.as_str(), e.origin.place())))?;
     Ok(found)
 }
 
@@ -339,7 +339,7 @@ fn learner(table: &Table, bands: &Bands) -> Result<LearnerSpec> {
             rescaled: table.flag("rescaled")?.unwrap_or(false),
             params: table.params(&["name", "label", "isolate", "smoothed", "rescaled"]),
         },
-        place: table.place.clone(),
+        origin: Origin::of(table),
     }))
 }
 
@@ -374,17 +374,16 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
     master.take_experience().map_err(|e| node.error(e))?;
     table.place.ensure(!bases.is_empty(), "a master needs bases: at least one")?;
     if let Some((outer, below)) = master.bands().map_err(|e| node.error(e))? {
-        let place = || node.place.clone();
         let inner = |master| {
             LearnerSpec::Band(BandSpec {
                 master,
                 bases: bases.clone(),
                 copies: Copies::Count(1),
-                place: place(),
+                origin: Origin::of(m),
             })
         };
         let bases = below.into_iter().map(inner).collect();
-        return Ok(BandSpec { master: outer, bases, copies: Copies::Count(1), place: place() });
+        return Ok(BandSpec { master: outer, bases, copies: Copies::Count(1), origin: Origin::of(m) });
     }
     let copies = match table.get("copies") {
         None => Copies::Count(1),
@@ -394,7 +393,7 @@ fn band_over(table: &Table, bases: Vec<LearnerSpec>) -> Result<BandSpec> {
             _ => return Err(node.error("copies must be \"log-rounds\", or from 1 to 1024")),
         },
     };
-    Ok(BandSpec { master, bases, copies, place: node.place.clone() })
+    Ok(BandSpec { master, bases, copies, origin: Origin::of(m) })
 }
 
 /// Bases of one band that share a label are told apart by what they are: `ucb1 #1`, `ucb1 #2`.

@@ -186,12 +186,7 @@ impl Sweep {
                         // The number of the only one.
                         path.remove(1);
                     }
-                    swept.push(Swept {
-                        name: name(axis, &axes),
-                        key,
-                        value: node.plain(),
-                        place: axis.place.clone(),
-                    });
+                    swept.push(Swept { name: name(axis, &axes), key, value: node.plain() });
                     let lost = |step| format!("there is no {step:?} on the path {}", path.join("."));
                     table.put(&path, node).map_err(|step| SpecError::at(&axis.place, lost(step)))?;
                 }
