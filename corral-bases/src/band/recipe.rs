@@ -53,7 +53,8 @@ pub struct MasterRecipe {
     pub feed: Option<Feed>,
     /// Where weights are cut.
     pub cut: Option<f64>,
-    /// Whether arms that no base looks at are played now and then.
+    /// Whether arms that no base looks at are played now and then. `None`: as the preset does where nothing is known of the bases;
+    /// where they have [`experience`](MasterRecipe::experience), not.
     pub guard: Option<bool>,
     /// What decisions may cost on average: then it stands for bands of these bases at rising prices, under `pacer`.
     pub budget: Option<Spend>,
@@ -207,6 +208,12 @@ impl MasterRecipe {
         Ok((Self { guard: Some(false), ..Self::default() }, vec![with, without]))
     }
 
+    /// Whether anything is known of its bases. The [guard](EnsembleParams::guard) is for bands of which nothing is known: it plays
+    /// arms that no base looks at, and experience says which bases are worth looking at (docs/experience.md#the-guard).
+    fn has_experience(&self) -> bool {
+        self.experience.iter().any(|known| known.plays > 0.0)
+    }
+
     /// The experience, as a master over `bases` takes it.
     ///
     /// # Errors
@@ -304,7 +311,7 @@ impl MasterRecipe {
             credit: self.credit.unwrap_or(preset.credit),
             feed: self.feed.unwrap_or(preset.feed),
             cut: self.cut.or(preset.cut),
-            guard: self.guard.unwrap_or(preset.guard),
+            guard: self.guard.unwrap_or(preset.guard && !self.has_experience()),
             losses: told.losses,
             horizon: told.horizon,
             ..preset
