@@ -200,7 +200,7 @@ mod tests {
             [[learner]]
             master = "uniform"
             [[learner]]
-            master = "exp3-p"
+            master = "ed2rb"
             [[learner]]
             alone = "x"
             "#,
@@ -242,7 +242,7 @@ mod tests {
         let found = ranks(&spec, &cells, &[]);
         let names: Vec<&str> = found.iter().map(|r| r.label.as_str()).collect();
         assert_eq!(names, ["corral", "exp3", "uniform"]);
-        assert_eq!(unranked(&spec), ["exp3-p"]);
+        assert_eq!(unranked(&spec), ["ed2rb"]);
         assert!((found[0].mean - 4.0 / 3.0).abs() < 1e-12 && (found[2].mean - 3.0).abs() < 1e-12);
         assert_eq!(found[0].by_band, [("x".to_owned(), 1.0), ("y".to_owned(), 2.0)]);
         assert_eq!((found[0].near_best, found[0].worlds), (2, 3));
@@ -250,7 +250,7 @@ mod tests {
         assert_eq!((ranks(&asked, &cells, &[]).len(), unranked(&asked).len()), (4, 0));
     }
     #[test]
-    fn a_world_without_a_band_has_nobody_for_a_master_without_bases() {
+    fn an_environment_without_a_band_has_no_bases_for_a_master_without_any() {
         let spec = |worlds: &str, learners: &str| {
             let text = format!(
                 "rounds = 10\nseeds = 1\n{worlds}\n[bands]\nx = [\"moss\"]\ny = [\"moss\"]\n{learners}"

@@ -11,8 +11,9 @@
 //! max(1, .), which is ours; a base without a play is in A.
 //!
 //! Feed: raw. For stochastic losses; regret that depends on the gaps between bases where some do better than their bounds or
-//! break them. Deterministic, so its regret is linear against losses that depend on its choice. From memory, constants
-//! too; the paper's biases b_i are left out, because their sign could not be checked.
+//! break them. Deterministic, so its regret is linear against losses that depend on its choice. With weights of 1 it has the
+//! bound of `rbbe` (docs/master-bounds.md#balancing-by-confidence). Constants are from memory; the paper's biases b_i are left
+//! out, because their sign could not be checked.
 
 use super::prelude::*;
 

@@ -12,8 +12,8 @@
 //! Feed: weighted, with credit "likelihood" or "same-decision"; with credit "chosen" it is EXP3 with mixing, and K does
 //! not help. For (alpha, R)-stable bases the regret is at most gamma T + sqrt(2 T min(M, K) ln M) + (M/gamma)^alpha R
 //! against the best base run alone, for any losses: T^(2/3) for alpha = 1/2, R = sqrt(T), as the paper of Corral notes.
-//! It is logarithmic in M where decisions are shared; it is not sqrt(T), and it needs T and the bases' bounds. The
-//! bounds are from memory.
+//! It is logarithmic in M where decisions are shared; it is not sqrt(T), and it needs T and the bases' bounds. The proof:
+//! docs/master-bounds.md#exp4-with-uniform-exploration.
 
 use super::prelude::*;
 

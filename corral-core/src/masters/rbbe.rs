@@ -9,7 +9,7 @@
 //! with n_i plays and u_i rewards of base i and A all bases at first; ln n is guarded by max(1, .), which is ours.
 //!
 //! Feed: raw. For stochastic losses and candidate bounds R_i = d_i sqrt(n), about M d sqrt(T) + d^2 sqrt(M T) for the
-//! best base whose bound holds (from memory). A base is dropped for good, so one that starts slowly beyond its
+//! best base whose bound holds (docs/master-bounds.md#balancing-by-confidence). A base is dropped for good, so one that starts slowly beyond its
 //! candidate bound is lost; deterministic, so its regret is linear against losses that depend on its choice.
 
 #[cfg(feature = "published")]

@@ -11,7 +11,7 @@
 //! Feed: raw. For stochastic losses the regret is about M times the best base's, if U is an upper bound on the best
 //! base's regret; the authors' abstract says that this knowledge is necessary. It is deterministic: its regret is linear
 //! against losses that depend on its choice. The rule was read in a third party's program, the paper's text was not
-//! seen.
+//! seen; for this rule M (U(T) + 1) is proved in docs/master-bounds.md#regret-balancing.
 
 use super::prelude::*;
 

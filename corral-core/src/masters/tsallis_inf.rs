@@ -9,10 +9,11 @@
 //!
 //! with w_i = 1{i = i_t}/pbar_i or the weights of another credit rule.
 //!
-//! Feed: raw or weighted. Against each base's *actual* run the regret is about 4 sqrt(M T) for any losses and
+//! Feed: raw or weighted. Against each base's *actual* run the regret is at most 4 sqrt(M T) for any losses and
 //! logarithmic where one base is best in expectation throughout; T need not be known. Nothing is guaranteed against
 //! the base run alone: 1/pbar grows like the square of a base's lag, and a slow starter is starved. (The Corral with
-//! this regulariser of Arora, Marinov, Mohri 2021 is another algorithm.) Constants from memory. Under delay B_i uses
+//! this regulariser of Arora, Marinov, Mohri 2021 is another algorithm.) Proofs, for reduced variance with (7/3) sqrt(M T) + 20 M (1 +
+//! ln T) + 3: docs/master-bounds.md#tsallis-inf. Under delay B_i uses
 //! the distribution in force when the loss arrives.
 
 use super::prelude::*;

@@ -7,7 +7,7 @@
 //! with n_i plays and u_i rewards (r = 1 - f) of base i. The width is that of the published experiments of Pacchiano,
 //! Dann, Gentile 2024; c = 1/2 did best of these masters on stochastic problems held out from tuning.
 //!
-//! Feed: raw. Where each base's rewards are i.i.d. the regret is logarithmic in T. Bases learn, so they are not: it
+//! Feed: raw. Where each base's rewards are i.i.d. the regret is logarithmic in T (for c = 1: docs/master-bounds.md#ucb). Bases learn, so they are not: it
 //! guarantees nothing for a base that starts slowly, and its regret is linear against losses that depend on its
 //! choice (it is deterministic).
 

@@ -61,6 +61,8 @@ pub enum Status {
     Standard,
     /// New here, or without a proof.
     Experimental,
+    /// Its bound was derived here for the rule of the code (docs/master-bounds.md), which its paper may have otherwise.
+    Derived,
     /// Its constants were not checked against the original.
     FromMemory,
 }
@@ -71,6 +73,7 @@ impl fmt::Display for Status {
             Self::Paper => "paper",
             Self::Standard => "standard",
             Self::Experimental => "experimental",
+            Self::Derived => "derived",
             Self::FromMemory => "from memory",
         })
     }

@@ -21,7 +21,7 @@ fn rows(page: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The status that a cell names.
 pub fn status(cell: &str) -> Option<Status> {
-    [Status::Paper, Status::Standard, Status::Experimental, Status::FromMemory]
+    [Status::Paper, Status::Standard, Status::Experimental, Status::Derived, Status::FromMemory]
         .into_iter()
         .find(|status| status.to_string() == cell)
 }

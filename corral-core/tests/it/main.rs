@@ -18,6 +18,7 @@ mod ensemble;
 mod ensemble_allocation;
 mod hedged;
 mod laws;
+mod master_bounds;
 mod master_values;
 mod masters;
 mod masters_allocation;

@@ -1,0 +1,298 @@
+//! What `docs/master-bounds.md` proves of every run, held against runs of the masters.
+
+use corral_core::masters::{
+    D3rb, D3rbParams, DynamicBalancing, DynamicBalancingParams, Estimator, Exp3P, Exp3PParams, Exp4Mix,
+    Exp4MixParams, Hedged, HedgedParams, MasterSetup, Rbbe, RbbeParams, RegretBalancing,
+    RegretBalancingParams, RegretBound, TsallisInf, TsallisInfParams,
+};
+use corral_core::{Credit, Master, draw_base, uniform};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Dxsm;
+
+const BASES: usize = 5;
+const ROUNDS: u64 = 3_000;
+
+/// The losses of a round: noise, a leader that changes, and losses that punish what is followed most.
+fn losses(kind: usize, round: u64, p: &[f64], rng: &mut Pcg64Dxsm) -> Vec<f64> {
+    let most = p.iter().fold(0.0, |a: f64, b| a.max(*b));
+    let one = |(i, p): (usize, &f64)| match kind {
+        0 => f64::from(u8::from(rng.random_bool(0.3 + 0.1 * i as f64))),
+        1 => f64::from(u8::from((round / 500) as usize % BASES != i)),
+        _ => f64::from(u8::from(*p >= most)),
+    };
+    p.iter().enumerate().map(one).collect()
+}
+
+/// Plays a run with credit to the chosen base, and calls `see(p_t, base, estimates)` in every round.
+fn run(master: &mut dyn Master, kind: usize, seed: u64, mut see: impl FnMut(&[f64], usize, &[f64])) {
+    let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+    for round in 0..ROUNDS {
+        let p = master.probabilities().to_vec();
+        let all = losses(kind, round, &p, &mut rng);
+        let (base, probability) = draw_base(master, &mut rng);
+        let mut estimates = vec![0.0; BASES];
+        estimates[base] = all[base] / probability;
+        see(&p, base, &estimates);
+        master.update(all[base], Credit::Chosen { base, weight: 1.0 / probability }).unwrap();
+    }
+}
+
+fn each_run(mut of: impl FnMut(usize, u64)) {
+    (0..3).for_each(|kind| (0..4).for_each(|seed| of(kind, seed)));
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn setup() -> MasterSetup {
+    MasterSetup::new(BASES, Some(ROUNDS))
+}
+
+/// Left and right side of an inequality that may be tight.
+fn holds(what: &str, left: f64, right: f64) {
+    assert!(left <= right + 1e-6 * right.abs().max(1.0), "{what}: {left} is above {right}");
+}
+
+#[test]
+fn exp4_mix_has_the_bound_of_exponential_weights_and_shares_actions() {
+    const ACTIONS: usize = 3;
+    let (rate, mixing) = (0.02, 0.1);
+    let params =
+        Exp4MixParams { rate: Some(rate), mixing: Some(mixing), actions: Some(ACTIONS), bounds: None };
+    let mut master = Exp4Mix::new(params, &setup()).unwrap();
+    let mut rng = Pcg64Dxsm::seed_from_u64(5);
+    let (mut cost, mut second, mut sums) = (0.0, 0.0, vec![0.0; BASES]);
+    for round in 0..ROUNDS {
+        let p = master.probabilities().to_vec();
+        let q: Vec<f64> = p.iter().map(|p| (p - mixing / BASES as f64) / (1.0 - mixing)).collect();
+        let policies: Vec<Vec<f64>> = (0..BASES)
+            .map(|_| {
+                let raw: Vec<f64> = (0..ACTIONS).map(|_| uniform(&mut rng).powi(3)).collect();
+                raw.iter().map(|x| x / raw.iter().sum::<f64>()).collect()
+            })
+            .collect();
+        let mixture = |a: usize| (0..BASES).map(|i| p[i] * policies[i][a]).sum::<f64>();
+        // The mean of sum_j q_j w_j^2, over the action.
+        let moment: f64 = (0..ACTIONS)
+            .map(|a| (0..BASES).map(|j| q[j] * policies[j][a].powi(2)).sum::<f64>() / mixture(a))
+            .sum();
+        holds("second moment", moment, ACTIONS.min(BASES) as f64 / (1.0 - mixing));
+        let mut drawn = uniform(&mut rng);
+        let action = (0..ACTIONS - 1)
+            .find(|a| {
+                drawn -= mixture(*a);
+                drawn < 0.0
+            })
+            .unwrap_or(ACTIONS - 1);
+        let loss = f64::from(u8::from((round / 700) as usize % ACTIONS != action));
+        let weights: Vec<f64> = (0..BASES).map(|i| policies[i][action] / mixture(action)).collect();
+        assert!(weights.iter().all(|w| *w <= BASES as f64 / mixing));
+        let estimates: Vec<f64> = weights.iter().map(|w| loss * w).collect();
+        cost += dot(&q, &estimates);
+        second += q.iter().zip(&estimates).map(|(q, l)| q * l * l).sum::<f64>();
+        sums.iter_mut().zip(&estimates).for_each(|(s, l)| *s += l);
+        master.update(loss, Credit::Shared(&weights)).unwrap();
+    }
+    for sum in sums {
+        holds("exp4-mix", cost - sum, (BASES as f64).ln() / rate + 0.5 * rate * second);
+    }
+}
+
+#[test]
+fn exp3_p_has_the_bound_of_optimistic_gains() {
+    let (m, t) = (BASES as f64, ROUNDS as f64);
+    let delta = Exp3PParams::default().delta;
+    let (bonus, rate) = (((m / delta).ln() / (t * m)).sqrt(), 0.95 * (m.ln() / (t * m)).sqrt());
+    let mixing = 1.05 * (m * m.ln() / t).sqrt();
+    assert!((1.0 + bonus) * m * rate <= mixing && mixing <= 0.5);
+    each_run(|kind, seed| {
+        let mut master = Exp3P::new(Exp3PParams::default(), &setup()).unwrap();
+        let (mut gains, mut earned) = (vec![0.0; BASES], 0.0);
+        run(&mut master, kind, seed, |p, base, estimates| {
+            let gain = 1.0 - estimates[base] * p[base];
+            earned += gain + bonus * m;
+            for (i, g) in gains.iter_mut().enumerate() {
+                *g += (if i == base { gain } else { 0.0 } + bonus) / p[i];
+            }
+        });
+        let most = gains.iter().fold(0.0, |a: f64, b| a.max(*b));
+        let least = (1.0 - mixing - rate * (1.0 + bonus) * m) * most - (1.0 - mixing) * m.ln() / rate;
+        holds("exp3-p", least, earned);
+    });
+    // The sum of the five terms, wherever it says something: T >= 26.5 M ln(M/delta).
+    for m in [2.0, 3.0, 10.0, 1000.0_f64] {
+        for delta in [0.5, 0.05, 1e-6] {
+            for times in [1.0, 3.0, 1e3, 1e6] {
+                let t = 26.5 * m * f64::ln(m / delta) * times;
+                let (b, eta) = (((m / delta).ln() / (t * m)).sqrt(), 0.95 * (m.ln() / (t * m)).sqrt());
+                let gamma = 1.05 * (m * m.ln() / t).sqrt();
+                assert!((1.0 + b) * m * eta <= gamma && gamma <= 0.5, "{m} {delta} {t}");
+                let all =
+                    b * m * t + gamma * t + (1.0 + b) * eta * m * t + (m / delta).ln() / b + m.ln() / eta;
+                holds("five terms", all, 5.15 * (t * m * (m / delta).ln()).sqrt());
+            }
+        }
+    }
+}
+
+#[test]
+fn tsallis_inf_has_the_bound_of_its_regulariser() {
+    let (m, t) = (BASES as f64, ROUNDS as f64);
+    each_run(|kind, seed| {
+        for reduced in [false, true] {
+            let estimator = if reduced { Estimator::ReducedVariance } else { Estimator::ImportanceWeighted };
+            let params = TsallisInfParams { estimator, ..TsallisInfParams::default() };
+            let mut master = TsallisInf::new(params, &setup()).unwrap();
+            let (mut round, mut cost, mut stable, mut sums) = (0.0, 0.0, 0.0, vec![0.0; BASES]);
+            run(&mut master, kind, seed, |p, base, estimates| {
+                round += 1.0;
+                let eta = if reduced { 4.0 } else { 2.0 } / f64::sqrt(round);
+                let shift = if reduced { 0.5 } else { 0.0 };
+                for i in 0..BASES {
+                    let baseline = if reduced && p[i] >= eta * eta { 0.5 } else { 0.0 };
+                    let own = if i == base { baseline / p[i] } else { 0.0 };
+                    let loss = estimates[i] - own + baseline;
+                    cost += p[i] * loss;
+                    sums[i] += loss;
+                    let (c, root) = (loss - shift, 1.0 / p[i].sqrt());
+                    assert!(root + 0.5 * eta * c > 0.0);
+                    stable += 0.5 * eta * c * c * p[i] / (root + 0.5 * eta * c);
+                }
+            });
+            // 4 (sqrt(M) - 1)/eta_T
+            let penalty = if reduced { 1.0 } else { 2.0 } * t.sqrt() * (m.sqrt() - 1.0);
+            sums.iter().for_each(|sum| holds("tsallis-inf", cost - sum, penalty + stable));
+        }
+    });
+}
+
+#[test]
+fn hedged_gives_back_what_weights_cost_a_stable_base() {
+    let (m, t) = (BASES as f64, ROUNDS as f64);
+    for (alpha, scale) in [(0.5, 0.3), (0.5, 4.0), (0.25, 2.0), (0.75, 1.0)] {
+        let bound = |i: usize| RegretBound { scale: scale * (1.0 + i as f64), exponent: 0.5, alpha };
+        let regrets: Vec<f64> = (0..BASES).map(|i| bound(i).scale * t.sqrt()).collect();
+        let biases = alpha / (1.0 - alpha) * (2.0 * m).powf(alpha - 1.0) * regrets.iter().sum::<f64>();
+        let mut widest: f64 = 0.0;
+        each_run(|kind, seed| {
+            let params = HedgedParams { bounds: Some((0..BASES).map(bound).collect()) };
+            let mut master = Hedged::new(params, &setup()).unwrap();
+            let (mut cost, mut stable, mut sums) = (0.0, 0.0, vec![0.0; BASES]);
+            let mut largest = [2.0 * m; BASES];
+            run(&mut master, kind, seed, |p, _, estimates| {
+                cost += dot(p, estimates);
+                stable += p.iter().zip(estimates).map(|(p, l)| p.powf(1.5) * l * l).sum::<f64>() / t.sqrt();
+                sums.iter_mut().zip(estimates).for_each(|(s, l)| *s += l);
+                largest.iter_mut().zip(p).for_each(|(rho, p)| *rho = rho.max(1.0 / p));
+            });
+            for i in 0..BASES {
+                widest = widest.max(largest[i]);
+                let back = (largest[i].powf(alpha) - (2.0 * m).powf(alpha)) * regrets[i];
+                let right = 2.0 * (m * t).sqrt() - 2.0 * t.sqrt() + stable + biases - back;
+                holds("hedged", cost - sums[i], right);
+            }
+        });
+        assert!(widest > 4.0 * m, "no bias grew: {widest}");
+    }
+}
+
+/// A deterministic master over rewards that `earn(base, plays)` says: plays and rewards per base after every round.
+fn follow(
+    master: &mut dyn Master,
+    rounds: u64,
+    mut earn: impl FnMut(usize, u64, &[f64]) -> f64,
+) -> Vec<Vec<f64>> {
+    let mut rewards = vec![Vec::new(); BASES];
+    for round in 0..rounds {
+        let p = master.probabilities().to_vec();
+        let base = p.iter().position(|p| *p == 1.0).unwrap();
+        let reward = earn(base, round, &p);
+        rewards[base].push(reward);
+        master.update(1.0 - reward, Credit::Chosen { base, weight: 1.0 }).unwrap();
+    }
+    rewards
+}
+
+#[test]
+fn regret_balancing_has_m_times_the_bound_of_any_base_that_keeps_it() {
+    each_run(|kind, seed| {
+        let target = RegretBound::new(1.5, 0.5);
+        let mut master =
+            RegretBalancing::new(RegretBalancingParams { target: Some(target) }, &setup()).unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+        let rewards =
+            follow(&mut master, ROUNDS, |base, round, p| 1.0 - losses(kind, round, p, &mut rng)[base]);
+        let all: f64 = rewards.iter().flatten().sum();
+        for own in &rewards {
+            // The largest mu for which the base keeps the bound.
+            let (mut mu, mut sum) = (1.0, 0.0);
+            for (n, reward) in own.iter().enumerate() {
+                sum += reward;
+                mu = f64::min(mu, (sum + target.at((n + 1) as f64)) / (n + 1) as f64);
+            }
+            let right = BASES as f64 * (target.at(ROUNDS as f64) + 1.0);
+            holds("regret-balancing", mu * ROUNDS as f64 - all, right);
+        }
+    });
+}
+
+/// Bases whose regret after n plays is about rate_i sqrt(n), with noise: base 3 keeps the least.
+#[test]
+fn balancing_by_confidence_has_its_bound() {
+    const T: u64 = 20_000;
+    let (m, t) = (BASES as f64, T as f64);
+    // What bases do, and what is claimed of them: the first two break it.
+    let (rates, claimed) = ([8.0, 4.0, 3.0, 0.5, 2.0], [1.0, 1.5, 3.0, 1.0, 2.0]);
+    let mean = |i: usize, n: f64| (0.8 - rates[i] * (f64::sqrt(n) - f64::sqrt(n - 1.0))).max(0.0);
+    let given = || Some(claimed.map(|d| RegretBound::new(d, 0.5)).to_vec());
+    let (star, least) = (3, 1.0);
+    for seed in 0..3 {
+        for master in ["rbbe", "dynamic-balancing", "d3rb"] {
+            let setup = MasterSetup::new(BASES, Some(T));
+            let (scale, delta) = if master == "d3rb" { (1.0, 0.01) } else { (2.0, 0.01) };
+            let mut built: Box<dyn Master> = match master {
+                "rbbe" => Box::new(
+                    Rbbe::new(RbbeParams { bounds: given(), ..RbbeParams::default() }, &setup).unwrap(),
+                ),
+                "d3rb" => Box::new(D3rb::new(D3rbParams::default(), &setup).unwrap()),
+                _ => Box::new(
+                    DynamicBalancing::new(
+                        DynamicBalancingParams { bounds: given(), ..DynamicBalancingParams::default() },
+                        &setup,
+                    )
+                    .unwrap(),
+                ),
+            };
+            let (mut rng, mut plays) = (Pcg64Dxsm::seed_from_u64(seed), [0.0; BASES]);
+            let rewards = follow(&mut *built, T, |base, _, _| {
+                plays[base] += 1.0;
+                f64::from(u8::from(rng.random_bool(mean(base, plays[base]))))
+            });
+            let short = |i: usize, n: usize| (1..=n).map(|k| 0.8 - mean(i, k as f64)).sum::<f64>();
+            let regret: f64 = (0..BASES).map(|i| short(i, rewards[i].len())).sum();
+            // The event that the bound is conditional on.
+            for own in rewards.iter().enumerate() {
+                let (mut sum, mut expected) = (0.0, 0.0);
+                for (n, reward) in own.1.iter().enumerate() {
+                    let n = (n + 1) as f64;
+                    sum += reward;
+                    expected += mean(own.0, n);
+                    let width = scale * (n * (m * n.ln().max(1.0) / delta).ln()).sqrt();
+                    assert!((sum - expected).abs() <= width, "{master}: base {} is off", own.0);
+                }
+            }
+            let b = scale * (m * t.ln() / delta).ln().sqrt();
+            let (root, all) = (t.sqrt(), (m * t).sqrt());
+            let bound = if master == "d3rb" {
+                let (d, wide) = (1.0, 2.0 * 2f64.sqrt());
+                wide * m * d * root + (2.0 * b + wide * (d + 2.0 * b) * d) * all + m * (3.0 + root.log2())
+            } else {
+                let d = claimed[star];
+                m * d * root + (2.0 * b + (d + 2.0 * b) * d / least) * all + m
+            };
+            println!("{master}: regret {regret:.0}, bound {bound:.0}");
+            holds(master, regret, bound);
+        }
+    }
+}
