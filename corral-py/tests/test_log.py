@@ -1,5 +1,6 @@
 """The decision log: what a band writes, and what is read and valued from it."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -64,20 +65,49 @@ def follows(path):
     assert checked.returncode == 0, checked.stderr
 
 
+@contextlib.contextmanager
+def no_file_beyond(size):
+    """A disk that is full at this size of a file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 def test_half_a_line_on_a_full_disk_is_taken_away_before_the_next(tmp_path):
     path = tmp_path / "decisions.jsonl"
     band = logged(path, rounds=2)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
-    try:
-        for _ in range(2):
-            with pytest.raises(OSError, match="decisions.jsonl"):
-                band.choose()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    before = path.stat().st_size
     band.learn(band.choose(), reward=1)
-    assert len(corral.log.read(path, strict=True)["id"]) == 3
+    decision = path.read_bytes()[before:].index(b"\n")
+    rounds = 3
+    # Wherever in the line the disk is full.
+    for offset in [*range(0, decision, 13), decision - 1, decision]:
+        with no_file_beyond(path.stat().st_size + offset):
+            for _ in range(2):
+                with pytest.raises(OSError, match="decisions.jsonl"):
+                    band.choose()
+        band.learn(band.choose(), reward=1)
+        rounds += 1
+        assert len(corral.log.read(path, strict=True)["id"]) == rounds, offset
     follows(path)
+
+
+def test_a_band_that_cannot_be_saved_leaves_what_was_there(tmp_path):
+    path = tmp_path / "band.corral"
+    band = logged(None, rounds=40, log=None)
+    band.save(path)
+    before = path.read_bytes()
+    band.learn(band.choose(), reward=1)
+    for size in [*range(0, len(before) - 64, max(1, len(before) // 60)), len(before) - 64]:
+        with no_file_beyond(size), pytest.raises(OSError, match="band.corral"):
+            band.save(path)
+        assert path.read_bytes() == before, size
+        assert [p.name for p in tmp_path.iterdir()] == ["band.corral"], size
+    band.save(path)
+    assert (corral.load(path).probabilities == band.probabilities).all()
 
 
 def test_bands_take_turns_with_a_log(tmp_path):
