@@ -45,23 +45,42 @@ impl GroupSparse {
         let column = (0..d).map(|i| gram[i * d + i]).fold(0.0, f64::max).sqrt();
         let spread = (size as f64 + 2.0 * (groups / delta).ln()) / n;
         let lambda = self.rule.scale * 2.0 * self.rule.noise * spread.sqrt() * column;
-        let mut lasso = self.state.lasso.clone();
-        let ended = group_lasso(&gram, &vector, size, lambda, &mut lasso);
-        self.state.lasso = lasso;
-        // Where the descent did not end, nothing is known of the support, and no coordinate is left out.
-        let counts =
-            |i: &usize| self.state.lasso[i / size * size..(i / size + 1) * size].iter().any(|v| *v != 0.0);
-        self.state.support = (0..d).filter(|i| !ended || counts(i)).collect();
+        self.state.support = support(&gram, &vector, size, lambda, PASSES, &mut self.state.lasso);
         Ok(())
     }
 }
 
+/// Passes after which the descent is given up.
+const PASSES: u32 = 1000;
+
+/// The coordinates of the groups that the group lasso keeps. Where the descent did not end, nothing is known of them, and no
+/// coordinate is left out.
+fn support(
+    gram: &[f64],
+    vector: &[f64],
+    size: usize,
+    lambda: f64,
+    passes: u32,
+    theta: &mut [f64],
+) -> Vec<usize> {
+    let ended = group_lasso(gram, vector, size, lambda, passes, theta);
+    let counts = |i: &usize| theta[i / size * size..(i / size + 1) * size].iter().any(|v| *v != 0.0);
+    (0..theta.len()).filter(|i| !ended || counts(i)).collect()
+}
+
 /// Block coordinate descent for 1/2 th^T G th - <v, th> + lambda sum_g sqrt(size) |th_g|, from `theta`: a proximal step per
-/// group with the trace of its block as curvature. Whether it has ended after at most 1000 passes.
-fn group_lasso(gram: &[f64], vector: &[f64], size: usize, lambda: f64, theta: &mut [f64]) -> bool {
+/// group with the trace of its block as curvature. Whether it has ended after at most so many passes.
+fn group_lasso(
+    gram: &[f64],
+    vector: &[f64],
+    size: usize,
+    lambda: f64,
+    passes: u32,
+    theta: &mut [f64],
+) -> bool {
     let d = theta.len();
     let mut next = vec![0.0; size];
-    for _ in 0..1000 {
+    for _ in 0..passes {
         let mut moved = 0.0f64;
         for start in (0..d).step_by(size) {
             let curvature: f64 = (start..start + size).map(|i| gram[i * d + i]).sum();
@@ -161,17 +180,10 @@ mod tests {
     /// slope_g = -lambda sqrt(size) th_g/|th_g| on the others.
     #[test]
     fn the_group_lasso_is_optimal() {
-        let d = 6;
-        let mut gram = vec![0.0; d * d];
-        for i in 0..d {
-            for j in 0..d {
-                gram[i * d + j] = if i == j { 1.0 } else { 0.2 / (1.0 + i.abs_diff(j) as f64) };
-            }
-        }
-        let vector = [1.0, -0.8, 0.05, 0.02, 0.3, 0.4];
+        let (d, gram, vector) = problem();
         let (size, lambda) = (2, 0.2);
         let mut theta = vec![0.0; d];
-        assert!(group_lasso(&gram, &vector, size, lambda, &mut theta));
+        assert!(group_lasso(&gram, &vector, size, lambda, PASSES, &mut theta));
         let weight = lambda * 2f64.sqrt();
         let mut zero = 0;
         for g in 0..3 {
@@ -189,5 +201,24 @@ mod tests {
             }
         }
         assert_eq!(zero, 1, "{theta:?}");
+    }
+
+    fn problem() -> (usize, Vec<f64>, [f64; 6]) {
+        let d = 6;
+        let mut gram = vec![0.0; d * d];
+        for i in 0..d {
+            for j in 0..d {
+                gram[i * d + j] = if i == j { 1.0 } else { 0.2 / (1.0 + i.abs_diff(j) as f64) };
+            }
+        }
+        (d, gram, [1.0, -0.8, 0.05, 0.02, 0.3, 0.4])
+    }
+
+    #[test]
+    fn a_descent_that_did_not_end_leaves_no_coordinate_out() {
+        let (d, gram, vector) = problem();
+        let found = |passes| support(&gram, &vector, 2, 0.2, passes, &mut vec![0.0; d]);
+        assert_eq!(found(PASSES), [0, 1, 4, 5]);
+        assert_eq!(found(1), [0, 1, 2, 3, 4, 5]);
     }
 }
