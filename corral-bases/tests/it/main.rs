@@ -16,6 +16,7 @@ mod extremes;
 mod front_page;
 mod linear_worlds;
 mod membership;
+mod membership_points;
 mod offers;
 mod passes;
 mod points_allocation;
