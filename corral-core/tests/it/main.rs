@@ -16,6 +16,7 @@ mod contract;
 mod corral_allocation;
 mod ensemble;
 mod ensemble_allocation;
+mod failing;
 mod hedged;
 mod laws;
 mod master_bounds;
