@@ -13,6 +13,7 @@ use std::time::Duration;
 use corral_core::{Base, BaseError, Context, Learner, Setup};
 use rand_core::TryRng;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Signal, kill_current_process_group};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use serde::de::DeserializeOwned;
@@ -68,7 +69,12 @@ fn watch(host: UnixStream) {
             } else {
                 Some(&Timespec { tv_sec: 0, tv_nsec: 0 })
             };
-            if poll(&mut gone, wait).is_ok() && gone[0].revents().contains(PollFlags::HUP) {
+            // A host that cannot be watched counts as gone: a look that fails at once, for ever, would be a loop of its own.
+            let ended = match poll(&mut gone, wait) {
+                Ok(_) => gone[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL),
+                Err(why) => why != Errno::INTR,
+            };
+            if ended {
                 let _ = kill_current_process_group(Signal::KILL);
             }
             watches.store(true, Ordering::Release);
