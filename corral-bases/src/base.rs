@@ -33,6 +33,10 @@ macro_rules! base {
         base! { @base $names [$($items)* fn bound(&$me, $setup: &Setup) -> Option<RegretBound> { $bound }] $($rest)* }
     };
 
+    (@base $names:tt [$($items:tt)*] needs_horizon |$me:ident| $needs:expr; $($rest:tt)*) => {
+        base! { @base $names [$($items)* fn needs_horizon(&$me) -> bool { $needs }] $($rest)* }
+    };
+
     (@base $names:tt [$($items:tt)*] needs |$me:ident, $setup:ident| $needs:expr; $($rest:tt)*) => {
         base! { @base $names [$($items)* fn needs(&$me, $setup: &Setup) -> Option<&'static str> { $needs }] $($rest)* }
     };

@@ -50,6 +50,11 @@ pub trait BaseParams: Params + PartialEq + Send + 'static {
         Ties::Lowest
     }
 
+    /// Whether there is no base of these parameters without a known horizon (docs/why.md#why-is-a-horizon-asked-for-before-there-is-a-base).
+    fn needs_horizon(&self) -> bool {
+        false
+    }
+
     /// What the world of `setup` would have to have, and does not.
     fn needs(&self, _setup: &Setup) -> Option<&'static str> {
         None
@@ -91,7 +96,7 @@ pub struct Build {
     /// See [`BaseParams::bound`]. `None` also where the keys cannot be read.
     pub bound: fn(&toml::Table, &Setup) -> Option<RegretBound>,
     /// Whether it cannot be built without a known horizon. `false` also where the keys cannot be read.
-    pub needs_horizon: fn(&toml::Table, &Setup) -> bool,
+    pub needs_horizon: fn(&toml::Table) -> bool,
 }
 
 const WHAT: &str = "base";
@@ -139,12 +144,8 @@ fn bound<P: BaseParams>(table: &toml::Table, setup: &Setup) -> Option<RegretBoun
     read::<P, _>(WHAT, P::NAME, table.clone()).ok()?.bound(setup)
 }
 
-fn needs_horizon<P: BaseParams>(table: &toml::Table, setup: &Setup) -> bool {
-    let Ok(params) = read::<P, _>(WHAT, P::NAME, table.clone()) else { return false };
-    let mut told = Setup { horizon: None, ..setup.clone() };
-    let without = params.needs(&told).is_some();
-    told.horizon = Some(setup.horizon.unwrap_or(1));
-    without && params.needs(&told).is_none()
+fn needs_horizon<P: BaseParams>(table: &toml::Table) -> bool {
+    read::<P, _>(WHAT, P::NAME, table.clone()).is_ok_and(|params| params.needs_horizon())
 }
 
 /// Reads the parameters of a base that fits the world of `setup`.

@@ -36,9 +36,9 @@ pub fn regret_bound(name: &str, params: &toml::Table, setup: &Setup) -> Option<R
     (REGISTRY.find(name).ok()?.build.bound)(params, setup)
 }
 
-/// Whether the base `name` with the keys of `params` cannot be built for the world of `setup` without a known horizon.
-pub fn needs_horizon(name: &str, params: &toml::Table, setup: &Setup) -> bool {
-    REGISTRY.find(name).is_ok_and(|row| (row.build.needs_horizon)(params, setup))
+/// Whether the base `name` with the keys of `params` cannot be built without a known horizon.
+pub fn needs_horizon(name: &str, params: &toml::Table) -> bool {
+    REGISTRY.find(name).is_ok_and(|row| (row.build.needs_horizon)(params))
 }
 
 /// The base `name` over arms with its defaults.

@@ -29,7 +29,7 @@ fn build() -> Result<Band, Box<dyn Error>> {
     ];
     let params = CorralParams { rate: Rate::Fast, ..CorralParams::new(bases.len(), Horizon::Known(ROUNDS)) };
     // Its tickets leave the process: the system draws what they are sealed with.
-    let open = corral_bases::band::open(EnsembleParams::default());
+    let open = corral_bases::band::open(EnsembleParams::default())?;
     Ok(Band::with_params(Corral::new(params)?, bases, open)?.with_setup(&setup))
 }
 

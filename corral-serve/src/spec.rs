@@ -271,7 +271,7 @@ impl Model<Arm> for BandSpec {
             propensities,
             ..recipe.master.ensemble_params(Kind::Arms, &setup)
         };
-        let band = assembler.ensemble(&recipe.master, members, open(params));
+        let band = open(params).and_then(|params| assembler.ensemble(&recipe.master, members, params));
         let band = band.map_err(|e| ServeError::Model(format!("master: {e}")))?;
         Ok(band.with_names(names(&recipe.bases)))
     }

@@ -161,7 +161,7 @@ impl<'a> Assembler<'a> {
             Recipe::Base(base) => Ok(self.base(base)?),
             // Its tickets travel in those of the band around it.
             Recipe::Band(band) => {
-                let inner = self.band_with(band, |params| params)?;
+                let inner = self.band_with(band, Ok)?;
                 Ok(match band.master.price {
                     None => Box::new(inner),
                     Some(price) => Box::new(Priced::new(inner, self.price(price, &band.master)?)),
@@ -173,7 +173,7 @@ impl<'a> Assembler<'a> {
     /// A band, with a secret and a copy number that the system draws: see [`open`].
     ///
     /// # Errors
-    /// What is wrong with which member.
+    /// What is wrong with which member, or the system has no entropy.
     pub fn band<D: Decision>(&self, recipe: &BandRecipe) -> Result<Band<D>, BandError> {
         self.band_with(recipe, open)
     }
@@ -181,24 +181,24 @@ impl<'a> Assembler<'a> {
     fn band_with<D: Decision>(
         &self,
         recipe: &BandRecipe,
-        params: impl FnOnce(EnsembleParams) -> EnsembleParams,
+        params: impl FnOnce(EnsembleParams) -> Result<EnsembleParams, BuildError>,
     ) -> Result<Band<D>, BandError> {
         if let Some(bands) = recipe.master.bands()? {
             return self.band_with(&BandRecipe::of_bands(bands, &recipe.bases), params);
         }
         let BandRecipe { master, bases, copies } = recipe;
-        let copies = copies.of(master.tells(self.setup).horizon.unwrap_or(1));
+        let copies = copies.of(master.bases_setup(self.setup).horizon.unwrap_or(1));
         let mut members = Vec::with_capacity(bases.len() * copies);
         for (i, base) in bases.iter().enumerate() {
             for _ in 0..copies {
                 members.push(self.member(master, base).map_err(|e| e.of(i))?);
             }
         }
-        Ok(self.ensemble(master, members, params(master.ensemble_params(D::KIND, self.setup)))?)
+        Ok(self.ensemble(master, members, params(master.ensemble_params(D::KIND, self.setup))?)?)
     }
 
-    /// A learner as a member of a band under `master`. A master that tells no horizon tells it to a base that cannot do
-    /// without.
+    /// A learner as a member of a band under `master`. A base that cannot do without a horizon is given it where the master
+    /// withholds it from the others.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -207,14 +207,14 @@ impl<'a> Assembler<'a> {
         master: &MasterRecipe,
         recipe: &Recipe,
     ) -> Result<Member<D>, BandError> {
-        let told = master.tells(self.setup);
+        let given = master.bases_setup(self.setup);
         let needed = match recipe {
             Recipe::Base(base) => {
-                crate::needs_horizon(&base.name, &base.params, &told) || self.others.needs_horizon(base)
+                crate::needs_horizon(&base.name, &base.params) || self.others.needs_horizon(base)
             }
             Recipe::Band(_) => false,
         };
-        let setup = if needed { self.setup } else { &told };
+        let setup = if needed { self.setup } else { &given };
         let base = Assembler { setup, ..*self }.learner(recipe)?;
         let name = match recipe {
             Recipe::Base(base) => &base.name,
@@ -226,7 +226,9 @@ impl<'a> Assembler<'a> {
     /// The bound that a member of a band under `master` claims for its regret.
     pub fn bound(&self, master: &MasterRecipe, recipe: &Recipe) -> Option<RegretBound> {
         match recipe {
-            Recipe::Base(base) => crate::regret_bound(&base.name, &base.params, &master.tells(self.setup)),
+            Recipe::Base(base) => {
+                crate::regret_bound(&base.name, &base.params, &master.bases_setup(self.setup))
+            }
             Recipe::Band(_) => None,
         }
     }
@@ -246,7 +248,7 @@ impl<'a> Assembler<'a> {
         let built = self.master(master, &names, bounds)?;
         let ensemble = Ensemble::with_params(built, bases, params)
             .map_err(|e| BuildError::refused("master", &master.name, e))?;
-        Ok(ensemble.with_setup(&master.tells(self.setup)))
+        Ok(ensemble.with_setup(&master.bases_setup(self.setup)))
     }
 
     /// The master of the bases of these names, with as many `bounds`. Apart from what is generic over decisions, so that all masters are
@@ -258,12 +260,12 @@ impl<'a> Assembler<'a> {
         bounds: Vec<Option<RegretBound>>,
     ) -> Result<Box<dyn Master>, BuildError> {
         let refuse = |e: ParamError| BuildError::param("master", &master.name, &e);
-        // Also where the master is not told it.
+        // Also where the master is not given it.
         require(self.setup.horizon != Some(0), "horizon", 0, "at least 1").map_err(refuse)?;
         self.setup.range.check(&self.setup.context).map_err(refuse)?;
-        let told = master.tells(self.setup);
-        let setup = MasterSetup::new(bounds.len(), told.horizon).with_bounds(bounds);
-        let setup = setup.with_losses(told.losses).with_budget(told.budget.clone());
+        let given = master.bases_setup(self.setup);
+        let setup = MasterSetup::new(bounds.len(), given.horizon).with_bounds(bounds);
+        let setup = setup.with_losses(given.losses).with_budget(given.budget.clone());
         let setup = setup.with_experience(master.experience_over(names)?);
         masters::build(&master.name, master.params.clone(), &setup)
     }

@@ -292,19 +292,19 @@ impl MasterRecipe {
         self.name == PracticalRule::NAME || self.name == PacerRule::NAME
     }
 
-    /// What the bases of this master are told of the world: the practical preset needs no horizon, and tells none to
-    /// bases that can do without.
-    pub fn tells(&self, setup: &Setup) -> Setup {
-        let mut told = setup.clone();
+    /// What this master and its bases are given of the world: the practical preset needs no horizon, and gives none to bases
+    /// that can do without.
+    pub fn bases_setup(&self, setup: &Setup) -> Setup {
+        let mut given = setup.clone();
         if self.is_practical() {
-            told.horizon = None;
+            given.horizon = None;
         }
-        told
+        given
     }
 
     /// How the ensemble of this master works over decisions of `kind` in the world of `setup`.
     pub fn ensemble_params(&self, kind: Kind, setup: &Setup) -> EnsembleParams {
-        let told = self.tells(setup);
+        let given = self.bases_setup(setup);
         let preset =
             if self.is_practical() { EnsembleParams::practical(kind) } else { EnsembleParams::default() };
         EnsembleParams {
@@ -312,8 +312,8 @@ impl MasterRecipe {
             feed: self.feed.unwrap_or(preset.feed),
             cut: self.cut.or(preset.cut),
             guard: self.guard.unwrap_or(preset.guard && !self.has_experience()),
-            losses: told.losses,
-            horizon: told.horizon,
+            losses: given.losses,
+            horizon: given.horizon,
             ..preset
         }
     }

@@ -33,8 +33,9 @@ corral_core::params! {
 base! {
     /// Follows the leader of a hallucinated future, mixed with uniform play (BISTRO+).
     "bistro": pub type Bistro = PolicyBase<BistroParams>;
+    needs_horizon |self| true;
     needs |self, setup| {
-        if setup.horizon.is_none() {
+        if self.needs_horizon() && setup.horizon.is_none() {
             return Some("a known horizon");
         }
         let sees = setup.policies.is_some() || setup.context.features > 0 || setup.context.cells.is_some();
@@ -223,10 +224,6 @@ fn fill(shares: &[f64], q: &mut [f64]) {
 impl PolicyRule for BistroParams {
     type State = BistroState;
     type Work = BistroWork;
-
-    fn needs_horizon(&self) -> bool {
-        true
-    }
 
     fn work(&self, class: &PolicyClass, setup: &Setup) -> Result<BistroWork> {
         let Reads { actions, cells, .. } = class.reads();

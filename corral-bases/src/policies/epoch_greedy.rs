@@ -26,6 +26,7 @@ corral_core::params! {
 base! {
     /// Explores uniformly, then follows the cheapest policy.
     "epoch-greedy": pub type EpochGreedy = PolicyBase<EpochGreedyParams>;
+    needs_horizon |self| self.variant == EpochGreedyVariant::First;
     needs |self, setup| {
         if self.needs_horizon() && setup.horizon.is_none() {
             return Some("a known horizon, or variant = \"epochs\"");
@@ -116,10 +117,6 @@ fn memo(probability: f64, explored: bool) -> Memo {
 impl PolicyRule for EpochGreedyParams {
     type State = EpochGreedyState;
     type Work = Workspace;
-
-    fn needs_horizon(&self) -> bool {
-        self.variant == EpochGreedyVariant::First
-    }
 
     fn work(&self, _: &PolicyClass, _: &Setup) -> Result<Workspace> {
         Ok(Workspace::default())

@@ -47,11 +47,6 @@ pub trait PolicyRule: BaseParams + OverPolicies {
     /// What follows from class, clock and state, and is not written into snapshots.
     type Work: Clone + Send;
 
-    /// Whether it cannot do without a horizon.
-    fn needs_horizon(&self) -> bool {
-        false
-    }
-
     /// Buffers and tables for the class in the world of `setup`.
     ///
     /// # Errors

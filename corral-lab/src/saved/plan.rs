@@ -288,7 +288,7 @@ impl Plan {
             .map(|(base, member)| band::Member { name: member.name.clone(), base, bound: bound(member) })
             .collect();
         let names: Vec<&str> = self.members.iter().map(|m| &*m.name).take(members.len()).collect();
-        Ok(build.ensemble(&master, members, band::open(self.params))?.with_names(names))
+        Ok(build.ensemble(&master, members, band::open(self.params)?)?.with_names(names))
     }
 
     /// A base of a file that was saved, with the very plugins that it was saved with.
