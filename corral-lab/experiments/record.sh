@@ -3,6 +3,7 @@
 # printed by the command above it.
 # Usage: corral-lab/experiments/record.sh [--seeds N|FIRST..END] [NAME...]  (none: all experiments; CORRAL_DATA set: those on real data too)
 #        corral-lab/experiments/record.sh --index                (the two indexes alone, from the pages that are there)
+#        corral-lab/experiments/record.sh --digests NAME...      (new digests on these pages, which are known to be current: CONTRIBUTING.md)
 # CORRAL=FILE takes that program and builds none.
 # A page has the commit and a digest. The indexes mark pages as stale whose digest is another one today, and a test of
 # corral-cli holds them to it: after a change that such pages depend on, `record.sh --index` writes the marks.
@@ -17,12 +18,21 @@ trap 'rm -rf "$work"' EXIT
 options=()
 if [ "${1:-}" = "--seeds" ]; then options=(--seeds "$2"); shift 2; fi
 
-# Of an experiment: what its page depends on, as its spec and the figures of its fast preset show it. On real data, which not
-# every machine has, of its spec alone.
+# 5,000 rounds of each master: a row for each, with its name as the learner.
+(cd "$work" && "$corral" run "$root/corral-lab/experiments/traces.toml" --quiet --format csv) > "$work/traces"
+
+# Of an experiment: what its page depends on, as its spec, the figures of its fast preset and those of 5,000 rounds of each master that the
+# spec names show it. The fast presets of real data, which not every machine has, are left out.
 digest() {
+  local spec="$root/corral-lab/experiments/$1.toml"
   {
-    cat "$root/corral-lab/experiments/$1.toml"
+    cat "$spec"
     case $1 in data/*) ;; *) (cd "$work" && "$corral" run "$1" --fast --quiet --format csv) ;; esac
+    while IFS= read -r row; do
+      local learner
+      learner=$(cut -d, -f4 <<<"$row")
+      ! grep -qF "\"$learner\"" "$spec" || printf '%s\n' "$row"
+    done < "$work/traces"
   } | sha256sum | cut -c 1-16
 }
 
@@ -41,7 +51,11 @@ record() { # an experiment
   mv "$work/page" "$page"
 }
 
-if [ "${1:-}" != "--index" ]; then
+if [ "${1:-}" = "--digests" ]; then
+  for name in "${@:2}"; do
+    sed -i "s/^\(Recorded by .*, digest \)[0-9a-f]*\.$/\1$(digest "$name")./" "docs/results/$name.md"
+  done
+elif [ "${1:-}" != "--index" ]; then
   for name in ${*:-$all}; do
     case $name in data/*) [ -n "${CORRAL_DATA:-}" ] || { echo "$name: CORRAL_DATA is not set, left as it is" >&2; continue; } ;; esac
     echo "$name" >&2
