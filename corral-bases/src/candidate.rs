@@ -375,8 +375,8 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_bound_cannot_stand_beside() {
-        for name in ["random", "linucb", "nobody"] {
+    fn a_base_without_a_bound_cannot_stand_beside() {
+        for name in ["random", "linucb", "no-such-base"] {
             let params = CandidateParams { base: name.into(), ..CandidateParams::default() };
             assert!(params.build(&Setup::arms(3, Some(100))).is_err(), "{name}");
         }

@@ -168,7 +168,7 @@ pub const CONFIDENCE: Bounds = Bounds { low: 1e-12, high: 1.0, above: false, bel
 /// base goes on with the rates of its last round.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Rounds that are over: learned from, or passed where the base heeds that.
+    /// Rounds that are over: learned from, or passed where the base wants passes.
     pub rounds: u64,
     /// The rounds that the base was tuned for, where they are known.
     pub horizon: Option<u64>,

@@ -20,7 +20,7 @@ impl<B> Priced<B> {
         Self { base, price }
     }
 
-    fn told(&self, feedback: Feedback) -> Result<Feedback, BaseError> {
+    fn priced(&self, feedback: Feedback) -> Result<Feedback, BaseError> {
         let Some(loss) = feedback.observed().filter(|_| self.price > 0.0) else { return Ok(feedback) };
         let cost = feedback
             .cost()
@@ -33,7 +33,7 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Priced<B> {
     forward!(Base<X, D>: self => self.base, except learn, extra);
 
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError> {
-        self.base.learn(x, made, self.told(feedback)?)
+        self.base.learn(x, made, self.priced(feedback)?)
     }
 
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {

@@ -78,7 +78,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     #[test]
-    fn of_any_window_at_most_the_quota_is_taken_and_nobody_below_it_is_refused() {
+    fn of_any_window_at_most_the_quota_is_taken_and_no_client_below_it_is_refused() {
         let mut rng = rand_pcg::Pcg64Dxsm::seed_from_u64(1);
         for (most, window) in [(1, 1), (1, 2), (3, 10), (10, 10)] {
             let mut quota = Quota::new(most, window).unwrap();

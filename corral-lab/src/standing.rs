@@ -444,7 +444,7 @@ mod tests {
         let b: Vec<f64> = (0..10).map(|s| 10.1 + f64::from((s + 1) % 3)).collect();
         let far: Vec<f64> = (0..10).map(|s| 30.0 + f64::from(s % 4)).collect();
         let tie = standing(&[("far", &far), ("b", &b), ("a", &a)]);
-        let places = ["a", "b", "far", "nobody"].map(|l| tie.place(l));
+        let places = ["a", "b", "far", "absent"].map(|l| tie.place(l));
         assert_eq!(
             places,
             [Some(AgainstBest::Tied), Some(AgainstBest::Tied), Some(AgainstBest::Behind), None]

@@ -140,7 +140,7 @@ impl PyBase {
     }
 
     /// Whether it does something when it is told a wider range, and in rounds without it.
-    pub fn heeds(&self) -> (bool, bool) {
+    pub fn wants(&self) -> (bool, bool) {
         (self.widens, self.abilities.wants_passes)
     }
 

@@ -27,7 +27,7 @@ pub fn laws(
     let place =
         || BandInfo { names: std::sync::Arc::new([]), rows: row_features > 0, raised: raised.clone() };
     let first = PyBase::new(base, place())?;
-    let (widens, heeds) = first.heeds();
+    let (widens, wants_passes) = first.wants();
     let pickle = first.first();
     if pickle.is_empty() {
         return Err(Error::Type(
@@ -48,10 +48,10 @@ pub fn laws(
     let range = if widens { OnRange::Retune } else { OnRange::Keep };
     let found = match setup.space {
         Space::Arms(_) => {
-            held(Subject::arms(name, &setup, || Ok(Box::new(fresh()?))), rounds, seed, range, heeds)
+            held(Subject::arms(name, &setup, || Ok(Box::new(fresh()?))), rounds, seed, range, wants_passes)
         }
         Space::Points(_) => {
-            held(Subject::points(name, &setup, || Ok(Box::new(fresh()?))), rounds, seed, range, heeds)
+            held(Subject::points(name, &setup, || Ok(Box::new(fresh()?))), rounds, seed, range, wants_passes)
         }
     };
     py.check_signals()?;
@@ -64,9 +64,9 @@ fn held<D: Decision>(
     rounds: u64,
     seed: u64,
     range: OnRange,
-    heeds: bool,
+    wants_passes: bool,
 ) -> Vec<(&'static str, Option<String>)> {
     let subject = subject.rounds(rounds).seed(seed).on_range(range);
-    let subject = if heeds { subject.counts_rounds() } else { subject };
+    let subject = if wants_passes { subject.counts_rounds() } else { subject };
     check_all(&subject).into_iter().map(|(law, verdict)| (law, verdict.err().map(|v| v.text))).collect()
 }

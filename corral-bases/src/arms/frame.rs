@@ -70,7 +70,7 @@ pub trait ArmRule: BaseParams {
         Ok(())
     }
 
-    /// A round goes by without it; called where the abilities say that it heeds that.
+    /// A round goes by without it; called where the abilities say that it wants passes.
     fn pass(&self, _state: &mut Self::State, _now: &Now) {}
 
     /// A round is over, and the clock has moved.
@@ -111,7 +111,7 @@ impl<R: ArmRule> Make<R> for ArmBase<R> {
     fn make(rule: R, setup: &Setup) -> Result<Self> {
         let actions = arm_count(setup)?;
         let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
-        let clock = told::<R>(Clock::new(setup));
+        let clock = given::<R>(Clock::new(setup));
         let now = Now { clock, actions, offered: actions, losses };
         let mut state = rule.fresh(&now)?;
         rule.tune(&mut state, &now);
@@ -153,8 +153,8 @@ impl<R: ArmRule> ArmBase<R> {
     }
 }
 
-/// The clock as the rule is told it.
-fn told<R: ArmRule>(clock: Clock) -> Clock {
+/// The clock as the rule is given it.
+fn given<R: ArmRule>(clock: Clock) -> Clock {
     if R::HORIZON { clock } else { Clock { horizon: None, ..clock } }
 }
 
@@ -206,7 +206,7 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
     fn apply_order(&mut self, order: Order) -> Result {
         let mut clock = self.clock;
         let forget = clock.apply_order(order, self.rule.range_change())?;
-        let now = Now { clock: told::<R>(clock), ..self.now() };
+        let now = Now { clock: given::<R>(clock), ..self.now() };
         if forget {
             self.state = self.rule.fresh(&now)?;
         }

@@ -45,7 +45,7 @@ impl EpsilonGreedyParams {
     }
 }
 
-impl Choice for EpsilonGreedyParams {
+impl ActionRule for EpsilonGreedyParams {
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
         let horizon = view.horizon_or_round();
         let epsilon = self.probability(view.actions(), horizon, view.range);

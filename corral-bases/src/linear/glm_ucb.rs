@@ -45,7 +45,7 @@ impl Regression for GlmUcbParams {
     }
 }
 
-impl Choice for GlmUcbParams {
+impl ActionRule for GlmUcbParams {
     fn needs_widths(&self) -> bool {
         true
     }

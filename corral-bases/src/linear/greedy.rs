@@ -11,7 +11,7 @@ base! {
     params {} with random_ties, lazy, ridge, real_losses
 }
 
-impl Choice for GreedyParams {
+impl ActionRule for GreedyParams {
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
         put_on_lowest(self.ties, weights, |a| view.predictions[a]);
     }

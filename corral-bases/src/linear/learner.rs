@@ -106,7 +106,7 @@ macro_rules! by_ridge {
 pub(crate) use by_ridge;
 
 /// A rule that turns predictions and widths into a distribution over actions.
-pub trait Choice: Regression {
+pub trait ActionRule: Regression {
     /// Whether the rule looks at widths.
     fn needs_widths(&self) -> bool {
         false
@@ -216,13 +216,13 @@ impl<P: Regression> State<P> {
 
 /// A base that regresses the loss on features and chooses by the rule `C`.
 #[derive(Debug, Clone)]
-pub struct Linear<C: Choice> {
+pub struct Linear<C: ActionRule> {
     state: State<C>,
     /// The distribution over actions.
     weights: RefCell<Vec<f64>>,
 }
 
-impl<C: Choice> Make<C> for Linear<C> {
+impl<C: ActionRule> Make<C> for Linear<C> {
     const KIND: Kind = Kind::Contextual;
 
     fn make(params: C, setup: &Setup) -> Result<Self> {
@@ -232,7 +232,7 @@ impl<C: Choice> Make<C> for Linear<C> {
     }
 }
 
-impl<C: Choice> Linear<C> {
+impl<C: ActionRule> Linear<C> {
     /// Fills the weights of the actions of `x`; how many actions there are.
     fn weigh(&self, x: &Context, weights: &mut [f64]) -> Result<usize> {
         let State { params, layout, clock, held, .. } = &self.state;
@@ -258,7 +258,7 @@ impl<C: Choice> Linear<C> {
     }
 }
 
-impl<C: Choice> Base<Context, Arm> for Linear<C> {
+impl<C: ActionRule> Base<Context, Arm> for Linear<C> {
     fn propose(&mut self, x: &Context, rng: &mut dyn Rng) -> Result<Proposal<Arm>> {
         let mut weights = self.weights.borrow_mut();
         let actions = self.weigh(x, &mut weights)?;
@@ -307,7 +307,7 @@ impl<C: Choice> Base<Context, Arm> for Linear<C> {
     }
 }
 
-impl<C: Choice> BaseExtra<Context, Arm> for Linear<C> {
+impl<C: ActionRule> BaseExtra<Context, Arm> for Linear<C> {
     fn share(&mut self, commons: &mut Commons) {
         self.state.share(commons);
     }

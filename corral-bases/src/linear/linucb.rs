@@ -22,7 +22,7 @@ base! {
     } with random_ties, lazy, ridge, real_losses
 }
 
-impl Choice for LinUcbParams {
+impl ActionRule for LinUcbParams {
     fn needs_widths(&self) -> bool {
         true
     }

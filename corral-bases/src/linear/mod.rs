@@ -62,7 +62,7 @@ pub use glm_ucb::{GlmUcb, GlmUcbParams};
 pub use greedy::{Greedy, GreedyParams};
 pub use layout::{Parameters, RidgeParams};
 pub(crate) use learner::by_ridge;
-pub use learner::{Choice, Linear, OverFeatures, Regression, View};
+pub use learner::{ActionRule, Linear, OverFeatures, Regression, View};
 pub use lints::{Draw, LinTs, LinTsParams};
 pub use linucb::{LinUcb, LinUcbParams};
 pub use nlms::{Lms, Nlms, NlmsParams};

@@ -38,7 +38,7 @@ impl Regression for NlmsParams {
     }
 }
 
-impl Choice for NlmsParams {
+impl ActionRule for NlmsParams {
     fn weigh(&self, view: &View<'_>, weights: &mut [f64]) {
         put_on_lowest(self.ties, weights, |a| view.predictions[a]);
     }

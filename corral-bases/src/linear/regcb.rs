@@ -17,7 +17,7 @@ base! {
     } with random_ties, lazy, ridge
 }
 
-impl Choice for RegCbParams {
+impl ActionRule for RegCbParams {
     fn needs_widths(&self) -> bool {
         true
     }

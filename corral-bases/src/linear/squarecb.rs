@@ -34,7 +34,7 @@ base! {
     }, [RangeChange::ANY], ridge
 }
 
-impl Choice for SquareCbParams {
+impl ActionRule for SquareCbParams {
     fn needs_widths(&self) -> bool {
         self.forecast == Forecast::Vaw
     }

@@ -56,10 +56,10 @@ pub(super) fn pass<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>)
     subject.train(&mut *base, 0, LIFE, &mut rng)?;
     for round in LIFE..LIFE + 5 {
         let before = base.save();
-        let heeds = base.abilities().wants_passes;
+        let wants = base.abilities().wants_passes;
         base.pass(&subject.context(round)).map_err(|e| format!("pass: {e}"))?;
         if base.save() != before {
-            demand(heeds, "its state changed in a pass that it says it does not heed")?;
+            demand(wants, "its state changed in a pass, and it says that it wants none")?;
             let why = "its state changed in a pass, and it does not declare to count rounds";
             demand(subject.counts_rounds, why)?;
         }
@@ -203,7 +203,7 @@ fn as_new<X, D: Clone + PartialEq + Debug>(
     base: &mut dyn Base<X, D>,
     order: Order,
 ) -> Finding {
-    let mut new = subject.untold()?;
+    let mut new = subject.as_built()?;
     base.apply_order(order).map_err(|e| format!("{order:?}: {e}"))?;
     new.apply_order(order).map_err(|e| format!("{order:?}: {e}"))?;
     let (mut rng, mut rng_new) = (subject.tape(9), subject.tape(9));

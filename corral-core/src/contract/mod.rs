@@ -94,7 +94,7 @@ laws! {
     /// # Errors
     /// The round in which two lives part.
     randomness: "randomness", laws::randomness;
-    /// `pass` changes nothing that was learned. A base that declares to count rounds may count; one that says it heeds no
+    /// `pass` changes nothing that was learned. A base that declares to count rounds may count; one that wants no
     /// passes may not even do that.
     ///
     /// # Errors

@@ -109,16 +109,16 @@ impl<'a, X, D> Subject<'a, X, D> {
         self
     }
 
-    /// A new base, told the range and that `rounds` are to come.
+    /// A new base, given the range and that `rounds` are to come.
     pub(super) fn build(&self, rounds: u64) -> Result<Box<dyn Base<X, D>>, String> {
-        let mut base = self.untold()?;
+        let mut base = self.as_built()?;
         let order = Order::StartOver { range: self.range, remaining: Some(rounds) };
         base.apply_order(order).map_err(|e| format!("{order:?}: {e}"))?;
         Ok(base)
     }
 
     /// A new base as its author builds it.
-    pub(super) fn untold(&self) -> Result<Box<dyn Base<X, D>>, String> {
+    pub(super) fn as_built(&self) -> Result<Box<dyn Base<X, D>>, String> {
         (self.fresh)().map_err(|e| format!("it could not be built: {e}"))
     }
 

@@ -10,8 +10,10 @@ use crate::omd::{BarrierState, FlatBarrier, FlatState, LogBarrier, OmdError};
 use crate::uniform;
 
 /// What moves the distribution.
-// One per master: the dense step is the usual one, and is kept without a detour.
-#[allow(clippy::large_enum_variant)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per master: the dense step is the usual one, and is kept without a detour"
+)]
 #[derive(Debug, Clone)]
 pub(super) enum Engine {
     /// Every number is kept, and passed over in every round.

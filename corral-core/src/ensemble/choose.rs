@@ -338,8 +338,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// A round went by that these bases did not see. The others were asked, or will learn.
     fn tell_passed(&mut self, x: &X, trace: &Trace) {
-        for at in 0..self.heeding.len() {
-            let base = self.heeding[at] as usize;
+        for at in 0..self.wanting_passes.len() {
+            let base = self.wanting_passes[at] as usize;
             if self.seats[base].benched {
                 continue;
             }

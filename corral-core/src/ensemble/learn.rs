@@ -192,7 +192,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 continue;
             }
             let remaining = order.remaining().map(|rounds| rounds.max(1)).or(left);
-            let range = self.told_range(base);
+            let range = self.given_range(base);
             let order = Order::new(order.starts_over(), range, remaining);
             let applied = self.attempt(base, Duty::ApplyOrder, |band| band.seats[base].apply_order(order));
             told += usize::from(applied.is_some());

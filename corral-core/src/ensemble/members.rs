@@ -33,7 +33,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.note_ways(base);
         self.seats[base].range = self.now.range * 2.0 / share;
         // It is told its range first: if it refuses, nothing has changed.
-        let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
+        let order = Order::Widen { range: self.given_range(base), remaining: self.remaining() };
         self.seats[base].apply_order(order).map_err(|why| EnsembleError::Base { base, why })?;
         self.seats[base].tally.restarts = 0;
         self.orders.clear();
@@ -51,7 +51,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// No such base, or it refuses the state: it is as it was then.
     pub fn warm(&mut self, base: usize, state: &[u8]) -> Result<(), EnsembleError> {
         self.place(base)?;
-        let range = self.told_range(base);
+        let range = self.given_range(base);
         let order = Order::Widen { range, remaining: self.remaining() };
         let seat = &mut self.seats[base];
         let before = seat.save();
@@ -83,7 +83,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.place(base)?;
         let old = self.seats[base].replace(new);
         self.note_ways(base);
-        let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
+        let order = Order::Widen { range: self.given_range(base), remaining: self.remaining() };
         if let Err(why) = self.seats[base].apply_order(order) {
             drop(self.seats[base].replace(old));
             return Err(EnsembleError::Base { base, why });
@@ -120,7 +120,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         self.now.benched.retain(|b| b.base != base);
         self.deliver_orders();
         if wider && self.seats[base].weighted {
-            let order = Order::Widen { range: self.told_range(base), remaining: self.remaining() };
+            let order = Order::Widen { range: self.given_range(base), remaining: self.remaining() };
             if let Err(error) = self.seats[base].apply_order(order) {
                 self.bench(base, Duty::ApplyOrder, &error);
                 return Err(EnsembleError::Base { base, why: error });

@@ -108,7 +108,7 @@ pub struct Ensemble<X: ?Sized, D, M> {
     /// Whether the master has to know what decisions cost.
     needs_cost: bool,
     /// The bases for which a round without them is something.
-    heeding: Vec<u32>,
+    wanting_passes: Vec<u32>,
     // Buffers that are used again.
     spare: Vec<Proposal<D>>,
     spare_shares: Vec<Vec<Share>>,
@@ -157,7 +157,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             world: None,
             now: Standing { range: 1.0, remaining: params.horizon, ..Standing::default() },
             refused: 0,
-            heeding: Vec::with_capacity(count),
+            wanting_passes: Vec::with_capacity(count),
             spare: Vec::with_capacity(SPARE),
             spare_shares: Vec::with_capacity(SPARE),
             asked: Vec::new(),
@@ -484,10 +484,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// Notes what the bases can do: who wants to hear of rounds without it, who listens to others, who learns with weights.
     fn survey(&mut self) {
-        self.heeding.clear();
+        self.wanting_passes.clear();
         for base in 0..self.seats.len() {
             if self.note_ways(base).wants_passes {
-                self.heeding.push(base as u32);
+                self.wanting_passes.push(base as u32);
             }
         }
     }

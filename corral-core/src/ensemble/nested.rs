@@ -44,8 +44,8 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     }
 
     fn pass(&mut self, x: &X) -> Result<(), BaseError> {
-        for at in 0..self.heeding.len() {
-            let base = self.heeding[at] as usize;
+        for at in 0..self.wanting_passes.len() {
+            let base = self.wanting_passes[at] as usize;
             if self.seats[base].benched {
                 continue;
             }
@@ -87,7 +87,7 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     fn abilities(&self) -> Abilities {
         let learns = self.params.feed == Feed::Everyone && self.seats.iter().any(|seat| seat.listens);
         Abilities {
-            wants_passes: !self.heeding.is_empty(),
+            wants_passes: !self.wanting_passes.is_empty(),
             learns_from_others: learns,
             wants_memo: true,
             takes_offers: self.rigid().is_none(),

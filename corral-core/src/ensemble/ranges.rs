@@ -25,12 +25,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let unknown = 2.0 * self.seats.len() as f64 * self.now.range;
         // rho_1 = 2M                                                                       Algorithm 1, line 1
         self.seats[base].range = self.master.limits(base).range.unwrap_or(unknown);
-        let order = Order::new(over, self.told_range(base), self.remaining());
+        let order = Order::new(over, self.given_range(base), self.remaining());
         self.seats[base].apply_order(order)
     }
 
     /// The largest weight that a base is told to expect: 1 where it learns without weights.
-    pub(super) fn told_range(&self, base: usize) -> f64 {
+    pub(super) fn given_range(&self, base: usize) -> f64 {
         let seat = &self.seats[base];
         match self.params.cut {
             _ if !seat.weighted => 1.0,

@@ -16,9 +16,10 @@
 //!
 //! Feed: weighted. For any losses and (alpha, R_i)-stable bases, where each R_i is known:
 //! O(sqrt(M T) + M^alpha R_i + M^(alpha - 1) sum_j R_j) against base i run alone. The last term is what the biases of the others
-//! cost: p_j B_j <= p_j^(1 - alpha) R_j, whose sum over j is largest where p is uniform. It needs T. The proof of 3 sqrt(M T) + (2M)^alpha R_i
-//! + alpha/(1 - alpha) (2M)^(alpha - 1) sum_j R_j: docs/master-bounds.md#hedged. The paper's rule may be another: rho_1 = 2M and the joint solution are ours, and where losses themselves carry weights up to rho, T and rho_i
-//! are multiplied by rho.
+//! cost: p_j B_j <= p_j^(1 - alpha) R_j, whose sum over j is largest where p is uniform. It needs T. Proved in
+//! docs/master-bounds.md#hedged, with the constants 3, 2^alpha and 2^(alpha - 1) alpha/(1 - alpha). The paper's rule may be another:
+//! rho_1 = 2M and the joint solution are ours, and where losses themselves carry weights up to rho, T and rho_i are multiplied
+//! by rho.
 
 use super::prelude::*;
 

@@ -272,7 +272,7 @@ impl Trace {
             return Err("it names a base that does not exist");
         }
         if !(self.probability > 0.0 && self.probability <= 1.0 + 1e-9) {
-            return Err("its probability is none");
+            return Err("its probability is not in (0, 1]");
         }
         if self.shares.len() + usize::from(!self.forced) > bases
             || !self.shares.iter().all(|s| exists(s.base))

@@ -49,15 +49,15 @@ pub fn probe(
     budget: &Budget,
 ) -> Result<(), SpecError> {
     match world {
-        AnyEnvironment::Arms(env) => runner::<Arm>(spec, &told(&**env, rounds, budget), plugins).map(drop),
+        AnyEnvironment::Arms(env) => runner::<Arm>(spec, &given(&**env, rounds, budget), plugins).map(drop),
         AnyEnvironment::Points(env) => {
-            runner::<Point>(spec, &told(&**env, rounds, budget), plugins).map(drop)
+            runner::<Point>(spec, &given(&**env, rounds, budget), plugins).map(drop)
         }
     }
 }
 
-/// What learners are told of `env`, and may claim.
-pub fn told<D>(env: &dyn Environment<Context, D>, rounds: u64, budget: &Budget) -> Setup {
+/// What learners are given of `env`, and may claim.
+pub fn given<D>(env: &dyn Environment<Context, D>, rounds: u64, budget: &Budget) -> Setup {
     let setup = env.setup();
     // Data may end before the horizon.
     let horizon = setup.horizon.map_or(rounds, |rows| rows.min(rounds));

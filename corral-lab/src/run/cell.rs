@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
     ) -> Result<(), End> {
         let environment = &spec.environments[self.cell.environment];
         let learner = &spec.learners[self.cell.learner].learner;
-        let setup = build::told(env, self.cell.rounds, budget);
+        let setup = build::given(env, self.cell.rounds, budget);
         let delay = environment.delay.as_ref().map(|d| corral_envs::delay(&d.params)).transpose()?;
         match build::runner::<D>(learner, &setup, plugins).map_err(|e| End::Failed(e.why))? {
             Runner::Alone(mut base) => {
