@@ -131,7 +131,7 @@ def test_an_unknown_action_name_is_answered_with_the_nearest():
     assert isinstance(b.benched[0].exception, ValueError)
 
 
-def test_when_nobody_is_left_the_last_exception_is_the_cause():
+def test_when_no_base_is_left_the_last_exception_is_the_cause():
     b = band(Fails("propose"))
     with pytest.raises(RuntimeError, match="no base is left") as raised:
         b.choose()
@@ -149,7 +149,7 @@ def test_a_warning_that_is_an_error_is_raised_with_its_cause():
 
 
 @pytest.mark.parametrize("when", ["propose", "learn"])
-def test_an_interrupt_is_the_callers_and_benches_nobody(when):
+def test_an_interrupt_is_the_callers_and_benches_no_base(when):
     b = band(Fails(when, KeyboardInterrupt()), preset="paper", horizon=100)
     with pytest.raises(KeyboardInterrupt):
         play(b, 5)

@@ -138,7 +138,7 @@ const OPENING: [&str; 6] = [
 ];
 
 #[test]
-fn a_plugin_that_nobody_uses_changes_nothing_by_lying_there() {
+fn a_plugin_that_no_spec_names_changes_nothing_by_lying_there() {
     let Some(dir) = hostile(&spec("\"exp3\"")) else { return };
     let args = ["run", "spec.toml", "--quiet", "--format", "csv", "--jobs", "1"];
     let alone = during("", &dir, &[&args[..], &["--plugins", "."]].concat());

@@ -256,7 +256,7 @@ impl Rule for ArbeRule {
         &self.widened
     }
 
-    fn make_room(&mut self) {
+    fn resize_buffers(&mut self) {
         self.widened.reserve(self.rates.len());
     }
 

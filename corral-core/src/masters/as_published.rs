@@ -302,7 +302,7 @@ impl Rule for AsPublishedRule {
         &self.rates
     }
 
-    fn make_room(&mut self) {
+    fn resize_buffers(&mut self) {
         self.next.resize(self.plain.len(), 0.0);
         self.estimates.resize(self.plain.len(), 0.0);
     }

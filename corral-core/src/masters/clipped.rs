@@ -93,7 +93,7 @@ impl Rule for ClippedRule {
             estimates: Vec::new(),
             next: Vec::new(),
         };
-        rule.make_room();
+        rule.resize_buffers();
         Ok(rule)
     }
 
@@ -170,7 +170,7 @@ impl Rule for ClippedRule {
         self.barrier.rates()
     }
 
-    fn make_room(&mut self) {
+    fn resize_buffers(&mut self) {
         let bases = self.ranges.len();
         self.estimates.resize(bases, 0.0);
         self.next.resize(bases, 0.0);

@@ -149,7 +149,7 @@ impl Rule for EtaGridRule {
         roster.mix(self.mixing, out);
     }
 
-    fn make_room(&mut self) {
+    fn resize_buffers(&mut self) {
         self.estimates.resize(self.bases, 0.0);
     }
 

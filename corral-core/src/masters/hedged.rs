@@ -136,7 +136,7 @@ impl Rule for HedgedRule {
         Some(self.horizon.saturating_sub(self.round))
     }
 
-    fn make_room(&mut self) {
+    fn resize_buffers(&mut self) {
         self.widened.reserve(self.ranges.len());
     }
 

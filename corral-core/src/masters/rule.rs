@@ -122,7 +122,7 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     }
 
     /// Makes the buffers to work in that is no part of the state: called after a snapshot was read.
-    fn make_room(&mut self) {}
+    fn resize_buffers(&mut self) {}
 
     /// What follows from the parameters, and holds in every round: a snapshot has the same.
     fn constants(&self) -> impl Serialize;
@@ -383,7 +383,7 @@ impl<R: Rule> MasterExtra for Ruled<R> {
         ensure(follow, "its constants do not follow from its parameters")?;
         fresh.now.rule.admits(&read.rule)?;
         distribution(&read.probabilities, &read.roster)?;
-        read.rule.make_room();
+        read.rule.resize_buffers();
         read.rule.recall(&read.setup.experience);
         // A rule may drop bases itself: then someone of the roster is left, or it has no distribution.
         let mut next = vec![0.0; read.setup.bases];

@@ -247,7 +247,7 @@ impl Rule for TrimRule {
             spent: vec![0.0; bases],
             ..Self::default()
         };
-        rule.make_room();
+        rule.resize_buffers();
         Ok(rule)
     }
 
@@ -352,7 +352,7 @@ impl Rule for TrimRule {
         }
     }
 
-    fn make_room(&mut self) {
+    fn resize_buffers(&mut self) {
         let bases = self.inverse.len();
         self.plain = self.inverse.iter().map(|w| 1.0 / w).collect();
         self.next.resize(bases, 0.0);

@@ -215,7 +215,7 @@ impl Rule for PracticalRule {
         if unit {
             rule.rate = rule.rate_below(f64::INFINITY);
         }
-        rule.make_room();
+        rule.resize_buffers();
         if params.audit {
             rule.auditor = Some(Box::new(Auditor::new(setup.bases, rule.rate, params)));
         }
@@ -294,7 +294,7 @@ impl Rule for PracticalRule {
         self.inverse.iter_mut().for_each(|w| *w /= 1.0 - share);
         self.inverse[base] = 1.0 / share;
         (self.whole, self.auditor) = (false, None);
-        self.make_room();
+        self.resize_buffers();
         true
     }
 
@@ -314,7 +314,7 @@ impl Rule for PracticalRule {
         self.auditor.as_ref().map(|auditor| auditor.report())
     }
 
-    fn make_room(&mut self) {
+    fn resize_buffers(&mut self) {
         let bases = self.inverse.len();
         self.estimates.resize(bases, 0.0);
         self.places.resize(bases, 0.0);

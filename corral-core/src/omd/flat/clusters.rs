@@ -285,7 +285,7 @@ impl Charges {
         let dead = |o: &Octet| o.distance.iter().position(|d| *d == f64::INFINITY);
         let free = self.octets.iter().enumerate().find_map(|(o, octet)| Some(o * LANES + dead(octet)?));
         let c = free.unwrap_or_else(|| {
-            self.make_room(self.octets.len() + 1);
+            self.reserve(self.octets.len() + 1);
             self.clusters.len() - LANES
         });
         let Wide(high, low) = self.level.plus(distance);
@@ -297,7 +297,7 @@ impl Charges {
     }
 
     /// Buffers for `octets` of clusters.
-    pub fn make_room(&mut self, octets: usize) {
+    pub fn reserve(&mut self, octets: usize) {
         self.octets.resize(octets, Octet::EMPTY);
         self.clusters.resize(octets * LANES, Cluster::EMPTY);
     }

@@ -93,7 +93,7 @@ impl FlatState {
         charges.level = Wide(self.level.0, self.level.1);
         charges.all.iter_mut().zip(self.alarms).for_each(|(charge, alarm)| charge.alarm = alarm);
         charges.all.iter_mut().zip(self.offset).for_each(|(charge, offset)| charge.offset = offset);
-        charges.make_room(self.clusters.len() / LANES);
+        charges.reserve(self.clusters.len() / LANES);
         let mut active = 0;
         let mut total = 0.0;
         for (c, saved) in self.clusters.into_iter().enumerate() {
