@@ -151,6 +151,7 @@ pub fn inspect(path: &Path, policy: &Policy) -> Inspection {
     let door = match seen.door {
         Door::Rust => "Rust",
         Door::C => "C",
+        Door::Wasm => "WebAssembly",
     };
     let mut steps =
         vec![("pre-flight", Ok(format!("{} bytes, {door} door, sha256 {}", seen.bytes, seen.sha256)))];
@@ -166,7 +167,10 @@ pub fn inspect(path: &Path, policy: &Policy) -> Inspection {
         Err(refused) => {
             let step = match &refused.why {
                 LoadError::Version { .. } | LoadError::AbiStable(..) => "version",
-                LoadError::Layout(_) | LoadError::Unchecked | LoadError::Table { .. } => "layout",
+                LoadError::Layout(_)
+                | LoadError::Unchecked
+                | LoadError::Table { .. }
+                | LoadError::Wasm(_) => "layout",
                 _ => "loading",
             };
             steps.push((step, Err(refused.why)));

@@ -43,6 +43,8 @@ unsafe fn open_inside(library: OwnedFd, door: Door) -> Result<Opened, LoadError>
         match door {
             Door::Rust => rust_door(&library),
             Door::C => c_door(&library),
+            // Not opened by the system.
+            Door::Wasm => Err(LoadError::NotAPlugin),
         }
     }?;
     if opened.tables.is_empty() {

@@ -123,6 +123,15 @@ pub enum LoadError {
     /// The child that was to look at it could not be started, ended, or took too long.
     #[error("a child process was to open it: {0}")]
     Child(String),
+    /// It is a WebAssembly module, and the program runs none.
+    #[error(
+        "a WebAssembly module, and this program is built without them: build it with `--features wasm` (of corral-cli), or take the \
+         plugin as a library"
+    )]
+    NoWasm,
+    /// It is no WebAssembly module that can be a plugin.
+    #[error("not a usable WebAssembly module: {0}")]
+    Wasm(String),
 }
 
 impl From<std::io::Error> for LoadError {

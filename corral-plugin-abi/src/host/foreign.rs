@@ -27,7 +27,7 @@ pub(super) const SNAPSHOT_MOST: usize = 1 << 28;
 const FRAME: u16 = 1;
 
 /// Numbers that a memo of a plugin may have: enough for a few vectors over coordinates, and one over actions.
-pub(super) fn memo_capacity_of(space: &Space) -> usize {
+pub fn memo_capacity_of(space: &Space) -> usize {
     match space {
         Space::Arms(actions) => 1024 + actions,
         Space::Points(set) => 1024 + 4 * set.dim(),
@@ -248,7 +248,8 @@ fn again(fault: &BaseError) -> BaseError {
     fault.clone()
 }
 
-fn set_code(set: &Set) -> u32 {
+/// The number of a set at the boundary.
+pub fn set_code(set: &Set) -> u32 {
     match set {
         Set::Ball { .. } => CORRAL_SET_BALL,
         Set::Box { .. } => CORRAL_SET_BOX,
@@ -307,7 +308,7 @@ fn unusable(memo: &[f64], len: usize) -> BaseError {
 
 /// A decision can be played.
 #[inline]
-pub(super) fn check_decision<D: Decision>(decision: &D, space: &Space, x: &Context) -> Result<(), BaseError> {
+pub fn check_decision<D: Decision>(decision: &D, space: &Space, x: &Context) -> Result<(), BaseError> {
     if decision.lies_in(space, x.offered()) { Ok(()) } else { Err(outside(decision, space, x)) }
 }
 
@@ -320,7 +321,7 @@ fn outside<D: Decision>(decision: &D, space: &Space, x: &Context) -> BaseError {
 }
 
 /// A memo has no NaN: it would come back as an estimate.
-pub(super) fn check_memo(numbers: &[f64]) -> Result<(), BaseError> {
+pub fn check_memo(numbers: &[f64]) -> Result<(), BaseError> {
     match numbers.iter().position(|n| n.is_nan()) {
         None => Ok(()),
         Some(at) => Err(BaseError::Proposal(format!("number {at} of the memo is NaN"))),
@@ -328,7 +329,7 @@ pub(super) fn check_memo(numbers: &[f64]) -> Result<(), BaseError> {
 }
 
 /// A probability is in [0, 1]. Written so that NaN fails.
-pub(super) fn check_probability(p: f64) -> Result<f64, BaseError> {
+pub fn check_probability(p: f64) -> Result<f64, BaseError> {
     if (0.0..=1.0).contains(&p) { Ok(p) } else { Err(BaseError::Proposal(format!("a probability of {p}"))) }
 }
 

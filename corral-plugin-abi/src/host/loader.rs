@@ -15,6 +15,7 @@ use super::error::{LoadError, Refused};
 use super::foreign::here;
 use super::isolated::{self, Image, Isolation};
 use super::policy::{Policy, Process, RunIn};
+use super::portable;
 use super::preflight::{open, preflight_bytes, read};
 use super::sealed::Sealed;
 use super::table::{BaseInfo, Table};
@@ -26,6 +27,8 @@ pub enum Door {
     Rust,
     /// `corral_plugin_v1`.
     C,
+    /// The same in a WebAssembly module.
+    Wasm,
 }
 
 /// What a library says of itself.
@@ -53,12 +56,19 @@ pub struct Library {
     pub sha256: String,
     /// Through which door.
     pub door: Door,
-    bytes: Sealed,
+    held: Held,
     run_in: RunIn,
     isolation: Isolation,
     about: OnceLock<Result<About, LoadError>>,
     /// Its tables, where it is opened in this process.
     tables: OnceLock<Result<Opened, LoadError>>,
+}
+
+/// What is opened: a library by the system, or a module by the program.
+#[derive(Debug)]
+enum Held {
+    Library(Sealed),
+    Module(portable::Bytes),
 }
 
 /// The tables of a library, and the version of this crate that it was built with (C libraries have none).
@@ -81,11 +91,15 @@ impl Library {
     /// # Errors
     /// Why it cannot be used.
     pub fn about(&self) -> Result<&About, &LoadError> {
-        let look = || match self.run_in.0 {
-            Process::Children | Process::ChildrenUnlessUsed => {
-                isolated::describe(self.image(&self.isolation))
+        let look = || match (&self.held, self.run_in.0) {
+            (Held::Module(bytes), _) => {
+                let module = bytes.module().map_err(Clone::clone)?;
+                Ok(About { interface: None, bases: module.bases() })
             }
-            Process::This => {
+            (Held::Library(bytes), Process::Children | Process::ChildrenUnlessUsed) => {
+                isolated::describe(self.image(bytes, &self.isolation))
+            }
+            (Held::Library(_), Process::This) => {
                 let opened = self.tables().map_err(Clone::clone)?;
                 Ok(About::of(opened.interface.clone(), &opened.tables))
             }
@@ -106,7 +120,11 @@ impl Library {
 
     /// Opens it in this process, once.
     fn tables(&self) -> Result<&Opened, &LoadError> {
-        self.tables.get_or_init(|| open_here(&self.bytes, self.door)).as_ref()
+        let open = || match &self.held {
+            Held::Library(bytes) => open_here(bytes, self.door),
+            Held::Module(_) => Err(LoadError::NotAPlugin),
+        };
+        self.tables.get_or_init(open).as_ref()
     }
 
     /// Builds `base` from TOML text for the world of `setup`, with range 1, where the policy says. Unless that is in children,
@@ -116,6 +134,9 @@ impl Library {
     /// No such base, or what the plugin says.
     pub fn build(&self, base: &str, params: &str, setup: &Setup) -> Result<Learner, BaseError> {
         self.has(base)?;
+        if let Held::Module(bytes) = &self.held {
+            return bytes.module().map_err(|why| self.unusable(why))?.build(base, params, setup);
+        }
         if self.run_in == RunIn::CHILDREN {
             return self.build_isolated(base, params, setup, &self.isolation);
         }
@@ -128,7 +149,7 @@ impl Library {
     /// As [`build`](Library::build), in a process of its own, whatever the policy says.
     ///
     /// # Errors
-    /// As [`build`](Library::build), and when the process does not start.
+    /// As [`build`](Library::build), and when the process does not start. A WebAssembly module is refused: it needs none.
     pub fn build_isolated(
         &self,
         base: &str,
@@ -137,7 +158,10 @@ impl Library {
         isolation: &Isolation,
     ) -> Result<Learner, BaseError> {
         self.has(base)?;
-        isolated::build(self.image(isolation), base, params, setup)
+        match &self.held {
+            Held::Library(bytes) => isolated::build(self.image(bytes, isolation), base, params, setup),
+            Held::Module(_) => Err(BaseError::Failed(portable::NO_PROCESS.into())),
+        }
     }
 
     /// Examines `base`, built from TOML text, by the laws of `corral_core::contract`, where the policy says.
@@ -146,17 +170,19 @@ impl Library {
     /// No such base, or no child opens the library. A child that ends or is late in a law has broken that law.
     pub fn examine(&self, base: &str, params: &str) -> Result<Verdict, BaseError> {
         let about = self.has(base)?;
-        match self.run_in.0 {
-            Process::This => {
+        match (&self.held, self.run_in.0) {
+            (Held::Library(bytes), Process::Children | Process::ChildrenUnlessUsed) => {
+                isolated::examine(self.image(bytes, &self.isolation), base, params)
+            }
+            (Held::Module(_), _) | (_, Process::This) => {
                 let build = |setup: &Setup| self.build(base, params, setup);
                 Ok(check::examine(base, about.kind, None, &build))
             }
-            _ => isolated::examine(self.image(&self.isolation), base, params),
         }
     }
 
-    fn image<'a>(&'a self, isolation: &'a Isolation) -> Image<'a> {
-        Image { bytes: &self.bytes, door: self.door, isolation }
+    fn image<'a>(&self, bytes: &'a Sealed, isolation: &'a Isolation) -> Image<'a> {
+        Image { bytes, door: self.door, isolation }
     }
 
     fn has(&self, base: &str) -> Result<&BaseInfo, BaseError> {
@@ -243,7 +269,9 @@ impl Seen {
             }
         }
         let suffix = std::env::consts::DLL_EXTENSION;
-        paths.retain(|p| p.extension() == Some(OsStr::new(suffix)) || other_system(p).is_some());
+        paths.retain(|p| {
+            p.extension() == Some(OsStr::new(suffix)) || portable::named(p) || other_system(p).is_some()
+        });
         paths.sort();
         paths.iter().map(|p| self.examine(p, policy)).collect()
     }
@@ -257,7 +285,11 @@ impl Seen {
         if let Some(system) = other_system(path) {
             return Err(LoadError::OtherSystem(system.into()));
         }
-        if !cfg!(target_os = "linux") {
+        let module = portable::named(path);
+        if module && policy.wasm.is_none() {
+            return Err(LoadError::NoWasm);
+        }
+        if !cfg!(target_os = "linux") && !module {
             return Err(LoadError::Platform);
         }
         // Everything below is about what is open here: whatever takes the file's name meanwhile is another one.
@@ -276,6 +308,7 @@ impl Seen {
             trusted_folder(folder, policy)?;
         }
         let data = read(&file)?;
+        portable::check_name(module, &data)?;
         let seen = preflight_bytes(&data)?;
         if !policy.allows(&seen.sha256) {
             return Err(LoadError::NotAllowed(seen.sha256));
@@ -284,7 +317,10 @@ impl Seen {
             path: path.to_owned(),
             sha256: seen.sha256,
             door: seen.door,
-            bytes: Sealed::new(&data)?,
+            held: match policy.wasm.filter(|_| module) {
+                Some(open) => Held::Module(portable::Bytes { bytes: data, open, opened: OnceLock::new() }),
+                None => Held::Library(Sealed::new(&data)?),
+            },
             run_in: policy.run_in,
             isolation: policy.isolation.clone(),
             about: OnceLock::new(),

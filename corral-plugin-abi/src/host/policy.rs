@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::isolated::Isolation;
+use super::portable::OpenModule;
 
 /// What a host is willing to load, and where it runs it. The default refuses files that others may change, and runs
 /// nothing of a plugin in this process.
@@ -18,6 +19,8 @@ pub struct Policy {
     pub run_in: RunIn,
     /// How children are started and how long they may take.
     pub isolation: Isolation,
+    /// What opens WebAssembly modules, `corral_plugin_wasm::open`: they run in this process, of which they reach nothing.
+    pub wasm: Option<OpenModule>,
 }
 
 /// Which process runs the foreign code of a plugin. By default, children only.

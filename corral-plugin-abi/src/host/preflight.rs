@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::LoadError;
 use super::loader::Door;
+use super::portable;
 use crate::abi::CORRAL_ENTRY;
 
 /// No plugin is larger.
@@ -67,7 +68,7 @@ pub(super) fn read(file: &File) -> Result<Vec<u8>, LoadError> {
 /// # Errors
 /// As [`preflight`].
 pub fn preflight_bytes(data: &[u8]) -> Result<Preflight, LoadError> {
-    let door = elf_door(data)?;
+    let door = if data.starts_with(portable::MAGIC) { Door::Wasm } else { elf_door(data)? };
     let sha256 = Sha256::digest(data).iter().map(|b| format!("{b:02x}")).collect();
     Ok(Preflight { door, bytes: data.len() as u64, sha256 })
 }

@@ -19,6 +19,31 @@ fn dependency(checkout: Option<&Path>) -> String {
 /// # Errors
 /// The name cannot be a plugin's, there is such a folder already, or it cannot be written.
 pub fn scaffold(name: &str, dir: &Path, checkout: Option<&Path>) -> io::Result<PathBuf> {
+    let files = [
+        ("Cargo.toml", include_str!("scaffold/Cargo.toml.txt")),
+        ("src/lib.rs", include_str!("scaffold/lib.rs.txt")),
+        ("README.md", include_str!("scaffold/README.md.txt")),
+        (".gitignore", "/target\n"),
+    ];
+    write(name, dir, &files, &dependency(checkout))
+}
+
+/// As [`scaffold`], a plugin in C for WebAssembly: code of a complete base, Makefile, `corral_plugin.h`, readme.
+///
+/// # Errors
+/// As [`scaffold`].
+pub fn scaffold_wasm(name: &str, dir: &Path) -> io::Result<PathBuf> {
+    let files = [
+        ("base.c", include_str!("scaffold/wasm/base.c.txt")),
+        ("Makefile", include_str!("scaffold/wasm/Makefile.txt")),
+        ("corral_plugin.h", include_str!("../../include/corral_plugin.h")),
+        ("README.md", include_str!("scaffold/wasm/README.md.txt")),
+        (".gitignore", "*.wasm\n"),
+    ];
+    write(name, dir, &files, "")
+}
+
+fn write(name: &str, dir: &Path, files: &[(&str, &str)], dependency: &str) -> io::Result<PathBuf> {
     let letters = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
     if !letters
         || !name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -33,16 +58,13 @@ pub fn scaffold(name: &str, dir: &Path, checkout: Option<&Path>) -> io::Result<P
         let why = format!("{} exists already", folder.display());
         return Err(io::Error::new(ErrorKind::AlreadyExists, why));
     }
-    for (file, text) in [
-        ("Cargo.toml", include_str!("scaffold/Cargo.toml.txt")),
-        ("src/lib.rs", include_str!("scaffold/lib.rs.txt")),
-        ("README.md", include_str!("scaffold/README.md.txt")),
-        (".gitignore", "/target\n"),
-    ] {
+    for (file, text) in files {
         let text = text
             .replace("{{name}}", name)
+            // The code is compiled as it is, too.
+            .replace("\"my-base\"", &format!("{name:?}"))
             .replace("{{library}}", &name.replace('-', "_"))
-            .replace("{{dependency}}", &dependency(checkout));
+            .replace("{{dependency}}", dependency);
         let path = folder.join(file);
         let written = match path.parent() {
             Some(parent) => std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text)),

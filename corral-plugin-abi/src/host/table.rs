@@ -125,23 +125,15 @@ impl Table {
         // SAFETY: every required function is not null, every other field is valid for any bits.
         let calls = unsafe { calls.assume_init() };
 
-        let kind = kind_of(calls.kind).ok_or(TableError::Kind(calls.kind))?;
-        let alpha = (!calls.alpha.is_nan()).then_some(calls.alpha);
-        if let Some(alpha) = alpha.filter(|a| !(0.0..=1.0).contains(a)) {
-            return Err(TableError::Alpha(alpha.to_string()));
-        }
         // SAFETY: the caller's promise.
-        let (name, description, version) = unsafe {
-            (
+        let texts = unsafe {
+            [
                 read_text(calls.name, 64, "name")?,
                 read_text(calls.description, 4096, "description")?,
                 read_text(calls.version, 64, "version")?,
-            )
+            ]
         };
-        if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
-            return Err(TableError::Text("name".into()));
-        }
-        let base = BaseInfo { name, description, version, kind, alpha, needs_horizon: false };
+        let base = info(calls.kind, calls.alpha, texts)?;
         let mut table = Self { base, calls, lenders: Lenders::default() };
         table.base.needs_horizon = !table.extension(CORRAL_NEEDS_HORIZON).is_null();
         Ok(table)
@@ -155,6 +147,20 @@ impl Table {
             None => std::ptr::null(),
         }
     }
+}
+
+/// What a table says of a base, checked: kind, alpha, and name, description and version.
+pub fn info(kind: u32, alpha: f64, texts: [String; 3]) -> Result<BaseInfo, TableError> {
+    let [name, description, version] = texts;
+    let kind = kind_of(kind).ok_or(TableError::Kind(kind))?;
+    let alpha = (!alpha.is_nan()).then_some(alpha);
+    if let Some(alpha) = alpha.filter(|a| !(0.0..=1.0).contains(a)) {
+        return Err(TableError::Alpha(alpha.to_string()));
+    }
+    if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
+        return Err(TableError::Text("name".into()));
+    }
+    Ok(BaseInfo { name, description, version, kind, alpha, needs_horizon: false })
 }
 
 /// # Safety
