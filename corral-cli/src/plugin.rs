@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use corral_plugin_abi::host::{Policy, inspect, scaffold};
+use corral_plugin_abi::host::{Policy, inspect, scaffold, scaffold_wasm};
 
 use crate::plugins::Trust;
 use crate::{Failure, print};
@@ -27,6 +27,9 @@ enum PluginCommand {
         /// A checkout of Corral to build against, in place of the published crate [default: one that the folder lies in]
         #[arg(long, value_name = "DIR")]
         corral: Option<PathBuf>,
+        /// Write a WebAssembly plugin in C instead: one file for every platform, for programs built with `--features wasm`
+        #[arg(long, conflicts_with = "corral")]
+        wasm: bool,
     },
     /// Examine a compiled plugin: pre-flight, version, layout, then every law that a base owes
     Check {
@@ -46,13 +49,18 @@ enum PluginCommand {
 /// A name that cannot be used, a file that is refused (2), or a law that is broken (1).
 pub fn plugin(args: PluginArgs) -> Result<(), Failure> {
     match args.command {
-        PluginCommand::New { name, dir, corral } => {
+        PluginCommand::New { name, dir, corral, wasm } => {
             let checkout = checkout(&dir, corral.as_deref())?;
-            let folder = scaffold(&name, &dir, checkout.as_deref()).map_err(Failure::usage)?;
-            let library = format!("target/release/lib{}.so", name.replace('-', "_"));
-            let installed = format!("plugins/{name}.so");
+            let (folder, build, library, suffix) = if wasm {
+                (scaffold_wasm(&name, &dir), "make", format!("{name}.wasm"), "wasm")
+            } else {
+                let library = format!("target/release/lib{}.so", name.replace('-', "_"));
+                (scaffold(&name, &dir, checkout.as_deref()), "cargo build --release", library, "so")
+            };
+            let folder = folder.map_err(Failure::usage)?;
+            let installed = format!("plugins/{name}.{suffix}");
             print(&format!(
-                "wrote {0}\n\n  cd {0}\n  cargo build --release\n  corral plugin check {library}\n  install -D -m 644 {library} \
+                "wrote {0}\n\n  cd {0}\n  {build}\n  corral plugin check {library}\n  install -D -m 644 {library} \
                  {installed}\n\nruns look for plugins in plugins/ of the folder that they start in, or in --plugins DIR\n",
                 folder.display()
             ))

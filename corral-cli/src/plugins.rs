@@ -22,7 +22,11 @@ pub struct Trust {
 impl Trust {
     pub fn policy(&self) -> Policy {
         let Self { allow_world_writable, allow_other_owners } = *self;
-        Policy { allow_world_writable, allow_other_owners, ..Policy::default() }
+        #[cfg(not(feature = "wasm"))]
+        let wasm = None;
+        #[cfg(feature = "wasm")]
+        let wasm = Some(corral_plugin_wasm::open as corral_plugin_abi::host::portable::OpenModule);
+        Policy { allow_world_writable, allow_other_owners, wasm, ..Policy::default() }
     }
 }
 

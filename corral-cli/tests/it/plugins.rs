@@ -312,6 +312,33 @@ fn nothing_that_the_program_prints_acts_on_the_terminal() {
     }
 }
 
+#[cfg(feature = "wasm")]
+#[test]
+fn a_module_is_written_built_examined_and_run() {
+    let dir = folder();
+    assert!(
+        out(&corral(dir.path(), &["plugin", "new", "mine", "--wasm"]))
+            .contains("corral plugin check mine.wasm")
+    );
+    let mut made = std::process::Command::new("make");
+    made.args(["-C", "mine", "install", "PLUGINS=../plugins"]);
+    if !made.current_dir(dir.path()).output().is_ok_and(|made| made.status.success()) {
+        println!("SKIPPED: no clang, wasm-ld or make (on Debian: apt install clang lld make)");
+        return;
+    }
+    let checked = corral(dir.path(), &["plugin", "check", "plugins/mine.wasm", "--params", "epsilon = 0.2"]);
+    assert!(checked.status.success(), "{}{}", out(&checked), err(&checked));
+    let run = |key: &str| {
+        fs::write(dir.path().join("spec.toml"), spec(&format!("{{ name = \"mine/mine\", {key} }}"))).unwrap();
+        let ran = corral(dir.path(), &["run", "spec.toml"]);
+        (ran.status.success(), out(&ran) + &err(&ran))
+    };
+    let (ran, said) = run("epsilon = 0.05");
+    assert!(ran && !said.contains("benched"), "{said}");
+    assert!(run("fuel = 100").1.contains("took more than 100 steps"));
+    assert!(run("isolate = true").1.contains("leave out isolate and time-limit"));
+}
+
 #[test]
 fn a_new_plugin_is_written_with_the_commands_that_build_it() {
     let dir = folder();
