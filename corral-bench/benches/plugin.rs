@@ -53,8 +53,29 @@ fn homes(quick: bool, dir: &Path) -> Vec<(&'static str, Boxed)> {
     if let Some(c) = common::c("linear.c", &dir.join("linear.so"), &flags) {
         homes.push(("loaded C", load(&c, &common::in_this_process())));
     }
+    #[cfg(feature = "wasm")]
+    if let Some(path) = module(dir) {
+        homes.push((
+            "wasm",
+            load(&path, &Policy { wasm: Some(corral_plugin_wasm::open), ..Policy::default() }),
+        ));
+    }
     homes.push(("isolated", load(&rust, &apart)));
     homes
+}
+
+/// The C base as a module.
+#[cfg(feature = "wasm")]
+fn module(dir: &Path) -> Option<std::path::PathBuf> {
+    // The compiler is told to link a math library, of which nothing is needed.
+    std::fs::write(dir.join("libm.a"), "!<arch>\n").expect("a file");
+    let abi = common::workspace().join("corral-plugin-abi");
+    let c = abi.join("tests/fixtures/c");
+    let (headers, here) = (format!("-I{}", c.join("wasm").display()), format!("-L{}", dir.display()));
+    let flags = "--target=wasm32 -O3 -mmutable-globals -ffreestanding -nostdlib -Wl,--no-entry,--growable-table,--stack-first \
+                 -Wl,--export-table,--export=__stack_pointer,--export=corral_plugin_v1";
+    let flags: Vec<&str> = flags.split(' ').chain([&*headers, &*here]).collect();
+    common::compile("clang", &abi, &c.join("linear.c"), &dir.join("linear.wasm"), &flags)
 }
 
 /// Some rounds, so that the weights are not all 0.
@@ -91,7 +112,7 @@ fn main() {
     }
 
     // What does a proposal cost, for the same base linked, behind a trait object, behind the table (from Rust and from
-    // C), and in a process of its own?
+    // C), as a WebAssembly module, and in a process of its own?
     let mut criterion = Criterion::default().configure_from_args().without_plots();
     let mut group = criterion.benchmark_group("plugin");
     group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1)).sample_size(20);
