@@ -13,8 +13,8 @@ use crate::calls::Entry;
 use crate::instance::Instance;
 use crate::shape::{self, Shape};
 
-/// Steps of a call, where a base's table does not say `fuel`: seconds.
-const FUEL: i64 = 500_000_000;
+/// Steps of a call, where a base's table does not say `fuel`: about a second.
+const FUEL: i64 = 1_000_000_000;
 /// Steps of everything that is called to look at a module.
 const LOOK: u64 = 10_000_000;
 /// No module has more bases.
