@@ -204,9 +204,9 @@ fn what_is_wrong_with_a_spec_is_named_with_its_line() {
         ("rounds = 1_500", "roundz = 10", &["line 3", "unknown key of the spec \"roundz\"", "rounds"]),
         ("rounds = 1_500", "", &["rounds is missing"]),
         ("seeds  = 6", "seeds = 2.5", &["line 4", "but is 2.5"]),
-        ("name  = \"bernoulli\"", "name = \"bernouli\"", &["line 6", "did you mean \"bernoulli\"?"]),
-        ("means = [0.5, 0.3, 0.6]", "means = [0.5, 1.3]", &["line 6", "1.3"]),
-        ("means = [0.5, 0.3, 0.6]", "meens = [0.5]", &["line 6", "means"]),
+        ("name  = \"bernoulli\"", "name = \"bernouli\"", &["line 8", "did you mean \"bernoulli\"?"]),
+        ("means = [0.5, 0.3, 0.6]", "means = [0.5, 1.3]", &["line 9", "1.3"]),
+        ("means = [0.5, 0.3, 0.6]", "meens = [0.5]", &["line 9", "means"]),
         (
             "{ name = \"exp3\" }, \"random\"",
             "{ name = \"exp\" }, \"random\"",
