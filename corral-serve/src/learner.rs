@@ -74,6 +74,19 @@ pub(crate) struct Origin {
     pub state: Vec<u8>,
 }
 
+impl Origin {
+    /// That of the band with this layout, which must have begun.
+    pub fn read(store: &dyn Store, layout: &Layout) -> Result<Self, ServeError> {
+        let name = layout.origin();
+        let bytes = store.get(&name)?.ok_or_else(|| ServeError::Store(format!("{name} is not there")))?;
+        snapshot::open(ORIGIN, VERSION, &bytes).map_err(|e| ServeError::Damaged {
+            name,
+            at: 0,
+            why: e.to_string(),
+        })
+    }
+}
+
 /// What a front end needs of what was learned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Published {
@@ -166,17 +179,11 @@ impl<D: Served> Learner<D> {
         store: &dyn Store,
         options: &LearnerOptions,
     ) -> Result<State<D>, ServeError> {
-        let name = layout.origin();
-        if store.get(&name)?.is_none() {
+        if store.get(&layout.origin())?.is_none() {
             begin(layout, model.band()?, model, store, options)?;
         }
         // Another process may have been first.
-        let bytes = store.get(&name)?.ok_or_else(|| ServeError::Store(format!("{name} is not there")))?;
-        let origin: Origin = snapshot::open(ORIGIN, VERSION, &bytes).map_err(|e| ServeError::Damaged {
-            name,
-            at: 0,
-            why: e.to_string(),
-        })?;
+        let origin = Origin::read(store, layout)?;
         if origin.model != model.describe() {
             return Err(ServeError::Model(format!(
                 "the store holds a band that was built from another spec:\n  there: {}\n  here:  {}\nGive it another name or another \

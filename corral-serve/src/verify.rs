@@ -56,13 +56,7 @@ pub fn verify<D: Served>(
     band: &str,
     partial: bool,
 ) -> Result<Verified, ServeError> {
-    let name = Layout::of(band).origin();
-    let bytes = store.get(&name)?.ok_or_else(|| ServeError::Store(format!("{name} is not there")))?;
-    let origin: Origin = snapshot::open(ORIGIN, VERSION, &bytes).map_err(|e| ServeError::Damaged {
-        name,
-        at: 0,
-        why: e.to_string(),
-    })?;
+    let origin = Origin::read(&*store, &Layout::of(band))?;
     let held = (!partial).then(|| Held::of(model.clone(), store, band, 0)).transpose()?;
     Replay::new(State::load(&*model, &origin.state)?, model, held, false).play(log)
 }
