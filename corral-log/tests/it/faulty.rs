@@ -204,8 +204,8 @@ fn a_table_says_which_propensities_are_estimates() {
     assert!(!rows(&mut *Door::Csv.open(&again, true)).0[0].exact);
 }
 
-/// A log whose middle was written by another version, with other names and units: what stands behind its start is not read with those
-/// of before.
+/// A log whose middle was written by another version, with other names and units: what stands behind its start is not read with
+/// the names and units that stood before it.
 fn three_logs(middle: &str) -> String {
     let both = |round: u64| {
         let decision = Decided { propensity: Some(0.5), ..Decided::new(id(round), Played::Arm(1), 2) };
