@@ -160,7 +160,8 @@ impl<D> Ticket<D> {
     /// The probability with which the decision was made, sum_i pbar_i pi_i(decision | x): what a log must keep for
     /// policies to be evaluated from it. `None` where it was not asked for
     /// ([`EnsembleParams::propensities`](crate::EnsembleParams)) and the credit rule does not compute it anyway, where decisions are points of a continuum, and where a base
-    /// cannot say its own probability: see [`without_likelihood`](Ticket::without_likelihood).
+    /// cannot say its own probability: see [`without_likelihood`](Ticket::without_likelihood). It is as exact as what the bases say
+    /// (`docs/bases.md`, "Likelihoods"): that of a joint normal law is an estimate.
     pub fn propensity(&self) -> Option<f64> {
         match self.trace.propensity {
             Propensity::Exact(probability) => Some(probability),
