@@ -37,6 +37,9 @@ impl Noise {
 /// The cumulative mean loss of the best arm had it been played in all of so many rounds.
 type Alone = Box<dyn Fn(u64) -> Option<f64> + Send>;
 
+/// Writes the means of a round.
+type Path = Box<dyn FnMut(&Past<'_>, &mut [f64]) + Send>;
+
 /// A bandit whose mean losses move: `path` writes those of a round, and sees the past only.
 pub struct Moving<P> {
     path: P,
@@ -45,12 +48,22 @@ pub struct Moving<P> {
     plays: Vec<u64>,
     last: Option<usize>,
     alone: Option<Alone>,
+    /// What losses are drawn from in place of the means, and how it moves; empty where they follow the means.
+    rated: Vec<f64>,
+    ratings: Option<Path>,
 }
 
 impl<P: FnMut(&Past<'_>, &mut [f64]) + Send> Moving<P> {
     /// The bandit whose `arms` arms move along `path`.
     pub fn new(arms: usize, noise: Noise, path: P) -> Self {
-        Self { path, noise, sums: ArmSums::new(arms), plays: vec![0; arms], last: None, alone: None }
+        let (sums, plays) = (ArmSums::new(arms), vec![0; arms]);
+        Self { path, noise, sums, plays, last: None, alone: None, rated: Vec::new(), ratings: None }
+    }
+
+    /// The same with ratings that need not tell the truth: losses are drawn from the means that `ratings` writes, and regret is
+    /// counted with those of the path.
+    pub fn rated(self, ratings: impl FnMut(&Past<'_>, &mut [f64]) + Send + 'static) -> Self {
+        Self { rated: vec![0.0; self.plays.len()], ratings: Some(Box::new(ratings)), ..self }
     }
 
     /// The same, where an arm's losses depend on its own plays: the best arm is then not the one with the smallest sum of
@@ -70,12 +83,15 @@ impl<P: FnMut(&Past<'_>, &mut [f64]) + Send> Game for Moving<P> {
     fn next(&mut self, round: Round<'_>) -> Result<(), EnvError> {
         let past = Past { rounds: round.number, plays: &self.plays, last: self.last };
         (self.path)(&past, round.means);
+        if let Some(ratings) = &mut self.ratings {
+            ratings(&past, &mut self.rated);
+        }
         self.sums.add(round.means);
         Ok(())
     }
 
     fn loss(&self, arm: usize, mean: f64, draw: Draw) -> f64 {
-        self.noise.loss(mean, draw, arm as u64)
+        self.noise.loss(self.rated.get(arm).copied().unwrap_or(mean), draw, arm as u64)
     }
 
     fn played(&mut self, arm: usize, _context: &Context) {

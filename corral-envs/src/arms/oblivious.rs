@@ -11,6 +11,9 @@ params! {
         means: Vec<Vec<f64>>, Bounds::UNIT;
         /// The rounds (counted from 0) in which the phases after the first begin; empty: phases of equal length.
         at: Vec<u64> = Vec::new();
+        /// Means that losses are drawn from in place of `means`, phase by phase, where ratings do not tell the truth: regret
+        /// is counted with `means`. Empty: they do.
+        rated: Vec<Vec<f64>> = Vec::new(), Bounds::UNIT;
         /// How losses follow their means.
         noise: Noise = Noise::Bernoulli;
     }
@@ -23,10 +26,19 @@ impl Builds for SwitchingParams {
         };
         given("means", first)?;
         let arms = first.len();
-        if let Some(phase) = self.means.iter().position(|means| means.len() != arms) {
-            let found = format!("{} means in phase {phase} after {arms} in phase 0", self.means[phase].len());
-            return Err(ParamError::new("means", found, "as many in every phase").into());
+        for (key, lists) in [("means", &self.means), ("rated", &self.rated)] {
+            if let Some(phase) = lists.iter().position(|means| means.len() != arms) {
+                let found = format!("{} means in phase {phase} with {arms} arms", lists[phase].len());
+                return Err(ParamError::new(key, found, "as many in every phase").into());
+            }
         }
+        let found = format_args!("{} phases beside {} of means", self.rated.len(), self.means.len());
+        require(
+            self.rated.is_empty() || self.rated.len() == self.means.len(),
+            "rated",
+            found,
+            "one for each phase",
+        )?;
         let phases = self.means.len() as u64;
         let part = |i: u64| (u128::from(ask.rounds) * u128::from(i) / u128::from(phases)) as u64;
         let at = if self.at.is_empty() { (1..phases).map(part).collect() } else { self.at };
@@ -35,7 +47,12 @@ impl Builds for SwitchingParams {
         if let Some(i) = at.windows(2).position(|w| w[0] > w[1]) {
             return Err(ParamError::new("at", format!("{} after {}", at[i + 1], at[i]), "in order").into());
         }
-        ask.game(Moving::new(arms, self.noise, switching(self.means, at)))
+        let rated = (!self.rated.is_empty()).then(|| switching(self.rated, at.clone()));
+        let game = Moving::new(arms, self.noise, switching(self.means, at));
+        ask.game(match rated {
+            Some(rated) => game.rated(rated),
+            None => game,
+        })
     }
 }
 

@@ -51,6 +51,19 @@ fn paths_are_as_defined() {
     assert!(swings.iter().all(|m| m[0] - m[1] == 0.25));
 }
 
+/// Losses follow the ratings, and regret the means.
+#[test]
+fn ratings_that_lie_are_learned_and_not_counted() {
+    let params = "means = [[0.0, 1.0], [0.0, 1.0]]\nrated = [[0.0, 1.0], [1.0, 0.0]]";
+    let (mut env, mut rng) = (arms("switching", params, 4), Pcg64Dxsm::seed_from_u64(1));
+    for rated in [0.0, 0.0, 1.0, 1.0] {
+        env.next(&mut rng).unwrap();
+        assert_eq!((env.mean_loss(&Arm(0)), env.loss(&Arm(0))), (0.0, rated));
+        assert_eq!(env.play(&Arm(0)).unwrap().observed(), Some(rated));
+    }
+    assert_eq!(env.best_so_far(), 0.0);
+}
+
 #[test]
 fn adaptive_paths_are_as_defined() {
     let mut greedy = arms("anti-greedy", "arms = 2\nwindow = 3", 10);
@@ -304,7 +317,17 @@ fn bad_input_is_refused_with_the_value() {
         (
             "switching",
             "means = [[0.1], [0.1, 0.2]]",
-            "means must be as many in every phase, but is 2 means in phase 1 after 1 in phase 0",
+            "means must be as many in every phase, but is 2 means in phase 1 with 1 arms",
+        ),
+        (
+            "switching",
+            "means = [[0.1], [0.2]]\nrated = [[0.1]]",
+            "rated must be one for each phase, but is 1 phases beside 2 of means",
+        ),
+        (
+            "switching",
+            "means = [[0.1, 0.2]]\nrated = [[0.1]]",
+            "rated must be as many in every phase, but is 1 means in phase 0 with 2 arms",
         ),
         (
             "switching",
