@@ -205,6 +205,33 @@ pub fn untrusted<'de, T: Deserialize<'de>, S: Deserializer<'de>>(from: S) -> Res
     from.deserialize_seq(Grow(PhantomData))
 }
 
+/// The last field of a state that older snapshots do not have (`#[serde(with = "...")]`): nothing is written where it is the
+/// default, and the default is read where nothing is written.
+pub mod later {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes it, unless it is the default.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<T: Serialize + Default + PartialEq, S: Serializer>(
+        value: &T,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        if *value == T::default() { to.serialize_unit() } else { value.serialize(to) }
+    }
+
+    /// Reads it, where it is there.
+    ///
+    /// # Errors
+    /// None.
+    pub fn deserialize<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<T, D::Error> {
+        Ok(T::deserialize(from).unwrap_or_default())
+    }
+}
+
 fn le_u64(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |acc, b| (acc << 8) | u64::from(*b))
 }

@@ -14,6 +14,7 @@ mod every_base;
 mod experience;
 mod extremes;
 mod front_page;
+mod guard;
 mod linear_worlds;
 mod membership;
 mod membership_points;

@@ -69,7 +69,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// The decision that the guard wants to see, if it may be played at `x`.
     fn demanded(&self, x: &X) -> Option<D> {
         let world = self.world.as_ref()?;
-        let decision = world.arm(self.now.guard.as_ref()?.demands()?, x)?;
+        let decision = world.arm(self.now.guard.as_ref()?.demands(world.offered(x))?, x)?;
         world.admits(&decision, x).then_some(decision)
     }
 
@@ -95,7 +95,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         if let (Some(guard), Some(world)) = (&mut self.now.guard, &self.world)
             && let Some(arm) = world.number(decision, x)
         {
-            guard.count(arm, propensity);
+            guard.count(arm, world.offered(x), propensity);
         }
     }
 

@@ -54,6 +54,9 @@ struct State {
     master: Vec<u8>,
     #[serde(deserialize_with = "snapshot::untrusted")]
     seats: Vec<SeatState>,
+    /// Of the guard: see [`Guard::missed`].
+    #[serde(with = "snapshot::later")]
+    missed: Vec<(u64, f64)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -95,6 +98,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             now: self.now.clone(),
             master: self.master.save(),
             seats: seats.collect(),
+            missed: self.now.guard.as_ref().map_or(Vec::new(), |guard| guard.missed.clone()),
         }
     }
 
@@ -114,7 +118,10 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     /// # Errors
     /// As [`load`](Ensemble::load) and [`add`](Ensemble::add), or the last bases have other names.
     pub fn load_with(&mut self, bytes: &[u8], new: &[(&str, f64)]) -> Result<(), EnsembleError> {
-        let state: State = snapshot::open(NAME, VERSION, bytes)?;
+        let mut state: State = snapshot::open(NAME, VERSION, bytes)?;
+        if let Some(guard) = &mut state.now.guard {
+            guard.missed = std::mem::take(&mut state.missed);
+        }
         let old = self.seats.len().checked_sub(new.len()).ok_or(EnsembleError::Empty)?;
         if let Some((_, (name, _))) = (old..).zip(new).find(|(base, (name, _))| self.name(*base) != *name) {
             return Err(EnsembleError::NoSuchBase((*name).into()));

@@ -11,10 +11,40 @@ pub(super) struct BuiltFor<X: ?Sized, D> {
     decision: fn(&D, &Space, &X) -> bool,
     arm: fn(usize) -> Option<D>,
     index: fn(&D) -> Option<usize>,
-    number: fn(usize, &X) -> usize,
-    place: fn(usize, &X) -> Option<usize>,
+    offered: fn(&X) -> Offered<'_>,
     /// Why the range of features cannot be used, where it cannot.
     fault: Option<ParamError>,
+}
+
+/// The arms that a round offers: those with these numbers, or the first `count` of all.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offered<'a> {
+    pub numbers: Option<&'a [u32]>,
+    pub count: usize,
+}
+
+impl Offered<'_> {
+    /// Without a word of what is offered it is every arm.
+    #[cfg(test)]
+    pub const ALL: Self = Self { numbers: None, count: usize::MAX };
+
+    /// How many of `arms` arms are offered.
+    pub fn len(&self, arms: usize) -> usize {
+        self.count.min(arms)
+    }
+
+    /// At which place the arm with this number is offered, where it is.
+    pub fn place(&self, number: usize) -> Option<usize> {
+        match self.numbers {
+            Some(numbers) => numbers.binary_search(&u32::try_from(number).ok()?).ok(),
+            None => (number < self.count).then_some(number),
+        }
+    }
+
+    /// The number of the arm that is offered at a place.
+    pub fn number(&self, place: usize) -> usize {
+        self.numbers.map_or(place, |numbers| numbers.get(place).map_or(usize::MAX, |number| *number as usize))
+    }
 }
 
 impl<X: ?Sized, D> BuiltFor<X, D> {
@@ -30,14 +60,7 @@ impl<X: ?Sized, D> BuiltFor<X, D> {
             decision: |decision, space, x| decision.lies_in(space, x.offered()),
             arm: D::arm,
             index: D::arm_index,
-            number: |place, x| match x.offer() {
-                Some(offer) => offer.get(place).map_or(usize::MAX, |number| *number as usize),
-                None => place,
-            },
-            place: |number, x| match x.offer() {
-                Some(offer) => offer.binary_search(&u32::try_from(number).ok()?).ok(),
-                None => Some(number),
-            },
+            offered: |x| Offered { numbers: x.offer(), count: x.offered().unwrap_or(usize::MAX) },
             fault: setup.range.check(&setup.context).err(),
         }
     }
@@ -59,9 +82,14 @@ impl<X: ?Sized, D> BuiltFor<X, D> {
         }
     }
 
+    /// The arms that `x` offers.
+    pub fn offered<'a>(&self, x: &'a X) -> Offered<'a> {
+        (self.offered)(x)
+    }
+
     /// The decision that plays the arm with this number, where `x` offers it.
     pub fn arm(&self, number: usize, x: &X) -> Option<D> {
-        (self.arm)((self.place)(number, x)?)
+        (self.arm)(self.offered(x).place(number)?)
     }
 
     /// The decision that plays the arm at a place of what is offered.
@@ -71,7 +99,7 @@ impl<X: ?Sized, D> BuiltFor<X, D> {
 
     /// The number of the arm that a decision plays.
     pub fn number(&self, decision: &D, x: &X) -> Option<usize> {
-        Some((self.number)((self.index)(decision)?, x))
+        Some(self.offered(x).number((self.index)(decision)?))
     }
 
     /// Whether `decision` may be played at `x`.
