@@ -9,7 +9,7 @@
 
 use corral_core::registry::Row;
 
-use crate::arms::{ArmBase, ArmRule, Now};
+use crate::arms::{ArmBase, ArmRule, Now, Round};
 use crate::built::{Build, arms};
 use crate::prelude::*;
 
@@ -94,8 +94,8 @@ macro_rules! hardness {
                 })
             }
 
-            fn learn(&self, verdict: &mut Verdict, now: &Now, played: Played<'_>) -> Result {
-                let Played { arm, memo, feedback } = played;
+            fn learn(&self, verdict: &mut Verdict, now: &Now, round: Round<'_>) -> Result {
+                let Played { arm, memo, feedback } = round.played;
                 if !Verdict::pair($first, now).contains(&arm) {
                     let why = format!("arm {arm} of a base for arms {} and {}", $first, $first + 1);
                     return Err(BaseError::Proposal(why));

@@ -44,6 +44,13 @@ const LARGEST: f64 = 1e300;
 const SMALLEST: f64 = 1e-100;
 
 impl Exp3State {
+    /// L_a += loss, and the weight that follows.
+    fn add(&mut self, arm: usize, loss: f64) {
+        let sum = &mut self.losses[arm];
+        *sum = (*sum + loss).min(LARGEST);
+        self.weights[arm] = (-self.rate * (*sum - self.shift)).exp();
+    }
+
     /// The weights of the arms that are offered.
     fn offered(&self, offered: usize) -> Cow<'_, [f64]> {
         let kept = &self.weights[..offered];
@@ -71,7 +78,7 @@ impl ArmRule for Exp3Params {
 
     /// Sets the rate for the clock, and computes all weights afresh.
     fn tune(&self, state: &mut Exp3State, now: &Now) {
-        let (k, clock) = (now.actions as f64, &now.clock);
+        let (k, clock) = (now.met as f64, &now.clock);
         let base_rate = self.rate.or(|| match clock.tuned() {
             // eta = sqrt(2 ln K/(K T))   docs/bases.md#exp3
             Some(horizon) => (2.0 * k.ln() / (k * horizon)).sqrt(),
@@ -111,15 +118,17 @@ impl ArmRule for Exp3Params {
         Some((q, Memo::one(q)))
     }
 
-    fn learn(&self, state: &mut Exp3State, now: &Now, played: Played<'_>) -> Result {
+    fn learn(&self, state: &mut Exp3State, now: &Now, round: Round<'_>) -> Result {
+        let played = round.played;
         let estimate = played.feedback.estimate();
         if estimate > 0.0 {
             let probability = played.probability()?;
             // L_a += s c/q_a; IX: s c/(q_a + eta/2)
             let bias = if self.ix { 0.5 * state.rate } else { 0.0 };
-            let loss = &mut state.losses[played.arm];
-            *loss = (*loss + estimate / (probability + bias)).min(LARGEST);
-            state.weights[played.arm] = (-state.rate * (*loss - state.shift)).exp();
+            let estimate = estimate / (probability + bias);
+            state.add(played.arm, estimate);
+            // What was not offered: sum_b q_b times the estimate of b   docs/bases.md#actions-that-are-not-offered
+            round.absent(now).for_each(|arm| state.add(arm, probability * estimate));
             if state.weights.iter().sum::<f64>() < SMALLEST {
                 state.shift = least(&state.losses);
                 self.tune(state, now);

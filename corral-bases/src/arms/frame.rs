@@ -1,7 +1,8 @@
 //! What bases without contexts share: the clock, the arms that are offered, checks of what comes back, snapshots.
 //!
 //! A round may offer fewer arms than were announced: the first ones, or those whose numbers it has. A rule chooses among those,
-//! and its likelihoods are those of that choice. A decision is a place among them; what is learned is kept by number.
+//! and its likelihoods are those of that choice. A decision is a place among them; what is learned is kept by number. Arms that no
+//! round has offered yet are not counted where a rule is tuned for K (docs/bases.md#actions-that-are-not-offered).
 
 use std::fmt;
 
@@ -17,10 +18,36 @@ pub struct Now {
     pub clock: Clock,
     /// How many arms there are.
     pub actions: usize,
+    /// K: how many of them rounds have offered so far; in the first round those that it offers.
+    pub met: usize,
     /// How many of them are offered: 0, 1, .. up to this.
     pub offered: usize,
     /// Where losses lie.
     pub losses: LossDomain,
+}
+
+/// A round that is learned: what was played, by its number, and what the round offered.
+#[derive(Debug, Clone, Copy)]
+pub struct Round<'a> {
+    /// What came of the proposal.
+    pub played: Played<'a>,
+    /// The numbers of the offered arms, in order; `None`: the first [`Now::offered`].
+    pub numbers: Option<&'a [u32]>,
+}
+
+impl Round<'_> {
+    /// The numbers of the arms that were not offered.
+    pub fn absent(&self, now: &Now) -> impl Iterator<Item = usize> {
+        let (mut offered, first) = (self.numbers.unwrap_or_default(), now.offered);
+        let named = self.numbers.is_some();
+        (0..now.actions).filter(move |arm| match offered.split_first() {
+            Some((next, rest)) if *next as usize == *arm => {
+                offered = rest;
+                false
+            }
+            _ => named || *arm >= first,
+        })
+    }
 }
 
 /// How a base without contexts decides and learns. The rule is its parameters; what it learns is its state.
@@ -62,11 +89,11 @@ pub trait ArmRule: BaseParams {
     /// The probability of proposing the offered arm `arm`, and the memo of that proposal.
     fn likelihood(&self, state: &Self::State, now: &Now, arm: usize) -> Option<(f64, Memo)>;
 
-    /// Learns what `arm` cost; `memo` came with its proposal.
+    /// Learns what an arm cost, by its number; the memo came with its proposal.
     ///
     /// # Errors
     /// The memo is not of this base.
-    fn learn(&self, _state: &mut Self::State, _now: &Now, _played: Played<'_>) -> Result {
+    fn learn(&self, _state: &mut Self::State, _now: &Now, _round: Round<'_>) -> Result {
         Ok(())
     }
 
@@ -103,6 +130,8 @@ pub struct ArmBase<R: ArmRule> {
     actions: usize,
     pub(crate) clock: Clock,
     pub(crate) state: R::State,
+    /// Whether a round has offered each arm; empty: all, or no round is over.
+    met: Vec<bool>,
 }
 
 impl<R: ArmRule> Make<R> for ArmBase<R> {
@@ -112,22 +141,26 @@ impl<R: ArmRule> Make<R> for ArmBase<R> {
         let actions = arm_count(setup)?;
         let losses = if R::REAL_LOSSES { setup.losses } else { LossDomain::Unit };
         let clock = given::<R>(Clock::new(setup));
-        let now = Now { clock, actions, offered: actions, losses };
+        let now = Now { clock, actions, met: actions, offered: actions, losses };
         let mut state = rule.fresh(&now)?;
         rule.tune(&mut state, &now);
-        Ok(Self { rule, losses, actions, clock, state })
+        Ok(Self { rule, losses, actions, clock, state, met: Vec::new() })
     }
 }
 
 impl<R: ArmRule> ArmBase<R> {
     /// With all arms offered.
     pub(crate) fn now(&self) -> Now {
-        Now { clock: self.clock, actions: self.actions, offered: self.actions, losses: self.losses }
+        let met =
+            if self.met.is_empty() { self.actions } else { self.met.iter().filter(|met| **met).count() };
+        Now { clock: self.clock, actions: self.actions, met, offered: self.actions, losses: self.losses }
     }
 
     #[inline]
     fn at<X: Observation + ?Sized>(&self, x: &X) -> Result<Now> {
-        let now = Now { offered: check_offered(x.offered(), self.actions)?, ..self.now() };
+        let (now, offered) = (self.now(), check_offered(x.offered(), self.actions)?);
+        let met = if self.clock.rounds == 0 { offered } else { now.met };
+        let now = Now { offered, met, ..now };
         if let Some(numbers) = x.offer().filter(|numbers| {
             numbers.len() != now.offered || numbers.iter().any(|number| *number as usize >= now.actions)
         }) {
@@ -142,6 +175,32 @@ impl<R: ArmRule> ArmBase<R> {
         self.rule.part(&self.state, now, numbers).ok_or_else(left_out)
     }
 
+    /// Notes that these arms are offered. Where some of them never were before: what was noted then.
+    fn meet(&mut self, numbers: Option<&[u32]>, offered: usize) -> Option<Vec<bool>> {
+        let first = self.clock.rounds == 0 && offered < self.actions;
+        if self.met.is_empty() && !first {
+            return None;
+        }
+        let known = |number: usize| self.met.get(number).is_none_or(|met| *met);
+        let new = match numbers {
+            Some(numbers) => numbers.iter().any(|number| !known(*number as usize)),
+            None => (0..offered).any(|number| !known(number)),
+        };
+        if !new && !self.met.is_empty() {
+            return None;
+        }
+        let before = self.met.clone();
+        self.met.resize(self.actions, false);
+        match numbers {
+            Some(numbers) => numbers.iter().for_each(|number| self.met[*number as usize] = true),
+            None => self.met[..offered].fill(true),
+        }
+        if self.met.iter().all(|met| *met) {
+            self.met.clear();
+        }
+        Some(before)
+    }
+
     fn tick(&mut self) -> Result {
         self.clock.tick();
         let outlasted = self.clock.outlast();
@@ -152,6 +211,10 @@ impl<R: ArmRule> ArmBase<R> {
         self.rule.ticked(&mut self.state, &now)
     }
 }
+
+/// Whether a round has offered each arm, as it is written.
+#[derive(Serialize, Deserialize)]
+struct Met(#[serde(with = "corral_core::snapshot::later")] Vec<bool>);
 
 /// The clock as the rule is given it.
 fn given<R: ArmRule>(clock: Clock) -> Clock {
@@ -172,7 +235,18 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         let feedback = feedback.check_in(self.losses, self.clock.range)?;
         let place = check_arm(made.decision, now.offered)?;
         let arm = x.offer().map_or(place, |numbers| numbers[place] as usize);
-        self.rule.learn(&mut self.state, &now, Played { arm, memo: &made.memo, feedback })?;
+        let round = Round { played: Played { arm, memo: &made.memo, feedback }, numbers: x.offer() };
+        let Some(before) = self.meet(x.offer(), now.offered) else {
+            self.rule.learn(&mut self.state, &now, round)?;
+            return self.tick();
+        };
+        let (known, now) = (now, Now { met: self.now().met, ..now });
+        self.rule.tune(&mut self.state, &now);
+        if let Err(refused) = self.rule.learn(&mut self.state, &now, round) {
+            self.met = before;
+            self.rule.tune(&mut self.state, &known);
+            return Err(refused);
+        }
         self.tick()
     }
 
@@ -182,6 +256,10 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
             return Err(BaseError::LeftOut { base: R::NAME.to_owned() });
         }
         if self.rule.abilities(&self.clock).wants_passes {
+            if self.meet(x.offer(), now.offered).is_some() {
+                let now = self.now();
+                self.rule.tune(&mut self.state, &now);
+            }
             self.rule.pass(&mut self.state, &now);
             self.tick()?;
         }
@@ -207,8 +285,10 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         let mut clock = self.clock;
         let forget = clock.apply_order(order, self.rule.range_change())?;
         let now = Now { clock: given::<R>(clock), ..self.now() };
+        let now = if forget { Now { met: self.actions, ..now } } else { now };
         if forget {
             self.state = self.rule.fresh(&now)?;
+            self.met.clear();
         }
         self.clock = now.clock;
         self.rule.tune(&mut self.state, &now);
@@ -216,14 +296,20 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
     }
 
     fn save(&self) -> Vec<u8> {
-        seal(R::SAVED_AS, &self.rule, &(&self.clock, &self.state))
+        seal(R::SAVED_AS, &self.rule, &(&self.clock, &self.state, Met(self.met.clone())))
     }
 
     fn load(&mut self, state: &[u8]) -> Result {
-        let (clock, mut state): (Clock, R::State) = reopen(R::SAVED_AS, &self.rule, state)?;
+        let (clock, mut state, Met(met)): (Clock, R::State, Met) = reopen(R::SAVED_AS, &self.rule, state)?;
         clock.valid()?;
+        let sound = met.is_empty() || (met.len() == self.actions && met.contains(&true));
+        ensure(sound, "arms that were met, and that there are not")?;
+        let before = std::mem::replace(&mut self.met, met);
         let now = Now { clock, ..self.now() };
-        self.rule.restore(&mut state, &now)?;
+        if let Err(refused) = self.rule.restore(&mut state, &now) {
+            self.met = before;
+            return Err(refused.into());
+        }
         self.rule.tune(&mut state, &now);
         (self.clock, self.state) = (clock, state);
         Ok(())

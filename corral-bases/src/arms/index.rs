@@ -4,7 +4,7 @@
 //! change of widths (docs/stability.md#lazy-bases). Weakly stable with alpha = 1/2, in the strong
 //! form without restarts.
 
-use super::frame::{ArmBase, ArmRule, Now};
+use super::frame::{ArmBase, ArmRule, Now, Round};
 use crate::prelude::*;
 
 /// What was seen of one arm.
@@ -46,7 +46,7 @@ pub struct Moment {
     pub horizon: Option<f64>,
     /// Losses seen so far, of all arms.
     pub seen: f64,
-    /// The number of arms.
+    /// K, the number of arms that rounds have offered.
     pub actions: f64,
     /// The largest weight of feedback.
     pub range: f64,
@@ -142,7 +142,7 @@ fn refresh(rule: &impl Index, state: &mut IndexState, now: &Now) {
 
 fn moment(state: &IndexState, now: &Now) -> Moment {
     let (horizon, range) = (now.clock.tuned(), now.clock.range);
-    Moment { horizon, seen: state.seen, actions: now.actions as f64, range }
+    Moment { horizon, seen: state.seen, actions: now.met as f64, range }
 }
 
 #[inline]
@@ -194,7 +194,7 @@ impl<R: Index> ArmRule for R {
         Some((probability, Memo::empty()))
     }
 
-    fn learn(&self, state: &mut IndexState, now: &Now, played: Played<'_>) -> Result {
+    fn learn(&self, state: &mut IndexState, now: &Now, Round { played, .. }: Round<'_>) -> Result {
         if self.counts_estimates() {
             add(self, state, now, played.arm, played.feedback.estimate());
         } else if let Some(loss) = played.feedback.observed() {

@@ -54,7 +54,7 @@ mod ucb_v;
 
 pub use exp3::{Exp3, Exp3Params, Exp3State};
 pub use fixed::{Fixed, FixedParams};
-pub use frame::{ArmBase, ArmRule, Now};
+pub use frame::{ArmBase, ArmRule, Now, Round};
 pub use index::{ArmStats, Index, IndexBase, IndexState, Moment};
 pub use kl_ucb::{KlUcb, KlUcbParams};
 pub use moss::{Moss, MossParams};

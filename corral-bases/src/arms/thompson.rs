@@ -88,7 +88,7 @@ impl ArmRule for ThompsonParams {
         Some((best[arm], Memo::empty()))
     }
 
-    fn learn(&self, state: &mut ThompsonState, _: &Now, played: Played<'_>) -> Result {
+    fn learn(&self, state: &mut ThompsonState, _: &Now, Round { played, .. }: Round<'_>) -> Result {
         if let Some(loss) = played.feedback.observed() {
             // Decisions of others come without a memo, and count fractionally.
             let counted = match played.memo.get(0) {

@@ -148,12 +148,12 @@ impl ArmRule for TsallisParams {
         Some((memo.get(0)?, memo))
     }
 
-    fn learn(&self, state: &mut TsallisState, now: &Now, played: Played<'_>) -> Result {
-        let (arm, feedback) = (played.arm, played.feedback);
+    fn learn(&self, state: &mut TsallisState, now: &Now, round: Round<'_>) -> Result {
+        let Round { played: Played { arm, feedback, .. }, .. } = round;
         if feedback.observed().is_none() {
             return Ok(());
         }
-        let q = played.probability()?;
+        let q = round.played.probability()?;
         let mut add = |arm: usize, estimate: f64| {
             let loss = &mut state.losses[arm];
             *loss = (*loss + estimate).clamp(-LARGEST, LARGEST);
@@ -161,11 +161,13 @@ impl ArmRule for TsallisParams {
         if !self.reduced_variance {
             // L_a += s c/q_a
             add(arm, feedback.estimate() / q);
+            // What was not offered: sum_b q_b times the estimate of b   docs/bases.md#actions-that-are-not-offered
+            round.absent(now).for_each(|arm| add(arm, feedback.estimate()));
             return Ok(());
         }
         // 1{a = i}(s c - s B_i)/q_i + s B_i, B_i = 1/2 where q_i >= eta_t^2
         let half = 0.5 * feedback.weight();
-        let words = played.memo.numbers().get(1..).unwrap_or_default();
+        let words = round.played.memo.numbers().get(1..).unwrap_or_default();
         if words.len() != now.actions.div_ceil(32) {
             return Err(BaseError::Proposal(String::from("its memo has no baseline")));
         }
@@ -175,6 +177,8 @@ impl ArmRule for TsallisParams {
             let own = if i == arm { (feedback.estimate() - baseline) / q } else { 0.0 };
             add(i, own + baseline);
         }
+        // In expectation what it is above.
+        round.absent(now).for_each(|arm| add(arm, feedback.estimate()));
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::EpsilonGreedyParams;
 use crate::arms::index::{ArmStats, chance_of_lowest, draw_lowest};
-use crate::arms::{ArmBase, ArmRule, Now};
+use crate::arms::{ArmBase, ArmRule, Now, Round};
 use crate::prelude::*;
 
 /// A random arm with probability epsilon, else the one with the lowest mean. Arms that were never seen come first.
@@ -12,7 +12,7 @@ impl EpsilonGreedyParams {
     fn epsilon(&self, now: &Now) -> f64 {
         let range = if self.range_change == RangeChange::Keep { 1.0 } else { now.clock.range };
         let horizon = now.clock.tuned().unwrap_or((now.clock.rounds as f64 + 1.0).max(2.0));
-        self.probability(now.actions as f64, horizon, range)
+        self.probability(now.met as f64, horizon, range)
     }
 }
 
@@ -48,7 +48,7 @@ impl ArmRule for EpsilonGreedyParams {
         Some((epsilon / now.offered as f64 + (1.0 - epsilon) * greedy, Memo::empty()))
     }
 
-    fn learn(&self, tallies: &mut Vec<ArmStats>, _: &Now, played: Played<'_>) -> Result {
+    fn learn(&self, tallies: &mut Vec<ArmStats>, _: &Now, Round { played, .. }: Round<'_>) -> Result {
         if let Some(loss) = played.feedback.observed() {
             tallies[played.arm].add(loss);
         }

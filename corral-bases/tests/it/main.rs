@@ -27,4 +27,5 @@ mod presets;
 mod propensity;
 mod reward_range;
 mod shared_regression;
+mod sleeping;
 mod unbiased;
