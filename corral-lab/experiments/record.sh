@@ -20,19 +20,24 @@ if [ "${1:-}" = "--seeds" ]; then options=(--seeds "$2"); shift 2; fi
 
 # 5,000 rounds of each master: a row for each, with its name as the learner.
 (cd "$work" && "$corral" run "$root/corral-lab/experiments/traces.toml" --quiet --format csv) > "$work/traces"
+# 2,000 rounds of each contextual base, for pages on real data.
+(cd "$work" && "$corral" run "$root/corral-lab/experiments/traces-contextual.toml" --quiet --format csv) > "$work/contextual"
 
 # Of an experiment: what its page depends on, as its spec, the figures of its fast preset and those of 5,000 rounds of each master that the
-# spec names show it. The fast presets of real data, which not every machine has, are left out.
+# spec names show it. Of real data, which not every machine has, those of 2,000 rounds of each contextual base stand for the fast preset.
 digest() {
-  local spec="$root/corral-lab/experiments/$1.toml"
+  local spec="$root/corral-lab/experiments/$1.toml" traces=("$work/traces")
   {
     cat "$spec"
-    case $1 in data/*) ;; *) (cd "$work" && "$corral" run "$1" --fast --quiet --format csv) ;; esac
+    case $1 in
+      data/*) traces+=("$work/contextual") ;;
+      *) (cd "$work" && "$corral" run "$1" --fast --quiet --format csv) ;;
+    esac
     while IFS= read -r row; do
       local learner
       learner=$(cut -d, -f4 <<<"$row")
       ! grep -qF "\"$learner\"" "$spec" || printf '%s\n' "$row"
-    done < "$work/traces"
+    done < <(cat "${traces[@]}")
   } | sha256sum | cut -c 1-16
 }
 

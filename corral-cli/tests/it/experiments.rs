@@ -35,6 +35,17 @@ fn the_traces_have_every_master() {
     }
 }
 
+/// So is every contextual base, for pages on real data.
+#[test]
+fn the_traces_have_every_contextual_base() {
+    let spec = include_str!("../../../corral-lab/experiments/traces-contextual.toml");
+    for entry in
+        corral_bases::REGISTRY.entries().filter(|e| e.kind == corral_core::registry::Kind::Contextual)
+    {
+        assert!(spec.contains(&format!("\"{}\"", entry.name)), "{} has no trace", entry.name);
+    }
+}
+
 /// Both indexes of docs/results say "stale" of a page whose digest is not that of `spec` and `figures`, and of no other:
 /// `record.sh` writes it there.
 fn is_marked_if_stale(name: &str, spec: &str, figures: &str) {
@@ -66,14 +77,17 @@ fn is_marked_if_stale(name: &str, spec: &str, figures: &str) {
 #[test]
 fn every_experiment_runs_fast_and_refutes_none_of_its_claims() {
     let dir = tempfile::TempDir::new().unwrap();
-    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../corral-lab/experiments/traces.toml");
-    let traces = succeeded(&corral(dir.path(), &["run", traces, "--quiet", "--format", "csv"]));
+    let of = |name: &str| {
+        let spec = format!("{}/../corral-lab/experiments/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+        succeeded(&corral(dir.path(), &["run", &spec, "--quiet", "--format", "csv"]))
+    };
+    let (masters, contextual) = (of("traces"), of("traces-contextual"));
     for (name, spec) in corral_lab::experiments::ALL {
-        let traces = traces_of(spec, &traces);
+        let traces = traces_of(spec, &masters);
         // Real data are not in the repository, and are no matter of seconds.
         if name.starts_with("data/") {
             if SAME_BITS {
-                is_marked_if_stale(name, spec, &traces);
+                is_marked_if_stale(name, spec, &(traces + &traces_of(spec, &contextual)));
             }
             continue;
         }
