@@ -46,6 +46,10 @@ impl<X: ?Sized, D, B: Base<X, D>> BaseExtra<X, D> for Priced<B> {
         made.refill(&mut self.base, x, rng)
     }
 
+    fn is_band(&mut self) -> bool {
+        self.base.extra().is_some_and(|extra| extra.is_band())
+    }
+
     /// What it learns is not what others learn, but at the price 0.
     fn share(&mut self, commons: &mut Commons) {
         if let Some(extra) = self.base.extra().filter(|_| self.price == 0.0) {

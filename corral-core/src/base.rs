@@ -158,6 +158,12 @@ pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
     /// may keep it once, and part when something comes to one of them alone. What a base proposes and saves must not
     /// depend on it.
     fn share(&mut self, _commons: &mut Commons) {}
+
+    /// Whether it is a band, which credits its own bases by their probabilities of a decision: an ensemble that has it learn from
+    /// draws of others says which part of the draw was its own.
+    fn is_band(&mut self) -> bool {
+        false
+    }
 }
 
 impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {

@@ -58,6 +58,11 @@ impl Memo {
         self.0.push(value);
     }
 
+    /// Takes the number at the end.
+    pub fn pop(&mut self) -> Option<f64> {
+        self.0.pop()
+    }
+
     /// Adds numbers at the end.
     pub fn extend(&mut self, numbers: &[f64]) {
         self.0.extend_from_slice(numbers);

@@ -25,7 +25,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         trace.forced = false;
         self.unfollowed.clear();
         let before = self.now.benched.len();
-        let made = match self.params.credit {
+        let mut made = match self.params.credit {
             Crediting::Chosen => self.ask_one(x, rng, trace)?,
             Crediting::SameDecision => self.ask_all(x, rng, trace)?,
             Crediting::Likelihood => match self.demanded(x).filter(|_| guarded) {
@@ -48,8 +48,12 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             // Each base has said its probability already.
             Crediting::Likelihood => trace.forced || self.params.propensities == Propensities::Decision,
         };
-        if self.params.propensities != Propensities::None && !known {
+        let parted = self.parted && self.params.credit == Crediting::Chosen && !trace.forced;
+        if (self.params.propensities != Propensities::None && !known) || parted {
             self.weigh_decision(x, &made, trace);
+        }
+        if self.parted {
+            self.part_out(&mut made, trace);
         }
         if self.params.feed == Feed::Everyone {
             self.add_listeners(x, &made, trace);
@@ -251,6 +255,38 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         Ok(())
     }
 
+    /// Tells the bands among the bases what part of the draw is theirs, pbar_l Q_l/P with Q_l the law of band l: what a band learns
+    /// of a draw from P it divides by Q_l, and with this factor its estimates are pbar_l times those of its own draws
+    /// (docs/masters.md#bands-inside-bands).
+    fn part_out(&mut self, made: &mut Proposal<D>, trace: &mut Trace) {
+        let probabilities = self.master.probabilities();
+        self.parts.clear();
+        self.parts.resize(self.seats.len(), 0.0);
+        let chosen = trace.base as usize;
+        if self.params.credit != Crediting::Chosen {
+            // Q_l/P is the weight that the master is told.
+            self.parts[chosen] = trace.probability * trace.weight;
+            for share in &trace.shares {
+                self.parts[share.base as usize] = probabilities[share.base as usize] * share.weight;
+            }
+        } else if let Propensity::Exact(law) = trace.propensity {
+            let of = |(p, own): (&f64, &f64)| if own.is_nan() { 0.0 } else { p * own / law.max(LEAST) };
+            self.parts
+                .iter_mut()
+                .zip(probabilities.iter().zip(&self.laws).map(of))
+                .for_each(|(to, part)| *to = part);
+        } else {
+            // A base cannot say its law: the draws of a band are its own alone.
+            self.parts[chosen] = 1.0;
+        }
+        if !trace.forced {
+            self.seats[chosen].add_part(&mut made.memo, self.parts[chosen]);
+        }
+        for share in &mut trace.shares {
+            self.seats[share.base as usize].add_part(&mut share.memo, self.parts[share.base as usize]);
+        }
+    }
+
     /// sum_i pbar_i pi_i(theta), base by base as [`weigh_decision`](Ensemble::weigh_decision) adds them; shares have pi_i.
     fn mix(&self, own: f64, trace: &Trace) -> f64 {
         let mut shares = trace.shares.iter().peekable();
@@ -298,6 +334,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     fn weigh_decision(&mut self, x: &X, made: &Proposal<D>, trace: &mut Trace) {
         let mut total = 0.0;
         let mut unknown = None;
+        self.laws.clear();
         for base in 0..self.seats.len() {
             let probability = self.master.probabilities()[base];
             let drawn = !self.seats[base].benched && probability > 0.0;
@@ -314,6 +351,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             } else if drawn {
                 total += probability * own;
             }
+            self.laws.push(own);
             if self.params.propensities.every_base() {
                 trace.likelihoods.push(own);
             }
@@ -331,7 +369,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if benched || !listens || trace.takes_part(base) {
                 continue;
             }
-            let memo = self.attempt(base, Duty::Likelihood, |band| band.seats[base].memo(x, &made.decision));
+            let memo = self.attempt(base, Duty::Likelihood, |band| {
+                let mut memo = band.seats[base].memo(x, &made.decision)?;
+                band.seats[base].add_part(&mut memo, band.parts.get(base).copied().unwrap_or_default());
+                Ok(memo)
+            });
             trace.shares.extend(memo.map(|memo| Share { base: base as u32, epoch, weight: 0.0, memo }));
         }
     }

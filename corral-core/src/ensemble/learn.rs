@@ -140,7 +140,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         x: &X,
         base: usize,
         epoch: u64,
-        made: &Proposal<D>,
+        made: &mut Proposal<D>,
         feedback: Feedback,
         weight: f64,
     ) -> bool {
@@ -157,6 +157,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             }
         }
         let seat = &mut self.seats[base];
+        // It has no memo where it has no part: it hears of a decision that others made.
+        let part = if seat.parted { made.memo.pop() } else { None };
         let told = match feedback.observed() {
             None => Feedback::unseen(),
             // f' = loss * weight: the weight travels beside the loss                      line "send f_t/pbar to base"
@@ -164,7 +166,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 let weight = feedback.weight() * weight;
                 feedback.with_weight(self.params.cut.map_or(weight, |cut| weight.min(cut)))
             }
-            Some(_) => feedback.with_weight(1.0),
+            Some(_) => {
+                feedback.with_weight(part.map_or(1.0, |part| feedback.weight() * part / self.now.range))
+            }
         };
         match seat.learn(x, made, told) {
             Ok(()) => true,

@@ -109,11 +109,16 @@ pub struct Ensemble<X: ?Sized, D, M> {
     needs_cost: bool,
     /// The bases for which a round without them is something.
     wanting_passes: Vec<u32>,
+    /// Whether a band among the bases learns its part of draws that others made.
+    parted: bool,
     // Buffers that are used again.
     spare: Vec<Proposal<D>>,
     spare_shares: Vec<Vec<Share>>,
     asked: Vec<Option<Proposal<D>>>,
     unfollowed: Vec<u32>,
+    /// What each base's own probability of the decision is, and what part of the draw is its own.
+    laws: Vec<f64>,
+    parts: Vec<f64>,
     trace: Trace,
     orders: Vec<(usize, Order)>,
     weights: Vec<f64>,
@@ -162,6 +167,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             spare_shares: Vec::with_capacity(SPARE),
             asked: Vec::new(),
             unfollowed: Vec::new(),
+            parted: false,
+            laws: Vec::new(),
+            parts: Vec::new(),
             trace: Trace::default(),
             orders: Vec::with_capacity(count.min(64)),
             weights: vec![0.0; count],
@@ -479,6 +487,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         seat.takes_offers = abilities.takes_offers;
         let others = self.params.credit != Crediting::Chosen && !seat.listens;
         seat.weighted = self.params.feed == Feed::Weighted || others;
+        // Under feed `raw` and credit `chosen` a band learns of its own draws alone.
+        let heard = self.params.credit != Crediting::Chosen || self.params.feed == Feed::Everyone;
+        seat.parted = !seat.weighted && seat.listens && heard && seat.is_band();
         abilities
     }
 
@@ -490,6 +501,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 self.wanting_passes.push(base as u32);
             }
         }
+        self.parted = self.seats.iter().any(|seat| seat.parted);
     }
 
     /// The first base that cannot take a round that leaves actions out.

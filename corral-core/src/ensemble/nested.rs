@@ -1,7 +1,8 @@
 //! An ensemble as a base: corrals nest.
 //!
 //! Weights multiply (the inner base j is fed `outer weight * 1/pbar_j`, the loss unchanged), ranges multiply, and a new
-//! range from above starts everything over. The ticket travels in the memo.
+//! range from above starts everything over. The ticket travels in the memo. A band that learns from draws of others is
+//! credited with its part of them (docs/masters.md#bands-inside-bands).
 
 use super::{Ensemble, EnsembleError, Feed, LEAST};
 use crate::ticket::{Share, Trace};
@@ -54,27 +55,36 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         Ok(())
     }
 
-    /// sum_i pbar_i pi_i, where every base that can be drawn has a likelihood. The memo shares the loss by it.
+    /// sum_i pbar_i pi_i, where every base that can be drawn has a likelihood. The memo shares the loss by it; under feed
+    /// `everyone` those that learn from others have a share of no weight.
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
         let mut trace =
             Trace { ensemble: self.id, era: self.now.era, round: self.now.round, ..Trace::default() };
-        let mut total = 0.0;
+        let everyone = self.params.feed == Feed::Everyone;
+        let (mut total, mut first) = (0.0, None);
         for (base, (seat, probability)) in self.seats.iter().zip(self.master.probabilities()).enumerate() {
-            if seat.benched || !(*probability > 0.0) {
-                continue;
-            }
-            let (weight, memo) = seat.likelihood(x, decision).ok()??;
+            let (weight, memo) = match seat.benched {
+                true => continue,
+                false if *probability > 0.0 => seat.likelihood(x, decision).ok()??,
+                false if everyone && seat.listens => (0.0, seat.memo(x, decision).ok()?),
+                false => continue,
+            };
             total += probability * weight;
             if weight > 0.0 {
-                trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight, memo });
+                first = first.or(Some(trace.shares.len()));
+            } else if !(everyone && seat.listens) {
+                continue;
             }
+            trace.shares.push(Share { base: base as u32, epoch: seat.epoch, weight, memo });
         }
-        if trace.shares.is_empty() || total < LEAST {
-            return Some((0.0, Memo::empty()));
+        let Some(first) = first.filter(|_| total >= LEAST) else { return Some((0.0, Memo::empty())) };
+        for share in &mut trace.shares {
+            let base = share.base as usize;
+            share.weight /= total;
+            self.seats[base].add_part(&mut share.memo, self.master.probabilities()[base] * share.weight);
         }
-        trace.shares.iter_mut().for_each(|s| s.weight /= total);
         // Any of them can stand for the one that was followed: the credit is the same.
-        let first = trace.shares.remove(0);
+        let first = trace.shares.remove(first);
         trace.base = first.base;
         trace.epoch = first.epoch;
         trace.weight = first.weight;
@@ -129,6 +139,10 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 }
 
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> BaseExtra<X, D> for Ensemble<X, D, M> {
+    fn is_band(&mut self) -> bool {
+        true
+    }
+
     fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
         let mut inner = self.traced(x, rng)?;
         self.trace.pack(&inner.memo, &mut made.memo);
@@ -193,7 +207,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if self.seats[base].benched || !self.seats[base].listens {
                 continue;
             }
-            let memo = self.attempt(base, Duty::Likelihood, |band| band.seats[base].memo(x, &made.decision));
+            let memo = self.attempt(base, Duty::Likelihood, |band| {
+                let mut memo = band.seats[base].memo(x, &made.decision)?;
+                band.seats[base].add_part(&mut memo, 0.0);
+                Ok(memo)
+            });
             let Some(memo) = memo else { continue };
             made.memo = memo;
             self.attempt(base, Duty::Learn, |band| band.seats[base].learn(x, &made, told));

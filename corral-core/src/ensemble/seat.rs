@@ -68,6 +68,8 @@ pub(super) struct Seat<X: ?Sized, D> {
     pub wants_memo: bool,
     /// Whether it takes rounds that offer some of the actions by their numbers.
     pub takes_offers: bool,
+    /// Whether it is a band that learns its part of draws that others made: its memo ends with the part.
+    pub parted: bool,
     pub tally: Tally,
 }
 
@@ -84,6 +86,7 @@ impl<X: ?Sized, D> Seat<X, D> {
             listens: false,
             wants_memo: true,
             takes_offers: false,
+            parted: false,
             tally: Tally::default(),
         };
         seat.has_extra = seat.find_extra();
@@ -93,6 +96,22 @@ impl<X: ?Sized, D> Seat<X, D> {
     fn find_extra(&mut self) -> bool {
         // A base that fails here is found out at the next call that can fail.
         guarded(|| Ok(self.base.extra().is_some())).unwrap_or(false)
+    }
+
+    /// Whether it is a band itself.
+    pub fn is_band(&mut self) -> bool {
+        self.has_extra
+            && guarded(|| Ok(self.base.extra().is_some_and(|extra| extra.is_band()))).unwrap_or(false)
+    }
+
+    /// Ends the memo of a band with its part of the draw. Where it has none the memo is empty: the band hears what others play.
+    pub fn add_part(&self, memo: &mut Memo, part: f64) {
+        if !self.parted {
+        } else if part > 0.0 && !memo.numbers().is_empty() {
+            memo.push(part.min(1.0));
+        } else {
+            memo.clear();
+        }
     }
 
     pub fn base(&self) -> &dyn Base<X, D> {

@@ -23,6 +23,7 @@ mod master_bounds;
 mod master_values;
 mod masters;
 mod masters_allocation;
+mod nested_credit;
 mod nesting;
 mod omd;
 mod paper;
