@@ -69,10 +69,18 @@ pub enum Policies {
     Linear(LinearParams),
 }
 
+/// What trees and linear policies need: they would pass over rows without a word, and play at random where rows tell.
+const WITHOUT_ROWS: &str = "an environment whose actions have no features of their own (row_features = 0): its policies see shared \
+     features alone; bases by regression (linucb, lints, squarecb, ..) see both";
+
 impl Policies {
     /// What the world of `setup` would have to have for this class, and does not.
     pub fn needs(&self, setup: &Setup) -> Option<&'static str> {
+        // A class that comes with the environment is given knowing what there is to see.
+        let rows = setup.context.row_features > 0;
         match self {
+            Self::Trees(_) | Self::Linear(_) if rows => Some(WITHOUT_ROWS),
+            Self::Auto if rows && setup.policies.is_none() => Some(WITHOUT_ROWS),
             Self::Environment if setup.policies.is_none() => {
                 Some("an environment with a policy class, or policies = { trees = {} } or { linear = {} }")
             }
@@ -80,8 +88,7 @@ impl Policies {
                 Some("an environment with shared features for its policies")
             }
             Self::Auto if setup.policies.is_none() && setup.context.features == 0 => {
-                let plain = setup.context.cells.is_none() && setup.context.row_features == 0;
-                (!plain).then_some("an environment with a policy class or shared features")
+                setup.context.cells.and(Some("an environment with a policy class or shared features"))
             }
             _ => None,
         }

@@ -144,6 +144,19 @@ fn what_does_not_fit_is_told_what_it_needs() {
     for name in ["exp4", "epoch-greedy", "iltcb", "bistro"] {
         assert_eq!(needs(name, "", &points), "an environment with arms");
     }
+    // Rows would be passed over: the policies that are made from features see the shared ones alone.
+    for features in [0, 2] {
+        let mut rows = square();
+        (rows.context.features, rows.context.row_features, rows.sampler) = (features, 2, tables().sampler);
+        for name in ["exp4", "epoch-greedy", "iltcb", "bistro"] {
+            for keys in ["", "policies = { trees = {} }", "policies = { linear = {} }"] {
+                assert!(needs(name, keys, &rows).contains("row_features = 0"), "{name} {keys}");
+            }
+        }
+    }
+    let mut given = tables();
+    given.context.row_features = 2;
+    assert_eq!(needs("exp4", "", &given), "nothing");
 }
 
 #[test]
