@@ -24,6 +24,18 @@ impl Case {
         Self { name, bases: recipes(bases), setup, xs: vec![Context::plain(arms)] }
     }
 
+    /// The same, in a band that has one more arm, which no round offers.
+    fn with_a_spare(bases: &[&str], arms: usize) -> Self {
+        let plain = Self::arms(bases, arms);
+        let offer = Context::plain(arms).offering((0..arms as u32).collect());
+        Self {
+            name: format!("{}, one spare", plain.name),
+            setup: Setup::arms(arms + 1, None),
+            xs: vec![offer],
+            ..plain
+        }
+    }
+
     /// Every action has its own features, or all have the same.
     fn features(bases: &[&str], arms: usize, dim: usize, rows: bool) -> Self {
         let what = if rows { "rows" } else { "features" };
@@ -76,6 +88,8 @@ fn recipes(bases: &[&str]) -> Vec<Recipe> {
 fn cases() -> Vec<Case> {
     let mut cases = vec![Case::arms(&["thompson", "ucb1", "tsallis-inf"], 5)];
     cases.extend([3, 10, 30, 100].map(|arms| Case::arms(&["thompson", "ucb1", "exp3"], arms)));
+    cases.push(Case::with_a_spare(&["thompson", "ucb1", "tsallis-inf"], 5));
+    cases.push(Case::with_a_spare(&["thompson", "ucb1", "exp3"], 100));
     for (arms, dim) in [(3, 5), (10, 5), (10, 20)] {
         cases.push(Case::features(&["lints", "linucb"], arms, dim, true));
     }

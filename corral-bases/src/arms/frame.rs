@@ -86,6 +86,32 @@ pub trait ArmRule: BaseParams {
         None
     }
 
+    /// Proposes a place among the arms with these numbers.
+    ///
+    /// # Errors
+    /// It needs all arms, or the state cannot produce one.
+    fn propose_among(
+        &self,
+        state: &mut Self::State,
+        now: &Now,
+        numbers: &[u32],
+        rng: &mut dyn Rng,
+    ) -> Result<Proposal<Arm>> {
+        let left_out = || BaseError::LeftOut { base: Self::NAME.to_owned() };
+        self.propose(&mut self.part(state, now, numbers).ok_or_else(left_out)?, now, rng)
+    }
+
+    /// The probability of proposing a place among the arms with these numbers, and the memo of that proposal.
+    fn likelihood_among(
+        &self,
+        state: &Self::State,
+        now: &Now,
+        numbers: &[u32],
+        place: usize,
+    ) -> Option<(f64, Memo)> {
+        self.likelihood(&self.part(state, now, numbers)?, now, place)
+    }
+
     /// The probability of proposing the offered arm `arm`, and the memo of that proposal.
     fn likelihood(&self, state: &Self::State, now: &Now, arm: usize) -> Option<(f64, Memo)>;
 
@@ -169,12 +195,6 @@ impl<R: ArmRule> ArmBase<R> {
         Ok(now)
     }
 
-    /// The state of a game with the arms of these numbers alone.
-    fn part(&self, now: &Now, numbers: &[u32]) -> Result<R::State> {
-        let left_out = || BaseError::LeftOut { base: R::NAME.to_owned() };
-        self.rule.part(&self.state, now, numbers).ok_or_else(left_out)
-    }
-
     /// Notes that these arms are offered. Where some of them never were before: what was noted then.
     fn meet(&mut self, numbers: Option<&[u32]>, offered: usize) -> Option<Vec<bool>> {
         let first = self.clock.rounds == 0 && offered < self.actions;
@@ -226,7 +246,7 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         let now = self.at(x)?;
         match x.offer() {
             None => self.rule.propose(&mut self.state, &now, rng),
-            Some(numbers) => self.rule.propose(&mut self.part(&now, numbers)?, &now, rng),
+            Some(numbers) => self.rule.propose_among(&mut self.state, &now, numbers, rng),
         }
     }
 
@@ -273,7 +293,7 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         }
         match x.offer() {
             None => self.rule.likelihood(&self.state, &now, decision.index()),
-            Some(numbers) => self.rule.likelihood(&self.part(&now, numbers).ok()?, &now, decision.index()),
+            Some(numbers) => self.rule.likelihood_among(&self.state, &now, numbers, decision.index()),
         }
     }
 
