@@ -8,8 +8,8 @@
 //! ED2RB:  d_i = max(d_min, sqrt(n_i) gap_i);                     phi_i = clip(d_i sqrt(n_i), phi_i, 2 phi_i)
 //! ```
 //!
-//! for the played base alone; ln n is guarded by max(1, .), which is ours. For D3RB as it stands here the bound below
-//! is proved in docs/master-bounds.md#balancing-by-confidence; ED2RB is from memory.
+//! for the played base alone; ln n is guarded by max(1, .), which is ours. For both as they stand here the bound below is
+//! proved in docs/master-bounds.md#balancing-by-confidence, where the base with the least potential is played.
 //!
 //! With `draw = "stochastic"` a base is drawn with probability ~ 1/d_i^2 instead.
 //!

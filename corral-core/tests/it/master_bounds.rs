@@ -1,9 +1,9 @@
 //! What `docs/master-bounds.md` proves of every run, held against runs of the masters.
 
 use corral_core::masters::{
-    D3rb, D3rbParams, DynamicBalancing, DynamicBalancingParams, Estimator, Exp3P, Exp3PParams, Exp4Mix,
-    Exp4MixParams, Hedged, HedgedParams, MasterSetup, Rbbe, RbbeParams, RegretBalancing,
-    RegretBalancingParams, RegretBound, TsallisInf, TsallisInfParams,
+    D3rb, D3rbParams, DynamicBalancing, DynamicBalancingParams, Ed2rb, Estimator, Exp3P, Exp3PParams,
+    Exp4Mix, Exp4MixParams, Hedged, HedgedParams, MasterSetup, REdUcb, REdUcbParams, Rbbe, RbbeParams,
+    RegretBalancing, RegretBalancingParams, RegretBound, TsallisInf, TsallisInfParams,
 };
 use corral_core::{Credit, Master, draw_base, uniform};
 use rand::{RngExt, SeedableRng};
@@ -248,14 +248,16 @@ fn balancing_by_confidence_has_its_bound() {
     let given = || Some(claimed.map(|d| RegretBound::new(d, 0.5)).to_vec());
     let (star, least) = (3, 1.0);
     for seed in 0..3 {
-        for master in ["rbbe", "dynamic-balancing", "d3rb"] {
+        for master in ["rbbe", "dynamic-balancing", "d3rb", "ed2rb"] {
             let setup = MasterSetup::new(BASES, Some(T));
-            let (scale, delta) = if master == "d3rb" { (1.0, 0.01) } else { (2.0, 0.01) };
+            let data_driven = ["d3rb", "ed2rb"].contains(&master);
+            let (scale, delta) = if data_driven { (1.0, 0.01) } else { (2.0, 0.01) };
             let mut built: Box<dyn Master> = match master {
                 "rbbe" => Box::new(
                     Rbbe::new(RbbeParams { bounds: given(), ..RbbeParams::default() }, &setup).unwrap(),
                 ),
                 "d3rb" => Box::new(D3rb::new(D3rbParams::default(), &setup).unwrap()),
+                "ed2rb" => Box::new(Ed2rb::new(D3rbParams::default(), &setup).unwrap()),
                 _ => Box::new(
                     DynamicBalancing::new(
                         DynamicBalancingParams { bounds: given(), ..DynamicBalancingParams::default() },
@@ -284,9 +286,14 @@ fn balancing_by_confidence_has_its_bound() {
             }
             let b = scale * (m * t.ln() / delta).ln().sqrt();
             let (root, all) = (t.sqrt(), (m * t).sqrt());
-            let bound = if master == "d3rb" {
-                let (d, wide) = (1.0, 2.0 * 2f64.sqrt());
-                wide * m * d * root + (2.0 * b + wide * (d + 2.0 * b) * d) * all + m * (3.0 + root.log2())
+            let bound = if data_driven {
+                // d_* = d_min = 1, so that the two differ by factors alone, and max(T/d_min, sqrt(T)) is T.
+                let d = 1.0;
+                let (first, wide, log) = match master {
+                    "d3rb" => (2.0 * 2f64.sqrt(), 2.0 * 2f64.sqrt(), root.log2()),
+                    _ => (1.0, 2f64.sqrt(), t.log2()),
+                };
+                first * m * d * root + (2.0 * b + wide * (d + 2.0 * b) * d) * all + m * (3.0 + log)
             } else {
                 let d = claimed[star];
                 m * d * root + (2.0 * b + (d + 2.0 * b) * d / least) * all + m
@@ -294,5 +301,142 @@ fn balancing_by_confidence_has_its_bound() {
             println!("{master}: regret {regret:.0}, bound {bound:.0}");
             holds(master, regret, bound);
         }
+    }
+}
+
+/// Steps 1 to 5 of the proof for ED2RB, on potentials that are computed here: bases that fall short by rate_i sqrt(n), base 3 by the
+/// least, and rates d_min on both sides of that.
+#[test]
+fn ed2rb_keeps_its_potentials_between_two_roots() {
+    const T: u64 = 20_000;
+    const STAR: usize = 3;
+    const DELTA: f64 = 0.01;
+    let (m, t) = (BASES as f64, T as f64);
+    let rates = [8.0, 4.0, 3.0, 0.5, 2.0];
+    let mean = |i: usize, n: f64| (0.8 - rates[i] * (n.sqrt() - (n - 1.0).sqrt())).max(0.0);
+    let ln = |n: f64| (m * n.ln().max(1.0) / DELTA).ln();
+    let mut most = 0;
+    for (seed, least_rate) in [(0, 1.0), (1, 1.0), (2, 0.1), (3, 0.02)] {
+        let (d, b) = (rates[STAR].max(least_rate), ln(t).sqrt());
+        let params = D3rbParams { least_rate, ..D3rbParams::default() };
+        let mut master = Ed2rb::new(params, &MasterSetup::new(BASES, Some(T))).unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+        let (mut plays, mut earned, mut short) = ([0.0; BASES], [0.0; BASES], [0.0; BASES]);
+        let (mut potential, mut lower) = ([least_rate; BASES], [f64::NEG_INFINITY; BASES]);
+        let mut cuts = [0; BASES];
+        // Of each base the plays, the gap, the plays of base * and what it had fallen short by at m, and a play that may become it.
+        let (mut at, mut last) = ([None; BASES], [None; BASES]);
+        for _ in 0..T {
+            let i = master.probabilities().iter().position(|p| *p == 1.0).unwrap();
+            let argmin = (0..BASES).min_by(|a, b| potential[*a].total_cmp(&potential[*b])).unwrap();
+            assert_eq!(i, argmin);
+            if let Some(play) = last[i].take() {
+                at[i] = Some(play);
+            }
+            plays[i] += 1.0;
+            let (n, before) = (plays[i], potential[i]);
+            let reward = f64::from(u8::from(rng.random_bool(mean(i, n))));
+            earned[i] += reward;
+            short[i] += 0.8 - mean(i, n);
+            // The event that the bound is conditional on.
+            assert!((earned[i] - 0.8 * n + short[i]).abs() <= (n * ln(n)).sqrt());
+            master.update(1.0 - reward, Credit::Chosen { base: i, weight: 1.0 }).unwrap();
+            let width = (ln(n) / n).sqrt();
+            lower[i] = earned[i] / n - width;
+            let gap = lower.iter().fold(f64::NEG_INFINITY, |a: f64, b| a.max(*b)) - earned[i] / n - width;
+            let raw = (n * gap).max(least_rate * n.sqrt());
+            potential[i] = raw.clamp(before, 2.0 * before);
+            if raw > 2.0 * before {
+                cuts[i] += 1;
+            } else if i != STAR && plays[STAR] > 0.0 {
+                last[i] = Some((n, gap, plays[STAR], short[i]));
+            }
+            holds("1", potential[STAR], d * plays[STAR].max(1.0).sqrt());
+            holds("2", least_rate * n.sqrt(), potential[i]);
+        }
+        let log = f64::log2(f64::max(t / least_rate, t.sqrt()));
+        for j in (0..BASES).filter(|j| *j != STAR) {
+            most = most.max(cuts[j]);
+            holds("3", f64::from(cuts[j]), log);
+            let Some((n, gap, stars, so_far)) = at[j] else {
+                holds("5", plays[j], log + 3.0);
+                continue;
+            };
+            holds("4", n * gap, d * t.sqrt());
+            holds("4", n, 2.0 * (d / least_rate).powi(2) * stars);
+            holds("5", plays[j], n + log + 1.0);
+            let right = d * t.sqrt() + (2.0 * b + 2f64.sqrt() * (d + 2.0 * b) * d / least_rate) * n.sqrt();
+            holds("regret", so_far, right);
+        }
+    }
+    assert!(most >= 2, "no play was cut");
+}
+
+/// Steps 1 to 4 of the proof for R-ed-UCB, with the index computed here: curves that rise to their ends like e^(-n/tau), with a noise
+/// that is small, so that the bound is below T.
+#[test]
+fn r_ed_ucb_loses_what_slopes_and_noise_allow() {
+    const T: usize = 2_000;
+    const CURVES: [(f64, f64, f64); 3] = [(0.5, 0.2, 10.0), (0.9, 0.7, 60.0), (0.8, 0.1, 200.0)];
+    let (window, noise) = (0.25, 2e-4);
+    let mean = |i: usize, n: usize| {
+        let (end, rise, tau) = CURVES[i];
+        end - rise * (-(n as f64) / tau).exp()
+    };
+    let t_all = T as f64;
+    let c = 2.0 * noise * t_all * (40.0 * t_all.ln()).sqrt();
+    for seed in 0..2 {
+        let params = REdUcbParams { noise, window, longest: T as u32, ..REdUcbParams::default() };
+        let mut master = REdUcb::new(params, &MasterSetup::new(3, Some(T as u64))).unwrap();
+        let mut rng = Pcg64Dxsm::seed_from_u64(seed);
+        let mut rewards = vec![Vec::new(); 3];
+        let (mut lost, mut slopes, mut widths) = (0.0, 0.0, vec![0.0; 3]);
+        for t in 1..=T {
+            let base = master.probabilities().iter().position(|p| *p == 1.0).unwrap();
+            let n = rewards[base].len();
+            let h = (window * n as f64) as usize;
+            // No less than what the best base alone has.
+            let best = (0..3).map(|i| mean(i, t)).fold(0.0, f64::max);
+            let costs = best - mean(base, n + 1);
+            lost += costs;
+            if h > 0 {
+                // The estimate over x, and the bonus.
+                let index = |i: usize, x: &dyn Fn(usize) -> f64| {
+                    let n = rewards[i].len();
+                    let h = (window * n as f64) as usize;
+                    let slope = |l: usize| (x(l) - x(l - h)) / h as f64;
+                    (n - h + 1..=n).map(|l| x(l) + (t - l) as f64 * slope(l)).sum::<f64>() / h as f64
+                };
+                let bonus = |i: usize| {
+                    let n = rewards[i].len();
+                    let h = (window * n as f64).floor();
+                    noise * (t as f64 - n as f64 + h - 1.0) * (40.0 * (t as f64).ln() / (h * h * h)).sqrt()
+                };
+                let mut most = f64::NEG_INFINITY;
+                for i in 0..3 {
+                    let (seen, true_) = (index(i, &|l| rewards[i][l - 1]), index(i, &|l| mean(i, l)));
+                    holds("1", mean(i, t), true_);
+                    // The event that the bound is conditional on.
+                    assert!((seen - true_).abs() <= bonus(i), "round {t}: base {i} is off");
+                    most = most.max(seen + bonus(i));
+                }
+                holds("the choice", most, index(base, &|l| rewards[base][l - 1]) + bonus(base));
+                let rise = mean(base, n - 2 * h + 2) - mean(base, n - 2 * h + 1);
+                let (slope, width) = (f64::min(1.0, t_all * rise), f64::min(1.0, 2.0 * bonus(base)));
+                holds("3", costs, slope + width);
+                slopes += slope;
+                widths[base] += width;
+            }
+            let reward: f64 = mean(base, n + 1) + noise * (2.0 * uniform(&mut rng) - 1.0);
+            rewards[base].push(reward);
+            master.update(1.0 - reward, Credit::Chosen { base, weight: 1.0 }).unwrap();
+        }
+        for width in &widths {
+            holds("4", *width, (1.0 / window + 1.0) * 3.0 * c.powf(2.0 / 3.0));
+        }
+        let right = slopes + 3.0 * (1.0 / window + 1.0) * (1.0 + 3.0 * c.powf(2.0 / 3.0));
+        println!("r-ed-ucb: regret {lost:.0}, slopes {slopes:.0}, bound {right:.0}");
+        holds("regret", lost, right);
+        assert!(right < t_all);
     }
 }
