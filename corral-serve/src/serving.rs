@@ -34,8 +34,6 @@ use crate::threads::{self, Shared};
 pub struct Question {
     /// What is known before deciding.
     pub context: Context,
-    /// The names of the offered actions, where they are not those of the spec.
-    pub names: Vec<String>,
     /// For whom: a user, a session.
     pub unit: Option<String>,
     /// A request with the same key is given the same answer.
@@ -49,19 +47,10 @@ pub struct Answer {
     pub chosen: Chosen<Arm>,
     /// The number of the action among all actions of the band.
     pub action: u32,
-    /// Its name, where it is not one of the spec.
-    pub name: Option<String>,
     /// Whether it is the default action, and not a decision of the band.
     pub default: bool,
 }
 
-/// Whether the action of an answer is among those that are offered now: by its name, where requests name their actions.
-fn is_offered(answer: &Answer, context: &Context, names: &[String]) -> bool {
-    match &answer.name {
-        Some(name) => names.contains(name),
-        None => names.is_empty() && context.place(answer.action as usize).is_some(),
-    }
-}
 /// How many answers are kept for requests that come again.
 const ANSWERS: usize = 100_000;
 /// For how long an answer is given again to the same key, in milliseconds.
@@ -188,7 +177,7 @@ impl Serving {
     /// The context is not one of this band, or the key was given with another request.
     pub fn choose(&self, question: Question) -> Result<Answer, ServeError> {
         let front = self.front()?;
-        let Question { context, names, unit, key } = question;
+        let Question { context, unit, key } = question;
         let default = self.spec.default_index().filter(|_| self.spec.holdout > 0.0);
         if let Some(number) = default
             && context.place(number).is_none()
@@ -213,7 +202,7 @@ impl Serving {
         let _stuck = sticky.and_then(|(_, unit)| self.sticky.turn(unit));
         if let Some((seconds, unit)) = sticky
             && let Some(answer) = self.sticky.get(unit, now.saturating_sub(seconds.saturating_mul(1000)))
-            && is_offered(&answer, &context, &names)
+            && context.place(answer.action as usize).is_some()
         {
             return Ok(answer);
         }
@@ -228,12 +217,7 @@ impl Serving {
             None => front.choose(&context, unit.clone())?,
         };
         let place = chosen.decision.0 as usize;
-        let answer = Answer {
-            action: context.number(place) as u32,
-            name: names.get(place).cloned(),
-            default: default.is_some(),
-            chosen,
-        };
+        let answer = Answer { action: context.number(place) as u32, default: default.is_some(), chosen };
         if let Some(key) = key {
             self.keyed.put(key, now, (digest, answer.clone()));
         }

@@ -19,7 +19,7 @@ pub(super) struct Choose {
     /// What is known before deciding.
     features: Vec<f64>,
     /// The actions that are offered, in any order; all where it is left out. A name or a number is that of the spec; where actions
-    /// have features, each brings them. Features without names are those of the first actions.
+    /// have features, each brings them. Features without names are those of all actions, or of the first ones of a band without names.
     #[cfg_attr(test, schemars(length(min = 1)))]
     actions: Option<Vec<Offered>>,
     /// For whom: a user, a session.
@@ -42,8 +42,8 @@ impl Choose {
                 return Err(ServeError::Asked(format!("{what} has more than {LONGEST} bytes")));
             }
         }
-        let (context, names) = offer::context(spec, self.features, self.actions)?;
-        Ok(Question { context, names, unit: self.unit, key: self.key })
+        let context = offer::context(spec, self.features, self.actions)?;
+        Ok(Question { context, unit: self.unit, key: self.key })
     }
 }
 
@@ -53,7 +53,7 @@ impl Choose {
 pub(super) struct Chosen {
     /// Its name, or its index where it has none.
     action: Action,
-    /// Its number in the spec; where only the request names actions, its place in the request.
+    /// Its number in the spec.
     index: u32,
     /// The probability with which it was chosen.
     propensity: Option<f64>,
@@ -79,8 +79,8 @@ enum Action {
 
 impl Chosen {
     pub fn of(answer: Answer, spec: &BandSpec, stale_ms: u64) -> Self {
-        let Answer { chosen, action: index, name, default } = answer;
-        let name = name.or_else(|| spec.actions.name(index as usize).map(str::to_owned));
+        let Answer { chosen, action: index, default } = answer;
+        let name = spec.actions.name(index as usize).map(str::to_owned);
         Self {
             action: name.map_or(Action::Index(index), Action::Name),
             index,

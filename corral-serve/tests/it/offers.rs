@@ -126,6 +126,36 @@ fn what_is_offered_by_name_is_learned_under_that_name() {
     }
 }
 
+/// By its place in the request, what was learned of one action would be taken for another as soon as one is left out.
+#[test]
+fn actions_that_the_spec_cannot_tell_apart_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "name = \"x\"\nactions = 3\nbases = [\"ucb1\", \"linucb\"]\naction_features = 1\n";
+    let mut running = Running::start(text, folder.path(), "", Limits::default());
+    let mut client = running.client();
+    let row = |name: &str| json!({ "name": name, "features": [0.5] });
+    let (status, why) = client.post("/v1/bands/x/choose", &json!({ "actions": [row("small"), row("mid")] }));
+    assert_eq!(status, 422, "{why}");
+    let why = why["error"].as_str().unwrap();
+    assert!(why.contains("\"small\" is a name") && why.contains("actions = [\"small\", ...]"), "{why}");
+    let (status, chosen) = client.post("/v1/bands/x/choose", &json!({ "actions": [[0.5], [0.25]] }));
+    assert!(status == 200 && chosen["action"] == chosen["index"], "{chosen}");
+    drop(client);
+    running.stop();
+
+    let folder = tempfile::tempdir().unwrap();
+    let named = text.replace("3", "[\"a\", \"b\", \"c\"]");
+    let mut running = Running::start(&named, folder.path(), "", Limits::default());
+    let mut client = running.client();
+    let (status, why) = client.post("/v1/bands/x/choose", &json!({ "actions": [[0.5], [0.25]] }));
+    assert_eq!(status, 422, "{why}");
+    assert!(why["error"].as_str().unwrap().contains("2 rows without names, where the band has 3"), "{why}");
+    let (status, chosen) = client.post("/v1/bands/x/choose", &json!({ "actions": [row("c"), row("a")] }));
+    assert!(status == 200 && chosen["action"] != "b", "{chosen}");
+    drop(client);
+    running.stop();
+}
+
 fn open(more: &str) -> Serving {
     let band = spec::read(&format!("{SPEC}{more}")).unwrap().remove(0);
     Serving::open(band, Arc::new(Memory::default()), Arc::new(SystemClock), ServingOptions::default())
