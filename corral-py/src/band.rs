@@ -163,7 +163,7 @@ impl Band {
     ///     The features of the round.
     /// actions : list of str, dict or array_like, optional
     ///     Those that are offered, where not all are: a list of names, or with row_features a dictionary of name and row. An array of
-    ///     rows is in the order of the band's actions.
+    ///     rows has one for every action of the band, in their order; without names, those of the first actions.
     ///
     /// Returns
     /// -------

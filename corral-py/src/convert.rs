@@ -340,10 +340,14 @@ pub fn context(
     }
     let (rows, dim) = rows(actions).map_err(|e| e.of("actions"))?;
     let context = Context::with_rows(features, rows, dim);
-    let (found, live) = (context.actions(), band.offer.len());
-    // An array has no names: where actions are left out, it has a row for each of the others.
-    let all = live == 0 || found == live;
-    Error::unless(all, format_args!("actions: {found} rows, but the band offers {live} actions"))?;
+    let (found, live) = (context.actions(), band.live().len());
+    // An array has no names: in a band that has some it has a row for each action that is there.
+    if live > 0 && found != live {
+        let names = "give a dictionary of names and rows to offer some of them";
+        return Err(Error::value(format!(
+            "actions: {found} rows, but the band offers {live} actions: {names}"
+        )));
+    }
     Ok(offering(context, band, band.offer.to_vec()))
 }
 
@@ -388,16 +392,26 @@ fn listed(actions: &Bound<'_, PyAny>, band: &Actions) -> Answer<Vec<u32>> {
 /// Names, numbers and rows of actions.
 type Offered<'py> = (Vec<Arc<str>>, Vec<u32>, Bound<'py, PyAny>);
 
-/// The names, numbers and rows of a dictionary of actions: in the order of the band's names, where it has some.
+/// The names, numbers and rows of a dictionary of actions, in the order of the band's names.
 fn offered<'py>(dict: &Bound<'py, PyDict>, band: &Actions) -> Answer<Offered<'py>> {
     let mut given = Vec::new();
     for (name, row) in dict {
         let name: Arc<str> = Arc::from(name.extract::<&str>()?);
-        let number = if band.names.is_empty() { None } else { Some(number(&name, band)?) };
-        given.push((number, name, row));
+        // By their places in the dictionary, what was learned of one would be taken for another as soon as one is left out.
+        let unnamed = || {
+            format!(
+                "actions: {name:?} is a name, but this band has numbers: build it with the names of its actions, actions=[{name:?}, ...] \
+                 (and max_actions= for those that join later), or give an array of rows"
+            )
+        };
+        if band.names.is_empty() {
+            return Err(Error::value(unnamed()));
+        }
+        given.push((number(&name, band)?, name, row));
     }
+    Error::unless(!given.is_empty(), "actions: at least one is needed")?;
     given.sort_by_key(|(number, ..)| *number);
-    let numbers = given.iter().filter_map(|(number, ..)| *number).collect();
+    let numbers = given.iter().map(|(number, ..)| *number).collect();
     let (own, rows): (Vec<_>, Vec<_>) = given.into_iter().map(|(_, name, row)| (name, row)).unzip();
     Ok((own, numbers, PyList::new(dict.py(), rows)?.into_any()))
 }

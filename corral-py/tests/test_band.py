@@ -259,8 +259,8 @@ def test_each_round_may_have_its_own_actions_with_a_row_each():
         b.learn(d, reward=rows[d.action, 0])
         hits += t >= 300 and d.action == rows[:, 0].argmax()
     assert hits > 150
-    d = b.choose(actions={"a": [1, 0, 0], "b": [0.0, 0, 0]})
-    assert d.action in ("a", "b")
+    d = b.choose(actions=[[1, 0, 0], [0.0, 0, 0]])
+    assert d.action in (0, 1)
     b.learn(pickle.loads(pickle.dumps(d)), reward=1.0)
     both = corral.Band(["linucb"], actions=["a", "b"], features=2, row_features=1, seed=1)
     assert both.choose([1, 2], actions=[[0.5], [0.25]]).action in ("a", "b")
@@ -274,6 +274,50 @@ def test_each_round_may_have_its_own_actions_with_a_row_each():
         b.choose(actions=rng.uniform(size=(6, 3)))
     with pytest.raises(ValueError, match="features per action"):
         b.choose(actions=rng.uniform(size=(4, 2)))
+
+
+def test_names_that_a_numbered_band_cannot_know_are_refused():
+    """By their places in the dictionary, an action would inherit what was learned of the one before it that retired."""
+    numbered = corral.Band(["ucb1", "linucb"], actions=3, row_features=1, seed=1)
+    before = state(numbered)
+    for call in (numbered.choose, numbered.distribution):
+        with pytest.raises(ValueError, match=r'"small" is a name.*actions=\["small", ...\].*max_actions='):
+            call(actions={"small": [0.1], "mid": [0.2]})
+    assert state(numbered) == before
+    named = band(["ucb1", "linucb"], row_features=1)
+    with pytest.raises(ValueError, match="at least one"):
+        named.choose(actions={})
+
+
+def test_an_array_has_a_row_for_every_action_of_a_named_band():
+    named = corral.Band(["ucb1", "linucb"], actions=["a", "b", "c"], max_actions=4, row_features=1, seed=1)
+    for there in (3, 4, 2):
+        for count in range(1, 6):
+            rows = np.ones((count, 1))
+            if count == there:
+                assert named.choose(actions=rows).action in named.actions
+            else:
+                with pytest.raises(ValueError, match=f"{count} rows, but the band offers {there} actions"):
+                    named.choose(actions=rows)
+        if there == 3:
+            named.add_action("d")
+        else:
+            named.retire_action("b")
+            named.retire_action("a")
+
+
+def test_what_is_known_of_an_action_stays_with_its_name():
+    """The best of three retires: the bases over arms do not take the worst for it."""
+    for bases in (["ucb1"], ["exp3"], ["thompson", "linucb"]):
+        b = corral.Band(bases, actions=["best", "good", "worst"], row_features=1, reward_range=(0, 1), seed=3)
+        rewards, worst = {"best": 0.9, "good": 0.6, "worst": 0.1}, 0
+        rng = random.Random(1)
+        for t in range(900):
+            names = [*rewards] if t < 800 else ["worst", "good"]
+            d = b.choose(actions={name: [1.0] for name in names})
+            worst += t >= 800 and d.action == "worst"
+            b.learn(d, reward=float(rng.random() < rewards[d.action]))
+        assert worst < 40, (bases, worst)
 
 
 def test_rows_of_named_actions_are_put_in_the_order_of_the_band():
