@@ -8,7 +8,7 @@ use crate::run::{CellSpec, Plugins, Runner, runner, train};
 use crate::spec::Spec;
 
 const NAME: &str = "model";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// A trained learner, and how rows become its contexts.
 #[derive(Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer};
 use serde::{Deserialize, Serialize};
 
 use super::cells::missing;
-use super::dates::{is_compact, is_date};
+use super::dates::{is_calendar, is_compact};
 use super::style::{Habits, Style, point, readable};
 use crate::Draw;
 
@@ -146,6 +146,8 @@ pub struct Seen {
     pub nominal: bool,
     /// Whether the spec says so.
     pub insisted: bool,
+    /// Whether the spec says that it is one of numbers.
+    pub numbers: bool,
     /// How its numbers are written.
     pub style: Style,
     /// What its cells show of that, where it is looked for.
@@ -168,10 +170,12 @@ pub struct Seen {
     pub words: u64,
     /// How many of them are numbers as people write them.
     pub written: u64,
-    /// How many words are dates.
-    pub dates: u64,
-    /// How many numbers are dates of eight digits.
-    pub compact: u64,
+    /// How many cells are dates or times, numbers of eight digits among them, and the first of them.
+    pub dates: Found,
+    /// How many are digits that begin with a 0 and another.
+    pub padded: Found,
+    /// How many numbers are whole, and the first number.
+    pub whole: u64,
     /// The first number.
     pub first_number: Option<(String, u64)>,
     /// Where a plain number first has a point behind which decimals or thousands may stand, and the cell.
@@ -182,36 +186,61 @@ pub struct Seen {
     pub marked: bool,
     /// The first words that differ, and their lines.
     pub first_words: Vec<(String, u64)>,
-    /// Whether its numbers count the rows: each is one more than the one before.
-    pub counts: bool,
+    /// The same of words that are no numbers for people either.
+    pub first_others: Vec<(String, u64)>,
+    /// By how much each number is above the one before, where that is always the same whole number and not 0.
+    pub step: Option<f64>,
+    /// Whether every number is above the one before, or every one below.
+    pub rises: bool,
+    /// See `rises`.
+    pub falls: bool,
     /// The number before.
     pub last: f64,
 }
 
+/// Cells of a kind: how many, and the first with its line.
+#[derive(Default)]
+pub struct Found {
+    /// How many.
+    pub count: u64,
+    /// The first.
+    pub first: Option<(String, u64)>,
+}
+
+impl Found {
+    fn add(&mut self, is: bool, cell: &[u8], line: u64) {
+        self.count += u64::from(is);
+        if is && self.first.is_none() {
+            self.first = Some((String::from_utf8_lossy(cell).into_owned(), line));
+        }
+    }
+}
+
 impl Seen {
     /// Takes in a cell; `bytes` is the space that is left for values of all columns.
-    pub fn add(&mut self, cell: &[u8], line: u64, strict: bool, bytes: &mut usize) -> Result<(), String> {
+    pub fn add(&mut self, cell: &[u8], line: u64, strict: bool, bytes: &mut usize) {
         if missing(cell, strict) {
             self.missing += 1;
             if self.missing == 1 {
                 self.first_missing = line;
             }
-            return Ok(());
+            return;
         }
         self.filled += 1;
         self.count(cell, bytes);
         if self.nominal {
-            return Ok(());
+            return;
         }
         if let Some(habits) = &mut self.habits {
             habits.see(cell, line);
         }
         match self.style.number(cell) {
             Some(x) if x.is_finite() => {
-                self.counts = self.moments.n == 0.0 || self.counts && x == self.last + 1.0;
-                self.last = x;
+                self.follow(x);
                 self.moments.add(x);
-                self.compact += u64::from(is_compact(cell));
+                self.dates.add(is_compact(cell), cell, line);
+                self.padded.add(is_padded(cell), cell, line);
+                self.whole += u64::from(x.fract() == 0.0);
                 if self.first_number.is_none() {
                     self.first_number = Some((String::from_utf8_lossy(cell).into_owned(), line));
                 }
@@ -236,20 +265,32 @@ impl Seen {
                     }
                 }
             }
-            Some(x) => return Err(format!("{x} is not finite")),
-            None => {
+            // 1e999 is no number, and may be a code.
+            _ => {
                 self.words += 1;
-                self.written += u64::from(readable(cell));
-                self.dates += u64::from(is_date(cell));
-                if self.first_words.len() < 3 {
-                    let word = String::from_utf8_lossy(cell).into_owned();
-                    if self.first_words.iter().all(|(known, _)| *known != word) {
-                        self.first_words.push((word, line));
-                    }
+                let number = readable(cell);
+                self.written += u64::from(number);
+                self.dates.add(is_calendar(cell), cell, line);
+                note(&mut self.first_words, cell, line);
+                if !number {
+                    note(&mut self.first_others, cell, line);
                 }
             }
         }
-        Ok(())
+    }
+
+    /// Compares a number with the one before.
+    fn follow(&mut self, x: f64) {
+        let (before, step) = (self.moments.n, x - self.last);
+        if before == 0.0 {
+            (self.rises, self.falls) = (true, true);
+        } else {
+            let steady = before == 1.0 || self.step == Some(step);
+            self.step = (steady && step != 0.0 && step.fract() == 0.0).then_some(step);
+            self.rises &= step > 0.0;
+            self.falls &= step < 0.0;
+        }
+        self.last = x;
     }
 
     fn count(&mut self, cell: &[u8], bytes: &mut usize) {
@@ -270,21 +311,25 @@ impl Seen {
     /// Whether the column is one of numbers; an error where most cells are numbers and some are words.
     pub fn numeric(&self) -> Result<bool, String> {
         let numbers = self.moments.n as u64;
-        if self.nominal || numbers < self.words || numbers == 0 {
+        // Where most words are numbers for people, the others are what does not fit.
+        let odd = self.written < self.words && self.written > self.words / 2;
+        if self.nominal || !odd && (numbers < self.words || numbers == 0) {
             return Ok(false);
         }
         if self.words == 0 {
             return Ok(true);
         }
-        let words: Vec<String> =
-            self.first_words.iter().map(|(w, line)| format!("{w:?} on line {line}")).collect();
+        let (first, count) = match self.words - self.written {
+            0 => (&self.first_words, self.words),
+            others => (&self.first_others, others),
+        };
+        let words: Vec<String> = first.iter().map(|(w, line)| format!("{w:?} on line {line}")).collect();
         Err(format!(
-            "{} of {} cells are words where the others are numbers: {}{}; write NA for what is missing, or name the \
+            "{count} of {} cells are words where the others are numbers: {}{}; write NA for what is missing, or name the \
              column in `categorical`",
-            self.words,
             self.words + numbers,
             words.join(", "),
-            if self.words > words.len() as u64 { ", ..." } else { "" }
+            if count > words.len() as u64 { ", ..." } else { "" }
         ))
     }
 
@@ -325,6 +370,22 @@ impl Seen {
     }
 }
 
+/// Keeps the first words that differ.
+fn note(first: &mut Vec<(String, u64)>, cell: &[u8], line: u64) {
+    if first.len() < 3 {
+        let word = String::from_utf8_lossy(cell).into_owned();
+        if first.iter().all(|(known, _)| *known != word) {
+            first.push((word, line));
+        }
+    }
+}
+
+/// Whether a cell has digits alone, the first of them a 0 before another.
+fn is_padded(cell: &[u8]) -> bool {
+    let digits = cell.trim_ascii();
+    digits.len() > 1 && digits[0] == b'0' && digits.iter().all(u8::is_ascii_digit)
+}
+
 /// A value without capitals and spaces around it.
 pub fn folded(value: &str) -> String {
     value.trim().to_lowercase()
@@ -347,4 +408,14 @@ pub fn is_boolean<T: AsRef<str>>(values: impl Iterator<Item = T>) -> bool {
     const PAIRS: [[&str; 2]; 4] = [["true", "false"], ["yes", "no"], ["t", "f"], ["y", "n"]];
     let folded: std::collections::BTreeSet<String> = values.map(|v| folded(v.as_ref())).collect();
     !folded.is_empty() && PAIRS.iter().any(|pair| folded.iter().all(|v| pair.contains(&v.as_str())))
+}
+
+/// Yes and no in spellings that are not the same: TRUE beside 1, or yes beside true.
+pub fn is_mixed_boolean<T: AsRef<str>>(values: impl Iterator<Item = T>) -> Option<(String, String)> {
+    const KINDS: [[&str; 2]; 5] = [["true", "false"], ["yes", "no"], ["t", "f"], ["y", "n"], ["1", "0"]];
+    let values: Vec<String> = values.map(|v| v.as_ref().to_owned()).collect();
+    let kind = |value: &String| KINDS.iter().position(|pair| pair.contains(&folded(value).as_str()));
+    let kinds: Vec<usize> = values.iter().map(kind).collect::<Option<_>>()?;
+    let other = kinds.iter().position(|k| *k != kinds[0])?;
+    Some((values[0].clone(), values[other].clone()))
 }

@@ -20,6 +20,66 @@ pub fn is_date(cell: &[u8]) -> bool {
     std::str::from_utf8(cell).is_ok_and(|text| of_digits(text.trim()) || of_words(text.trim()))
 }
 
+/// Whether a cell is a date, a part of one, or a time: 2024-01, 2023-W05, Q1 2023, Mar-23, 01.03., 12:30. Cells of a column show by
+/// each other that they are; one alone may be something else.
+pub fn is_calendar(cell: &[u8]) -> bool {
+    is_date(cell)
+        || std::str::from_utf8(cell).is_ok_and(|text| of_parts(text.trim()) || is_clock(text.trim()))
+}
+
+/// Hours and minutes, perhaps with more.
+fn is_clock(text: &str) -> bool {
+    let Some((hours, rest)) = text.split_once(':') else { return false };
+    let fits = digits(hours, &[1, 2]) && hours.parse::<u32>().is_ok_and(|n| n <= 24);
+    let minutes = rest.get(..2).is_some_and(|two| digits(two, &[2]) && two < "60");
+    fits && minutes
+        && is_time(text)
+        && rest.get(2..).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Two parts of a date: a year with a month, a quarter or a week; or a day and a month behind points.
+fn of_parts(text: &str) -> bool {
+    let signs = [' ', '-', '/', '.'];
+    if let Some(rest) = text.strip_suffix('.') {
+        let day_and_month = |(day, month): (&str, &str)| {
+            is_day(day) && is_day(month) && month.parse::<u32>().is_ok_and(|n| n <= 12)
+        };
+        return rest.split_once('.').is_some_and(day_and_month);
+    }
+    let is_year = |part: &str| digits(part, &[4]) && ("1900".."2100").contains(&part);
+    let is_part = |part: &str| {
+        let most = match part.chars().next() {
+            Some('W' | 'w') => 53,
+            Some('Q' | 'q') => 4,
+            _ => return digits(part, &[1, 2]) && part.parse::<u32>().is_ok_and(|n| (1..=12).contains(&n)),
+        };
+        digits(&part[1..], &[1, 2]) && part[1..].parse::<u32>().is_ok_and(|n| (1..=most).contains(&n))
+    };
+    let letter = |part: &str| part.starts_with(|c: char| c.is_ascii_alphabetic());
+    // 2023Q1 and 2023W05 have nothing between.
+    if let Some((year, rest)) = text.split_at_checked(4)
+        && is_year(year)
+        && letter(rest)
+    {
+        return is_part(rest);
+    }
+    let (first, second) = match text.split_once(signs) {
+        Some((first, second)) => (first, second.trim_start_matches(signs)),
+        None => return false,
+    };
+    // 01.2024 is a number.
+    let points = text.contains('.') && !letter(first) && !letter(second);
+    let named = |month: &str, year: &str| is_month(month) && digits(year, &[2, 4]);
+    !points && (is_year(first) && is_part(second) || is_part(first) && is_year(second))
+        || named(first, second)
+        || named(second, first) && digits(first, &[4])
+}
+
+fn is_month(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    word.len() >= 3 && MONTHS.iter().any(|month| *month == word || month[..3] == word) || word == "sept"
+}
+
 /// Whether a cell is a date of eight digits: year, month and day.
 pub fn is_compact(cell: &[u8]) -> bool {
     let digits = cell.trim_ascii();
@@ -56,10 +116,6 @@ fn of_digits(text: &str) -> bool {
 
 /// A day, the English name of a month or its first letters, and a year, in any usual order, perhaps after a day of the week.
 fn of_words(text: &str) -> bool {
-    let is_month = |word: &str| {
-        let word = word.to_ascii_lowercase();
-        word.len() >= 3 && MONTHS.iter().any(|month| *month == word || month[..3] == word) || word == "sept"
-    };
     let is_weekday = |word: &str| {
         let word = word.to_ascii_lowercase();
         ["mon", "tue", "wed", "thu", "fri", "sat", "sun"].iter().any(|day| word.starts_with(day))
@@ -95,7 +151,60 @@ fn of_words(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_compact, is_date};
+    use super::{is_calendar, is_compact, is_date};
+
+    #[test]
+    fn parts_of_dates_and_times_are_recognised() {
+        for cell in [
+            "2024-01",
+            "01/2024",
+            "2024/1",
+            "2023-W05",
+            "2023W05",
+            "2023-Q1",
+            "Q1 2023",
+            "2023q4",
+            "Mar-23",
+            "Jan 2024",
+            "2024 March",
+            "01.03.",
+            "5.12.",
+            "12:30",
+            "9:05 PM",
+            "23:59:59.5",
+            "2024-01-31",
+        ] {
+            assert!(is_calendar(cell.as_bytes()), "{cell:?}");
+        }
+        for cell in [
+            "2024",
+            "1.5",
+            "10-20",
+            "01.2024",
+            "12.2024",
+            "2024-13",
+            "2023-W54",
+            "Q5 2023",
+            "W05",
+            "99.99.",
+            "1.13.",
+            "1:5",
+            "25:30",
+            "12:60",
+            "12:305",
+            "1/6",
+            "16-9",
+            "may be",
+            "Q1",
+            "1-2024-3x",
+            "2024-",
+            "-2024",
+            "",
+            "A-23",
+        ] {
+            assert!(!is_calendar(cell.as_bytes()), "{cell:?}");
+        }
+    }
 
     #[test]
     fn dates_are_recognised() {

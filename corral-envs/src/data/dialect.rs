@@ -6,7 +6,7 @@ use super::cells::number;
 use super::dates::is_date;
 use super::questions::{Fix, Question, Trouble};
 use super::rows::{File, Format};
-use super::source::{at, open};
+use super::source::{at, broken, foreign};
 use super::style::readable;
 use std::io::Read;
 use std::path::Path;
@@ -18,7 +18,11 @@ const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 const MOST_BYTES: u64 = 1 << 16;
 const MOST_RECORDS: usize = 100;
 
-/// The file as it is to be read: where separator or header are not given, as its first lines show them.
+/// Lines before a header that are taken for titles.
+const MOST_TITLES: usize = 5;
+
+/// The file as it is to be read: where separator or header are not given, as its first lines show them. A file that is not UTF-8 is
+/// looked through for the line that is not, so that its words stay apart.
 pub fn file(
     path: &Path,
     format: Format,
@@ -26,12 +30,12 @@ pub fn file(
     header: Option<bool>,
 ) -> Result<File, Trouble> {
     let format = format.of(path);
-    let mut file = File { format, ..File::csv(path.to_owned()) };
+    let mut file = File { format, foreign: foreign(path)?, ..File::csv(path.to_owned()) };
     if format != Format::Csv {
         return Ok(file);
     }
     let mut head = Vec::new();
-    open(path)?.take(MOST_BYTES).read_to_end(&mut head).map_err(|e| super::source::broken(path, None, &e))?;
+    file.open()?.take(MOST_BYTES).read_to_end(&mut head).map_err(|e| broken(path, None, &e))?;
     // A last line that was cut says nothing.
     if head.len() as u64 == MOST_BYTES
         && let Some(end) = head.iter().rposition(|b| *b == b'\n')
@@ -65,6 +69,24 @@ fn cuts(head: &[u8], separator: u8) -> (usize, usize, usize) {
     (cells, records.iter().filter(|r| r.len() == cells).count(), records.len())
 }
 
+/// That all lines have as many cells but the first one or few.
+fn titled(head: &[u8], separator: u8) -> Option<String> {
+    let records = records(head, separator);
+    let cells = records.last().map_or(0, ByteRecord::len);
+    let first = records.iter().rposition(|r| r.len() != cells).map_or(0, |last| last + 1);
+    if cells < 2 || !(1..=MOST_TITLES).contains(&first) || records.len() < first + 2 {
+        return None;
+    }
+    let which = match (first, records[0].len()) {
+        (1, 1) => "the first line has 1 cell".to_owned(),
+        (1, own) => format!("the first line has {own} cells"),
+        _ => format!("the first {first} lines have other numbers of cells"),
+    };
+    Some(format!(
+        "{which} and all others have {cells}: titles, comments and hints for spreadsheets are taken out, and every column has a name"
+    ))
+}
+
 /// The separator that cuts every line into as many cells. Where several do, it is asked; where none does, the one that comes
 /// nearest, so that the line that does not fit is named later.
 fn find_separator(path: &Path, head: &[u8]) -> Result<u8, Trouble> {
@@ -86,6 +108,9 @@ fn find_separator(path: &Path, head: &[u8]) -> Result<u8, Trouble> {
             .into())
         }
         [] => {
+            if let Some(why) = SEPARATORS.iter().find_map(|separator| titled(head, *separator)) {
+                return Err(at(path, Some(1), why).into());
+            }
             let near =
                 tried.iter().filter(|(_, (cells, ..))| *cells > 1).max_by_key(|(_, (_, same, _))| *same);
             let one = || {

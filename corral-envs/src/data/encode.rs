@@ -102,7 +102,8 @@ impl Schema {
             first =
                 FirstPass::read(Rows::open(file)?, &losses, wishes, &Known { styles, ..Known::default() })?;
         }
-        let mut remarks = written::remarks(&first, decimal, file.separator);
+        let mut remarks: Vec<String> = file.remark().into_iter().collect();
+        remarks.extend(written::remarks(&first, decimal, file.separator));
         let unnamed = file.format == Format::Csv && wishes.header.is_none();
         match unnamed.then(|| header(&first)).flatten() {
             Some(Ok(remark)) => remarks.push(remark),

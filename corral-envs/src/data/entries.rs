@@ -25,40 +25,66 @@ pub struct Entry {
     pub propensity: f64,
 }
 
+/// Actions have numbers below this.
+pub const MOST_ACTIONS: usize = 65_536;
+
 /// The columns of a table of decisions.
-#[derive(Clone, Copy)]
-pub struct Columns {
-    action: usize,
-    reward: usize,
-    propensity: usize,
+#[derive(Clone)]
+pub struct Columns([Role; 3]);
+
+/// A column, and the key that names it.
+#[derive(Clone)]
+struct Role {
+    key: &'static str,
+    name: String,
+    place: usize,
+}
+
+impl Role {
+    fn find(rows: &Rows, key: &'static str, name: &str) -> Result<Self, EnvError> {
+        let place = rows.find_for(name, key)?;
+        Ok(Self { key, name: name.to_owned(), place })
+    }
+
+    /// The number of its cell in a row, which `must` be one of those that are `allowed`.
+    fn number(
+        &self,
+        path: &Path,
+        row: &Row,
+        must: &str,
+        allowed: impl Fn(f64) -> bool,
+    ) -> Result<f64, EnvError> {
+        let Self { key, name, place } = self;
+        let refuse = |why: String| at(path, Some(row.line), format!("the {key} (column {name:?}) {why}"));
+        let text = String::from_utf8_lossy(&row.cells[*place]);
+        if super::cells::missing(text.as_bytes(), false) {
+            return Err(refuse(format!("must be {must}, but is missing")));
+        }
+        match finite(&text) {
+            Ok(value) if allowed(value) => Ok(value),
+            Ok(value) => Err(refuse(format!("must be {must}, but is {value}"))),
+            Err(_) => Err(refuse(format!("must be {must}, but is {text:?}"))),
+        }
+    }
 }
 
 impl Columns {
     /// Finds them.
     pub fn find(rows: &Rows, params: &LoggedParams) -> Result<Self, EnvError> {
-        Ok(Self {
-            action: rows.find(&params.action)?,
-            reward: rows.find(&params.reward)?,
-            propensity: rows.find(&params.propensity)?,
-        })
+        Ok(Self([
+            Role::find(rows, "action", &params.action)?,
+            Role::find(rows, "reward", &params.reward)?,
+            Role::find(rows, "propensity", &params.propensity)?,
+        ]))
     }
 
     /// Reads a row.
     pub fn read(&self, path: &Path, row: &Row) -> Result<Entry, EnvError> {
-        let number = |column: usize| {
-            let text = String::from_utf8_lossy(&row.cells[column]);
-            finite(&text).map_err(|why| at(path, Some(row.line), why))
-        };
-        let check = |holds: bool, what: &str, value: f64, must: &str| match holds {
-            true => Ok(()),
-            false => Err(at(path, Some(row.line), format!("the {what} must be {must}, but is {value}"))),
-        };
-        let (action, reward, propensity) =
-            (number(self.action)?, number(self.reward)?, number(self.propensity)?);
-        let whole = action >= 0.0 && action.fract() == 0.0 && action < 65_536.0;
-        check(whole, "action", action, "a whole number from 0 to 65535")?;
-        check((0.0..=1.0).contains(&reward), "reward", reward, "in [0, 1]")?;
-        check(propensity > 0.0 && propensity <= 1.0, "propensity", propensity, "in (0, 1]")?;
+        let Self([action, reward, propensity]) = self;
+        let number = |x: f64| x >= 0.0 && x < MOST_ACTIONS as f64 && x.fract() == 0.0;
+        let action = action.number(path, row, "a whole number from 0 to 65535", number)?;
+        let reward = reward.number(path, row, "in [0, 1]", |x| (0.0..=1.0).contains(&x))?;
+        let propensity = propensity.number(path, row, "in (0, 1]", |x| x > 0.0 && x <= 1.0)?;
         Ok(Entry { action: action as usize, loss: 1.0 - reward, propensity })
     }
 }
@@ -91,6 +117,14 @@ impl Entries {
                 Ok(Some(entry))
             }
             Self::Records(records) => records.advance(context),
+        }
+    }
+
+    /// The line of the decision that was read last.
+    pub fn line(&self) -> Option<u64> {
+        match self {
+            Self::Table { source, .. } => Some(source.row.line),
+            Self::Records(records) => Some(records.lines.reader().lines()),
         }
     }
 

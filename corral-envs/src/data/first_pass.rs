@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use corral_core::require;
 
 use super::cells::{missing, number};
-use super::columns::{MOST_BYTES, Missing, Seen, is_boolean};
+use super::columns::{MOST_BYTES, Missing, Seen, is_boolean, is_mixed_boolean};
 use super::params::{DataSetParams, Scaling};
 use super::questions::{Fix, Question, Trouble};
 use super::rows::{Row, Rows};
@@ -89,6 +89,10 @@ impl FirstPass {
             let seen = &mut seen[rows.find(name)?];
             (seen.nominal, seen.insisted) = (true, true);
         }
+        for name in &wishes.numeric {
+            let seen = &mut seen[rows.find(name)?];
+            (seen.nominal, seen.insisted, seen.numbers) = (false, false, true);
+        }
         for (seen, role) in seen.iter_mut().zip(&roles) {
             seen.nominal = match *role {
                 "target" | "loss" => false,
@@ -108,8 +112,7 @@ impl FirstPass {
             }
             count += 1;
             for (column, seen) in seen.iter_mut().enumerate().filter(|(c, _)| roles[*c] != "ignored") {
-                seen.add(&row.cells[column], row.line, strict, &mut bytes)
-                    .map_err(|why| rows.at(row.line, format!("column {:?}: {why}", rows.columns[column])))?;
+                seen.add(&row.cells[column], row.line, strict, &mut bytes);
             }
             named.add(&row);
             losses.see(&row, strict).map_err(|why| rows.at(row.line, why))?;
@@ -152,6 +155,11 @@ pub fn missing_cells(names: &[String], seen: &[Seen], roles: &[&str], policies: 
         seen[*c].missing > 0 && (never || policies[*c] == Missing::Error)
     };
     let ask = |c: usize| {
+        if roles[c] == "feature" && seen[c].filled == 0 {
+            let what =
+                format!("column {0:?} is empty in every row: ignore = [{0:?}] leaves it out", names[c]);
+            return Question { line: Some(seen[c].first_missing), what, fix: Fix::Ignore(names[c].clone()) };
+        }
         let (ways, fix) = match roles[c] {
             "feature" => ("mean, median, category, indicator or drop-row", Missing::Indicator),
             _ => ("drop-row", Missing::DropRow),
@@ -167,31 +175,104 @@ pub fn missing_cells(names: &[String], seen: &[Seen], roles: &[&str], policies: 
 
 /// What is asked of a column of features that is probably none.
 pub fn ask(name: &str, seen: &Seen) -> Option<Question> {
-    // Dates of eight digits are numbers, and as such no features.
-    let compact = seen.compact > 0 && seen.compact == seen.filled;
-    if seen.insisted || !compact && (seen.words == 0 || seen.moments.n > 0.0) {
+    if seen.insisted || seen.numbers {
         return None;
     }
-    let (word, line) = if compact { seen.first_number.as_ref()? } else { seen.first_words.first()? };
-    let ways =
-        format!("ignore = [{name:?}] leaves it out, categorical = [{name:?}] makes every value a category");
-    let other = if seen.overflow { seen.words } else { seen.categories.len() as u64 };
-    let what = if compact || seen.dates == seen.words {
-        format!("column {name:?} holds dates ({word:?}): {ways}")
-    } else if seen.filled >= MANY_NAMES && other == seen.words && !seen.overflow {
-        format!(
-            "column {name:?} has another value in each of {} rows ({word:?}), as a name or an id has: {ways}",
-            seen.filled
-        )
-    } else {
-        return None;
+    let rows = seen.filled;
+    let most = |count: u64| 5 * count >= 4 * rows && count > 0;
+    let words = seen.words > seen.moments.n as u64;
+    let ignore = format!("ignore = [{name:?}] leaves it out");
+    let category = format!("categorical = [{name:?}] makes every value a category");
+    let number = format!("numeric = [{name:?}] takes it as a number");
+    let ask = |found: Option<&(String, u64)>, fix: Fix, what: &dyn Fn(&str) -> String, ways: &[&String]| {
+        let ways: Vec<&str> = ways.iter().map(|way| way.as_str()).collect();
+        let what = format!("column {name:?} {}: {}", what(&found?.0), ways.join(", "));
+        Some(Question { line: Some(found?.1), what, fix })
     };
-    Some(Question { line: Some(*line), what, fix: Fix::Ignore(name.to_owned()) })
+    let ignored = || Fix::Ignore(name.to_owned());
+    let first = if words { seen.first_words.first() } else { seen.first_number.as_ref() };
+    if most(seen.dates.count) {
+        let what = |cell: &str| format!("holds dates ({cell:?})");
+        return ask(seen.dates.first.as_ref(), ignored(), &what, &[&ignore, &category]);
+    }
+    let values = |v: &Vec<u8>| String::from_utf8_lossy(v).into_owned();
+    if let Some((a, b)) = is_mixed_boolean(seen.sorted().iter().map(values)).filter(|_| seen.words > 0) {
+        let what = |_: &str| format!("holds {a:?} as well as {b:?}; write them alike");
+        let (ignore, category) = (ignore.clone(), category.clone());
+        return ask(seen.first_words.first(), Fix::Nothing, &what, &[&ignore, &category]);
+    }
+    if words && seen.overflow {
+        let what =
+            |cell: &str| format!("has thousands of different values ({cell:?}), as a name or an id has");
+        return ask(first, ignored(), &what, &[&ignore, &format!("categorical = [{name:?}] hashes them")]);
+    }
+    let distinct = seen.categories.len() as u64;
+    // Few doubles are what a list of names has.
+    if words && rows >= MANY_NAMES && 10 * distinct >= 9 * rows {
+        let each = if distinct == rows { "each" } else { "nearly each" };
+        let what = |cell: &str| {
+            format!("has another value in {each} of {rows} rows ({cell:?}), as a name or an id has")
+        };
+        return ask(first, ignored(), &what, &[&ignore, &category]);
+    }
+    if words || counts_rows(seen) {
+        return None;
+    }
+    if seen.style == Style::Plain && seen.padded.count > 0 && seen.words == 0 {
+        let what = |cell: &str| format!("holds numbers that begin with 0 ({cell:?}), as codes do");
+        let fix = Fix::Categorical(name.to_owned());
+        return ask(seen.padded.first.as_ref(), fix, &what, &[&category, &number, &ignore]);
+    }
+    let (low, high) = (seen.moments.low, seen.moments.high);
+    let whole = rows >= MANY_NAMES && seen.whole == rows;
+    let unix = UNIX_TIMES.iter().any(|times| times.contains(&low) && times.contains(&high)) && low < high;
+    if whole && unix {
+        let what = |cell: &str| format!("holds times, in seconds or less since 1970 ({cell:?})");
+        return ask(first, ignored(), &what, &[&ignore, &number]);
+    }
+    // As many whole numbers as there are places, or one in two of them, none twice.
+    let dense = high - low < 2.0 * rows as f64;
+    let unique = if seen.overflow { is_permutation(seen) || is_id(name) } else { distinct == rows };
+    if whole && unique && (dense || is_id(name)) || whole && (seen.rises || seen.falls) {
+        let way = match (seen.rises, seen.falls) {
+            (true, _) => "rises with every row",
+            (_, true) => "falls with every row",
+            _ => "has another whole number in every row",
+        };
+        let what = |cell: &str| format!("{way} ({cell:?}), as a number of the row or a time does");
+        return ask(first, ignored(), &what, &[&ignore, &number]);
+    }
+    None
 }
 
-/// Whether a column only counts the rows.
+/// From 2000 to 2040, in seconds, milliseconds and microseconds since 1970.
+const UNIX_TIMES: [std::ops::Range<f64>; 3] =
+    [946_684_800.0..2_208_988_800.0, 946_684_800e3..2_208_988_800e3, 946_684_800e6..2_208_988_800e6];
+
+/// Whether whole numbers have the mean and the spread of so many neighbours, each once.
+fn is_permutation(seen: &Seen) -> bool {
+    let (n, moments) = (seen.moments.n, &seen.moments);
+    let same = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs().max(1.0);
+    let spread = ((n * n - 1.0) / 12.0).sqrt();
+    moments.high - moments.low + 1.0 == n
+        && same(moments.mean, f64::midpoint(moments.low, moments.high))
+        && same(moments.inverse_sd() * spread, 1.0)
+}
+
+/// Whether a column is called an id.
+fn is_id(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let ends = ["_id", "-id", ".id", " id", "_nr", " nr", "_no", " no"];
+    ["id", "nr", "no", "key", "uuid", "index", "rowid", "rownum"].contains(&lower.as_str())
+        || ends.iter().any(|end| lower.ends_with(end))
+        || name.ends_with("Id")
+        || name.ends_with("ID") && name.len() > 2
+}
+
+/// Whether a column only counts the rows, up or down.
 pub fn counts_rows(seen: &Seen) -> bool {
-    seen.counts && seen.moments.n >= MANY_NAMES as f64 && !seen.nominal && seen.words == 0
+    let counts = seen.step.is_some() && seen.moments.n >= MANY_NAMES as f64;
+    counts && !seen.nominal && !seen.numbers && seen.words == 0
 }
 
 /// What is asked, or worth a look, of a table of words alone whose first line was taken as the names of its columns.

@@ -11,8 +11,8 @@ use super::source::resolve;
 use crate::EnvError;
 use crate::table::Table;
 
-/// Names that columns of answers have.
-const ANSWERS: [&str; 7] = ["class", "target", "label", "y", "outcome", "answer", "response"];
+/// Names that columns of answers have, and seldom others.
+const ANSWERS: [&str; 6] = ["class", "target", "label", "outcome", "answer", "response"];
 
 /// Questions that are answered before it is given up.
 const MOST_QUESTIONS: usize = 1000;
@@ -54,7 +54,9 @@ pub fn inspect(file: &str, class: Option<String>) -> Result<Inspection, EnvError
             Ok(data) => {
                 note_dialect(&path, &params, &mut notes);
                 if !named && let Some(class) = &params.class {
-                    notes.push(format!("the class is taken to be the column {class:?}"));
+                    notes.push(format!(
+                        "the class is taken to be the column {class:?}: --class names another"
+                    ));
                 }
                 return Ok(Inspection { params, table: data.table().clone(), notes });
             }
@@ -83,7 +85,10 @@ fn find_class(path: &Path, params: &DataSetParams) -> Result<Option<String>, Env
     let Ok(file) = dialect::file(path, params.format, separator, params.header) else { return Ok(None) };
     let rows = Rows::open(&file)?;
     let is_answer = |c: &&String| ANSWERS.contains(&c.to_lowercase().as_str());
-    Ok(rows.columns.iter().find(is_answer).or(rows.columns.last()).cloned())
+    // Beside an x, a y is a place on a map as well.
+    let named = |name: &str| rows.columns.iter().find(|c| c.to_lowercase() == name);
+    let y = named("y").filter(|_| named("x").is_none());
+    Ok(rows.columns.iter().rev().find(is_answer).or(y).or(rows.columns.last()).cloned())
 }
 
 fn note_dialect(path: &Path, params: &DataSetParams, notes: &mut Vec<String>) {
@@ -111,6 +116,7 @@ fn apply(params: &mut DataSetParams, fix: &Fix) -> bool {
         Fix::Decimal(c) => params.decimal.replace(*c) != Some(*c),
         Fix::Ignore(name) => add(&mut params.ignore, name),
         Fix::Categorical(name) => params.class.as_ref() != Some(name) && add(&mut params.categorical, name),
+        Fix::Nothing => false,
         Fix::Levels(levels) => std::mem::replace(&mut params.levels, *levels) != *levels,
         Fix::Missing(name, how) => {
             let mut each = match std::mem::take(&mut params.missing) {

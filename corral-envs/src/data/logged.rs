@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use corral_core::{Feedback, Space, uniform};
+use corral_core::{Feedback, Space, require, uniform};
 
 use super::columns::{Missing, PerColumn};
 use super::dialect;
 use super::encode::Schema;
-use super::entries::{Columns, Entries, Entry, Records, is_records};
+use super::entries::{Columns, Entries, Entry, MOST_ACTIONS, Records, is_records};
 use super::params::{DataSetParams, Encoding, MOST_FEATURES, Scaling};
 use super::questions::Trouble;
 use super::rows::{Format, Rows, Source};
@@ -31,8 +31,14 @@ params! {
         propensity: String = "propensity_score".to_owned();
         /// A file with the features of the actions, a line of numbers for each, in their order.
         action_features: Option<String> = None;
+        /// The number of actions of a table, where it has no row of some of them.
+        actions: Option<usize> = None;
         /// What decimals follow in numbers such as 1,234 or 1.234, where the column does not show it: a point or a comma.
         decimal: Option<char> = None;
+        /// Columns that are categorical though they look like numbers, or have another value in every row.
+        categorical: Vec<String> = Vec::new();
+        /// Columns that are numbers though they look like codes, numbers of rows or times.
+        numeric: Vec<String> = Vec::new();
         /// Columns that are no features.
         ignore: Vec<String> = Vec::new();
         /// What becomes of missing cells.
@@ -87,12 +93,17 @@ impl LoggedParams {
     /// Names file, line and value.
     pub fn open(self, rounds: u64) -> Result<Logged, EnvError> {
         let path = resolve(&self.file);
-        let (replay, repeat) = (self.replay, self.repeat);
+        let (replay, repeat, told) = (self.replay, self.repeat, self.actions);
+        let fits = told.is_none_or(|actions| (1..=MOST_ACTIONS).contains(&actions));
+        require(fits, "actions", told.unwrap_or(0), "from 1 to 65536")?;
+        let action_column = self.action.clone();
         let rows =
             self.action_features.as_deref().map(|file| matrix(&resolve(file), "number", f64::is_finite));
         let rows = rows.transpose()?;
         let (mut first, entries) = match is_records(&path)? {
             true => {
+                let must = "left out for the lines of a decision log, which say what was offered";
+                require(told.is_none(), "actions", told.unwrap_or(0), must)?;
                 let again = Records::open(&path, repeat)?;
                 (Entries::Records(Box::new(Records::open(&path, false)?)), Entries::Records(Box::new(again)))
             }
@@ -117,12 +128,34 @@ impl LoggedParams {
             if sums.len() < actions {
                 sums.resize(actions, (0.0, 0.0));
             }
+            if told.is_some_and(|told| entry.action >= told) {
+                let why =
+                    format!("there is the action {}, but actions = {}", entry.action, told.unwrap_or(0));
+                return Err(at(&path, first.line(), why));
+            }
             sums[entry.action].0 += entry.loss / entry.propensity;
             sums[entry.action].1 += 1.0 / entry.propensity;
             least = least.min(entry.propensity);
         }
         if count == 0 {
             return Err(at(&path, None, "no decision has an outcome and a propensity"));
+        }
+        sums.resize(told.unwrap_or(0).max(sums.len()), (0.0, 0.0));
+        // The lines of a log say what was offered, and a file of features which actions there are.
+        let counted = matches!(entries, Entries::Table { .. }) && told.is_none() && rows.is_none();
+        if let Some(gap) = sums.iter().position(|(_, weight)| *weight == 0.0).filter(|_| counted) {
+            let (last, some) = (sums.len() - 1, sums.iter().filter(|(_, weight)| *weight > 0.0).count());
+            let why = match gap {
+                0 if some == last => format!(
+                    "actions are counted from 0, but here they go from 1 to {last}: count them from 0"
+                ),
+                _ => format!("the actions go up to {last}, and {} of them have no row", last + 1 - some),
+            };
+            let why = format!(
+                "no row has the {action_column:?} {gap}: {why}; actions = {} says that there are so many",
+                sums.len()
+            );
+            return Err(at(&path, None, why));
         }
         let estimates: Vec<f64> =
             sums.iter().map(|(loss, weight)| if *weight > 0.0 { loss / weight } else { 1.0 }).collect();
@@ -166,6 +199,8 @@ impl LoggedParams {
             ignore,
             header: Some(true),
             decimal: self.decimal,
+            categorical: self.categorical,
+            numeric: self.numeric,
             encoding: Encoding::Hashed,
             buckets: self.buckets,
             missing: self.missing,
@@ -175,7 +210,7 @@ impl LoggedParams {
         let schema = Box::new(Schema::learn(&file, |_| Ok(Losses::Absent), &wishes).map_err(named)?);
         let entries = |schema: Box<Schema>, repeat: bool| {
             let source = Box::new(Source::new(file.clone(), repeat)?);
-            Ok::<_, EnvError>(Entries::Table { source, schema, columns })
+            Ok::<_, EnvError>(Entries::Table { source, schema, columns: columns.clone() })
         };
         Ok((entries(schema.clone(), false)?, entries(schema, repeat)?))
     }

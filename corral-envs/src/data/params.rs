@@ -31,6 +31,8 @@ params! {
         losses: Vec<String> = Vec::new();
         /// Columns that are categorical though they look like numbers.
         categorical: Vec<String> = Vec::new();
+        /// Columns that are numbers though they look like codes, numbers of rows or times.
+        numeric: Vec<String> = Vec::new();
         /// Columns that are no features.
         ignore: Vec<String> = Vec::new();
         /// What becomes of missing cells (empty, ?, NA, N/A, NaN, null), for all columns or by name: { age = "median", "*" = "mean" }.

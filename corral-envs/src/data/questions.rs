@@ -43,6 +43,8 @@ pub enum Fix {
     Missing(String, Missing),
     /// `levels`.
     Levels(usize),
+    /// None is most often right.
+    Nothing,
 }
 
 impl From<EnvError> for Trouble {

@@ -46,23 +46,26 @@ impl Reading {
         self.schema.features()
     }
 
-    /// Opens a file with the columns of the table, in any order; that of the answer may be missing.
+    /// Opens a file with the columns of the table, in any order; that of the answer may be missing. Cells may be separated by something
+    /// else than in the table.
     ///
     /// # Errors
     /// It cannot be read, or a column of features is not there.
     pub fn open(&mut self, file: &str) -> Result<NewRows<'_>, EnvError> {
         let path = resolve(file);
-        let separator = self.text.then_some(self.separator);
-        let file = dialect::file(&path, Format::Auto, separator, Some(self.header))
-            .map_err(|trouble| trouble.into_error(&path))?;
-        let rows = Rows::open(&file)?;
-        let mut places = Vec::with_capacity(self.columns.len());
-        for (column, name) in self.columns.iter().enumerate() {
-            places.push(match self.schema.uses(column) {
-                true => Some(rows.find(name)?),
-                false => None,
-            });
-        }
+        let opened = |separator: Option<u8>| {
+            let file = dialect::file(&path, Format::Auto, separator, Some(self.header))
+                .map_err(|trouble| trouble.into_error(&path))?;
+            let rows = Rows::open(&file)?;
+            let place = |(column, name): (usize, &String)| {
+                self.schema.uses(column).then(|| rows.find(name)).transpose()
+            };
+            let places = self.columns.iter().enumerate().map(place).collect::<Result<Vec<_>, _>>()?;
+            Ok::<_, EnvError>((rows, file.remark(), places))
+        };
+        let own = opened(self.text.then_some(self.separator));
+        // What is wrong with the table's separator is said, where no other fits.
+        let (rows, remark, places) = own.or_else(|e| opened(None).map_err(|_| e))?;
         Ok(NewRows {
             path,
             reading: self,
@@ -71,6 +74,7 @@ impl Reading {
             read: Row::default(),
             row: Row::default(),
             unknown: 0,
+            remark,
         })
     }
 }
@@ -85,6 +89,7 @@ pub struct NewRows<'a> {
     read: Row,
     row: Row,
     unknown: u64,
+    remark: Option<String>,
 }
 
 impl NewRows<'_> {
@@ -121,6 +126,11 @@ impl NewRows<'_> {
     /// Cells with a category that the table did not have: they count as no category.
     pub fn unknown(&self) -> u64 {
         self.unknown
+    }
+
+    /// That the file is not UTF-8, where it is not.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     /// The line of the row that was read last.

@@ -8,7 +8,8 @@ use csv::ByteRecord;
 
 use super::arff::Arff;
 use super::cells::finite;
-use super::source::{Lines, at, broken, open};
+use super::encoding::Charset;
+use super::source::{Lines, at, broken, open_as};
 use crate::EnvError;
 
 /// More columns than this are a mistake.
@@ -59,12 +60,25 @@ pub struct File {
     pub separator: u8,
     /// Whether the first line of a CSV names the columns; else they are called 1, 2, 3, ...
     pub header: bool,
+    /// The first line that is not UTF-8, where one is not: the file is read as Windows-1252 then.
+    pub foreign: Option<u64>,
 }
 
 impl File {
     /// A CSV with commas and a header.
     pub fn csv(path: PathBuf) -> Self {
-        Self { path, format: Format::Csv, separator: b',', header: true }
+        Self { path, format: Format::Csv, separator: b',', header: true, foreign: None }
+    }
+
+    /// Opens it as it is written.
+    pub fn open(&self) -> Result<Lines, EnvError> {
+        open_as(&self.path, if self.foreign.is_some() { Charset::Windows1252 } else { Charset::Utf8 })
+    }
+
+    /// That it is not UTF-8, where it is not.
+    pub fn remark(&self) -> Option<String> {
+        self.foreign
+            .map(|line| format!("line {line} is not UTF-8: the file is read as Windows-1252 (Latin-1)"))
     }
 }
 
@@ -196,7 +210,7 @@ impl Rows {
     /// Opens a file and reads its header.
     pub fn open(file: &File) -> Result<Self, EnvError> {
         let path = &file.path;
-        let mut lines = open(path)?;
+        let mut lines = file.open()?;
         let (reads, columns, nominal, line) = match file.format.of(path) {
             Format::Csv | Format::Auto => return Self::csv(file, lines),
             Format::Libsvm => (Reads::Libsvm, Vec::new(), Vec::new(), 0),
@@ -267,6 +281,15 @@ impl Rows {
         self.columns.iter().position(|c| c == name).ok_or_else(|| {
             let known = self.columns.iter().map(String::as_str);
             at(&self.path, None, corral_core::registry::Unknown::new("column", name, known).to_string())
+        })
+    }
+
+    /// The same, where the key that names it is not `class` or one of its kind.
+    pub fn find_for(&self, name: &str, key: &str) -> Result<usize, EnvError> {
+        self.columns.iter().position(|c| c == name).ok_or_else(|| {
+            let known = self.columns.iter().map(String::as_str);
+            let unknown = corral_core::registry::Unknown::new("column", name, known);
+            at(&self.path, None, format!("{unknown}; `{key}` names the column of the {key}"))
         })
     }
 

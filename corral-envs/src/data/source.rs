@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 
 use super::cells::number;
-use super::encoding::decoded;
+use super::encoding::{Charset, decoded, foreign_line};
 use crate::EnvError;
 
 /// The variable that names a folder in which data files are looked for when they are not here.
@@ -26,8 +26,18 @@ pub fn resolve(file: &str) -> PathBuf {
     }
 }
 
+/// The first line of a file that is not UTF-8, where one is not.
+pub fn foreign(path: &Path) -> Result<Option<u64>, EnvError> {
+    open(path).map(|mut lines| foreign_line(&mut lines.bytes))
+}
+
 /// Opens a regular file for reading; gzip and UTF-16 are recognised by their first bytes.
 pub fn open(path: &Path) -> Result<Lines, EnvError> {
+    open_as(path, Charset::Utf8)
+}
+
+/// As [`open`], where the characters of a file without a byte order mark are those of `charset`.
+pub fn open_as(path: &Path, charset: Charset) -> Result<Lines, EnvError> {
     let failed = |e: io::Error| broken(path, None, &e);
     // Asked before it is opened, which waits on a pipe, and of the open file again.
     let regular = |meta: fs::Metadata| match meta.is_file() {
@@ -42,7 +52,7 @@ pub fn open(path: &Path) -> Result<Lines, EnvError> {
     file.rewind().map_err(failed)?;
     let bytes: Box<dyn Read + Send> =
         if read == 2 && magic == [0x1f, 0x8b] { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let bytes = decoded(BufReader::with_capacity(1 << 16, bytes)).map_err(failed)?;
+    let bytes = decoded(BufReader::with_capacity(1 << 16, bytes), charset).map_err(failed)?;
     Ok(Lines { bytes, spent: 0, read: 0, last: Vec::new() })
 }
 

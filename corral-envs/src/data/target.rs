@@ -8,6 +8,7 @@ use corral_core::ParamError;
 
 use super::cells::{finite, missing};
 use super::columns::{Seen, folded, is_boolean, twins};
+use super::dates::is_calendar;
 use super::params::DataSetParams;
 use super::questions::{Fix, Question};
 use super::rows::{Row, Rows};
@@ -168,6 +169,11 @@ impl Losses {
         };
         let numbers: Option<Vec<f64>> = classes.keys().map(number).collect();
         let alone = rows >= 20 && count as u64 > rows / 2;
+        let dates = classes.keys().filter(|c| is_calendar(c.as_bytes())).count();
+        if 5 * dates >= 4 * count && count > 2 {
+            let what = format!("the class {name:?} holds dates: `class` names another column; {most}");
+            return ask(what, Fix::Nothing);
+        }
         if let Some(numbers) = numbers {
             let fractions = numbers.iter().any(|x| x.fract() != 0.0);
             if fractions && count > FEW_NUMBERS || count > 100 || alone {
@@ -285,14 +291,10 @@ pub fn value(path: &Path, row: &Row, cell: &[u8], style: Style) -> Result<f64, E
         return Ok(value);
     }
     let text = String::from_utf8_lossy(cell);
-    let why = match (style, finite(&text)) {
+    let why = match (style.refuses(cell), finite(&text)) {
         // What programs read is not what this column writes.
-        (Style::Written { decimal }, Ok(_)) => {
-            let sign = if decimal == b',' { "comma" } else { "point" };
-            format!("{text:?} is not a number whose decimals follow a {sign}, as those of its column do")
-        }
-        (_, Err(why)) => why,
-        (Style::Plain, Ok(value)) => return Ok(value),
+        (Some(why), _) | (None, Err(why)) => why,
+        (None, Ok(value)) => return Ok(value),
     };
     Err(at(path, Some(row.line), why))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::first_pass::FirstPass;
 use super::questions::{Fix, Question, Trouble};
-use super::style::Style;
+use super::style::{Style, Unit};
 
 /// Finds it: `first` has read the columns as programs write them; `watch` reads the columns that it is given once more, and looks how
 /// they are written. `decimal` is what the spec says where a column does not show it.
@@ -35,10 +35,11 @@ pub fn styles(
                 let name = &first.columns[column];
                 let (more, ways, fix) = match open {
                     true => (beside.as_str(), WAYS, likely.clone()),
+                    // Categories would not be what the column says: nobody but its author knows.
                     false => (
                         "",
-                        "write them alike, or name the column in `categorical`",
-                        Fix::Categorical(name.clone()),
+                        "write them alike, or name the column in `categorical` or `ignore`",
+                        Fix::Nothing,
                     ),
                 };
                 let what = format!("column {name:?}: {what}{more}; {ways}");
@@ -59,7 +60,7 @@ pub fn styles(
                     format!("column {name:?}: {cell:?} may have decimals or thousands{beside}; {WAYS}");
                 questions.push(Question { line: Some(*line), what, fix: likely.clone() });
             }
-            _ => drop(styles.insert(column, Style::Written { decimal: b',' })),
+            _ => drop(styles.insert(column, Style::Written { decimal: b',', unit: Unit::default() })),
         }
     }
     if questions.is_empty() { Ok(styles) } else { Err(Trouble::Asks(questions)) }

@@ -101,7 +101,7 @@ fn bad_files_are_refused_by_file_line_and_value() {
         ("a.csv", "x,y\n", "", &["a.csv", "empty"]),
         ("a.csv", "x,y\n1,0\n2\n", "", &["a.csv:3", "1 cells where the header has 2"]),
         ("a.csv", "x,y\n1,0\nNaN,1\n", "", &["a.csv:3", "\"x\"", "1 cells are missing", "drop-row"]),
-        ("a.csv", "x,y\n1,0\ninf,1\n", "", &["a.csv:3", "inf"]),
+        ("a.csv", "x,y\n1,0\ninf,1\n", "", &["a.csv: column \"x\"", "\"inf\" on line 3"]),
         ("a.csv", "x,y\n1,0\n,1\n", "", &["a.csv:3", "\"x\"", "1 cells are missing"]),
         ("a.csv", "x,y\n1,\n", "", &["a.csv:2", "\"y\": 1 cells are missing", "drop-row"]),
         ("a.csv", "x,y\n1,0\n2,1\n3,2\n", "classes = 2", &["a.csv:4", "class \"2\" is out of range"]),

@@ -40,10 +40,24 @@ fn a_log_is_replayed_without_bias() {
         named("logged", &format!("file = '{}'", path.display())).err().unwrap()
     };
     for (text, part) in [
-        ("item_id,click,propensity_score\n0,1,0\n", "the propensity must be in (0, 1], but is 0"),
-        ("item_id,click,propensity_score\n0,2,0.5\n", "the reward must be in [0, 1], but is 2"),
-        ("item_id,click,propensity_score\n-1,1,0.5\n", "the action must be"),
+        (
+            "item_id,click,propensity_score\n0,1,0\n",
+            "the propensity (column \"propensity_score\") must be in (0, 1], but is 0",
+        ),
+        (
+            "item_id,click,propensity_score\n0,2,0.5\n",
+            "the reward (column \"click\") must be in [0, 1], but is 2",
+        ),
+        (
+            "item_id,click,propensity_score\n-1,1,0.5\n",
+            "the action (column \"item_id\") must be a whole number",
+        ),
         ("item,click,propensity_score\n0,1,0.5\n", "unknown column \"item_id\""),
+        (
+            "item_id,click,propensity_score\nred,1,0.5\n",
+            "(column \"item_id\") must be a whole number from 0 to 65535, but is \"red\"",
+        ),
+        ("item_id,click,propensity_score\n0,,0.5\n", "(column \"click\") must be in [0, 1], but is missing"),
     ] {
         let e = bad(text);
         assert!(e.contains("log.csv") && e.contains(part), "{e}");

@@ -5,6 +5,7 @@ mod counting;
 
 mod allocation;
 mod arms;
+mod asked;
 mod contextual;
 mod data;
 mod delay;
