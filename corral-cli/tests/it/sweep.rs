@@ -39,6 +39,23 @@ fn run_pairs(spec: &str) -> Vec<(String, String, u64)> {
     pairs
 }
 
+/// Bases that a learner takes from a band are swept in the band, and whoever goes through the learner is told the key.
+#[test]
+fn a_path_through_a_learner_into_a_band_is_told_the_key_of_the_band() {
+    let spec = |key: &str| {
+        format!(
+            "rounds = 20\nseeds = 1\nenvironment = {{ name = \"gap\" }}\nbands.mine = [{{ name = \"ucb1\" }}, \"exp3\"]\n\
+             [[learner]]\nmaster = \"practical\"\nbases = \"mine\"\n[sweep]\n{key} = [0.5, 1.0]\n"
+        )
+    };
+    for base in ["0", "ucb1"] {
+        let through = folder_with(&spec(&format!("learner.practical.bases.{base}.scale")));
+        let meant = format!("bands.mine.{base}.scale");
+        refused(&run(&through, &["--check"]), 2, &["line 8", &format!("{meant} is the key")]);
+        succeeded(&run(&folder_with(&spec(&meant)), &["--check"]));
+    }
+}
+
 #[test]
 fn a_grid_has_every_combination_of_what_concerns_each() {
     let spec = format!("{SPEC}environment.gap.gap = [0.1, 0.3]\nlearner.ucb1.base.scale = [0.1, 1.0, 2.0]\n");

@@ -196,6 +196,22 @@ impl Sweep {
     }
 }
 
+/// The path that was meant, where one goes through the bases of a learner that are the name of a band: into that band.
+fn into_the_band(learner: &Node, path: &[String]) -> Option<String> {
+    let at = path.iter().position(|step| step == "bases")?;
+    let mut node = learner;
+    for step in &path[..=at] {
+        node = match &node.value {
+            Value::Table(table) => table.get(step)?,
+            Value::Array(items) => &items[position(items, step)?],
+            Value::Scalar(_) => return None,
+        };
+    }
+    let Value::Scalar(band) = &node.value else { return None };
+    let rest = path.get(at + 1..).filter(|rest| !rest.is_empty())?;
+    Some(format!("bands.{}.{}", band.as_str()?, rest.join(".")))
+}
+
 /// The bases that the table of one base stands for, with what sets them apart: where it has a `grid`, a base for every
 /// combination of values. A list of grids is a grid of grids, each of which may be zipped.
 pub(super) fn grid(base: &Table) -> Result<Vec<(Table, String)>> {
@@ -253,6 +269,14 @@ fn resolved(path: &[String], place: &Place, spec: &Table) -> Result<Vec<String>>
         },
     };
     place.ensure(!rest.is_empty(), no_key)?;
+    let one = match &node.value {
+        Value::Array(items) => &items[number],
+        _ => node,
+    };
+    if let Some(meant) = into_the_band(one, rest) {
+        let why = format!("the bases on the path {} are those of a band: {meant} is the key", path.join("."));
+        return Err(SpecError::at(place, why));
+    }
     Ok([root.clone(), number.to_string()].into_iter().chain(rest.iter().cloned()).collect())
 }
 
