@@ -291,7 +291,8 @@ def test_names_that_a_numbered_band_cannot_know_are_refused():
 
 def test_an_array_has_a_row_for_every_action_of_a_named_band():
     named = corral.Band(["ucb1", "linucb"], actions=["a", "b", "c"], max_actions=4, row_features=1, seed=1)
-    for there in (3, 4, 2):
+    changes = {3: lambda: named.add_action("d"), 4: lambda: named.retire_action("b"), 2: lambda: None}
+    for there, change in changes.items():
         for count in range(1, 6):
             rows = np.ones((count, 1))
             if count == there:
@@ -299,10 +300,8 @@ def test_an_array_has_a_row_for_every_action_of_a_named_band():
             else:
                 with pytest.raises(ValueError, match=f"{count} rows, but the band offers {there} actions"):
                     named.choose(actions=rows)
-        if there == 3:
-            named.add_action("d")
-        else:
-            named.retire_action("b")
+        change()
+        if there == 4:
             named.retire_action("a")
 
 

@@ -69,7 +69,7 @@ def test_a_distribution_is_what_decisions_are_drawn_from():
     table = b.distribution([x, [1.0, 1.0]])
     assert table.shape == (2, 3) and (table[0] == now).all()
     rows = corral.Band(["linucb"], actions=4, row_features=1, seed=1)
-    assert rows.distribution(actions={"a": [1.0], "b": [2.0]}).sum() == pytest.approx(1)
+    assert rows.distribution(actions=[[1.0], [2.0]]).sum() == pytest.approx(1)
     with pytest.raises(ValueError, match="base Says cannot say"):
         band(Says(1)).distribution()
     with pytest.raises(ValueError, match="features"):

@@ -57,7 +57,7 @@ enum Kept {
     Among {
         all: Carried,
         numbers: Vec<u32>,
-        some: Option<Carried>,
+        some: Option<Box<Carried>>,
     },
 }
 
@@ -72,7 +72,7 @@ impl Kept {
     /// What is carried for rounds that offer these arms.
     fn among(&self, offer: &[u32]) -> Option<&Carried> {
         match self {
-            Self::Among { numbers, some, .. } if numbers == offer => some.as_ref(),
+            Self::Among { numbers, some, .. } if numbers == offer => some.as_deref(),
             _ => None,
         }
     }
@@ -92,7 +92,7 @@ impl Kept {
     fn offered(&mut self, offer: &[u32], law: impl Fn(usize) -> Option<Law>) {
         match self {
             Self::Among { numbers, some, .. } if numbers == offer => {
-                let anew = || Carried::new(offer.len(), |place| law(offer[place] as usize));
+                let anew = || Carried::new(offer.len(), |place| law(offer[place] as usize)).map(Box::new);
                 *some = some.take().or_else(anew);
             }
             Self::Among { numbers, some, .. } => {

@@ -1,7 +1,8 @@
 //! docs/bases.md#actions-that-are-not-offered: laws of every base that takes rounds with some of the arms.
 
+use corral_bases::band::{Assembler, BandRecipe, Copies, MasterRecipe, Recipe};
 use corral_bases::{build, entries};
-use corral_core::{Arm, Base, Context, Feedback, Learner, Setup, uniform};
+use corral_core::{Arm, Base, Context, Feedback, Learner, Setup, masters, uniform};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -150,5 +151,57 @@ fn what_rounds_have_offered_is_saved() {
         let rest = |base: &mut Boxed| play(base, &[0.6, 0.3, 0.5, 0.1], 200, 4, joins);
         assert_eq!(rest(&mut one), rest(&mut other), "{case:?}");
         assert_eq!(one.save(), other.save(), "{case:?}");
+    }
+}
+
+/// Whatever the master: the best arm is always there, the second rests in half of the rounds, and a bad one joins in the middle. A
+/// band that was saved there and read back goes on as it was.
+#[test]
+fn bands_under_every_master_leave_resting_arms_and_bad_newcomers_alone() {
+    let bases = ["exp3", "tsallis-inf", "thompson", "ucb1"].map(Recipe::from).to_vec();
+    let (means, rounds) = ([0.2, 0.5, 0.9], 4_000);
+    let setup = Setup::arms(means.len(), Some(rounds));
+    for entry in masters::REGISTRY.entries() {
+        let recipe = BandRecipe {
+            master: MasterRecipe::named(entry.name),
+            bases: bases.clone(),
+            copies: Copies::Count(1),
+        };
+        let Ok(mut band) = Assembler::new(&setup).band::<Arm>(&recipe) else { continue };
+        let mut rng = Pcg64Dxsm::seed_from_u64(2);
+        let (mut with_both, mut resting, mut newcomer) = (0.0, 0.0, 0.0);
+        for t in 0..rounds {
+            let late = if t < rounds / 2 { vec![0] } else { vec![0, 2] };
+            let x = these(&if t % 2 == 0 { late } else { [&late[..1], &[1], &late[1..]].concat() });
+            if t == rounds / 2 + 100 {
+                let mut again = Assembler::new(&setup).band::<Arm>(&recipe).unwrap();
+                again.load(&band.save()).unwrap();
+                let (mut one, mut other) = (rng.clone(), rng.clone());
+                for _ in 0..20 {
+                    let (mine, its) =
+                        (band.choose(&x, &mut one).unwrap(), again.choose(&x, &mut other).unwrap());
+                    assert_eq!(
+                        (mine.decision, mine.propensity()),
+                        (its.decision, its.propensity()),
+                        "{}",
+                        entry.name
+                    );
+                    band.learn(&x, mine, 0.5).unwrap();
+                    again.learn(&x, its, 0.5).unwrap();
+                }
+            }
+            let ticket = band.choose(&x, &mut rng).unwrap();
+            let number = x.number(ticket.decision.index());
+            band.learn(&x, ticket, f64::from(uniform(&mut rng) < means[number])).unwrap();
+            if t >= rounds / 4 && t % 2 == 1 {
+                with_both += 1.0;
+                resting += f64::from(u8::from(number == 1));
+            }
+            newcomer += f64::from(u8::from(number == 2)) / (rounds / 2) as f64;
+        }
+        assert!(band.benched().is_empty(), "{}: {:?}", entry.name, band.benched());
+        println!("{}: {:.3} {newcomer:.3}", entry.name, resting / with_both);
+        assert!(resting < 0.25 * with_both, "{}: the resting arm in {resting} of {with_both}", entry.name);
+        assert!(newcomer < 0.15, "{}: the newcomer in {newcomer} of its rounds", entry.name);
     }
 }
