@@ -85,6 +85,43 @@ def test_coba_learners_say_what_they_are_and_where_rewards_lie():
         rows.predict(None, [{"a": 1}, {"b": 1}])
 
 
+@pytest.mark.parametrize("actions", [["a", "b", "c", "d"], [(1, 0, 0), (0, 1, 0), (0, 0, 1)], [3, 1, 2]], ids=str)
+def test_coba_actions_without_features_are_known_by_their_values(actions):
+    coba = needs("coba")
+    import random
+
+    from corral.adapters.coba import BandLearner
+
+    class Shuffled:
+        params = {}
+
+        def read(self):
+            rng = random.Random(1)
+            for _ in range(1_000):
+                offered = rng.sample(actions, len(actions))
+                yield {"context": None, "actions": offered, "rewards": [float(a == actions[1]) for a in offered]}
+
+    own, chance = coba_rewards(Shuffled(), [BandLearner(["ucb1", "exp3"], seed=1), coba.RandomLearner()])
+    assert np.mean(own[500:]) > 0.9 > 0.5 > np.mean(chance[500:])
+    learner = BandLearner(["ucb1"], seed=1)
+    with pytest.raises(corral.CorralError, match="is there twice|had no features at first"):
+        learner.predict(None, actions)
+        learner.predict(None, [actions[0], *actions[:-1]])
+    with pytest.raises(corral.CorralError, match="'new' was not there at first"):
+        learner.predict(None, [*actions[1:], "new"])
+
+
+def test_coba_ranges_of_rewards_may_be_learned():
+    needs("coba")
+    from corral.adapters.coba import BandLearner
+
+    learner, worth = BandLearner(["ucb1", "exp3"], reward_range="learned", seed=1), {"x": 3.0, "y": -7.5}
+    for _ in range(300):
+        action, probability, kept = learner.predict(None, ["x", "y"])
+        learner.learn(None, action, worth[action], probability, **kept)
+    assert learner.band.reward_range == (-7.5, 3.0) and learner.band.distribution().argmax() == 0
+
+
 def test_coba_contexts_become_features():
     coba = needs("coba")
     from corral.adapters.coba import BandLearner

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from coba.primitives import Categorical, Learner, is_batch
 
 from .. import Band, Decision
+from .._errors import InvalidType, InvalidValue
 
 __all__ = ["BandLearner"]
 
@@ -17,13 +18,13 @@ class BandLearner(Learner):
 
     Contexts are None, numbers, categories or sequences of them. Actions that are sequences of numbers have features: the
     band is then built with a row for each action, of 1, the action's numbers, and their products with those of the context, as
-    coba's own `LinUCBLearner` has them. One-hot actions, and all others, are names.
+    coba's own `LinUCBLearner` has them. One-hot actions, and all others, are names: those of the first round in any order.
 
     Parameters
     ----------
     bases
         As for `corral.Band`.
-    reward_range : (float, float)
+    reward_range : (float, float) or "learned"
         The smallest and the largest reward of the environment.
     most : int, optional
         The largest number of actions, where it changes; by default as many as at first. Only actions with features may be
@@ -44,7 +45,7 @@ class BandLearner(Learner):
         self,
         bases: Sequence[Any],
         *,
-        reward_range: tuple[float, float] = (0.0, 1.0),
+        reward_range: tuple[float, float] | Literal["learned"] = (0.0, 1.0),
         most: int | None = None,
         label: str = "corral",
         **keys: Any,
@@ -53,6 +54,8 @@ class BandLearner(Learner):
         self._keys = {**keys, "reward_range": reward_range}
         self._band: Band[int] | None = None
         self._first: tuple[int, bool] = (0, False)
+        # The numbers that the band knows actions without features by.
+        self._numbers: dict[Any, int] = {}
 
     @property
     def params(self) -> Mapping[str, Any]:
@@ -73,25 +76,36 @@ class BandLearner(Learner):
         crossed = [[1.0, *row, *(a * b for a in x for b in row)] for row in rows or ()]
         if self._band is None:
             count = self._most or len(actions)
+            numbers = {} if crossed else _numbered(actions)
             shape: dict[str, Any] = {"row_features": len(crossed[0])} if crossed else {"features": len(x)}
-            self._first = count, bool(crossed)
             self._band = Band(self._bases, actions=count, **shape, **self._keys)
+            self._first, self._numbers = (count, bool(crossed)), numbers
         count, had_rows = self._first
         if had_rows != bool(crossed):
-            raise ValueError(f"actions had {'' if had_rows else 'no '}features at first: {actions!r}")
+            raise InvalidValue(f"actions had {'' if had_rows else 'no '}features at first: {actions!r}")
         if len(actions) > count or (len(actions) < count and not crossed):
-            raise ValueError(f"{len(actions)} actions, where there were {count} at first")
+            raise InvalidValue(f"{len(actions)} actions, where there were {count} at first")
+        places = None if crossed else self._places(actions)
         d = self._band.choose(actions=crossed) if crossed else self._band.choose(x or None)
         known = d.propensity if d.propensity is not None else d.base_probability
-        return actions[d.action], known, {"decision": d}
+        return actions[d.action if places is None else places[d.action]], known, {"decision": d}
+
+    def _places(self, actions: Sequence[Any]) -> dict[int, int]:
+        """Where each action of the band stands among those of this round."""
+        places = {}
+        for key, place in _numbered(actions).items():
+            if key not in self._numbers:
+                raise InvalidValue(f"the action {actions[place]!r} was not there at first: actions without features are names")
+            places[self._numbers[key]] = place
+        return places
 
     def learn(self, context: Any, action: Any, reward: float, probability: float, decision: Decision[int]) -> None:
         """Learns the reward of the decision."""
         _one(context, reward)
         assert self._band is not None
         low, high = self._band.reward_range
-        if not low <= reward <= high:
-            raise ValueError(f"the reward {reward} is outside [{low}, {high}]: say where rewards lie, BandLearner(..., reward_range=(low, high))")
+        if self._keys["reward_range"] != "learned" and not low <= reward <= high:
+            raise InvalidValue(f"the reward {reward} is outside [{low}, {high}]: say where rewards lie, BandLearner(..., reward_range=(low, high))")
         self._band.learn(decision, reward=float(reward))
 
 
@@ -108,7 +122,20 @@ def _name(base: Any) -> str:
 def _one(*args: Any) -> None:
     """Refuses a batch: coba then asks for its rounds one by one."""
     if any(map(is_batch, args)):
-        raise TypeError("one round at a time")
+        raise InvalidType("one round at a time")
+
+
+def _numbered(actions: Sequence[Any]) -> dict[Any, int]:
+    """The place of each action, by its value."""
+    places: dict[Any, int] = {}
+    for place, action in enumerate(actions):
+        if places.setdefault(_value(action), place) != place:
+            raise InvalidValue(f"the action {action!r} is there twice: {actions!r}")
+    return places
+
+
+def _value(action: Any) -> Any:
+    return tuple(map(_value, action)) if isinstance(action, (list, tuple)) else action
 
 
 def _features(context: Any) -> list[float]:
@@ -119,19 +146,19 @@ def _features(context: Any) -> list[float]:
     if isinstance(context, (int, float)):
         return [float(context)]
     if isinstance(context, (str, Mapping)):
-        raise TypeError(f"a context of numbers and categories is needed, but this is {context!r}")
+        raise InvalidType(f"a context of numbers and categories is needed, but this is {context!r}")
     return [v for part in context for v in _features(part)]
 
 
 def _rows(actions: Sequence[Any]) -> list[list[float]] | None:
     """The features of the actions; None where they have none. One-hot actions have none but their names."""
     if any(isinstance(a, Mapping) for a in actions):
-        raise TypeError(f"actions with dense features are needed, but these are {actions!r}")
+        raise InvalidType(f"actions with dense features are needed, but these are {actions!r}")
     if not all(isinstance(a, (list, tuple)) for a in actions):
         return None
     rows = [_features(a) for a in actions]
     widths = {len(row) for row in rows}
     if len(widths) != 1:
-        raise ValueError(f"actions with as many features each are needed, but these are {actions!r}")
+        raise InvalidValue(f"actions with as many features each are needed, but these are {actions!r}")
     one_hot = widths == {len(rows)} and all(sorted(row) == [0.0] * (len(row) - 1) + [1.0] for row in rows)
     return None if one_hot and len({tuple(row) for row in rows}) == len(rows) else rows
