@@ -462,4 +462,59 @@ def test_gymnasium_ends_episodes_and_repeats_them(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b,class\n0,1,x\n1,0,y\n")
     env = CorralEnv({"name": "dataset", "file": str(tmp_path / "rows.csv")}, rounds=30)
     env.reset(seed=1)
+def test_litellm_failures_are_worth_what_is_said():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = [llm_deployment("any", "openai/down", "litellm.RateLimitError"), llm_deployment("any", "openai/a", "A"), llm_deployment("any", "openai/b", "B")]
+    names = [d["litellm_params"]["model"] for d in models]
+    router = litellm.Router(model_list=models, num_retries=3, retry_after=0, disable_cooldowns=True)
+    with pytest.raises(corral.CorralError, match="failure_reward="):
+        BandRouting(router, corral.Band(["ucb1"], actions=names, reward_range="learned"), reward=lambda *_: 1)
+    band = corral.Band(["ucb1", "exp3"], actions=names, reward_range="learned", seed=1)
+    BandRouting(router, band, reward=lambda kwargs, answer, seconds: {"A": 0.5, "B": 2.0}[answer.choices[0].message.content], failure_reward=0.0)
+    given = answers(router, "any", 150)
+    settled(band, band.rounds)
+    # The range is that of the rewards and of the failure, and what was learned is used.
+    assert band.reward_range == (0.0, 2.0) and given[75:].count("B") > 60 and band.rounds > 150
+
+
+@pytest.mark.parametrize("reward", [lambda *_: 3.0, lambda *_: 1 / 0], ids=["out of range", "raises"])
+def test_litellm_says_which_rewards_were_not_learned(reward, caplog):
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = ["openai/a", "openai/b"]
+    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models])
+    band = corral.Band(["ucb1"], actions=models, seed=1)
+    BandRouting(router, band, reward=reward)
+    answers(router, "any", 5)
+    for _ in range(300):
+        if len(said := [r for r in caplog.records if "was not learned" in r.message]) == 5:
+            break
+        time.sleep(0.01)
+    assert len(said) == 5 and band.metrics()["open"] == 5
+    assert all("openai/" in r.message and ("but is 3" in r.message or "ZeroDivisionError" in r.message) for r in said)
+    # The first one has its traceback.
+    assert any(r.exc_info for r in said) and not all(r.exc_info for r in said)
+
+
+def test_litellm_takes_actions_that_join_and_retire():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = ["openai/a", "openai/b", "openai/c"]
+    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models])
+    band = corral.Band(["ucb1", "exp3"], actions=models[:2], max_actions=4, seed=1)
+    BandRouting(router, band, reward=lambda kwargs, answer, seconds: float(answer.choices[0].message.content == "openai/c"))
+    assert set(answers(router, "any", 10)) == set(models[:2])
+    band.add_action("openai/c")
+    assert "openai/c" in answers(router, "any", 60)
+    band.retire_action("openai/a")
+    assert "openai/a" not in answers(router, "any", 40)
+    band.add_action("elsewhere")  # not one of this router
+    assert set(answers(router, "any", 20)) <= {"openai/b", "openai/c"}
+    settled(band, 130)
+
+
     assert [env.step(0)[3] for _ in range(2)] == [False, True]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import warnings
 from collections import OrderedDict
@@ -14,12 +15,14 @@ from litellm.integrations.custom_logger import CustomLogger
 from litellm.types.router import CustomRoutingStrategyBase
 
 from .. import Band, Choice, Decision
-from .._errors import ActionsLeftOut
+from .._errors import ActionsLeftOut, InvalidValue
 from ..client import ServedBand
 
 __all__ = ["BandRouting"]
 
 KEY = "corral_decision"
+UNKNOWN = 1e99  # a range as wide is that of a band that learns it and has not seen two rewards
+_LOG = logging.getLogger(__name__)
 
 
 class BandRouting(CustomRoutingStrategyBase):
@@ -35,11 +38,15 @@ class BandRouting(CustomRoutingStrategyBase):
     router : litellm.Router
     band : Band, or Client.band("name") of a service
         Its actions are the deployments' `litellm_params["model"]`, or their ids (`model_info["id"]`). It is offered the actions that
-        are available, and chooses among them. A band with a base that must see all actions, such as one written in Python without
-        `row_features`, has no say where some are not available: such requests are routed as before, and a warning says so once.
+        are available, and chooses among them; actions may join it and retire meanwhile. A band with a base that must see all
+        actions, such as one written in Python without `row_features`, has no say where some are not available: such requests are
+        routed as before, and a warning says so once.
     reward : callable
-        `reward(kwargs, response, seconds)`, in the band's reward_range; kwargs are those of LiteLLM's callbacks. A request
-        that fails is learned as the smallest reward.
+        `reward(kwargs, response, seconds)`, in the band's reward_range; kwargs are those of LiteLLM's callbacks. What it raises, and a
+        reward that the band refuses, is logged as an error of `corral.adapters.litellm`; nothing is learned of that request.
+    failure_reward : float, optional
+        What a request that fails is learned as; by default the smallest reward of reward_range. A band that learns its range needs
+        it, because a failure may come first.
     features : callable, optional
         `features(messages)`: the numbers of a request, where the band has features.
     rows : callable, optional
@@ -56,18 +63,22 @@ class BandRouting(CustomRoutingStrategyBase):
         reward: Callable[[dict[str, Any], Any, float], float],
         features: Callable[[Any], Any] | None = None,
         rows: Callable[[str], Any] | None = None,
+        failure_reward: float | None = None,
         pending: int = 10_000,
     ) -> None:
         self.router, self.band = router, band
         self._reward, self._features, self._rows, self._most = reward, features, rows, pending
-        self._actions = frozenset(band.actions if isinstance(band.actions, list) else ())
+        self._failure_reward = failure_reward
         self._open: OrderedDict[str, Decision[str] | Choice] = OrderedDict()
-        self._warned = False
+        self._warned = self._told = False
         known = {name for d in router.model_list for name in (d["litellm_params"]["model"], _id(d))}
         if not self._actions or not self._actions <= known:
-            raise ValueError(f"the actions of the band must be deployments of the router: {sorted(known)}")
+            raise InvalidValue(f"the actions of the band must be deployments of the router: {sorted(known)}")
         if bool(band.row_features) != (rows is not None):
-            raise ValueError("rows: give it where the band has row_features, and not elsewhere")
+            raise InvalidValue("rows: give it where the band has row_features, and not elsewhere")
+        low, high = band.reward_range
+        if failure_reward is None and high - low > UNKNOWN:
+            raise InvalidValue("the band learns its range of rewards: say what a failed request is worth, failure_reward=")
         self._before, self._before_async = router.get_available_deployment, router.async_get_available_deployment
         router.set_custom_routing_strategy(self)
         if _LISTENER not in litellm.callbacks:
@@ -120,9 +131,10 @@ class BandRouting(CustomRoutingStrategyBase):
 
     def _pick(self, healthy: Any, text: Any, request: dict[str, Any] | None) -> Any:
         """A deployment among those that the band knows; None where the band has no say."""
+        live = self._actions
         offered: dict[str, list[Any]] = {}
         for d in healthy if isinstance(healthy, list) else ():
-            name = next((n for n in (_id(d), d["litellm_params"]["model"]) if n in self._actions), None)
+            name = next((n for n in (_id(d), d["litellm_params"]["model"]) if n in live), None)
             if name is not None:
                 offered.setdefault(name, []).append(d)
         decision = self._choose(offered, self._features(text) if self._features else None) if len(offered) > 1 else None
@@ -134,6 +146,23 @@ class BandRouting(CustomRoutingStrategyBase):
             self._wait(decision)
         deployments = offered[decision.action]
         return random.choices(deployments, [_weight(d["litellm_params"]) for d in deployments])[0]
+
+    @property
+    def _actions(self) -> frozenset[str]:
+        """The actions of the band as they are now."""
+        actions = self.band.actions
+        return frozenset(actions if isinstance(actions, list) else ())
+
+    def _learn(self, decision: Decision[str] | Choice, reward: Callable[[], float]) -> None:
+        """Learns a reward. LiteLLM tells nobody what a callback raises, so it is logged here: the first one with its traceback."""
+        try:
+            self.band.learn(decision, reward=reward())  # type: ignore[arg-type]
+        except Exception as error:
+            why, first, self._told = f"{type(error).__name__}: {error}", not self._told, True
+            _LOG.error("the reward of a request to %s was not learned: %s", decision.action, why, exc_info=first)
+
+    def _failed(self) -> float:
+        return self.band.reward_range[0] if self._failure_reward is None else self._failure_reward
 
     @property
     def _is_served(self) -> bool:
@@ -191,13 +220,12 @@ class _Listener(CustomLogger):
     def log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         if found := self._take(kwargs):
             d, routing = found
-            reward = routing._reward(kwargs, response_obj, (end_time - start_time).total_seconds())
-            routing.band.learn(d, reward=reward)
+            routing._learn(d, lambda: routing._reward(kwargs, response_obj, (end_time - start_time).total_seconds()))
 
     def log_failure_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         if found := self._take(kwargs):
             d, routing = found
-            routing.band.learn(d, reward=routing.band.reward_range[0])
+            routing._learn(d, routing._failed)
 
     async def async_log_success_event(self, kwargs: Any, response_obj: Any, start_time: Any, end_time: Any) -> None:
         await self._aside(kwargs, self.log_success_event, response_obj, start_time, end_time)
