@@ -167,6 +167,31 @@ def test_river_evaluates_a_band_as_a_policy():
     assert right > 450
 
 
+def test_river_updates_may_come_late_and_in_any_order():
+    needs("river")
+    from corral.adapters.river import BandContextualPolicy, BandPolicy
+
+    policy, learned = BandPolicy(["ucb1", "exp3"], seed=1), lambda policy: policy.band.metrics()["learned"]
+    pulled = [policy.pull(["a", "b"]) for _ in range(20)]
+    for arm in reversed(pulled):
+        policy.update(arm, float(arm == "a"))
+    assert set(pulled) == {"a", "b"} and learned(policy) == 20
+    policy.update("a", 1.0)  # nobody pulled it
+    assert learned(policy) == 20
+    with pytest.raises(corral.CorralError, match="0, 1"):
+        policy.update(policy.pull(["a", "b"]), 3.0)
+
+    contextual = BandContextualPolicy(["linucb"], seed=1)
+    contexts = [{"u": t / 20, "v": 1.0} for t in range(20)]
+    pulled = [contextual.pull(["a", "b"], context=x) for x in contexts]
+    for arm, x in reversed(list(zip(pulled, contexts))):
+        contextual.update(arm, x, 1.0)
+    contextual.update(pulled[0], {"u": 7.0, "v": 1.0}, 1.0)  # nobody pulled it with that context
+    assert learned(contextual) == 20
+    with pytest.raises(corral.CorralError, match="has no 'v'"):
+        contextual.pull(["a", "b"], context={"u": 1.0})
+
+
 def test_scikit_learn_fits_and_predicts():
     needs("sklearn")
     from sklearn.base import clone
