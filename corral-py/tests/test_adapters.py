@@ -248,6 +248,15 @@ def test_scikit_learn_predicts_without_exploring():
     assert (model.predict(X) == model.predict(X)).all() and model.band_.rounds == before
 
 
+@pytest.mark.parametrize("passes", [0, -1, 1.5, "2"])
+def test_scikit_learn_plays_the_rows_at_least_once(passes):
+    needs("sklearn")
+    from corral.adapters.sklearn import BandClassifier
+
+    with pytest.raises(corral.CorralError, match="passes: how often.*this is"):
+        BandClassifier(passes=passes).fit([[0.0], [1.0]], ["no", "yes"])
+
+
 def test_a_vw_workspace_sees_the_context():
     needs("vowpalwabbit")
     from corral.adapters.vw import VWBase

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import Band
+from .._errors import InvalidValue
 
 __all__ = ["BandClassifier"]
 
@@ -29,7 +31,7 @@ class BandClassifier(ClassifierMixin, BaseEstimator):
     preset : str
         "practical", "paper" or "safe".
     passes : int
-        How often `fit` plays the rows.
+        How often `fit` plays the rows, at least once.
     intercept : bool
         Whether rows get a constant feature.
     seed : int, optional
@@ -64,6 +66,8 @@ class BandClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> BandClassifier:
         """Plays the rows in order, with a new band."""
+        if not isinstance(self.passes, numbers.Integral) or self.passes < 1:
+            raise InvalidValue(f"passes: how often the rows are played, a whole number from 1, but this is {self.passes!r}")
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self._begin(np.unique(y))
@@ -78,11 +82,11 @@ class BandClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         if first:
             if classes is None:
-                raise ValueError("the first call of partial_fit must name all classes")
+                raise InvalidValue("the first call of partial_fit must name all classes")
             self._begin(np.unique(classes))
         unknown = set(np.unique(y).tolist()) - set(self.classes_.tolist())
         if unknown:
-            raise ValueError(f"classes that were not named at first: {sorted(unknown)}")
+            raise InvalidValue(f"classes that were not named at first: {sorted(unknown)}")
         self._play(X, y)
         return self
 
