@@ -1,6 +1,7 @@
 """Specs: run, cell by cell, and as tables."""
 
 import json
+import os
 import pickle
 
 import numpy as np
@@ -217,3 +218,29 @@ def test_a_data_frame_is_data(package, tmp_path):
     assert (again.cells()["loss"] == first.cells()["loss"]).all()
     world = corral.World({"name": "dataset", "file": frame}, rounds=400)
     assert world.actions == 2 and world.features >= 2
+
+
+RESUMED = """
+import sys, pathlib, corral, numpy as np
+rng = np.random.default_rng(1)
+columns = {"a": rng.normal(size=200).round(3), "b": rng.normal(size=200).round(3), "class": rng.choice(["yes", "no"], 200)}
+import pandas
+spec = {"rounds": 200, "seeds": 2, "environment": {"name": "dataset", "file": pandas.DataFrame(columns)}, "learner": [{"base": {"name": "linucb"}}]}
+print(corral.run(spec, out=sys.argv[1]).cells()["loss"].tolist())
+from corral import _frames
+print(*_frames._READ)
+"""
+
+
+def test_a_run_on_a_data_frame_goes_on_in_another_process(tmp_path):
+    pytest.importorskip("pandas")
+    import subprocess
+    import sys
+
+    (tmp_path / "tmp").mkdir()
+    run = lambda: subprocess.run([sys.executable, "-W", "error", "-c", RESUMED, str(tmp_path / "out")], capture_output=True, text=True,
+                                 env={**os.environ, "TMPDIR": str(tmp_path / "tmp")})
+    first, again = run(), run()
+    assert first.returncode == 0 and again.stdout == first.stdout and not first.stderr + again.stderr, first.stderr + again.stderr
+    # The files of frames go when their readers do.
+    assert not list((tmp_path / "tmp").rglob("*.csv")) and "frame-" in first.stdout
