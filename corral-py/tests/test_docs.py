@@ -156,6 +156,8 @@ assert_type(d.action, str)
 numbered = corral.Band(["ucb1", Weighted()], actions=3, reward_range=[0, 1])
 assert_type(numbered.choose().action, int)
 assert_type([d.action for d in numbered.choose_many(count=3)], list[int])
+own: corral.Base = MyBandit()
+weighted: corral.BaseWithProbability = Weighted()
 """
 
 

@@ -10,7 +10,7 @@ coba, river, scikit-learn, Vowpal Wabbit, LiteLLM and Gymnasium.
 """
 
 from . import log
-from ._bases import Base
+from ._bases import Base, BaseWithProbability
 from ._corral import (
     Band,
     Benched,
@@ -38,6 +38,7 @@ __all__ = [
     "AsyncClient",
     "Band",
     "Base",
+    "BaseWithProbability",
     "Benched",
     "BenchedWarning",
     "Choice",
