@@ -476,6 +476,8 @@ def test_shared_features_and_rows_are_learned_together():
 
 def test_the_report_says_who_does_what():
     b = band()
+    fresh = corral.Band(["ucb1"], actions=2, reward_range="learned").report()
+    assert "rewards: their range is not known yet" in fresh and "was learned" not in fresh
     play(b, 50)
     text = b.report()
     assert text.startswith("50 rounds\n") and "ucb1" in text and "mean reward" in text

@@ -176,7 +176,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     pub fn remarks(&self, scale: Option<Scale>) -> Vec<String> {
         let mut remarks = Vec::new();
         let (learned, Span { least, most }) = (self.now.home, self.now.losses);
-        if let Some(Scale { low, high, learned: true, .. }) = self.scale() {
+        if self.scale() == Some(Scale::learned()) {
+            remarks.push("rewards: their range is not known yet: two that differ are needed".to_owned());
+        } else if let Some(Scale { low, high, learned: true, .. }) = self.scale() {
             remarks.push(format!("rewards: the range [{low:.4}, {high:.4}] was learned"));
         } else if learned >= ENOUGH && self.params.losses == LossDomain::Unit && most - least < PART {
             let scale = scale.or(self.params.scale).unwrap_or(Scale::losses(0.0, 1.0));
