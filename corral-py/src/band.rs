@@ -60,6 +60,9 @@ impl Band {
             })
         })?;
         // No other thread has it.
+                Denied::Forked => "another thread was in this band when the process was forked: fork while none is, or load \
+                                   the band in the new process"
+                    .into(),
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.part_from_parent()?;
         Ok(Entered { inner, turn })

@@ -6,7 +6,7 @@
 //! one stays where it is, as 3.14 has it stay where it attaches.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -17,7 +17,7 @@ use crate::thread::here;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The thread that ends the interpreter, by [`here`]; 0 before that.
-static ENDS: AtomicUsize = AtomicUsize::new(0);
+static ENDS: AtomicU32 = AtomicU32::new(0);
 /// How many ways into Python are open.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 

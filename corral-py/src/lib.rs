@@ -26,6 +26,7 @@ mod world;
 #[pyo3::pymodule]
 mod _corral {
     use pyo3::prelude::*;
+    use pyo3::types::IntoPyDict;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -33,6 +34,11 @@ mod _corral {
         corral_plugin_abi::host::isolated_main();
         let end = pyo3::wrap_pyfunction!(crate::exit::end, module)?;
         module.py().import("atexit")?.call_method1("register", (end,))?;
+        let forked = pyo3::wrap_pyfunction!(crate::turn::forked, module)?;
+        let at_fork = [("after_in_child", forked)].into_py_dict(module.py())?;
+        if let Some(register) = module.py().import("os")?.getattr_opt("register_at_fork")? {
+            register.call((), Some(&at_fork))?;
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 

@@ -1,7 +1,10 @@
 //! Which thread this is.
 
-/// A number that no other living thread has.
-pub fn here() -> usize {
-    thread_local!(static HERE: u8 = const { 0 });
-    HERE.with(|own| std::ptr::from_ref(own).addr())
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A number, not 0, that no other thread of this process has or had.
+pub fn here() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    thread_local!(static HERE: u32 = LAST.fetch_add(1, Ordering::Relaxed) + 1);
+    HERE.with(|own| *own)
 }

@@ -1,6 +1,6 @@
 //! Whose turn it is in a band.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use pyo3::prelude::*;
@@ -8,11 +8,20 @@ use pyo3::prelude::*;
 use crate::exit;
 use crate::thread::here;
 
+/// How often this process or those before it were forked: it tells a turn that was taken before from one of now.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Called in a process that was forked, by `os.register_at_fork`.
+#[pyfunction]
+pub fn forked() {
+    FORKS.fetch_add(1, Ordering::SeqCst);
+}
+
 /// One thread at a time; those that wait do not keep the interpreter from others.
 #[derive(Default)]
 pub struct Turn {
-    /// The thread whose turn it is, by [`here`]; 0: none.
-    holder: AtomicUsize,
+    /// The thread whose turn it is, by [`me`]; 0: none.
+    holder: AtomicU64,
     /// How many wait.
     waiting: AtomicUsize,
     lock: Mutex<()>,
@@ -25,6 +34,13 @@ pub enum Denied {
     Again,
     /// Another thread had it when the interpreter ended.
     Ended,
+    /// Another thread had it when the process was forked; the new process does not have that thread.
+    Forked,
+}
+
+/// This thread, and the fork that it is of.
+fn me() -> u64 {
+    FORKS.load(Ordering::SeqCst) << 32 | u64::from(here())
 }
 
 /// A turn: it ends when this goes.
@@ -33,10 +49,11 @@ pub struct Held<'a>(&'a Turn);
 impl Turn {
     /// Waits for the turn.
     pub fn take(&self, py: Python<'_>) -> Result<Held<'_>, Denied> {
-        let me = here();
+        let me = me();
         match self.try_take(me) {
             Ok(()) => return Ok(Held(self)),
             Err(holder) if holder == me => return Err(Denied::Again),
+            Err(holder) if holder >> 32 != me >> 32 => return Err(Denied::Forked),
             Err(_) => {}
         }
         // What holds it at exit may be a thread that stays where it is (see `exit`): it is not waited for in vain.
@@ -60,7 +77,7 @@ impl Turn {
         Ok(Held(self))
     }
 
-    fn try_take(&self, me: usize) -> Result<(), usize> {
+    fn try_take(&self, me: u64) -> Result<(), u64> {
         self.holder.compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst).map(drop)
     }
 }

@@ -6,7 +6,9 @@ import multiprocessing
 import os
 import pickle
 import random
+import signal
 import threading
+import time
 import urllib.parse
 
 import numpy as np
@@ -136,6 +138,32 @@ def test_after_a_crash_no_id_is_handed_out_twice_and_every_reward_is_learned(tmp
     for token in tokens:
         c.learn(token, reward=0.5)
     assert c.metrics()["refused"] == 0 and c.metrics()["learned"] == 120
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_while_another_thread_plays_is_told_and_does_not_hang():
+    b, table = band(), np.random.default_rng(1).random((3_000_000, 3))
+    thread = threading.Thread(target=lambda: b.play(table))
+    thread.start()
+    time.sleep(0.05)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        try:
+            b.choose()
+        except corral.CorralError as error:
+            os._exit(7 if "when the process was forked" in str(error) else 8)
+        os._exit(9)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    thread.join()
+    assert ended == 7 and b.rounds == 3_000_000
+    # Where no thread is in the band, a child goes on as a copy.
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        b.choose()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
 def worker(pickled):
@@ -448,6 +476,8 @@ def test_a_range_of_rewards_can_be_learned(tmp_path):
     band.save(tmp_path / "band")
     assert corral.load(tmp_path / "band").reward_range == (low, high)
     assert "was learned" in band.report()
+    fresh = corral.Band(["ucb1"], actions=2, reward_range="learned").report()
+    assert "rewards: their range is not known yet" in fresh and "was learned" not in fresh
     with pytest.raises(ValueError, match="give reward="):
         band.learn(band.choose(), loss=0.5)
     with pytest.raises(ValueError, match="a number .*, but is NaN"):
@@ -476,8 +506,6 @@ def test_shared_features_and_rows_are_learned_together():
 
 def test_the_report_says_who_does_what():
     b = band()
-    fresh = corral.Band(["ucb1"], actions=2, reward_range="learned").report()
-    assert "rewards: their range is not known yet" in fresh and "was learned" not in fresh
     play(b, 50)
     text = b.report()
     assert text.startswith("50 rounds\n") and "ucb1" in text and "mean reward" in text
