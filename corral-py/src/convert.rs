@@ -1,5 +1,6 @@
 //! From Python's values to ours and back.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use corral_bases::band::{MasterRecipe, Spend};
@@ -56,6 +57,25 @@ pub fn rows(x: &Bound<'_, PyAny>) -> Answer<(Vec<f64>, usize)> {
 }
 
 /// Whether it has two dimensions.
+/// A data frame with its columns in the order of `names`; `None` where nothing has names. Other columns than these are refused: its
+/// numbers would be those of other actions.
+pub fn by_name<'py>(frame: &Bound<'py, PyAny>, names: &[Arc<str>]) -> Answer<Option<Bound<'py, PyAny>>> {
+    let Some(columns) = frame.getattr_opt(intern!(frame.py(), "columns"))?.filter(|_| !names.is_empty())
+    else {
+        return Ok(None);
+    };
+    let found = columns.try_iter()?.map(|name| Ok(name?.str()?.to_string())).collect::<PyResult<Vec<_>>>()?;
+    let own = |name: &String| names.iter().any(|known| **known == **name);
+    let same = found.len() == names.len()
+        && found.iter().collect::<HashSet<_>>().len() == names.len()
+        && found.iter().all(own);
+    let why = format_args!(
+        "the columns are {found:?}, but the actions are {names:?}: name them so, or give an array in their order"
+    );
+    Error::unless(same, why)?;
+    Ok(Some(frame.get_item(PyList::new(frame.py(), names.iter().map(|name| &**name))?)?))
+}
+
 pub fn is_table(x: &Bound<'_, PyAny>) -> bool {
     match x.getattr(intern!(x.py(), "ndim")) {
         Ok(dimensions) => dimensions.extract::<usize>().is_ok_and(|n| n == 2),

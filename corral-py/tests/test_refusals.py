@@ -243,3 +243,24 @@ def test_features_of_every_kind_of_number_are_the_same(x):
         return actions, b.probabilities.tolist()
 
     assert chosen(x) == chosen(np.array([1.0, 0.0, 1.0]))
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_the_columns_of_a_frame_are_those_of_the_actions(package):
+    frames = pytest.importorskip(package)
+    table = np.random.default_rng(1).random((200, 3))
+    named = frames.DataFrame({name: table[:, i] for i, name in enumerate("abc")})
+    new = lambda: corral.Band(["ucb1", "exp3"], actions=["a", "b", "c"], seed=1)
+    for how in ("losses", "rewards"):
+        plain = new().play(**{how: table})
+        for columns in (["a", "b", "c"], ["c", "a", "b"]):
+            found = new().play(**{how: named[columns]})
+            assert all(np.array_equal(found[name], plain[name]) for name in plain), (how, columns)
+        for other in (named[["a", "b"]], named.rename(columns={"c": "d"}) if package == "pandas" else named.rename({"c": "d"})):
+            b = new()
+            with pytest.raises(corral.CorralError, match=how + r": the columns are .*, but the actions are \["):
+                b.play(**{how: other})
+            assert b.rounds == 0
+    # Where actions have no names, places are all there is.
+    numbered = corral.Band(["ucb1", "exp3"], actions=3, seed=1)
+    assert np.array_equal(numbered.play(rewards=named[["c", "a", "b"]])["action"], corral.Band(["ucb1", "exp3"], actions=3, seed=1).play(rewards=table[:, [2, 0, 1]])["action"])

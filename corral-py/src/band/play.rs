@@ -88,7 +88,8 @@ fn losses_of(
         (None, Some(rewards)) => ("rewards", rewards),
         _ => return Err(Error::Type("give losses or rewards=, one of them".into())),
     };
-    let (mut table, columns) = convert::rows(given).map_err(|e| e.of(what))?;
+    let ordered = convert::by_name(given, &band.offers().names).map_err(|e| e.of(what))?;
+    let (mut table, columns) = convert::rows(ordered.as_ref().unwrap_or(given)).map_err(|e| e.of(what))?;
     Error::unless(columns == actions, format_args!("{what}: {columns} columns, but {actions} actions"))?;
     let (low, high) = if losses.is_some() { (0.0, 1.0) } else { (band.rewards.low, band.rewards.high) };
     for (at, value) in table.iter_mut().enumerate() {
