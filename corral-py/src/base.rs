@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use corral_core::registry::Unknown;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Decision, Feedback, Memo, Order, Point, Proposal, Rng,
-    snapshot, uniform,
+    Abilities, Arm, Base, BaseError, Context, ContextShape, Decision, Feedback, Memo, Order, Point, Proposal,
+    Rng, Space, snapshot, uniform,
 };
 use numpy::PyArray1;
 use numpy::ToPyArray;
@@ -13,7 +13,7 @@ use numpy::ndarray::ArrayView2;
 use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
 
 use crate::convert::append;
 use crate::errors::{Answer, Error};
@@ -106,6 +106,12 @@ impl PyBase {
     /// A method is missing.
     pub fn new(object: &Bound<'_, PyAny>, place: BandInfo) -> Answer<Self> {
         let py = object.py();
+        if let Ok(class) = object.cast::<PyType>() {
+            let name = class.name()?;
+            return Err(Error::Type(format!(
+                "a base is an object, and {name} is a class: did you mean {name}()?"
+            )));
+        }
         let has = |name: &str| object.getattr_opt(name).map(|found| found.is_some_and(|f| f.is_callable()));
         for (method, call) in [("propose", "propose(x, u)"), ("learn", "learn(x, action, loss, weight)")] {
             if !has(method)? {
@@ -137,6 +143,20 @@ impl PyBase {
             object: object.clone().unbind(),
             place,
         })
+    }
+
+    /// Has the base look at the band that it joins: its `join` may refuse it.
+    ///
+    /// # Errors
+    /// What it raises.
+    pub fn join(self, space: &Space, context: &ContextShape) -> Answer<Self> {
+        exit::attach(|py| {
+            let actions = if let Space::Arms(actions) = space { *actions } else { 0 };
+            let shape = (actions, context.features, context.row_features);
+            let join = self.object.bind(py).getattr_opt("join")?.filter(|own| own.is_callable());
+            join.map_or(Ok(()), |join| exit::call(py, || join.call1(shape)).map(drop))
+        })?;
+        Ok(self)
     }
 
     /// Whether it does something when it is told a wider range, and in rounds without it.

@@ -26,7 +26,13 @@ pub fn laws(
     let (py, raised) = (base.py(), Raised::default());
     let place =
         || BandInfo { names: std::sync::Arc::new([]), rows: row_features > 0, raised: raised.clone() };
-    let first = PyBase::new(base, place())?;
+    let space = match points {
+        Some(_) => convert::space(None, None, points)?.0,
+        None => Space::Arms(actions),
+    };
+    let context = ContextShape { features, row_features, cells: None };
+    let setup = Setup { context, ..Setup::new(space, Some(rounds)) };
+    let first = PyBase::new(base, place())?.join(&setup.space, &setup.context)?;
     let (widens, wants_passes) = first.wants();
     let pickle = first.first();
     if pickle.is_empty() {
@@ -34,12 +40,6 @@ pub fn laws(
             "the base cannot be pickled, so it cannot be copied, saved or started over".into(),
         ));
     }
-    let space = match points {
-        Some(_) => convert::space(None, None, points)?.0,
-        None => Space::Arms(actions),
-    };
-    let context = ContextShape { features, row_features, cells: None };
-    let setup = Setup { context, ..Setup::new(space, Some(rounds)) };
     let fresh = || {
         let built = exit::attach(|py| PyBase::new(&loads(py, &pickle)?, place()));
         built.map_err(|error| BaseError::Failed(PyErr::from(error).to_string()))

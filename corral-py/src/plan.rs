@@ -64,7 +64,8 @@ pub fn join(
     if given.is_instance_of::<PyString>() || given.is_instance_of::<PyDict>() {
         return Ok(plan.join(convert::base_table(given)?, name, share, &shelf.plugins)?);
     }
-    let base = PyBase::new(given, place(plan, raised))?;
+    let setup = plan.setup();
+    let base = PyBase::new(given, place(plan, raised))?.join(&setup.space, &setup.context)?;
     let own = given.get_type().name()?.to_string();
     plan.enter(name.unwrap_or(own), Recipe::Python(base.first()), share);
     Ok(learner(plan, base))

@@ -101,6 +101,7 @@ fn offer(
             let built =
                 exit::attach(|py| PyBase::new(&loads(py, &first)?, place(setup.context.row_features > 0)));
             let base = built.map_err(|e| BuildError::refused("base", &name, PyErr::from(e)))?;
+            let built = built.and_then(|base| base.join(&setup.space, &setup.context));
             Ok(match setup.space {
                 Space::Arms(_) => Learner::Arms(Box::new(base)),
                 Space::Points(_) => Learner::Points(Box::new(base)),

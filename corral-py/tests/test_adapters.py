@@ -276,6 +276,18 @@ def test_a_vw_workspace_sees_the_context():
     assert 0.35 < hits("--epsilon 0.1 -q ss") < 0.65  # one's own interactions are taken as they are
 
 
+def test_a_vw_workspace_joins_bands_of_as_many_actions():
+    needs("vowpalwabbit")
+    from corral.adapters.vw import VWBase
+
+    for bases in ([VWBase(2)], [VWBase(4), "linucb"]):
+        with pytest.raises(corral.CorralError, match="in a band of 3 actions"):
+            corral.Band(bases, actions=3, features=2)
+    for wrong in (0, -3, True, "3", ["a", "b"]):
+        with pytest.raises(corral.CorralError, match="actions: how many there are"):
+            VWBase(wrong)
+
+
 def test_a_vw_workspace_is_a_base():
     needs("vowpalwabbit")
     from corral.adapters.vw import VWBase
@@ -295,6 +307,20 @@ def test_a_vw_workspace_is_a_base():
         assert (d.action, d.propensity) == (e.action, e.propensity)
     rows = corral.Band([VWBase(4)], actions=4, row_features=2, seed=1)
     rows.learn(rows.choose(actions=rng.random((3, 2))), reward=1)
+
+
+@pytest.mark.parametrize("row_features", [0, 2])
+def test_a_vw_workspace_keeps_the_laws_of_a_base(row_features, tmp_path, monkeypatch):
+    needs("vowpalwabbit")
+    import tempfile
+
+    from corral.adapters.vw import VWBase
+    from corral.testing import check
+
+    spaced = tmp_path / "with a space"
+    spaced.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(spaced))
+    check(VWBase(3), actions=3, features=2, row_features=row_features, rounds=500)
 
 
 def test_litellm_routes_by_a_band():
@@ -436,6 +462,61 @@ def test_litellm_learns_every_attempt_of_a_request():
     assert band.rounds > 20 and 0.5 < np.average(band.table()["mean_reward"], weights=band.table()["plays"]) < 1
 
 
+def test_litellm_failures_are_worth_what_is_said():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = [llm_deployment("any", "openai/down", "litellm.RateLimitError"), llm_deployment("any", "openai/a", "A"), llm_deployment("any", "openai/b", "B")]
+    names = [d["litellm_params"]["model"] for d in models]
+    router = litellm.Router(model_list=models, num_retries=3, retry_after=0, disable_cooldowns=True)
+    with pytest.raises(corral.CorralError, match="failure_reward="):
+        BandRouting(router, corral.Band(["ucb1"], actions=names, reward_range="learned"), reward=lambda *_: 1)
+    band = corral.Band(["ucb1", "exp3"], actions=names, reward_range="learned", seed=1)
+    BandRouting(router, band, reward=lambda kwargs, answer, seconds: {"A": 0.5, "B": 2.0}[answer.choices[0].message.content], failure_reward=0.0)
+    given = answers(router, "any", 150)
+    settled(band, band.rounds)
+    # The range is that of the rewards and of the failure, and what was learned is used.
+    assert band.reward_range == (0.0, 2.0) and given[75:].count("B") > 60 and band.rounds > 150
+
+
+@pytest.mark.parametrize("reward", [lambda *_: 3.0, lambda *_: 1 / 0], ids=["out of range", "raises"])
+def test_litellm_says_which_rewards_were_not_learned(reward, caplog):
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = ["openai/a", "openai/b"]
+    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models])
+    band = corral.Band(["ucb1"], actions=models, seed=1)
+    BandRouting(router, band, reward=reward)
+    answers(router, "any", 5)
+    for _ in range(300):
+        if len(said := [r for r in caplog.records if "was not learned" in r.message]) == 5:
+            break
+        time.sleep(0.01)
+    assert len(said) == 5 and band.metrics()["open"] == 5
+    assert all("openai/" in r.message and ("but is 3" in r.message or "ZeroDivisionError" in r.message) for r in said)
+    # The first one has its traceback.
+    assert any(r.exc_info for r in said) and not all(r.exc_info for r in said)
+
+
+def test_litellm_takes_actions_that_join_and_retire():
+    litellm = needs("litellm")
+    from corral.adapters.litellm import BandRouting
+
+    models = ["openai/a", "openai/b", "openai/c"]
+    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models])
+    band = corral.Band(["ucb1", "exp3"], actions=models[:2], max_actions=4, seed=1)
+    BandRouting(router, band, reward=lambda kwargs, answer, seconds: float(answer.choices[0].message.content == "openai/c"))
+    assert set(answers(router, "any", 10)) == set(models[:2])
+    band.add_action("openai/c")
+    assert "openai/c" in answers(router, "any", 60)
+    band.retire_action("openai/a")
+    assert "openai/a" not in answers(router, "any", 40)
+    band.add_action("elsewhere")  # not one of this router
+    assert set(answers(router, "any", 20)) <= {"openai/b", "openai/c"}
+    settled(band, 130)
+
+
 def test_litellm_awaits_by_a_band():
     litellm = needs("litellm")
     import asyncio
@@ -496,59 +577,4 @@ def test_gymnasium_ends_episodes_and_repeats_them(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b,class\n0,1,x\n1,0,y\n")
     env = CorralEnv({"name": "dataset", "file": str(tmp_path / "rows.csv")}, rounds=30)
     env.reset(seed=1)
-def test_litellm_failures_are_worth_what_is_said():
-    litellm = needs("litellm")
-    from corral.adapters.litellm import BandRouting
-
-    models = [llm_deployment("any", "openai/down", "litellm.RateLimitError"), llm_deployment("any", "openai/a", "A"), llm_deployment("any", "openai/b", "B")]
-    names = [d["litellm_params"]["model"] for d in models]
-    router = litellm.Router(model_list=models, num_retries=3, retry_after=0, disable_cooldowns=True)
-    with pytest.raises(corral.CorralError, match="failure_reward="):
-        BandRouting(router, corral.Band(["ucb1"], actions=names, reward_range="learned"), reward=lambda *_: 1)
-    band = corral.Band(["ucb1", "exp3"], actions=names, reward_range="learned", seed=1)
-    BandRouting(router, band, reward=lambda kwargs, answer, seconds: {"A": 0.5, "B": 2.0}[answer.choices[0].message.content], failure_reward=0.0)
-    given = answers(router, "any", 150)
-    settled(band, band.rounds)
-    # The range is that of the rewards and of the failure, and what was learned is used.
-    assert band.reward_range == (0.0, 2.0) and given[75:].count("B") > 60 and band.rounds > 150
-
-
-@pytest.mark.parametrize("reward", [lambda *_: 3.0, lambda *_: 1 / 0], ids=["out of range", "raises"])
-def test_litellm_says_which_rewards_were_not_learned(reward, caplog):
-    litellm = needs("litellm")
-    from corral.adapters.litellm import BandRouting
-
-    models = ["openai/a", "openai/b"]
-    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models])
-    band = corral.Band(["ucb1"], actions=models, seed=1)
-    BandRouting(router, band, reward=reward)
-    answers(router, "any", 5)
-    for _ in range(300):
-        if len(said := [r for r in caplog.records if "was not learned" in r.message]) == 5:
-            break
-        time.sleep(0.01)
-    assert len(said) == 5 and band.metrics()["open"] == 5
-    assert all("openai/" in r.message and ("but is 3" in r.message or "ZeroDivisionError" in r.message) for r in said)
-    # The first one has its traceback.
-    assert any(r.exc_info for r in said) and not all(r.exc_info for r in said)
-
-
-def test_litellm_takes_actions_that_join_and_retire():
-    litellm = needs("litellm")
-    from corral.adapters.litellm import BandRouting
-
-    models = ["openai/a", "openai/b", "openai/c"]
-    router = litellm.Router(model_list=[llm_deployment("any", model, model) for model in models])
-    band = corral.Band(["ucb1", "exp3"], actions=models[:2], max_actions=4, seed=1)
-    BandRouting(router, band, reward=lambda kwargs, answer, seconds: float(answer.choices[0].message.content == "openai/c"))
-    assert set(answers(router, "any", 10)) == set(models[:2])
-    band.add_action("openai/c")
-    assert "openai/c" in answers(router, "any", 60)
-    band.retire_action("openai/a")
-    assert "openai/a" not in answers(router, "any", 40)
-    band.add_action("elsewhere")  # not one of this router
-    assert set(answers(router, "any", 20)) <= {"openai/b", "openai/c"}
-    settled(band, 130)
-
-
     assert [env.step(0)[3] for _ in range(2)] == [False, True]

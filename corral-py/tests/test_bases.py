@@ -161,6 +161,26 @@ def test_a_base_without_its_methods_is_refused(base):
     with pytest.raises(TypeError, match=r"(propose\(x, u\)|learn\(x, action, loss, weight\))"):
         band(base)
 
+def test_a_class_is_no_base():
+    with pytest.raises(corral.CorralError, match=r"Greedy is a class: did you mean Greedy\(\)\?"):
+        band(Greedy)
+
+
+def test_a_base_may_refuse_the_band_that_it_joins():
+    class Picky(Greedy):
+        def join(self, actions, features, row_features):
+            if actions != len(self.seen):
+                raise ValueError(f"{actions} actions, {features} features, {row_features} of a row")
+
+    assert band(Picky(3), "ucb1").bases == ["Picky", "ucb1"]
+    with pytest.raises(ValueError, match="3 actions, 0 features, 0 of a row"):
+        band(Picky(2), "ucb1")
+    b = band("ucb1")
+    with pytest.raises(ValueError, match="3 actions"):
+        b.add(Picky(4))
+    assert b.bases == ["ucb1"]
+
+
 
 def test_a_base_that_does_not_pickle_plays_but_is_not_saved(tmp_path):
     b = band(Unpicklable(3), "ucb1")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import tempfile
 from typing import Any
 
 from vowpalwabbit import Workspace
+
+from .._errors import InvalidValue
 
 __all__ = ["VWBase"]
 
@@ -20,7 +23,7 @@ class VWBase:
     Parameters
     ----------
     actions : int
-        How many there are; with feature rows, at most.
+        How many there are, as in the band; with feature rows, at most.
     args : str
         Options of the workspace. The features of a round are in the namespace `s`, those of an action in `a`. Without
         interactions between them every action looks the same whatever the round is, so `-q sa` is added unless the options
@@ -35,14 +38,24 @@ class VWBase:
     learns_from_others = True
 
     def __init__(self, actions: int, args: str = "--epsilon 0.1 --cb_type mtr") -> None:
+        given: Any = actions
+        if isinstance(given, bool) or not isinstance(given, numbers.Integral) or given < 1:
+            raise InvalidValue(f"actions: how many there are, a whole number from 1, but this is {given!r}")
         self.actions, self.args = actions, args
         self._workspace = self._open()
+
+    def join(self, actions: int, features: int, row_features: int) -> None:
+        """Refuses a band with another number of actions."""
+        if not row_features and actions != self.actions:
+            raise InvalidValue(f"VWBase(actions={self.actions}) in a band of {actions} actions: it must be as many")
 
     def _open(self, model: str | None = None) -> Workspace:
         # A model brings the options with it that it was made with.
         crossed = INTERACTIONS.isdisjoint(word.split("=")[0] for word in self.args.split())
-        options = f"-i {model}" if model else f"--cb_explore_adf {self.args}{' -q sa' if crossed else ''}"
-        return Workspace(f"{options} --quiet")
+        options = "" if model else f"--cb_explore_adf {self.args}{' -q sa' if crossed else ''}"
+        # The counters of its losses are part of its state: what is loaded saves the same. A path may have spaces in it.
+        kept = ["--quiet", "--preserve_performance_counters", *(["-i", model] if model else ())]
+        return Workspace(options, arg_list=kept)
 
     def _lines(self, x: Any, label: tuple[int, float, float] | None = None) -> list[str]:
         features, rows = x if isinstance(x, tuple) else (x, None)
