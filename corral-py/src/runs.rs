@@ -186,7 +186,11 @@ pub fn run(
     for note in meter.notes.into_inner().unwrap_or_default() {
         warn(py, note)?;
     }
-    Ok(asked.found(cells, &timings))
+    let found = asked.found(cells, &timings);
+    for note in found.failures() {
+        warn(py, note)?;
+    }
+    Ok(found)
 }
 
 /// How many cells a spec has: one learner in one environment with one seed each.
@@ -302,6 +306,20 @@ impl Outcome {
         let names = what.columns();
         let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(kind)).collect();
         Export(&self.findings)
+    /// What failed, in a sentence for each learner: the first reason stands for all.
+    fn failures(&self) -> Vec<String> {
+        let say = |row: &Row| {
+            let (all, failed) = (row.seeds, row.failed.len());
+            let what = match (row.failed.first(), row.benched.first()) {
+                (Some(first), _) => format!("{failed} of {all} runs failed ({first})"),
+                (None, Some(first)) => format!("bases failed and were benched ({first})"),
+                (None, None) => return None,
+            };
+            Some(format!("learner {} in {}: {what}", row.label, row.environment))
+        };
+        self.findings.rows.iter().filter_map(say).collect()
+    }
+
             .rows(what, &mut |row| {
                 columns.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
                 Ok(())

@@ -196,8 +196,14 @@ def test_bases_in_python_run_in_specs():
     played = band.simulate(SPEC["environment"], 400, seed=1)
     cells = ran.cells()
     assert played["regret"] == pytest.approx(cells["regret"][(cells["learner"] == "band") & (cells["seed"] == 1)][0])
-    benched = corral.run({**spec, "learner": [{"master": "practical", "bases": ["ucb1", Fails("learn")]}]})
-    assert benched.table()["benched"][0] > 0
+    with pytest.warns(UserWarning, match="learner .* in .*: bases failed and were benched .*Fails: .*no idea") as told:
+        benched = corral.run({**spec, "learner": [{"master": "practical", "bases": ["ucb1", Fails("learn")]}]})
+    assert benched.table()["benched"][0] > 0 and len(told) == 1
+    with pytest.warns(UserWarning, match="learner .* in .*: . of . runs failed .*no idea") as told:
+        corral.run({**spec, "learner": [{"label": "own", "base": Fails("propose")}]})
+    assert len(told) == 1
+    with pytest.raises(corral.CorralError, match=r"did you mean Greedy\(\)"):
+        corral.run({**spec, "learner": [{"base": Greedy}]})
     with pytest.raises(ValueError, match="cannot be pickled"):
         corral.run({**spec, "learner": [{"base": Unpicklable(3)}]})
 
