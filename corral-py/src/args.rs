@@ -1,10 +1,11 @@
 //! Arguments whose errors name them: Python's own would say `OverflowError` of a negative seed, and take no list for a pair.
 
 use corral_core::Propensities;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::errors::Error;
+use crate::errors::{Answer, Error};
 
 macro_rules! naturals {
     ($($(#[$doc:meta])* $name:ident $word:literal;)*) => {$(
@@ -39,15 +40,62 @@ naturals! {
     Waiting "pending";
     /// How many decisions are made.
     Count "count";
+    /// How many actions there may be.
+    MaxActions "max_actions";
+    /// How many cells run at once.
+    Jobs "jobs";
+    /// Which cell of a spec.
+    Cell "cell";
 }
 
-fn natural(word: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
+/// A whole number from 0, of the thing called `word`.
+pub fn natural(word: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
     let whole = given.call_method0("__index__").map_err(|_| {
         let kind = given.get_type().name().map_or_else(|_| "another type".into(), |name| name.to_string());
         Error::Type(format!("{word} must be a whole number, but is {kind}"))
     })?;
     let fits = || Error::value(format!("{word} must be a whole number from 0 to 2^64 - 1, but is {whole}"));
     Ok(whole.extract().map_err(|_| fits())?)
+}
+
+macro_rules! reals {
+    ($($(#[$doc:meta])* $name:ident $word:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name(pub f64);
+
+        impl<'py> FromPyObject<'_, 'py> for $name {
+            type Error = PyErr;
+
+            fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+                real(&given).map(Self).map_err(|error| error.of($word).into())
+            }
+        }
+    )*};
+}
+
+reals! {
+    /// What a decision earned.
+    Reward "reward";
+    /// What it lost.
+    Loss "loss";
+    /// What it cost in money.
+    Cost "cost";
+    /// How long a decision has waited.
+    Seconds "seconds";
+    /// With what probability a base is followed at first.
+    Share "share";
+}
+
+/// A number; a whole one that no double holds is an error of its value, where Python says `OverflowError`.
+pub fn real(given: &Bound<'_, PyAny>) -> Answer<f64> {
+    given.extract().map_err(|error: PyErr| {
+        if error.is_instance_of::<PyOverflowError>(given.py()) {
+            Error::value("a whole number of more than 308 digits, which no double holds")
+        } else {
+            error.into()
+        }
+    })
 }
 
 macro_rules! pairs {

@@ -19,7 +19,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::args;
-use crate::args::{CopyNumber, Count, Features, Horizon, Limits, Ranged, Rounds, RowFeatures, Seed, Wanted};
+use crate::args::{
+    CopyNumber, Cost, Count, Features, Horizon, Limits, Loss, MaxActions, Ranged, Reward, Rounds, RowFeatures,
+};
+use crate::args::{Seconds, Seed, Share, Wanted};
 use crate::convert;
 use crate::decision::Decision;
 use crate::errors::{Answer, Error};
@@ -57,12 +60,12 @@ impl Band {
             Error::Failed(match denied {
                 Denied::Again => "a base of this band called the band while it was asked by it".into(),
                 Denied::Ended => "another thread was in this band when the interpreter ended".into(),
-            })
-        })?;
-        // No other thread has it.
                 Denied::Forked => "another thread was in this band when the process was forked: fork while none is, or load \
                                    the band in the new process"
                     .into(),
+            })
+        })?;
+        // No other thread has it.
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.part_from_parent()?;
         Ok(Entered { inner, turn })
@@ -119,7 +122,7 @@ impl Band {
     fn new(
         bases: &Bound<'_, PyAny>,
         actions: Option<&Bound<'_, PyAny>>,
-        max_actions: Option<usize>,
+        max_actions: Option<MaxActions>,
         points: Option<&Bound<'_, PyDict>>,
         features: Features,
         row_features: RowFeatures,
@@ -139,7 +142,7 @@ impl Band {
         pending: Option<args::Waiting>,
         watch: bool,
     ) -> Answer<Self> {
-        let space = convert::space(actions, max_actions, points)?;
+        let space = convert::space(actions, max_actions.map(|most| most.0), points)?;
         let asked = build::Asked {
             features: (features.0, row_features.0),
             range: convert::feature_range(feature_range, outside)?,
@@ -253,11 +256,12 @@ impl Band {
         &self,
         py: Python<'_>,
         decision: &Bound<'_, PyAny>,
-        reward: Option<f64>,
-        loss: Option<f64>,
-        cost: Option<f64>,
+        reward: Option<Reward>,
+        loss: Option<Loss>,
+        cost: Option<Cost>,
         client: Option<&str>,
     ) -> Answer<()> {
+        let (reward, loss, cost) = (reward.map(|r| r.0), loss.map(|l| l.0), cost.map(|c| c.0));
         learning::learn(self, py, decision, Heard { reward, loss, cost, client })
     }
 
@@ -278,8 +282,14 @@ impl Band {
     /// int
     ///     How many.
     #[pyo3(signature = (seconds, *, reward = None, loss = None))]
-    fn expire(&self, py: Python<'_>, seconds: f64, reward: Option<f64>, loss: Option<f64>) -> Answer<usize> {
-        learning::expire(self, py, seconds, reward, loss)
+    fn expire(
+        &self,
+        py: Python<'_>,
+        seconds: Seconds,
+        reward: Option<Reward>,
+        loss: Option<Loss>,
+    ) -> Answer<usize> {
+        learning::expire(self, py, seconds.0, reward.map(|r| r.0), loss.map(|l| l.0))
     }
 
     /// Learns many decisions in order. All of them are looked at before the first is learned: one that cannot be leaves the band
@@ -375,15 +385,15 @@ impl Band {
     }
 
     /// Adds a base that is followed with probability `share` at first; the others keep their ratios. Returns its name.
-    #[pyo3(signature = (base, *, share = 0.1, name = None))]
+    #[pyo3(signature = (base, *, share = Share(0.1), name = None), text_signature = "($self, base, *, share=0.1, name=None)")]
     fn add(
         &self,
         py: Python<'_>,
         base: &Bound<'_, PyAny>,
-        share: f64,
+        share: Share,
         name: Option<String>,
     ) -> Answer<String> {
-        bases::join(self, py, base, share, name)
+        bases::join(self, py, base, share.0, name)
     }
 
     /// Takes a base out, by name or number; the others keep their ratios. Its decisions that are out can still be learned.
@@ -392,9 +402,9 @@ impl Band {
     }
 
     /// Puts a base back that was benched or retired; it is followed with probability `share` at first.
-    #[pyo3(signature = (base, *, share = 0.1))]
-    fn reinstate(&self, py: Python<'_>, base: &Bound<'_, PyAny>, share: f64) -> Answer<()> {
-        bases::reinstate(self, py, base, share)
+    #[pyo3(signature = (base, *, share = Share(0.1)), text_signature = "($self, base, *, share=0.1)")]
+    fn reinstate(&self, py: Python<'_>, base: &Bound<'_, PyAny>, share: Share) -> Answer<()> {
+        bases::reinstate(self, py, base, share.0)
     }
 
     /// Writes the band to a file, whole or not at all; `corral.load` goes on from it bit for bit. Python bases are pickled.

@@ -10,7 +10,7 @@ use corral_core::{
 use numpy::PyArray1;
 use numpy::ToPyArray;
 use numpy::ndarray::ArrayView2;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyOverflowError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple, PyType};
@@ -66,7 +66,7 @@ impl Raised {
 }
 
 /// `ValueError: too big (bandit.py, line 12, in propose)`.
-fn describe(py: Python<'_>, error: &PyErr) -> String {
+pub fn describe(py: Python<'_>, error: &PyErr) -> String {
     let innermost = || -> PyResult<Option<String>> {
         let Some(traceback) = error.traceback(py) else { return Ok(None) };
         let frames = py.import("traceback")?.call_method1("extract_tb", (traceback,))?;
@@ -208,7 +208,16 @@ impl Proposed for Arm {
                 .map(Arm::at)
                 .ok_or_else(|| Error::from(Unknown::new("action", name, offered)).into());
         }
-        let number: i64 = given.extract()?;
+        let number: i64 = given.extract().map_err(|error: PyErr| {
+            if error.is_instance_of::<PyOverflowError>(given.py()) {
+                return Error::value(format!(
+                    "an action of {}, by a number of more than 64 bits",
+                    x.actions()
+                ))
+                .into();
+            }
+            error
+        })?;
         match usize::try_from(number) {
             Ok(number) if number < x.actions() => Ok(Arm::at(number)),
             _ => Err(Error::value(format!("action {number} of {}", x.actions())).into()),
@@ -262,6 +271,18 @@ fn probability<D: Proposed>(given: f64) -> PyResult<Memo> {
 pub fn dumps(object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let pickle = object.py().import(intern!(object.py(), "pickle"))?;
     pickle.call_method1(intern!(object.py(), "dumps"), (object, 4))?.extract()
+}
+
+/// What the caller is told of a base that does not pickle; what is no fault of it (Ctrl-C) stays what it is.
+fn unpicklable(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    let py = object.py();
+    if !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    let kind = object.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+    let own = PyErr::from(Error::value(format!("the base {kind} cannot be pickled: {error}")));
+    own.set_cause(py, Some(error));
+    own
 }
 
 /// `pickle.loads`.
@@ -352,7 +373,10 @@ impl<D: Proposed> Base<Context, D> for PyBase {
     }
 
     fn save(&self) -> Vec<u8> {
-        let state = exit::attach(|py| dumps(self.object.bind(py)));
+        let state = exit::attach(|py| {
+            let object = self.object.bind(py);
+            dumps(object).map_err(|error| unpicklable(object, error))
+        });
         let state = state.unwrap_or_else(|error| {
             self.place.raised.tell_caller(error);
             Vec::new()

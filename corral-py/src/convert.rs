@@ -8,12 +8,13 @@ use corral_core::registry::Unknown;
 use corral_core::{Context, FeatureRange, Scale, Set, Space};
 use corral_lab::saved::Actions;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 use serde::Serialize;
 
-use crate::args::Ranged;
+use crate::args::{Ranged, real};
 use crate::errors::{Answer, Error};
 use crate::exit;
 
@@ -56,7 +57,6 @@ pub fn rows(x: &Bound<'_, PyAny>) -> Answer<(Vec<f64>, usize)> {
     Ok((numbers.as_array().iter().copied().collect(), given.shape()[1]))
 }
 
-/// Whether it has two dimensions.
 /// A data frame with its columns in the order of `names`; `None` where nothing has names. Other columns than these are refused: its
 /// numbers would be those of other actions.
 pub fn by_name<'py>(frame: &Bound<'py, PyAny>, names: &[Arc<str>]) -> Answer<Option<Bound<'py, PyAny>>> {
@@ -76,6 +76,7 @@ pub fn by_name<'py>(frame: &Bound<'py, PyAny>, names: &[Arc<str>]) -> Answer<Opt
     Ok(Some(frame.get_item(PyList::new(frame.py(), names.iter().map(|name| &**name))?)?))
 }
 
+/// Whether it has two dimensions.
 pub fn is_table(x: &Bound<'_, PyAny>) -> bool {
     match x.getattr(intern!(x.py(), "ndim")) {
         Ok(dimensions) => dimensions.extract::<usize>().is_ok_and(|n| n == 2),
@@ -104,7 +105,14 @@ fn as_doubles<'py>(x: &Bound<'py, PyAny>) -> Answer<Bound<'py, PyAny>> {
     if plain_array(x).is_none() {
         unmasked(&numpy, x, None)?;
     }
-    let array = numpy.call_method1(intern!(py, "asarray"), (x,))?;
+    let array = numpy.call_method1(intern!(py, "asarray"), (x,)).map_err(|error| {
+        let ragged = error.is_instance_of::<PyValueError>(py);
+        if ragged {
+            Error::value(format!("numbers in rows of one length are needed: {}", error.value(py)))
+        } else {
+            error.into()
+        }
+    })?;
     let kind = array.getattr(intern!(py, "dtype"))?;
     let of = |what: &str| Err(Error::value(format!("numbers are needed, but these are {what} ({kind})")));
     match kind.getattr(intern!(py, "kind"))?.extract::<char>()? {
@@ -143,7 +151,9 @@ fn numbers(array: &Bound<'_, PyAny>) -> Answer<()> {
     let shape: Vec<usize> = array.getattr(intern!(array.py(), "shape"))?.extract()?;
     for (i, item) in array.getattr(intern!(array.py(), "flat"))?.try_iter()?.enumerate() {
         let item = item?;
-        if !item.is_instance_of::<PyFloat>() && !item.is_instance_of::<PyInt>() {
+        if item.is_instance_of::<PyInt>() {
+            real(&item).map_err(|e| e.of(format_args!("the number at place {}", place(i, &shape, None))))?;
+        } else if !item.is_instance_of::<PyFloat>() {
             let (at, kind) = (place(i, &shape, None), item.get_type().name()?);
             return Err(Error::value(format!("numbers are needed, but at place {at} is an object ({kind})")));
         }
@@ -439,13 +449,14 @@ fn offered<'py>(dict: &Bound<'py, PyDict>, band: &Actions) -> Answer<Offered<'py
 /// What a band decides on: actions with their names, or points.
 pub fn space(
     actions: Option<&Bound<'_, PyAny>>,
-    most: Option<usize>,
+    most: Option<u64>,
     points: Option<&Bound<'_, PyDict>>,
 ) -> Answer<(Space, Arc<[Arc<str>]>)> {
     match (actions, points) {
         (Some(actions), None) => {
             let (count, names) = action_names(actions)?;
             Error::unless(count > 0, "actions: at least one is needed")?;
+            let most = most.map(|most| usize::try_from(most).unwrap_or(usize::MAX));
             let more = most.is_none_or(|most| most >= count && !names.is_empty());
             Error::unless(more, format_args!("max_actions: at least the {count} actions that have names"))?;
             let count = most.unwrap_or(count);
@@ -465,11 +476,14 @@ pub fn space(
 
 /// Names, or a number.
 fn action_names(given: &Bound<'_, PyAny>) -> Answer<(usize, Arc<[Arc<str>]>)> {
+    let refused = || Error::Type("actions: a list of names, or how many there are, is needed".into());
+    if given.is_instance_of::<PyBool>() {
+        return Err(refused());
+    }
     if let Ok(count) = given.extract::<usize>() {
         return Ok((count, Arc::new([])));
     }
     let mut names: Vec<Arc<str>> = Vec::new();
-    let refused = || Error::Type("actions: a list of names, or how many there are, is needed".into());
     let negative = given.extract::<i64>().is_ok_and(|count| count < 0);
     Error::unless(!negative, format_args!("actions: at least one is needed, but this is {given}"))?;
     if given.is_instance_of::<PyString>() {

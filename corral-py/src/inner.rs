@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use corral_core::{Context, Feedback, Quota, Scale};
+use corral_core::{Context, Duty, Feedback, Quota, Scale};
 use corral_lab::saved::{Flying, Members, Plan};
 use corral_log::{Change, Member, WATCH_ERROR, Watch, Watched, parse_id};
 use pyo3::prelude::*;
@@ -11,7 +11,8 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 use rand_pcg::Pcg64Dxsm;
 
-use crate::base::Raised;
+use crate::args::natural;
+use crate::base::{Raised, describe};
 use crate::decision::Decision;
 use crate::errors::{Answer, BenchedWarning, Error};
 use crate::history::History;
@@ -75,16 +76,17 @@ impl Inner {
     pub fn benched(&self, py: Python<'_>, before: usize) -> Vec<Benched> {
         let list = self.members.benched().get(before..).unwrap_or_default();
         list.iter()
-            .map(|b| Benched {
-                name: b.name.clone(),
-                round: b.round,
-                during: b.during.to_string(),
-                reason: b.reason.clone(),
-                exception: self
-                    .raised
-                    .get(b.base)
-                    .and_then(|r| r.last(py))
-                    .map(|e| e.into_value(py).into_any()),
+            .map(|b| {
+                let raised = self.raised.get(b.base).and_then(|r| r.last(py));
+                // A likelihood has no error of its own: what failed is NaN to the band.
+                let unsaid = raised.as_ref().filter(|_| b.during == Duty::Likelihood);
+                Benched {
+                    name: b.name.clone(),
+                    round: b.round,
+                    during: b.during.to_string(),
+                    reason: unsaid.map_or_else(|| b.reason.clone(), |error| describe(py, error)),
+                    exception: raised.map(|e| e.into_value(py).into_any()),
+                }
             })
             .collect()
     }
@@ -211,7 +213,8 @@ impl Inner {
                 || corral_core::registry::Unknown::new("base of this band", name, names.iter().map(|n| &**n));
             return Ok(names.iter().position(|n| **n == *name).ok_or_else(unknown)?);
         }
-        Ok(base.extract()?)
+        let number = natural("a base, by name or number,", base)?;
+        Ok(usize::try_from(number).unwrap_or(usize::MAX))
     }
 }
 

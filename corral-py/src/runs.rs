@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use serde::Serialize;
 
+use crate::args::{Cell, Jobs};
 use crate::base::{BandInfo, PyBase, Raised, loads};
 use crate::convert;
 use crate::errors::{Answer, Error, warn};
@@ -100,8 +101,8 @@ fn offer(
         let offered = plugins.offer(key.clone(), move |setup| {
             let built =
                 exit::attach(|py| PyBase::new(&loads(py, &first)?, place(setup.context.row_features > 0)));
-            let base = built.map_err(|e| BuildError::refused("base", &name, PyErr::from(e)))?;
             let built = built.and_then(|base| base.join(&setup.space, &setup.context));
+            let base = built.map_err(|e| BuildError::refused("base", &name, PyErr::from(e)))?;
             Ok(match setup.space {
                 Space::Arms(_) => Learner::Arms(Box::new(base)),
                 Space::Points(_) => Learner::Points(Box::new(base)),
@@ -141,7 +142,7 @@ pub fn run(
     py: Python<'_>,
     spec: &Bound<'_, PyAny>,
     out: PathBuf,
-    jobs: Option<usize>,
+    jobs: Option<Jobs>,
     fast: bool,
     tell: Option<Py<PyAny>>,
     plugins: Option<PathBuf>,
@@ -151,7 +152,9 @@ pub fn run(
     let spec = asked.spec.clone();
     let meter = Meter { rounds: AtomicU64::new(0), notes: Mutex::new(advice::warnings(&spec)) };
     let total: u64 = spec.runs.iter().map(|run| spec.rounds[run.horizon].saturating_mul(spec.seeds)).sum();
-    let jobs = jobs.unwrap_or_else(Resources::cores).clamp(1, 1024);
+    let jobs = jobs
+        .map_or_else(Resources::cores, |jobs| usize::try_from(jobs.0).unwrap_or(usize::MAX))
+        .clamp(1, 1024);
     let resources = Resources { jobs, memory: memory::DEFAULT };
     let cancel = AtomicBool::new(false);
     let mut interrupt = None;
@@ -233,12 +236,13 @@ pub fn count_cells(spec: &Bound<'_, PyAny>, fast: bool) -> Answer<u64> {
 pub fn run_cell<'py>(
     py: Python<'py>,
     spec: &Bound<'py, PyAny>,
-    cell: u64,
+    cell: Cell,
     fast: bool,
     plugins: Option<PathBuf>,
 ) -> Answer<Bound<'py, PyAny>> {
     let mut plugins = Shelf::open(py, plugins.as_deref())?.plugins;
     let spec = read(spec, fast, &mut plugins)?.spec;
+    let Cell(cell) = cell;
     Error::unless(cell < spec.cells(), format_args!("cell {cell} of {}", spec.cells()))?;
     let stopped = AtomicBool::new(false);
     let record = exit::detach(py, || {
@@ -302,10 +306,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn columns<'py>(&self, py: Python<'py>, what: What) -> Answer<Bound<'py, PyDict>> {
-        let names = what.columns();
-        let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(kind)).collect();
-        Export(&self.findings)
     /// What failed, in a sentence for each learner: the first reason stands for all.
     fn failures(&self) -> Vec<String> {
         let say = |row: &Row| {
@@ -320,6 +320,10 @@ impl Outcome {
         self.findings.rows.iter().filter_map(say).collect()
     }
 
+    fn columns<'py>(&self, py: Python<'py>, what: What) -> Answer<Bound<'py, PyDict>> {
+        let names = what.columns();
+        let mut columns: Vec<Column> = names.iter().map(|(_, kind)| Column::new(kind)).collect();
+        Export(&self.findings)
             .rows(what, &mut |row| {
                 columns.iter_mut().zip(row).for_each(|(column, value)| column.push(*value));
                 Ok(())

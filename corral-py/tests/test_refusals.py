@@ -218,6 +218,35 @@ def test_features_that_are_no_numbers_are_refused_by_name(x, why):
     assert b.rounds == 0
 
 
+HUGE = 10**400
+
+
+@pytest.mark.parametrize("call, why", [
+    (lambda b: b.choose([HUGE, 1]), "x: the number at place 0: a whole number of more than 308 digits"),
+    (lambda b: b.choose_many([[1, 2], [HUGE, 1]]), r"xs: the number at place \(1, 0\)"),
+    (lambda b: b.choose_many([[1, 2], [1]]), "xs: numbers in rows of one length are needed"),
+    (lambda b: b.learn(b.choose([0, 1]), reward=HUGE), "reward: a whole number of more than 308"),
+    (lambda b: b.learn(b.choose([0, 1]), loss=HUGE), "loss: a whole number"),
+    (lambda b: b.add("exp3", share=HUGE), "share: a whole number"),
+    (lambda b: b.retire(-1), "a base, by name or number, must be a whole number from 0 to .*, but is -1"),
+    (lambda b: b.reinstate(HUGE), "a base, by name or number"),
+    (lambda b: corral.run("quickstart", jobs=-1), "jobs must be a whole number from 0 to .*, but is -1"),
+    (lambda b: corral.run_cell("quickstart", -1), "cell must be a whole number from 0 to .*, but is -1"),
+    (lambda b: corral.Band(["ucb1"], actions=["a"], max_actions=-1), "max_actions must be a whole number"),
+    (lambda b: corral.World({"name": "bernoulli", "means": [0.1, 0.9]}).mean_loss(HUGE), "by a number of more than 64 bits"),
+])
+def test_numbers_of_any_size_are_refused_by_their_names(call, why):
+    b = band(["linucb", "exp3"], features=2)
+    with pytest.raises(corral.CorralError, match=why) as raised:
+        call(b)
+    assert isinstance(raised.value, ValueError)
+
+
+def test_true_is_no_number_of_actions():
+    with pytest.raises(corral.CorralError, match="a list of names, or how many there are"):
+        corral.Band(["ucb1"], actions=True)
+
+
 def test_features_of_actions_are_refused_by_name_and_place():
     b = corral.Band(["linucb", "ucb1"], actions=["a", "b"], row_features=2, seed=1)
     rows = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], [[False, False], [True, False]])
