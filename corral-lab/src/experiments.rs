@@ -21,6 +21,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("paper/remark"),
     built_in!("paper/representations"),
     built_in!("paper/sparsity"),
+    built_in!("paper/sparsity-groups"),
     built_in!("paper/starvation"),
     built_in!("paper/table-1"),
     built_in!("paper/table-1-bistro"),
