@@ -413,8 +413,8 @@ fn r_ed_ucb_loses_what_slopes_and_noise_allow() {
                     noise * (t as f64 - n as f64 + h - 1.0) * (40.0 * (t as f64).ln() / (h * h * h)).sqrt()
                 };
                 let mut most = f64::NEG_INFINITY;
-                for i in 0..3 {
-                    let (seen, true_) = (index(i, &|l| rewards[i][l - 1]), index(i, &|l| mean(i, l)));
+                for (i, own) in rewards.iter().enumerate() {
+                    let (seen, true_) = (index(i, &|l| own[l - 1]), index(i, &|l| mean(i, l)));
                     holds("1", mean(i, t), true_);
                     // The event that the bound is conditional on.
                     assert!((seen - true_).abs() <= bonus(i), "round {t}: base {i} is off");
