@@ -14,10 +14,10 @@
 //!
 //! EXP3 that is fed with probability q_2 has regret at most sqrt(c_1 S) with this rate (ln m/eta + (m/2) sum eta/q_2), so
 //! that it is stable with c_2 = 0, and the log-barrier 8 c_2 sum ln(1/q_i) of the paper vanishes. Against the best base, taken
-//! as an arm as by `ucb` and `tsallis-inf`: sqrt(M T ln M) for any losses, and about M ln M ln T/gap where one base is better
-//! than all others by a gap.
+//! as an arm as by `ucb` and `tsallis-inf`: sqrt(M T ln M) for any losses (docs/master-bounds.md#black-box), and, says the paper, about
+//! M ln M ln T/gap where one base is better than all others by a gap.
 //!
-//! **Experimental**: the algorithm is from memory; the paper's text could not be had. Ours are the first candidate (base 0, where
+//! The algorithm is from memory; the paper's text could not be had. Ours are the first candidate (base 0, where
 //! the paper draws one), the epoch before the first (sqrt(c_1) ln T rounds), weights from outside (S and t count them), and that
 //! the actions of the paper are bases here: a master cannot see which policy a base played, so that it cannot make a
 //! policy its candidate.

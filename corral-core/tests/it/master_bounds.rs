@@ -1,9 +1,9 @@
 //! What `docs/master-bounds.md` proves of every run, held against runs of the masters.
 
 use corral_core::masters::{
-    D3rb, D3rbParams, DynamicBalancing, DynamicBalancingParams, Ed2rb, Estimator, Exp3P, Exp3PParams,
-    Exp4Mix, Exp4MixParams, Hedged, HedgedParams, MasterSetup, REdUcb, REdUcbParams, Rbbe, RbbeParams,
-    RegretBalancing, RegretBalancingParams, RegretBound, TsallisInf, TsallisInfParams,
+    BlackBox, BlackBoxParams, D3rb, D3rbParams, DynamicBalancing, DynamicBalancingParams, Ed2rb, Estimator,
+    Exp3P, Exp3PParams, Exp4Mix, Exp4MixParams, Hedged, HedgedParams, MasterSetup, REdUcb, REdUcbParams,
+    Rbbe, RbbeParams, RegretBalancing, RegretBalancingParams, RegretBound, TsallisInf, TsallisInfParams,
 };
 use corral_core::{Credit, Master, draw_base, uniform};
 use rand::{RngExt, SeedableRng};
@@ -195,6 +195,72 @@ fn hedged_gives_back_what_weights_cost_a_stable_base() {
         });
         assert!(widest > 4.0 * m, "no bias grew: {widest}");
     }
+}
+
+#[test]
+fn black_box_has_the_bound_of_two_players_in_every_epoch() {
+    let others = BASES as f64 - 1.0;
+    let c1 = 4.0 * others * others.ln();
+    // q' for losses that differ by lead.
+    let shares = |eta: f64, lead: f64| {
+        let d = eta * lead;
+        let s = (1.0 + 0.25 * d * d + (1.0 + d * d).sqrt()).sqrt();
+        [(s + 0.5 * d).powi(-2), (s - 0.5 * d).powi(-2)]
+    };
+    let rate = |t: f64| 1.0 / (t.sqrt() + 8.0 * c1.sqrt());
+    let mut epochs = 0;
+    each_run(|kind, seed| {
+        let mut master = BlackBox::new(BlackBoxParams::default(), &setup()).unwrap();
+        let (mut candidate, mut before) = (0, c1.sqrt() * (ROUNDS as f64).ln());
+        let (mut t, mut z, mut stretch) = (0.0, [0.0; 2], 0.0_f64);
+        let (mut cost, mut allowed, mut inner, mut second) = (0.0, 0.0, 0.0, 0.0);
+        let (mut sums, mut plays) = ([0.0; BASES], [0.0; BASES]);
+        run(&mut master, kind, seed, |p, base, estimates| {
+            t += 1.0;
+            let q = [p[candidate], 1.0 - p[candidate]];
+            let eta = rate(t);
+            let lead = |z: &[f64; 2], stretch: f64| z[0] - z[1] + (c1 * stretch).sqrt();
+            let leader = shares(eta, lead(&z, stretch));
+            for (q, leader) in q.iter().zip(leader) {
+                assert!((q - (1.0 - 0.5 / (t * t)) * leader - 0.25 / (t * t)).abs() < 1e-9, "{q} {leader}");
+            }
+            // 1 + f, of the player that was drawn.
+            let loss = estimates[base] * p[base];
+            let player = usize::from(base != candidate);
+            let drawn = (1.0 + loss) / q[player];
+            cost += leader[player] * drawn;
+            allowed += eta * leader[player].powf(1.5) * drawn * drawn;
+            z[player] += drawn;
+            // EXP3 over the others.
+            let wide = stretch + 1.0 / q[1];
+            let slow = (others.ln() / (others * wide)).sqrt();
+            inner += if player == 1 { loss / q[1] } else { 0.0 };
+            second += 0.5 * slow * estimates[base].powi(2) * p[base] / q[1] * f64::from(player == 1);
+            sums[base] += estimates[base];
+            for j in (0..BASES).filter(|j| *j != candidate) {
+                holds("exp3", inner - sums[j], others.ln() / slow + second);
+            }
+            // The bias grows.
+            let later = shares(eta, lead(&z, wide));
+            holds("ratio", later[1], 4.4 * q[1]);
+            allowed += later[1] * ((c1 * wide).sqrt() - (c1 * stretch).sqrt());
+            stretch = wide;
+            let penalty = (8_f64.sqrt() - 2.0) / rate(t + 1.0);
+            holds("candidate", cost - z[0], penalty + allowed);
+            holds("others", cost - z[1] + (c1 * stretch).sqrt(), penalty + allowed);
+            plays[base] += 1.0;
+            if t >= 2.0 * before {
+                let most = (0..BASES).find(|i| *i != candidate && plays[*i] >= 0.5 * t);
+                if let Some(next) = most {
+                    epochs += 1;
+                    (candidate, before, t, z, stretch) = (next, t, 0.0, [0.0; 2], 0.0);
+                    (cost, allowed, inner, second) = (0.0, 0.0, 0.0, 0.0);
+                    (sums, plays) = ([0.0; BASES], [0.0; BASES]);
+                }
+            }
+        });
+    });
+    assert!(epochs > 0, "no candidate was replaced");
 }
 
 /// A deterministic master over rewards that `earn(base, plays)` says: plays and rewards per base after every round.
