@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Feed: raw. For stochastic losses whose means fall and are convex in the base's own plays. R-ed-UCB: T^(2/3) where rewards stop
-//! rising fast enough and `longest` is no less than epsilon T (docs/master-bounds.md#r-ed-ucb). R-UCBE recommends the best base of T plays, wrong with probability 2 T M e^(-a/10) where a is not too large
-//! (its theorem); as a master it is only played, and nothing is said of its regret. Deterministic, so that regret is linear against
-//! losses that depend on the choice.
+//! rising fast enough and `longest` is no less than epsilon T (docs/master-bounds.md#r-ed-ucb). R-UCBE recommends the best base of T
+//! plays, wrong with probability 2 T M e^(-a/10) where a is not too large (its theorem); as a master it is only played, and nothing is
+//! said of its regret. Deterministic, so that regret is linear against losses that depend on the choice.
 //!
 //! R-UCBE was read in the paper's preprint of 2023, where T - l is written with rounds l in place of plays (a slip: its bonus has plays).
 //! R-ed-UCB's window, bonus and alpha = 4 were read in its authors' program (github.com/albertometelli/stochastic-rising-bandits), whose
