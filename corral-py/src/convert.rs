@@ -272,8 +272,10 @@ pub fn bands<'py>(bases: &Bound<'py, PyAny>, masters: Vec<MasterRecipe>) -> Answ
     let py = bases.py();
     let bases = PyList::new(py, bases.try_iter()?.collect::<Result<Vec<_>, _>>()?)?;
     let band = |master: MasterRecipe| -> Answer<Bound<'py, PyAny>> {
-        let own = plain(py, &master.params)?;
+        let own = plain(py, &master.keys())?;
         own.set_item("name", &master.name)?;
+        master.cut.map_or(Ok(()), |cut| own.set_item("cut", cut))?;
+        master.guard.map_or(Ok(()), |guard| own.set_item("guard", guard))?;
         if let Some(feed) = master.feed {
             own.set_item("feed", plain(py, &feed)?)?;
         }

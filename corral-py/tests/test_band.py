@@ -462,6 +462,14 @@ def test_a_budget_is_kept_and_costs_are_asked_for(tmp_path):
         corral.Band(["ucb1"], actions=2, budget=-2)
 
 
+def test_a_doubt_has_the_experience_that_it_doubts():
+    """One of its two bands begins with it: the better action has 3/4 of the first decisions, or a little more."""
+    known = {"name": "exp3", "experience": [{"relative": 0.5, "plays": 50.0}, {"relative": -0.5, "plays": 50.0}], "doubt": True}
+    bases = [{"name": "fixed", "arm": 0}, {"name": "fixed", "arm": 1}]
+    first = [corral.Band(bases, actions=2, seed=seed, master=known).choose().action for seed in range(200)]
+    assert 130 <= first.count(0) <= 175
+
+
 def test_a_range_of_rewards_can_be_learned(tmp_path):
     band = corral.Band(["ucb1", "thompson"], actions=["a", "b"], seed=1, reward_range="learned")
     rng = random.Random(3)
