@@ -17,6 +17,7 @@ pub const ALL: &[(&str, &str)] = &[
     built_in!("paper/doubling"),
     built_in!("paper/hardness"),
     built_in!("paper/links"),
+    built_in!("paper/links-exponential"),
     built_in!("paper/priors"),
     built_in!("paper/remark"),
     built_in!("paper/representations"),
