@@ -30,7 +30,7 @@ pub fn decide(args: DecideArgs) -> Result<(), Failure> {
     let plugins = args.plugins.load(true)?;
     let mut out = csv::Writer::from_writer(Vec::new());
     let mut written = out.write_record(["line", "action", "probability"]);
-    let unknown = model
+    let notes = model
         .decide(&args.table, &plugins, |answer| {
             if written.is_ok() {
                 let row =
@@ -42,10 +42,6 @@ pub fn decide(args: DecideArgs) -> Result<(), Failure> {
     written.map_err(Failure::running)?;
     let bytes = out.into_inner().map_err(Failure::running)?;
     print(&String::from_utf8_lossy(&bytes))?;
-    if unknown > 0 {
-        say(&format!(
-            "{unknown} cells hold a category that the table did not have: they count as no category"
-        ));
-    }
+    notes.iter().for_each(|note| say(note));
     Ok(())
 }

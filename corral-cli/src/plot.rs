@@ -10,6 +10,7 @@ use corral_lab::chart::{AxisScale, Chart, Palette, vega};
 use corral_lab::figures::{self, Setting};
 use corral_lab::findings::Findings;
 use corral_lab::store;
+use corral_lab::summary::quoted;
 
 use crate::{Failure, choice, folder, print, say};
 
@@ -96,6 +97,8 @@ fn font(text: &str) -> Result<(String, Option<f64>), String> {
 enum Kind {
     /// Regret over time, a line or a panel for each learner
     Regret,
+    /// Of a table: the share of errors (or the loss) over time, with its interval over rows
+    Errors,
     /// The distribution of a master over its bases
     Probabilities,
     /// Regret against a swept key
@@ -172,7 +175,7 @@ fn chart(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
     match args.kind {
         Kind::Ranks => figures::ranks(&found.ranks).ok_or_else(|| none.to_owned()),
         Kind::Sweep => sweep(args, found),
-        Kind::Regret | Kind::Probabilities => in_world(args, found),
+        Kind::Regret | Kind::Errors | Kind::Probabilities => in_world(args, found),
     }
 }
 
@@ -188,7 +191,7 @@ fn in_world(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
             return Err(format!(
                 "there are {} environments; name one with --environment: {}",
                 all.len(),
-                all.join(", ")
+                all.iter().map(|label| quoted(label)).collect::<Vec<_>>().join(", ")
             ));
         }
     };
@@ -209,7 +212,17 @@ fn in_world(args: &PlotArgs, found: &Findings) -> Result<Chart, String> {
     if !args.learners.is_empty() {
         world.rows.retain(|(r, _)| args.learners.contains(&r.label));
     }
+    if args.kind == Kind::Errors {
+        let chance = world.rows.iter().find_map(|(r, _)| r.chance.clone());
+        let none = || format!("{environment} is no table: --kind regret draws what was lost there");
+        return Ok(figures::running(&world, &chance.ok_or_else(none)?, &mut palette));
+    }
     if args.kind == Kind::Regret {
+        if world.rows.iter().any(|(r, _)| r.chance.is_some()) {
+            say(
+                "note: of a table --kind errors draws the errors (or the loss) per row, with intervals over rows",
+            );
+        }
         return Ok(figures::regret(&world, &args.scale, &mut palette));
     }
     let masters = world.rows.iter().map(|(r, _)| r.label.as_str());

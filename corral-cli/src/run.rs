@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use corral_envs::data::Table;
+use corral_envs::data::{Counts, Table};
+use corral_lab::answer::row_loss;
 use corral_lab::experiments;
 use corral_lab::findings::Findings;
 use corral_lab::model::Model;
@@ -110,6 +111,10 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
             &out_dir(&args, &spec.name, &spec.text),
         ));
     }
+    // What cannot be kept is said before anything runs.
+    if let Some(label) = &args.keep {
+        Model::check(&spec, Some(label.as_str()).filter(|label| *label != "best")).map_err(Failure::usage)?;
+    }
     let plugins = args.plugins.load(args.quiet)?;
     if !args.quiet {
         for warning in corral_lab::advice::warnings(&spec) {
@@ -119,7 +124,7 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
     if args.check {
         let resources = args.resources();
         // What cannot be printed is no fault of the spec.
-        let mut tell = |columns: &Table| drop(print(&table::columns(columns)));
+        let mut tell = |columns: &Table, rounds: u64| drop(print(&table::columns(columns, rounds)));
         check_telling(&spec, &plugins, resources.memory_of_a_cell(), &mut tell).map_err(named)?;
         print(&table::costs(&spec, &costs(&spec, &plugins, resources)))?;
         let time =
@@ -143,16 +148,29 @@ pub fn run(args: RunArgs) -> Result<(), Failure> {
 
 /// Trains a learner once more and writes it to a file.
 fn keep(found: &Findings, label: &str, to: &Path, plugins: &Plugins) -> Result<(), Failure> {
-    let best = || found.standings.iter().find(|s| !s.everywhere).and_then(|s| s.learners.first());
-    let label = match (label, best()) {
-        ("best", Some(best)) => best.label.as_str(),
-        (label, _) => label,
-    };
-    let model = Model::train(&found.spec, None, label, plugins).map_err(Failure::usage)?;
+    let tables = Model::tables(&found.spec);
+    let Some(table) = tables.first().map(|table| table.label.as_str()) else { return Ok(()) };
+    // A model is trained at the longest horizon, and so the best is the best there; with one learner there is no other.
+    let rounds = found.spec.rounds.iter().max().copied();
+    let here = |environment: &str, own: u64| environment == table && Some(own) == rounds;
+    let standing = found.standings.iter().find(|s| !s.everywhere && here(&s.environment, s.rounds));
+    let only = found.rows.iter().find(|r| here(&r.environment, r.rounds)).map(|r| r.label.as_str());
+    let best = standing.and_then(|s| s.learners.first()).map(|l| l.label.as_str()).or(only);
+    let label = if label == "best" { best.unwrap_or(label) } else { label };
+    let model = Model::train(&found.spec, Some(table), label, plugins).map_err(Failure::usage)?;
     store::write_whole(to, &model.to_bytes()).map_err(Failure::running)?;
-    let share = corral_lab::standing::percent(model.loss);
+    let loss = row_loss(model.counts, model.loss);
+    let what = if model.counts == Counts::Errors {
+        format!("{loss} errors")
+    } else {
+        format!("loss {loss} per row")
+    };
+    let which = match tables.len() {
+        1 => String::new(),
+        all => format!(" of {table}, the first of {all} tables"),
+    };
     say(&format!(
-        "kept {label} in {0}: {1} rows, {share} errors\n  corral decide {0} NEW.csv",
+        "kept {label} in {0}: {1} rows{which}, {what}\n  corral decide {0} NEW.csv",
         to.display(),
         model.rows
     ));
@@ -232,7 +250,7 @@ fn json(found: &Findings, report: &Path) -> String {
         "claims": found.held,
         "sweep": swept(spec),
         "standings": found.standings,
-        "answer": corral_lab::standing::words(&found.standings, true),
+        "answer": corral_lab::answer::words(&found.standings, true),
         "report": report.display().to_string(),
     });
     format!("{object:#}\n")
@@ -258,8 +276,9 @@ fn spec_text(name: &str) -> Result<String, Failure> {
     let looks_like_a_file = path.extension().is_some() || path.exists();
     let unknown = format_args!("{}, and there is no such file", experiments::unknown(name));
     Failure::ensure(looks_like_a_file, unknown)?;
+    // A file that is not there is no table.
     Failure::ensure(
-        !is_table(path),
+        !(is_table(path) && path.exists()),
         format_args!("{name} is a table and not a spec: `corral new data {name}` writes a spec for it"),
     )?;
     let text = read_text(path)?;

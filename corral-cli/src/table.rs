@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use corral_lab::answer::time;
 use corral_lab::run::in_words;
 use corral_lab::spec::{RunSpec, Spec};
-use corral_lab::standing::time;
 use corral_lab::summary::number;
 use corral_lab::table::{fitted, paged};
 
@@ -23,8 +23,8 @@ pub fn terminal_width() -> Option<usize> {
     said.or_else(seen).map(|width: usize| width.clamp(60, 200))
 }
 
-/// The columns of a data set.
-pub fn columns(table: &corral_envs::data::Table) -> String {
+/// The columns of a data set, and what is worth a look before a run of so many rounds.
+pub fn columns(table: &corral_envs::data::Table, rounds: u64) -> String {
     let width = terminal_width();
     let lines = table.columns.iter().map(|c| {
         vec![
@@ -46,7 +46,8 @@ pub fn columns(table: &corral_envs::data::Table) -> String {
     );
     let header = ["column", "type", "range", "missing", "values", "features"];
     out.push_str(&fitted(&header, "lllrrr", &lines.collect::<Vec<_>>(), width, &[]));
-    table.warnings().iter().for_each(|w| out.push_str(&format!("warning: {w}\n")));
+    let warnings = table.warnings().into_iter().chain(table.shorter_than(rounds));
+    warnings.for_each(|w| out.push_str(&format!("warning: {w}\n")));
     out.push('\n');
     paged(&out, width)
 }

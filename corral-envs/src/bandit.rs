@@ -3,7 +3,7 @@
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
 
 use crate::About;
-use crate::table::Table;
+use crate::table::{Chance, Table};
 use crate::{Draw, EnvError, Environment};
 
 /// A round that begins.
@@ -73,6 +73,11 @@ pub trait Game: Send {
 
     /// See [`About::table`].
     fn table(&self) -> Option<&Table> {
+        None
+    }
+
+    /// See [`About::chance`].
+    fn chance(&self, _rounds: u64) -> Option<Chance> {
         None
     }
 }
@@ -151,6 +156,6 @@ impl<G: Game> Environment<Context, Arm> for Bandit<G> {
     }
 
     fn about(&self) -> About<'_> {
-        About { facts: self.game.facts(), table: self.game.table() }
+        About { facts: self.game.facts(), table: self.game.table(), chance: self.game.chance(self.rounds) }
     }
 }

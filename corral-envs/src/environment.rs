@@ -3,7 +3,7 @@
 use corral_core::set::SetError;
 use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup};
 
-use crate::table::Table;
+use crate::table::{Chance, Table};
 
 /// A world: each round it shows side information and takes a decision.
 ///
@@ -116,6 +116,8 @@ pub struct About<'a> {
     pub facts: Vec<(&'static str, f64)>,
     /// The columns that it is made of, where it comes from a file.
     pub table: Option<&'a Table>,
+    /// What learning nothing would have cost so far, in a table.
+    pub chance: Option<Chance>,
 }
 
 /// Writes every method of [`Environment`] as one that asks another value, but for those that are named: see

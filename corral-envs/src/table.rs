@@ -21,19 +21,49 @@ pub struct Table {
     pub remarks: Vec<String>,
     /// Columns that count the rows.
     pub counters: Vec<String>,
-    /// What learning nothing costs, where the target is a class.
-    pub chance: Option<Chance>,
+    /// Whether it is played again after its last row.
+    pub repeats: bool,
 }
 
-/// What learning nothing costs in a table whose target is a class: share of rows with an error.
+/// What learning nothing costs in a table, in the rows that were played: the mean loss of a row, of classes the share of errors.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize)]
 pub struct Chance {
-    /// The most frequent class.
+    /// The action that costs least where it is always played: of classes the most frequent one.
     pub class: String,
-    /// The error of always answering it.
+    /// What always playing it costs.
     pub always: f64,
-    /// The error of answering at random.
+    /// What actions at random cost.
     pub random: f64,
+    /// What a loss is.
+    #[serde(default)]
+    pub counts: Counts,
+    /// How many different rows were played.
+    #[serde(default)]
+    pub rows: u64,
+}
+
+impl Chance {
+    /// From the mean losses of the actions and their names; `None` where no row was played.
+    pub(crate) fn of(means: &[f64], names: Vec<String>, counts: Counts, rows: u64) -> Option<Self> {
+        // The first of equals.
+        let best = (0..means.len()).min_by(|a, b| means[*a].total_cmp(&means[*b]))?;
+        let random = means.iter().sum::<f64>() / means.len() as f64;
+        let class = names.into_iter().nth(best)?;
+        (rows > 0).then_some(Self { class, always: means[best], random, counts, rows })
+    }
+}
+
+/// What the loss of a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counts {
+    /// 0 or 1: an error.
+    #[default]
+    Errors,
+    /// A number in [0, 1] that is known of every action.
+    Losses,
+    /// A number in [0, 1] of a log, seen where the learner did what the log did.
+    Logged,
 }
 
 /// One column of a [`Table`].
@@ -57,6 +87,17 @@ pub struct ColumnInfo {
 const MANY_FEATURES: usize = 1000;
 
 impl Table {
+    /// That it ends before so many rounds are played, where it does.
+    pub fn shorter_than(&self, rounds: u64) -> Option<String> {
+        let ends = !self.repeats && self.rows < rounds;
+        ends.then(|| {
+            format!(
+                "{} has {} rows: {rounds} rounds were asked for, and a run ends with its last row",
+                self.file, self.rows
+            )
+        })
+    }
+
     /// What is probably not meant.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> =

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::curves::slope;
 use crate::run::{AuditRecord, CellRecord};
 use crate::spec::{ClaimSpec, LearnerSpec, Measure, Spec};
-use crate::summary::{Figure, bootstrap_95, by_seed};
+use crate::summary::{FEWEST_SEEDS, Figure, bootstrap_95, by_seed, number};
 
 const RESAMPLES: usize = 1000;
 const ALL_WORLDS: &str = "all worlds";
@@ -23,6 +23,8 @@ pub enum Verdict {
     Fails,
     /// The bound lies inside the interval.
     Undecided,
+    /// The seeds are too few to say more than what was measured.
+    NotTested,
     /// There is nothing to measure: cells failed, or the figure is not defined.
     Unmeasured,
 }
@@ -34,6 +36,7 @@ impl Verdict {
             Self::Holds => "holds",
             Self::Fails => "fails",
             Self::Undecided => "undecided",
+            Self::NotTested => "not tested",
             Self::Unmeasured => "unmeasured",
         }
     }
@@ -70,6 +73,16 @@ pub struct Held {
     pub verdict: Verdict,
     /// Why it is not expected to show at this length, if so.
     pub unlikely: Option<String>,
+}
+
+impl Held {
+    /// What was measured with its interval, where there is one.
+    pub fn shown(&self) -> String {
+        match self.low.is_nan() && self.high.is_nan() {
+            true => number(self.measured),
+            false => format!("{} [{}, {}]", number(self.measured), number(self.low), number(self.high)),
+        }
+    }
 }
 
 /// A published figure beside one's own.
@@ -169,6 +182,8 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     let all: Vec<usize> = (0..seeds).collect();
     let measured = value(&all).unwrap_or(f64::NAN);
     let (low, high) = bootstrap_95("claims", RESAMPLES, seeds, value);
+    let few = seeds < FEWEST_SEEDS && measured.is_finite();
+    let (low, high) = if few { (f64::NAN, f64::NAN) } else { (low, high) };
     let below = claim.at_most.is_none_or(|b| high <= b);
     let above = claim.at_least.is_none_or(|b| low >= b);
     let refuted = claim.at_most.is_some_and(|b| low > b) || claim.at_least.is_some_and(|b| high < b);
@@ -180,6 +195,7 @@ fn one(spec: &Spec, claim: &ClaimSpec, environment: &str, learner: &str, cells: 
     });
     let refuted = refuted || published.is_some_and(|p| p.z.abs() > AGREES);
     let verdict = match () {
+        () if few => Verdict::NotTested,
         () if !(measured.is_finite() && low.is_finite() && high.is_finite()) => Verdict::Unmeasured,
         () if published.is_some_and(|p| !p.z.is_finite()) => Verdict::Unmeasured,
         () if refuted => Verdict::Fails,
@@ -366,6 +382,7 @@ mod tests {
                         loss: regret,
                         curve: Vec::new(),
                         chance: None,
+                        squares: None,
                         band: None,
                     });
                 }

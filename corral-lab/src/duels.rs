@@ -5,7 +5,6 @@
 //! the mean over seeds, and n stays the number of rows: the seeds play the same rows.
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::spec::{Spec, distinct};
 use crate::summary::Row;
@@ -28,15 +27,6 @@ pub struct Duels {
     pub losses_to_best: u64,
     /// Wins less losses against each learner, in the order of the list.
     pub net: Vec<i64>,
-}
-
-/// The two-sided p-value of the difference between two mean 0/1 losses, each over `n` rounds: the same test.
-pub fn two_sided(a: f64, b: f64, n: f64) -> f64 {
-    let variance = (a * (1.0 - a) + b * (1.0 - b)) / n;
-    match (a - b).abs() {
-        0.0 => 1.0,
-        gap => 2.0 * Normal::standard().sf(gap / variance.max(0.0).sqrt()),
-    }
 }
 
 /// Whether a mean 0/1 loss of `a` is larger than one of `b`, each over `n` rounds, by more than chance explains.
@@ -103,6 +93,10 @@ mod tests {
         // The bound itself: z = 1.6449 is 0.05.
         let n = |z: f64| z * z * (0.16 + 0.1476) / (0.02 * 0.02);
         assert!(!loses(0.20, 0.18, n(1.6448)) && loses(0.20, 0.18, n(1.6450)));
+        let two_sided = |a: f64, b: f64, n: f64| {
+            let variance = (a * (1.0 - a) + b * (1.0 - b)) / n;
+            crate::over_rows::Gap { gap: b - a, variance, freedom: f64::INFINITY }.p()
+        };
         assert!((two_sided(0.20, 0.18, n(1.6449)) - 0.1).abs() < 1e-4 && two_sided(0.3, 0.3, 10.0) == 1.0);
         assert_eq!(two_sided(1.0, 0.0, 5.0), 0.0);
         assert!(loses(1.0, 0.0, 1.0) && !loses(0.3, 0.3, 1e9) && !loses(f64::NAN, 0.3, 10.0));

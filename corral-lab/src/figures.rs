@@ -1,8 +1,11 @@
 //! The charts of a run, made once for the report and for `corral plot`.
 
+use corral_envs::data::{Chance, Counts};
+
 use crate::chart::{Axis, AxisScale, Chart, Mark, Palette, Panel, Point, Series, Style};
 use crate::curves::{self, Curve};
 use crate::findings::Findings;
+use crate::over_rows::wilson;
 use crate::ranks::Rank;
 use crate::run::{BandRecord, CellRecord, checkpoints};
 use crate::summary::Row;
@@ -85,7 +88,7 @@ pub fn regret(world: &Setting<'_>, scale: &AxisScale, palette: &mut Palette) -> 
     };
     let axis = Axis::new("pseudo-regret", scale.clone());
     let chart = Chart::new(title, caption, time(scale.clone()), axis, Vec::new());
-    over_time(world, chart, palette, |_| 1.0)
+    over_time(world, chart, palette, |_, mean, half| (mean, mean - half, mean + half))
 }
 
 /// The regret of each learner at the end with its interval, the least on top.
@@ -99,15 +102,18 @@ pub fn final_regret(world: &Setting<'_>, palette: &mut Palette) -> Chart {
     at_the_end(world, ("Regret at the end", caption), axis, palette, of)
 }
 
-/// The share of errors of each learner with its interval over rows, the least on top.
-pub fn final_errors(world: &Setting<'_>, palette: &mut Palette) -> Chart {
+/// The mean loss of a row of each learner with its interval over rows, the least on top.
+pub fn final_losses(world: &Setting<'_>, chance: &Chance, palette: &mut Palette) -> Chart {
     let caption = "Mean over seeds, with its 95% interval over rows; the least on top.";
-    let axis = Axis::new("errors, in per cent", AxisScale::Linear);
-    let of = |row: &Row| {
-        let (low, high) = row.errors_95().unwrap_or((f64::NAN, f64::NAN));
-        (100.0 * row.loss.mean, 100.0 * low, 100.0 * high)
+    let (title, name, unit) = match chance.counts {
+        Counts::Errors => ("Errors at the end", "errors, in per cent", 100.0),
+        _ => ("Loss at the end", "loss per row", 1.0),
     };
-    at_the_end(world, ("Errors at the end", caption), axis, palette, of)
+    let of = |row: &Row| {
+        let (low, high) = row.over_rows_95().unwrap_or((f64::NAN, f64::NAN));
+        (unit * row.loss.mean, unit * low, unit * high)
+    };
+    at_the_end(world, (title, caption), Axis::new(name, AxisScale::Linear), palette, of)
 }
 
 /// A row for each learner: its figure, and the ends of its interval. Figures that are no numbers are left out.
@@ -133,31 +139,67 @@ fn at_the_end(
     Chart::new(title, caption, x, y, panels)
 }
 
-/// The share of errors among the rows so far, where regret counts errors.
-pub fn error_rate(world: &Setting<'_>, palette: &mut Palette) -> Chart {
-    let axis = Axis::new("errors so far, in per cent", AxisScale::Linear);
-    let caption = "Mean over seeds; the band is its 95% interval over seeds, which play the same rows.";
-    let chart = Chart::new("Errors", caption, Axis::new("row t", AxisScale::Linear), axis, Vec::new());
-    over_time(world, chart, palette, |t| 100.0 / t)
+/// What learning nothing costs, by name.
+pub fn baselines(chance: &Chance) -> [(String, f64); 2] {
+    [(format!("always {}", chance.class), chance.always), ("at random".to_owned(), chance.random)]
 }
 
-/// Draws the curves of all learners, each times `factor` of the round.
+/// A table: the share of errors among the rows so far, where regret counts them; else by how much a row cost more than it had to.
+pub fn running(world: &Setting<'_>, chance: &Chance, palette: &mut Palette) -> Chart {
+    let x = Axis::new("row t", AxisScale::Linear);
+    let linear = |name: &str| Axis::new(name, AxisScale::Linear);
+    if chance.counts != Counts::Errors {
+        let (name, best) = match chance.counts {
+            Counts::Logged => ("loss above the best action", "by the log's estimates of its actions"),
+            _ => ("loss above the best answer of each row", "over the rows so far"),
+        };
+        let caption = format!("Mean over seeds, {best}; seeds play the same rows.");
+        let chart = Chart::new("Loss so far", &caption, x, linear(name), Vec::new());
+        return over_time(world, chart, palette, |t, mean, _| (mean / t, mean / t, mean / t));
+    }
+    let caption = "Mean over seeds; the band is its 95% interval over rows. Level: the same answer always, and answers at random.";
+    let chart = Chart::new("Errors", caption, x, linear("errors so far, in per cent"), Vec::new());
+    // A row that is played again is no new one.
+    let different = if chance.rows == 0 { f64::INFINITY } else { chance.rows as f64 };
+    let mut chart = over_time(world, chart, palette, |t, errors, _| {
+        let (low, high) = wilson(errors / t, t.min(different));
+        (100.0 * errors / t, 100.0 * low, 100.0 * high)
+    });
+    let ends = |chart: &Chart| {
+        let x = chart.drawn().flat_map(|s| &s.points).map(|p| p.x);
+        x.fold((f64::INFINITY, 0.0f64), |(low, high), x| (low.min(x), high.max(x)))
+    };
+    let (from, to) = ends(&chart);
+    for (name, error) in baselines(chance).into_iter().filter(|_| from < to) {
+        let points = [from, to].map(|x| Point::new(x, 100.0 * error)).to_vec();
+        match chart.panels.as_mut_slice() {
+            [only] if !world.crowded() => only.series.push(Series::line(&name, palette.style(&name), points)),
+            _ => chart.context.push(Series::line(&name, Style::Context, points)),
+        }
+    }
+    chart
+}
+
+/// Draws the curves of all learners; `point` makes a value and the ends of its band of a round, its mean and half its interval over
+/// seeds.
 fn over_time(
     world: &Setting<'_>,
     mut chart: Chart,
     palette: &mut Palette,
-    factor: impl Fn(f64) -> f64,
+    point: impl Fn(f64, f64, f64) -> (f64, f64, f64),
 ) -> Chart {
     let lines: Vec<(&Row, Vec<Point>)> = world
         .rows
         .iter()
         .filter_map(|(row, curve)| {
-            let points = &curve.as_ref()?.points;
+            // Data may end before the horizon.
+            let last = row.sample.as_ref().map_or(f64::INFINITY, |s| s.rounds as f64);
+            let points = curve.as_ref()?.points.iter().filter(|(x, ..)| *x <= last);
             let point = |(x, y, half): &(f64, f64, f64)| {
-                let by = factor(*x);
-                Point { x: *x, y: by * y, low: by * (y - half), high: by * (y + half) }
+                let (y, low, high) = point(*x, *y, *half);
+                Point { x: *x, y, low, high }
             };
-            Some((*row, points.iter().map(point).collect()))
+            Some((*row, points.map(point).collect()))
         })
         .collect();
     if !world.crowded() {
@@ -299,7 +341,10 @@ fn steps(
 pub fn ranks(ranks: &[Rank]) -> Option<Chart> {
     let first = ranks.first()?;
     let names: Vec<String> = ranks.iter().rev().map(|r| r.label.clone()).collect();
-    let point = |(i, r): (usize, &Rank)| Point { x: r.mean, y: i as f64, low: r.low, high: r.high };
+    // With too few seeds there is no interval.
+    let end = |r: &Rank, x: f64| if x.is_finite() { x } else { r.mean };
+    let point =
+        |(i, r): (usize, &Rank)| Point { x: r.mean, y: i as f64, low: end(r, r.low), high: end(r, r.high) };
     let points = ranks.iter().rev().enumerate().map(point).collect();
     let series = Series { mark: Mark::Whisker, ..Series::line("mean rank", Style::Ink, points) };
     let caption =

@@ -54,6 +54,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod answer;
 pub mod chart;
 pub mod choice;
 pub mod claims;
@@ -66,6 +67,7 @@ pub mod figures;
 pub mod findings;
 mod harmless;
 pub mod model;
+pub mod over_rows;
 pub mod ranks;
 pub mod record;
 pub mod report;

@@ -1,11 +1,11 @@
 //! A learner that is kept: trained on a table, it decides for the rows of other files.
 
 use corral_core::{Arm, Base, Context, ContextShape, Setup, snapshot};
-use corral_envs::data::{DataSetParams, Reading};
+use corral_envs::data::{Counts, DataSetParams, Reading};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{CellSpec, Plugins, Runner, runner, train};
-use crate::spec::Spec;
+use crate::spec::{EnvironmentSpec, Spec};
 
 const NAME: &str = "model";
 const VERSION: u16 = 2;
@@ -21,6 +21,8 @@ pub struct Model {
     pub rows: u64,
     /// The share of them that it got wrong, or its loss per row.
     pub loss: f64,
+    /// Which of the two.
+    pub counts: Counts,
     reading: Reading,
     state: Vec<u8>,
 }
@@ -58,7 +60,30 @@ pub struct Answer<'a> {
 }
 
 impl Model {
-    /// Trains a learner of a spec, by its label, on a table of it: the first environment named `environment`, or the only one.
+    /// The tables of a spec that a model can be of.
+    pub fn tables(spec: &Spec) -> Vec<&EnvironmentSpec> {
+        spec.environments.iter().filter(|e| e.name == "dataset" && e.induced.is_none()).collect()
+    }
+
+    /// Whether there is a table for a model, and on the first one this learner, or any where none is named. Nothing is read.
+    ///
+    /// # Errors
+    /// There is no such learner or table.
+    pub fn check(spec: &Spec, learner: Option<&str>) -> Result<(), ModelError> {
+        let none = || ModelError::Spec("a model is kept of a learner on a table (`dataset`)".into());
+        let tables = Self::tables(spec);
+        let world = *tables.first().ok_or_else(none)?;
+        let here = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| l.label.as_str());
+        match learner {
+            Some(label) if !here.clone().any(|known| known == label) => {
+                let unknown = corral_core::registry::Unknown::new("learner", label, here);
+                Err(ModelError::Spec(format!("{unknown} (on {:?})", world.label)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Trains a learner of a spec, by its label, on a table of it: the first environment named `environment`, or the first of all.
     ///
     /// # Errors
     /// There is no such learner or table, or the run fails.
@@ -68,11 +93,8 @@ impl Model {
         learner: &str,
         plugins: &Plugins,
     ) -> Result<Self, ModelError> {
-        let tables = || spec.environments.iter().filter(|e| e.name == "dataset" && e.induced.is_none());
-        let world = match environment {
-            Some(label) => tables().find(|e| e.label == label),
-            None => tables().next(),
-        };
+        let mut tables = Self::tables(spec).into_iter();
+        let world = tables.find(|e| environment.is_none_or(|label| e.label == label));
         let world = world
             .ok_or_else(|| ModelError::Spec("a model is kept of a learner on a table (`dataset`)".into()))?;
         let chosen = spec.learners.iter().position(|l| l.label == learner && l.plays_in(world));
@@ -98,6 +120,7 @@ impl Model {
             learner: learner.to_owned(),
             rows: record.seen,
             loss,
+            counts: record.chance.map_or(Counts::Losses, |chance| chance.counts),
             reading,
             state,
         })
@@ -117,7 +140,7 @@ impl Model {
     }
 
     /// Decides for every row of `file`: the action that the learner most probably takes. The learner does not learn from them.
-    /// Says how many cells hold a category that the table did not have.
+    /// Says what is worth a look: that the file is not UTF-8, or has categories that the table did not have.
     ///
     /// # Errors
     /// The file does not have the columns of the table, a cell cannot be read, or the learner cannot be built.
@@ -126,7 +149,7 @@ impl Model {
         file: &str,
         plugins: &Plugins,
         mut each: impl FnMut(Answer<'_>),
-    ) -> Result<u64, ModelError> {
+    ) -> Result<Vec<String>, ModelError> {
         let failed = |e: &dyn std::fmt::Display| ModelError::Learner(e.to_string());
         let spec = Spec::parse(&self.spec).map_err(|e| failed(&e))?;
         let named = spec.learners.iter().find(|l| l.label == self.learner);
@@ -158,7 +181,15 @@ impl Model {
                 .fold((0, -1.0), |best: (usize, f64), (i, p)| if *p > best.1 { (i, *p) } else { best });
             each(Answer { line: rows.line(), action: &actions[best.0], probability: best.1 });
         }
-        Ok(rows.unknown())
+        let mut notes: Vec<String> =
+            rows.remark().map(|remark| format!("{file}: {remark}")).into_iter().collect();
+        if rows.unknown() > 0 {
+            notes.push(format!(
+                "{} cells hold a category that the table did not have: they count as no category",
+                rows.unknown()
+            ));
+        }
+        Ok(notes)
     }
 }
 

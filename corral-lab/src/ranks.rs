@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::run::CellRecord;
 use crate::spec::{LearnerSpec, Spec, distinct};
-use crate::summary::{Row, by_seed, percentile_95, resampled};
+use crate::summary::{FEWEST_SEEDS, Row, by_seed, percentile_95, resampled};
 
 const RESAMPLES: usize = 500;
 
@@ -21,7 +21,7 @@ pub struct Rank {
     pub label: String,
     /// Mean rank over all worlds.
     pub mean: f64,
-    /// 2.5% quantile.
+    /// 2.5% quantile; not a number with too few seeds.
     pub low: f64,
     /// 97.5% quantile.
     pub high: f64,
@@ -39,7 +39,10 @@ pub struct Rank {
 impl Rank {
     /// Its row of a table: label, mean, interval, how often it is near the best, and its mean in each band.
     pub fn cells(&self) -> Vec<String> {
-        let interval = format!("[{:.1}, {:.1}]", self.low, self.high);
+        let interval = match self.low.is_nan() {
+            true => "not tested".to_owned(),
+            false => format!("[{:.1}, {:.1}]", self.low, self.high),
+        };
         let near = format!("{} of {}", self.near_best, self.worlds);
         let own = [self.label.clone(), format!("{:.1}", self.mean), interval, near];
         own.into_iter().chain(self.by_band.iter().map(|(_, mean)| format!("{mean:.1}"))).collect()
@@ -85,7 +88,10 @@ pub fn ranks(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Rank> {
         .iter()
         .enumerate()
         .map(|(m, label)| {
-            let (low, high) = percentile_95(drawn.iter().map(|d| d[m]).collect());
+            let (low, high) = match seeds < FEWEST_SEEDS {
+                true => (f64::NAN, f64::NAN),
+                false => percentile_95(drawn.iter().map(|d| d[m]).collect()),
+            };
             let in_band = |band: &str| {
                 let here = spec.environments.iter().zip(&measured);
                 mean(here.filter(|(e, _)| e.band.as_deref() == Some(band)).map(|(_, ranks)| ranks[m]))
@@ -236,6 +242,7 @@ mod tests {
                 loss: 0.0,
                 curve: Vec::new(),
                 chance: None,
+                squares: None,
                 band: None,
             });
         }
@@ -246,6 +253,8 @@ mod tests {
         assert!((found[0].mean - 4.0 / 3.0).abs() < 1e-12 && (found[2].mean - 3.0).abs() < 1e-12);
         assert_eq!(found[0].by_band, [("x".to_owned(), 1.0), ("y".to_owned(), 2.0)]);
         assert_eq!((found[0].near_best, found[0].worlds), (2, 3));
+        // Two seeds are too few for an interval.
+        assert!(found[0].low.is_nan() && found[0].cells()[2] == "not tested");
         let asked = Spec { rank_from_memory: true, ..spec };
         assert_eq!((ranks(&asked, &cells, &[]).len(), unranked(&asked).len()), (4, 0));
     }

@@ -81,9 +81,12 @@ pub struct CellRecord {
     /// Pseudo-regret after each of the [`checkpoints`].
     #[serde(deserialize_with = "numbers")]
     pub curve: Vec<f64>,
-    /// What learning nothing costs in its table, where the target is a class; its regret counts errors then.
+    /// What learning nothing costs in the rows of its table that were played; where these are errors, its regret counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<Chance>,
+    /// The sum of the squares of the losses that were seen, in a table each row of which counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub squares: Option<f64>,
     /// What happened inside the band, for a master over bases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<BandRecord>,

@@ -390,6 +390,7 @@ mod tests {
                     loss: 0.0,
                     curve: Vec::new(),
                     chance: None,
+                    squares: None,
                     band: None,
                 }
             })

@@ -1,26 +1,20 @@
-//! Which learner is best in an environment, and which are not distinguishable from it: paired tests over seeds, and the answer in words.
+//! Which learner is best in an environment, and which are not distinguishable from it: tests of pairs, and the answer in words.
 //!
-//! Learners of one seed face the same world, so that two of them are compared by their differences seed by seed: a paired
-//! t-test. In a table the seeds play the same rows and vary the learners' coins alone, which says nothing of other rows:
-//! there the mean errors are compared over rows, by the test of [`duels`](crate::duels). The best is picked by the same data that it is tested on; the p-values of all pairs of learners are therefore
-//! corrected together (Holm 1979), and every statement about the best holds with probability 0.95 at once.
+//! Learners of one seed face the same world, so that two of them are compared by their differences seed by seed: a paired t-test. In a
+//! table the seeds play the same rows, which says nothing of other rows: there mean losses are compared
+//! [over rows](crate::over_rows). The best is picked by the same data that it is tested on; the p-values of all pairs of learners are
+//! therefore corrected together (Holm 1979), and every statement about the best holds with probability 0.95 at once.
 
+use corral_envs::data::{Chance, Counts};
 use serde::Serialize;
-use statrs::function::beta::beta_reg;
 
-use crate::duels::two_sided as two_sided_over_rows;
+use crate::over_rows::{Gap, Sample, student};
 use crate::run::CellRecord;
-use crate::spec::Spec;
-use crate::summary::{Row, by_seed, number};
+use crate::spec::{EnvironmentSpec, Spec};
+use crate::summary::{FEWEST_SEEDS, Row, by_seed};
 
 /// Two learners differ when their corrected p-value is below this.
-const LEVEL: f64 = 0.05;
-/// So many names are listed in words.
-const NAMED: usize = 4;
-/// With fewer seeds than these nothing is tested over seeds.
-const FEWEST_SEEDS: usize = 4;
-/// So many worlds are put into words.
-const WORLDS: usize = 4;
+pub const LEVEL: f64 = 0.05;
 
 /// Learners of one world, or of all worlds together, ordered by a figure of which less is better.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,10 +25,18 @@ pub struct Standing {
     pub everywhere: bool,
     /// The horizon.
     pub rounds: u64,
-    /// What is compared: "regret", "loss per round", "error rate".
+    /// What is compared: "regret", "loss per round", "error rate", "loss per row".
     pub figure: &'static str,
     /// What the tests are over: "seeds", "rows", or "nothing" where there is too little.
     pub over: &'static str,
+    /// How, for below the words; or why not.
+    #[serde(skip)]
+    pub how: How,
+    /// Different rows that were played, in a table.
+    pub rows: Option<u64>,
+    /// What learning nothing costs, in a table.
+    #[serde(skip)]
+    pub chance: Option<Chance>,
     /// How many pairs of learners were compared, each corrected for all.
     pub comparisons: usize,
     /// Seeds in which every learner ended.
@@ -83,31 +85,107 @@ impl AgainstBest {
     }
 }
 
+/// How pairs of learners are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// Differences of seeds, by a t-test.
+    Seeds,
+    /// Mean losses in a table.
+    Rows(Counts),
+    /// Mean losses of several tables, each of which weighs the same.
+    Tables,
+    /// Rows of a table, but nothing is known of their spread.
+    Unknown,
+}
+
+/// A learner with what is compared.
+struct Player {
+    label: String,
+    /// By seed; `None` where its cell failed or is missing.
+    values: Vec<Option<f64>>,
+    /// In each table that is looked at.
+    samples: Vec<Sample>,
+}
+
+impl How {
+    /// In a world, of whose cells one is `any`.
+    fn of(world: &EnvironmentSpec, any: Option<&CellRecord>) -> Self {
+        match any.and_then(|c| c.chance.as_ref()) {
+            Some(chance) => Self::Rows(chance.counts),
+            None if is_table(world) => Self::Unknown,
+            None => Self::Seeds,
+        }
+    }
+
+    fn figure(self) -> &'static str {
+        match self {
+            Self::Seeds => "regret",
+            Self::Rows(Counts::Errors) => "error rate",
+            Self::Rows(_) | Self::Tables | Self::Unknown => "loss per row",
+        }
+    }
+
+    /// What a player is judged by in a cell.
+    fn value(self, c: &CellRecord) -> f64 {
+        if self == Self::Seeds { c.regret } else { c.loss / c.seen.max(1) as f64 }
+    }
+
+    /// The p-value of a pair, of whose seeds `whole` are looked at; `None` where nothing can be told.
+    fn p(self, a: &Player, b: &Player, whole: &[usize]) -> Option<f64> {
+        match self {
+            Self::Unknown => None,
+            Self::Seeds => (whole.len() >= FEWEST_SEEDS).then(|| {
+                let of = |p: &Player| whole.iter().filter_map(|s| p.values[*s]).collect::<Vec<_>>();
+                paired_p(&of(a), &of(b))
+            }),
+            Self::Rows(_) | Self::Tables => {
+                let gaps: Option<Vec<Gap>> =
+                    a.samples.iter().zip(&b.samples).map(|(a, b)| a.gap(b)).collect();
+                match gaps?.as_slice() {
+                    [] => None,
+                    [one] => Some(one.p()),
+                    // Rows of different tables have nothing to do with each other.
+                    gaps => {
+                        let sum = |of: fn(&Gap) -> f64| gaps.iter().map(of).sum::<f64>();
+                        let (gap, variance) = (sum(|g| g.gap), sum(|g| g.variance));
+                        Some(Gap { gap, variance, freedom: f64::INFINITY }.p())
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether an environment plays the rows of a file, the same ones for every seed.
+fn is_table(world: &EnvironmentSpec) -> bool {
+    ["dataset", "logged"].contains(&world.name.as_str())
+}
+
 impl Standing {
     /// One for every world that has two learners, in the order of the spec; for several environments one more, over all of
     /// them at the longest horizon.
     pub fn all(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Vec<Self> {
         let mut found = Vec::new();
         for (rounds, world) in spec.worlds() {
-            let errors = cells.iter().any(|c| c.environment == world.label && c.chance.is_some());
-            let figure = |c: &CellRecord| if errors { c.loss / c.seen.max(1) as f64 } else { c.regret };
-            let players = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| {
-                let own = by_seed(spec, cells, (rounds, &world.label, &l.label), figure);
-                (l.label.clone(), own)
-            });
             let here =
                 |c: &&CellRecord| c.environment == world.label && c.rounds == rounds && c.failed.is_none();
-            let rows_seen = || cells.iter().filter(here).map(|c| c.seen).min().unwrap_or(0);
-            let speed = |label: &str| {
-                let here = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == label;
-                rows.iter().find(here).and_then(|r| r.rounds_per_second).map(|s| 1.0 / s)
+            let any = cells.iter().find(here);
+            let how = How::of(world, any);
+            let row = |label: &str| {
+                let mine = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == label;
+                rows.iter().find(mine)
             };
-            let test = if errors { Test::Rows(rows_seen()) } else { Test::Seeds };
-            let figure = if errors { "error rate" } else { "regret" };
-            found.extend(Self::of(&world.label, rounds, (figure, test), players.collect(), &speed));
+            let players = spec.learners.iter().filter(|l| l.plays_in(world)).map(|l| Player {
+                label: l.label.clone(),
+                values: by_seed(spec, cells, (rounds, &world.label, &l.label), |c| how.value(c)),
+                samples: row(&l.label).and_then(|r| r.sample.clone()).into_iter().collect(),
+            });
+            let speed = |label: &str| row(label)?.rounds_per_second.map(|s| 1.0 / s);
+            let standing = Self::of(&world.label, rounds, how, players.collect(), &speed);
+            found.extend(standing.map(|s| Self { chance: any.and_then(|c| c.chance.clone()), ..s }));
         }
         // What holds everywhere is first.
-        over_all_worlds(spec, cells).into_iter().chain(found).collect()
+        over_all_worlds(spec, cells, rows).into_iter().chain(found).collect()
     }
 
     /// Of learners with their figures by seed; seeds in which one of them failed are left out. `None` for fewer than two
@@ -115,54 +193,51 @@ impl Standing {
     fn of(
         environment: &str,
         rounds: u64,
-        (figure, test): (&'static str, Test),
-        mut players: Vec<(String, Vec<Option<f64>>)>,
+        how: How,
+        mut players: Vec<Player>,
         speed: &dyn Fn(&str) -> Option<f64>,
     ) -> Option<Self> {
         // A learner without any result is not compared, and does not take the others' seeds away.
-        players.retain(|(_, values)| values.iter().any(Option::is_some));
-        let seeds = players.iter().map(|(_, values)| values.len()).max()?;
-        let whole: Vec<usize> = (0..seeds).filter(|s| players.iter().all(|(_, v)| v[*s].is_some())).collect();
+        players.retain(|p| p.values.iter().any(Option::is_some));
+        let seeds = players.iter().map(|p| p.values.len()).max()?;
+        let whole: Vec<usize> =
+            (0..seeds).filter(|s| players.iter().all(|p| p.values[*s].is_some())).collect();
         if players.len() < 2 || whole.is_empty() {
             return None;
         }
-        let mut table: Vec<(String, Vec<f64>, f64)> = players
-            .into_iter()
-            .map(|(label, values)| {
-                let values: Vec<f64> = whole.iter().filter_map(|s| values[*s]).collect();
-                let mean = values.iter().sum::<f64>() / values.len() as f64;
-                (label, values, mean)
-            })
-            .collect();
-        table.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let mean = |p: &Player| whole.iter().filter_map(|s| p.values[*s]).sum::<f64>() / whole.len() as f64;
+        let mut table: Vec<(Player, f64)> =
+            players.into_iter().map(|p| (mean(&p), p)).map(|(m, p)| (p, m)).collect();
+        table.sort_by(|a, b| a.1.total_cmp(&b.1));
         // All pairs, those with the best first.
         let pairs = (0..table.len()).flat_map(|i| (i + 1..table.len()).map(move |j| (i, j)));
-        let tested = match test {
-            Test::Seeds if whole.len() < FEWEST_SEEDS => "nothing",
-            Test::Seeds => "seeds",
-            Test::Rows(_) => "rows",
+        let tested: Option<Vec<f64>> =
+            pairs.clone().map(|(i, j)| how.p(&table[i].0, &table[j].0, &whole)).collect();
+        let over = match (&tested, how) {
+            (None, _) => "nothing",
+            (Some(_), How::Seeds) => "seeds",
+            (Some(_), _) => "rows",
         };
-        let p = |(i, j): (usize, usize)| match test {
-            Test::Seeds if whole.len() < FEWEST_SEEDS => 1.0,
-            Test::Seeds => paired_p(&table[i].1, &table[j].1),
-            Test::Rows(rows) => two_sided_over_rows(table[i].2, table[j].2, rows as f64),
-        };
-        let corrected = holm(&pairs.map(p).collect::<Vec<_>>());
+        let corrected = holm(&tested.unwrap_or_else(|| vec![1.0; pairs.count()]));
+        let rows = table.iter().flat_map(|(p, _)| &p.samples).map(|s| s.rows);
         Some(Self {
             environment: environment.to_owned(),
             everywhere: false,
             rounds,
-            figure,
-            over: tested,
+            figure: how.figure(),
+            over,
+            how,
+            rows: rows.min(),
+            chance: None,
             comparisons: corrected.len(),
             seeds: whole.len(),
             learners: (0..table.len())
                 .map(|j| Placed {
-                    label: table[j].0.clone(),
-                    mean: table[j].2,
-                    above_best: table[j].2 - table[0].2,
+                    label: table[j].0.label.clone(),
+                    mean: table[j].1,
+                    above_best: table[j].1 - table[0].1,
                     p: if j == 0 { 1.0 } else { corrected[j - 1] },
-                    seconds_per_round: speed(&table[j].0),
+                    seconds_per_round: speed(&table[j].0.label),
                 })
                 .collect(),
             pairs: corrected,
@@ -189,184 +264,46 @@ impl Standing {
             _ => AgainstBest::Tied,
         })
     }
-
-    /// Which learner is best, by how much, and whether that is more than chance.
-    pub fn words(&self) -> String {
-        let [best, others @ ..] = self.learners.as_slice() else { return String::new() };
-        let (behind, tied): (Vec<&Placed>, Vec<&Placed>) = others.iter().partition(|l| l.p < LEVEL);
-        let unit = if self.over == "rows" { "rows" } else { "rounds" };
-        let mut out = format!("{}, {} {unit}: ", self.environment, self.rounds);
-        let (name, mean) = (quoted(&best.label), self.shown(best.mean));
-        out += &match (self.over != "nothing" && tied.is_empty(), self.figure) {
-            (true, figure) => format!("{name} is best, {figure} {mean}"),
-            (false, figure) => format!("{name} has the least {figure}, {mean}"),
-        };
-        if self.over == "nothing" {
-            let seeds =
-                if self.seeds == 1 { "1 seed is".to_owned() } else { format!("{} seeds are", self.seeds) };
-            return out + &format!("; not tested: {seeds} too few to tell it from chance.");
-        }
-        if let [first, ..] = tied.as_slice() {
-            let most = tied.iter().map(|l| l.above_best).fold(0.0, f64::max);
-            let least = tied.iter().map(|l| l.p).fold(1.0, f64::min);
-            out += &match tied.len() {
-                1 => format!(
-                    "; {} is not distinguishable from it ({} more, p = {})",
-                    quoted(&first.label),
-                    self.shown(first.above_best),
-                    p_value(first.p)
-                ),
-                _ => format!(
-                    "; {} are not distinguishable from it (at most {} more, p >= {})",
-                    list(&tied, |l| quoted(&l.label)),
-                    self.shown(most),
-                    p_value(least)
-                ),
-            };
-        }
-        if let Some(first) = behind.first() {
-            let p = behind.iter().map(|l| l.p).fold(0.0, f64::max);
-            let more = |l: &&Placed| format!("{} (+{})", quoted(&l.label), self.shown(l.above_best));
-            let p = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p <= {}", p_value(p)) };
-            out += &match behind.len() {
-                1 => format!("; {} is worse by {} ({p})", quoted(&first.label), self.shown(first.above_best)),
-                _ => format!("; {} are worse ({p})", list(&behind, more)),
-            };
-        }
-        out + "."
-    }
-
-    /// A value of the figure, as people write it.
-    fn shown(&self, value: f64) -> String {
-        if self.figure == "error rate" { percent(value) } else { number(value) }
-    }
-
-    /// What a round costs in time: of the best, and of the quickest where that is another; empty where nothing was run.
-    pub fn cost(&self) -> String {
-        let best = &self.learners[0];
-        let timed = self.learners.iter().filter_map(|l| Some((l, l.seconds_per_round?)));
-        match (best.seconds_per_round, timed.min_by(|a, b| a.1.total_cmp(&b.1))) {
-            (Some(own), Some((least, its))) if least.label != best.label => format!(
-                " A round of {} takes {}, of {}, the quickest, {}.",
-                best.label,
-                time(own),
-                least.label,
-                time(its)
-            ),
-            (Some(own), _) => format!(" A round of {} takes {}, the least of all.", best.label, time(own)),
-            _ => String::new(),
-        }
-    }
 }
 
-/// The answer, a sentence each: what holds over all worlds, and then the first worlds; with what a round costs in time, or
-/// without.
-pub fn words(standings: &[Standing], cost: bool) -> Vec<String> {
-    let over_all = standings.iter().take_while(|s| s.everywhere).count();
-    let shown = (over_all + WORLDS).min(standings.len());
-    let sentence = |s: &Standing| if cost { s.words() + &s.cost() } else { s.words() };
-    let mut words: Vec<String> = standings[..shown].iter().map(sentence).collect();
-    if standings.len() > shown {
-        words.truncate(shown - 1);
-        words.push(format!("{} more worlds: each has its table.", standings.len() - shown + 1));
-    }
-    words
-}
-
-/// How the tests were done, for below the words.
-pub fn method(standings: &[Standing]) -> Option<String> {
-    let most = standings.iter().map(|s| s.comparisons).max()?;
-    let over = |over: &str| standings.iter().any(|s| s.over == over);
-    let tests = [
-        ("seeds", "paired t-tests over seeds"),
-        ("rows", "z-tests over rows (those of the contextual bandit bake-off; seeds play the same rows)"),
-    ];
-    let used: Vec<&str> = tests.iter().filter(|(o, _)| over(o)).map(|(_, words)| *words).collect();
-    if used.is_empty() {
-        return Some(format!("Nothing is tested with fewer than {FEWEST_SEEDS} seeds."));
-    }
-    let used = used.join(" and ");
-    let used = used[..1].to_uppercase() + &used[1..];
-    Some(format!(
-        "{used} at {LEVEL}, corrected by Holm's method for all pairs of learners of a world (up to {most})."
-    ))
-}
-
-/// What a difference is tested over.
-#[derive(Debug, Clone, Copy)]
-enum Test {
-    /// Seeds, in pairs.
-    Seeds,
-    /// So many rows of a table.
-    Rows(u64),
-}
-
-/// A label in a sentence: in quotes where it has commas of its own.
-fn quoted(label: &str) -> String {
-    if label.contains(',') { format!("\"{label}\"") } else { label.to_owned() }
-}
-
-/// A share in per cent.
-pub fn percent(share: f64) -> String {
-    if share.is_nan() { "-".to_owned() } else { format!("{:.1} %", 100.0 * share) }
-}
-
-fn list(of: &[&Placed], word: impl Fn(&&Placed) -> String) -> String {
-    let named: Vec<String> = of.iter().take(NAMED).map(&word).collect();
-    match (of.len() - named.len(), named.as_slice()) {
-        (0, [all @ .., last]) if !all.is_empty() => format!("{} and {last}", all.join(", ")),
-        (0, _) => named.join(", "),
-        (more, _) => format!("{} and {more} more", named.join(", ")),
-    }
-}
-
-fn p_value(p: f64) -> String {
-    match p {
-        p if p < 0.001 => "0.000".to_owned(),
-        p if p > 0.995 => "1".to_owned(),
-        p if p < 0.1 => format!("{p:.3}"),
-        p => format!("{p:.2}"),
-    }
-}
-
-/// A time below a second, in words.
-pub fn time(seconds: f64) -> String {
-    match seconds {
-        s if s < 1e-6 => format!("{:.0} ns", s * 1e9),
-        s if s < 1e-3 => format!("{:.1} µs", s * 1e6),
-        s => format!("{:.1} ms", s * 1e3),
-    }
-}
-
-/// Learners that were run in every environment, by their loss per round averaged over the environments.
-fn over_all_worlds(spec: &Spec, cells: &[CellRecord]) -> Option<Standing> {
+/// Learners that were run in every environment, by their loss per round averaged over the environments. Nothing is said where some are
+/// tables and others are not: what one is sure of over rows, and the other over seeds.
+fn over_all_worlds(spec: &Spec, cells: &[CellRecord], rows: &[Row]) -> Option<Standing> {
     let rounds = *spec.rounds.iter().max()?;
     let worlds = &spec.environments;
-    if worlds.len() < 2 {
+    let tables = worlds.iter().filter(|w| is_table(w)).count();
+    if worlds.len() < 2 || tables != 0 && tables != worlds.len() {
         return None;
     }
-    let mut players: Vec<(String, Vec<Option<f64>>)> = Vec::new();
+    let mut players: Vec<Player> = Vec::new();
     for learner in &spec.learners {
+        let label = &learner.label;
         let everywhere =
-            worlds.iter().all(|w| spec.learners.iter().any(|l| l.label == learner.label && l.plays_in(w)));
-        if !everywhere || players.iter().any(|(label, _)| *label == learner.label) {
+            worlds.iter().all(|w| spec.learners.iter().any(|l| l.label == *label && l.plays_in(w)));
+        if !everywhere || players.iter().any(|p| p.label == *label) {
             continue;
         }
         let mut mean = vec![Some(0.0); spec.seeds as usize];
+        let mut samples = Vec::new();
         for world in worlds {
             let loss = |c: &CellRecord| c.loss / c.seen.max(1) as f64 / worlds.len() as f64;
-            let here = by_seed(spec, cells, (rounds, &world.label, &learner.label), loss);
+            let here = by_seed(spec, cells, (rounds, &world.label, label), loss);
             mean = mean.into_iter().zip(here).map(|(a, b)| Some(a? + b?)).collect();
+            let mine = |r: &&Row| r.rounds == rounds && r.environment == world.label && r.label == *label;
+            samples.extend(rows.iter().find(mine).and_then(|r| r.sample.clone()));
         }
-        players.push((learner.label.clone(), mean));
+        players.push(Player { label: label.clone(), values: mean, samples });
     }
-    let all = format!("all {} worlds", worlds.len());
-    // Seeds play the same rows of a table: they say nothing of other rows.
-    if worlds.iter().any(|w| w.name == "dataset") {
-        return None;
-    }
-    let found = Standing::of(&all, rounds, ("loss per round", Test::Seeds), players, &|_| None)?;
-    Some(Standing { everywhere: true, ..found })
+    // One that failed in a table is compared in none.
+    players.retain(|p| tables == 0 || p.samples.len() == tables);
+    let errors = players.iter().flat_map(|p| &p.samples).all(|s| s.counts == Counts::Errors);
+    let (all, how, figure) = match tables {
+        0 => (format!("all {} worlds", worlds.len()), How::Seeds, "loss per round"),
+        _ if errors => (format!("all {tables} tables"), How::Tables, "error rate"),
+        _ => (format!("all {tables} tables"), How::Tables, "loss per row"),
+    };
+    let found = Standing::of(&all, rounds, how, players, &|_| None)?;
+    Some(Standing { everywhere: true, figure, ..found })
 }
 
 /// The two-sided p-value of a paired t-test; 1 where nothing can be told.
@@ -380,13 +317,7 @@ fn paired_p(a: &[f64], b: &[f64]) -> f64 {
     }
     // Equal differences in every seed: se is 0, t is infinite.
     let (t, freedom) = (d.mean / d.se, differences.len() as f64 - 1.0);
-    two_sided(t, freedom)
-}
-
-/// P(|T| > t) of Student's t: I_x(f/2, 1/2) with x = f/(f + t^2), f the degrees of freedom (DLMF 8.17).
-fn two_sided(t: f64, freedom: f64) -> f64 {
-    let x = if t.is_finite() { freedom / (freedom + t * t) } else { 0.0 };
-    beta_reg(freedom / 2.0, 0.5, x)
+    student(t, freedom)
 }
 
 /// Holm's step-down correction: the i-th smallest of m p-values times m - i + 1, never falling.
@@ -406,9 +337,12 @@ mod tests {
     use super::*;
 
     fn standing(players: &[(&str, &[f64])]) -> Standing {
-        let players =
-            players.iter().map(|(l, v)| ((*l).to_owned(), v.iter().map(|x| Some(*x)).collect())).collect();
-        Standing::of("w", 100, ("regret", Test::Seeds), players, &|_| None).unwrap()
+        let player = |(label, values): &(&str, &[f64])| Player {
+            label: (*label).to_owned(),
+            values: values.iter().map(|x| Some(*x)).collect(),
+            samples: Vec::new(),
+        };
+        Standing::of("w", 100, How::Seeds, players.iter().map(player).collect(), &|_| None).unwrap()
     }
 
     #[test]
@@ -422,10 +356,10 @@ mod tests {
             (9.0, 4.781, 0.001),
             (30.0, 3.646, 0.001),
         ] {
-            let found = two_sided(t, freedom);
+            let found = student(t, freedom);
             assert!((found / p - 1.0).abs() < 2e-3, "{freedom}: {found}");
         }
-        assert_eq!((two_sided(f64::INFINITY, 4.0), two_sided(0.0, 4.0)), (0.0, 1.0));
+        assert_eq!((student(f64::INFINITY, 4.0), student(0.0, 4.0)), (0.0, 1.0));
         // Differences 1, 2, 3, 4: t = 2.5/sqrt(5/12) = 3.873 with 3 degrees of freedom, p = 0.0305.
         assert!((paired_p(&[1.0, 2.0, 3.0, 4.0], &[0.0; 4]) - 0.0305).abs() < 1e-4);
         assert_eq!(paired_p(&[1.0, 2.0], &[1.0, 2.0]), 1.0);

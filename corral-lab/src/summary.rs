@@ -5,9 +5,13 @@ use rand::RngExt;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::over_rows::Sample;
 use crate::run::{CellRecord, Timings};
 use crate::spec::{LearnerSpec, Spec};
 use crate::streams::stream;
+
+/// With fewer seeds than these nothing is said over seeds.
+pub const FEWEST_SEEDS: usize = 4;
 
 /// Mean, spread and extremes of one figure over seeds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -59,6 +63,11 @@ pub fn number(x: f64) -> String {
         a if a >= 10.0 => format!("{x:.2}"),
         _ => format!("{x:.3}"),
     }
+}
+
+/// A label in a sentence: in quotes where it has commas of its own.
+pub fn quoted(label: &str) -> String {
+    if label.contains(',') { format!("\"{label}\"") } else { label.to_owned() }
 }
 
 /// The 97.5% quantile of Student's t; infinite without a degree of freedom.
@@ -133,8 +142,10 @@ pub struct Row {
     pub above_best_base: Option<f64>,
     /// Rounds a second on one core, where this process ran it.
     pub rounds_per_second: Option<f64>,
-    /// What learning nothing costs in its table, where the target is a class.
+    /// What learning nothing costs in its table.
     pub chance: Option<Chance>,
+    /// What a row of its table cost, of which intervals and tests are.
+    pub sample: Option<Sample>,
     /// Cells that failed, with their reason.
     pub failed: Vec<String>,
     /// Bases that failed while their run went on over the others: seed, round, base and reason.
@@ -142,15 +153,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// The 95% interval of an error rate over rows: those that were played are a sample (Wilson 1927).
-    pub fn errors_95(&self) -> Option<(f64, f64)> {
-        let (n, p, z) = (self.played as f64, self.loss.mean, 1.959_964);
-        if !(n > 0.0 && p.is_finite()) {
-            return None;
-        }
-        let centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
-        let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-        Some((centre - half, centre + half))
+    /// The 95% interval of the mean loss of a row of a table, over rows.
+    pub fn over_rows_95(&self) -> Option<(f64, f64)> {
+        self.sample.as_ref()?.interval_95()
     }
 
     /// The regret against the best base's: how many times as much, or how much more where that means nothing.
@@ -192,6 +197,7 @@ pub fn rows(spec: &Spec, cells: &[CellRecord], timings: &Timings) -> Vec<Row> {
                 above_best_base: None,
                 rounds_per_second: timings.speed(rounds, &environment.label, &learner.label),
                 chance: group.iter().find_map(|c| c.chance.clone()),
+                sample: Sample::of(&ended.iter().map(|c| **c).collect::<Vec<_>>()),
                 failed: failed.collect(),
                 benched: group.iter().flat_map(|c| c.benched()).collect(),
             });

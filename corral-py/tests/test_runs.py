@@ -12,7 +12,7 @@ import corral
 SPEC = {
     "name": "two bases",
     "rounds": 400,
-    "seeds": 3,
+    "seeds": 4,
     "environment": {"name": "bernoulli", "means": [0.8, 0.5, 0.2]},
     "learner": [
         {"label": "band", "master": {"name": "practical"}, "bases": [{"name": "ucb1"}, {"name": "exp3"}]},
@@ -31,13 +31,13 @@ def result():
 def test_tables_are_columns_of_numpy(result):
     table = result.table()
     assert table["learner"].tolist() == ["band", "ucb1", "random"] and table["alone"].tolist() == [False, True, True]
-    assert table["seeds"].tolist() == [3] * 3 and table["regret"][0] < table["regret"][2]
+    assert table["seeds"].tolist() == [4] * 3 and table["regret"][0] < table["regret"][2]
     cells, curves, bases = result.cells(), result.curves(), result.bases()
-    assert len(result) == 9 == len(cells["regret"]) and cells["seed"].dtype == np.int64
+    assert len(result) == 12 == len(cells["regret"]) and cells["seed"].dtype == np.int64
     assert {len(c) for c in curves.values()} == {len(curves["round"])} and curves["round"].max() == 400
     assert set(bases["name"]) == {"ucb1", "exp3"} and np.isnan(bases["benched_round"]).all()
     assert result.claims()["verdict"].tolist() == ["holds"]
-    assert result.name == "two bases" and "9 cells" in repr(result) and "two bases" in str(result)
+    assert result.name == "two bases" and "12 cells" in repr(result) and "two bases" in str(result)
 
 
 def test_columns_become_frames(result):
@@ -61,12 +61,12 @@ def test_cells_run_anywhere_give_the_same_result(result):
     for one, other in zip(result.cells().values(), again.cells().values()):
         assert (one == other).all()
     assert (again.table()["regret"] == result.table()["regret"]).all()
-    with pytest.raises(ValueError, match="8 of 9"):
+    with pytest.raises(ValueError, match="11 of 12"):
         corral.collect(SPEC, cells[1:])
     with pytest.raises(ValueError, match="there twice"):
         corral.collect(SPEC, cells + cells[:1])
-    with pytest.raises(ValueError, match="cell 9 of 9"):
-        corral.run_cell(SPEC, 9)
+    with pytest.raises(ValueError, match="cell 12 of 12"):
+        corral.run_cell(SPEC, 12)
 
 
 def test_seeds_may_be_a_range(result):

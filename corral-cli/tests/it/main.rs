@@ -23,6 +23,7 @@ mod results;
 #[cfg(feature = "serve")]
 mod serve;
 mod start;
+mod sure;
 mod sweep;
 mod tables;
 mod width;

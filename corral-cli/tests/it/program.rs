@@ -185,7 +185,7 @@ fn overrides_reach_the_spec() {
         "learner.0.master.rate=eager",
     ];
     let text = succeeded(&run(&dir, &[&set[..], &["--rounds", "50", "--out", "o"]].concat()));
-    assert!(text.contains("50 rounds, 1 seeds"), "{text}");
+    assert!(text.contains("50 rounds, 1 seed"), "{text}");
     let manifest = fs::read_to_string(dir.path().join("o/manifest.json")).unwrap();
     assert!(manifest.contains("[0.1, 0.9]") && manifest.contains("eager"), "{manifest}");
     refused(&run(&dir, &["--set", "rounds"]), 2, &["key=value"]);

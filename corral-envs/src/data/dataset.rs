@@ -10,7 +10,7 @@ use super::rows::Source;
 use super::source::resolve;
 use super::target::Losses;
 use crate::prelude::*;
-use crate::table::Table;
+use crate::table::{Chance, Table};
 
 impl Builds for DataSetParams {
     fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
@@ -58,8 +58,10 @@ impl DataSetParams {
         let refuse = |c: char| ParamError::new("separator", c, "an ASCII character");
         let separator = self.separator.map(|c| ascii(c).ok_or_else(|| refuse(c))).transpose()?;
         let file = dialect::file(&resolve(&self.file), self.format, separator, self.header)?;
-        let schema = Schema::learn(&file, |rows| Losses::of(self, rows), self)?;
-        Ok(DataSet { source: Source::new(file, self.repeat)?, schema, repeat: self.repeat })
+        let mut schema = Schema::learn(&file, |rows| Losses::of(self, rows), self)?;
+        schema.table.repeats = self.repeat;
+        let sums = vec![0.0; schema.table.actions];
+        Ok(DataSet { source: Source::new(file, self.repeat)?, schema, sums })
     }
 }
 
@@ -70,7 +72,8 @@ impl DataSetParams {
 pub struct DataSet {
     source: Source,
     schema: Schema,
-    repeat: bool,
+    /// What always playing an action would have cost so far.
+    sums: Vec<f64>,
 }
 
 impl DataSet {
@@ -84,7 +87,10 @@ impl Game for DataSet {
     fn setup(&self) -> Setup {
         Setup {
             context: ContextShape { features: self.schema.features(), row_features: 0, cells: None },
-            ..Setup::arms(self.schema.table.actions, (!self.repeat).then_some(self.schema.table.rows))
+            ..Setup::arms(
+                self.schema.table.actions,
+                (!self.schema.table.repeats).then_some(self.schema.table.rows),
+            )
         }
     }
 
@@ -98,6 +104,7 @@ impl Game for DataSet {
         }
         let (path, row) = (self.source.path(), &self.source.row);
         self.schema.losses.write(path, row, round.means)?;
+        self.sums.iter_mut().zip(round.means.iter()).for_each(|(sum, loss)| *sum += loss);
         self.schema.encode(path, row, round.context.features_mut())
     }
 
@@ -107,5 +114,11 @@ impl Game for DataSet {
 
     fn table(&self) -> Option<&Table> {
         Some(&self.schema.table)
+    }
+
+    fn chance(&self, rounds: u64) -> Option<Chance> {
+        let names = self.schema.losses.names(self.source.columns());
+        let means: Vec<f64> = self.sums.iter().map(|sum| sum / rounds as f64).collect();
+        Chance::of(&means, names, self.schema.losses.counts(), rounds.min(self.schema.table.rows))
     }
 }

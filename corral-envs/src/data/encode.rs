@@ -178,7 +178,6 @@ impl Schema {
             return Err(at(path, None, why).into());
         }
         (schema.table.features, schema.table.actions) = (schema.features, schema.losses.actions());
-        schema.table.chance = schema.losses.chance().cloned();
         Ok(schema)
     }
 

@@ -16,6 +16,7 @@ use super::target::Losses;
 use crate::About;
 use crate::Environment;
 use crate::prelude::*;
+use crate::table::{Chance, Counts};
 
 params! {
     /// Parameters of [`Logged`].
@@ -165,7 +166,7 @@ impl LoggedParams {
             return Err(at(&path, None, why));
         }
         let table = entries.table_mut();
-        (table.actions, table.rows) = (estimates.len(), count);
+        (table.actions, table.rows, table.repeats) = (estimates.len(), count, repeat);
         let context = match &rows {
             Some(rows) => Context::with_rows(Vec::new(), rows.concat(), rows.first().map_or(0, Vec::len)),
             None => Context::shared(Vec::new(), estimates.len()),
@@ -287,6 +288,9 @@ impl Environment<Context, Arm> for Logged {
     }
 
     fn about(&self) -> About<'_> {
-        About { table: Some(self.entries.table()), ..About::default() }
+        let names = (0..self.estimates.len()).map(|action| action.to_string()).collect();
+        let rows = self.round.min(self.entries.table().rows);
+        let chance = Chance::of(&self.estimates, names, Counts::Logged, rows);
+        About { table: Some(self.entries.table()), chance, ..About::default() }
     }
 }

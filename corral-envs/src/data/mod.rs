@@ -24,7 +24,7 @@ mod style;
 mod target;
 mod written;
 
-pub use crate::table::{Chance, ColumnInfo, Table};
+pub use crate::table::{Chance, ColumnInfo, Counts, Table};
 pub use columns::{Missing, PerColumn};
 pub use dataset::DataSet;
 pub use inspect::{Inspection, inspect};

@@ -15,7 +15,7 @@ use super::rows::{Row, Rows};
 use super::source::at;
 use super::style::{Style, readable};
 use crate::EnvError;
-use crate::table::Chance;
+use crate::table::Counts;
 
 /// More classes than this is a number, not a class.
 pub const MOST_CLASSES: usize = 65_536;
@@ -37,7 +37,6 @@ pub enum Losses {
         count: usize,
         most: usize,
         insisted: bool,
-        chance: Option<Chance>,
     },
     /// A number: action k is the answer low + k width/(levels - 1), and costs its distance from the number, divided by
     /// the width.
@@ -68,7 +67,7 @@ impl Losses {
             (0, column) => {
                 let most = params.classes.unwrap_or(MOST_CLASSES);
                 let insisted = params.classes.is_some();
-                Ok(Self::Class { column, classes: HashMap::new(), count: 0, most, insisted, chance: None })
+                Ok(Self::Class { column, classes: HashMap::new(), count: 0, most, insisted })
             }
             (1, _) => Err(refuse(1, "0, or at least 2")),
             (levels, Some(column)) => {
@@ -117,16 +116,14 @@ impl Losses {
         };
         match self {
             Self::Absent => {}
-            Self::Class { classes, count, chance, .. } => {
-                let seen = std::mem::take(classes);
-                let names: Vec<String> = seen.keys().cloned().collect();
+            Self::Class { classes, count, .. } => {
+                let names: Vec<String> = classes.keys().cloned().collect();
                 if let [one] = names.as_slice() {
                     return Err(format!("every row has the class {one:?}: there is nothing to choose"));
                 }
                 *classes = numbered(names);
                 // Spellings of one class have one number.
                 *count = classes.values().max().map_or(0, |last| last + 1);
-                *chance = Some(by_chance(&seen, classes, *count));
             }
             Self::Levels { column, style, low, width, .. } => {
                 *style = seen[*column].style;
@@ -215,11 +212,11 @@ impl Losses {
         })
     }
 
-    /// What learning nothing costs, where the target is a class.
-    pub fn chance(&self) -> Option<&Chance> {
+    /// What a loss is.
+    pub fn counts(&self) -> Counts {
         match self {
-            Self::Class { chance, .. } => chance.as_ref(),
-            _ => None,
+            Self::Class { .. } => Counts::Errors,
+            _ => Counts::Losses,
         }
     }
 
@@ -314,25 +311,6 @@ fn numbered(names: Vec<String>) -> HashMap<String, usize> {
     let kinds: BTreeSet<String> = names.iter().map(kind_of).collect();
     let places: HashMap<String, usize> = ordered(kinds.into_iter().collect()).into_iter().zip(0..).collect();
     names.into_iter().map(|name| (name.clone(), places[&kind_of(&name)])).collect()
-}
-
-/// What learning nothing costs: `seen` are the rows of each class, `places` its number.
-fn by_chance(seen: &HashMap<String, usize>, places: &HashMap<String, usize>, count: usize) -> Chance {
-    let mut rows = vec![(0, ""); count];
-    for (name, times) in seen {
-        let place = &mut rows[places[name]];
-        place.0 += times;
-        // Of several spellings the first in order.
-        place.1 = if place.1.is_empty() { name } else { place.1.min(name) };
-    }
-    let all: usize = rows.iter().map(|r| r.0).sum();
-    let most = rows.iter().fold((0, ""), |best, row| if row.0 > best.0 { *row } else { best });
-    let error = |right: f64| 1.0 - right;
-    Chance {
-        class: most.1.to_owned(),
-        always: error(most.0 as f64 / all as f64),
-        random: error(1.0 / count as f64),
-    }
 }
 
 /// As numbers where all of them are, else as text.

@@ -10,6 +10,7 @@ pub mod vega;
 use std::collections::{BTreeSet, HashSet};
 
 use crate::choice::Choice;
+use crate::summary::quoted;
 
 /// How an axis maps values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,8 +209,9 @@ impl Chart {
         let count =
             |s: &Series| s.points.iter().filter(|p| beyond(&self.x, p.x) || beyond(&self.y, p.y)).count();
         let lines = self.drawn().map(|s| (s, count(s))).filter(|(_, out)| *out > 0);
-        let mut words: Vec<String> =
-            lines.map(|(s, out)| format!("{out} of the {} points of {}", s.points.len(), s.name)).collect();
+        let mut words: Vec<String> = lines
+            .map(|(s, out)| format!("{out} of the {} points of {}", s.points.len(), quoted(&s.name)))
+            .collect();
         if words.len() > NAMED {
             let more = words.len() - NAMED;
             words.truncate(NAMED);

@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use corral_envs::data::Counts;
 use serde::Serialize;
 use serde_json::json;
 
@@ -121,6 +122,15 @@ fn values(fields: Vec<Field<'_>>) -> Vec<Value<'_>> {
     fields.into_iter().map(|(_, value)| value).collect()
 }
 
+/// The values of swept keys, as their columns have them.
+fn levels<'a>(swept: &'a [(Value<'static>, Option<Level>)]) -> Vec<Value<'a>> {
+    let value = |(kind, level): &'a (Value<'static>, Option<Level>)| match kind {
+        Real(_) => Real(level.as_ref().and_then(|l| l.number)),
+        _ => Text(level.as_ref().map(|l| &*l.text)),
+    };
+    swept.iter().map(value).collect()
+}
+
 /// What every row about a cell begins with. Like all that follow, it is the columns where there is no row.
 fn cell(c: Option<&CellRecord>) -> Vec<Field<'_>> {
     vec![
@@ -206,7 +216,12 @@ fn claim(h: Option<&Held>) -> Vec<Field<'_>> {
 fn summary<'a>(r: Option<(&'a Row, Option<(&'a Standing, &'a Placed)>)>) -> Vec<Field<'a>> {
     let row = r.map(|r| r.0);
     let placed = r.and_then(|r| r.1);
-    let half = row.map(|r| r.regret.half_width(r.seeds));
+    let sample = row.and_then(|r| r.sample.as_ref());
+    let chance = row.and_then(|r| r.chance.as_ref());
+    // In a table seeds play the same rows: an interval over them would be one of coins.
+    let half = row.filter(|r| r.chance.is_none()).map(|r| r.regret.half_width(r.seeds));
+    let over_rows = row.and_then(Row::over_rows_95);
+    let errors = row.zip(chance).filter(|(_, chance)| chance.counts == Counts::Errors);
     let bound = |sign: f64| real(row.zip(half).map(|(r, half)| r.regret.mean + sign * half));
     vec![
         ("environment", Text(row.map(|r| &*r.environment))),
@@ -223,6 +238,13 @@ fn summary<'a>(r: Option<(&'a Row, Option<(&'a Standing, &'a Placed)>)>) -> Vec<
         ("above_best", real(placed.map(|(_, p)| p.above_best))),
         ("p", real(placed.filter(|(s, _)| s.over != "nothing").map(|(_, p)| p.p))),
         ("tested_over", Text(placed.map(|(s, _)| s.over))),
+        ("rows", Count(sample.map(|s| s.rows))),
+        ("error_rate", real(errors.map(|(r, _)| r.loss.mean))),
+        ("loss_low", real(over_rows.map(|(low, _)| low))),
+        ("loss_high", real(over_rows.map(|(_, high)| high))),
+        ("always", Text(chance.map(|c| &*c.class))),
+        ("always_loss", real(chance.map(|c| c.always))),
+        ("random_loss", real(chance.map(|c| c.random))),
     ]
 }
 
@@ -332,7 +354,7 @@ impl Export<'_> {
     /// The table's columns: those it always has, and one for every swept key.
     fn columns(&self, what: What) -> Vec<(String, Value<'static>)> {
         let fixed = what.columns().into_iter().map(|(name, kind)| (name.to_owned(), kind));
-        let of_cells = matches!(what, What::Cells | What::Curves | What::Bases | What::Traces);
+        let of_cells = !matches!(what, What::Claims | What::Tests | What::Experience);
         let swept = if of_cells { self.0.spec.swept() } else { Vec::new() };
         let swept = swept.into_iter().map(|key| (sweep_column(key), self.kind(key)));
         fixed.chain(swept).collect()
@@ -350,8 +372,8 @@ impl Export<'_> {
     }
 
     /// The values of the swept keys in a cell, and of which kind those of each key are.
-    fn swept(&self, cell: &CellRecord) -> Vec<(Value<'static>, Option<Level>)> {
-        let setting = self.0.spec.setting(&cell.environment, &cell.learner);
+    fn swept(&self, environment: &str, learner: &str) -> Vec<(Value<'static>, Option<Level>)> {
+        let setting = self.0.spec.setting(environment, learner);
         let value = |key: &str| setting.as_ref()?.value(key).cloned();
         self.0.spec.swept().into_iter().map(|key| (self.kind(key), value(key))).collect()
     }
@@ -364,8 +386,11 @@ impl Export<'_> {
         match what {
             What::Claims => return self.0.held.iter().try_for_each(|held| each(&values(claim(Some(held))))),
             What::Summary => {
-                let with = |row| (row, self.0.standing(row));
-                return self.0.rows.iter().map(with).try_for_each(|row| each(&values(summary(Some(row)))));
+                return self.0.rows.iter().try_for_each(|row| {
+                    let swept = self.swept(&row.environment, &row.label);
+                    let own = values(summary(Some((row, self.0.standing(row)))));
+                    each(&[own, levels(&swept)].concat())
+                });
             }
             What::Tests => {
                 let pairs = self.0.standings.iter().flat_map(|s| s.tests().map(move |pair| (s, pair)));
@@ -383,13 +408,9 @@ impl Export<'_> {
             // Seeds of one learner follow each other.
             let pair = (c.environment.as_str(), c.learner.as_str());
             if before.replace(pair) != Some(pair) {
-                swept = self.swept(c);
+                swept = self.swept(pair.0, pair.1);
             }
-            let swept = swept.iter().map(|(kind, value)| match (kind, value) {
-                (Real(_), value) => Real(value.as_ref().and_then(|v| v.number)),
-                (_, value) => Text(value.as_ref().map(|v| &*v.text)),
-            });
-            let (cell, swept) = (values(cell(Some(c))), swept.collect::<Vec<_>>());
+            let (cell, swept) = (values(cell(Some(c))), levels(&swept));
             let mut row = |own: Vec<Field<'_>>| each(&[&*cell, &values(own), &swept].concat());
             match what {
                 What::Cells => row(outcome(Some(c), Some(self.is_alone(&c.learner))))?,
@@ -471,7 +492,7 @@ impl Export<'_> {
             let cells = row.iter().map(|v| match v {
                 Text(text) => text.map(|text| (style.text)(text)),
                 Count(n) => n.map(|n| n.to_string()),
-                Real(x) => x.map(number),
+                Real(x) => x.map(figures),
                 Flag(yes) => yes.map(|yes| yes.to_string()),
             });
             out.write_all(line(cells.map(|c| c.unwrap_or_else(|| "-".to_owned())).collect()).as_bytes())
@@ -518,6 +539,20 @@ impl Export<'_> {
     /// As [`Export::write`]; what stood at `path` before is still there then.
     pub fn write_file(&self, what: What, form: Form, path: &Path) -> io::Result<()> {
         store::replace(path, |e| e, |out| self.write(what, form, out))
+    }
+}
+
+/// A number with about four figures; a small one keeps two.
+fn figures(x: f64) -> String {
+    match x.abs() {
+        0.0 => "0".to_owned(),
+        a if a < 1e-5 => format!("{x:.1e}"),
+        a if a < 1e-2 => {
+            let places = 1 - a.log10().floor() as i32;
+            let text = format!("{x:.0$}", places.max(0) as usize);
+            text.trim_end_matches('0').to_owned()
+        }
+        _ => number(x),
     }
 }
 

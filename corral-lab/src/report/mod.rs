@@ -9,6 +9,7 @@ mod world;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::answer::{extent, method, seeds, words};
 use crate::chart::{COLOURS, Chart, DASHES, Palette, svg};
 use crate::claims::{Held, Verdict};
 use crate::figures::Setting;
@@ -17,8 +18,7 @@ use crate::harmless;
 use crate::ranks::unranked;
 use crate::run::CellRecord;
 use crate::spec::Spec;
-use crate::standing::{method, words};
-use crate::summary::{Row, number};
+use crate::summary::{FEWEST_SEEDS, Row, quoted};
 
 pub use text::{heading, text};
 
@@ -32,7 +32,8 @@ pub fn html(found: &Findings) -> String {
     let swept = world::sweeps(&mut page, spec, &found.rows);
     page.part("sweeps", "Regret against what was swept", swept);
     for world in &Setting::all(found) {
-        let title = format!("{}: {} rounds", world.environment, world.rounds);
+        let extent = extent(world.rounds, world.rows.iter().map(|(row, _)| *row));
+        let title = format!("{}: {extent}", world.environment);
         let body = world::world(&mut page, world, found);
         page.part(&format!("world-{}", page.parts.len()), &title, Some(body));
     }
@@ -43,7 +44,7 @@ pub fn html(found: &Findings) -> String {
         &spec.name,
         html! {
             @if let Some(asks) = &spec.asks { p { (asks) } }
-            p { (done) " of " (spec.cells()) " cells, " (spec.seeds) " seeds" (spec.seeds_begin()) ", corral " (env!("CARGO_PKG_VERSION")) }
+            p { (done) " of " (spec.cells()) " cells, " (seeds(spec.seeds)) (spec.seeds_begin()) ", corral " (env!("CARGO_PKG_VERSION")) }
             @if done < spec.cells() {
                 p class="note" { strong { "Unfinished. " } (spec.cells() - done) " cells are missing: learners may have different seeds, "
                     "and nothing here is final." }
@@ -72,7 +73,7 @@ fn remarks<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
         if twins.len() > 1 && !told.contains(&row.label.as_str()) {
             out.push(format!(
                 "The same figures to the last digit, for they played the same here: {}.",
-                twins.join(", ")
+                twins.iter().map(|label| quoted(label)).collect::<Vec<_>>().join(", ")
             ));
             told.extend(twins);
         }
@@ -82,13 +83,13 @@ fn remarks<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<String> {
 
 /// How many rows of a log the learners of a world used.
 fn used<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
-    let used: Vec<String> = rows.map(|r| format!("{} {}", r.label, r.played)).collect();
+    let used: Vec<String> = rows.map(|r| format!("{} {}", quoted(&r.label), r.played)).collect();
     format!("Rows of the log that were used, in the seed with the fewest: {}.", used.join(", "))
 }
 
 /// The masters that are not ranked, and why.
 fn not_ranked(spec: &Spec) -> Option<String> {
-    let labels = unranked(spec).join(", ");
+    let labels = unranked(spec).into_iter().map(quoted).collect::<Vec<_>>().join(", ");
     let why = "their constants were not checked against their papers (status \"from memory\" in `corral list masters`)";
     (!labels.is_empty()).then(|| format!("Not ranked, because {why}: {labels}."))
 }
@@ -187,14 +188,14 @@ fn answer(found: &Findings) -> Option<Markup> {
 pub(crate) fn claims(held: &[Held]) -> Option<Markup> {
     (!held.is_empty()).then(|| {
         html! {
-            p { "Intervals are 95% bootstraps over seeds; a claim whose bound lies inside is undecided." }
+            p { "Intervals are 95% bootstraps over seeds; a claim whose bound lies inside is undecided, and with fewer than " (FEWEST_SEEDS) " seeds it is not tested." }
             div class="scroll" { table class="words" {
                 thead { tr { th { "claim" } th { "where" } th { "measured" } th { "claimed" } th { "verdict" } } }
                 tbody { @for h in held {
                     tr {
                         td { (h.text) @if let Some(why) = &h.unlikely { p { "Not expected to show here: " (why) } } }
                         td { (h.environment) ", " (h.learner) }
-                        td { (h.figure) ": " (number(h.measured)) " [" (number(h.low)) ", " (number(h.high)) "]" }
+                        td { (h.figure) ": " (h.shown()) }
                         td { (h.bound) }
                         td class=[(h.verdict == Verdict::Fails).then_some("bad")] { (h.verdict) }
                     }

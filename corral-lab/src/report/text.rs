@@ -1,12 +1,13 @@
 //! The report as text: what the program and Python print of a run.
 
-use corral_envs::data::Chance;
+use corral_envs::data::{Chance, Counts};
 
+use crate::answer::{extent, method, row_loss, seeds, words};
 use crate::claims::{Held, Verdict};
 use crate::duels::Duels;
 use crate::findings::Findings;
 use crate::spec::Spec;
-use crate::standing::{AgainstBest, Standing, method, percent, words};
+use crate::standing::{AgainstBest, Standing};
 use crate::summary::{Gap, Row, number};
 use crate::table::{fitted, paged};
 
@@ -45,32 +46,13 @@ fn results(found: &Findings, width: Option<usize>) -> String {
         if group.is_empty() {
             continue;
         }
-        let seeds = group.iter().map(|r| r.seeds).max().unwrap_or(0);
-        let from = spec.seeds_begin();
-        out.push_str(&format!("\n{}: {rounds} rounds, {seeds} seeds{from}\n", environment.label));
-        if let Some(chance) = group.iter().find_map(|r| r.chance.as_ref()) {
-            out.push_str(&errors(found, &group, chance, width));
-            continue;
-        }
-        let lines = group.iter().map(|r| {
-            vec![
-                if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
-                number(r.regret.mean),
-                format!("± {}", number(r.regret.half_width(r.seeds))),
-                number(r.regret.max),
-                number(r.loss.mean),
-                r.to_best_base().unwrap_or("-".to_owned()),
-                found.place(r).map_or("", AgainstBest::word).to_owned(),
-                r.rounds_per_second.map_or("-".to_owned(), speed),
-                if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
-            ]
+        let ended = seeds(group.iter().map(|r| r.seeds).max().unwrap_or(0));
+        let (extent, from) = (extent(rounds, group.iter().copied()), spec.seeds_begin());
+        out.push_str(&format!("\n{}: {extent}, {ended}{from}\n", environment.label));
+        out.push_str(&match group.iter().find_map(|r| r.chance.as_ref()) {
+            Some(chance) => in_table(found, &group, chance, width),
+            None => by_regret(found, &group, width),
         });
-        let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
-        let lines: Vec<Vec<String>> = lines.collect();
-        out.push_str(&fitted(&header, "lrrrrrlrl", &lines, width, &[7, 3, 4]));
-        for remark in super::remarks(group.iter().copied()) {
-            out.push_str(&format!("{remark}\n"));
-        }
         if environment.name == "logged" {
             out.push_str(&format!("{}\n", super::used(group.iter().copied())));
         }
@@ -88,17 +70,42 @@ fn results(found: &Findings, width: Option<usize>) -> String {
     out
 }
 
-/// The learners of a table whose target is a class, and what learning nothing costs.
-fn errors(found: &Findings, group: &[&Row], chance: &Chance, width: Option<usize>) -> String {
+/// The learners of a world by their regret.
+fn by_regret(found: &Findings, group: &[&Row], width: Option<usize>) -> String {
+    let lines = group.iter().map(|r| {
+        vec![
+            if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
+            number(r.regret.mean),
+            match r.regret.half_width(r.seeds) {
+                half if half.is_nan() => "-".to_owned(),
+                half => format!("± {}", number(half)),
+            },
+            number(r.regret.max),
+            number(r.loss.mean),
+            r.to_best_base().unwrap_or("-".to_owned()),
+            found.place(r).map_or("", AgainstBest::word).to_owned(),
+            r.rounds_per_second.map_or("-".to_owned(), speed),
+            if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
+        ]
+    });
+    let header = ["learner", "regret", "95%", "worst", "loss/round", "to best base", "", "rounds/s", ""];
+    let lines: Vec<Vec<String>> = lines.collect();
+    let remarks = super::remarks(group.iter().copied()).into_iter().map(|remark| remark + "\n");
+    fitted(&header, "lrrrrrlrl", &lines, width, &[7, 3, 4]) + &remarks.collect::<String>()
+}
+
+/// The learners of a table, and what learning nothing costs.
+fn in_table(found: &Findings, group: &[&Row], chance: &Chance, width: Option<usize>) -> String {
+    let shown = |loss: f64| row_loss(chance.counts, loss);
     let mut lines: Vec<Vec<String>> = group
         .iter()
         .map(|r| {
             vec![
                 if r.alone { format!("{} (alone)", r.label) } else { r.label.clone() },
-                percent(r.loss.mean),
-                r.errors_95()
-                    .map_or("-".to_owned(), |(low, high)| format!("{} to {}", percent(low), percent(high))),
-                percent(r.loss.max),
+                shown(r.loss.mean),
+                r.over_rows_95()
+                    .map_or("-".to_owned(), |(low, high)| format!("{} to {}", shown(low), shown(high))),
+                shown(r.loss.max),
                 found.place(r).map_or("", AgainstBest::word).to_owned(),
                 r.rounds_per_second.map_or("-".to_owned(), speed),
                 if r.failed.is_empty() { String::new() } else { format!("{} failed", r.failed.len()) },
@@ -109,9 +116,10 @@ fn errors(found: &Findings, group: &[&Row], chance: &Chance, width: Option<usize
         [(format!("always {:?}", chance.class), chance.always), ("at random".to_owned(), chance.random)]
     {
         let blank = || "-".to_owned();
-        lines.push(vec![name, percent(error), blank(), blank(), String::new(), blank(), String::new()]);
+        lines.push(vec![name, shown(error), blank(), blank(), String::new(), blank(), String::new()]);
     }
-    let header = ["learner", "errors", "95%, over rows", "worst seed", "", "rounds/s", ""];
+    let figure = if chance.counts == Counts::Errors { "errors" } else { "loss per row" };
+    let header = ["learner", figure, "95%, over rows", "worst seed", "", "rounds/s", ""];
     fitted(&header, "lrrrlrl", &lines, width, &[5, 3])
 }
 
@@ -190,14 +198,12 @@ fn claims(held: &[Held], width: Option<usize>) -> String {
         out.push_str(&format!("\n{}\n", claim[0].text));
         for h in claim {
             out.push_str(&format!(
-                "  {:10}  {}, {}: {} = {} [{}, {}], claimed {}\n",
+                "  {:10}  {}, {}: {} = {}, claimed {}\n",
                 h.verdict,
                 h.environment,
                 h.learner,
                 h.figure,
-                number(h.measured),
-                number(h.low),
-                number(h.high),
+                h.shown(),
                 h.bound
             ));
         }

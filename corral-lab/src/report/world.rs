@@ -1,15 +1,16 @@
 //! One world: who did how well in it, over time, and what happened inside the bands.
 
-use corral_envs::data::Chance;
+use corral_envs::data::{Chance, Counts};
 use maud::{Markup, html};
 
 use super::{Page, key, table};
+use crate::answer::row_loss;
 use crate::chart::{AxisScale, Chart, Mark, Series, by_name};
 use crate::figures::{self, Setting};
 use crate::findings::Findings;
 use crate::run::BandRecord;
 use crate::spec::Spec;
-use crate::standing::{AgainstBest, percent};
+use crate::standing::AgainstBest;
 use crate::summary::{Row, number};
 use crate::sweeps;
 
@@ -18,12 +19,12 @@ pub fn world(page: &mut Page, world: &Setting<'_>, found: &Findings) -> Markup {
     let crowded = world.crowded();
     let chance = world.rows.iter().find_map(|(r, _)| r.chance.as_ref());
     let mut charts = match chance {
-        Some(_) => vec![figures::error_rate(world, &mut page.palette)],
+        Some(chance) => vec![figures::running(world, chance, &mut page.palette)],
         None => vec![figures::regret(world, &AxisScale::Linear, &mut page.palette)],
     };
     if !crowded {
         charts.push(match chance {
-            Some(_) => figures::final_errors(world, &mut page.palette),
+            Some(chance) => figures::final_losses(world, chance, &mut page.palette),
             None => figures::final_regret(world, &mut page.palette),
         });
     }
@@ -37,11 +38,18 @@ pub fn world(page: &mut Page, world: &Setting<'_>, found: &Findings) -> Markup {
         .map(|(r, _)| (!crowded).then(|| figures::style_of(r, &mut page.palette).class()))
         .collect();
     let table = match chance {
-        Some(chance) => errors(world, found, &styles, chance),
+        Some(chance) => in_table(world, found, &styles, chance),
         None => learners(world, found, &styles),
     };
     let rows = world.rows.iter().zip(&styles);
     let names = rows.filter_map(|((r, _), s)| Some((r.label.as_str(), s.as_deref()?)));
+    let level: Vec<(String, String)> =
+        (chance.iter().filter(|chance| !crowded && chance.counts == Counts::Errors))
+            .flat_map(|chance| figures::baselines(chance))
+            .map(|(name, _)| (page.palette.style(&name).class(), name))
+            .map(|(class, name)| (name, class))
+            .collect();
+    let names = names.chain(level.iter().map(|(name, class)| (name.as_str(), class.as_str())));
     let inside = if crowded { inside_all(page, world) } else { inside_each(page, world) };
     html! {
         (table)
@@ -82,24 +90,28 @@ fn named<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(String, String)> 
     lines.into_iter().map(|s| (s.name.clone(), s.style.class())).collect()
 }
 
-/// The learners of a table whose target is a class, and what learning nothing costs.
-fn errors(world: &Setting<'_>, found: &Findings, styles: &[Option<String>], chance: &Chance) -> Markup {
-    let header = ["learner", "errors", "95% interval, over rows", "worst seed", ""];
+/// The learners of a table, and what learning nothing costs.
+fn in_table(world: &Setting<'_>, found: &Findings, styles: &[Option<String>], chance: &Chance) -> Markup {
+    let figure = if chance.counts == Counts::Errors { "errors" } else { "loss per row" };
+    let header = ["learner", figure, "95% interval, over rows", "worst seed", ""];
+    let shown = |loss: f64| row_loss(chance.counts, loss);
+    let logged = chance.counts == Counts::Logged;
+    let remark = logged.then(|| super::used(world.rows.iter().map(|(row, _)| *row)));
     let lines = html! {
         @for ((row, _), style) in world.rows.iter().zip(styles) {
             @let place = found.place(row);
             tr class=[(place == Some(AgainstBest::Best)).then_some("best")] {
                 td { @if let Some(class) = style { (key(class)) } (row.label) @if row.alone { " (alone)" } }
-                td { (percent(row.loss.mean)) }
-                td { @if let Some((low, high)) = row.errors_95() { (percent(low)) " to " (percent(high)) } @else { "–" } }
-                td { (percent(row.loss.max)) }
+                td { (shown(row.loss.mean)) }
+                td { @if let Some((low, high)) = row.over_rows_95() { (shown(low)) " to " (shown(high)) } @else { "–" } }
+                td { (shown(row.loss.max)) }
                 td { (place.map_or("", AgainstBest::word)) }
             }
         }
-        tr { td { "always " q { (chance.class) } } td { (percent(chance.always)) } td { "–" } td { "–" } td {} }
-        tr { td { "at random" } td { (percent(chance.random)) } td { "–" } td { "–" } td {} }
+        tr { td { "always " q { (chance.class) } } td { (shown(chance.always)) } td { "–" } td { "–" } td {} }
+        tr { td { "at random" } td { (shown(chance.random)) } td { "–" } td { "–" } td {} }
     };
-    table(header, &lines)
+    html! { (table(header, &lines)) @if let Some(remark) = remark { p class="note" { (remark) } } }
 }
 
 fn learners(world: &Setting<'_>, found: &Findings, styles: &[Option<String>]) -> Markup {
@@ -122,9 +134,7 @@ fn learners(world: &Setting<'_>, found: &Findings, styles: &[Option<String>]) ->
             td { (place.map_or("", AgainstBest::word)) }
         }
     } };
-    let mut remarks = super::remarks(world.rows.iter().map(|(row, _)| *row));
-    let replayed = found.spec.environments.iter().any(|e| e.name == "logged" && e.label == world.environment);
-    remarks.extend(replayed.then(|| super::used(world.rows.iter().map(|(row, _)| *row))));
+    let remarks = super::remarks(world.rows.iter().map(|(row, _)| *row));
     html! { (table(header, &lines)) @for remark in &remarks { p class="note" { (remark) } } }
 }
 

@@ -169,7 +169,6 @@ impl<'a> Run<'a> {
     fn whole(&mut self, spec: &Spec, plugins: &Plugins, budget: &Budget) -> bool {
         let environment = &spec.environments[self.cell.environment];
         let world = build::world(environment, self.cell.rounds, self.cell.seed, budget);
-        self.record.chance = world.as_ref().ok().and_then(|world| world.table()?.chance.clone());
         let ended = match world {
             Ok(AnyEnvironment::Arms(mut env)) => self.in_world(&mut *env, spec, plugins, budget),
             Ok(AnyEnvironment::Points(mut env)) => self.in_world(&mut *env, spec, plugins, budget),
@@ -220,6 +219,7 @@ impl<'a> Run<'a> {
         let mut next_checkpoint = 0;
         let mut mean_loss = 0.0;
         let mut range = 1.0;
+        self.record.squares = env.about().table.map(|_| 0.0);
         let ended = (|| {
             for t in 1..=self.cell.rounds {
                 let new_range = env.range();
@@ -240,6 +240,8 @@ impl<'a> Run<'a> {
                 if let Some(loss) = feedback.observed() {
                     self.record.loss += loss;
                     self.record.seen += 1;
+                    let equal = self.record.squares.filter(|_| feedback.weight() == 1.0);
+                    self.record.squares = equal.map(|sum| sum + loss * loss);
                 }
                 self.record.played = t;
                 match delay {
@@ -271,6 +273,7 @@ impl<'a> Run<'a> {
         })();
         (self.advance)(self.cell.rounds - self.record.played / LOOK_UP * LOOK_UP);
         self.record.regret = mean_loss - env.best_so_far();
+        self.record.chance = env.about().chance;
         if ended.is_ok() {
             self.record.curve.resize(self.checkpoints.len(), self.record.regret);
         }

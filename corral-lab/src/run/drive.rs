@@ -78,10 +78,10 @@ pub enum RunError {
 /// # Errors
 /// The line of the spec, and what is wrong there.
 pub fn check(spec: &Spec, plugins: &Plugins, memory: u64) -> Result<(), SpecError> {
-    check_telling(spec, plugins, memory, &mut |_| ())
+    check_telling(spec, plugins, memory, &mut |_, _| ())
 }
 
-/// As [`check`]; the columns of every data set are told before its learners are built.
+/// As [`check`]; the columns of every data set are told before its learners are built, with the longest horizon.
 ///
 /// # Errors
 /// The line of the spec, and what is wrong there.
@@ -89,8 +89,9 @@ pub fn check_telling(
     spec: &Spec,
     plugins: &Plugins,
     memory: u64,
-    tell: &mut dyn FnMut(&Table),
+    tell: &mut dyn FnMut(&Table, u64),
 ) -> Result<(), SpecError> {
+    let longest = spec.rounds.iter().max().copied().unwrap_or(0);
     for environment in &spec.environments {
         if let Some(delay) = &environment.delay {
             corral_envs::delay(&delay.params).map_err(|e| SpecError::built(&delay.origin, &e))?;
@@ -102,7 +103,7 @@ pub fn check_telling(
                 Some(world) => world,
                 None => {
                     let world = build::world(environment, rounds, 0, &budget)?;
-                    world.table().into_iter().for_each(&mut *tell);
+                    world.table().into_iter().for_each(|table| tell(table, longest));
                     world
                 }
             };
@@ -152,7 +153,9 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<(Vec<CellRecord>, Timings), RunError> {
     let memory = resources.memory_of_a_cell();
-    check(spec, plugins, memory)?;
+    check_telling(spec, plugins, memory, &mut |table, rounds| {
+        table.warnings().into_iter().chain(table.shorter_than(rounds)).for_each(|what| progress.note(&what));
+    })?;
     let used = plugins_used(plugins, spec.learners.iter().map(|l| &l.learner));
     let manifest = Manifest::new(spec, shard, used);
     let store = Store::open(dir, manifest, spec).map_err(RunError::Folder)?;
