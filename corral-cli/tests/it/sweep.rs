@@ -44,14 +44,14 @@ fn run_pairs(spec: &str) -> Vec<(String, String, u64)> {
 fn a_path_through_a_learner_into_a_band_is_told_the_key_of_the_band() {
     let spec = |key: &str| {
         format!(
-            "rounds = 20\nseeds = 1\nenvironment = {{ name = \"gap\" }}\nbands.mine = [{{ name = \"ucb1\" }}, \"exp3\"]\n\
+            "rounds = 20\nseeds = 1\nenvironment = {{ name = \"gap\", arms = 3, gap = 0.2 }}\nbands.mine = [{{ name = \"ucb1\" }}, \"exp3\"]\n\
              [[learner]]\nmaster = \"practical\"\nbases = \"mine\"\n[sweep]\n{key} = [0.5, 1.0]\n"
         )
     };
     for base in ["0", "ucb1"] {
         let through = folder_with(&spec(&format!("learner.practical.bases.{base}.scale")));
         let meant = format!("bands.mine.{base}.scale");
-        refused(&run(&through, &["--check"]), 2, &["line 8", &format!("{meant} is the key")]);
+        refused(&run(&through, &["--check"]), 2, &["line 9", &format!("{meant} is the key")]);
         succeeded(&run(&folder_with(&spec(&meant)), &["--check"]));
     }
 }

@@ -16,7 +16,8 @@ fn table(cell: &dyn Fn(usize) -> String) -> String {
 #[test]
 fn columns_that_are_probably_no_features_are_asked() {
     let month = |i: usize| 1 + i % 12;
-    let cases: &[(&dyn Fn(usize) -> String, &str, &str)] = &[
+    type Cell<'a> = &'a dyn Fn(usize) -> String;
+    let cases: &[(Cell<'_>, &str, &str)] = &[
         (&|i| format!("2024-{:02}", month(i)), "holds dates (\"2024-01\")", "ignore"),
         (&|i| format!("2023-W{:02}", month(i)), "holds dates", "categorical"),
         (&|i| format!("{}-23", ["Mar", "Apr"][i % 2]), "holds dates", "ignore"),
