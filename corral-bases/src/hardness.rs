@@ -108,7 +108,7 @@ macro_rules! hardness {
 
             /// In the first round a pass is the observation "none of the four".
             fn abilities(&self, _: &Clock) -> Abilities {
-                Abilities::default()
+                Abilities { wants_passes: true, ..Abilities::OWN }
             }
 
             fn restore(&self, verdict: &mut Verdict, now: &Now) -> Result<(), SnapshotError> {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(made.decision, Arm(first_arm));
         match feedback {
             Some(feedback) => base.learn(&(), &made, feedback).unwrap(),
-            None => base.pass(&()).unwrap(),
+            None => base.extra().unwrap().pass(&()).unwrap(),
         }
         let mut arms: Vec<u32> = (0..64)
             .map(|_| {

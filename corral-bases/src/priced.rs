@@ -3,7 +3,7 @@
 //! It learns min(f + lambda c, 2)/2 in place of the loss f, with c the cost: what is so dear that it exceeds 2 is bad enough. At the
 //! price 0 it learns f. Under the master `pacer` bases with rising prices keep a budget.
 
-use corral_core::{Base, BaseError, BaseExtra, Commons, Feedback, Proposal, Rng, forward};
+use corral_core::{Base, BaseError, BaseExtra, Commons, Feedback, Proposal, forward};
 
 /// A base that learns loss and cost together. See the [module](self).
 pub struct Priced<B> {
@@ -42,13 +42,7 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Priced<B> {
 }
 
 impl<X: ?Sized, D, B: Base<X, D>> BaseExtra<X, D> for Priced<B> {
-    fn propose_into(&mut self, x: &X, rng: &mut dyn Rng, made: &mut Proposal<D>) -> Result<(), BaseError> {
-        made.refill(&mut self.base, x, rng)
-    }
-
-    fn is_band(&mut self) -> bool {
-        self.base.extra().is_some_and(|extra| extra.is_band())
-    }
+    forward!(BaseExtra<X, D>: self => self.base, except share);
 
     /// What it learns is not what others learn, but at the price 0.
     fn share(&mut self, commons: &mut Commons) {

@@ -14,7 +14,9 @@
 //! Under a master that asks only the base that it follows, `pass` draws the decision by a generator that was seeded
 //! from the last proposal's, so that runs stay reproducible. In a spec every base, plugins too, takes `rescaled = true`.
 
-use corral_core::{Abilities, Base, BaseError, BaseExtra, Feedback, Memo, Order, Proposal, Rng, snapshot};
+use corral_core::{
+    Abilities, Base, BaseError, BaseExtra, Commons, Feedback, Order, Proposal, Rng, forward, snapshot,
+};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
 
@@ -46,17 +48,10 @@ impl<X: ?Sized, D, B: Base<X, D>> Base<X, D> for Rescaled<B> {
         self.base.learn(x, made, Feedback::plain((estimate / self.range).min(1.0)))
     }
 
-    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
-        let made = self.base.propose(x, &mut self.spare)?;
-        self.base.learn(x, &made, Feedback::plain(0.0))
-    }
-
-    fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
-        self.base.likelihood(x, decision)
-    }
+    forward!(Base<X, D>: self => self.base, except propose, learn, abilities, apply_order, save, load, extra);
 
     fn abilities(&self) -> Abilities {
-        Abilities::default()
+        Abilities { wants_passes: true, ..Abilities::OWN }
     }
 
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
@@ -88,6 +83,16 @@ impl<X: ?Sized, D, B: Base<X, D>> BaseExtra<X, D> for Rescaled<B> {
         self.spare = Pcg64Dxsm::seed_from_u64(rng.next_u64());
         made.refill(&mut self.base, x, rng)
     }
+
+    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        let made = self.base.propose(x, &mut self.spare)?;
+        self.base.learn(x, &made, Feedback::plain(0.0))
+    }
+
+    /// What it learns is not what others learn.
+    fn share(&mut self, _: &mut Commons) {}
+
+    forward!(BaseExtra<X, D>: self => self.base, except propose_into, pass, share);
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 //! Use it with the feed `raw`; in a spec every base takes the key `smoothed = true`. A round in which the slot is filled takes a snapshot (ln T of T rounds do), and allocates;
 //! points are copied once when they are learned.
 
-use corral_core::snapshot;
+use corral_core::{forward, snapshot};
 
 use crate::prelude::*;
 
@@ -79,7 +79,7 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         if second {
             feedback.check(f64::MAX)?;
             self.second &= !seen;
-            return self.base.pass(x);
+            return BaseExtra::<X, D>::pass(self, x);
         }
         // The slot takes the policy that was played with probability 1/s.
         let played = (seen && drawn * ((self.steps + 1) as f64) < 1.0).then(|| self.base.save());
@@ -92,10 +92,6 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
             self.second = true;
         }
         Ok(())
-    }
-
-    fn pass(&mut self, x: &X) -> Result {
-        self.base.pass(x)
     }
 
     fn likelihood(&self, x: &X, decision: &D) -> Option<(f64, Memo)> {
@@ -135,6 +131,18 @@ impl<X: ?Sized, D: Clone, B: Base<X, D>> Base<X, D> for Smoothed<B> {
         (self.steps, self.second) = (steps, second);
         Ok(())
     }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
+        Some(self)
+    }
+
+    forward!(Base<X, D>: self => self.base,
+        except propose, learn, likelihood, abilities, apply_order, save, load, extra);
+}
+
+impl<X: ?Sized, D: Clone, B: Base<X, D>> BaseExtra<X, D> for Smoothed<B> {
+    // It learns in other rounds than others, and so shares nothing.
+    forward!(BaseExtra<X, D>: self => self.base, except propose_into, share);
 }
 
 #[cfg(test)]

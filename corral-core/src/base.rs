@@ -13,7 +13,7 @@ use crate::{BaseError, Commons, LossDomain, Memo, Order, forward};
 /// `impl<X: ?Sized> Base<X, Arm> for Exp3`, and works beside contextual ones with no adapter.
 ///
 /// # What an implementation owes
-/// - `learn` with weight 0 advances the round and nothing else; so does `pass`.
+/// - `learn` with weight 0 advances the round and nothing else; so does [`pass`](BaseExtra::pass).
 /// - After [`Order::StartOver`] it behaves as a new one built with that range and horizon.
 /// - All randomness comes from `rng`; the same calls with the same generator give the same proposals.
 /// - Proposed decisions lie in the declared space, and are finite.
@@ -94,15 +94,6 @@ pub trait Base<X: ?Sized, D>: Send {
     /// The feedback or the proposal cannot be this base's.
     fn learn(&mut self, x: &X, made: &Proposal<D>, feedback: Feedback) -> Result<(), BaseError>;
 
-    /// A round went by in which this base was not asked and learned nothing. A no-op for most; a counter or a stored
-    /// context for bases whose schedule counts rounds.
-    ///
-    /// # Errors
-    /// The context does not fit this base.
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        Ok(())
-    }
-
     /// The probability with which this base would propose `decision` now (a density is not one: continuous bases
     /// return `None`), and the memo that such a proposal would carry.
     fn likelihood(&self, _x: &X, _decision: &D) -> Option<(f64, Memo)> {
@@ -130,19 +121,25 @@ pub trait Base<X: ?Sized, D>: Send {
     /// The snapshot is damaged, of another algorithm or version, or does not fit this base's parameters.
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError>;
 
-    /// The bases that are benched inside this one, where it is an ensemble itself.
-    fn benched_inside(&self) -> Vec<Benched> {
-        Vec::new()
-    }
-
-    /// What only an ensemble asks, and what spares an allocation: `Some(self)` of a base that is a [`BaseExtra`] too.
+    /// What few bases have: `Some(self)` of a base that is a [`BaseExtra`] too, as one that
+    /// [wants passes](Abilities::wants_passes) has to be. The answer is the same for as long as the base lives.
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
         None
     }
 }
 
-/// What a base may have beyond [`Base`], and says by [`extra`](Base::extra).
+/// What a base may have beyond [`Base`], and says by [`extra`](Base::extra). What stands around another base passes these on by
+/// [`forward!`](crate::forward), too.
 pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
+    /// A round went by in which this base was not asked and learned nothing: a counter or a stored context for bases whose
+    /// schedule counts rounds, which say so by [`wants_passes`](Abilities::wants_passes).
+    ///
+    /// # Errors
+    /// The context does not fit this base.
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        Ok(())
+    }
+
     /// As [`propose`](Base::propose), into a proposal whose buffers are used again: bases over points write this to spare the
     /// allocation of a round. `made` may hold anything before, and is only meaningful after `Ok`.
     ///
@@ -164,6 +161,22 @@ pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
     fn is_band(&mut self) -> bool {
         false
     }
+
+    /// The bases that are benched inside this one, where it is an ensemble itself.
+    fn benched_inside(&mut self) -> Vec<Benched> {
+        Vec::new()
+    }
+}
+
+impl<X: ?Sized, D> dyn Base<X, D> + '_ {
+    /// Tells the base that a round went by without it ([`BaseExtra::pass`]); nothing to one that has no
+    /// [`extra`](Base::extra).
+    ///
+    /// # Errors
+    /// As [`BaseExtra::pass`].
+    pub fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        self.extra().map_or(Ok(()), |extra| extra.pass(x))
+    }
 }
 
 impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
@@ -173,7 +186,7 @@ impl<X: ?Sized, D, B: Base<X, D> + ?Sized> Base<X, D> for Box<B> {
 /// What a base can do beyond what every base must.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
-    /// Whether [`Base::pass`] does anything. A base that does not need to see every round is spared the call.
+    /// Whether [`BaseExtra::pass`] does anything. A base that does not need to see every round is spared the call.
     pub wants_passes: bool,
     /// Whether it can learn from the observed loss of a decision that it did not propose: true of bases that model the
     /// loss. A base that divides the loss by its own probability of the decision cannot, and is given the weight of
@@ -197,9 +210,9 @@ impl Abilities {
 }
 
 impl Default for Abilities {
-    /// Nothing is taken for granted: it hears of every round, and learns from its own proposals alone.
+    /// Nothing is taken for granted: it learns from its own proposals alone.
     fn default() -> Self {
-        Self { wants_passes: true, ..Self::OWN }
+        Self::OWN
     }
 }
 

@@ -33,13 +33,6 @@ pub trait Master: Send {
     /// No such base, or it is the last one.
     fn retire(&mut self, base: usize) -> Result<(), MasterError>;
 
-    /// Starts over, with all its bases back, as a master whose own losses carry weights up to `range` (it is a base of
-    /// another master).
-    ///
-    /// # Errors
-    /// The range is not a number of at least 1.
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError>;
-
     /// How far feedback to `base` may go at present, where the master knows.
     fn limits(&self, _base: usize) -> Limits {
         Limits::default()
@@ -59,8 +52,8 @@ pub trait Master: Send {
     /// The snapshot is damaged, of another algorithm or version, or of another number of bases.
     fn load(&mut self, state: &[u8]) -> Result<(), MasterError>;
 
-    /// What only an ensemble asks: `Some(self)` of a master that is a [`MasterExtra`] too. Of another one bases are drawn from
-    /// [`probabilities`](Master::probabilities), and none are taken in while it runs.
+    /// What few masters have: `Some(self)` of a master that is a [`MasterExtra`] too. Of another one bases are drawn from
+    /// [`probabilities`](Master::probabilities), none are taken in while it runs, and its band is no base of another band.
     fn extra(&mut self) -> Option<&mut dyn MasterExtra> {
         None
     }
@@ -68,6 +61,16 @@ pub trait Master: Send {
 
 /// What a master may have beyond [`Master`], and says by [`extra`](Master::extra).
 pub trait MasterExtra: Master {
+    /// Starts over, with all its bases back, as a master whose own losses carry weights up to `range`: it is a base of
+    /// another master.
+    ///
+    /// # Errors
+    /// The range is not a number of at least 1, or this master cannot be a base of another.
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+        let _ = (range, remaining);
+        Err(MasterError::Alone)
+    }
+
     /// Whether it has to know what every decision cost in money.
     fn needs_cost(&self) -> bool {
         false
@@ -135,7 +138,7 @@ fn draw_from(probabilities: &[f64], rng: &mut dyn Rng) -> (usize, f64) {
 /// How far feedback to a base may go.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// The largest weight that it may carry at present, the range that [`start_over`](Master::start_over) was told included
+    /// The largest weight that it may carry at present, the range that [`start_over`](MasterExtra::start_over) was told included
     /// (ranges multiply). `None`: not known; the ensemble then widens ranges as they are needed.
     pub range: Option<f64>,
     /// The rounds that are left, of all bases together.
@@ -219,6 +222,9 @@ pub enum MasterError {
     /// The master takes no bases while it runs.
     #[error("this master takes no bases while it runs")]
     Fixed,
+    /// The master cannot start over, which the base of another master has to.
+    #[error("this master cannot start over, so its band cannot be a base of another band")]
+    Alone,
     /// A share that is not in (0, 1), or so small that weights would be too large.
     #[error("a share must be in (0, 1) and at least {LEAST_SHARE:e}, but is {0}")]
     Share(f64),

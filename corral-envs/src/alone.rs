@@ -64,8 +64,9 @@ pub fn alone<X: ?Sized, D>(
     for round in 0..rounds {
         let world_fails = |why| RunError::AnyEnvironment { round, why };
         let learner_fails = |why| RunError::Learner { round, why };
-        if world.range() != range {
-            range = world.range();
+        let new_range = world.about().range;
+        if new_range != range {
+            range = new_range;
             learner
                 .apply_order(Order::Widen { range, remaining: Some(rounds - round) })
                 .map_err(learner_fails)?;

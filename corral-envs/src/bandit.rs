@@ -3,7 +3,7 @@
 use corral_core::{Arm, Context, Feedback, Rng, Setup};
 
 use crate::About;
-use crate::table::{Chance, Table};
+use crate::table::{Table, Unlearned};
 use crate::{Draw, EnvError, Environment};
 
 /// A round that begins.
@@ -67,8 +67,8 @@ pub trait Game: Send {
     fn first(&self, _means: &mut [f64]) {}
 
     /// See [`About::facts`].
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        Vec::new()
+    fn facts(&self) -> &[(&'static str, f64)] {
+        &[]
     }
 
     /// See [`About::table`].
@@ -76,8 +76,8 @@ pub trait Game: Send {
         None
     }
 
-    /// See [`About::chance`].
-    fn chance(&self, _rounds: u64) -> Option<Chance> {
+    /// See [`About::unlearned`].
+    fn unlearned(&self) -> Option<&dyn Unlearned> {
         None
     }
 }
@@ -156,6 +156,7 @@ impl<G: Game> Environment<Context, Arm> for Bandit<G> {
     }
 
     fn about(&self) -> About<'_> {
-        About { facts: self.game.facts(), table: self.game.table(), chance: self.game.chance(self.rounds) }
+        let (facts, table, unlearned) = (self.game.facts(), self.game.table(), self.game.unlearned());
+        About { facts, table, unlearned, ..About::default() }
     }
 }

@@ -3,7 +3,7 @@
 use corral_core::set::SetError;
 use corral_core::{Arm, Feedback, ParamError, Rng, ScaleError, Setup};
 
-use crate::table::{Chance, Table};
+use crate::table::{Table, Unlearned};
 
 /// A world: each round it shows side information and takes a decision.
 ///
@@ -93,31 +93,34 @@ pub trait Environment<X: ?Sized, D>: Send {
     /// The decision is outside the space.
     fn play(&mut self, decision: &D) -> Result<Feedback, EnvError>;
 
-    /// The largest weight that feedback carries from now on: 1, but for E', where a change is passed to the base by
-    /// an order before the next round.
-    fn range(&self) -> f64 {
-        1.0
-    }
-
     /// The cumulative mean loss, over the rounds so far, of the best fixed decision (or policy of the environment's
     /// class) in hindsight. May cost a pass over the class: ask at checkpoints.
     fn best_so_far(&self) -> f64;
 
-    /// What a report may show of this world, and a learner is not told.
+    /// What few environments have. May be asked in every round.
     fn about(&self) -> About<'_> {
         About::default()
     }
 }
 
-/// What a report may show of an environment.
-#[derive(Debug, Clone, Default)]
+/// What else there is to say of an environment. Only the range is for learners.
+#[derive(Clone, Copy)]
 pub struct About<'a> {
-    /// Numbers with their names: H(q) of a prior, a drawn gap.
-    pub facts: Vec<(&'static str, f64)>,
+    /// The largest weight that feedback carries from now on: 1, but for E', where a change is passed to the base by an order
+    /// before the next round.
+    pub range: f64,
+    /// Numbers with their names, for reports: H(q) of a prior, a drawn gap.
+    pub facts: &'a [(&'static str, f64)],
     /// The columns that it is made of, where it comes from a file.
     pub table: Option<&'a Table>,
-    /// What learning nothing would have cost so far, in a table.
-    pub chance: Option<Chance>,
+    /// Who can say what learning nothing would have cost so far, in a table.
+    pub unlearned: Option<&'a dyn Unlearned>,
+}
+
+impl Default for About<'_> {
+    fn default() -> Self {
+        Self { range: 1.0, facts: &[], table: None, unlearned: None }
+    }
 }
 
 /// Writes every method of [`Environment`] as one that asks another value, but for those that are named: see
@@ -131,7 +134,6 @@ macro_rules! forward {
             fn loss(&self, decision: &$d) -> f64;
             fn mean_loss(&self, decision: &$d) -> f64;
             fn play(&mut self, decision: &$d) -> Result<corral_core::Feedback, $crate::EnvError>;
-            fn range(&self) -> f64;
             fn best_so_far(&self) -> f64;
             fn about(&self) -> $crate::About<'_>;
         }

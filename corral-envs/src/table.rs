@@ -42,6 +42,12 @@ pub struct Chance {
     pub rows: u64,
 }
 
+/// What can say at any moment what learning nothing would have cost so far.
+pub trait Unlearned {
+    /// `None` where no row was played.
+    fn chance(&self) -> Option<Chance>;
+}
+
 impl Chance {
     /// From the mean losses of the actions and their names; `None` where no row was played.
     pub(crate) fn of(means: &[f64], names: Vec<String>, counts: Counts, rows: u64) -> Option<Self> {

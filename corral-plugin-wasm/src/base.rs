@@ -233,14 +233,6 @@ impl<D: Crosses> Base<Context, D> for WasmBase<D> {
         life.instance.ask("learn", life.calls.learn, None, with).map(drop)
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        let life = self.life.get_mut();
-        life.instance.begin()?;
-        let Some(pass) = life.calls.pass else { return Ok(()) };
-        let (this, context) = (life.this, life.context(x)?);
-        life.instance.ask("pass", pass, None, |error| (this, context, error)).map(drop)
-    }
-
     /// A failure makes the next call that can report it fail.
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
         let mut life = self.life.borrow_mut();
@@ -296,6 +288,14 @@ impl<D: Crosses> Base<Context, D> for WasmBase<D> {
 }
 
 impl<D: Crosses> BaseExtra<Context, D> for WasmBase<D> {
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        let life = self.life.get_mut();
+        life.instance.begin()?;
+        let Some(pass) = life.calls.pass else { return Ok(()) };
+        let (this, context) = (life.this, life.context(x)?);
+        life.instance.ask("pass", pass, None, |error| (this, context, error)).map(drop)
+    }
+
     fn propose_into(
         &mut self,
         x: &Context,

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use corral_core::registry::Unknown;
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, ContextShape, Decision, Feedback, Memo, Order, Point, Proposal,
-    Rng, Space, snapshot, uniform,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, ContextShape, Decision, Feedback, Memo, Order,
+    Point, Proposal, Rng, Space, snapshot, uniform,
 };
 use numpy::PyArray1;
 use numpy::ToPyArray;
@@ -329,15 +329,6 @@ impl<D: Proposed> Base<Context, D> for PyBase {
         })
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        if !self.abilities.wants_passes {
-            return Ok(());
-        }
-        self.ask(|object| {
-            object.call_method1(intern!(object.py(), "skip"), (view(object.py(), x)?,)).map(drop)
-        })
-    }
-
     fn likelihood(&self, x: &Context, decision: &D) -> Option<(f64, Memo)> {
         if !self.likelihood {
             return None;
@@ -398,5 +389,20 @@ impl<D: Proposed> Base<Context, D> for PyBase {
         })?;
         self.object = loaded;
         Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, D>> {
+        Some(self)
+    }
+}
+
+impl<D: Proposed> BaseExtra<Context, D> for PyBase {
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        if !self.abilities.wants_passes {
+            return Ok(());
+        }
+        self.ask(|object| {
+            object.call_method1(intern!(object.py(), "skip"), (view(object.py(), x)?,)).map(drop)
+        })
     }
 }

@@ -460,6 +460,11 @@ impl<D: Served> Learner<D> {
         &self.state.band
     }
 
+    /// What the band is and has done, for people.
+    pub fn report(&mut self) -> String {
+        self.state.band.report()
+    }
+
     /// The values of the bases, where they are followed.
     pub fn watch(&self) -> Option<&Watch> {
         self.state.watch.as_ref()

@@ -143,7 +143,7 @@ impl Serving {
             drop(learner);
             spawn("look", Box::new(move || threads::look(&own, &how)))?;
         } else {
-            threads::note(&shared, &learner)?;
+            threads::note(&shared, &mut learner)?;
             spawn("learn", Box::new(move || threads::learn(&own, &how, learner)))?;
         }
         Ok(Self {

@@ -134,7 +134,7 @@ pub(crate) fn look(shared: &Shared, options: &ServingOptions) {
 }
 
 /// Makes the state known in this process, and serves it.
-pub(crate) fn note(shared: &Shared, learner: &Learner<Arm>) -> Result<Arc<Published>, ServeError> {
+pub(crate) fn note(shared: &Shared, learner: &mut Learner<Arm>) -> Result<Arc<Published>, ServeError> {
     let state = Arc::new(learner.state()?);
     if let Some(front) = &shared.front {
         front.refresh(&state)?;
@@ -142,7 +142,7 @@ pub(crate) fn note(shared: &Shared, learner: &Learner<Arm>) -> Result<Arc<Publis
     let mut learning = lock(&shared.learning);
     if shared.front.is_none() {
         learning.metrics = Some(learner.band().metrics());
-        learning.report = learner.band().report();
+        learning.report = learner.report();
     }
     learning.refusal = learner.refusal().map(str::to_owned);
     learning.last = Some(state.clone());
@@ -174,7 +174,7 @@ pub(crate) fn learn(shared: &Shared, options: &ServingOptions, mut learner: Lear
         let due = new >= options.refresh.0 || refreshed.elapsed() >= options.refresh.1 || full || stopping;
         if new > 0 && due {
             (new, refreshed, unpublished) = (0, Instant::now(), true);
-            failed = note(shared, &learner).err().or(failed);
+            failed = note(shared, &mut learner).err().or(failed);
         }
         if unpublished && (published.elapsed() >= options.publish.1 || full || stopping) {
             (published, unseen) = (Instant::now(), 0);

@@ -270,22 +270,6 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         self.tick()
     }
 
-    fn pass(&mut self, x: &X) -> Result {
-        let now = self.at(x)?;
-        if x.offer().is_some() && !self.rule.takes_offers() {
-            return Err(BaseError::LeftOut { base: R::NAME.to_owned() });
-        }
-        if self.rule.abilities(&self.clock).wants_passes {
-            if self.meet(x.offer(), now.offered).is_some() {
-                let now = self.now();
-                self.rule.tune(&mut self.state, &now);
-            }
-            self.rule.pass(&mut self.state, &now);
-            self.tick()?;
-        }
-        Ok(())
-    }
-
     fn likelihood(&self, x: &X, decision: &Arm) -> Option<(f64, Memo)> {
         let now = self.at(x).ok()?;
         if decision.index() >= now.offered {
@@ -332,6 +316,28 @@ impl<R: ArmRule, X: Observation + ?Sized> Base<X, Arm> for ArmBase<R> {
         }
         self.rule.tune(&mut state, &now);
         (self.clock, self.state) = (clock, state);
+        Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, Arm>> {
+        Some(self)
+    }
+}
+
+impl<R: ArmRule, X: Observation + ?Sized> BaseExtra<X, Arm> for ArmBase<R> {
+    fn pass(&mut self, x: &X) -> Result {
+        let now = self.at(x)?;
+        if x.offer().is_some() && !self.rule.takes_offers() {
+            return Err(BaseError::LeftOut { base: R::NAME.to_owned() });
+        }
+        if self.rule.abilities(&self.clock).wants_passes {
+            if self.meet(x.offer(), now.offered).is_some() {
+                let now = self.now();
+                self.rule.tune(&mut self.state, &now);
+            }
+            self.rule.pass(&mut self.state, &now);
+            self.tick()?;
+        }
         Ok(())
     }
 }

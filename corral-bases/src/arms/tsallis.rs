@@ -183,7 +183,7 @@ impl ArmRule for TsallisParams {
     }
 
     fn abilities(&self, _: &Clock) -> Abilities {
-        Abilities::default()
+        Abilities { wants_passes: true, ..Abilities::OWN }
     }
 
     fn restore(&self, state: &mut TsallisState, now: &Now) -> Result<(), SnapshotError> {

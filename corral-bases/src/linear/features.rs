@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::f64::consts::TAU;
 
-use corral_core::{Commons, forward};
+use corral_core::forward;
 
 use crate::prelude::*;
 use crate::regression::dot;
@@ -288,16 +288,12 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
         self.see(x, &mut self.scratch.borrow_mut())?;
         self.base.learn(self.scratch.get_mut(), made, feedback)
     }
-    fn pass(&mut self, x: &Context) -> Result {
-        self.see(x, &mut self.scratch.borrow_mut())?;
-        self.base.pass(self.scratch.get_mut())
-    }
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         let mut seen = self.scratch.try_borrow_mut().ok()?;
         self.see(x, &mut seen).ok()?;
         self.base.likelihood(&seen, decision)
     }
-    forward!(Base<Context, Arm>: self => self.base, except propose, learn, pass, likelihood, extra);
+    forward!(Base<Context, Arm>: self => self.base, except propose, learn, likelihood, extra);
 
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
         Some(self)
@@ -305,11 +301,15 @@ impl<B: Base<Context, Arm>> Base<Context, Arm> for Featurize<B> {
 }
 
 impl<B: Base<Context, Arm>> BaseExtra<Context, Arm> for Featurize<B> {
-    fn share(&mut self, commons: &mut Commons) {
-        if let Some(extra) = self.base.extra() {
-            extra.share(commons);
-        }
+    fn propose_into(&mut self, x: &Context, rng: &mut dyn Rng, made: &mut Proposal<Arm>) -> Result {
+        self.see(x, &mut self.scratch.borrow_mut())?;
+        made.refill(&mut self.base, self.scratch.get_mut(), rng)
     }
+    fn pass(&mut self, x: &Context) -> Result {
+        self.see(x, &mut self.scratch.borrow_mut())?;
+        self.base.extra().map_or(Ok(()), |extra| extra.pass(self.scratch.get_mut()))
+    }
+    forward!(BaseExtra<Context, Arm>: self => self.base, except propose_into, pass);
 }
 
 #[cfg(test)]

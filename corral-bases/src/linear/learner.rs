@@ -271,14 +271,6 @@ impl<C: ActionRule> Base<Context, Arm> for Linear<C> {
         self.state.learn(x, made.decision, feedback).map(drop)
     }
 
-    fn pass(&mut self, x: &Context) -> Result {
-        self.state.layout.check(x)?;
-        if self.counts_passes() {
-            self.state.clock.tick();
-        }
-        Ok(())
-    }
-
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         let mut weights = self.weights.try_borrow_mut().ok()?;
         let actions = self.weigh(x, &mut weights).ok()?;
@@ -308,6 +300,14 @@ impl<C: ActionRule> Base<Context, Arm> for Linear<C> {
 }
 
 impl<C: ActionRule> BaseExtra<Context, Arm> for Linear<C> {
+    fn pass(&mut self, x: &Context) -> Result {
+        self.state.layout.check(x)?;
+        if self.counts_passes() {
+            self.state.clock.tick();
+        }
+        Ok(())
+    }
+
     fn share(&mut self, commons: &mut Commons) {
         self.state.share(commons);
     }

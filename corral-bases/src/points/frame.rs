@@ -158,10 +158,6 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
         self.tick()
     }
 
-    fn pass(&mut self, _: &X) -> Result {
-        self.tick()
-    }
-
     /// 1 or 0 where the decision is certain.
     fn likelihood(&self, _: &X, decision: &Point) -> Option<(f64, Memo)> {
         let mut sure = R::sure(self)?.to_vec();
@@ -202,6 +198,10 @@ impl<X: ?Sized, R: PointRule> Base<X, Point> for PointBase<R> {
 }
 
 impl<X: ?Sized, R: PointRule> BaseExtra<X, Point> for PointBase<R> {
+    fn pass(&mut self, _: &X) -> Result {
+        self.tick()
+    }
+
     fn propose_into(&mut self, _: &X, rng: &mut dyn Rng, made: &mut Proposal<Point>) -> Result {
         self.draw(rng, made)
     }

@@ -221,11 +221,6 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         self.inner.take(&made.memo, feedback)
     }
 
-    fn pass(&mut self, x: &X) -> Result {
-        self.offered(x)?;
-        self.inner.tick()
-    }
-
     /// The direction u has mean 0, so that an arm has the probability that the leader's point gives it. The memo is the mean
     /// of A u given the arm: with y = x + A^{-T} u and E[u u^T] = I/d it is c/(d P(a)), c the gradient of P(a) in y.
     fn likelihood(&self, x: &X, decision: &Arm) -> Option<(f64, Memo)> {
@@ -247,6 +242,10 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
         Some((probability, memo))
     }
 
+    fn abilities(&self) -> Abilities {
+        Abilities { wants_passes: true, ..Abilities::OWN }
+    }
+
     fn apply_order(&mut self, order: Order) -> Result {
         Base::<X, Point>::apply_order(&mut self.inner, order)
     }
@@ -258,5 +257,16 @@ impl<X: Observation + ?Sized> Base<X, Arm> for ScribleArms {
     fn load(&mut self, state: &[u8]) -> Result {
         let state: Vec<u8> = reopen(ScribleArmsParams::NAME, &self.inner.rule, state)?;
         Base::<X, Point>::load(&mut self.inner, &state)
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, Arm>> {
+        Some(self)
+    }
+}
+
+impl<X: Observation + ?Sized> BaseExtra<X, Arm> for ScribleArms {
+    fn pass(&mut self, x: &X) -> Result {
+        self.offered(x)?;
+        self.inner.tick()
     }
 }

@@ -178,14 +178,12 @@ impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
         self.tick()
     }
 
-    fn pass(&mut self, x: &Context) -> Result {
-        let round = self.round(x)?;
-        R::pass(self, round)?;
-        self.tick()
-    }
-
     fn likelihood(&self, x: &Context, decision: &Arm) -> Option<(f64, Memo)> {
         R::likelihood(self, self.round(x).ok()?, decision.index())
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { wants_passes: true, ..Abilities::OWN }
     }
 
     /// Restarts with the rounds that are left, or keeps what was learned and goes on with the rounds that are left.
@@ -216,5 +214,17 @@ impl<R: PolicyRule> Base<Context, Arm> for PolicyBase<R> {
         ensure(!self.rule.needs_horizon() || clock.horizon.is_some(), "it has no horizon")?;
         R::restore(self, &mut state, &clock)?;
         Ok(self.begin(clock, state).map_err(SnapshotError::state)?)
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        Some(self)
+    }
+}
+
+impl<R: PolicyRule> BaseExtra<Context, Arm> for PolicyBase<R> {
+    fn pass(&mut self, x: &Context) -> Result {
+        let round = self.round(x)?;
+        R::pass(self, round)?;
+        self.tick()
     }
 }

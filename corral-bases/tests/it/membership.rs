@@ -81,7 +81,7 @@ impl Base<Context, Arm> for Breaks {
         self.base.learn(x, made, feedback)
     }
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
-        None
+        Some(self)
     }
     fn save(&self) -> Vec<u8> {
         [vec![self.left], self.base.save()].concat()
@@ -91,6 +91,10 @@ impl Base<Context, Arm> for Breaks {
         self.left = *left;
         self.base.load(base)
     }
+}
+
+impl BaseExtra<Context, Arm> for Breaks {
+    forward!(BaseExtra<Context, Arm>: self => self.base, except propose_into, share);
 }
 
 /// A base of a band: how it is built, and where it will break, in which of the two ways.

@@ -35,8 +35,12 @@ struct Apart(Box<dyn Base<Context, Arm>>);
 impl Base<Context, Arm> for Apart {
     forward!(Base<Context, Arm>: self => self.0, except extra);
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
-        None
+        Some(self)
     }
+}
+
+impl BaseExtra<Context, Arm> for Apart {
+    forward!(BaseExtra<Context, Arm>: self => self.0, except share);
 }
 
 fn setup() -> Setup {

@@ -1,5 +1,5 @@
 //! What the sources of every crate keep. No crate has a cycle among its modules (the files and folders of its `src`, by the
-//! `crate::` paths in them), and no error prints its source and returns it too.
+//! `crate::` paths in them), no error prints its source and returns it too, and the traits of authors are short.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -186,4 +186,21 @@ fn a_cycle_is_found() {
     }
     assert_eq!(cycle(&graph), Some(vec!["b".to_owned(), "c".to_owned()]));
     assert_eq!(names("use crate::{A, b::{c, d}, e};\ncrate::f::g()"), ["A", "b", "e", "f"]);
+}
+
+/// Whoever writes a base, a master or an environment reads at most eight methods; what few need is behind the last of them.
+#[test]
+fn an_author_reads_at_most_eight_methods() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let traits = [
+        ("corral-core/src/base.rs", "pub trait Base<"),
+        ("corral-core/src/master.rs", "pub trait Master:"),
+        ("corral-envs/src/environment.rs", "pub trait Environment<"),
+    ];
+    for (file, head) in traits {
+        let text = code(&std::fs::read_to_string(root.join(file)).unwrap());
+        let body = text.split(head).nth(1).unwrap().split("\n}\n").next().unwrap();
+        let methods = body.lines().filter(|line| line.starts_with("    fn ")).count();
+        assert!((5..=8).contains(&methods), "{file}: {head} has {methods} methods");
+    }
 }

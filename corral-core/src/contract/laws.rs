@@ -57,6 +57,10 @@ pub(super) fn pass<X, D: Clone + PartialEq + Debug>(subject: &Subject<'_, X, D>)
     for round in LIFE..LIFE + 5 {
         let before = base.save();
         let wants = base.abilities().wants_passes;
+        demand(
+            !wants || base.extra().is_some(),
+            "it says that it wants passes, but has no extra to get them",
+        )?;
         base.pass(&subject.context(round)).map_err(|e| format!("pass: {e}"))?;
         if base.save() != before {
             demand(wants, "its state changed in a pass, and it says that it wants none")?;

@@ -95,7 +95,7 @@ laws! {
     /// The round in which two lives part.
     randomness: "randomness", laws::randomness;
     /// `pass` changes nothing that was learned. A base that declares to count rounds may count; one that wants no
-    /// passes may not even do that.
+    /// passes may not even do that, and one that wants them has the `extra` that gets them.
     ///
     /// # Errors
     /// The state that changed.

@@ -336,20 +336,6 @@ impl Master for Corral {
         Ok(())
     }
 
-    /// Starts over, with all its bases, as a master whose own losses carry weights up to `range`: the rate is divided
-    /// by sqrt(range). `remaining` becomes the horizon where one was known.
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
-        if !(range >= 1.0 && range.is_finite()) {
-            return Err(MasterError::Range(range));
-        }
-        let length = match (self.params.horizon, remaining) {
-            (Horizon::Known(_), Some(rounds)) => rounds.max(1),
-            (Horizon::Known(rounds), None) => rounds,
-            (Horizon::Restart, _) => FIRST_EPOCH,
-        };
-        self.begin(Epoch::start(&self.params, length, range), |_| false)
-    }
-
     fn limits(&self, base: usize) -> Limits {
         Limits { range: self.range(base), remaining: Some(self.remaining()) }
     }
@@ -374,6 +360,20 @@ impl Master for Corral {
 }
 
 impl MasterExtra for Corral {
+    /// Starts over, with all its bases, as a master whose own losses carry weights up to `range`: the rate is divided
+    /// by sqrt(range). `remaining` becomes the horizon where one was known.
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+        if !(range >= 1.0 && range.is_finite()) {
+            return Err(MasterError::Range(range));
+        }
+        let length = match (self.params.horizon, remaining) {
+            (Horizon::Known(_), Some(rounds)) => rounds.max(1),
+            (Horizon::Known(rounds), None) => rounds,
+            (Horizon::Restart, _) => FIRST_EPOCH,
+        };
+        self.begin(Epoch::start(&self.params, length, range), |_| false)
+    }
+
     #[inline]
     fn draw(&self, rng: &mut dyn Rng) -> (usize, f64) {
         self.draw(rng)

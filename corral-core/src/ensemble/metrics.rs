@@ -201,7 +201,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
 
     /// What the ensemble is and has done, for people: the choices of its preset, a line for each base, which were benched and
     /// why, and [`remarks`](Ensemble::remarks) on the ranges of losses and features.
-    pub fn report(&self) -> String {
+    pub fn report(&mut self) -> String {
         let Metrics { rounds, learned, open, refused, clipped, bases, .. } = self.metrics();
         let mut text = String::new();
         line(&mut text, format_args!("master: {}", self.master.telemetry().describe()));

@@ -7,7 +7,8 @@
 use super::{Ensemble, EnsembleError, Feed, LEAST};
 use crate::ticket::{Share, Trace};
 use crate::{
-    Abilities, Base, BaseError, BaseExtra, Benched, Duty, Feedback, Master, Memo, Order, Proposal, Rng,
+    Abilities, Base, BaseError, BaseExtra, Benched, Duty, Feedback, Master, MasterError, Memo, Order,
+    Proposal, Rng,
 };
 
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<X, D, M> {
@@ -42,17 +43,6 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         self.trace = trace;
         self.recycle(inner);
         Ok(settled?)
-    }
-
-    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
-        for at in 0..self.wanting_passes.len() {
-            let base = self.wanting_passes[at] as usize;
-            if self.seats[base].benched {
-                continue;
-            }
-            self.attempt(base, Duty::Pass, |band| band.seats[base].pass(x));
-        }
-        Ok(())
     }
 
     /// sum_i pbar_i pi_i, where every base that can be drawn has a likelihood. The memo shares the loss by it; under feed
@@ -107,7 +97,8 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
     /// A wider range is a new game for the master, which starts over; the bases say by themselves what it is for them.
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         let (range, remaining) = (order.check()?.range(), order.remaining());
-        self.master.start_over(range, remaining).map_err(EnsembleError::from)?;
+        let master = self.master.extra().ok_or(MasterError::Alone);
+        master.and_then(|master| master.start_over(range, remaining)).map_err(EnsembleError::from)?;
         self.now.range = range;
         (self.now.remaining, self.now.since) = (remaining, self.rounds());
         self.now.era += 1;
@@ -129,10 +120,6 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
         Ok(self.load(state)?)
     }
 
-    fn benched_inside(&self) -> Vec<Benched> {
-        self.everybody_benched()
-    }
-
     fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, D>> {
         Some(self)
     }
@@ -150,6 +137,21 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> BaseExtra<X, D> for Ense
         self.recycle(inner);
         Ok(())
     }
+
+    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        for at in 0..self.wanting_passes.len() {
+            let base = self.wanting_passes[at] as usize;
+            if self.seats[base].benched {
+                continue;
+            }
+            self.attempt(base, Duty::Pass, |band| band.seats[base].pass(x));
+        }
+        Ok(())
+    }
+
+    fn benched_inside(&mut self) -> Vec<Benched> {
+        self.everybody_benched()
+    }
 }
 
 impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
@@ -162,7 +164,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
     }
 
     /// The bases that are benched here, and inside of bases that are ensembles themselves.
-    pub fn everybody_benched(&self) -> Vec<Benched> {
+    pub fn everybody_benched(&mut self) -> Vec<Benched> {
         let mut all = self.now.benched.clone();
         for place in 0..self.seats.len() {
             if self.seats[place].benched {

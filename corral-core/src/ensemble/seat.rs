@@ -188,8 +188,9 @@ impl<X: ?Sized, D> Seat<X, D> {
     }
 
     /// The bases that are benched inside of it.
-    pub fn benched_inside(&self) -> Vec<Benched> {
-        guarded(|| Ok(self.base.benched_inside())).unwrap_or_default()
+    pub fn benched_inside(&mut self) -> Vec<Benched> {
+        guarded(|| Ok(self.base.extra().map(|extra| extra.benched_inside()).unwrap_or_default()))
+            .unwrap_or_default()
     }
 
     /// An order makes a new instance: what was asked of the old one is not told to the new one.

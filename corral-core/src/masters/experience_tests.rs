@@ -272,6 +272,6 @@ fn a_snapshot_has_the_experience_and_is_for_no_other_master() {
         master.update(1.0, Credit::Chosen { base: 3, weight: 1.0 }).unwrap();
     }
     assert_ne!(master.probabilities(), first);
-    master.start_over(1.0, None).unwrap();
+    master.extra().unwrap().start_over(1.0, None).unwrap();
     assert_eq!(master.probabilities(), first);
 }

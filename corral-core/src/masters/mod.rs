@@ -96,7 +96,7 @@ pub use uniform::{Uniform, UniformParams, UniformRule};
 use crate::memory::Budget;
 use crate::params::Params;
 use crate::registry::{BuildError, Entry, Registry, Row, table};
-use crate::{Corral, CorralParams, LossDomain, Master, ParamError, require};
+use crate::{Corral, CorralParams, LossDomain, Master, MasterExtra, ParamError, require};
 
 crate::params! {
     /// Whose rules a master follows.

@@ -299,15 +299,6 @@ impl<R: Rule> Master for Ruled<R> {
         Ok(())
     }
 
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
-        if !(1.0..f64::INFINITY).contains(&range) {
-            return Err(MasterError::Range(range));
-        }
-        let setup = MasterSetup { range, horizon: remaining, ..self.now.setup.clone() };
-        *self = Self::new(self.now.params.clone(), &setup)?;
-        Ok(())
-    }
-
     fn limits(&self, base: usize) -> Limits {
         Limits { range: self.now.range_of(base), remaining: self.now.rule.remaining() }
     }
@@ -332,6 +323,15 @@ impl<R: Rule> Master for Ruled<R> {
 }
 
 impl<R: Rule> MasterExtra for Ruled<R> {
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+        if !(1.0..f64::INFINITY).contains(&range) {
+            return Err(MasterError::Range(range));
+        }
+        let setup = MasterSetup { range, horizon: remaining, ..self.now.setup.clone() };
+        *self = Self::new(self.now.params.clone(), &setup)?;
+        Ok(())
+    }
+
     fn needs_cost(&self) -> bool {
         R::NEEDS_COST
     }

@@ -19,8 +19,8 @@
 use super::{Listed, MasterSetup, Roster};
 use crate::snapshot::ensure;
 use crate::{
-    Corral, CorralParams, Credit, Horizon, Limits, LossDomain, Master, MasterError, Order, ParamError, Rate,
-    Telemetry, snapshot,
+    Corral, CorralParams, Credit, Horizon, Limits, LossDomain, Master, MasterError, MasterExtra, Order,
+    ParamError, Rate, Telemetry, snapshot,
 };
 
 crate::params! {
@@ -150,14 +150,6 @@ impl Master for TwoStep {
         Ok(())
     }
 
-    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
-        self.inner.start_over(range, remaining.map(pairs))?;
-        self.roster = Roster::new(self.roster.bases());
-        self.outer = range;
-        self.turn(None);
-        Ok(())
-    }
-
     fn limits(&self, base: usize) -> Limits {
         let Limits { range, remaining } = self.inner.limits(base);
         Limits { range, remaining: remaining.map(|pairs| pairs.saturating_mul(2)) }
@@ -181,6 +173,20 @@ impl Master for TwoStep {
         self.inner.load(&inner)?;
         (self.roster, self.outer) = (roster, outer);
         self.turn(second);
+        Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn MasterExtra> {
+        Some(self)
+    }
+}
+
+impl MasterExtra for TwoStep {
+    fn start_over(&mut self, range: f64, remaining: Option<u64>) -> Result<(), MasterError> {
+        self.inner.start_over(range, remaining.map(pairs))?;
+        self.roster = Roster::new(self.roster.bases());
+        self.outer = range;
+        self.turn(None);
         Ok(())
     }
 }

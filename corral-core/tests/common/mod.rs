@@ -3,8 +3,8 @@
 
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Credit, EnsembleParams, Feedback, Limits, Master, MasterError, Memo,
-    Order, Proposal, Rng, SnapshotError, sample_index,
+    Abilities, Arm, Base, BaseError, BaseExtra, Credit, EnsembleParams, Feedback, Limits, Master,
+    MasterError, MasterExtra, Memo, Order, Proposal, Rng, SnapshotError, sample_index,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -131,12 +131,6 @@ impl Master for Toy {
         self.normalise();
         Ok(())
     }
-    fn start_over(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), MasterError> {
-        let bases = self.p.len();
-        *self = Self { above: range, ..Self::new(bases, self.rate) };
-        self.ranges.iter_mut().for_each(|r| *r *= range);
-        Ok(())
-    }
     fn limits(&self, base: usize) -> Limits {
         Limits { range: self.ranges.get(base).copied(), remaining: None }
     }
@@ -149,6 +143,19 @@ impl Master for Toy {
             return Err(SnapshotError::state("another number of bases").into());
         }
         *self = loaded;
+        Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn MasterExtra> {
+        Some(self)
+    }
+}
+
+impl MasterExtra for Toy {
+    fn start_over(&mut self, range: f64, _remaining: Option<u64>) -> Result<(), MasterError> {
+        let bases = self.p.len();
+        *self = Self { above: range, ..Self::new(bases, self.rate) };
+        self.ranges.iter_mut().for_each(|r| *r *= range);
         Ok(())
     }
 }
@@ -200,13 +207,12 @@ impl<X: ?Sized> Base<X, Arm> for Soft {
         }
         Ok(())
     }
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.passed += 1;
-        Ok(())
-    }
     fn likelihood(&self, _x: &X, arm: &Arm) -> Option<(f64, Memo)> {
         let q = self.q.get(arm.index()).copied().unwrap_or(0.0);
         Some((q, Memo::one(q)))
+    }
+    fn abilities(&self) -> Abilities {
+        Abilities { wants_passes: true, ..Abilities::OWN }
     }
     fn apply_order(&mut self, order: Order) -> Result<(), BaseError> {
         *self = Self { range: order.check()?.range(), ..Self::new(self.q.len(), self.rate) };
@@ -227,6 +233,17 @@ impl<X: ?Sized> Base<X, Arm> for Soft {
             return Err(SnapshotError::state("the distribution is not that of the sums").into());
         }
         *self = loaded;
+        Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, Arm>> {
+        Some(self)
+    }
+}
+
+impl<X: ?Sized> BaseExtra<X, Arm> for Soft {
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.passed += 1;
         Ok(())
     }
 }
@@ -283,10 +300,6 @@ impl<X: ?Sized> Base<X, Arm> for Constant {
         ));
         Ok(())
     }
-    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
-        self.diary.note(Note::Passed);
-        Ok(())
-    }
     fn likelihood(&self, _x: &X, arm: &Arm) -> Option<(f64, Memo)> {
         self.frank.then(|| (f64::from(u8::from(arm.0 == self.arm)), Memo::one(f64::from(self.arm))))
     }
@@ -303,6 +316,17 @@ impl<X: ?Sized> Base<X, Arm> for Constant {
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         let arm: u32 = open("constant", 1, state)?;
         if arm == self.arm { Ok(()) } else { Err(SnapshotError::state("another arm").into()) }
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, Arm>> {
+        Some(self)
+    }
+}
+
+impl<X: ?Sized> BaseExtra<X, Arm> for Constant {
+    fn pass(&mut self, _x: &X) -> Result<(), BaseError> {
+        self.diary.note(Note::Passed);
+        Ok(())
     }
 }
 
@@ -369,10 +393,6 @@ impl<X: ?Sized> Base<X, Arm> for Faulty {
         self.due(In::Learn)?;
         self.inner.learn(x, made, feedback)
     }
-    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
-        self.due(In::Pass)?;
-        Base::<X, Arm>::pass(&mut self.inner, x)
-    }
     fn likelihood(&self, x: &X, arm: &Arm) -> Option<(f64, Memo)> {
         match self.due(In::Likelihood) {
             // Far from 0: it listens to others although it divides by what it would have done.
@@ -395,5 +415,16 @@ impl<X: ?Sized> Base<X, Arm> for Faulty {
     }
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         Base::<X, Arm>::load(&mut self.inner, state)
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<X, Arm>> {
+        Some(self)
+    }
+}
+
+impl<X: ?Sized> BaseExtra<X, Arm> for Faulty {
+    fn pass(&mut self, x: &X) -> Result<(), BaseError> {
+        self.due(In::Pass)?;
+        BaseExtra::<X, Arm>::pass(&mut self.inner, x)
     }
 }

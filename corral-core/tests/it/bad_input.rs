@@ -1,6 +1,6 @@
 //! Calls that cannot be meant: each is a named error, and leaves the master as it was.
 
-use corral_core::{Corral, CorralParams, Credit, Horizon, Master, MasterError, Rate};
+use corral_core::{Corral, CorralParams, Credit, Horizon, Master, MasterError, MasterExtra, Rate};
 use proptest::prelude::*;
 
 /// One call of a random sequence. Numbers are drawn so that many are out of bounds.

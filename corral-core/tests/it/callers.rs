@@ -3,8 +3,9 @@
 use crate::common::{Constant, Soft, generator, opened};
 use corral_core::masters::Practical;
 use corral_core::{
-    Arm, Base, BaseError, Context, ContextShape, Corral, CorralParams, Crediting, Ensemble, EnsembleError,
-    EnsembleParams, Feed, Feedback, Horizon, Order, Propensities, Proposal, Rng, Setup, Ticket, uniform,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, ContextShape, Corral, CorralParams, Crediting,
+    Ensemble, EnsembleError, EnsembleParams, Feed, Feedback, Horizon, Order, Propensities, Proposal, Rng,
+    Setup, Ticket, uniform,
 };
 
 type Band = Ensemble<Context, Arm, Corral>;
@@ -326,9 +327,6 @@ impl Base<Context, Arm> for Stopped {
     fn learn(&mut self, _: &Context, _: &Proposal<Arm>, _: Feedback) -> Result<(), BaseError> {
         Err(BaseError::Caller("Ctrl-C".into()))
     }
-    fn pass(&mut self, _: &Context) -> Result<(), BaseError> {
-        Err(BaseError::Caller("Ctrl-C".into()))
-    }
     fn apply_order(&mut self, _: Order) -> Result<(), BaseError> {
         Ok(())
     }
@@ -337,6 +335,18 @@ impl Base<Context, Arm> for Stopped {
     }
     fn load(&mut self, _: &[u8]) -> Result<(), BaseError> {
         Ok(())
+    }
+    fn abilities(&self) -> Abilities {
+        Abilities { wants_passes: true, ..Abilities::OWN }
+    }
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        Some(self)
+    }
+}
+
+impl BaseExtra<Context, Arm> for Stopped {
+    fn pass(&mut self, _: &Context) -> Result<(), BaseError> {
+        Err(BaseError::Caller("Ctrl-C".into()))
     }
 }
 

@@ -7,8 +7,8 @@ use crate::common::*;
 use corral_core::contract::{self, OnRange, Subject};
 use corral_core::snapshot::{open, seal};
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Corral, CorralParams, Ensemble, EnsembleParams, Feedback,
-    Horizon, Memo, Order, Proposal, Rng, Setup,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, Corral, CorralParams, Ensemble, EnsembleParams,
+    Feedback, Horizon, Memo, Order, Proposal, Rng, Setup,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +18,7 @@ enum Vice {
     OwnGenerator,
     HiddenCounter,
     LearnsInPass,
+    LosesPasses,
     LearnsUnseen,
     OneAtATime,
     WrongSum,
@@ -88,13 +89,6 @@ impl Base<Context, Arm> for Crooked {
         };
         self.inner.learn(x, made, feedback)
     }
-    fn pass(&mut self, _x: &Context) -> Result<(), BaseError> {
-        match self.vice {
-            Vice::LearnsInPass | Vice::HiddenCounter => self.inner.told += 1,
-            _ => {}
-        }
-        Ok(())
-    }
     fn abilities(&self) -> Abilities {
         Abilities { wants_passes: self.vice != Vice::HiddenCounter, ..Abilities::OWN }
     }
@@ -135,6 +129,20 @@ impl Base<Context, Arm> for Crooked {
         }
         Base::<Context, Arm>::load(&mut self.inner, &inner)?;
         self.kept = kept;
+        Ok(())
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, Arm>> {
+        if self.vice == Vice::LosesPasses { None } else { Some(self) }
+    }
+}
+
+impl BaseExtra<Context, Arm> for Crooked {
+    fn pass(&mut self, _x: &Context) -> Result<(), BaseError> {
+        match self.vice {
+            Vice::LearnsInPass | Vice::HiddenCounter => self.inner.told += 1,
+            _ => {}
+        }
         Ok(())
     }
 }
@@ -179,6 +187,7 @@ fn each_vice_is_found_by_its_law() {
         (Vice::OwnGenerator, "randomness"),
         (Vice::HiddenCounter, "pass"),
         (Vice::LearnsInPass, "pass"),
+        (Vice::LosesPasses, "pass"),
         (Vice::LearnsUnseen, "unseen"),
         (Vice::OneAtATime, "outstanding"),
         (Vice::WrongSum, "likelihoods"),

@@ -93,7 +93,7 @@ fn a_retired_base_is_never_drawn_again() {
         assert_eq!(master.retire(1), Err(MasterError::LastBase(1)), "{name}");
         assert!((master.probabilities()[1] - 1.0).abs() < 1e-12, "{name}: {:?}", master.probabilities());
         // Starting over brings everybody back.
-        master.start_over(4.0, Some(500)).unwrap();
+        master.extra().unwrap().start_over(4.0, Some(500)).unwrap();
         for _ in 0..60 {
             round(name, &mut *master, &mut rng);
         }
@@ -288,7 +288,10 @@ fn errors_name_the_value_and_change_nothing() {
         let short = master.update(0.5, Credit::Shared(&[1.0])).err();
         assert_eq!(short, Some(MasterError::Length { found: 1, bases: 3 }), "{name}");
         for range in [f64::NAN, 0.5, f64::INFINITY] {
-            assert!(matches!(master.start_over(range, None), Err(MasterError::Range(_))), "{name}");
+            assert!(
+                matches!(master.extra().unwrap().start_over(range, None), Err(MasterError::Range(_))),
+                "{name}"
+            );
         }
         assert_eq!((master.save(), master.probabilities()), (state, &p[..]), "{name}");
     }
@@ -318,7 +321,7 @@ fn credit_of_one_is_the_same_chosen_or_shared() {
 fn a_master_below_another_takes_its_weights() {
     for (name, build) in TABLE {
         let mut master = build(&setup(3));
-        master.start_over(50.0, Some(2000)).unwrap();
+        master.extra().unwrap().start_over(50.0, Some(2000)).unwrap();
         simplex(name, master.probabilities());
         let mut rng = Pcg64Dxsm::seed_from_u64(17);
         for _ in 0..500 {

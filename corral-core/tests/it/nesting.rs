@@ -4,7 +4,7 @@
 use crate::common::*;
 use corral_core::{
     Arm, Base, BaseError, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleParams, Feed, Feedback,
-    Horizon, Memo, Order, Proposal, Rate, Rng, Step,
+    Horizon, Master, MasterError, MasterExtra, Memo, Order, Proposal, Rate, Rng, Step, forward,
 };
 
 type Band = Ensemble<Context, Arm, Toy>;
@@ -380,4 +380,35 @@ fn a_likelihood_that_underflows_is_zero() {
         band.learn(&x(), ticket, 0.5).unwrap();
     }
     assert!(band.everybody_benched().is_empty(), "{:?}", band.everybody_benched());
+}
+
+/// A master that has nothing beyond what every master must.
+struct Plain(Toy);
+
+impl Master for Plain {
+    forward!(Master: self => self.0, except extra);
+    fn extra(&mut self) -> Option<&mut dyn MasterExtra> {
+        None
+    }
+}
+
+/// Its band goes alone. As a base it refuses the first order, says why and changes nothing, so no band is built around it.
+#[test]
+fn a_master_that_cannot_start_over_is_no_base() {
+    let bases = || vec![Soft::boxed(4, 0.1), Soft::boxed(4, 0.2)];
+    let mut alone = Ensemble::new(Plain(Toy::new(2, 0.1)), bases()).unwrap();
+    let mut rng = generator(3);
+    for _ in 0..50 {
+        let ticket = alone.choose(&x(), &mut rng).unwrap();
+        alone.learn(&x(), ticket, 0.5).unwrap();
+    }
+    let before = alone.save();
+    let order = Order::StartOver { range: 2.0, remaining: None };
+    let refused = alone.apply_order(order).unwrap_err().to_string();
+    assert!(refused.contains(&MasterError::Alone.to_string()), "{refused}");
+    assert_eq!(alone.save(), before);
+    let inner = Ensemble::new(Plain(Toy::new(2, 0.1)), bases()).unwrap();
+    let outer = Band::new(Toy::new(2, 0.1), vec![Box::new(inner), Soft::boxed(4, 0.1)]);
+    let refused = outer.err().unwrap().to_string();
+    assert!(refused.contains("cannot start over"), "{refused}");
 }

@@ -3,8 +3,8 @@
 
 use crate::common::*;
 use corral_core::{
-    Arm, Base, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleError, EnsembleParams, Expiry,
-    Feed, Feedback, Horizon, Memo, Order, Pending, PendingError, Proposal, Rate, Ticket,
+    Arm, Base, BaseExtra, Context, Corral, CorralParams, Crediting, Ensemble, EnsembleError, EnsembleParams,
+    Expiry, Feed, Feedback, Horizon, Memo, Order, Pending, PendingError, Proposal, Rate, Ticket,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

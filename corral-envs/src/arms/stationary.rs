@@ -54,7 +54,7 @@ impl<L: Fn(usize, Draw) -> f64 + Send> Game for Stationary<L> {
         rounds as f64 * self.least
     }
 
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        self.facts.clone()
+    fn facts(&self) -> &[(&'static str, f64)] {
+        &self.facts
     }
 }

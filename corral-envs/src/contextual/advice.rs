@@ -29,6 +29,7 @@ impl Builds for AdviceParams {
             arms: self.arms,
             good,
             gap,
+            facts: [("gap", gap)],
             experts: vec![0.0; self.experts],
             sums: ArmSums::new(self.experts),
         })
@@ -53,6 +54,7 @@ pub struct Advice {
     arms: usize,
     good: usize,
     gap: f64,
+    facts: [(&'static str, f64); 1],
     // Mean loss of each expert's recommendation.
     experts: Vec<f64>,
     sums: ArmSums,
@@ -88,7 +90,7 @@ impl Game for Advice {
         self.sums.best()
     }
 
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        vec![("gap", self.gap)]
+    fn facts(&self) -> &[(&'static str, f64)] {
+        &self.facts
     }
 }

@@ -29,7 +29,8 @@ impl Builds for RepresentationsParams {
         let w = unit_vector(self.dim, &mut Draw::new(ask.rng).stream(0));
         let theta = std::iter::once(HALF).chain(w.into_iter().map(|w| HALF * w)).collect();
         let maps = Maps { maps: self.maps, fitting, dim: self.dim, arms: self.arms };
-        ask.game(Representations { maps: Arc::new(maps), theta })
+        let facts = [("fitting representation", maps.fitting as f64)];
+        ask.game(Representations { maps: Arc::new(maps), theta, facts })
     }
 }
 
@@ -92,6 +93,7 @@ impl ContextSampler for Maps {
 pub struct Representations {
     maps: Arc<Maps>,
     theta: Vec<f64>,
+    facts: [(&'static str, f64); 1],
 }
 
 impl Game for Representations {
@@ -112,7 +114,7 @@ impl Game for Representations {
         Ok(())
     }
 
-    fn facts(&self) -> Vec<(&'static str, f64)> {
-        vec![("fitting representation", self.maps.fitting as f64)]
+    fn facts(&self) -> &[(&'static str, f64)] {
+        &self.facts
     }
 }

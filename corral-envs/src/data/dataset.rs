@@ -10,7 +10,7 @@ use super::rows::Source;
 use super::source::resolve;
 use super::target::Losses;
 use crate::prelude::*;
-use crate::table::{Chance, Table};
+use crate::table::{Chance, Table, Unlearned};
 
 impl Builds for DataSetParams {
     fn build(self, ask: Ask<'_>) -> Result<AnyEnvironment, EnvError> {
@@ -61,7 +61,7 @@ impl DataSetParams {
         let mut schema = Schema::learn(&file, |rows| Losses::of(self, rows), self)?;
         schema.table.repeats = self.repeat;
         let sums = vec![0.0; schema.table.actions];
-        Ok(DataSet { source: Source::new(file, self.repeat)?, schema, sums })
+        Ok(DataSet { source: Source::new(file, self.repeat)?, schema, sums, rounds: 0 })
     }
 }
 
@@ -72,8 +72,9 @@ impl DataSetParams {
 pub struct DataSet {
     source: Source,
     schema: Schema,
-    /// What always playing an action would have cost so far.
+    /// What always playing an action would have cost so far, in this many rounds.
     sums: Vec<f64>,
+    rounds: u64,
 }
 
 impl DataSet {
@@ -105,6 +106,7 @@ impl Game for DataSet {
         let (path, row) = (self.source.path(), &self.source.row);
         self.schema.losses.write(path, row, round.means)?;
         self.sums.iter_mut().zip(round.means.iter()).for_each(|(sum, loss)| *sum += loss);
+        self.rounds += 1;
         self.schema.encode(path, row, round.context.features_mut())
     }
 
@@ -116,9 +118,15 @@ impl Game for DataSet {
         Some(&self.schema.table)
     }
 
-    fn chance(&self, rounds: u64) -> Option<Chance> {
+    fn unlearned(&self) -> Option<&dyn Unlearned> {
+        Some(self)
+    }
+}
+
+impl Unlearned for DataSet {
+    fn chance(&self) -> Option<Chance> {
         let names = self.schema.losses.names(self.source.columns());
-        let means: Vec<f64> = self.sums.iter().map(|sum| sum / rounds as f64).collect();
-        Chance::of(&means, names, self.schema.losses.counts(), rounds.min(self.schema.table.rows))
+        let means: Vec<f64> = self.sums.iter().map(|sum| sum / self.rounds as f64).collect();
+        Chance::of(&means, names, self.schema.losses.counts(), self.rounds.min(self.schema.table.rows))
     }
 }

@@ -16,7 +16,7 @@ use super::target::Losses;
 use crate::About;
 use crate::Environment;
 use crate::prelude::*;
-use crate::table::{Chance, Counts};
+use crate::table::{Chance, Counts, Unlearned};
 
 params! {
     /// Parameters of [`Logged`].
@@ -276,21 +276,22 @@ impl Environment<Context, Arm> for Logged {
         })
     }
 
-    fn range(&self) -> f64 {
-        match self.replay {
-            Replay::Rejection => 1.0,
-            Replay::Weighted => 1.0 / self.least,
-        }
-    }
-
     fn best_so_far(&self) -> f64 {
         self.round as f64 * self.estimates.iter().copied().fold(1.0, f64::min)
     }
 
     fn about(&self) -> About<'_> {
+        let range = match self.replay {
+            Replay::Rejection => 1.0,
+            Replay::Weighted => 1.0 / self.least,
+        };
+        About { range, table: Some(self.entries.table()), unlearned: Some(self), ..About::default() }
+    }
+}
+
+impl Unlearned for Logged {
+    fn chance(&self) -> Option<Chance> {
         let names = (0..self.estimates.len()).map(|action| action.to_string()).collect();
-        let rows = self.round.min(self.entries.table().rows);
-        let chance = Chance::of(&self.estimates, names, Counts::Logged, rows);
-        About { table: Some(self.entries.table()), chance, ..About::default() }
+        Chance::of(&self.estimates, names, Counts::Logged, self.round.min(self.entries.table().rows))
     }
 }

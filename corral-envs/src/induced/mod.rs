@@ -17,7 +17,7 @@ pub use build::{Around, BurstsParams, RangeParams, RecordedParams, SCHEDULES, in
 pub use schedule::{Moment, Schedule};
 
 use crate::environment::forward;
-use crate::{EnvError, Environment};
+use crate::{About, EnvError, Environment};
 
 /// What the induced environment needs to know of all decisions of a round, where they can be listed.
 pub trait Listed<X: ?Sized>: Decision {
@@ -164,7 +164,7 @@ impl<E, D> Induced<E, D> {
 }
 
 impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X, D> for Induced<E, D> {
-    forward!(Environment<X, D>: self => self.world, except next, loss, play, range);
+    forward!(Environment<X, D>: self => self.world, except next, loss, play, about);
 
     fn next(&mut self, rng: &mut dyn Rng) -> Result<(), EnvError> {
         self.world.next(rng)?;
@@ -228,8 +228,9 @@ impl<X: Observation + ?Sized, D: Listed<X>, E: Environment<X, D>> Environment<X,
         Ok(feedback)
     }
 
-    fn range(&self) -> f64 {
-        self.range * self.world.range()
+    fn about(&self) -> About<'_> {
+        let about = self.world.about();
+        About { range: self.range * about.range, ..about }
     }
 }
 

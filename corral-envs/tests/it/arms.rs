@@ -94,7 +94,7 @@ fn the_gap_instance_has_its_gap() {
     assert_eq!(env.mean_loss(&Arm(1)), 0.5 - 0.2);
     let hard = arms("exp3-hard", "arms = 4", 400);
     let better: Vec<u32> = (0..4).filter(|a| hard.mean_loss(&Arm(*a)) < 0.5).collect();
-    assert_eq!((better.len(), hard.about().facts), (1, vec![("gap", 0.025)]));
+    assert_eq!((better.len(), hard.about().facts), (1, &[("gap", 0.025)][..]));
 }
 
 /// The closed form of the clipped mean against the integral, by Simpson's rule.

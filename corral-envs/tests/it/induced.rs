@@ -40,7 +40,7 @@ fn the_estimate_is_unbiased_and_its_second_moment_at_most_the_range() {
         let (mut drift, mut variance) = ([0.0; 3], [0.0; 3]);
         let (mut second, mut fourth, mut seen) = (0.0, 0.0, 0u64);
         for t in 0..ROUNDS {
-            let range = world.range();
+            let range = world.about().range;
             world.next(&mut rng).unwrap();
             for a in 0..3 {
                 let arm = Arm::at(a);
@@ -117,13 +117,13 @@ fn schedules_are_as_defined() {
 fn starving_follows_the_proposals() {
     let mut world = induced("starve-good", "announce = \"exact\"");
     let mut rng = Pcg64Dxsm::seed_from_u64(3);
-    assert_eq!(world.range(), 1.0);
+    assert_eq!(world.about().range, 1.0);
     world.next(&mut rng).unwrap();
     assert_eq!(world.play(&Arm(0)).unwrap().weight(), 1.0);
-    assert_eq!(world.range(), 1.0, "arm 0 is not optimal");
+    assert_eq!(world.about().range, 1.0, "arm 0 is not optimal");
     world.next(&mut rng).unwrap();
     assert_eq!(world.play(&Arm(2)).unwrap().weight(), 1.0);
-    assert_eq!(world.range(), 8.0, "arm 2 is");
+    assert_eq!(world.about().range, 8.0, "arm 2 is");
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn the_range_is_told_as_asked() {
     let told = |announce: &str, schedule: &str| {
         let mut world = induced(schedule, &format!("announce = \"{announce}\""));
         let mut rng = Pcg64Dxsm::seed_from_u64(3);
-        let mut ranges = vec![world.range()];
+        let mut ranges = vec![world.about().range];
         for _ in 0..ROUNDS {
             world.next(&mut rng).unwrap();
             world.play(&Arm(0)).unwrap();
-            if world.range() != ranges[ranges.len() - 1] {
-                ranges.push(world.range());
+            if world.about().range != ranges[ranges.len() - 1] {
+                ranges.push(world.about().range);
             }
         }
         ranges
@@ -148,7 +148,7 @@ fn the_range_is_told_as_asked() {
     assert_eq!(told("doubling", "decay").len(), 4, "1, a little above 2, 4, 8");
     // The staircase's own habit is Corral's.
     let world = induced("staircase", "");
-    assert_eq!(world.range(), 4.0);
+    assert_eq!(world.about().range, 4.0);
 }
 
 /// An environment that remembers what it was made to play.
@@ -214,7 +214,7 @@ fn it_nests() {
     let params = table("schedule = \"constant\"\nrange = 2");
     let once = induce(plain(), &params, ROUNDS).unwrap();
     let AnyEnvironment::Arms(mut twice) = induce(once, &params, ROUNDS).unwrap() else { unreachable!() };
-    assert_eq!(twice.range(), 4.0);
+    assert_eq!(twice.about().range, 4.0);
     let mut rng = Pcg64Dxsm::seed_from_u64(8);
     let mut total = 0.0;
     for _ in 0..ROUNDS {
@@ -278,7 +278,7 @@ fn bad_tables_are_refused_with_a_reason() {
     );
     std::fs::write(file.path(), "0.5\n0.25\n").unwrap();
     let AnyEnvironment::Arms(world) = induce(plain(), &table(&text), 100).unwrap() else { unreachable!() };
-    assert_eq!(world.range(), 4.0);
+    assert_eq!(world.about().range, 4.0);
 }
 
 #[test]
@@ -309,7 +309,7 @@ fn worlds_of_points_can_be_induced() {
                     Point::from(set.vertices(1 << 10).map_or_else(|| set.centre(), |v| v[0].clone()));
                 let mut rng = Pcg64Dxsm::seed_from_u64(2);
                 for _ in 0..60 {
-                    let range = world.range();
+                    let range = world.about().range;
                     world.next(&mut rng).unwrap();
                     let weight = world.play(&centre).unwrap().weight();
                     assert!(

@@ -22,7 +22,7 @@ fn a_log_is_replayed_without_bias() {
             for _ in 0..30_000 {
                 world.next(&mut rng).unwrap();
                 let feedback = world.play(&Arm(arm)).unwrap();
-                assert!(feedback.weight() <= world.range() * (1.0 + 1e-12));
+                assert!(feedback.weight() <= world.about().range * (1.0 + 1e-12));
                 loss += feedback.estimate();
                 weight += feedback.weight();
                 squares += feedback.weight().powi(2);

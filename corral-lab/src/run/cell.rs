@@ -222,7 +222,7 @@ impl<'a> Run<'a> {
         self.record.squares = env.about().table.map(|_| 0.0);
         let ended = (|| {
             for t in 1..=self.cell.rounds {
-                let new_range = env.range();
+                let new_range = env.about().range;
                 if new_range != range {
                     range = new_range;
                     learner
@@ -273,7 +273,7 @@ impl<'a> Run<'a> {
         })();
         (self.advance)(self.cell.rounds - self.record.played / LOOK_UP * LOOK_UP);
         self.record.regret = mean_loss - env.best_so_far();
-        self.record.chance = env.about().chance;
+        self.record.chance = env.about().unlearned.and_then(|unlearned| unlearned.chance());
         if ended.is_ok() {
             self.record.curve.resize(self.checkpoints.len(), self.record.regret);
         }

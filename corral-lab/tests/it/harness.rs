@@ -71,8 +71,9 @@ where
     let mut made: Proposal<D> = Proposal::default();
     let (mut range, mut total, mut at_rest) = (1.0, 0.0, 0.0);
     for t in 0..rounds {
-        if world.range() != range {
-            range = world.range();
+        let new_range = world.about().range;
+        if new_range != range {
+            range = new_range;
             learner.apply_order(Order::Widen { range, remaining: Some(rounds - t) }).expect("range");
         }
         world.next(&mut world_rng).expect("endless");

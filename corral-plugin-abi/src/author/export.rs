@@ -289,7 +289,12 @@ unsafe extern "C" fn pass<B: Plugin>(
     error: *mut CorralText,
 ) -> i32 {
     // SAFETY: the host keeps the rules of the table.
-    unsafe { enter::<B>(instance, error, |i| told(error, i.base.pass(&Borrowed::new(context)))) }
+    unsafe {
+        enter::<B>(instance, error, |i| {
+            let x = Borrowed::new(context);
+            told(error, i.base.extra().map_or(Ok(()), |extra| extra.pass(&x)))
+        })
+    }
 }
 
 unsafe extern "C" fn likelihood<B: Plugin>(

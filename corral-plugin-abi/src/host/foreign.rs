@@ -352,13 +352,6 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
         })
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.sound()?;
-        let Some(pass) = self.table.calls.pass else { return Ok(()) };
-        // SAFETY: a checked table and our instance; everything lives during the call.
-        self.buffers.get_mut().call("pass", |error| unsafe { pass(self.instance, &view(x), error) })
-    }
-
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
         let likelihood = self.table.calls.likelihood?;
         if self.fault.borrow().is_some() {
@@ -437,6 +430,13 @@ impl<D: Crosses> Base<Context, D> for ForeignBase<D> {
 }
 
 impl<D: Crosses> BaseExtra<Context, D> for ForeignBase<D> {
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.sound()?;
+        let Some(pass) = self.table.calls.pass else { return Ok(()) };
+        // SAFETY: a checked table and our instance; everything lives during the call.
+        self.buffers.get_mut().call("pass", |error| unsafe { pass(self.instance, &view(x), error) })
+    }
+
     fn propose_into(
         &mut self,
         x: &Context,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use corral_core::{
-    Abilities, Arm, Base, BaseError, Context, Feedback, Learner, Memo, Order, Point, Proposal, Rng, Setup,
-    Space,
+    Abilities, Arm, Base, BaseError, BaseExtra, Context, Feedback, Learner, Memo, Order, Point, Proposal,
+    Rng, Setup, Space,
 };
 
 use super::home::{Home, Limit};
@@ -132,10 +132,6 @@ impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
         self.tell(&Call::Learn(Cow::Borrowed(x), Cow::Borrowed(made), feedback))
     }
 
-    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
-        self.tell(&Call::Pass(Cow::Borrowed(x)))
-    }
-
     fn likelihood(&self, x: &Context, asked: &D) -> Option<(f64, Memo)> {
         self.sound().ok()?;
         self.probability(x, asked).unwrap_or_else(|fault| {
@@ -148,7 +144,7 @@ impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
         match self.home.borrow_mut().ask::<D>(&Call::<D>::Abilities, 64, None) {
             Ok(Answer::Abilities(abilities)) => abilities,
             // Whoever cannot answer is found out at the next call that can fail.
-            _ => Abilities::default(),
+            _ => Abilities { wants_passes: true, ..Abilities::OWN },
         }
     }
 
@@ -177,5 +173,15 @@ impl<D: Crosses> Base<Context, D> for IsolatedBase<D> {
 
     fn load(&mut self, state: &[u8]) -> Result<(), BaseError> {
         self.tell(&Call::Load(Cow::Borrowed(state)))
+    }
+
+    fn extra(&mut self) -> Option<&mut dyn BaseExtra<Context, D>> {
+        Some(self)
+    }
+}
+
+impl<D: Crosses> BaseExtra<Context, D> for IsolatedBase<D> {
+    fn pass(&mut self, x: &Context) -> Result<(), BaseError> {
+        self.tell(&Call::Pass(Cow::Borrowed(x)))
     }
 }
