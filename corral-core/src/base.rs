@@ -156,6 +156,11 @@ pub trait BaseExtra<X: ?Sized, D>: Base<X, D> {
     /// depend on it.
     fn share(&mut self, _commons: &mut Commons) {}
 
+    /// Whether it learns from what decisions cost: an ensemble refuses a [cost](Feedback::with_cost) that nobody in it asks for.
+    fn takes_cost(&mut self) -> bool {
+        false
+    }
+
     /// Whether it is a band, which credits its own bases by their probabilities of a decision: an ensemble that has it learn from
     /// draws of others says which part of the draw was its own.
     fn is_band(&mut self) -> bool {
@@ -290,6 +295,12 @@ impl Feedback {
     #[must_use]
     pub fn with_loss(self, loss: f64) -> Self {
         Self { loss, ..self }
+    }
+
+    /// The same without its loss, of which nothing was seen; its cost stays.
+    #[must_use]
+    pub fn without_loss(self) -> Self {
+        Self { loss: 0.0, weight: 0.0, ..self }
     }
 
     /// The same with another weight.

@@ -60,6 +60,7 @@ macro_rules! forward {
         $crate::forward! { @every [$($($except)+)?] $self ($crate::Base::<$x, $d>::extra(&mut $to))
             fn pass(&mut self, x: &$x) -> Result<(), $crate::BaseError> = Ok(());
             fn share(&mut self, commons: &mut $crate::Commons) -> () = ();
+            fn takes_cost(&mut self) -> bool = false;
             fn is_band(&mut self) -> bool = false;
             fn benched_inside(&mut self) -> Vec<$crate::Benched> = Vec::new();
         }
@@ -121,6 +122,7 @@ macro_rules! forward {
     (@unless [load $($_:ident)*] load $method:tt) => {};
     (@unless [propose_into $($_:ident)*] propose_into $method:tt) => {};
     (@unless [share $($_:ident)*] share $method:tt) => {};
+    (@unless [takes_cost $($_:ident)*] takes_cost $method:tt) => {};
     (@unless [is_band $($_:ident)*] is_band $method:tt) => {};
     (@unless [benched_inside $($_:ident)*] benched_inside $method:tt) => {};
     (@unless [extra $($_:ident)*] extra $method:tt) => {};

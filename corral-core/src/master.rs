@@ -76,8 +76,13 @@ pub trait MasterExtra: Master {
         false
     }
 
-    /// What a decision cost in money, once for every decision whose loss is known, after [`update`](Master::update).
-    fn paid(&mut self, _cost: f64) {}
+    /// A decision for this action was made, and will cost something; of a master that [needs costs](MasterExtra::needs_cost). Points
+    /// all count as action 0.
+    fn chose(&mut self, _action: usize) {}
+
+    /// What a decision for this action cost in money, `None` where that will never be known: once for every decision, after
+    /// [`update`](Master::update). One that was not announced by [`chose`](MasterExtra::chose) was made by another copy of the band.
+    fn paid(&mut self, _action: usize, _cost: Option<f64>) {}
 
     /// Draws a base from [`probabilities`](Master::probabilities), and says with which probability: for masters that do not have
     /// to write all of them out for it. One number of the generator, unless the master says otherwise.

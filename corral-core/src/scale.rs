@@ -152,7 +152,7 @@ impl Scale {
     /// As [`loss`](Scale::loss).
     pub fn feedback(self, feedback: Feedback) -> Result<(Feedback, bool), ScaleError> {
         match feedback.observed() {
-            None => Ok((Feedback::unseen(), false)),
+            None => Ok((feedback.without_loss(), false)),
             Some(value) if self.learned && !(value.abs() <= 1e100) => {
                 Err(ScaleError { value, scale: Self::learned() })
             }

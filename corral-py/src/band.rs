@@ -237,7 +237,7 @@ impl Band {
         round::distribution(self, py, x, actions)
     }
 
-    /// Learns the reward or the loss of a decision, once.
+    /// Learns the reward or the loss of a decision, once; or what it cost alone, where it has no reward.
     ///
     /// Parameters
     /// ----------
@@ -248,7 +248,7 @@ impl Band {
     /// loss : float, optional
     ///     In [0, 1]; one of the two.
     /// cost : float, optional
-    ///     What it cost in money, where the band has a budget.
+    ///     What it cost in money, where the band has a budget. Alone where nobody rated the decision: it was paid for all the same.
     /// client : str, optional
     ///     Whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
     #[pyo3(signature = (decision, *, reward = None, loss = None, cost = None, client = None))]
@@ -276,20 +276,24 @@ impl Band {
     ///     What no answer means, in reward_range.
     /// loss : float, optional
     ///     The same in [0, 1].
+    /// cost : float, optional
+    ///     What each cost in money, where the band has a budget. Without reward and cost they count as what their actions cost on average.
     ///
     /// Returns
     /// -------
     /// int
     ///     How many.
-    #[pyo3(signature = (seconds, *, reward = None, loss = None))]
+    #[pyo3(signature = (seconds, *, reward = None, loss = None, cost = None))]
     fn expire(
         &self,
         py: Python<'_>,
         seconds: Seconds,
         reward: Option<Reward>,
         loss: Option<Loss>,
+        cost: Option<Cost>,
     ) -> Answer<usize> {
-        learning::expire(self, py, seconds.0, reward.map(|r| r.0), loss.map(|l| l.0))
+        let (reward, loss, cost) = (reward.map(|r| r.0), loss.map(|l| l.0), cost.map(|c| c.0));
+        learning::expire(self, py, seconds.0, Heard { reward, loss, cost, client: None })
     }
 
     /// Learns many decisions in order. All of them are looked at before the first is learned: one that cannot be leaves the band
@@ -304,7 +308,7 @@ impl Band {
     /// losses : array_like, optional
     ///     Or a loss for each, in [0, 1].
     /// costs : array_like, optional
-    ///     What each cost in money, where the band has a budget.
+    ///     What each cost in money, where the band has a budget; alone where nobody rated them.
     /// clients : list of str, optional
     ///     Whose they are, where the band has a quota.
     #[pyo3(signature = (decisions, *, rewards = None, losses = None, costs = None, clients = None))]

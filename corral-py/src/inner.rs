@@ -101,11 +101,12 @@ impl Inner {
         Ok(())
     }
 
-    /// What is learned of a loss that `client` says: nothing, where it said too much of late.
-    pub fn heard(&self, client: Option<&str>, loss: f64) -> Answer<Feedback> {
+    /// What is learned of a loss that `client` says: nothing, where it said too much of late, or none.
+    pub fn heard(&self, client: Option<&str>, loss: Option<f64>) -> Answer<Feedback> {
+        let said = || loss.map_or(Feedback::unseen(), Feedback::plain);
         match (&self.quota, client) {
-            (None, None) => Ok(Feedback::plain(loss)),
-            (Some(quota), Some(client)) if quota.allows(client) => Ok(Feedback::plain(loss)),
+            (None, None) => Ok(said()),
+            (Some(quota), Some(client)) if quota.allows(client) => Ok(said()),
             (Some(_), Some(_)) => Ok(Feedback::unseen()),
             (Some(_), None) => {
                 Err(Error::Type("the band has a quota: say whose reward it is, client=".into()))

@@ -440,7 +440,7 @@ def test_a_budget_is_kept_and_costs_are_asked_for(tmp_path):
         quality, cost = worth[d.action]
         band.learn(d, reward=float(rng.random() < quality), cost=cost)
         total, spent = total + quality, spent + cost
-    assert abs(spent / 4000 / 0.002 - 1) < 0.03
+    assert abs(spent / 4000 / 0.002 - 1) < 0.01
     assert total / 4000 > 0.57
     assert band.metrics()["spending"]["mean"] == pytest.approx(spent / 4000)
     with pytest.raises(ValueError, match="budget: say what the decision cost"):
@@ -456,6 +456,17 @@ def test_a_budget_is_kept_and_costs_are_asked_for(tmp_path):
     before = band.metrics()["spending"]
     band.learn_many(many, rewards=[1.0, 0.0, 1.0], costs=[1.0, 2.0, 0.5])
     assert all(d.learned for d in many) and band.metrics()["spending"] != before
+    # What nobody rated was paid for, and what nobody says the cost of is expected to cost what it did before.
+    rounds = band.metrics()["spending"]["rounds"]
+    band.learn(band.choose(), cost=0.002)
+    band.learn_many([band.choose(), band.choose()], costs=[0.001, 0.002])
+    now = band.metrics()["spending"]
+    assert now["rounds"] == rounds + 3
+    band.choose()
+    later = band.metrics()["spending"]
+    assert (later["rounds"], later["unknown"]) == (now["rounds"], now["unknown"] + 1)
+    with pytest.raises(TypeError, match="costs= alone"):
+        band.learn_many([band.choose()])
     with pytest.raises(TypeError, match="per_round"):
         corral.Band(["ucb1"], actions=2, budget="much")
     with pytest.raises(ValueError, match="positive and finite, but is -2"):
@@ -468,6 +479,29 @@ def test_a_doubt_has_the_experience_that_it_doubts():
     bases = [{"name": "fixed", "arm": 0}, {"name": "fixed", "arm": 1}]
     first = [corral.Band(bases, actions=2, seed=seed, master=known).choose().action for seed in range(200)]
     assert 130 <= first.count(0) <= 175
+
+
+def test_costs_that_nobody_asks_for_are_refused():
+    band = corral.Band(["ucb1"], actions=2, seed=1)
+    d = band.choose()
+    for said in [{"reward": 1.0, "cost": 3.0}, {"cost": 3.0}]:
+        with pytest.raises(ValueError, match="no budget to hold a cost of 3 against: .*budget="):
+            band.learn(d, **said)
+    with pytest.raises(ValueError, match="decision 0: the band has no budget"):
+        band.learn_many([d], rewards=[1.0], costs=[3.0])
+    band.learn(d, reward=1.0)
+
+
+def test_decisions_that_expire_have_a_cost():
+    band = corral.Band(["ucb1"], actions=2, seed=1, budget=0.002, pending=100)
+    for said, rounds, unknown in [({"cost": 0.001}, 1, 0), ({"reward": 0.0, "cost": 0.001}, 2, 0), ({}, 2, 1)]:
+        band.choose()
+        assert band.expire(0, **said) == 1
+        spending = band.metrics()["spending"]
+        assert (spending["rounds"], spending["unknown"]) == (rounds, unknown)
+    band.choose()
+    with pytest.raises(ValueError, match="budget: say what the decision cost"):
+        band.expire(0, reward=0.0)
 
 
 def test_a_range_of_rewards_can_be_learned(tmp_path):

@@ -27,7 +27,7 @@ mod open;
 mod recipe;
 
 use corral_core::masters::{self, MasterSetup, RegretBound};
-use corral_core::registry::BuildError;
+use corral_core::registry::{BuildError, Kind};
 use corral_core::{
     Arm, Base, Context, Decision, Ensemble, EnsembleParams, Learner, LossDomain, Master, ParamError, Point,
     Setup, require,
@@ -36,7 +36,7 @@ use corral_core::{
 pub use open::open;
 pub use recipe::{BandRecipe, BaseRecipe, Copies, Known, MasterRecipe, Recipe, Spend};
 
-use crate::{Priced, Rescaled, Smoothed};
+use crate::{Cheapest, Priced, Rescaled, Smoothed};
 
 /// An ensemble whose master was built by name.
 pub type Band<D> = Ensemble<Context, D, Box<dyn Master>>;
@@ -159,6 +159,7 @@ impl<'a> Assembler<'a> {
     pub fn learner<D: Decision>(&self, recipe: &Recipe) -> Result<Box<dyn Base<Context, D>>, BandError> {
         match recipe {
             Recipe::Base(base) => Ok(self.base(base)?),
+            Recipe::Band(band) if band.master.name == Cheapest::NAME => self.cheapest(band),
             // Its tickets travel in those of the band around it.
             Recipe::Band(band) => {
                 let inner = self.band_with(band, Ok)?;
@@ -268,6 +269,23 @@ impl<'a> Assembler<'a> {
         let setup = setup.with_losses(given.losses).with_budget(given.budget.clone());
         let setup = setup.with_experience(master.experience_over(names)?);
         masters::build(&master.name, master.params.clone(), &setup)
+    }
+
+    /// What a band with a budget falls back on: the cheapest action. Points have none, and their band at the highest price stands in.
+    fn cheapest<D: Decision>(&self, band: &BandRecipe) -> Result<Box<dyn Base<Context, D>>, BandError> {
+        let per_round = band.master.per_round()?;
+        let built = |e| BuildError::refused("master", Cheapest::NAME, e);
+        if D::KIND == Kind::Points {
+            let dearest = MasterRecipe {
+                price: Some(MasterRecipe::highest_price() / per_round),
+                ..MasterRecipe::default()
+            };
+            return self.learner(&Recipe::Band(BandRecipe { master: dearest, ..band.clone() }));
+        }
+        let base = Cheapest::new(per_round, self.setup).map_err(built)?;
+        let needs =
+            || BuildError::refused("master", Cheapest::NAME, format!("does not decide on {}", D::KIND));
+        Ok(D::pick(Learner::Arms(Box::new(base))).ok_or_else(needs)?)
     }
 
     /// Passes a price on that a band may have.

@@ -5,6 +5,8 @@ use corral_core::registry::{BuildError, Kind};
 use corral_core::{Crediting, EnsembleParams, Feed, ParamError, Setup};
 use serde::{Deserialize, Serialize};
 
+use crate::Cheapest;
+
 /// A learner: a base, or a master over learners.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Recipe {
@@ -115,7 +117,8 @@ impl BandRecipe {
         Self::of_bands((MasterRecipe::safe(), MasterRecipe::safe_inner().to_vec()), bases)
     }
 
-    /// Bands of `bases` under `master` at rising prices, and over them a master that keeps the mean cost at `per_round`.
+    /// Bands of `bases` under `master` at rising prices, behind them the cheapest action, and over them a master that keeps the mean
+    /// cost at `per_round`.
     pub fn paced(master: MasterRecipe, per_round: f64, bases: &[Recipe]) -> Self {
         Self::of_bands(master.paced(Spend { per_round }), bases)
     }
@@ -260,7 +263,7 @@ impl MasterRecipe {
         Ok(())
     }
 
-    /// The master that keeps a budget, and this one at each price.
+    /// The master that keeps a budget, this one at each price, and what is cheapest.
     fn paced(self, spend: Spend) -> (Self, Vec<Self>) {
         let params = [("per_round".to_owned(), toml::Value::Float(spend.per_round))].into_iter().collect();
         let outer = Self {
@@ -270,7 +273,26 @@ impl MasterRecipe {
             ..Self::named(PacerRule::NAME)
         };
         let at = |price: f64| Self { budget: None, price: Some(price / spend.per_round), ..self.clone() };
-        (outer, PRICES.map(at).to_vec())
+        let cheapest = Self { params: outer.params.clone(), ..Self::named(Cheapest::NAME) };
+        (outer, PRICES.map(at).into_iter().chain([cheapest]).collect())
+    }
+
+    /// The highest price that a band has below `pacer`, in losses for one budget.
+    pub(super) fn highest_price() -> f64 {
+        PRICES[PRICES.len() - 1]
+    }
+
+    /// The budget of what falls back on the cheapest action.
+    pub(super) fn per_round(&self) -> Result<f64, BuildError> {
+        let given = |value: &toml::Value| value.as_float().or(value.as_integer().map(|whole| whole as f64));
+        let only = self.params.len() == 1;
+        self.params.get("per_round").and_then(given).filter(|_| only).ok_or_else(|| {
+            BuildError::refused(
+                "master",
+                &*self.name,
+                "has one key, what a decision may cost: per_round = 0.002",
+            )
+        })
     }
 
     /// Whether this is the name of the safe preset, which stands for a band of bands and has no keys.

@@ -6,12 +6,24 @@ use std::sync::Arc;
 
 use corral_bases::{Learner, build};
 use corral_core::{
-    Arm, Base, Context, ContextSampler, Corral, Decision, Ensemble, Outcome, Point, Policy, Rng, Set, Setup,
-    Space, Ticket, uniform,
+    Arm, Base, Context, ContextSampler, Corral, Decision, Ensemble, Feedback, Outcome, Point, Policy, Rng,
+    Set, Setup, Space, Ticket, uniform,
 };
 use corral_envs::{AnyEnvironment, alone, induce};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
+
+/// A loss, with its cost where the band asks for one.
+pub fn costing<D: Decision>(
+    band: &corral_bases::band::Band<D>,
+    x: &Context,
+    ticket: &Ticket<D>,
+    loss: f64,
+    cost: f64,
+) -> Feedback {
+    let (plain, costed) = (Feedback::plain(loss), Feedback::plain(loss).with_cost(cost));
+    if band.check(x, ticket, costed).is_ok() { costed } else { plain }
+}
 
 /// Four finite contexts.
 struct Cells;

@@ -27,6 +27,19 @@ fn hold<'a>(
     }
 }
 
+/// What bands with a budget fall back on has no name of its own in the registry.
+#[test]
+fn the_cheapest_action() {
+    let setup = Setup::arms(4, None);
+    let make = || -> Result<Box<dyn Base<Context, Arm>>, BaseError> {
+        Ok(Box::new(corral_bases::Cheapest::new(1.0, &setup)?))
+    };
+    let subject = Subject::arms("cheapest", &setup, make).on_range(OnRange::Keep).counts_rounds();
+    for (law, verdict) in contract::check_all(&subject) {
+        assert!(verdict.is_ok(), "cheapest, {law}: {}", verdict.unwrap_err());
+    }
+}
+
 #[test]
 fn arms() {
     for horizon in [Some(200_000), None] {

@@ -165,7 +165,8 @@ impl Play {
             let (x, ticket) = self.flying.swap_remove(at);
             let best = usize::from(x.features()[0] > 0.0);
             let loss = if ticket.decision.index() == best { 0.25 } else { 0.75 };
-            self.band.learn(&x, ticket, Feedback::plain(loss).with_cost(2.0 * loss)).unwrap();
+            let heard = crate::common::costing(&self.band, &x, &ticket, loss, 2.0 * loss);
+            self.band.learn(&x, ticket, heard).unwrap();
         }
         let healthy = |b: &&Benched| b.during != Duty::Retired && !b.reason.contains(BROKEN);
         assert_eq!(self.band.everybody_benched().iter().find(healthy), None);

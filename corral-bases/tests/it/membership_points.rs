@@ -4,8 +4,8 @@
 use corral_bases::band::{Assembler, Band, BandRecipe, Copies, MasterRecipe, Recipe};
 use corral_bases::entries;
 use corral_core::{
-    Context, Crediting, Duty, EnsembleError, Feed, Feedback, MasterError, Point, Set, Setup, Ticket, masters,
-    snapshot, uniform,
+    Context, Crediting, Duty, EnsembleError, Feed, MasterError, Point, Set, Setup, Ticket, masters, snapshot,
+    uniform,
 };
 use rand::SeedableRng;
 use rand_pcg::Pcg64Dxsm;
@@ -52,7 +52,8 @@ impl Play {
             let at = self.draw(self.flying.len());
             let ticket = self.flying.swap_remove(at);
             let loss = (0.5 + 0.4 * ticket.decision.0.first().copied().unwrap_or_default()).clamp(0.0, 1.0);
-            self.band.learn(&x, ticket, Feedback::plain(loss).with_cost(loss)).unwrap();
+            let heard = crate::common::costing(&self.band, &x, &ticket, loss, loss);
+            self.band.learn(&x, ticket, heard).unwrap();
         }
         let failed = self.band.everybody_benched();
         assert!(failed.iter().all(|b| b.during == Duty::Retired), "{failed:?}");

@@ -26,6 +26,11 @@ pub enum EnsembleError {
     /// The band has a budget, and the cost of a decision was not said.
     #[error("the band has a budget: say what the decision cost (`Feedback::with_cost`; in Python `cost=`)")]
     NoCost,
+    /// A cost was said, and nothing in the band learns from costs.
+    #[error(
+        "the band has no budget to hold a cost of {0} against: build it with one (`BandRecipe::paced`; in Python `budget=`), or leave the cost out"
+    )]
+    NoBudget(f64),
     /// A value outside the range of its scale.
     #[error(transparent)]
     Scale(#[from] ScaleError),

@@ -52,10 +52,11 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         let chosen = trace.base as usize;
         self.orders.clear();
         let credited = above > 0.0 && self.credit(loss, above, trace)?;
-        if above > 0.0
-            && let Some(extra) = self.master.extra()
-        {
-            extra.paid(feedback.cost().unwrap_or(0.0));
+        if self.needs_cost {
+            let action = self.action(x, &made.decision);
+            if let Some(extra) = self.master.extra() {
+                extra.paid(action, feedback.cost());
+            }
         }
         self.now.home += 1;
         let mut outcome = Outcome {
@@ -92,6 +93,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             outcome.benched.extend(self.now.benched[before..].iter().map(|b| b.base));
         }
         Ok(outcome)
+    }
+
+    /// The number of the action that a decision plays; points have none, and count as one.
+    pub(super) fn action(&self, x: &X, decision: &D) -> usize {
+        self.world
+            .as_ref()
+            .and_then(|world| world.number(decision, x))
+            .filter(|action| *action < u32::MAX as usize)
+            .unwrap_or(0)
     }
 
     /// Has the master step. `false`: nothing of this loss concerns it any more.
@@ -160,7 +170,8 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         // It has no memo where it has no part: it hears of a decision that others made.
         let part = if seat.parted { made.memo.pop() } else { None };
         let told = match feedback.observed() {
-            None => Feedback::unseen(),
+            // What it cost may be known.
+            None => feedback.without_loss(),
             // f' = loss * weight: the weight travels beside the loss                      line "send f_t/pbar to base"
             Some(_) if seat.weighted => {
                 let weight = feedback.weight() * weight;

@@ -192,8 +192,15 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
                 100.0 * (most - least)
             ));
         }
-        if let Some(Spending { per_round, rounds, mean }) = self.master.telemetry().spending {
+        if let Some(Spending { per_round, rounds, mean, unknown, expected }) =
+            self.master.telemetry().spending
+        {
             remarks.push(format!("{rounds} decisions cost {mean:.6} on average; the budget is {per_round}"));
+            if unknown > 0 {
+                remarks.push(format!(
+                    "the cost of {unknown} more is not known: with what their actions cost otherwise the mean is {expected:.6}"
+                ));
+            }
         }
         remarks.extend(self.now.features.iter().flat_map(|features| features.remarks(learned)));
         remarks

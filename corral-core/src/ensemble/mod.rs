@@ -107,6 +107,8 @@ pub struct Ensemble<X: ?Sized, D, M> {
     refused: u64,
     /// Whether the master has to know what decisions cost.
     needs_cost: bool,
+    /// Whether it or a base learns from costs.
+    takes_cost: bool,
     /// The bases for which a round without them is something.
     wanting_passes: Vec<u32>,
     /// Whether a band among the bases learns its part of draws that others made.
@@ -157,6 +159,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             id: 0,
             master,
             needs_cost,
+            takes_cost: needs_cost,
             // How it was built and no more decides its id.
             params: EnsembleParams { secret: None, ..params },
             world: None,
@@ -253,11 +256,17 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             if self.params.propensities == Propensities::Full { self.whole(seen) } else { Vec::new() };
         let made = self.serve(seen, rng, &mut trace, true)?;
         trace.whole = whole;
+        if self.needs_cost {
+            let action = self.action(seen, &made.decision);
+            if let Some(extra) = self.master.extra() {
+                extra.chose(action);
+            }
+        }
         Ok(Ticket::new(made, trace, self.params.secret))
     }
 
     /// Learns what became of a decision that was chosen for `x`, now or long ago: a plain loss, a [`Feedback`] with a weight
-    /// of its own, or [`Feedback::unseen`]; in the units of the [scale](EnsembleParams::scale), where there is one. A ticket is learned once: one of the last 16,384 rounds that comes a second
+    /// of its own, or [`Feedback::unseen`], [with what it cost](Feedback::with_cost) where the band has a budget; in the units of the [scale](EnsembleParams::scale), where there is one. A ticket is learned once: one of the last 16,384 rounds that comes a second
     /// time is refused.
     ///
     /// # Errors
@@ -372,6 +381,9 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
         }
         if ticket.trace().digest != x.digest(self.key()) {
             return Err(EnsembleError::OtherContext { round });
+        }
+        if let Some(cost) = feedback.cost().filter(|_| !self.takes_cost) {
+            return Err(EnsembleError::NoBudget(cost));
         }
         let Some(scale) = self.params.scale else { return Ok((feedback, false)) };
         Ok(scale.within(scale.see(self.now.values, feedback)).feedback(feedback)?)
@@ -502,6 +514,7 @@ impl<X: ?Sized, D: Clone + PartialEq, M: Master> Ensemble<X, D, M> {
             }
         }
         self.parted = self.seats.iter().any(|seat| seat.parted);
+        self.takes_cost = self.needs_cost || self.seats.iter_mut().any(Seat::takes_cost);
     }
 
     /// The first base that cannot take a round that leaves actions out.

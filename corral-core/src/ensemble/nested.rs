@@ -126,6 +126,10 @@ impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> Base<X, D> for Ensemble<
 }
 
 impl<X: ?Sized, D: Clone + PartialEq + Send, M: Master> BaseExtra<X, D> for Ensemble<X, D, M> {
+    fn takes_cost(&mut self) -> bool {
+        self.takes_cost
+    }
+
     fn is_band(&mut self) -> bool {
         true
     }

@@ -104,6 +104,12 @@ impl<X: ?Sized, D> Seat<X, D> {
             && guarded(|| Ok(self.base.extra().is_some_and(|extra| extra.is_band()))).unwrap_or(false)
     }
 
+    /// Whether it learns from what decisions cost.
+    pub fn takes_cost(&mut self) -> bool {
+        self.has_extra
+            && guarded(|| Ok(self.base.extra().is_some_and(|extra| extra.takes_cost()))).unwrap_or(false)
+    }
+
     /// Ends the memo of a band with its part of the draw. Where it has none the memo is empty: the band hears what others play.
     pub fn add_part(&self, memo: &mut Memo, part: f64) {
         if !self.parted {

@@ -82,8 +82,11 @@ pub trait Rule: Clone + Send + Serialize + DeserializeOwned {
     /// Whether it has to know what every decision cost in money.
     const NEEDS_COST: bool = false;
 
-    /// A decision cost this much; a new distribution is asked for after it.
-    fn paid(&mut self, _cost: f64) {}
+    /// A decision for this action was made; a new distribution is asked for after it.
+    fn chose(&mut self, _action: usize) {}
+
+    /// A decision for this action cost this much (`None`: no cost of it will be known); a new distribution is asked for after it.
+    fn paid(&mut self, _action: usize, _cost: Option<f64>) {}
 
     /// What was spent, where the rule keeps a budget.
     fn spending(&self) -> Option<Spending> {
@@ -336,9 +339,16 @@ impl<R: Rule> MasterExtra for Ruled<R> {
         R::NEEDS_COST
     }
 
-    fn paid(&mut self, cost: f64) {
+    fn chose(&mut self, action: usize) {
         if R::NEEDS_COST {
-            self.now.rule.paid(cost);
+            self.now.rule.chose(action);
+            self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
+        }
+    }
+
+    fn paid(&mut self, action: usize, cost: Option<f64>) {
+        if R::NEEDS_COST {
+            self.now.rule.paid(action, cost);
             self.now.rule.distribute(&self.now.roster, &mut self.now.probabilities);
         }
     }

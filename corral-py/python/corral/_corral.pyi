@@ -330,7 +330,7 @@ class Band(Generic[_A]):
         cost: float | None = None,
         client: str | None = None,
     ) -> None:
-        """Learns the reward or the loss of a decision, once.
+        """Learns the reward or the loss of a decision, once; or what it cost alone, where it has no reward.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Band(Generic[_A]):
         loss : float, optional
             In [0, 1]; one of the two.
         cost : float, optional
-            What it cost in money, where the band has a budget.
+            What it cost in money, where the band has a budget. Alone where nobody rated the decision: it was paid for all the same.
         client : str, optional
             Whose it is, where the band has a quota; beyond that, the decision is settled and nothing is learned of it.
         """
@@ -366,11 +366,13 @@ class Band(Generic[_A]):
         losses : array_like, optional
             Or a loss for each, in [0, 1].
         costs : array_like, optional
-            What each cost in money, where the band has a budget.
+            What each cost in money, where the band has a budget; alone where nobody rated them.
         clients : list of str, optional
             Whose they are, where the band has a quota.
         """
-    def expire(self, seconds: float, *, reward: float | None = None, loss: float | None = None) -> int:
+    def expire(
+        self, seconds: float, *, reward: float | None = None, loss: float | None = None, cost: float | None = None
+    ) -> int:
         """Ends the wait of decisions that a band with pending= keeps. With a reward or a loss they are learned as that; without,
         nothing is learned of them. Either way no reward of theirs is taken any more.
 
@@ -382,6 +384,8 @@ class Band(Generic[_A]):
             What no answer means, in reward_range.
         loss : float, optional
             The same in [0, 1].
+        cost : float, optional
+            What each cost in money, where the band has a budget. Without reward and cost they count as what their actions cost on average.
 
         Returns
         -------

@@ -29,25 +29,24 @@ pub struct Heard<'a> {
 /// See `Band.learn`.
 pub fn learn(band: &Band, py: Python<'_>, decision: &Bound<'_, PyAny>, heard: Heard<'_>) -> Answer<()> {
     let Heard { reward, loss, cost, client } = heard;
-    let loss = band.loss(reward, loss)?;
+    let loss = band.rated(reward, loss, cost)?;
     band.watched(py, |inner| {
         let decision = inner.given(decision)?;
         let heard = inner.heard(client, loss)?;
-        let heard = cost.map_or(heard, |cost| heard.with_cost(cost));
-        inner.learn(py, decision.get(), heard)?;
+        inner.learn(py, decision.get(), costing(heard, cost))?;
         inner.count(client);
         Ok(())
     })
 }
 
+/// What was heard, with what the decision cost where that was said.
+fn costing(heard: Feedback, cost: Option<f64>) -> Feedback {
+    cost.map_or(heard, |cost| heard.with_cost(cost))
+}
+
 /// See `Band.expire`.
-pub fn expire(
-    band: &Band,
-    py: Python<'_>,
-    seconds: f64,
-    reward: Option<f64>,
-    loss: Option<f64>,
-) -> Answer<usize> {
+pub fn expire(band: &Band, py: Python<'_>, seconds: f64, heard: Heard<'_>) -> Answer<usize> {
+    let Heard { reward, loss, cost, .. } = heard;
     let learned = if reward.is_some() || loss.is_some() { Some(band.loss(reward, loss)?) } else { None };
     Error::unless(seconds >= 0.0, format_args!("seconds must be 0 or more, but is {seconds}"))?;
     // As many milliseconds as there are since 1970 are enough.
@@ -58,8 +57,9 @@ pub fn expire(
             .as_ref()
             .ok_or_else(|| Error::value("the band keeps no decisions: build it with pending="))?;
         let late = kept.late(py, before);
+        let heard = costing(learned.map_or(Feedback::unseen(), Feedback::plain), cost);
         for decision in &late {
-            let (id, heard) = (decision.get().id, learned.map_or(Feedback::unseen(), Feedback::plain));
+            let id = decision.get().id;
             // One that was learned by its token in another place is settled all the same.
             inner.settle(py, decision.get(), heard)?;
             if let Some(waiting) = &mut inner.waiting {
@@ -87,34 +87,39 @@ pub fn learn_many(
     for given in [rewards, losses].into_iter().flatten() {
         convert::append(given, &mut numbers)?;
     }
-    if rewards.is_some() == losses.is_some() {
-        return Err(Error::Type("give rewards= or losses=, one of them".into()));
+    let rated = rewards.is_some() || losses.is_some();
+    if (rewards.is_some() && losses.is_some()) || !(rated || costs.is_some()) {
+        return Err(Error::Type("give rewards= or losses=, one of them; or costs= alone".into()));
     }
-    let (count, given) = (decisions.len(), numbers.len());
+    let count = decisions.len();
+    let given = if rated { numbers.len() } else { count };
     Error::unless(count == given, format_args!("{count} decisions, but {given} rewards or losses"))?;
     let named = clients.as_ref().map_or(count, Vec::len);
     Error::unless(count == named, format_args!("{count} decisions, but {named} clients"))?;
     let costed = if costs.is_some() { prices.len() } else { count };
     Error::unless(count == costed, format_args!("{count} decisions, but {costed} costs"))?;
-    let priced = |i: usize, heard: Feedback| prices.get(i).map_or(heard, |cost: &f64| heard.with_cost(*cost));
+    let priced = |i: usize, heard: Feedback| costing(heard, prices.get(i).copied());
     let client = |i: usize| clients.as_ref().map(|clients| &*clients[i]);
     band.watched(py, |inner| {
         let given = |(i, d)| inner.given(d).map_err(|e| e.of(format!("decision {i}")));
         let decisions = decisions.iter().enumerate().map(given).collect::<Answer<Vec<_>>>()?;
         let mut seen = HashSet::new();
         if count > 0 {
-            inner.heard(client(0), 0.0)?;
+            inner.heard(client(0), None)?;
         }
-        for (i, (decision, number)) in decisions.iter().zip(&mut numbers).enumerate() {
+        let mut heard = Vec::with_capacity(count);
+        for (i, decision) in decisions.iter().enumerate() {
             let decision = decision.get();
-            let (reward, loss) = if losses.is_some() { (None, Some(*number)) } else { (Some(*number), None) };
-            *number = band.loss(reward, loss).map_err(|e| e.of(format!("decision {i}")))?;
+            let (number, cost) = (numbers.get(i).copied(), prices.get(i).copied());
+            let (reward, loss) = if losses.is_some() { (None, number) } else { (number, None) };
+            let number = band.rated(reward, loss, cost).map_err(|e| e.of(format!("decision {i}")))?;
+            heard.push(number);
             let fresh = if seen.insert(decision.id) { Ok(()) } else { Err(decision.learned()) };
-            let heard = priced(i, Feedback::plain(*number));
+            let heard = priced(i, number.map_or(Feedback::unseen(), Feedback::plain));
             let looked = fresh.and_then(|()| decision.look(py, |x, t| inner.members.check(x, t, heard)));
             looked.map_err(|e| e.of(format!("decision {i}")))?;
         }
-        for (i, (decision, loss)) in decisions.iter().zip(numbers).enumerate() {
+        for (i, (decision, loss)) in decisions.iter().zip(heard).enumerate() {
             let heard = priced(i, inner.heard(client(i), loss)?);
             let learned = inner.learn(py, decision.get(), heard);
             learned.map_err(|e| e.of(format!("decision {i} (those before it were learned)")))?;
@@ -125,6 +130,14 @@ pub fn learn_many(
 }
 
 impl Band {
+    /// The loss of a round, where one is said: a cost may be said alone.
+    fn rated(&self, reward: Option<f64>, loss: Option<f64>, cost: Option<f64>) -> Answer<Option<f64>> {
+        match (reward, loss, cost) {
+            (None, None, Some(_)) => Ok(None),
+            _ => self.loss(reward, loss).map(Some),
+        }
+    }
+
     /// The loss of a round, from what the caller says of it.
     pub(super) fn loss(&self, reward: Option<f64>, loss: Option<f64>) -> Answer<f64> {
         match (reward, loss) {
