@@ -109,7 +109,7 @@ pub use policy::Policy;
 pub use prior::Prior;
 pub use quota::Quota;
 pub use rand_core::Rng;
-pub use sample::{beta, normal, sample_index, split_mix, uniform};
+pub use sample::{beta, box_muller, normal, sample_index, split_mix, uniform};
 pub use scale::{Scale, ScaleError};
 pub use set::Set;
 pub use setup::{LossDomain, Setup};

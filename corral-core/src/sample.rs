@@ -42,9 +42,16 @@ pub fn sample_index(weights: &[f64], total: f64, rng: &mut (impl Rng + ?Sized)) 
     weights.iter().rposition(|w| *w > 0.0)
 }
 
+/// A standard normal number from exactly two uniform ones (Box and Muller 1958), so that the number of any index is known by itself;
+/// `libm`, so that it is the same on every platform. Samplers that reject have neither.
+#[inline]
+pub fn box_muller(u: f64, v: f64) -> f64 {
+    // 1 - u is in (0, 1], so the logarithm is finite.
+    libm::sqrt(-2.0 * libm::log(1.0 - u)) * libm::cos(std::f64::consts::TAU * v)
+}
+
 /// A standard normal number (Marsaglia's polar method; the second number of a pair is thrown away, so that nothing is
-/// remembered between calls). Bases that draw in every round take the faster ziggurat of `rand_distr`, and environments a function of
-/// two uniform numbers that is the same on every platform: each of them fixes the numbers of recorded runs.
+/// remembered between calls). docs/why.md#why-are-there-three-normal-samplers says who takes another.
 pub fn normal(rng: &mut (impl Rng + ?Sized)) -> f64 {
     loop {
         let (u, v) = (2.0 * uniform(rng) - 1.0, 2.0 * uniform(rng) - 1.0);

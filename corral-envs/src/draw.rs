@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use corral_core::{Rng, split_mix, uniform};
+use corral_core::{Rng, box_muller, split_mix, uniform};
 use rand::TryRng;
 use rand::rand_core::utils::fill_bytes_via_next_word;
 
@@ -108,14 +108,6 @@ impl TryRng for Stream {
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
         fill_bytes_via_next_word(bytes, || self.try_next_u64())
     }
-}
-
-/// A standard normal number from exactly two uniform ones, so that the number of any index is known by itself; `libm`, so that it
-/// is the same on every platform. Samplers that reject have neither.
-#[inline]
-fn box_muller(u: f64, v: f64) -> f64 {
-    // 1 - u is in (0, 1], so the logarithm is finite.
-    libm::sqrt(-2.0 * libm::log(1.0 - u)) * libm::cos(std::f64::consts::TAU * v)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::f64::consts::TAU;
 
-use corral_core::forward;
+use corral_core::{box_muller, forward};
 
 use crate::prelude::*;
 use crate::regression::dot;
@@ -97,7 +97,8 @@ impl Map {
                 // The seed's first number is not used.
                 let mut draws = Seeded(*seed);
                 draws.next_u64();
-                table.extend((0..dims * input).map(|_| box_muller(&mut draws) / bandwidth));
+                let mut normal = || box_muller(uniform(&mut draws), uniform(&mut draws));
+                table.extend((0..dims * input).map(|_| normal() / bandwidth));
                 table.extend((0..*dims).map(|_| uniform(&mut draws) * TAU));
             }
             Features::Hashed { dims, .. } => at_least_one("features.hashed.dims", *dims)?,
@@ -182,13 +183,6 @@ fn signed(hash: u64, value: f64) -> f64 {
 /// The hash of a number.
 fn mix(value: u64) -> u64 {
     Seeded(value).next_u64()
-}
-
-/// A standard normal number (Box and Muller). A representation is drawn once: it is no part of a run's randomness. Another sampler
-/// would give other features for the same seed, and so change recorded runs.
-fn box_muller(draws: &mut Seeded) -> f64 {
-    let radius = (-2.0 * (1.0 - uniform(draws)).ln()).sqrt();
-    radius * (uniform(draws) * TAU).cos()
 }
 
 /// A base that sees contexts through its own representation.
