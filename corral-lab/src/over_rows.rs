@@ -10,8 +10,7 @@
 
 use corral_envs::data::Counts;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, Normal};
-use statrs::function::beta::beta_reg;
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::record::{CellRecord, checkpoints};
 
@@ -127,10 +126,10 @@ pub fn wilson(p: f64, n: f64) -> (f64, f64) {
     (centre - half, centre + half)
 }
 
-/// P(|T| > t) of Student's t: I_x(f/2, 1/2) with x = f/(f + t^2), f the degrees of freedom (DLMF 8.17).
+/// P(|T| > t) of Student's t with `freedom` degrees of freedom; 1 where nothing can be told.
 pub fn student(t: f64, freedom: f64) -> f64 {
-    let x = if t.is_finite() { freedom / (freedom + t * t) } else { 0.0 };
-    beta_reg(freedom / 2.0, 0.5, x)
+    let law = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| !t.is_nan());
+    law.map_or(1.0, |law| 2.0 * law.sf(t.abs()))
 }
 
 /// Rows and regret of blocks of a run, about equally long.
