@@ -16,13 +16,17 @@ mod tests;
 #[cfg(unix)]
 fn main() {
     corral_plugin_abi::host::isolated_main();
-    if std::env::args().any(|a| a == "--list") {
-        tests::ALL.iter().for_each(|(name, _)| println!("{name}: test"));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let says = |word: &str| arguments.iter().any(|a| a == word);
+    // What runners ask: which tests there are, which of them are ignored (none), and one of them by its whole name.
+    let all = if says("--ignored") { &[] } else { tests::ALL };
+    if says("--list") {
+        all.iter().for_each(|(name, _)| println!("{name}: test"));
         return;
     }
-    let wanted = std::env::args().nth(1).filter(|a| !a.starts_with('-')).unwrap_or_default();
-    for (name, test) in tests::ALL {
-        if name.contains(&wanted) {
+    let wanted = arguments.first().filter(|a| !a.starts_with('-')).map_or("", String::as_str);
+    for (name, test) in all {
+        if if says("--exact") { *name == wanted } else { name.contains(wanted) } {
             test();
             println!("test {name} ... ok");
         }
