@@ -68,7 +68,7 @@ impl Context {
     }
 
     /// Features and rows that live elsewhere, without a copy: `actions` rows of `row_dim` features, or none.
-    /// Rows that are not that many are cut, and too few are none.
+    /// Rows beyond that number are left out; where there are fewer, the context has no rows.
     #[inline]
     pub fn lent(features: &'static [f64], actions: usize, rows: &'static [f64], row_dim: usize) -> Self {
         let rows = rows.get(..actions.saturating_mul(row_dim)).unwrap_or_default();

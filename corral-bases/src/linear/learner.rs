@@ -252,7 +252,7 @@ impl<C: ActionRule> Linear<C> {
         })
     }
 
-    /// Whether a round without it is something: only where the horizon has to be counted.
+    /// Whether it needs to see every round: only where the horizon has to be counted.
     fn counts_passes(&self) -> bool {
         self.state.clock.horizon.is_none() && self.state.params.counts_rounds()
     }

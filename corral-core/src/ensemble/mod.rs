@@ -109,7 +109,7 @@ pub struct Ensemble<X: ?Sized, D, M> {
     needs_cost: bool,
     /// Whether it or a base learns from costs.
     takes_cost: bool,
-    /// The bases for which a round without them is something.
+    /// The bases that need to see every round.
     wanting_passes: Vec<u32>,
     /// Whether a band among the bases learns its part of draws that others made.
     parted: bool,

@@ -1,5 +1,5 @@
 //! A small dense linear program: the simplex method on a dictionary. For the dozens of constraints of a decision
-//! set, not for industry.
+//! set, not a general solver.
 
 use super::SetError;
 

@@ -62,7 +62,7 @@ pub fn page(chart: &Chart, id: &str) -> Option<Markup> {
     let look = look.fitting(chart);
     let frame = frame(&look, x, y);
     Some(html! {
-        p class="axes" { "Up: " (chart.y.name()) ". Along: " (chart.x.name()) "." }
+        p class="axes" { (chart.y.name()) "; " (chart.x.name()) }
         // What is in every panel is drawn once.
         svg class="shared" width="0" height="0" aria-hidden="true" { defs { g id=(id) {
             (backdrop(chart, &frame, &look))

@@ -39,7 +39,7 @@ def check(
     The laws: proposals are actions; the same randomness gives the same proposals; a round without the base and a loss that
     was not seen change nothing; feedback may come late and out of order; likelihoods are probabilities, sum to one and
     agree with what is proposed; starting over is being new; saving and loading goes on as before; damaged snapshots and
-    losses that are none are refused; extreme weights are survived. points: the set of a base that plays points, as for a band.
+    invalid losses are refused; extreme weights are survived. points: the set of a base that plays points, as for a band.
     """
     found = laws(
         base, actions=actions, points=points, features=features, row_features=row_features, rounds=rounds, seed=seed
