@@ -31,4 +31,4 @@ pub use policy::{Policy, RunIn};
 pub use portable::Module;
 pub use preflight::{Preflight, preflight, preflight_bytes};
 pub use scaffold::{scaffold, scaffold_wasm};
-pub use table::{BaseInfo, Table, TableError};
+pub use table::{BaseInfo, Table, VtableError};

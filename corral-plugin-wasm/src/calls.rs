@@ -2,7 +2,7 @@
 
 use corral_core::text::visible;
 use corral_plugin_abi::abi::CORRAL_MAGIC;
-use corral_plugin_abi::host::{BaseInfo, TableError, portable};
+use corral_plugin_abi::host::{BaseInfo, VtableError, portable};
 use wasmi::{Ref, Store, Table, TypedFunc, Val, WasmParams};
 
 /// Bytes up to the entries that an older plugin lacks.
@@ -39,8 +39,8 @@ pub(crate) struct Calls {
 
 impl Entry {
     /// Reads and checks the table at `at`.
-    pub(crate) fn read(memory: &[u8], at: u32) -> Result<Self, TableError> {
-        let outside = || TableError::Address(at as usize);
+    pub(crate) fn read(memory: &[u8], at: u32) -> Result<Self, VtableError> {
+        let outside = || VtableError::Address(at as usize);
         let table = memory.get(at as usize..).filter(|table| table.len() >= 16 && at.is_multiple_of(8));
         let table = table.ok_or_else(outside)?;
         let field = |offset: usize| {
@@ -48,18 +48,18 @@ impl Entry {
         };
         let long = |offset: usize| u64::from(field(offset)) | u64::from(field(offset + 4)) << 32;
         if long(0) != CORRAL_MAGIC {
-            return Err(TableError::Magic(long(0)));
+            return Err(VtableError::Magic(long(0)));
         }
         let size = field(8);
         if !(LEAST..=MOST).contains(&size) || !size.is_multiple_of(4) {
-            return Err(TableError::Text(format!("size ({size} bytes)").into()));
+            return Err(VtableError::Text(format!("size ({size} bytes)").into()));
         }
         let table = table.get(..size as usize).ok_or_else(outside)?;
         let text = |offset: usize, most: usize, what: &'static str| {
             let (from, len) = (field(offset) as usize, field(offset + 4) as usize);
             let bytes = from.checked_add(len).and_then(|to| memory.get(from..to)).filter(|_| len <= most);
             let text = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
-            text.map(|text| visible(text).into_owned()).ok_or(TableError::Text(what.into()))
+            text.map(|text| visible(text).into_owned()).ok_or(VtableError::Text(what.into()))
         };
         let texts = [text(32, 64, "name")?, text(40, 4096, "description")?, text(48, 64, "version")?];
         let info = portable::info(field(16), f64::from_bits(long(24)), texts)?;

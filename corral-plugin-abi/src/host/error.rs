@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use corral_core::text::visible;
 use serde::{Deserialize, Serialize};
 
-use super::table::TableError;
+use super::table::VtableError;
 
 /// A file that was not loaded, and why. The others are.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -109,7 +109,7 @@ pub enum LoadError {
         /// Which of its bases.
         index: usize,
         /// Why.
-        why: TableError,
+        why: VtableError,
     },
     /// It has no bases.
     #[error("it has no bases")]

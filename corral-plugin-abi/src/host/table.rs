@@ -21,7 +21,7 @@ const MOST: usize = 4096;
 /// Why a table cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum TableError {
+pub enum VtableError {
     /// The pointer to it is not one.
     #[error("the table's address {0:#x} is not aligned")]
     Address(usize),
@@ -87,9 +87,9 @@ impl Table {
     ///
     /// # Safety
     /// `at` is valid for reads of `struct_size` bytes (of 16 if that is wrong), and stays so, as do the texts.
-    pub unsafe fn read(at: *const CorralBaseV1) -> Result<Self, TableError> {
+    pub unsafe fn read(at: *const CorralBaseV1) -> Result<Self, VtableError> {
         if !at.is_aligned() {
-            return Err(TableError::Address(at.addr()));
+            return Err(VtableError::Address(at.addr()));
         }
         let null = |offset: usize| {
             // SAFETY: within the bytes that the caller promised, and aligned.
@@ -99,10 +99,10 @@ impl Table {
         let (magic, size) =
             unsafe { ((&raw const (*at).magic).read(), (&raw const (*at).struct_size).read()) };
         if magic != CORRAL_MAGIC {
-            return Err(TableError::Magic(magic));
+            return Err(VtableError::Magic(magic));
         }
         if !(LEAST..=MOST).contains(&size) || !size.is_multiple_of(8) {
-            return Err(TableError::Size(size));
+            return Err(VtableError::Size(size));
         }
         for (name, offset) in [
             ("create", offset_of!(CorralBaseV1, create)),
@@ -114,7 +114,7 @@ impl Table {
             ("load", offset_of!(CorralBaseV1, load)),
         ] {
             if null(offset) {
-                return Err(TableError::Null(name.into()));
+                return Err(VtableError::Null(name.into()));
             }
         }
         // Entries that the plugin is too old to have stay null, which is `None`.
@@ -150,31 +150,31 @@ impl Table {
 }
 
 /// What a table says of a base, checked: kind, alpha, and name, description and version.
-pub fn info(kind: u32, alpha: f64, texts: [String; 3]) -> Result<BaseInfo, TableError> {
+pub fn info(kind: u32, alpha: f64, texts: [String; 3]) -> Result<BaseInfo, VtableError> {
     let [name, description, version] = texts;
-    let kind = kind_of(kind).ok_or(TableError::Kind(kind))?;
+    let kind = kind_of(kind).ok_or(VtableError::Kind(kind))?;
     let alpha = (!alpha.is_nan()).then_some(alpha);
     if let Some(alpha) = alpha.filter(|a| !(0.0..=1.0).contains(a)) {
-        return Err(TableError::Alpha(alpha.to_string()));
+        return Err(VtableError::Alpha(alpha.to_string()));
     }
     if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_') {
-        return Err(TableError::Text("name".into()));
+        return Err(VtableError::Text("name".into()));
     }
     Ok(BaseInfo { name, description, version, kind, alpha, needs_horizon: false })
 }
 
 /// # Safety
 /// Where `len` is at most `most`, `ptr` is valid for that many reads.
-unsafe fn read_text(text: CorralStr, most: usize, what: &'static str) -> Result<String, TableError> {
+unsafe fn read_text(text: CorralStr, most: usize, what: &'static str) -> Result<String, VtableError> {
     if text.len == 0 {
         return Ok(String::new());
     }
     if text.ptr.is_null() || text.len > most {
-        return Err(TableError::Text(what.into()));
+        return Err(VtableError::Text(what.into()));
     }
     // SAFETY: the caller's promise.
     let bytes = unsafe { std::slice::from_raw_parts(text.ptr, text.len) };
     std::str::from_utf8(bytes)
         .map(|text| visible(text).into_owned())
-        .map_err(|_| TableError::Text(what.into()))
+        .map_err(|_| VtableError::Text(what.into()))
 }

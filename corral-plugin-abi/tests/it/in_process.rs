@@ -6,7 +6,7 @@ use std::sync::Arc;
 use corral_plugin_abi::abi::{
     CORRAL_ERROR, CORRAL_MAGIC, CORRAL_OK, CorralBaseV1, CorralContext, CorralProposal, CorralRng, CorralText,
 };
-use corral_plugin_abi::host::{ForeignBase, Table, TableError};
+use corral_plugin_abi::host::{ForeignBase, Table, VtableError};
 use corral_plugin_abi::prelude::*;
 use corral_plugin_abi::{Crosses, exported};
 use rand::SeedableRng;
@@ -335,7 +335,7 @@ fn a_table_is_read_before_it_is_believed() {
             words.as_mut_ptr().cast::<u8>().add(field).cast::<usize>().write(0);
             Table::read(words.as_ptr())
         };
-        assert_eq!(refused.unwrap_err(), TableError::Null(name.into()));
+        assert_eq!(refused.unwrap_err(), VtableError::Null(name.into()));
     }
 }
 
