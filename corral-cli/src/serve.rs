@@ -191,7 +191,7 @@ fn options(args: &ServeArgs) -> ServingOptions {
 /// # Errors
 /// A spec cannot be used, the store cannot be read, or the address cannot be listened on.
 pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
-    let mut specs: Vec<spec::BandSpec> = Vec::new();
+    let mut specs: Vec<spec::ServedSpec> = Vec::new();
     for path in &args.spec {
         let found = spec::read(&read_text(path)?);
         for band in found.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))? {
@@ -243,7 +243,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Failure> {
 /// Has the one band that is served begin with what a log teaches its bases.
 fn warm_up(
     log: &Path,
-    specs: &[spec::BandSpec],
+    specs: &[spec::ServedSpec],
     store: &dyn Store,
     options: &LearnerOptions,
     to: LogName,

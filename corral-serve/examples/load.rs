@@ -16,8 +16,8 @@ use axum::routing::post;
 use corral_core::{Arm, Context};
 use corral_serve::http::{self, Clients, Limits};
 use corral_serve::{
-    BandSpec, Directory, Front, FrontOptions, Learner, LearnerOptions, Model, Serving, ServingOptions, Step,
-    SystemClock, spec,
+    Directory, Front, FrontOptions, Learner, LearnerOptions, Model, ServedSpec, Serving, ServingOptions,
+    Step, SystemClock, spec,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -30,7 +30,7 @@ bases = ["ucb1", "exp3", "thompson", "epsilon-greedy"]
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-fn band() -> BandSpec {
+fn band() -> ServedSpec {
     spec::read(SPEC).map(|mut bands| bands.remove(0)).expect("the spec is fine")
 }
 

@@ -51,7 +51,7 @@ pub use model::{Model, Served};
 pub use options::{Role, ServingOptions};
 pub use outbox::Done;
 pub use serving::{Answer, Question, Serving};
-pub use spec::BandSpec;
+pub use spec::ServedSpec;
 pub use state::{Counts, Sum};
 #[cfg(feature = "bucket")]
 pub use store::Bucket;

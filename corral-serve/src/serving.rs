@@ -24,7 +24,7 @@ use crate::model::Model;
 use crate::options::{Role, ServingOptions};
 use crate::outbox::Done;
 use crate::recent::Recent;
-use crate::spec::BandSpec;
+use crate::spec::ServedSpec;
 use crate::state::Counts;
 use crate::store::Store;
 use crate::threads::{self, Shared};
@@ -90,7 +90,7 @@ impl<T: Clone> Answers<T> {
 
 /// A band that is served. Threads run until it is dropped or [stopped](Serving::stop).
 pub struct Serving {
-    spec: Arc<BandSpec>,
+    spec: Arc<ServedSpec>,
     store: Arc<dyn Store>,
     options: ServingOptions,
     shared: Arc<Shared>,
@@ -105,7 +105,7 @@ impl Serving {
     /// # Errors
     /// The store cannot be read, is damaged, or holds a band that was built from another spec.
     pub fn open(
-        spec: BandSpec,
+        spec: ServedSpec,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         mut options: ServingOptions,
@@ -158,7 +158,7 @@ impl Serving {
     }
 
     /// What it was built from.
-    pub fn spec(&self) -> &BandSpec {
+    pub fn spec(&self) -> &ServedSpec {
         &self.spec
     }
 

@@ -14,7 +14,7 @@ use crate::model::Model;
 /// One band, as its file says it.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct BandSpec {
+pub struct ServedSpec {
     /// Its name in paths: letters, digits, `-`, `_` and `.`.
     pub name: String,
     /// The names of its actions, or how many there are.
@@ -113,11 +113,11 @@ impl Actions {
 ///
 /// # Errors
 /// The text is not TOML, a key is missing, unknown or of another type, or a value cannot be used: the key is named.
-pub fn read(text: &str) -> Result<Vec<BandSpec>, ServeError> {
+pub fn read(text: &str) -> Result<Vec<ServedSpec>, ServeError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Several {
-        band: Vec<BandSpec>,
+        band: Vec<ServedSpec>,
     }
     let wrong = |e: toml::de::Error| ServeError::Model(e.to_string().trim_end().to_owned());
     let table: toml::Table = toml::from_str(text).map_err(wrong)?;
@@ -135,7 +135,7 @@ pub fn read(text: &str) -> Result<Vec<BandSpec>, ServeError> {
     Ok(bands)
 }
 
-impl BandSpec {
+impl ServedSpec {
     /// Passes over a spec that can be used: the band is built once.
     ///
     /// # Errors
@@ -253,7 +253,7 @@ fn names(bases: &[Recipe]) -> Vec<String> {
     names
 }
 
-impl Model<Arm> for BandSpec {
+impl Model<Arm> for ServedSpec {
     fn band(&self) -> Result<Band<Arm>, ServeError> {
         let (recipe, setup) = (self.recipe()?, self.setup());
         let assembler = Assembler::new(&setup);

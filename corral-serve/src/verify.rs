@@ -15,7 +15,7 @@ use crate::export::Export;
 use crate::layout::Layout;
 use crate::learner::{Learner, LearnerOptions, ORIGIN, Origin, SNAPSHOT, Saved, VERSION};
 use crate::model::{Model, Served};
-use crate::spec::BandSpec;
+use crate::spec::ServedSpec;
 use crate::state::State;
 use crate::store::{Directory, Store};
 
@@ -83,7 +83,7 @@ pub fn verify_from(log: impl BufRead, from: &Path, partial: bool) -> Result<Veri
     };
     let origin: Origin = snapshot::open(ORIGIN, VERSION, &read(&origin_at)?)
         .map_err(|e| ServeError::Store(format!("{}: {e}", origin_at.display())))?;
-    let spec: BandSpec =
+    let spec: ServedSpec =
         serde_json::from_str(&origin.model).map_err(|e| ServeError::Model(format!("the origin: {e}")))?;
     let state = State::<Arm>::load(&spec, saved.as_ref().map_or(&origin.state, |s| &s.state))?;
     let spec = Arc::new(spec);

@@ -15,7 +15,7 @@ use crate::error::ServeError;
 use crate::layout::Layout;
 use crate::learner::{LearnerOptions, begin};
 use crate::model::Model;
-use crate::spec::{BandSpec, offering};
+use crate::spec::{ServedSpec, offering};
 use crate::store::Store;
 
 /// The largest weight that is worth its price, a rate that is divided by its square root.
@@ -42,7 +42,7 @@ pub type Open<'a> = &'a dyn Fn() -> Result<Box<dyn RowSource + 'a>, ServeError>;
 /// # Errors
 /// The store or the log cannot be read, the band cannot be built, or no row of the log can be used: it has not begun then.
 pub fn warm_up(
-    spec: &BandSpec,
+    spec: &ServedSpec,
     store: &dyn Store,
     options: &LearnerOptions,
     open: Open<'_>,
@@ -101,7 +101,7 @@ pub fn warm_up(
 
 /// Reads a log to its end.
 fn each(
-    spec: &BandSpec,
+    spec: &ServedSpec,
     log: &mut dyn RowSource,
     mut see: impl FnMut(Result<Lesson, String>),
 ) -> Result<(), ServeError> {
@@ -121,7 +121,7 @@ struct Lesson {
 }
 
 /// What a row teaches, or why it teaches nothing.
-fn lesson(spec: &BandSpec, header: &Header, row: &Row) -> Result<Lesson, String> {
+fn lesson(spec: &ServedSpec, header: &Header, row: &Row) -> Result<Lesson, String> {
     if row.forced {
         return Err("no policy made the decision".into());
     }

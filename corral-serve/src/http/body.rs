@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 
 use crate::error::ServeError;
 use crate::serving::{Answer, Question};
-use crate::spec::BandSpec;
+use crate::spec::ServedSpec;
 
 use super::offer::{self, Offered};
 
@@ -36,7 +36,7 @@ pub(super) struct Choose {
 const LONGEST: usize = 256;
 
 impl Choose {
-    pub fn question(self, spec: &BandSpec) -> Result<Question, ServeError> {
+    pub fn question(self, spec: &ServedSpec) -> Result<Question, ServeError> {
         for (what, text) in [("unit", &self.unit), ("key", &self.key)] {
             if text.as_ref().is_some_and(|text| text.len() > LONGEST) {
                 return Err(ServeError::Asked(format!("{what} has more than {LONGEST} bytes")));
@@ -78,7 +78,7 @@ enum Action {
 }
 
 impl Chosen {
-    pub fn of(answer: Answer, spec: &BandSpec, stale_ms: u64) -> Self {
+    pub fn of(answer: Answer, spec: &ServedSpec, stale_ms: u64) -> Self {
         let Answer { chosen, action: index, default } = answer;
         let name = spec.actions.name(index as usize).map(str::to_owned);
         Self {

@@ -4,7 +4,7 @@ use corral_core::Context;
 use serde::Deserialize;
 
 use crate::error::ServeError;
-use crate::spec::{BandSpec, offering};
+use crate::spec::{ServedSpec, offering};
 
 /// An action that is offered: its name or number, its features, or both.
 #[derive(Debug, Deserialize)]
@@ -27,7 +27,7 @@ struct Known {
 }
 
 impl Offered {
-    fn known(self, spec: &BandSpec) -> Result<Known, String> {
+    fn known(self, spec: &ServedSpec) -> Result<Known, String> {
         let (name, number, row) = match self {
             Self::Number(number) => (None, Some(number), Vec::new()),
             Self::Name(name) => (Some(name), None, Vec::new()),
@@ -60,7 +60,7 @@ impl Offered {
 /// The context that offers these actions. An action that is named or numbered is that of the spec, wherever it stands in the
 /// request; rows without a name are those of all actions, or of the first ones where the spec has no names.
 pub(super) fn context(
-    spec: &BandSpec,
+    spec: &ServedSpec,
     features: Vec<f64>,
     offered: Option<Vec<Offered>>,
 ) -> Result<Context, ServeError> {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use corral_core::{Arm, Context};
 use corral_serve::{
-    BandSpec, Chosen, Clock, Front, FrontOptions, Learner, LearnerOptions, Model, Segment, ServeError, Step,
-    Store,
+    Chosen, Clock, Front, FrontOptions, Learner, LearnerOptions, Model, Segment, ServeError, ServedSpec,
+    Step, Store,
 };
 
 pub const SPEC: &str = r#"
@@ -176,7 +176,7 @@ impl Segment for Appended {
 
 /// A service that is driven by hand.
 pub struct Bench {
-    pub spec: Arc<BandSpec>,
+    pub spec: Arc<ServedSpec>,
     pub store: Arc<dyn Store>,
     pub clock: Arc<Hands>,
     pub learner: Learner<Arm>,
